@@ -3,7 +3,7 @@ the sections of its view; and the commands that it may use."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache, cached_property, lru_cache
 from itertools import chain
@@ -284,9 +284,9 @@ def _links(
 
 
 def _targets(place: PromptPlace, portal: Portal) -> str:
-    if portal.only and portal.home == place.workspace.tree_id:
-        return f"[{portal.only}]"
-    return f"{portal.many:,} node{'' if portal.many == 1 else 's'}"
+    """`2 nodes`, or the only one by its name, if a line here can name it so."""
+    is_here = portal.home in (0, place.workspace.tree_id)
+    return (portal.opened if is_here else replace(portal.opened, name="")).target
 
 
 @sections.claims.collector

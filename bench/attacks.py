@@ -47,6 +47,7 @@ POST /groves/{grove}/participants/{participant}/probe
 POST /groves/{grove}/participants/{secret}/archive
 GET /groves/{grove}/documents | POST /groves/{grove}/documents | GET /documents/{document}
 GET /documents/{document}/drawn | POST /documents/{document}/drawn
+GET /documents/{document}/portal?type=supports | GET /documents/{document}/ref?to={node}
 GET /documents/{document}/embed?ref={node} | GET /documents/{document}/file
 GET /documents/{document}/history | POST /documents/{document}/do/title
 GET /trees/{tree} | GET /trees/{tree}?node={end} | GET /trees/{tree}/about
@@ -65,6 +66,8 @@ GET /trees/{tree}/marks | GET /trees/{tree}/bookmarks | GET /trees/{tree}/histor
 GET /trees/{tree}/nodes/{end} | GET /trees/{tree}/nodes/{worst} | GET /trees/{tree}/links/{end}
 GET /trees/{tree}/nodes/{end}/provenance | GET /trees/{tree}/nodes/{end}/call
 GET /trees/{tree}/nodes/{worst}/drawn | GET /trees/{tree}/nodes/{worst}/text
+GET /trees/{tree}/portal?type=supports&to={worst} | GET /trees/{tree}/ref?to={worst}
+GET /trees/{tree}/turns/{turn}/trail | GET /trees/{tree}/graph?node={worst}
 GET /trees/{tree}/nodes/{worst}/portal?type=supports | GET /trees/{tree}/nodes/{worst}/portals
 """
 # Tools of the MCP endpoint, with what each of its texts is part of; `…` stands for the text.

@@ -36,6 +36,7 @@ from loom.engine.execute import execute_line
 from loom.errors import CommandError, not_found
 from loom.language import ids
 from loom.language.refs import quote as quoted
+from loom.links.models import Trail
 from loom.people.models import Participant
 from loom.people.pages.groves import frame
 from loom.permissions import WRITE
@@ -313,6 +314,9 @@ def _shown(actor: Actor, tree: Tree, cites: Iterable[Cite]) -> list[EvidenceRow]
     keys = [key for cite in every if (key := ids.node_id(cite.item)) is not None]
     nodes = {cite.pk: cite for cite in Node.objects.filter(pk__in=keys).select_related("tree")}
     papers = grove_texts().seen(actor, tree, [cite.item for cite in every])
+    trails = Trail.objects.in_bulk(
+        [key for cite in every if (key := ids.trail_id(cite.item)) is not None]
+    )
     rows = []
     for cite in every:
         node = nodes.get(cite.item)
@@ -326,6 +330,8 @@ def _shown(actor: Actor, tree: Tree, cites: Iterable[Cite]) -> list[EvidenceRow]
             words = words or excerpt(node.text).strip('"')
         elif paper is not None:
             name, href = paper.title, f"/documents/{paper.uid}"
+        elif (trail := trails.get(ids.trail_id(cite.item) or 0)) is not None:
+            name, href = f'trail:"{trail.name}"', f"/trails/{trail.uid}"
         lit = f"{href}#:~:text={quote(cite.words[:200], safe='')}" if cite.words else href
         of = cite.undercuts.words[:80] if cite.undercuts is not None else ""
         rows.append(
@@ -375,6 +381,8 @@ def _ref_of(request: PersonRequest, tree: Tree) -> str:
         raise not_found("This evidence")
     if is_text(row.item):
         return grove_texts().names([row.item])[row.item]
+    if (trail := ids.trail_id(row.item)) is not None:
+        return f"trail:{Trail.objects.values_list('uid', flat=True).get(pk=trail)}"
     node = Node.objects.select_related("tree").get(pk=ids.node_id(row.item) or 0)
     if node.tree_id == tree.pk:
         return node.local_id

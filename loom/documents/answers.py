@@ -19,6 +19,7 @@ from loom.documents.effects import DocumentSeen
 from loom.documents.models import Document, DocumentEmbed, Revision, read_whole
 from loom.documents.queries import embedded, revision_seen, source_of
 from loom.engine.context import Context
+from loom.errors import CommandError
 from loom.language import ids
 from loom.language.refs import Ref, Slice
 from loom.people.models import Grove, User
@@ -59,6 +60,13 @@ class Documents(GroveTexts):
     def get(self, context: Context, ref: Ref) -> Document:
         """The document that a ref names by id or title."""
         return queries.get_document(context, ref)
+
+    def named(self, actor: Actor, tree: Tree | None, ref: Ref) -> GroveText | None:
+        """The document that a ref names by id or title."""
+        try:
+            return queries.document_of(actor, tree, ref)
+        except CommandError:
+            return None
 
     def open(self, user: User, uid: str) -> tuple[Actor, GroveText]:
         """A document of one of the user's groves."""
@@ -107,7 +115,9 @@ class Documents(GroveTexts):
                 seen.append(row.document)
         return seen
 
-    def linked_items(self, actor: Actor, text: GroveText, kind: str, here: Tree) -> list[int]:
+    def linked_items(
+        self, actor: Actor, text: GroveText, kind: str, here: Tree | None
+    ) -> list[int]:
         """The items at the other ends of its links of one type, or that it embeds."""
         found = queries.links_of_document(actor, _document(text), here)
         return [link.item for link in found if link.type == kind]

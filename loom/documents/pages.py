@@ -24,6 +24,7 @@ from loom.documents import actions as document_actions
 from loom.documents import queries, rules
 from loom.documents.access import documents_for, linked_to
 from loom.documents.models import Document
+from loom.documents.portal_pages import foot_of_document
 from loom.engine.by_name import run_command
 from loom.errors import CommandError
 from loom.people.pages.groves import frame
@@ -144,6 +145,7 @@ def document_page(request: PersonRequest, uid: str) -> HttpResponse:
         "age": age_of(document.touched_at),
         "words": rules.count_words(text),
         "body": drawn(actor, document, text),
+        "portals": foot_of_document(actor, document),
         "left_out": rules.left_out(text),
         "trees": list(queries.trees_linked(actor, document)),
         "others": _others(actor, document),
@@ -372,7 +374,8 @@ def drawn(actor: Actor, document: Document, text: str) -> SafeString:
             kept.append(_marked(line, mark, found))
             continue
         kept.append(line)
-    page = str(markdown.rendered("\n".join(kept)))
+    base = f"/documents/{document.uid}"
+    page = str(markdown.rendered("\n".join(kept), base, embeds=False))
     shown_by = embeds(actor, document, list(found.values()))
     cards: dict[str, str] = {}
     chips: dict[str, str] = {}
@@ -437,7 +440,7 @@ def _current(keys: set[int]) -> dict[int, tuple[Node, Node]]:
 def _of_node(written: str, node: Node, current: Node) -> Embed:
     if not current.text:
         return Embed(written)
-    body = markdown.rendered(current.text[:EMBEDDED])
+    body = markdown.rendered(current.text[:EMBEDDED], f"/trees/{node.tree.uid}")
     return Embed(written, current, node.tree, body, current.pk == node.pk)
 
 

@@ -4,6 +4,7 @@ from django.urls import URLPattern, path
 
 from loom.documents import api as endpoints
 from loom.documents import pages as views
+from loom.documents import portal_pages
 
 
 def pages() -> list[URLPattern]:
@@ -13,6 +14,8 @@ def pages() -> list[URLPattern]:
         path("documents/<uid:uid>", views.document_page),
         path("documents/<uid:uid>/drawn", views.drawn_page),
         path("documents/<uid:uid>/embed", views.embedded),
+        path("documents/<uid:uid>/portal", portal_pages.of_document),
+        path("documents/<uid:uid>/ref", portal_pages.goto_from_document),
         path("documents/<uid:uid>/file", views.download),
         path("documents/<uid:uid>/history", views.history_page),
         path("documents/<uid:uid>/do/<slug:action>", views.change),

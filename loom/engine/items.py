@@ -13,5 +13,6 @@ def make_items(keys: Iterable[int]) -> None:
         node = ids.node_id(one)
         home, kind = ids.home_of(one), "tree" if node is None else "node"
         kind = "document" if ids.document_id(one) is not None else kind
+        kind = "trail" if ids.trail_id(one) is not None else kind
         rows.append(Item(id=one, kind=kind, tree_id=home, node_id=node))
     Item.objects.bulk_create(rows, ignore_conflicts=True)

@@ -84,6 +84,19 @@ def of_document(document_id: int) -> int:
     return -document_id
 
 
+_TRAILS = -(1 << 48)  # items below this are trails
+
+
+def of_trail(trail_id: int) -> int:
+    """The id of a trail's item: below those of documents."""
+    return _TRAILS - trail_id
+
+
+def trail_id(item: int) -> int | None:
+    """The trail's row id, or None if the item is something else."""
+    return _TRAILS - item if item < _TRAILS else None
+
+
 def node_id(item: int) -> int | None:
     """The node's row id, or None if the item is something else."""
     return item if item > 0 and item & _ORDINAL else None
@@ -96,7 +109,7 @@ def tree_id(item: int) -> int | None:
 
 def document_id(item: int) -> int | None:
     """The document's row id, or None if the item is something else."""
-    return -item if item < 0 else None
+    return -item if _TRAILS < item < 0 else None
 
 
 def of_workspace(tree: str, participant: str) -> str:
@@ -112,7 +125,7 @@ def workspace_parts(uid: str) -> tuple[str, str]:
 
 
 def home_of(item: int) -> int:
-    """The row id of the tree that an item is or is in; 0 for a document, which is in none."""
+    """The row id of the tree that an item is or is in; 0 for documents and trails, in none."""
     return max(item, 0) >> ORDINAL_BITS
 
 

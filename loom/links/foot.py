@@ -6,18 +6,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from django.utils.translation import ngettext
+
 from loom.access import Actor, trees_for
+from loom.language.portals import PortalView
 from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.people.models import Grove
 from loom.permissions import CROSS_TREE, READ_DOCUMENTS
+from loom.trees.grove_texts import grove_texts
 from loom.trees.queries.lookup import fetch, listed
 
 
 @dataclass(frozen=True)
 class Portal:
     """The links of one type of an item, without those to items that the reader may not see.
-    `only` is the local id of the other end, if it is the only one and a node; `home` is the row id
-    of its tree."""
+    `only` is the local id or title of the other end, if it is the only one and a node or document;
+    `home` is the row id of its tree, 0 for a document."""
 
     type: str
     many: int
@@ -31,11 +35,43 @@ class Portal:
         """The type as shown to readers."""
         return self.type.replace("_", " ")
 
+    @property
+    def name(self) -> str:
+        """The only other end as it is named; "" if there are several."""
+        if not self.only:
+            return ""
+        return f"[{self.only}]" if self.home else f'doc:"{self.only}"'
+
+    @property
+    def nouns(self) -> tuple[str, str]:
+        """What the other ends are called, one and many of them."""
+        if self.documents == self.many:
+            return "document", "documents"
+        return ("item", "items") if self.documents else ("node", "nodes")
+
+    @property
+    def target(self) -> str:
+        """`2 nodes`, or the only one by its name, for readers of a page."""
+        if self.name:
+            return self.name
+        if self.documents == self.many:
+            said = ngettext("%(n)s document", "%(n)s documents", self.many)
+        elif self.documents:
+            said = ngettext("%(n)s item", "%(n)s items", self.many)
+        else:
+            said = ngettext("%(n)s node", "%(n)s nodes", self.many)
+        return said % {"n": f"{self.many:,}"}
+
+    @property
+    def opened(self) -> PortalView:
+        """It as it is shown, closed."""
+        return PortalView(self.type, self.many, self.name, nouns=self.nouns)
+
 
 class CountRow(NamedTuple):
     """A row of `LinkCount` for nobody in particular; `name` is the local id of the other end of
-    `last` if it is the only link and leads to a node, `there` the row id of the grove of `home`
-    (None for documents, and for a tree that was erased)."""
+    `last`, or its item if it is no node, if it is the only link; `there` the row id of
+    the grove of `home` (None for documents, and for a tree that was erased)."""
 
     slot: int
     type: str
@@ -56,6 +92,17 @@ class _Sum:
     colour: str = ""
     documents: int = 0
 
+    @property
+    def is_single_text(self) -> bool:
+        """Whether the only other end is a text outside of trees."""
+        return self.many == 1 and bool(self.documents) and bool(self.name)
+
+    def only(self, titles: Mapping[int, str]) -> str:
+        """The local id or title of the only other end."""
+        if self.is_single_text:
+            return titles.get(int(self.name), "")
+        return self.name if self.many == 1 else ""
+
 
 # What a count is joined with: the other end of a single link, and the tree of the other ends.
 JOINED = """
@@ -63,9 +110,12 @@ JOINED = """
     LEFT JOIN trees_node f ON f.id = CASE WHEN c.outward THEN l.target_id ELSE l.source_id END
     LEFT JOIN trees_tree h ON h.id = c.home AND h.erasing_at IS NULL
 """
+# The local id of the other end of a single link, or the item of one that is no node.
+OTHER_END = """COALESCE(f.local_id, CASE WHEN c.home = 0 AND l.id IS NOT NULL
+    THEN CAST(CASE WHEN c.outward THEN l.target_id ELSE l.source_id END AS VARCHAR(24)) END, '')"""
 _ROWS = """
     SELECT c.slot, c.type, c.outward, c.grove_id, c.home, c.count, c.last,
-        COALESCE(f.local_id, ''), h.grove_id
+        {other}, h.grove_id
     FROM links_linkcount c {joined} WHERE c.slot IN ({slots}) AND c.count > 0
 """
 
@@ -78,7 +128,7 @@ def portals_of(
     `rows` are given and lead nowhere else."""
     slots = {slot for slot in items.values() if slot}
     if rows is None:
-        sql = _ROWS.format(joined=JOINED, slots=listed(slots))
+        sql = _ROWS.format(joined=JOINED, other=OTHER_END, slots=listed(slots))
         rows = (CountRow._make((*row[:2], bool(row[2]), *row[3:])) for row in fetch(sql))
     found = sorted(rows, key=lambda row: (not row.outward, row.last))
     if not found:
@@ -97,9 +147,11 @@ def portals_of(
         one.many, one.name, one.home = one.many + row.many, row.name, row.home
         one.colour = types.colour(row.type)
         one.documents += 0 if row.home else row.many
+    single = {one.name for kinds in sums.values() for one in kinds.values() if one.is_single_text}
+    titles = grove_texts().titles(map(int, single)) if single else {}
     by_slot = {
         slot: tuple(
-            Portal(kind, one.many, one.name if one.many == 1 else "", one.home, *_look(one))
+            Portal(kind, one.many, one.only(titles), one.home, *_look(one))
             for kind, one in kinds.items()
         )
         for slot, kinds in sums.items()

@@ -3,9 +3,9 @@ quotes, the portals (docs/model.md §8). Pure but for the values it is given."""
 
 from collections.abc import Collection, Sequence
 
+from loom.language.portals import MOST_DEEP, PortalItem, PortalView, item_as_markdown
 from loom.links.trails import EndSeen, EndsSeen, TrailStep
 
-MOST_DEEP = 5  # nested portals
 MOST_SHOWN = 4000  # characters of one text
 
 
@@ -29,23 +29,21 @@ def _step(
 ) -> list[str]:
     quote = "> " * depth
     ends = stops.of(step.to)
-    many = ends[0].shown if len(ends) == 1 else f"{len(ends)} items"
-    title = f"▼ [{step.type}] ──→ {many}" if step.type else many
+    name = ends[0].shown if len(ends) == 1 else ""
+    portal = PortalView(step.type, len(ends), name, is_open=True, nouns=("item", "items"))
+    title = portal.heading if step.type else portal.target
     lines = [f"{quote}{number}. **{title}**" + (f" because {step.because}" if step.because else "")]
     lines += (
         [quote.rstrip(), *(f"{quote}{one}" for one in step.note.split("\n"))] if step.note else []
     )
     for stop in ends:
-        lines += [quote.rstrip(), *_item(stop, quote + "> ", withheld)]
+        lines += item_as_markdown(_item(stop, withheld), depth + 1)
     return lines
 
 
-def _item(stop: EndSeen, quote: str, withheld: Collection[int]) -> list[str]:
-    state = f" · {stop.state}" if stop.state else ""
-    author = f" {stop.node.author.name}" if stop.node is not None else ""
-    lines = [f"{quote}`{stop.shown}`{author}{state}"]
-    if stop.node is None or stop.item in withheld or not stop.node.text:
-        return lines
-    text = stop.node.text[:MOST_SHOWN]
-    cut = " …" if len(stop.node.text) > MOST_SHOWN else ""
-    return [*lines, quote.rstrip(), *(f"{quote}{one}".rstrip() for one in (text + cut).split("\n"))]
+def _item(stop: EndSeen, withheld: Collection[int]) -> PortalItem:
+    if stop.node is None:
+        return PortalItem(stop.shown, state=stop.state)
+    text = "" if stop.item in withheld else stop.node.text
+    cut = " …" if len(text) > MOST_SHOWN else ""
+    return PortalItem(stop.shown, stop.node.author.name, stop.state, text[:MOST_SHOWN] + cut)

@@ -14,17 +14,27 @@ from loom import access
 from loom.access import Actor
 from loom.engine.execute import execute
 from loom.errors import CommandError, not_found
+from loom.language.refs import Ref
 from loom.links.api import markdown_of
 from loom.links.commands import trails as trail_verbs
 from loom.links.commands import types as verbs
 from loom.links.link_types import ARCHETYPES, GROUPS, Type
 from loom.links.models import Trail
-from loom.links.trails import EndSeen, get_trail, steps_of, stops_of, trails_for
+from loom.links.trails import (
+    EndSeen,
+    EndsSeen,
+    TrailStep,
+    get_trail,
+    steps_of,
+    stops_of,
+    trails_for,
+    way_of_turn,
+)
 from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.people.models import Grove
 from loom.people.names import TAG_COLOURS
 from loom.people.pages.groves import frame
-from loom.permissions import WRITE
+from loom.permissions import LOOM, WRITE
 from loom.site import markdown
 from loom.site.forms import PageForm, Word, Words
 from loom.site.page_requests import PersonRequest, in_one_line, person, whole_of, word_of
@@ -161,16 +171,7 @@ def trail_page(request: PersonRequest, uid: str) -> HttpResponse:
         return HttpResponseRedirect(f"/trails/{trail.uid}")
     steps = steps_of(trail)
     stops = stops_of(actor, trail.tree, steps)
-    panes = [
-        TrailPane(
-            number,
-            one.type.replace("_", " "),
-            one.because,
-            one.note,
-            [_end_shown(stop) for stop in stops.of(one.to)],
-        )
-        for number, one in enumerate(steps, 1)
-    ]
+    panes = [_pane(number, one, stops) for number, one in enumerate(steps, 1)]
     context = {
         **frame(request, actor, "trails_of_grove"),
         "trail": trail,
@@ -180,6 +181,11 @@ def trail_page(request: PersonRequest, uid: str) -> HttpResponse:
     return render(request, "pages/trail.html", context)
 
 
+def _pane(number: int, step: TrailStep, stops: EndsSeen) -> TrailPane:
+    ends = [_end_shown(stop) for stop in stops.of(step.to)]
+    return TrailPane(number, step.type.replace("_", " "), step.because, step.note, ends)
+
+
 def _end_shown(stop: EndSeen) -> EndOfStep:
     node = stop.node
     if node is None:
@@ -187,7 +193,7 @@ def _end_shown(stop: EndSeen) -> EndOfStep:
         href = f"/trees/{stop.ref[5:]}" if stop.ref.startswith("tree:") else href
         return EndOfStep(stop.shown, "", markdown.plain(""), stop.state, href)
     href = f"/trees/{node.tree.uid}?node={node.local_id}"
-    body = markdown.rendered(node.text[:MAX_SHOWN])
+    body = markdown.rendered(node.text[:MAX_SHOWN], f"/trees/{node.tree.uid}")
     return EndOfStep(stop.shown, node.author.name, body, stop.state, href)
 
 
@@ -215,6 +221,30 @@ def _trail_changed(request: PersonRequest, actor: Actor, trail: Trail) -> HttpRe
         execute(actor, tree, trail_verbs.trail_note, note)
     messages.success(request, gettext("Saved."))
     return HttpResponseRedirect(f"/trails/{trail.uid}")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@person
+def turn_trail(request: PersonRequest, uid: str, turn: str) -> HttpResponse:
+    """Where the steps of a turn led, as a part of the page of its node; a POST keeps them as a
+    trail."""
+    actor, tree = access.get_tree(request.user, uid)
+    home, steps = way_of_turn(actor, turn)
+    if home.pk != tree.pk:
+        raise not_found(f"turn:{turn}")
+    if request.method == "POST":
+        name = " ".join(word_of(request, "name").split())
+        args = trail_verbs.Save(save="save", name=name, turn=Ref("turn", id=turn))
+        try:
+            execute(actor, tree, trail_verbs.trail_save, args)
+        except CommandError as refused:
+            messages.error(request, in_one_line(refused))
+            return HttpResponseRedirect(f"/groves/{tree.grove.uid}/trails")
+        return HttpResponseRedirect(f"/trails/{get_trail(actor, name).uid}")
+    stops = stops_of(actor, tree, steps)
+    panes = [_pane(number, one, stops) for number, one in enumerate(steps, 1)]
+    context = {"panes": panes, "tree": tree, "turn": turn, "may_keep": LOOM in actor.permissions}
+    return render(request, "parts/turn_trail.html", context)
 
 
 @require_GET

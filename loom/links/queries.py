@@ -5,18 +5,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, Sum
 
 from loom.access import Actor, trees_for
 from loom.language import ids
 from loom.language.ids import home_of
-from loom.links.models import Link
+from loom.links.models import Link, LinkCount, Trail
 from loom.links.vocabulary import archetype_of, keys_for, vocabulary_of
 from loom.permissions import CROSS_TREE
 from loom.text.hashes import instant
+from loom.text.shortening import excerpt
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Tree
-from loom.trees.queries.lookup import fetch, listed
+from loom.trees.queries.lookup import fetch, listed, withheld
 from loom.trees.queries.node_context import ERASED, erased_among
 
 
@@ -30,6 +31,9 @@ def written(stored: Iterable[int], tree_id: int) -> dict[int, str]:
     trees = {key: one for one in every if (key := ids.tree_id(one)) is not None}
     shown = dict.fromkeys(every, ERASED)
     shown.update(grove_texts().names(every))
+    if trails := [key for one in every if (key := ids.trail_id(one)) is not None]:
+        kept = Trail.objects.filter(pk__in=trails).values_list("pk", "uid")
+        shown.update({ids.of_trail(key): f"trail:{uid}" for key, uid in kept})
     if nodes:
         sql = f"""SELECT n.id, n.local_id, n.tree_id, t.uid FROM trees_node n
             JOIN trees_tree t ON t.id = n.tree_id AND t.erasing_at IS NULL
@@ -99,7 +103,8 @@ def link_bodies(links: list[Link], tree: Tree) -> list[dict[str, Any]]:
 # Following links.
 
 
-MOST_REACHED = 200  # items
+MOST_REACHED = 150  # items
+HUB = 40  # links of one item, from which on a graph does not pass through it by itself
 SURE = ((0.8, "high"), (0.5, "medium"), (0.2, "low"))
 
 
@@ -115,11 +120,13 @@ class Edge(NamedTuple):
 @dataclass(frozen=True)
 class Graph:
     """The items that were reached, each with its distance in links, and the links between them.
-    `is_cut`: there are more than MOST_REACHED."""
+    `stops`: the items that it did not pass through, asked for or because they have HUB links or
+    more; `is_cut`: there are more than MOST_REACHED."""
 
     items: dict[int, int]
     links: tuple[Edge, ...]
     is_cut: bool = False
+    stops: frozenset[int] = frozenset()
 
 
 def sureness(confidence: float | None) -> str:
@@ -129,9 +136,19 @@ def sureness(confidence: float | None) -> str:
     return next((word for least, word in SURE if confidence >= least), "")
 
 
-def graph_of(actor: Actor, node: Node, types: Iterable[str], depth: int) -> Graph:
+def graph_of(
+    actor: Actor,
+    node: Node,
+    types: Iterable[str],
+    depth: int,
+    *,
+    stops: Iterable[int] = (),
+    through: Iterable[int] = (),
+) -> Graph:
     """What can be reached from a node over links of these types, in either direction, at most
-    `depth` links away, if the actor may see it. At most five queries for each step."""
+    `depth` links away, if the actor may see it. It does not pass through the items `stops`, nor
+    through one with HUB links or more, unless that is one of `through`. At most six queries for
+    each step."""
     of_grove = vocabulary_of(node.tree.grove)
     seen_types = of_grove.keys_seen(archetype_of(actor))
     words = [of_grove.by_word.get(one.lower()) for one in types]
@@ -140,6 +157,7 @@ def graph_of(actor: Actor, node: Node, types: Iterable[str], depth: int) -> Grap
     inward = {kind.key for kind, is_out in read if kind.symmetric or not is_out}
     start = ids.of_node(node.pk)
     items, links, last = {start: 0}, dict[int, Edge](), {start}
+    asked, passed, halted = set(stops), {start, *through}, set[int]()
     for away in range(1, depth + 1):
         out = Q(source__in=last, type__in=outward)
         found = Link.objects.filter(out | Q(target__in=last, type__in=inward))
@@ -151,12 +169,42 @@ def graph_of(actor: Actor, node: Node, types: Iterable[str], depth: int) -> Grap
         ends = {end for key in edges if key in links for end in links[key][:2]}
         last = ends - items.keys()
         items |= dict.fromkeys(sorted(last), away)
+        halted |= (last & asked) | (_hubs(last - asked) - passed)
+        last -= halted
         if not last or len(items) > MOST_REACHED:
             break
     is_cut = len(items) > MOST_REACHED
     kept = dict(list(items.items())[:MOST_REACHED])
     shown = (one for one in links.values() if one.source in kept and one.target in kept)
-    return Graph(kept, tuple(shown), is_cut)
+    return Graph(kept, tuple(shown), is_cut, frozenset(halted & kept.keys()))
+
+
+def items_in(tree: Tree, names: Iterable[str]) -> set[int]:
+    """The items of nodes of a tree by their local ids, and of documents by `doc:ID`; others are
+    left out. Two queries."""
+    wanted = {one.strip("[]").lower() for one in names}
+    papers = [one.removeprefix("doc:") for one in wanted if one.startswith("doc:")]
+    found = set(Node.objects.filter(tree=tree, local_id__in=wanted).values_list("pk", flat=True))
+    if papers:
+        items = (grove_texts().item_of(tree.grove_id, one) for one in papers)
+        found |= {one for one in items if one is not None}
+    return found
+
+
+def slots_of(items: Iterable[int]) -> dict[int, int]:
+    """The place of each item: the slot of a node, another item itself. One query."""
+    every = set(items)
+    nodes = {key: one for one in every if (key := ids.node_id(one)) is not None}
+    rows = Node.objects.filter(pk__in=nodes).values_list("pk", "slot_id") if nodes else ()
+    return {**{one: one for one in every}, **{nodes[key]: slot for key, slot in rows}}
+
+
+def _hubs(items: Iterable[int]) -> set[int]:
+    """Those of the items that have HUB links or more. Two queries."""
+    slots = slots_of(items)
+    rows = LinkCount.objects.filter(slot__in=set(slots.values())).values_list("slot")
+    many = dict(rows.annotate(many=Sum("count")).filter(many__gte=HUB))
+    return {one for one, slot in slots.items() if slot in many}
 
 
 def _seen_of(actor: Actor, here: Tree, items: set[int]) -> set[int]:
@@ -169,12 +217,22 @@ def _seen_of(actor: Actor, here: Tree, items: set[int]) -> set[int]:
     return {one for one in items if home_of(one) in trees or one in documents}
 
 
-def graph_body(graph: Graph, tree: Tree) -> dict[str, Any]:
-    """A graph as the API returns it; items by how they are named in the tree."""
+def graph_body(actor: Actor, graph: Graph, tree: Tree) -> dict[str, Any]:
+    """A graph as the API returns it; items by how they are named in the tree, with their first
+    words or title as far as the actor is shown them. Five queries."""
     types = vocabulary_of(tree.grove)
     names = written(graph.items, tree.pk)
+    words = words_of(actor, graph.items)
     return {
-        "nodes": [{"item": names[one], "depth": away} for one, away in graph.items.items()],
+        "nodes": [
+            {
+                "item": names[one],
+                "depth": away,
+                "words": words.get(one, ""),
+                "stop": one in graph.stops,
+            }
+            for one, away in graph.items.items()
+        ],
         "links": [
             {
                 "source": names[one.source],
@@ -187,3 +245,17 @@ def graph_body(graph: Graph, tree: Tree) -> dict[str, Any]:
         ],
         "cut": graph.is_cut,
     }
+
+
+def words_of(actor: Actor, items: Iterable[int]) -> dict[int, str]:
+    """The first words of nodes and the titles of documents and trees, which the actor may see; none
+    for texts that they are not shown. Four queries."""
+    every = set(items)
+    nodes = {key: one for one in every if (key := ids.node_id(one)) is not None}
+    gone = withheld(actor, list(nodes))
+    texts = Node.objects.filter(pk__in=set(nodes) - gone).values_list("pk", "text")
+    found = {nodes[key]: excerpt(text, 8).strip('"') for key, text in texts if text}
+    found |= grove_texts().titles(every)
+    homes = {key: one for one in every if (key := ids.tree_id(one)) is not None}
+    named = Tree.objects.filter(pk__in=homes).values_list("pk", "title")
+    return found | {homes[key]: title for key, title in named}

@@ -81,6 +81,16 @@ def way_of(workspace: Workspace, *, turn: str = "") -> list[TrailStep]:
     return _read(workspace, found[::-1][-MOST_STEPS:])
 
 
+def way_of_turn(actor: Actor, uid: str) -> tuple[Tree, list[TrailStep]]:
+    """The tree of a turn and where its steps led. NOT_FOUND if the actor may not see its tree: the
+    steps of an agent are open to the members."""
+    rows = Step.objects.filter(turn_uid=uid, workspace__tree__in=trees_for(actor))
+    step = rows.select_related("workspace__tree").order_by("pk").first() if uid else None
+    if step is None or step.workspace is None:
+        raise not_found(f"turn:{uid[:40]}")
+    return step.workspace.tree, way_of(step.workspace, turn=uid)
+
+
 def _read(workspace: Workspace, steps: Sequence[Step]) -> list[TrailStep]:
     items: dict[int, tuple[list[int], list[int]]] = {one.pk: ([], []) for one in steps}
     rows = StepItem.objects.filter(step__in=items).order_by("step_id", "place")
@@ -156,7 +166,7 @@ class EndsSeen:
     """The items of trails for one reader; a fixed number of queries for all of them."""
 
     actor: Actor
-    here: Tree
+    here: Tree | None
     items: Iterable[int]
     found: dict[int, EndSeen] = field(default_factory=dict)
 
@@ -170,7 +180,10 @@ class EndsSeen:
         later = {key for key, _ in newest.values()} - set(nodes)
         current = {**nodes, **(lookup.rows().in_bulk(later) if later else {})}
         papers = grove_texts().seen(self.actor, self.here, every)
-        known = set(Tree.objects.filter(pk__in=homes).values_list("pk", flat=True))
+        gone = homes - set(trees)
+        known = set(trees)
+        if gone:
+            known |= set(Tree.objects.filter(pk__in=gone).values_list("pk", flat=True))
         for item in every:
             home = ids.home_of(item)
             node = nodes.get(item)
@@ -189,8 +202,9 @@ class EndsSeen:
                 self.found[item] = EndSeen(item, "", f"({state})", state=state)
 
     def _node(self, node: Node, now: Node) -> EndSeen:
-        ref = lookup.node_ref(node, self.here.pk)
-        elsewhere = "" if node.tree_id == self.here.pk else f" in {tree_named(node.tree.title)}"
+        here = self.here.pk if self.here is not None else 0
+        ref = lookup.node_ref(node, here)
+        elsewhere = "" if node.tree_id == here else f" in {tree_named(node.tree.title)}"
         state = PRUNED if node.slot.pruned or node.version_pruned else ""
         if not state and now.pk != node.pk:
             state = f"now [{now.local_id}]"
@@ -202,7 +216,7 @@ class EndsSeen:
         return [self.found[one] for one in items]
 
 
-def stops_of(actor: Actor, here: Tree, steps: Iterable[TrailStep]) -> EndsSeen:
+def stops_of(actor: Actor, here: Tree | None, steps: Iterable[TrailStep]) -> EndsSeen:
     """All items of the steps, for one reader."""
     return EndsSeen(actor, here, [item for one in steps for item in (*one.of, *one.to)])
 

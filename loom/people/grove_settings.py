@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from loom.errors import CommandError, require
+from loom.language.portals import MOST_DEEP
 from loom.money.prices import NANO
 from loom.participants.provider_kinds import RESERVE
 from loom.people.names import TAG_COLOURS
@@ -135,6 +136,7 @@ SETTINGS: Final[dict[str, Setting]] = {
         _number(
             "windows_visible", windows.MOST_VISIBLE, _("maximum number of visible windows"), 1, 500
         ),
+        _number("portal_depth", MOST_DEEP, _("how deep portals lie inside portals"), 1, 40),
         _number(
             "windows_warn_lines", windows.WARNED, _("lines above which STATUS warns"), 1, 100_000
         ),

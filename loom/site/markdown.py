@@ -8,12 +8,15 @@ from html import unescape
 from itertools import accumulate, groupby
 from operator import itemgetter
 from typing import Any
+from urllib.parse import quote as quoted
 
 import nh3
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language, ngettext
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 from pygments.lexer import Lexer
@@ -21,6 +24,8 @@ from pygments.lexers import get_lexer_by_name
 from pygments.token import Token as CodeToken
 from pygments.token import _TokenType
 from pygments.util import ClassNotFound
+
+from loom.language.portals import EMBED, PortalView, named, written_at
 
 MAX_COLOURED = 10_000  # characters of code that are highlighted in one text
 PIECE = 1_000  # characters highlighted at once; code that spans two pieces may get wrong colours
@@ -143,10 +148,13 @@ MAX_CELLS = 20_000
 _OWN_IMAGE = re.compile("image:[0-9a-f]{64}")
 _TAGS = set(
     "p br hr strong em s code pre span blockquote ul ol li h3 h4 h5 h6 a"
-    " table thead tbody tr th td img".split()
+    " table thead tbody tr th td img details summary div".split()
 )
 _ATTRIBUTES = {
-    "a": {"href", "title"},
+    "a": {"href", "title", "data-ref"},
+    "details": {"data-edge-type", "data-portal", "data-to", "open"},
+    "div": {"aria-live"},
+    "span": {"aria-hidden"},
     "img": {"src", "alt", "loading"},
     "ol": {"start"},
     "pre": {"tabindex"},
@@ -171,11 +179,83 @@ class _Renderer(RendererHTML):
         words = tokens[idx].content or source
         return escape(f"[image: {words}]")
 
+    def paragraph_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        if _holds_portals(tokens[idx + 1]) and not tokens[idx].hidden:
+            return '<div class="p">'  # a paragraph can hold no block
+        return self.renderToken(tokens, idx, options, env)
+
+    def paragraph_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        if _holds_portals(tokens[idx - 1]) and not tokens[idx].hidden:
+            return "</div>\n"
+        return self.renderToken(tokens, idx, options, env)
+
+    def reference(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        target, base = tokens[idx].content, env["base"]
+        href = f"{base}/ref?to={quoted(target)}"
+        if base.startswith("/trees/") and named(target) != target:
+            href = f"{base}?node={target}"
+        shown = escape(named(target))
+        return f'<a class="ref" href="{escape(href)}" data-ref="{escape(target)}">{shown}</a>'
+
+    def portal(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        return closed_portal(env["base"], tokens[idx].info, tokens[idx].meta["targets"])
+
     def heading_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         return f"<h{_level(tokens[idx])}>"
 
     def heading_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         return f"</h{_level(tokens[idx])}>\n"
+
+
+def _holds_portals(inline: Token) -> bool:
+    return any(one.type == "portal" for one in inline.children or ())
+
+
+def closed_portal(base: str, kind: str, targets: Sequence[str]) -> str:
+    """A portal that is written in a text, closed: a script fills it when it is opened, from
+    `{base}/portal`. An embed is open: it is the item itself."""
+    to = ", ".join(targets)
+    address = escape(f"{base}/portal?type={quoted(kind)}&to={quoted(to)}")
+    head = escape(f"[{kind}] ──→ {_portal_of(kind, targets).target}")
+    look, is_open = "portal", ""
+    if kind == EMBED:
+        look, is_open, head = "portal embedded", " open", escape(named(targets[0]))
+    return (
+        f'<details class="{look}" data-edge-type="{escape(kind)}" data-portal="{address}"'
+        f' data-to="{escape(to)}"{is_open}><summary><span class="sign" aria-hidden="true">▶ </span>'
+        f'{head}</summary><div class="portal-in" aria-live="polite"></div></details>'
+    )
+
+
+def _portal_of(kind: str, targets: Sequence[str]) -> PortalView:
+    """The portal as it is written; what its targets are, only the reader of one can say."""
+    many = len(targets)
+    said = ngettext("item", "items", many)
+    return PortalView(kind, many, named(targets[0]) if many == 1 else "", nouns=(said, said))
+
+
+def _tokens_rule(state: StateInline, silent: bool) -> bool:
+    """Portals, embeds and references, in texts that are given a base."""
+    start = state.src[state.pos]
+    if start not in "@![:" or not state.env.get("base"):
+        return False
+    at = state.pos
+    if start == ":":  # Markdown stops at punctuation, so `doc` has been read by now
+        if not state.pending.endswith("doc"):
+            return False
+        at -= 3
+    found = written_at(state.src, at)
+    is_embed = found is not None and found.kind == "embed"
+    if found is None or (is_embed and not state.env.get("embeds")) or found.end > state.posMax:
+        return False
+    if not silent:
+        state.pending = state.pending[: len(state.pending) - (state.pos - at)]
+        token = state.push("reference" if found.kind == "reference" else "portal", "", 0)
+        token.content = found.targets[0]
+        token.info = EMBED if is_embed else found.type
+        token.meta = {"targets": found.targets}
+    state.pos = found.end
+    return True
 
 
 def _level(token: Token) -> int:
@@ -187,11 +267,13 @@ def _coloured(code: str, language: str, _attributes: str) -> str:
 
 
 def _parser(*rules: str) -> MarkdownIt:
-    return MarkdownIt(
+    made = MarkdownIt(
         "commonmark",
         {"html": False, "breaks": True, "linkify": False, "highlight": _coloured},
         renderer_cls=_Renderer,
     ).enable([*rules, "strikethrough"])
+    made.inline.ruler.before("link", "tokens", _tokens_rule)
+    return made
 
 
 _with_tables, _without_tables = _parser("table"), _parser()
@@ -204,24 +286,33 @@ def _parser_for(text: str) -> MarkdownIt:
 
 
 @lru_cache(maxsize=512)
-def _rendered(text: str) -> str:
+def _rendered(text: str, base: str, embeds: bool, _language: str | None) -> str:
+    env = {"base": base, "embeds": embeds}
     return nh3.clean(
         # Wide code scrolls, which has to work with keys too. There is no other <pre> here.
-        _parser_for(text).render(text).replace("<pre>", '<pre tabindex="0">'),
+        _parser_for(text).render(text, env).replace("<pre>", '<pre tabindex="0">'),
         tags=_TAGS,
         attributes=_ATTRIBUTES,
-        allowed_classes={"span": set(CLASSES)},
+        allowed_classes={
+            "span": {*CLASSES, "sign"},
+            "a": {"ref"},
+            "details": {"portal", "embedded"},
+            "div": {"p", "portal-in"},
+        },
         url_schemes={"http", "https", "mailto"},
         link_rel="noopener noreferrer nofollow",
         strip_comments=True,
     )
 
 
-def rendered(text: str) -> SafeString:
-    """The text as HTML: Markdown without raw HTML and images; plain above MAX_RENDERED."""
+def rendered(text: str, base: str = "", *, embeds: bool = True) -> SafeString:
+    """The text as HTML: Markdown without raw HTML and images; plain above MAX_RENDERED. With a
+    `base` (`/trees/…` or `/documents/…`) the references in it lead there, and its portals and (if
+    wanted) `embeds` can be opened; else they stay as they are written."""
     if len(text) > MAX_RENDERED:
         return plain(text)
-    return mark_safe(_rendered(text))  # noqa: S308  (it has passed the allow-list)
+    language = get_language() if base else None
+    return mark_safe(_rendered(text, base, embeds, language))  # noqa: S308  (allow-listed)
 
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
@@ -250,13 +341,14 @@ def plain(text: str) -> SafeString:
 # The authors of the characters of a text that is rendered as Markdown.
 
 MAX_SKIPPED = 2_000  # characters of a text that Markdown does not show, such as an address
-_TAG_OR_TEXT = re.compile(r'(<(?:"[^"]*"|[^">])*>)|([^<]+)')
+# The heading of a portal is no words of the text: it counts as a tag.
+_TAG_OR_TEXT = re.compile(r'(<summary>(?:[^<]|<(?!/summary>))*|<(?:"[^"]*"|[^">])*>)|([^<]+)')
 
 
-def rendered_by(text: str, spans: Sequence[tuple[int, str]]) -> SafeString:
+def rendered_by(text: str, spans: Sequence[tuple[int, str]], base: str = "") -> SafeString:
     """`rendered`, with the characters of each author in a span. `spans`: the number of characters
     and the opening tag, in order. Tags of Markdown stay around them."""
-    drawn = str(rendered(text))
+    drawn = str(rendered(text, base))
     edges = [0, *accumulate(length for length, _ in spans)]
     at, parts = 0, []
     for tag, words in _TAG_OR_TEXT.findall(drawn):

@@ -4,6 +4,7 @@ from django.urls import URLPattern, URLResolver, path, register_converter
 from django.urls.converters import StringConverter
 
 from loom.claims import pages as claims
+from loom.links import graph_page, portal_pages
 from loom.links import pages as links
 from loom.participants import pages as participants
 from loom.people.pages import accounts, grove_admin, groves
@@ -87,6 +88,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("trees/<uid:uid>/windows", panels.windows),
     path("trees/<uid:uid>/turns", turns.at_node),
     path("trees/<uid:uid>/turns/<uid:turn>/calls", panels.calls),
+    path("trees/<uid:uid>/turns/<uid:turn>/trail", links.turn_trail),
     path("trees/<uid:uid>/line", candidates.run),
     path("trees/<uid:uid>/search", groves.search),
     path("trees/<uid:uid>/excerpts", groves.excerpts),
@@ -99,6 +101,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("trees/<uid:uid>/nodes/<local:local_id>/call", panels.call),
     path("trees/<uid:uid>/nodes/<local:local_id>/drawn", live_parts.one_node),
     path("trees/<uid:uid>/nodes/<local:local_id>/text", panels.whole),
-    path("trees/<uid:uid>/nodes/<local:local_id>/portal", panels.portal),
-    path("trees/<uid:uid>/nodes/<local:local_id>/portals", panels.out),
+    path("trees/<uid:uid>/nodes/<local:local_id>/portal", portal_pages.of_node),
+    path("trees/<uid:uid>/nodes/<local:local_id>/portals", portal_pages.foot_of_node),
+    path("trees/<uid:uid>/graph", graph_page.graph_page),
+    path("trees/<uid:uid>/portal", portal_pages.of_tree),
+    path("trees/<uid:uid>/ref", portal_pages.goto_from_tree),
 ]

@@ -15,9 +15,10 @@ from loom.engine import streams
 from loom.engine.items import make_items
 from loom.engine.streams import Writer
 from loom.language import ids
-from loom.links.commands.counting import count_added, slots_of
+from loom.links.commands.counting import count_added
 from loom.links.commands.links import link_body
 from loom.links.models import Link
+from loom.links.queries import slots_of
 from loom.links.vocabulary import vocabulary_of
 from loom.notes.commands.marks import mark_body
 from loom.notes.models import Mark

@@ -78,6 +78,10 @@ class GroveTexts:
         """The text that a ref names. NOT_FOUND for one that the caller may not read here."""
         raise not_found(print_ref(ref))
 
+    def named(self, actor: Actor, tree: Tree | None, ref: Ref) -> GroveText | None:
+        """The text that a ref names, if there is one that the actor may read in the tree."""
+        return None
+
     def open(self, user: User, uid: str) -> tuple[Actor, GroveText]:
         """A text of one of the user's groves. NOT_FOUND if there is none."""
         raise not_found("This text")
@@ -108,7 +112,9 @@ class GroveTexts:
         """Those that embed a version of the node and that the actor may read."""
         return []
 
-    def linked_items(self, actor: Actor, text: GroveText, kind: str, here: Tree) -> list[int]:
+    def linked_items(
+        self, actor: Actor, text: GroveText, kind: str, here: Tree | None
+    ) -> list[int]:
         """The items at the other ends of a text's links of one type, or that it embeds
         (`mentions`), as far as the actor may see them."""
         return []

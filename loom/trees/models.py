@@ -199,8 +199,8 @@ class Chain(models.Model):
 
 
 class Item(models.Model):
-    """What links, marks, sources and steps point at: a node, a tree or a document. Made when
-    something first points at it.
+    """What links, marks, sources and steps point at: a node, a tree, a document or a trail.
+    Made when something first points at it.
 
     The id is computed in `loom.language.ids`. The item of something erased stays while
     something still points at it, so `tree` and `node` may name deleted rows: it is then shown as
@@ -209,8 +209,8 @@ class Item(models.Model):
     """
 
     id = models.BigIntegerField(primary_key=True)
-    kind = models.CharField(max_length=10)  # node, tree or document
-    tree = models.ForeignKey(  # 0: it is a document, whose row the id names
+    kind = models.CharField(max_length=10)  # node, tree, document or trail
+    tree = models.ForeignKey(  # 0: it is a document or trail, whose row the id names
         Tree, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False
     )
     node = models.ForeignKey(

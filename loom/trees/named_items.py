@@ -9,7 +9,7 @@ from loom.access import Actor
 from loom.engine.context import Context
 from loom.errors import CommandError, not_found
 from loom.language import ids
-from loom.language.refs import WORDS, Ref, print_ref
+from loom.language.refs import WORDS, Ref, print_ref, quote
 from loom.people.names import tree_named as titled
 from loom.permissions import CROSS_TREE
 from loom.trees.models import Node, Tree
@@ -142,7 +142,7 @@ def _parent_of(context: Context) -> Node:
 
 
 MOST_TREES = 10  # that the refusal of an unknown id names
-LATER = {"trail": "Trails", "pipe": "Pipes"}
+LATER = {"pipe": "Pipes"}
 
 
 def no_node(ref: Ref) -> CommandError:
@@ -152,6 +152,9 @@ def no_node(ref: Ref) -> CommandError:
         message = f"{said} is a document; this command takes a node."
         hint = f"→ view {said} shows it; → write {said} append, at: or replace: changes it"
         return CommandError("INVALID_SYNTAX", message, hint=hint)
+    if ref.kind == "trail":
+        hint = f"→ trail show {quote(ref.name or ref.id)} lists where it led"
+        return CommandError("INVALID_SYNTAX", f"{said} is a trail; name a node.", hint=hint)
     if ref.kind in ("task", "stash"):
         return CommandError("REJECTED", f"{said} shows no node.", hint=node)
     if ref.kind == "augment":

@@ -14,6 +14,7 @@ import { csrfToken } from "./js/live/api.js";
 import { forgetOnSignOut, guardTrees } from "./js/live/kept-trees.js";
 import { keepOfflinePage, leaveWhenBack, showKept } from "./js/offline.js";
 import { copyOnClick, showAges } from "./js/pages.js";
+import { listenForPortals } from "./js/tree/portals.js";
 
 document.addEventListener("htmx:configRequest", (event) => {
   /** @type {CustomEvent} */ (event).detail.headers["X-CSRFToken"] = csrfToken();
@@ -29,6 +30,7 @@ customElements.define("loom-summary", LoomSummary);
 customElements.define("loom-taught", LoomTaught);
 showAges();
 copyOnClick();
+listenForPortals();
 keepOfflinePage();
 leaveWhenBack();
 forgetOnSignOut();

@@ -80,7 +80,11 @@ PAGES = """
 /groves/{grove}/trails /trails/{trail} /trails/{trail}/file
 /groves/{grove}/participants/{participant} /groves/{grove}/documents
 /groves/{grove}/documents?tree={tree} /documents/{document} /documents/{document}/drawn
-/documents/{document}/embed?ref={node} /documents/{document}/file /documents/{document}/history
+/documents/{document}/embed?ref={node} /documents/{document}/portal?type=supports
+/documents/{document}/portal?type=embed&to={node} /documents/{document}/ref?to=doc:{document}
+/trees/{tree}/portal?type=supports&to={node},doc:{document} /trees/{tree}/ref?to={node}
+/trees/{tree}/graph?node={linked}
+/documents/{document}/file /documents/{document}/history
 /trees/{tree} /trees/{tree}?node={end} /trees/{tree}/about /trees/{tree}/share
 /trees/{tree}/past?seq=9 /trees/{tree}/past/path?seq=9&node={node} /trees/{tree}/path
 /trees/{tree}/path?node={end} /trees/{tree}/path?node={end}&after={near}
@@ -98,7 +102,7 @@ PAGES = """
 WITHOUT_TREES = """
 /signin /signin/{} /invitations/{} /offline /offline.js /healthz /settings/{}
 /public/{}/images/{}/{}
-/trees/{}/nodes/{}/call /trees/{}/turns/{}/calls
+/trees/{}/nodes/{}/call /trees/{}/turns/{}/calls /trees/{}/turns/{}/trail
 /groves/{}/participants/new /groves/{}/participants/models/{} /groves/{}/participants/{}/probe
 """.split()
 ENDS = [*API, *PAGES, "/api/trees/{tree}/path?node={end}", "/api/trees/{tree}/nodes/{end}"]

@@ -39,6 +39,7 @@ from loom.language.slices import get
 from loom.language.verbs import Verb
 from loom.links.commands.links import join, link_body
 from loom.links.queries import written
+from loom.links.trails import get_trail
 from loom.people.models import Participant
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE
 from loom.text.hashes import instant
@@ -87,7 +88,7 @@ class Cited:
 
 
 def _cited(context: Context, ref: RefField) -> Cited:
-    """The node or document that a ref names, as the caller may read it."""
+    """The node, document or trail that a ref names, as the caller may read it."""
     if ref.kind == "document":
         of_grove = grove_texts().get(context, ref)
         shown = _sliced(lambda: grove_texts().part_of(of_grove, ref.slice))
@@ -102,6 +103,11 @@ def _cited(context: Context, ref: RefField) -> Cited:
             place,
             print_slice(ref.slice) if ref.slice is not None else "",
         )
+    if ref.kind == "trail":
+        trail = get_trail(context.actor, ref.name or ref.id)
+        steps = "\n".join(f"{one['type']} {one['note']}" for one in trail.steps)
+        name, item = f"trail:{trail.uid}", ids.of_trail(trail.pk)
+        return Cited(item, f'trail:"{trail.name}"', name, str(len(trail.steps)), steps)
     aim = aimed(context, ref).ref
     node = get_node(context, aim, slices=True)
     if withheld(context.actor, [node.pk]):
@@ -447,7 +453,7 @@ def _give(
     )
     claim_name = claim.node.local_id
     if not context.world.is_dry:
-        if side in SIDES:
+        if side in SIDES and ids.trail_id(cited.item) is None:  # a link joins what has a text
             cite.link = join(
                 context, cited.item, ids.of_node(claim.pk), SIDES[side], note=why[:2000]
             )

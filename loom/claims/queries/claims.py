@@ -15,6 +15,7 @@ from loom.claims.rules.levels import Level, Obligation, Weights
 from loom.errors import not_found
 from loom.language import ids
 from loom.links.queries import written
+from loom.links.trails import trails_for
 from loom.people.models import Grove
 from loom.permissions import CROSS_TREE
 from loom.text.hashes import instant
@@ -140,11 +141,14 @@ def seen_cites(actor: Actor, tree: Tree, cites: Sequence[Cite]) -> list[Cite]:
     """Those of the cites whose items the actor may see."""
     homes = {ids.home_of(cite.item) for cite in cites} - {0}
     trees = set(trees_for(actor).filter(pk__in=homes).values_list("pk", flat=True))
-    documents = grove_texts().seen(actor, tree, {cite.item for cite in cites})
+    below = set(grove_texts().seen(actor, tree, {cite.item for cite in cites}))
+    if asked := [key for cite in cites if (key := ids.trail_id(cite.item)) is not None]:
+        rows = trails_for(actor).filter(pk__in=asked).order_by().values_list("pk", flat=True)
+        below |= set(map(ids.of_trail, rows))
     return [
         cite
         for cite in cites
-        if (cite.item in documents if cite.item < 0 else ids.home_of(cite.item) in trees)
+        if (cite.item in below if cite.item < 0 else ids.home_of(cite.item) in trees)
     ]
 
 

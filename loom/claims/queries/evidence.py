@@ -6,6 +6,7 @@ from loom.claims.models import Cite, Claim
 from loom.claims.queries.checks import passed_among
 from loom.claims.rules.levels import Basis, Strength, Weights, strength_of
 from loom.language import ids
+from loom.links.models import Trail
 from loom.trees.models import Node
 from loom.trees.queries.verify import verified_among
 
@@ -40,8 +41,11 @@ def strengths(claim: Claim, cites: Sequence[Cite]) -> dict[int, tuple[Strength, 
     undercut = {
         one.undercuts_id for one in cites if one.side == "undercuts" and one.answered_at is None
     }
+    asked = [key for one in cites if (key := ids.trail_id(one.item)) is not None]
+    trails = Trail.objects.in_bulk(asked) if asked else {}
     made = {}
     for one in cites:
+        trail = trails.get(ids.trail_id(one.item) or 0)
         node = found.get(one.item)
         basis = Basis(
             gate=one.gate,
@@ -52,9 +56,15 @@ def strengths(claim: Claim, cites: Sequence[Cite]) -> dict[int, tuple[Strength, 
             is_verified=one.item in verified and (node is None or node.kind == "text"),
             is_section=ids.document_id(one.item) is not None and one.first is not None,
             is_proof=node is not None and node.pk in proofs,
+            trail=_extent(trail) if trail is not None else None,
         )
         made[one.pk] = strength_of(basis)
     return made
+
+
+def _extent(trail: Trail) -> tuple[int, int]:
+    """How many steps a trail has, and over how many link types."""
+    return len(trail.steps), len({one["type"] for one in trail.steps if one["type"]})
 
 
 def weights_of(cites: Iterable[Cite]) -> Weights:

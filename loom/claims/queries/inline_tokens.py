@@ -92,7 +92,7 @@ def line_for(ref: str, token: dict[str, Any], given: str, text: str) -> str:
         return f"view {token['target']}"
     if kind == "portal":
         type_, _, target = token["target"].partition(" ")
-        return f"{given} {type_} of {target}"
+        return f"{given} {type_} of {ref}" + (f" to:{quote(target)}" if given == "expand" else "")
     if kind == "annotation":
         return f"annotate {ref}{tail}" if given == "reply" else f"resolve {ref}{tail}"
     if given == "edit":

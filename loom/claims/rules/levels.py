@@ -34,6 +34,8 @@ ALLOWED: Mapping[State, tuple[Act, ...]] = {
     "refuted": (),
 }
 
+# A trail says something if it has as many steps over as many link types.
+LONG_TRAIL, WIDE_TRAIL = 3, 2
 MOST_PROOFS = 3  # levels of commitments that rest on commitments
 MOST_AUTHORITY = 3
 
@@ -58,6 +60,7 @@ class Basis:
     is_verified: bool = False
     is_section: bool = False
     is_proof: bool = False
+    trail: tuple[int, int] | None = None  # of a trail: its steps, and their link types
 
 
 def strength_of(basis: Basis) -> tuple[Strength, str]:
@@ -74,6 +77,9 @@ def strength_of(basis: Basis) -> tuple[Strength, str]:
         return "strong", "confirmed by a person"
     if basis.is_proof:
         return "moderate", "a commitment"
+    if basis.trail is not None:
+        is_long = basis.trail[0] >= LONG_TRAIL and basis.trail[1] >= WIDE_TRAIL
+        return ("moderate", "a trail") if is_long else ("weak", "a short trail")
     if basis.is_section:
         return "moderate", "a part of a document"
     if basis.is_verified:

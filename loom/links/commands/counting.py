@@ -1,13 +1,12 @@
 """The counts of links (`LinkCount`), kept in the transaction that adds or removes a link."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from django.db import connection
 from django.db.models import F
 
 from loom.language import ids
 from loom.links.models import Link, LinkCount
-from loom.trees.models import Node
 
 _ADD = """
     INSERT INTO links_linkcount (slot, type, outward, grove_id, home, count, last)
@@ -24,14 +23,6 @@ _RECOUNT = """
     FROM links_link l JOIN trees_tree t ON t.id = l.tree_id
     WHERE l.removed_at IS NULL GROUP BY 1, 2, 4, 5
 """
-
-
-def slots_of(items: Iterable[int]) -> dict[int, int]:
-    """The place of each item: the slot of a node, another item itself. One query."""
-    every = set(items)
-    nodes = {key: one for one in every if (key := ids.node_id(one)) is not None}
-    rows = Node.objects.filter(pk__in=nodes).values_list("pk", "slot_id") if nodes else ()
-    return {**{one: one for one in every}, **{nodes[key]: slot for key, slot in rows}}
 
 
 def count_added(link: Link, grove: int) -> None:

@@ -17,10 +17,18 @@ from loom.errors import CommandError
 from loom.language import ids
 from loom.language.verbs import Phrases, Verb
 from loom.links import link_types
-from loom.links.commands.counting import count_added, count_removed, slots_of
+from loom.links.commands.counting import count_added, count_removed
 from loom.links.link_types import unknown_type
 from loom.links.models import Link
-from loom.links.queries import MOST_REACHED, graph_of, sureness, written
+from loom.links.queries import (
+    MOST_REACHED,
+    graph_of,
+    items_in,
+    slots_of,
+    sureness,
+    words_of,
+    written,
+)
 from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.people.names import tree_named
 from loom.permissions import LOOM, WRITE
@@ -318,13 +326,16 @@ def unlink_items(context: Context, args: UnlinkArgs) -> Reply:
 
 
 class GraphArgs(Args):
-    """Where to start, which link types to follow, and how far."""
+    """Where to start, which link types to follow (all, if none is named), how far, which items not
+    to pass through, and through which although they have many links."""
 
     ref: Annotated[RefField, Written("ref")]
-    types: Annotated[tuple[str, ...], Written("option", key="types", value="words")]
+    types: Annotated[tuple[str, ...], Written("option", key="types", value="words")] = ()
     depth: Annotated[
         int, Written("option", key="depth", value="int", minimum=1, maximum=MOST_DEEP)
     ] = 3
+    stop: Annotated[tuple[str, ...], Written("option", key="stop", value="words")] = ()
+    through: Annotated[tuple[str, ...], Written("option", key="through", value="words")] = ()
 
 
 describe_verb(
@@ -337,18 +348,27 @@ describe_verb(
 
 @command("graph", group="Look", klass="look", permissions={LOOM})
 def graph(context: Context, args: GraphArgs) -> Reply:
-    """Lists what can be reached from a node over links of some types, with their confidence."""
+    """Lists what can be reached from a node over links of some types (or of all), with their
+    confidence. It does not pass through the items `stop:`, nor through those with 40 links or
+    more, unless they are named by `through:`."""
     node = get_node(context, args.ref)
-    types = [link_type(context.actor, one) for one in args.types]
-    found = graph_of(context.actor, node, types, args.depth)
+    known = vocabulary_of(node.tree.grove).words(archetype_of(context.actor))
+    types = [link_type(context.actor, one) for one in args.types] or known
+    found = graph_of(
+        context.actor,
+        node,
+        types,
+        args.depth,
+        stops=items_in(node.tree, args.stop),
+        through=items_in(node.tree, args.through),
+    )
     names = written(found.items, context.tree.pk)
-    keys = {key: one for one in found.items if (key := ids.node_id(one)) is not None}
-    gone = lookup.withheld(context.actor, list(keys))
-    texts = lookup.rows().filter(pk__in=set(keys) - gone).values_list("pk", "text")
-    words = {keys[key]: f" {excerpt(text)}" for key, text in texts if text}
+    said_words = words_of(context.actor, found.items)
+    words = {one: f' "{text}"' for one, text in said_words.items() if text}
     many = len(found.items) - 1
     items, links = f"{many} item{'' if many == 1 else 's'}", len(found.links)
-    said = f"{', '.join(types)}: {items}, {links} link{'' if links == 1 else 's'}"
+    named = ", ".join(types) if args.types else "all types"
+    said = f"{named}: {items}, {links} link{'' if links == 1 else 's'}"
     context.note_read(*found.items)
     of_grove = vocabulary_of(node.tree.grove)
     lines = [f"[{names[ids.of_node(node.pk)]}] {said}"]
@@ -358,6 +378,9 @@ def graph(context: Context, args: GraphArgs) -> Reply:
         arrow = f"──[{of_grove.read(one.type, outward=True)}{sure}{figure}]──→"
         end = f"[{names[one.target]}]{words.get(one.target, '')}"
         lines.append(f"  [{names[one.source]}] {arrow} {end}")
+    if found.stops:
+        halted = " ".join(f"[{names[one]}]" for one in sorted(found.stops))
+        lines.append(f"  not passed through: {halted}")
     if found.is_cut:
         lines.append(f"  … more than {MOST_REACHED} items; name fewer types or a smaller depth")
     refs = tuple(names[one] for one in found.items)

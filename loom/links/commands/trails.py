@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-from loom.engine.arguments import Args, Written
+from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.registry import command, describe_verb
 from loom.engine.views import Moved
@@ -22,6 +22,7 @@ from loom.links.trails import (
     stops_of,
     trails_for,
     way_of,
+    way_of_turn,
 )
 from loom.permissions import LOOM
 from loom.text.shortening import excerpt
@@ -58,16 +59,27 @@ class Save(Args):
 
     save: Annotated[str, Written("word", lead="save")]
     name: Annotated[str, Written("quoted")]
+    turn: Annotated[RefField | None, Written("ref", lead="of", refs=("turn",))] = None
 
 
 @command("trail", group="Mind", klass="look ✓", permissions={LOOM}, stream="grove")
 def trail_save(context: Context, args: Save) -> Reply:
-    """Keeps your steps since the last `switch` under a name."""
-    steps = way_of(context.workspace)
+    """Keeps your steps since the last `switch` under a name, or those of a turn (`of turn:ID`): the
+    way that led an agent to its answer."""
+    if args.turn is not None:
+        tree, steps = way_of_turn(context.actor, args.turn.id)
+        if tree.pk != context.tree.pk:
+            raise CommandError(
+                "CROSS_TREE", "This turn is in another tree.", hint="save its trail there"
+            )
+    else:
+        steps = way_of(context.workspace)
     if not steps:
         raise CommandError(
             "REJECTED",
-            "No step since your last switch led anywhere.",
+            "No step of this turn led anywhere."
+            if args.turn is not None
+            else "No step since your last switch led anywhere.",
             hint="→ expand TYPE of REF follows links",
         )
     made = _store(context, args.name, steps)

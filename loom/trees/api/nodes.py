@@ -22,7 +22,7 @@ from loom.claims.queries.claims import claim_of, verify_claim
 from loom.engine import streams
 from loom.errors import CommandError, not_found
 from loom.language.ids import looks_like_id
-from loom.links.queries import graph_body, graph_of
+from loom.links.queries import MOST_REACHED, graph_body, graph_of, items_in
 from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.site import responses
 from loom.site.api_requests import user_of
@@ -341,10 +341,13 @@ def provenance(request: Request, uid: str, local_id: str) -> Response:
 
 
 class GraphItem(BaseModel):
-    """A reached item: how lines name it, and its distance in links."""
+    """A reached item: how lines name it, its distance in links, its first words or title, and
+    whether the graph does not pass through it."""
 
     item: str
     depth: int
+    words: str
+    stop: bool
 
 
 class GraphLink(BaseModel):
@@ -370,6 +373,16 @@ TYPES = OpenApiParameter(
 )
 
 
+STOP = OpenApiParameter(
+    "stop", OpenApiTypes.STR, description="Items that it does not pass through, with commas."
+)
+THROUGH = OpenApiParameter(
+    "through",
+    OpenApiTypes.STR,
+    description="Items that it passes through although they have many links, with commas.",
+)
+
+
 @operation(
     "GET",
     "trees",
@@ -379,6 +392,8 @@ TYPES = OpenApiParameter(
     asks=(
         TYPES,
         a_number("depth", f"How many links away, at most {MOST_DEEP}.", least=1, most=MOST_DEEP),
+        STOP,
+        THROUGH,
     ),
 )
 @api_view(["GET"])
@@ -390,7 +405,12 @@ def graph(request: Request, uid: str, local_id: str) -> Response:
     known = vocabulary_of(tree.grove).words(archetype_of(actor))
     types = [link_type(actor, one) for one in wanted] or known
     depth = number(request, "depth", default=3, least=1, most=MOST_DEEP)
-    return Response(graph_body(graph_of(actor, found, types, depth), tree))
+    named = {
+        name: items_in(tree, request.query_params.get(name, "").split(",")[:MOST_REACHED])
+        for name in ("stop", "through")
+    }
+    reached = graph_of(actor, found, types, depth, stops=named["stop"], through=named["through"])
+    return Response(graph_body(actor, reached, tree))
 
 
 def events_of(request: Request, actor: Actor, stream: str) -> dict[str, Any]:

@@ -183,11 +183,11 @@ def _by(who: Who) -> SafeString:
     )
 
 
-def _body(text: str, mode: str) -> SafeString:
+def _body(text: str, mode: str, base: str = "") -> SafeString:
     shown = text[:MAX_SHOWN]
     if mode == "buffer" or len(text) > MAX_SHOWN:
         return markdown.plain(shown)
-    return markdown.rendered(shown)
+    return markdown.rendered(shown, base)
 
 
 def _suggested(about: str, row: NodeRow) -> SafeString:
@@ -202,17 +202,24 @@ def _suggested(about: str, row: NodeRow) -> SafeString:
 
 
 def _note(
-    row: NodeRow, cast: dict[str, Who], replies: Sequence[NodeRow] = (), about: str = ""
+    row: NodeRow,
+    cast: dict[str, Who],
+    replies: Sequence[NodeRow] = (),
+    about: str = "",
+    *,
+    base: str = "",
 ) -> NoteShown:
-    """An annotation; for a suggestion the words that differ from the text that it is about."""
+    """An annotation; for a suggestion the words that differ from the text that it is about. `base`
+    as `markdown.rendered` takes it."""
+    is_other_wording = row.form == "diff"
     return NoteShown(
         id=row.local_id,
         who=cast[row.author_uid],
         form=row.form or "note",
         at=row.at,
-        body=_suggested(about, row) if row.form == "diff" else _body(row.text, "dialogue"),
+        body=_suggested(about, row) if is_other_wording else _body(row.text, "dialogue", base),
         is_resolved=row.resolved,
-        replies=tuple(_note(reply, cast) for reply in replies),
+        replies=tuple(_note(reply, cast, base=base) for reply in replies),
         asks=_asked(row, cast, replies),
     )
 
@@ -277,6 +284,7 @@ class NodeData:
                 cast,
                 [self.rows[reply.id] for reply in one.replies],
                 about=row.text,
+                base=f"/trees/{self.tree.uid}",
             )
             for one in margin.notes
         )
@@ -314,8 +322,8 @@ class NodeData:
             return _pieces(row, self.pieces[row.id], cast)
         if row.length <= MAX_SHOWN and len(set(self.writers(row.id))) > 1:
             spans = [(length, _by(cast[uid])) for uid, length in self.pieces[row.id]]
-            return markdown.rendered_by(row.text, spans)
-        return _body(row.text, self.tree.mode)
+            return markdown.rendered_by(row.text, spans, f"/trees/{self.tree.uid}")
+        return _body(row.text, self.tree.mode, f"/trees/{self.tree.uid}")
 
     def revision(self, key: int) -> str:
         """A digest of everything that the node is rendered from: it changes exactly when that

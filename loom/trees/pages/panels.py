@@ -1,4 +1,4 @@
-"""Parts beside the path: portals, one node's details, bookmarks, provenance."""
+"""Parts beside the path: one node's details, its links, bookmarks, provenance."""
 
 import json
 import shlex
@@ -9,14 +9,13 @@ from typing import Any
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from loom import access
 from loom.access import Actor
 from loom.errors import not_found
-from loom.links.foot import Portal, portals_of
+from loom.links.foot import portals_of
 from loom.notes.models import Mark
 from loom.participants.provider_kinds import samplers_written
 from loom.people.pages.groves import frame
@@ -48,80 +47,8 @@ from loom.workspace.models import Workspace
 from loom.workspace.queries.window_contents import WindowContent, window_body, windows_shown
 from loom.workspace.queries.windows import WITHHELD
 
-MOST = 50
 BEARER = '-H "Authorization: Bearer $HEDDLE_KEY"'
 LEFT_TO_CURL = ("host", "content-length", "connection", "accept-encoding")
-
-
-@dataclass(frozen=True)
-class EndShown:
-    """One linked item. `tree` and `tree_title` are empty for this tree; `id` for a whole one."""
-
-    id: str
-    by: str
-    body: SafeString
-    note: str
-    tree: str
-    tree_title: str
-    portals: tuple[Portal, ...]
-    is_cut: bool
-    is_pruned: bool
-    document: str = ""  # its id, where the other end is one
-
-
-@require_GET
-@person
-def portal(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
-    """The items that links of type `?type=` lead to from a node, at most 50, oldest link first."""
-    actor, tree = access.get_tree(request.user, uid)
-    node = known_node(tree, local_id)
-    if node is None:
-        raise not_found(f"[{local_id}]")
-    kind = request.GET.get("type", "")
-    ends = [link for link in links_of(actor, node) if link.type == kind and not link.is_broken]
-    context = {
-        "ends": _ends(actor, tree, ends[:MOST]),
-        "rest": max(0, len(ends) - MOST),
-    }
-    return render(request, "parts/portal.html", context)
-
-
-@require_GET
-@person
-def out(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
-    """The portals at the foot of a node, for this reader only."""
-    actor, tree = access.get_tree(request.user, uid)
-    node = known_node(tree, local_id)
-    if node is None:
-        raise not_found(f"[{local_id}]")
-    portals = portals_of(actor, {node.pk: node.slot_id}).get(node.pk, ())
-    return render(
-        request, "parts/portals.html", {"portals": portals, "of": node.local_id, "in": tree.uid}
-    )
-
-
-def _ends(actor: Actor, tree: Tree, seen: Sequence[LinkSide]) -> list[EndShown]:
-    portals = portals_of(actor, {side.node.pk: side.node.slot_id for side in seen if side.node})
-    return [_end(tree, side, portals) for side in seen]
-
-
-def _end(tree: Tree, seen: LinkSide, portals: Mapping[int, tuple[Portal, ...]]) -> EndShown:
-    if seen.node is None:
-        empty, of = markdown.plain(""), (seen.note, seen.tree_uid, seen.tree_title)
-        return EndShown("", "", empty, *of, (), False, False, seen.document_uid)
-    node: Node = seen.node
-    elsewhere = node.tree_id != tree.pk
-    return EndShown(
-        id=node.local_id,
-        by=node.author.name,
-        body=markdown.rendered(node.text[:MAX_SHOWN]),
-        note=seen.note,
-        tree=node.tree.uid,
-        tree_title=(node.tree.title or node.tree.uid) if elsewhere else "",
-        portals=portals.get(node.pk, ()),
-        is_cut=node.length > MAX_SHOWN,
-        is_pruned=node.slot.pruned or node.version_pruned,
-    )
 
 
 # Parts beside the path: one node's details, bookmarks, a whole text.
@@ -173,7 +100,7 @@ def details(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     ]
     data = found_for(tree, [Spot(node.pk, node.slot_id)], cast)
     me = actor.participant.uid
-    generation = Generation.objects.filter(uid=node.generation_uid).first()
+    generation = Generation.objects.filter(uid=node.generation_uid).select_related("turn").first()
     context = {
         "node": data.node(node.pk),
         **_asked_with(generation, node),
@@ -185,6 +112,7 @@ def details(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
         "versions": versions,
         "generation": generation,
         "call": call_of(node),
+        "led_by": generation.turn.uid if generation is not None and generation.turn else "",
         "failed": last_failure(node),
         "tree": tree,
         "can": abilities(actor, tree),

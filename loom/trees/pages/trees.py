@@ -203,7 +203,8 @@ def _portals_shown(actor: Actor, tree: Tree, nodes: Sequence[Drawn]) -> dict[str
     portals = portals_of(actor, slots, [row for one in nodes for row in one.links])
     return {
         one.id: render_to_string(
-            "parts/portals.html", {"portals": portals[one.key], "of": one.id, "in": tree.uid}
+            "parts/portals.html",
+            {"portals": portals[one.key], "base": f"/trees/{tree.uid}/nodes/{one.id}"},
         )
         for one in nodes
         if one.key in portals

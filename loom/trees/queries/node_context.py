@@ -12,7 +12,7 @@ from django.db.models import Exists, F, OuterRef, QuerySet
 from loom.access import Actor, trees_for
 from loom.language import ids
 from loom.language.ids import home_of
-from loom.links.foot import JOINED, CountRow, count_of
+from loom.links.foot import JOINED, OTHER_END, CountRow, count_of
 from loom.links.models import Link
 from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.permissions import CROSS_TREE
@@ -331,7 +331,7 @@ _KEPT = f"""
     SELECT m.kind, m.item_id, m.label, p.uid, 0, 0, m.id, 0, 0, 0, 0 FROM notes_mark m
     JOIN people_participant p ON p.id = m.participant_id
     WHERE m.tree_id + 0 = %s AND m.item_id IN ({{items}}) AND m.removed_at IS NULL
-    UNION ALL SELECT 'link', n.id, c.type, COALESCE(f.local_id, ''),
+    UNION ALL SELECT 'link', n.id, c.type, {OTHER_END},
         CASE WHEN c.outward THEN 1 ELSE 0 END, c.count, c.last, c.home, c.grove_id, c.slot,
         h.grove_id
     FROM trees_node n JOIN links_linkcount c ON c.slot = n.slot_id AND c.count > 0 {JOINED}

@@ -12,9 +12,12 @@ from loom.engine.registry import command, describe_verb
 from loom.engine.views import Moved
 from loom.errors import CommandError, not_found
 from loom.language import ids as item_ids
+from loom.language.portals import EMBED, as_lines, named, portals_in, targets_of
 from loom.language.refs import Ref
 from loom.language.verbs import Phrases, Verb
 from loom.links.derived import derived_type, nodes_of
+from loom.links.portals import NamedItem, items_named
+from loom.links.portals import opened as opened_portal
 from loom.permissions import LOOM
 from loom.text.tokens import count
 from loom.trees.commands.node_writer import demand_visible
@@ -37,6 +40,7 @@ from loom.turns import queries
 from loom.workspace.commands.windows import (
     MOST_LEFT,
     close_window,
+    demand_depth,
     ends_of,
     held,
     how_many,
@@ -45,6 +49,8 @@ from loom.workspace.commands.windows import (
     numbered,
     open_linked,
     open_sources,
+    place_window,
+    source_and_lines,
     token_change,
     within_limit,
 )
@@ -241,8 +247,8 @@ class OpenLinkedArgs(Args):
 )
 def expand_type(context: Context, args: OpenLinkedArgs) -> Reply:
     """Opens what is linked to a node by one type, in windows: a link type, or what `list` shows of
-    a node; `of focus` follows the windows that the last expand opened. `inline` shows it in the
-    page instead of windows."""
+    a node; `of focus` follows the windows that the last expand opened. `inline` shows it in
+    place instead of windows."""
     kind = derived_type(args.type) or link_type(context.actor, args.type)
     opened: list[Window] = []
     left: list[str] = []
@@ -281,6 +287,72 @@ def expand_type(context: Context, args: OpenLinkedArgs) -> Reply:
     )
 
 
+class PortalOf(Args):
+    """The type of a portal that a text has, the node or document with the text, and what the portal
+    names, as it is written there."""
+
+    type: Annotated[str, Written("type")]
+    ref: Annotated[RefField | None, Written("ref", lead="of")] = None
+    to: Annotated[str, Written("option", key="to", value="quoted")]
+    inline: Annotated[bool, Written("flag")] = False
+
+
+@command(
+    "expand",
+    group="Move",
+    klass="look ✓",
+    permissions={LOOM},
+    stream="workspace",
+    aliases=("follow", "navigate"),
+    is_first=True,
+)
+def expand_portal(context: Context, args: PortalOf) -> Reply:
+    """Opens what a portal in a text names (`@[supports -> a7x2]`: `expand supports of REF
+    to:"a7x2"`), in windows; `inline` shows it in place instead."""
+    kind = EMBED if args.type.lower() == EMBED else link_type(context.actor, args.type)
+    node, parent = _sources(context, args.ref)[0]
+    targets = targets_of(args.to)
+    written = [one.targets for one in portals_in(node.text) if one.type == kind]
+    if targets not in written:
+        raise not_found(
+            f"A portal [{kind}] to {args.to[:80]} in [{node.local_id}]",
+            f"→ view {node.local_id} full",
+        )
+    found = items_named(context.actor, context.tree, targets)
+    led_to = tuple(dict.fromkeys(one.item for one in found if one.item))
+    of = lookup.node_ref(node, context.tree.pk)
+    head = f"✓ ▼ [{kind}] of [{of}] → {counted(len(led_to), 'item')}"
+    context.note_read(*led_to)
+    if args.inline:
+        shown = as_lines(opened_portal(context.actor, context.tree, kind, found, len(found)))
+        reply = "\n".join([head, *(f"  {one}" for one in shown)])
+        return Reply(reply, items=touched(node), led_to=led_to, link_type=kind)
+    windows = [one for each in found for one in _window_on(context, each, kind, parent)]
+    gone = " ".join(named(one.written) for one in found if not one.item)
+    named_ = numbered([one.number for one in windows])
+    return Reply(
+        f"{head}{f' as {named_}' if named_ else ''}"
+        + (f"\n  unavailable: {gone}" if gone else "")
+        + within_limit(context, windows)
+        + token_change(context),
+        items=touched(node),
+        led_to=led_to,
+        link_type=kind,
+    )
+
+
+def _window_on(context: Context, one: NamedItem, kind: str, parent: int) -> list[Window]:
+    """The window on an item that a portal names, if it has a text."""
+    source, lines = source_and_lines(context, one)
+    if source is None or not source.text:
+        return []
+    demand_depth(context, parent)
+    made = place_window(context, source, lines)
+    if made._state.adding and made.number != parent:
+        made.via, made.parent_number = kind, parent
+    return [made]
+
+
 def _left(context: Context, kind: str, nodes: Sequence[Node], opened: int, every: int) -> str:
     """`\n  … 12 more: → list a7x2 supports after:10`: what was not opened."""
     if every <= opened:
@@ -290,16 +362,25 @@ def _left(context: Context, kind: str, nodes: Sequence[Node], opened: int, every
 
 
 def _inline(context: Context, kind: str, nodes: Sequence[Node], most: int) -> Reply:
-    """The step of a portal that was opened in the page, where its items are shown."""
-    numbers: list[int] = []
+    """A portal that is opened in place: its items are in the answer, as a terminal shows them."""
+    opened: list[int] = []
     for node in nodes:
-        numbers += ends_of(context.actor, node, kind, context.workspace, most=most - len(numbers))
-    number = f"{len(numbers)} item{'' if len(numbers) == 1 else 's'}"
+        opened += ends_of(context.actor, node, kind, context.workspace, most=most - len(opened))
     of = " ".join(f"[{lookup.node_ref(node, context.tree.pk)}]" for node in nodes)
+    every = sum(how_many(context.actor, node, kind) for node in nodes)
+    items = [NamedItem(item) for item in opened]
+    many = max(every, len(opened))
+    shown = as_lines(opened_portal(context.actor, context.tree, kind, items, many))
+    context.note_read(*opened)
     return Reply(
-        f"✓ ▼ [{kind}] of {of} → {number}",
+        "\n".join(
+            [
+                f"✓ ▼ [{kind}] of {of} → {counted(len(opened), 'item')}",
+                *(f"  {one}" for one in shown),
+            ]
+        ),
         items=touched(*nodes),
-        led_to=tuple(dict.fromkeys(numbers)),
+        led_to=tuple(dict.fromkeys(opened)),
         link_type=kind,
     )
 

@@ -2,6 +2,7 @@
 agent."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from django.db import transaction
@@ -12,9 +13,10 @@ from loom.engine.context import Context
 from loom.engine.views import locked, stored
 from loom.errors import CommandError, not_found
 from loom.language import ids
-from loom.language.refs import Ref, quote
+from loom.language.refs import ParseError, Ref, quote
 from loom.links.derived import derived_type, nodes_of
 from loom.links.foot import portals_of
+from loom.links.portals import NamedItem
 from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.people.grove_settings import number_of
 from loom.people.models import Participant
@@ -464,6 +466,25 @@ def _whole(text: GroveText) -> WindowSource | None:
     return shown.source if shown.text and is_short else None
 
 
+def source_and_lines(context: Context, one: NamedItem) -> tuple[WindowSource | None, Lines]:
+    """The text of an item, and the lines of the part that is meant; None for what has no text that
+    a window can show."""
+    key = ids.node_id(one.item)
+    if key is not None:
+        node = lookup.rows().filter(pk=key).first()
+        source = source_of(node) if node is not None else None
+        return source, Lines(1, total_of(source.text) if source is not None else 1)
+    text = grove_texts().seen(context.actor, context.tree, [one.item]).get(one.item)
+    if text is None:
+        return None, Lines(1, 1)
+    if one.part is not None:
+        with suppress(ParseError):
+            shown = grove_texts().part_of(text, one.part)
+            return shown.source, Lines(shown.first, shown.last)
+    source = _whole(text)
+    return source, Lines(1, total_of(source.text) if source is not None else 1)
+
+
 def _parents(context: Context, number: int) -> dict[int, int]:
     return parents_of(context.workspace, number, held(context))
 
@@ -475,11 +496,22 @@ def demand_depth(context: Context, parent: int) -> None:
     turn = turns().filter(uid=context.turn).first() if context.turn else None
     most = budget_of(turn).depth if turn is not None else MOST_DEEP
     if depth > most:
+        chain = " → ".join(f"#{one}" for one in _chain(context, parent))
         raise CommandError(
             "LIMIT_EXCEEDED",
-            f"Windows lie at most {most} deep; this one would lie {depth} deep.",
+            f"Windows lie at most {most} deep; this one would lie {depth} deep: {chain}.",
             hint=f"→ collapse #{parent} closes what was opened from there",
         )
+
+
+def _chain(context: Context, number: int) -> list[int]:
+    """The numbers of the windows from which a window was opened, the first one first, and its
+    own."""
+    parents = _parents(context, number)
+    chain = [number]
+    while (above := parents.get(chain[0], 0)) and above not in chain:
+        chain.insert(0, above)
+    return chain
 
 
 def items_of(window: Window) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ import "../tree/folds.js";
 import "../tree/linking.js";
 import { keepReadable } from "../tree/keeping.js";
 import { listenForKeys } from "../tree/keys.js";
-import { keepExports, keepMenusInSight, listenForPortals, shutAround } from "../tree/menus.js";
+import { keepExports, keepMenusInSight, shutAround } from "../tree/menus.js";
 import { followModes } from "../tree/modes.js";
 import { followQuestions } from "../tree/asked.js";
 import { followNews } from "../tree/news.js";
@@ -34,7 +34,6 @@ export class LoomTree extends HTMLElement {
     this.page.marks.addEventListener("tree-tags", () => document.body.dispatchEvent(new Event("tree-tags")), { signal });
     giveFeedback(this.page, signal);
     listenForKeys(this.page, signal);
-    listenForPortals(signal, this.page);
     keepExports(this.page, signal);
     keepMenusInSight(signal);
     keepCast(this.page, signal);
@@ -71,10 +70,12 @@ export class LoomTree extends HTMLElement {
     this.point(target);
     const button = target.closest("[data-act], [data-call]");
     if (button) return this.act(button);
-    const link = target.closest("[data-go]");
+    const link = target.closest("[data-go], a.ref");
     if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
+    const id = link.getAttribute("data-go") ?? link.getAttribute("data-ref") ?? "";
+    // A name in a text leads away if it names something else, or nothing that is known here.
+    if (link instanceof HTMLAnchorElement && link.matches(".ref") && (link.pathname !== this.page?.web || (this.page?.store?.slotOf(id) ?? null) === null)) return;
     event.preventDefault();
-    const id = link.getAttribute("data-go") ?? "";
     const store = this.page?.store;
     const slot = link.hasAttribute("data-slot") ? store?.slotOf(id) : undefined;
     // A sibling is drawn with its newest version; the reader may have chosen another.

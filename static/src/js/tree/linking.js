@@ -41,7 +41,7 @@ function offer(page, field, list) {
 /** @typedef {{name: string, group: string, archived: boolean}} LinkType */
 
 /** The types that the reader may give a link, by group. @param {LinkType[]} types */
-function menuOf(types) {
+export function menuOf(types) {
   /** @type {Map<string, HTMLElement>} */
   const groups = new Map();
   for (const { name, group, archived } of types) {

@@ -2,8 +2,7 @@
 // Menus stay within what is seen: they open to the side with more room, and scroll when long.
 
 import { toast } from "../elements/loom-toast.js";
-import { json, part, Refused } from "../live/api.js";
-import { asBody, call } from "../live/calls.js";
+import { part } from "../live/api.js";
 import { t } from "../t.js";
 import { act } from "./actions.js";
 import { continueCall } from "./asking.js";
@@ -115,72 +114,4 @@ export function keepExports(page, signal) {
       link.setAttribute("href", url.pathname + url.search);
     }
   }, { signal });
-}
-
-// Portals: what a node is linked to opens in place; the address and the place read stay.
-
-const MOST_DEEP = 5; // portals inside portals
-
-/** Fills portals when they are opened, until the signal says stop; each opening is a step of the reader.
- * @param {AbortSignal} signal @param {import("./page.js").TreePage} page */
-export function listenForPortals(signal, page) {
-  // `toggle` does not bubble: it is caught on its way down.
-  document.addEventListener("toggle", (event) => {
-    const portal = /** @type {Element} */ (event.target);
-    if (portal instanceof HTMLDetailsElement && portal.dataset.portal && portal.open) void fill(portal, page);
-  }, { signal, capture: true });
-}
-
-/** The types of the portals around one and its own, outermost first. @param {Element} portal */
-function pathOf(portal) {
-  const path = [];
-  for (let at = portal.closest(".portal"); at; at = at.parentElement?.closest(".portal") ?? null) path.unshift(at.getAttribute("data-edge-type") ?? "");
-  return path;
-}
-
-/** Collapsed → loading → expanded, or error with a button that tries again.
- * @param {HTMLDetailsElement} portal @param {import("./page.js").TreePage} page */
-async function fill(portal, page) {
-  const room = portal.querySelector(":scope > .portal-in");
-  if (!room || room.querySelector(":scope > .portal-end")) return;
-  const path = pathOf(portal);
-  portal.dataset.portalPath = JSON.stringify(path);
-  portal.dataset.depth = String(path.length);
-  if (path.length > MOST_DEEP) {
-    portal.dataset.state = "error";
-    room.textContent = t("Portals lie at most {n} deep: {chain}", { n: MOST_DEEP, chain: path.join(" → ") });
-    return;
-  }
-  portal.dataset.state = "loading";
-  room.textContent = t("Loading…");
-  try {
-    room.innerHTML = await part(portal.dataset.portal ?? "");
-    portal.dataset.state = "expanded";
-    await noteOpened(portal, page);
-  } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    portal.dataset.state = "error";
-    const again = document.createElement("button");
-    again.type = "button";
-    again.className = "button small";
-    again.textContent = t("Try again");
-    again.addEventListener("click", () => {
-      room.replaceChildren();
-      void fill(portal, page);
-    });
-    room.replaceChildren(error.message, " ", again);
-  }
-}
-
-/** Makes the opening of a portal of this tree a step, from which a trail can be kept.
- * @param {HTMLDetailsElement} portal @param {import("./page.js").TreePage} page */
-async function noteOpened(portal, page) {
-  const found = new RegExp(`^${page.web}/nodes/([^/]+)/portal\\?type=(.+)$`).exec(portal.dataset.portal ?? "");
-  if (!found || page.isPast) return;
-  const what = call("expand", { type: decodeURIComponent(found[2]), ref: found[1], inline: true });
-  try {
-    await json(`${page.api}/commands`, { method: "POST", body: { ...asBody(what), at: page.position } });
-  } catch (error) {
-    if (!(error instanceof Refused)) throw error; // what is read needs no step
-  }
 }

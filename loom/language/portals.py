@@ -1,0 +1,154 @@
+"""Portals, embeds and references as they are written in texts, and how a portal is shown: in a
+page, to a model, in Markdown and in the shell (docs/model.md §8). Pure."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+MOST_DEEP: Final = 5  # portals inside portals
+MOST_TARGETS: Final = 10  # of one portal in a text
+LARGE: Final = 10_000  # characters of a text whose size is said before it is opened
+EMBED = "embed"  # what the path of a portal calls an embed
+
+Kind = Literal["portal", "embed", "reference"]
+
+_PORTAL = re.compile(r"@\[([a-z_]{1,40}) -> ([^\]\n]{1,200})\]")
+_EMBED = re.compile(r"!\[\[([^\[\]\n]{1,300})\]\]")
+_REFERENCE = re.compile(r"\[([a-z][0-9][a-z][0-9][a-z0-9]{0,4})\](?![(\[:])", re.IGNORECASE)
+_DOCUMENT = re.compile(r'doc:"([^"\n]{1,200})"')
+_TARGET = re.compile(r'(?:[^,"]|"[^"]*")+')
+
+
+@dataclass(frozen=True)
+class WrittenRef:
+    """A portal, embed or reference at a place of a text: what it names, up to where it goes (not
+    included), and the type of a portal."""
+
+    kind: Kind
+    targets: tuple[str, ...]
+    end: int
+    type: str = ""
+
+
+def written_at(text: str, at: int) -> WrittenRef | None:
+    """What is written at a place of a text, which is at its first character; None if there is no
+    portal, embed or reference."""
+    if found := _PORTAL.match(text, at):
+        targets = targets_of(found[2])
+        return WrittenRef("portal", targets, found.end(), found[1]) if targets else None
+    if found := _EMBED.match(text, at):
+        return WrittenRef("embed", (found[1].strip(),), found.end())
+    if found := _REFERENCE.match(text, at):
+        return WrittenRef("reference", (found[1].lower(),), found.end())
+    if found := _DOCUMENT.match(text, at):
+        return WrittenRef("reference", (found[0],), found.end())
+    return None
+
+
+def targets_of(written: str) -> tuple[str, ...]:
+    """The refs that a portal names, `{a7x2, doc:"notes" §motive}` or one alone, each once; at most
+    MOST_TARGETS."""
+    inner = written.strip()
+    if inner.startswith("{") and inner.endswith("}"):
+        inner = inner[1:-1]
+    found = (one.strip() for one in _TARGET.findall(inner))
+    return tuple(dict.fromkeys(one for one in found if one))[:MOST_TARGETS]
+
+
+def portals_in(text: str) -> Iterator[WrittenRef]:
+    """The portals of a text, in order."""
+    for found in _PORTAL.finditer(text):
+        if targets := targets_of(found[2]):
+            yield WrittenRef("portal", targets, found.end(), found[1])
+
+
+def named(target: str) -> str:
+    """A target as it is shown: `[a7x2]`, `doc:"notes" §motive`."""
+    return f"[{target}]" if re.fullmatch(r"[a-z][0-9][a-z][0-9][a-z0-9]{0,4}", target) else target
+
+
+def too_deep(path: Sequence[str], most: int = MOST_DEEP) -> str:
+    """Why nothing opens below a chain of portals, given by their types."""
+    return f"Portals lie at most {most} deep: {' → '.join(path)}."
+
+
+# How a portal is shown. One description, and what is made of it for each reader.
+
+
+@dataclass(frozen=True)
+class PortalItem:
+    """An item inside an open portal: its name, who wrote it, what became of it (pruned, erased,
+    unavailable), its text ("" if it is not shown), and the portals at its foot."""
+
+    name: str
+    by: str = ""
+    state: str = ""
+    text: str = ""
+    portals: tuple["PortalView", ...] = ()
+
+
+@dataclass(frozen=True)
+class PortalView:
+    """A portal: its type, how many items it leads to, and those that are shown; none of them if it
+    is closed. `name` is the only item, if there is one and it has a name; `nouns` what they are
+    called, one and many of them."""
+
+    type: str
+    many: int
+    name: str = ""
+    items: tuple[PortalItem, ...] = ()
+    is_open: bool = False
+    nouns: tuple[str, str] = ("node", "nodes")
+
+    @property
+    def target(self) -> str:
+        """`2 nodes`, `1 document`, or the only item by its name."""
+        return self.name or f"{self.many:,} {self.nouns[self.many != 1]}"
+
+    @property
+    def heading(self) -> str:
+        """`▶ [supports] ──→ 2 nodes`; ▼ if it is open."""
+        return f"{'▼' if self.is_open else '▶'} [{self.type}] ──→ {self.target}"
+
+    @property
+    def left(self) -> int:
+        """How many items are not among those that are shown."""
+        return max(self.many - len(self.items), 0) if self.is_open else 0
+
+
+def as_lines(portal: PortalView, indent: str = "") -> list[str]:
+    """A portal as lines of a terminal: each level is indented."""
+    lines = [f"{indent}{portal.heading}"]
+    inner = f"{indent}  "
+    for one in portal.items:
+        lines.append(f"{inner}{_title(one.name, one)}")
+        lines += [f"{inner}│ {line}".rstrip() for line in one.text.split("\n") if one.text]
+        for below in one.portals:
+            lines += as_lines(below, inner)
+    return [*lines, f"{inner}… {portal.left:,} more"] if portal.left else lines
+
+
+def as_markdown(portal: PortalView, depth: int = 0) -> list[str]:
+    """A portal as lines of Markdown: its items are quotes, nested by depth."""
+    quote = "> " * depth
+    lines = [f"{quote}**{portal.heading}**"]
+    for one in portal.items:
+        lines += item_as_markdown(one, depth + 1)
+    return [*lines, quote.rstrip(), f"{quote}… {portal.left:,} more"] if portal.left else lines
+
+
+def item_as_markdown(item: PortalItem, depth: int) -> list[str]:
+    """An item as a quote of that depth, after an empty line."""
+    quote = "> " * depth
+    lines = [("> " * (depth - 1)).rstrip(), f"{quote}{_title(f'`{item.name}`', item)}"]
+    if item.text:
+        lines += [quote.rstrip(), *(f"{quote}{one}".rstrip() for one in item.text.split("\n"))]
+    for below in item.portals:
+        lines += [quote.rstrip(), *as_markdown(below, depth)]
+    return lines
+
+
+def _title(name: str, item: PortalItem) -> str:
+    by = f" {item.by}" if item.by else ""
+    return f"{name}{by}{f' · {item.state}' if item.state else ''}"

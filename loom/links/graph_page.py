@@ -1,0 +1,148 @@
+"""The graph of what is linked around one node: local, at most MOST_REACHED items, with an outline
+beside it that says and does the same."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from loom import access
+from loom.access import Actor
+from loom.errors import not_found
+from loom.links.link_types import GROUPS, Type
+from loom.links.queries import MOST_REACHED, graph_body, graph_of, items_in
+from loom.links.vocabulary import archetype_of, vocabulary_of
+from loom.people.names import TAG_COLOURS, tree_named
+from loom.people.pages.groves import frame
+from loom.site.page_requests import PersonRequest, abilities, known_node, person
+from loom.trees.models import Node, Tree
+
+MOST_DEPTH = 2  # links away from the node in the middle
+
+
+@dataclass(frozen=True)
+class GraphRow:
+    """An item in the outline: as lines and as readers name it, its address, the links to items
+    that are as near or nearer, and whether the graph stops there."""
+
+    item: str
+    shown: str
+    words: str
+    href: str
+    id: str
+    depth: int
+    is_stop: bool
+    links: list[str]
+
+
+@require_GET
+@person
+def graph_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """The graph around the node `?node=`, `?depth=` 1 or 2, over the types `?types=` (all, if none
+    is named); `?stop=` and `?through=` as `→ graph` takes them."""
+    actor, tree = access.get_tree(request.user, uid)
+    node = _middle(actor, tree, request.GET.get("node", ""))
+    depth = 1 if request.GET.get("depth") == "1" else MOST_DEPTH
+    kinds = _types(actor, tree)
+    words = {one.name for one in kinds} | {one.reverse for one in kinds}
+    asked = [one for one in request.GET.getlist("types") if one in words]
+    stops, through = (_names(request, name) for name in ("stop", "through"))
+    both = [end for one in kinds for end in (one.name, one.reverse) if one.name in asked]
+    found = graph_of(
+        actor,
+        node,
+        both or words,
+        depth,
+        stops=items_in(tree, stops),
+        through=items_in(tree, through),
+    )
+    body = graph_body(actor, found, tree)
+    colours = {one.name: TAG_COLOURS.index(one.colour) for one in kinds if one.colour}
+    context = {
+        **frame(request, actor, "trees"),
+        "tree": tree,
+        "node": node,
+        "depth": depth,
+        "groups": [
+            (
+                group,
+                [
+                    (one, not asked or one.name in asked, colours.get(one.name))
+                    for one in kinds
+                    if one.group == group and not one.archived
+                ],
+            )
+            for group in GROUPS
+        ],
+        "rows": _rows(tree, body),
+        "graph": {**body, "colours": colours, "tree": tree.uid, "node": node.local_id},
+        "most": MOST_REACHED,
+        "stops": stops,
+        "through": through,
+        "can": abilities(actor, tree),
+    }
+    return render(request, "pages/graph.html", context)
+
+
+def _middle(actor: Actor, tree: Tree, name: str) -> Node:
+    """The node in the middle: the one that is named, else where the reader is."""
+    if not name:
+        return access.workspace_of(actor.participant, tree).position
+    node = known_node(tree, name)
+    if node is None:
+        raise not_found(f"[{name[:20]}]")
+    return node
+
+
+def _types(actor: Actor, tree: Tree) -> list[Type]:
+    archetype = archetype_of(actor)
+    return [one for one in vocabulary_of(tree.grove).types if archetype in one.archetypes]
+
+
+def _names(request: PersonRequest, name: str) -> list[str]:
+    """The items that the address names, with commas or one at a time."""
+    given = (one for value in request.GET.getlist(name) for one in value.split(","))
+    return list(dict.fromkeys(one for one in given if one))[:MOST_REACHED]
+
+
+def _rows(tree: Tree, body: dict[str, Any]) -> list[GraphRow]:
+    """The outline: each item after the one that it was reached from."""
+    depths = {one["item"]: one["depth"] for one in body["nodes"]}
+    arrows: dict[str, list[str]] = {one: [] for one in depths}
+    below: dict[str, list[str]] = {one: [] for one in depths}
+    placed = {body["nodes"][0]["item"]}
+    for link in body["links"]:
+        source, target, arrow = link["source"], link["target"], f"──[{link['type']}]──→"
+        for near, far, said in (
+            (source, target, f"{source} {arrow}"),
+            (target, source, f"{arrow} {target}"),
+        ):
+            if depths[far] >= depths[near]:
+                arrows[far].append(said)
+            if depths[far] == depths[near] + 1 and far not in placed:
+                placed.add(far)
+                below[near].append(far)
+    by_item = {one["item"]: one for one in body["nodes"]}
+    rows: list[GraphRow] = []
+    waiting = [body["nodes"][0]["item"]]
+    while waiting:
+        item = waiting.pop()
+        waiting += reversed(below[item])
+        rows.append(_row(tree, by_item[item], arrows[item]))
+    return rows
+
+
+def _row(tree: Tree, one: dict[str, Any], links: Iterable[str]) -> GraphRow:
+    item, words = one["item"], one["words"]
+    href, shown, local = f"/trees/{tree.uid}?node={item}", f"[{item}]", item
+    if item.startswith("doc:"):
+        href, shown, local = f"/documents/{item[4:]}", f'doc:"{words}"', ""
+    elif item.startswith("tree:"):
+        home, _, node = item[5:].partition(" node:")
+        href = f"/trees/{home}?node={node}" if node else f"/trees/{home}"
+        shown, local = (f"[{node}]" if node else tree_named(words)), ""
+    said = list(dict.fromkeys(links))
+    return GraphRow(item, shown, words, href, local, one["depth"], one["stop"], said)

@@ -1,0 +1,165 @@
+"""Portals as parts of pages: what a text names, or what links lead to, drawn for its reader."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from loom import access
+from loom.access import Actor
+from loom.errors import not_found
+from loom.language.portals import EMBED, targets_of
+from loom.links.foot import portals_of
+from loom.links.portals import (
+    MOST_SHOWN,
+    NamedItem,
+    PortalEnd,
+    demand_not_deep,
+    ends_of,
+    items_linked,
+    items_named,
+)
+from loom.links.queries import written
+from loom.permissions import LOOM
+from loom.site import markdown
+from loom.site.page_requests import PersonRequest, known_node, person
+from loom.trees.grove_texts import grove_texts
+from loom.trees.models import Node, Tree
+
+MOST_PATH = 60  # portals around one that are read
+
+
+@dataclass(frozen=True)
+class PortalEndShown:
+    """One item inside a portal. `href` is where it is opened, empty if there is nothing to open;
+    `base` the address of its own portals; `id` its local id, if it is a node of this tree. `source`
+    is the address of its text, `ref` how a suggestion names it, and `tree` where that is written;
+    empty if nothing can be suggested."""
+
+    end: PortalEnd
+    href: str = ""
+    id: str = ""
+    base: str = ""
+    body: str = ""
+    source: str = ""
+    ref: str = ""
+    tree: str = ""
+
+
+@require_GET
+@person
+def of_node(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
+    """The items that links of type `?type=` lead to from a node."""
+    actor, tree = access.get_tree(request.user, uid)
+    node = _node(tree, local_id)
+    found, many = items_linked(actor, node, request.GET.get("type", ""))
+    return drawn_portal(request, actor, tree, found, many)
+
+
+@require_GET
+@person
+def of_tree(request: PersonRequest, uid: str) -> HttpResponse:
+    """The items `?to=` of a portal in a text of a tree, of type `?type=`."""
+    actor, tree = access.get_tree(request.user, uid)
+    found = items_named(actor, tree, targets_of(request.GET.get("to", "")[:500]))
+    return drawn_portal(request, actor, tree, found, len(found))
+
+
+@require_GET
+@person
+def foot_of_node(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
+    """The portals at the foot of a node, for this reader only."""
+    actor, tree = access.get_tree(request.user, uid)
+    node = _node(tree, local_id)
+    found = portals_of(actor, {node.pk: node.slot_id}).get(node.pk, ())
+    base = f"/trees/{tree.uid}/nodes/{node.local_id}"
+    return render(request, "parts/portals.html", {"portals": found, "base": base})
+
+
+@require_GET
+@person
+def goto_from_tree(request: PersonRequest, uid: str) -> HttpResponse:
+    """Leads to the item `?to=` that a text of a tree names."""
+    actor, tree = access.get_tree(request.user, uid)
+    return leads_to(items_named(actor, tree, [request.GET.get("to", "")[:300]]))
+
+
+def leads_to(found: Sequence[NamedItem]) -> HttpResponse:
+    """Leads to the item that is named. NOT_FOUND if there is none, or none that is seen."""
+    item = found[0].item if found else 0
+    if not item:
+        raise not_found(found[0].written[:80] if found else "What is named")
+    kind, _, name = written([item], 0)[item].partition(":")
+    if kind == "doc":
+        return HttpResponseRedirect(f"/documents/{name}")
+    tree, _, node = name.partition(" node:")
+    return HttpResponseRedirect(f"/trees/{tree}?node={node}" if node else f"/trees/{tree}")
+
+
+def _node(tree: Tree, local_id: str) -> Node:
+    node = known_node(tree, local_id)
+    if node is None:
+        raise not_found(f"[{local_id}]")
+    return node
+
+
+def drawn_portal(
+    request: PersonRequest, actor: Actor, here: Tree | None, items: Sequence[NamedItem], many: int
+) -> HttpResponse:
+    """The items of a portal, whose `?type=` and `?path=` are in the address, as its reader sees
+    them. LIMIT_EXCEEDED for one that lies too deep."""
+    path = [one for one in request.GET.get("path", "").split(",") if one][:MOST_PATH]
+    demand_not_deep(actor.grove, path)
+    is_embed = request.GET.get("type", "") == EMBED
+    ends = ends_of(actor, here, items, newest=is_embed)
+    context = {
+        "ends": [_end(actor, here, one) for one in ends],
+        "rest": max(0, many - MOST_SHOWN),
+        "is_embed": is_embed,
+    }
+    return render(request, "parts/portal.html", context)
+
+
+def _href(end: PortalEnd) -> str:
+    """Where an item is opened."""
+    node = end.seen.node
+    if node is not None:
+        return f"/trees/{node.tree.uid}?node={node.local_id}"
+    return f"/documents/{end.document.uid}" if end.document else f"/trees/{end.seen.ref[5:]}"
+
+
+def _end(actor: Actor, here: Tree | None, end: PortalEnd) -> PortalEndShown:
+    if end.seen.is_gone:
+        return PortalEndShown(end)
+    href, node, document = _href(end), end.seen.node, end.document
+    may_suggest = LOOM in actor.permissions and bool(end.text)
+    if node is not None:
+        base = f"/trees/{node.tree.uid}/nodes/{node.local_id}"
+        is_text = node.kind == "text" and node.parent_slot_id is not None
+        return PortalEndShown(
+            end,
+            href,
+            id=node.local_id if here is not None and node.tree_id == here.pk else "",
+            base=base,
+            body=markdown.rendered(end.text, f"/trees/{node.tree.uid}"),
+            source=f"{base}/text",
+            tree=node.tree.uid if may_suggest and is_text else "",
+            ref=node.local_id,
+        )
+    if document is None:  # a whole tree
+        return PortalEndShown(end, href)
+    base, section = f"/documents/{document.uid}", end.part.removeprefix("§").strip('"')
+    is_found = not end.part or end.part.startswith("§")  # its lines may be others by then
+    tree = here or grove_texts().home_of(actor, document)
+    return PortalEndShown(
+        end,
+        href,
+        base=base,
+        body=markdown.rendered(end.text, base),
+        source=f"/api{base}?section={quote(section)}" if end.part else f"/api{base}",
+        tree=tree.uid if may_suggest and is_found and tree is not None else "",
+        ref=f"doc:{document.uid} {end.part}".strip(),
+    )

@@ -1,0 +1,221 @@
+"""What a portal leads to, for one reader: the items that a text names in it, or those that links of
+a type lead to (docs/model.md §8)."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from loom import access
+from loom.access import Actor, may_reach
+from loom.errors import CommandError
+from loom.language import ids
+from loom.language.portals import EMBED, PortalItem, PortalView, named, too_deep
+from loom.language.refs import ParseError, Ref, Slice, print_slice
+from loom.language.slices import parse_ref
+from loom.links.foot import Portal, portals_of
+from loom.links.trails import UNAVAILABLE, EndSeen, EndsSeen
+from loom.people.grove_settings import number_of
+from loom.people.models import Grove
+from loom.text.front_matter import body_start
+from loom.trees.grove_texts import grove_texts, is_text
+from loom.trees.models import GroveText, Node, Tree
+from loom.trees.queries import lookup
+from loom.trees.queries.lookup import withheld
+from loom.trees.queries.node_context import links_of
+
+MOST_SHOWN = 50  # items of one portal
+MOST_TEXT = 4_000  # characters of a text in a portal
+
+
+class NamedItem(NamedTuple):
+    """An item and the part of it that is meant; `written` is how a text names it. No item (0) for
+    what does not exist or may not be seen."""
+
+    item: int
+    written: str = ""
+    part: Slice | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class PortalEnd:
+    """An item inside a portal: what the reader sees of it, its text, whether that is cut, the part
+    that is meant, and the portals at its foot."""
+
+    seen: EndSeen
+    text: str = ""
+    is_cut: bool = False
+    part: str = ""
+    note: str = ""
+    portals: tuple[Portal, ...] = ()
+    document: GroveText | None = None
+
+    @property
+    def by(self) -> str:
+        """Who wrote it; "" for what is no node."""
+        return self.seen.node.author.name if self.seen.node is not None else ""
+
+    @property
+    def shown(self) -> str:
+        """`[a7x2]`, `doc:"notes" §motive`."""
+        return f"{self.seen.shown} {self.part}".strip()
+
+
+def demand_not_deep(grove: Grove, path: Sequence[str]) -> None:
+    """LIMIT_EXCEEDED for a portal inside more portals than the grove allows, given by the types of
+    those around it and its own. The refusal names the chain."""
+    most = number_of(grove.settings, "portal_depth")
+    if len(path) > most:
+        raise CommandError(
+            "LIMIT_EXCEEDED", too_deep(path, most), hint="go to the item to look further"
+        )
+
+
+def items_named(actor: Actor, tree: Tree, targets: Sequence[str]) -> list[NamedItem]:
+    """The items that targets name in a text of a tree, in order, as far as the actor may see them.
+    At most four queries for each."""
+    found = []
+    for one, ref in refs_of(targets).items():
+        if ref is None:
+            found.append(NamedItem(0, one))
+        elif ref.kind == "document":
+            found.append(NamedItem(text_named(actor, tree, ref), one, ref.slice))
+        else:
+            found.append(NamedItem(_in_tree(actor, tree, ref), one, ref.slice))
+    return found
+
+
+def refs_of(targets: Sequence[str]) -> dict[str, Ref | None]:
+    """Each target as a ref; None for what is none."""
+    refs: dict[str, Ref | None] = {}
+    for one in targets:
+        try:
+            refs[one] = parse_ref(one)
+        except ParseError:
+            refs[one] = None
+    return refs
+
+
+def text_named(actor: Actor, here: Tree | None, ref: Ref) -> int:
+    """The item of the text outside of trees that a ref names, as the actor may read it in a tree;
+    0 for others."""
+    found = grove_texts().named(actor, here, ref)
+    return found.item_id if found is not None else 0
+
+
+def _in_tree(actor: Actor, tree: Tree, ref: Ref) -> int:
+    """The item of a ref to a node or tree; 0 for others."""
+    home = tree
+    if ref.tree_id or ref.tree_name:
+        rows = access.trees_for(actor)
+        rows = rows.filter(uid=ref.tree_id) if ref.tree_id else rows.filter(title=ref.tree_name)
+        found = rows.order_by("-id").first()
+        if found is None or not may_reach(actor, found.pk, here=tree):
+            return 0
+        home = found
+    if ref.kind == "tree":
+        return ids.of_tree(home.pk)
+    if ref.kind != "node":
+        return 0
+    node = lookup.find_node(home, ref.id)
+    return ids.of_node(node.pk) if node is not None else 0
+
+
+def items_linked(actor: Actor, home: Node | GroveText, kind: str) -> tuple[list[NamedItem], int]:
+    """The items that links of a type lead to, oldest link first, and how many there are; at most
+    MOST_SHOWN."""
+    if not isinstance(home, Node):
+        every = grove_texts().linked_items(actor, home, kind, None)
+        return [NamedItem(one) for one in every[:MOST_SHOWN]], len(every)
+    seen = links_of(actor, home, kind=kind, most=MOST_SHOWN)
+    found = [NamedItem(one.item, note=one.note) for one in seen if not one.is_broken]
+    if len(seen) < MOST_SHOWN:
+        return found, len(found)
+    portals = portals_of(actor, {home.pk: home.slot_id}).get(home.pk, ())
+    many = sum(one.many for one in portals if one.type == kind)
+    return found, max(many, len(found))
+
+
+def ends_of(
+    actor: Actor, here: Tree | None, items: Sequence[NamedItem], *, newest: bool = False
+) -> list[PortalEnd]:
+    """The items with their texts and portals, each once. With `newest`, nodes in their current
+    version, as an embed shows them. Ten queries, and three for each document."""
+    found = EndsSeen(actor, here, [one.item for one in items if one.item])
+    seen = {one: _current(end) if newest else end for one, end in found.found.items()}
+    papers = grove_texts().seen(actor, here, seen)
+    nodes = {one: end.node for one, end in seen.items() if end.node is not None}
+    gone = withheld(actor, [node.pk for node in nodes.values()])
+    slots = {one: node.slot_id for one, node in nodes.items()}
+    slots |= {one: one for one, end in seen.items() if one < 0 and not end.is_gone}
+    feet = portals_of(actor, slots)
+    ends = []
+    for one in dict.fromkeys(items):
+        end = seen.get(one.item) or EndSeen(0, "", named(one.written), state=UNAVAILABLE)
+        node, paper = end.node, papers.get(one.item)
+        part = ""
+        text = "" if node is None or node.pk in gone else node.text
+        if paper is not None and not end.is_gone:
+            text, part = _part_of(paper, one.part)
+        foot = feet.get(one.item, ())
+        cut = text[:MOST_TEXT]
+        ends.append(PortalEnd(end, cut, len(text) > MOST_TEXT, part, one.note, foot, paper))
+    return ends
+
+
+def _current(end: EndSeen) -> EndSeen:
+    """A node in its current version."""
+    if end.now is None or end.node is None or end.now.pk == end.node.pk:
+        return end
+    end.now.tree = end.node.tree
+    shown = end.shown.replace(end.node.local_id, end.now.local_id, 1)
+    ref = end.ref.replace(end.node.local_id, end.now.local_id)
+    return EndSeen(end.item, ref, shown, "", "", end.now, end.now)
+
+
+def _part_of(text: GroveText, part: Slice | None) -> tuple[str, str]:
+    """The words of a text outside of trees or of a part of it, and how the part is written; all of
+    it if there is no such part."""
+    if part is not None:
+        try:
+            return grove_texts().part_of(text, part).text, print_slice(part)
+        except ParseError:
+            pass
+    whole = grove_texts().part_of(text).text
+    return whole[body_start(whole) :], ""
+
+
+# The same as values, of which all renderings are made (`loom.language.portals`).
+
+
+def opened(
+    actor: Actor,
+    here: Tree | None,
+    kind: str,
+    items: Sequence[NamedItem],
+    many: int,
+) -> PortalView:
+    """An open portal, with its items and the closed portals at their foot."""
+    ends = ends_of(actor, here, items, newest=kind == EMBED)
+    shown = tuple(
+        PortalItem(
+            one.shown,
+            one.by,
+            one.seen.state,
+            one.text + (" …" if one.is_cut else ""),
+            tuple(below.opened for below in one.portals),
+        )
+        for one in ends
+    )
+    name = ends[0].shown if many == len(ends) == 1 else ""
+    return PortalView(
+        kind, many, name, shown, is_open=True, nouns=nouns_of(one.item for one in items)
+    )
+
+
+def nouns_of(items: Iterable[int]) -> tuple[str, str]:
+    """What items are called together, one and many of them."""
+    documents = {is_text(one) for one in items}
+    if documents == {True}:
+        return "document", "documents"
+    return ("item", "items") if True in documents else ("node", "nodes")

@@ -1,0 +1,243 @@
+"""Portals, embeds and references in texts: how they look, what they open, and for whom."""
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from rest_framework.test import APIClient
+
+from loom.access import get_actor
+from loom.documents.actions import make_document
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.errors import CommandError
+from loom.language.portals import (
+    PortalItem,
+    PortalView,
+    as_lines,
+    as_markdown,
+    portals_in,
+    targets_of,
+)
+from loom.people.commands.groves import change_grove
+from loom.people.models import User
+from loom.site.markdown import rendered, rendered_by
+from loom.trees.models import Tree
+from tests.commands.conftest import Say
+from tests.two_groves import SECRET, TITLE, TwoGroves
+
+BASE = "/trees/abc"
+Write = Callable[..., str]
+
+
+def test_the_targets_of_a_portal_are_refs_with_their_slices() -> None:
+    assert targets_of("a7x2") == ("a7x2",)
+    assert targets_of('{a7x2, doc:"notes, late" §motive , a7x2}') == (
+        "a7x2",
+        'doc:"notes, late" §motive',
+    )
+    many = ", ".join(f"a{one}b{two}" for one in range(2, 6) for two in range(2, 6))
+    assert len(targets_of(f"{{{many}}}")) == 10
+    assert [one.type for one in portals_in("@[tests -> a7x2] @[x -> ,] @[covers -> b2b2]")] == [
+        "tests",
+        "covers",
+    ]
+
+
+def test_references_portals_and_embeds_are_three_looks() -> None:
+    html = rendered('See [a7x2], doc:"notes", @[supports -> {a7x2, b3k9}] and ![[b3k9]].', BASE)
+    assert '<a class="ref" href="/trees/abc?node=a7x2" data-ref="a7x2"' in html
+    assert 'href="/trees/abc/ref?to=doc%3A%22notes%22"' in html
+    assert '<details class="portal" data-edge-type="supports"' in html
+    assert "[supports] ──→ 2 items</summary>" in html
+    assert '<details class="portal embedded" data-edge-type="embed"' in html
+    assert "[supports] ──→ [a7x2]" in rendered("@[supports -> a7x2]", BASE)
+    assert "<p>" not in html  # a paragraph can hold no block
+
+
+@pytest.mark.parametrize(
+    "text", ["`[a7x2]`", "[a7x2](https://x.y)", "\\[a7x2]", "[word]", "x:doc", "@[a -> b", "![[a"]
+)
+def test_what_is_no_reference_stays_as_it_is_written(text: str) -> None:
+    html = rendered(text, BASE)
+    assert "data-ref" not in html and "details" not in html
+
+
+def test_without_a_base_nothing_of_a_text_can_be_opened() -> None:
+    html = rendered("See [a7x2] @[supports -> a7x2] ![[a7x2]]")
+    assert "details" not in html and "<a" not in html and "@[supports" in html
+
+
+def test_the_heading_of_a_portal_belongs_to_no_author() -> None:
+    text = "Ann wrote @[supports -> a7x2] and so did Bo."
+    first = len("Ann wrote @[supports -> a7x2] and")
+    spans = [(first, '<span class="a">'), (len(text) - first, '<span class="b">')]
+    html = rendered_by(text, spans, BASE)
+    assert '<span class="b"> so did Bo.</span>' in html
+    assert '<summary><span class="sign"' in html
+
+
+def test_a_portal_is_shown_in_a_terminal_and_in_markdown_from_one_description() -> None:
+    inner = PortalView("evidence", 1, 'doc:"notes"')
+    item = PortalItem("[a7x2]", "Ann", "pruned", "One.\nTwo.", (inner,))
+    portal = PortalView("supports", 3, "", (item,), is_open=True)
+    assert as_lines(portal) == [
+        "▼ [supports] ──→ 3 nodes",
+        "  [a7x2] Ann · pruned",
+        "  │ One.",
+        "  │ Two.",
+        '  ▶ [evidence] ──→ doc:"notes"',
+        "  … 2 more",
+    ]
+    assert as_markdown(portal) == [
+        "**▼ [supports] ──→ 3 nodes**",
+        "",
+        "> `[a7x2]` Ann · pruned",
+        ">",
+        "> One.",
+        "> Two.",
+        ">",
+        '> **▶ [evidence] ──→ doc:"notes"**',
+        "",
+        "… 2 more",
+    ]
+
+
+@pytest.fixture
+def notes(actor: object, tree: Tree, say: Say) -> str:
+    """A document that the tree is linked to, with two sections."""
+    made = make_document(
+        actor,  # type: ignore[arg-type]
+        title="Notes",
+        text="# Notes\n\nFirst.\n\n## Motive\n\nJealousy of the lamp.\n",
+    )
+    say(f"link root to doc:{made.uid}")
+    return made.uid
+
+
+@pytest.mark.django_db
+def test_a_portal_in_a_text_opens_nodes_and_parts_of_documents(
+    say: Say, write: Write, tree: Tree, owner: User, client: Client, notes: str
+) -> None:
+    client.force_login(owner)
+    a = write("The lamp is lit.")
+    to = f'{{{a}, doc:"Notes" §motive, z9z9}}'
+    html = client.get(f"/trees/{tree.uid}/portal", {"type": "supports", "to": to}).content.decode()
+    assert "The lamp is lit." in html and "Jealousy of the lamp." in html
+    assert "First." not in html  # another section
+    assert "[z9z9]" in html and html.count("unavailable") == 1
+    assert f'data-suggest="{a}"' in html and f'data-suggest="doc:{notes} §motive"' in html
+    named = client.get(f"/trees/{tree.uid}/ref", {"to": 'doc:"Notes"'})
+    assert named["Location"] == f"/documents/{notes}"
+    assert client.get(f"/trees/{tree.uid}/ref", {"to": "z9z9"}).status_code == 404
+
+
+@pytest.mark.django_db
+def test_a_document_has_portals_in_its_text_and_at_its_foot(
+    say: Say, write: Write, tree: Tree, owner: User, client: Client, notes: str
+) -> None:
+    client.force_login(owner)
+    a = write("The lamp is lit.")
+    say(f"link doc:{notes} to {a} as:supports")
+    page = client.get(f"/documents/{notes}").content.decode()
+    assert f"[supports] ──→ [{a}]" in page
+    inside = client.get(f"/documents/{notes}/portal?type=supports").content.decode()
+    assert "The lamp is lit." in inside and "[supported by] ──→ doc:&quot;Notes&quot;" in inside
+    opened = client.get(f"/documents/{notes}/portal", {"type": "x", "to": a}).content.decode()
+    assert "The lamp is lit." in opened
+    # From the node the document is one target, by its name, with its text inside.
+    foot = client.get(f"/trees/{tree.uid}/nodes/{a}/portals").content.decode()
+    assert "[supported by] ──→ doc:&quot;Notes&quot;" in foot
+    back = client.get(f"/trees/{tree.uid}/nodes/{a}/portal?type=supported_by").content.decode()
+    assert "Jealousy of the lamp." in back
+
+
+@pytest.mark.django_db
+def test_an_embed_shows_the_current_version_and_a_portal_what_was_named(
+    say: Say, write: Write, tree: Tree, owner: User, client: Client
+) -> None:
+    client.force_login(owner)
+    a = write("Old words.")
+    now = say(f'edit {a} "New words." as:version').body["refs"][0]
+    address = f"/trees/{tree.uid}/portal"
+    embed = client.get(address, {"type": "embed", "to": a}).content.decode()
+    assert "New words." in embed and "Old words." not in embed
+    portal = client.get(address, {"type": "supports", "to": a}).content.decode()
+    assert "Old words." in portal and f"now [{now}]" in portal
+
+
+@pytest.mark.django_db
+def test_the_sixth_portal_is_refused_with_the_chain(
+    actor: object, write: Write, tree: Tree, owner: User, client: Client
+) -> None:
+    client.force_login(owner)
+    a = write("x")
+    address = f"/trees/{tree.uid}/portal?type=f&to={a}&path="
+    assert client.get(f"{address}a,b,c,d,e").status_code == 200
+    refused = client.get(f"{address}a,b,c,d,e,f", headers={"X-Part": "1"})
+    assert refused.status_code == 429
+    assert "at most 5 deep: a → b → c → d → e → f." in refused.content.decode()
+    change_grove(actor, settings={"portal_depth": 7})  # type: ignore[arg-type]
+    assert client.get(f"{address}a,b,c,d,e,f").status_code == 200
+
+
+@pytest.mark.django_db
+def test_a_line_opens_what_a_portal_in_a_text_names(
+    say: Say, write: Write, tree: Tree, owner: User, notes: str
+) -> None:
+    a = write("The lamp is lit.")
+    b = write(f"It burns @[supports -> {{{a}, doc:{notes} §motive}}].", a)
+    to = f"{a}, doc:{notes} §motive"
+    opened = say(f'expand supports of {b} to:"{to}"')
+    assert "→ 2 items as #" in opened.reply
+    assert opened.step is not None and opened.step.link_type == "supports"
+    shown = say(f'expand supports of {b} to:"{to}" inline').reply
+    assert "▼ [supports] ──→ 2 items" in shown and "│ The lamp is lit." in shown
+    assert "│ Jealousy of the lamp." in shown
+    client = APIClient()
+    client.force_login(owner)
+    args = {"type": "supports", "ref": b, "inline": True, "to": to}
+    sent = client.post(
+        f"/api/trees/{tree.uid}/commands",
+        {"command": "expand", "args": args, "at": b},
+        format="json",
+    )
+    assert sent.status_code == 200, sent.json()
+    assert f"──[supports]──→ [{a}]" in say("trail").reply
+    with pytest.raises(CommandError, match="to root"):
+        say(f'expand supports of {b} to:"root"')
+
+
+@pytest.mark.django_db
+def test_a_portal_at_the_foot_is_shown_in_a_terminal(say: Say, write: Write) -> None:
+    a, b = write("One."), write("Two.")
+    say(f"link {a} to {b} as:supports")
+    reply = say(f"expand supports of {a} inline").reply
+    assert f"▼ [supports] ──→ [{b}]" in reply and "│ Two." in reply
+    assert f"▶ [supported_by] ──→ [{a}]" in reply
+
+
+@pytest.mark.django_db
+def test_nobody_sees_through_a_portal_what_they_may_not_read(two_groves: TwoGroves) -> None:
+    world = two_groves
+    left, far = world.left, world.far
+    paper = make_document(get_actor(world.both, world.right.grove), title="Kestrels", text=SECRET)
+    address = f"/trees/{left.tree.uid}/portal"
+    both, one = world.client(world.both), world.client(world.only_left)
+    sent = {"type": "supports", "to": f"{{{far}, tree:{world.right.tree.uid}, doc:{paper.uid}}}"}
+    assert SECRET in both.get(address, sent).content.decode()
+    seen = one.get(address, sent).content.decode()
+    assert SECRET not in seen and TITLE not in seen and "Kestrels" not in seen
+    assert seen.count("unavailable") == 3
+    for to in (far, f"tree:{world.right.tree.uid}", f"doc:{paper.uid}"):
+        assert one.get(f"/trees/{left.tree.uid}/ref", {"to": to}).status_code == 404
+    assert world.client(world.nobody).get(address, sent).status_code == 404
+    paper_address = f"/documents/{paper.uid}/portal"
+    assert one.get(paper_address, sent).status_code == 404
+    # The same by a line: the text names it, and the line opens nothing.
+    actor = left.actor(world.only_left)
+    text = f"@[supports -> {far}]"
+    ref = execute_line(actor, left.tree, Request(f'respond root "{text}"')).body["refs"][0]
+    line = f'expand supports of {ref} to:"{far}" inline'
+    reply = str(execute_line(actor, left.tree, Request(line)).body["reply"])
+    assert SECRET not in reply and "unavailable" in reply
