@@ -32,7 +32,6 @@ from agents.providers.values import Picture, ProviderRequest
 from agents.refusals import too_long
 from loom import access
 from loom.access import Actor
-from loom.claims.commands.judging import judged_text
 from loom.errors import CommandError, not_found
 from loom.language import ids as item_ids
 from loom.language.ids import ORDINAL_BITS
@@ -48,6 +47,7 @@ from loom.trees.models import Image, Tree
 from loom.trees.queries.lookup import NodeRow, below_pruned, fetch, listed, path_of, rows_of
 from loom.trees.queries.outline import size_of
 from loom.turns import access as turn_access
+from loom.turns.generation_lifecycle import question_of
 from loom.turns.models import Generation
 from loom.workspace.models import Workspace
 
@@ -125,7 +125,7 @@ JUDGES = (
 
 def order_of_judge(generation: Generation, asked: AskedParticipant) -> GenerationOrder:
     """The order for the answer of a judge to the question of a check."""
-    question, text = judged_text(asker_of(generation), generation)
+    question, text = question_of(asker_of(generation), generation)
     said_ = f"Question: {question}\n\nText:\n{text}\n\nQuestion again: {question}"
     messages = (*system_said(JUDGES), user_said(said_))
     return _order_of_help(generation, asked, "judge", messages, temperature=0.0)

@@ -6,25 +6,11 @@ from collections.abc import Sequence
 
 from loom.access import Actor
 from loom.language.ids import looks_like_id
+from loom.links.link_types import MENTIONED_BY, OF_NODES, SAME
 from loom.trees.models import Node
 from loom.trees.queries import lookup, node_context, places
 from loom.workspace.models import Workspace
 
-# Other words for the same list; `continues` is what the affordances call the continuations.
-SAME = {"continues": "continuations", "children": "continuations", "parent": "continued_by"}
-# Those whose items are nodes; `mentioned_by` are documents.
-OF_NODES = (
-    "continuations",
-    "continued_by",
-    "siblings",
-    "annotations",
-    "annotates",
-    "versions",
-    "version_of",
-    "sources",
-    "merges",
-    "mentions",
-)
 MOST_NAMED = 40  # refs of a text that `mentions` follows
 _NAMED = re.compile(r"\[([a-z0-9]{4,8})\]", re.IGNORECASE)
 
@@ -32,7 +18,7 @@ _NAMED = re.compile(r"\[([a-z0-9]{4,8})\]", re.IGNORECASE)
 def derived_type(word: str) -> str:
     """The derived type that a word names; "" if it names none."""
     kind = SAME.get(word.lower(), word.lower())
-    return kind if kind in (*OF_NODES, "mentioned_by") else ""
+    return kind if kind in (*OF_NODES, MENTIONED_BY) else ""
 
 
 def nodes_of(

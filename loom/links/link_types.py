@@ -26,9 +26,10 @@ MAX_NAME: Final = 40
 MOST_TYPES: Final = 200  # of a grove, archived ones included
 NAME: Final = re.compile(r"[^\W\d]+\Z")  # one word without digits; `_` joins two
 
-# Types that are never stored but answered from columns, as `list` and `expand` name them.
-DERIVED: Final = (
-    "continues",
+# Types that are never stored but answered from columns, as `list` and `expand` name them: those
+# whose items are nodes, that of documents, and other words for the same.
+OF_NODES: Final = (
+    "continuations",
     "continued_by",
     "siblings",
     "annotations",
@@ -38,8 +39,14 @@ DERIVED: Final = (
     "sources",
     "merges",
     "mentions",
-    "mentioned_by",
 )
+MENTIONED_BY: Final = "mentioned_by"
+SAME: Final = {
+    "continues": "continuations",
+    "children": "continuations",
+    "parent": "continued_by",
+}
+DERIVED: Final = frozenset((*OF_NODES, MENTIONED_BY, *SAME))
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
+from loom.access import Actor
 from loom.engine import busy, streams
 from loom.engine.jobs import enqueue
 from loom.errors import require
@@ -356,6 +357,26 @@ def end_generation(
 
 Ending = Callable[[streams.Writer, Generation], None]
 _ENDINGS: dict[int, Ending] = {}
+# (the question, the text that it is about), read now for the person who asked.
+Asking = Callable[[Actor, Generation], tuple[str, str]]
+_ASKINGS: dict[int, Asking] = {}
+
+
+def asks(round_: int) -> Callable[[Asking], Asking]:
+    """Registers what a generation with this `round` asks about a text, in place of continuing
+    one."""
+
+    def register(asking: Asking) -> Asking:
+        _ASKINGS[round_] = asking
+        return asking
+
+    return register
+
+
+def question_of(asker: Actor, row: Generation) -> tuple[str, str]:
+    """(the question, the text) that a generation asks about. CommandError if one of them is gone,
+    or left out of what models are sent."""
+    return _ASKINGS[row.round](asker, row)
 
 
 def ends_as(round_: int) -> Callable[[Ending], Ending]:

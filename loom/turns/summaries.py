@@ -33,9 +33,8 @@ from loom.trees.grove_texts import grove_texts
 from loom.trees.models import GroveText, Node, Tree
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import withheld_from_models
-from loom.turns import generation_lifecycle
-from loom.turns.lanes import hand_over
 from loom.turns.models import SUMMARY, Generation
+from loom.turns.queueing import queue
 
 WORDS = 30  # a text of at most this many words is its own summary
 CHARACTERS = 300  # the same, for scripts without spaces between words
@@ -141,34 +140,23 @@ def _summarise(change: RunningAction, args: SummaryArgs) -> list[Generation]:
         return []
     request = CandidateRequest(agent, len(wanted), max(tokens for *_, tokens in wanted))
     day, (share,) = spending.reserve(change.actor.person, [request], READING)
-    lane, payer = generation_lifecycle.lane_of(agent), change.actor.person
-    ranks = generation_lifecycle.ranks(lane, payer)
-    made = [
-        Generation(
-            tree=change.tree,
-            participant=agent,
-            asked_by=payer,
-            payer=payer,
-            round=SUMMARY,
-            for_turn=args.turn,
-            batch=new_uid(),  # each candidate reads a different text
-            point=point,
-            about=about,
-            index=1,
-            tokens=tokens,
-            settings=settings,
-            lane=lane,
-            rank=next(ranks),
-            day=day,
-            prices=share.prices,
-            reading=share.reading,
-            reserved=share.reserved,
-        )
+    payer = change.actor.person
+    rows = [
+        {
+            "tree": change.tree,
+            "asked_by": payer,
+            "round": SUMMARY,
+            "for_turn": args.turn,
+            "batch": new_uid(),  # each candidate reads a different text
+            "point": point,
+            "about": about,
+            "index": 1,
+            "tokens": tokens,
+            "settings": settings,
+        }
         for point, about, settings, tokens in wanted
     ]
-    Generation.objects.bulk_create(made)
-    hand_over(lane)
-    return made
+    return queue(agent, payer, (day, share), rows)
 
 
 def _wanted(

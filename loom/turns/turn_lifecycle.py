@@ -32,9 +32,9 @@ from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
 from loom.turns import asks, budgets, generation_lifecycle
 from loom.turns.generation_lifecycle import started_body
-from loom.turns.lanes import hand_over
 from loom.turns.models import OPEN_TURN, Generation, Turn
 from loom.turns.queries import budget_of, spent_of, texts_made_by, turn_body, turns
+from loom.turns.queueing import queue
 from loom.web_search import commands as web_search
 from loom.workspace import position
 from loom.workspace.models import Window, Workspace
@@ -409,32 +409,23 @@ def begin_round(turn: Turn, *, request: dict[str, Any], tokens: int) -> Generati
     read `tokens`.
     """
     agent, payer = turn.participant, turn.invoked_by
-    lane = generation_lifecycle.lane_of(agent)
     with transaction.atomic():
         writer = streams.lock(turn.tree, actor=agent.uid, origin=f"turn:{turn.uid}")
         day, (share,) = spending.reserve(payer, [CandidateRequest(agent, 1, None)], tokens)
-        made = Generation.objects.create(
-            tree=turn.tree,
-            participant=agent,
-            asked_by=payer,
-            payer=payer,
-            batch=new_uid(),
-            point=turn.answers_below,
-            index=1,
-            turn=turn,
-            round=turn.round,
-            lane=lane,
-            rank=next(generation_lifecycle.ranks(lane, payer)),
-            day=day,
-            prices=share.prices,
-            reading=share.reading,
-            reserved=share.reserved,
-        )
+        row = {
+            "tree": turn.tree,
+            "asked_by": payer,
+            "batch": new_uid(),
+            "point": turn.answers_below,
+            "index": 1,
+            "turn": turn,
+            "round": turn.round,
+        }
+        (made,) = queue(agent, payer, (day, share), [row])
         if not keep(turn, status="generating", generation=made, prepared=request):
             raise LostError
         writer.append("generation.started", {"generation": started_body(made)})
         writer.flush()
-        hand_over(lane)
     return made
 
 

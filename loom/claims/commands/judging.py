@@ -21,10 +21,9 @@ from loom.trees.grove_texts import grove_texts, is_text
 from loom.trees.models import Node
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import withheld_from_models
-from loom.turns import generation_lifecycle
-from loom.turns.generation_lifecycle import ends_as
-from loom.turns.lanes import hand_over
+from loom.turns.generation_lifecycle import asks, ends_as
 from loom.turns.models import JUDGE, Generation
+from loom.turns.queueing import queue
 
 TOKENS = 120  # of an answer
 MOST_READ = 200_000  # characters of a text that a judge is sent
@@ -40,39 +39,25 @@ def ask(
     tree that keeps the call."""
     requests = [CandidateRequest(_agent(one), 1, TOKENS) for one in checks]
     day, shares = spending.reserve(context.actor.person, requests, len(text) // 3)
-    results, lanes = [], set()
+    payer, by = context.actor.person, context.actor.participant
+    results = []
     for one, share in zip(checks, shares, strict=True):
         agent = _agent(one)
-        lane, payer = generation_lifecycle.lane_of(agent), context.actor.person
-        lanes.add(lane)
-        made = Generation(
-            tree=context.tree,
-            participant=agent,
-            asked_by=payer,
-            payer=payer,
-            round=JUDGE,
-            batch=new_uid(),
-            point=point,
-            about=item if is_text(item) else None,
-            index=1,
-            tokens=TOKENS,
-            settings={"check": one.pk, "item": item, "version": version},
-            lane=lane,
-            rank=next(generation_lifecycle.ranks(lane, payer)),
-            day=day,
-            prices=share.prices,
-            reading=share.reading,
-            reserved=share.reserved,
-        )
-        if not context.world.is_dry:
-            made.save(force_insert=True)
+        row = {
+            "tree": context.tree,
+            "asked_by": payer,
+            "round": JUDGE,
+            "batch": new_uid(),
+            "point": point,
+            "about": item if is_text(item) else None,
+            "index": 1,
+            "tokens": TOKENS,
+            "settings": {"check": one.pk, "item": item, "version": version},
+        }
+        queue(agent, payer, (day, share), [row], is_dry=context.world.is_dry)
         said = f"{agent.name} reads it"
         fields = {"rule": one, "item": item, "version": version, "said": said}
-        by = context.actor.participant
         results.append(CheckResult(**fields, outcome="asked", by=by, at=context.now))
-    if not context.world.is_dry:
-        for lane in lanes:
-            hand_over(lane)
     return results
 
 
@@ -84,6 +69,7 @@ def _agent(check: Check) -> Participant:
     return check.asks
 
 
+@asks(JUDGE)
 def judged_text(asker: Actor, generation: Generation) -> tuple[str, str]:
     """(the question, the text) of a judge's generation, read now for the person who asked.
     CommandError if the check or the text is gone, or left out of what models are sent."""

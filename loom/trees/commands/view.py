@@ -20,7 +20,7 @@ from loom.language.refs import ParseError, Ref, Slice, print_ref
 from loom.language.slices import PART_CHARACTERS, get, part_size, parts_of
 from loom.language.verbs import Phrases, Verb
 from loom.links import link_types
-from loom.links.derived import OF_NODES, derived_type, nodes_of
+from loom.links.derived import derived_type, nodes_of
 from loom.links.foot import Portal, portals_of
 from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.people.models import Participant
@@ -600,7 +600,7 @@ def list_(context: Context, args: ViewListArgs) -> Reply:
     words = _link_words(context)
     if kind == "links" or kind in words:
         return _links(context, node, kind, args.after)
-    if derived_type(kind) not in OF_NODES:
+    if derived_type(kind) not in link_types.OF_NODES:
         raise CommandError(
             "INVALID_SYNTAX",
             f"There is no list {kind!r}.",

@@ -29,10 +29,10 @@ from loom.trees.commands.view import counted
 from loom.trees.models import Node
 from loom.trees.named_items import get_own_node, touched
 from loom.trees.queries import places
-from loom.turns import generation_lifecycle, left_out
+from loom.turns import left_out
 from loom.turns.generation_lifecycle import started_body
-from loom.turns.lanes import hand_over
 from loom.turns.models import Generation, Turn
+from loom.turns.queueing import queue
 from loom.workspace.models import Workspace
 
 MAX_TOKENS = 8192
@@ -200,36 +200,25 @@ class _Order:
 
 def _queue(context: Context, point: Node, order: _Order) -> list[Generation]:
     """Stores the rows of one agent's candidates and hands them to a worker together."""
-    payer, lane = context.actor.person, generation_lifecycle.lane_of(order.agent)
-    ranks = generation_lifecycle.ranks(lane, payer)
     turn = Turn.objects.filter(uid=context.turn).first() if context.turn else None
-    made = [
-        Generation(
-            tree=context.tree,
-            participant=order.agent,
-            asked_by=context.actor.participant,
-            payer=payer,
-            turn=turn,
-            batch=order.batch,
-            point=point,
-            index=index,
-            after=context.world.stream.items,
-            tokens=order.args.tokens,
-            temperature=order.args.temperature,
-            settings=order.settings,
-            without=list(order.without),
-            lane=lane,
-            rank=next(ranks),
-            day=order.day,
-            prices=order.share.prices,
-            reading=order.share.reading,
-            reserved=order.share.reserved,
-        )
+    rows = [
+        {
+            "tree": context.tree,
+            "asked_by": context.actor.participant,
+            "turn": turn,
+            "batch": order.batch,
+            "point": point,
+            "index": index,
+            "after": context.world.stream.items,
+            "tokens": order.args.tokens,
+            "temperature": order.args.temperature,
+            "settings": order.settings,
+            "without": list(order.without),
+        }
         for index in range(1, order.args.n + 1)
     ]
-    if not context.world.is_dry:
-        Generation.objects.bulk_create(made)
-        hand_over(lane)
+    reserved, is_dry = (order.day, order.share), context.world.is_dry
+    made = queue(order.agent, context.actor.person, reserved, rows, is_dry=is_dry)
     for one in made:
         context.world.append("generation.started", {"generation": started_body(one)})
     return made
