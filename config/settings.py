@@ -49,6 +49,7 @@ INSTALLED_APPS = [
     "loom.transfer",
     "loom.manuscript",
     "loom.documents",
+    "loom.meaning",
     "agents",
     "agents.gateway",
     "agents.webhooks",

@@ -205,14 +205,14 @@ describe_verb(
 @command("find", group="Look", klass="look", permissions={LOOM})
 def find(context: Context, args: FindArgs) -> Reply:
     """Searches for text, anywhere in a word and in every script; best matches first."""
-    return _answered(context, args, search.EVERYTHING)
+    return answered(context, args, search.EVERYTHING)
 
 
 @command("find", group="Look", klass="look", permissions={LOOM})
 def find_with(context: Context, args: FindWith) -> Reply:
     """Finds what has a tag, an author, a kind, a time or a bookmark, or where a branch ends; the
     newest first. With words: only where they stand."""
-    return _answered(context, args, _filters(context, args))
+    return answered(context, args, _filters(context, args))
 
 
 def _filters(context: Context, args: FindWith) -> search.Filters:
@@ -252,18 +252,22 @@ def _time(key: str, given: str) -> datetime | None:
     return at
 
 
-def _answered(context: Context, args: FindArgs, only: search.Filters) -> Reply:
+def answered(context: Context, args: FindArgs, only: search.Filters, by: search.By = "") -> Reply:
+    """The reply to a search with filters: its hits, which are marked in the outline."""
     if isinstance(args.where, Ref) and args.where.kind == "document":
         if only != search.EVERYTHING:
             reason = "These filters are for texts and annotations, not for lines of a document."
             raise CommandError("INVALID_SYNTAX", reason, hint='write → find "words" in:doc:"name"')
         return _in_document(context, args.where, args)
-    result = _without_request(context, _found(context, args, only))
+    result = _without_request(context, _found(context, args, only, by))
     _mark(context, args.query, result)
-    documents = _documents(context, args) if only == search.EVERYTHING else []
+    has_documents = only == search.EVERYTHING and by != "meaning"
+    documents = _documents(context, args) if has_documents else []
     looked_for = f" for {excerpt(args.query)}" if args.query.strip() else ""
-    many = counted(result.total + len(documents), "hit")
+    many = counted(result.total - result.near + len(documents), "hit")
     lines = [f"{'' if result.is_all else 'more than '}{many}{looked_for}"]
+    if result.near:
+        lines[0] += f" · {counted(result.near, 'text')} near in meaning"
     ids = [hit.node.id for hit in result.hits if hit.node is not None]
     places = places_of(ids, context.workspace)
     for hit in result.hits:
@@ -441,7 +445,9 @@ def _without_request(context: Context, result: search.SearchResult) -> search.Se
         return result
     asked = Turn.objects.filter(uid=context.turn).values_list("input_node_id", flat=True).first()
     hits = [hit for hit in result.hits if hit.node is None or hit.node.id != asked]
-    return result._replace(hits=hits, total=result.total - (len(result.hits) - len(hits)))
+    near = sum(hit.is_near for hit in result.hits) - sum(hit.is_near for hit in hits)
+    left = len(result.hits) - len(hits)
+    return result._replace(hits=hits, total=result.total - left, near=result.near - near)
 
 
 def _ref(here: Tree, hit: search.Hit) -> str:
@@ -460,15 +466,14 @@ def _mark(context: Context, query: str, result: search.SearchResult) -> None:
 
 
 def _found(
-    context: Context, args: FindArgs, only: search.Filters = search.EVERYTHING
+    context: Context, args: FindArgs, only: search.Filters = search.EVERYTHING, by: search.By = ""
 ) -> search.SearchResult:
     if args.where == "grove":
         demand(context.actor, {CROSS_TREE}, "find in:grove")
-        return search.find_in_grove(context.actor, args.query, limit=args.max, only=only)
+        return search.find_in_grove(context.actor, args.query, limit=args.max, only=only, by=by)
     if args.where == "tree":
-        return search.find_in_tree(
-            context.actor, context.tree, context.workspace, args.query, limit=args.max, only=only
-        )
+        here = (context.actor, context.tree, context.workspace, args.query)
+        return search.find_in_tree(*here, limit=args.max, only=only, by=by)
     ref = parse_ref(args.where) if isinstance(args.where, str) else args.where
     below = _start(context, ref)
     return search.find_in_tree(
@@ -479,6 +484,7 @@ def _found(
         below=below,
         limit=args.max,
         only=only,
+        by=by,
     )
 
 

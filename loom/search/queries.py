@@ -1,6 +1,6 @@
 """Search in a tree or grove: text anywhere in a word, with filters; the same on both databases."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
@@ -14,6 +14,8 @@ from loom.errors import CommandError
 from loom.language import ids as item_ids
 from loom.language.ids import ORDINAL_BITS
 from loom.notes.models import Mark
+from loom.people.models import Grove
+from loom.search.blending import can_blend, fused, nearest
 from loom.search.collecting import (
     ENOUGH,
     MARKED,
@@ -31,6 +33,7 @@ from loom.workspace.models import Workspace
 
 Kind = Literal["", "text", "annotation", "tree", "document"]
 Sort = Literal["best", "newest", "oldest"]
+By = Literal["", "words", "meaning"]
 
 
 @dataclass(frozen=True)
@@ -175,7 +178,8 @@ MAX_QUERY = 500
 
 class Hit(NamedTuple):
     """A matching node, or (node None) a tree with a matching title. `score` is relative to the
-    best hit, which has 1.00; `at` and `times` are as in search_index.Match."""
+    best hit, which has 1.00; `at` and `times` are as in search.index.Match, and `times` is 0 for a
+    text that is near in meaning and has none of the words."""
 
     tree: Tree
     node: NodeRow | None
@@ -183,15 +187,22 @@ class Hit(NamedTuple):
     at: int
     times: int
 
+    @property
+    def is_near(self) -> bool:
+        """Whether it is a hit by its meaning alone."""
+        return self.times == 0
+
 
 class SearchResult(NamedTuple):
     """The best hits, best first; `total` of all matches that were looked at, and `every`: the row
-    ids of all these nodes, best first. `is_all` unless there may be more matches."""
+    ids of all these nodes, best first. `is_all` unless there may be more matches. `near`: how many
+    match by their meaning alone."""
 
     hits: list[Hit]
     total: int
     every: tuple[int, ...] = ()
     is_all: bool = True
+    near: int = 0
 
 
 def find_in_tree(
@@ -203,14 +214,18 @@ def find_in_tree(
     below: Node | None = None,
     limit: int = 5,
     only: Filters = EVERYTHING,
+    by: By = "",
 ) -> SearchResult:
     """Matching texts and annotations of one tree, and nodes with a tag of that name; or only texts
     at or below one of its nodes. Without a query what passes the filters `only`, the newest
-    first."""
+    first. `by`: by words or by meaning alone, else by both."""
     if query.strip() or only == EVERYTHING:
         _demand_query(query)
     workspaces = ReaderWorkspaces(actor, {tree.pk: workspace})
     trees = {tree.pk: tree}
+    asked = _Asked(actor, query, tree.grove, (tree.pk,), workspaces, only, below, by)
+    if by == "meaning" and query.strip():
+        return _best(*_blended(asked, {}, {}), trees, limit)
     collected = _collected(actor, query, Scope((tree.pk,)), workspaces, only, below=below)
     matches = collected.matches
     if not query.strip():
@@ -220,7 +235,7 @@ def find_in_tree(
         tagged, _ = _tag_matches(actor, query, workspaces, trees)
         passed = filtered(only, tagged, ()).nodes
         matches = {**{key: one for key, one in tagged.items() if key in passed}, **matches}
-    return _best(matches, {}, trees, limit, is_all=collected.is_all)
+    return _best(*_blended(asked, matches, {}), trees, limit, is_all=collected.is_all)
 
 
 def _collected(
@@ -299,10 +314,17 @@ def _marks(only: Filters, trees: Iterable[int]) -> QuerySet[Mark]:
 
 
 def find_in_grove(
-    actor: Actor, query: str, *, limit: int = 5, offset: int = 0, only: Filters = EVERYTHING
+    actor: Actor,
+    query: str,
+    *,
+    limit: int = 5,
+    offset: int = 0,
+    only: Filters = EVERYTHING,
+    by: By = "",
 ) -> SearchResult:
     """Texts, annotations, titles and tags of all trees of the actor's grove that pass the filters
-    `only`; without a query everything that has its tag. The hits after the first `offset`."""
+    `only`; without a query everything that has its tag. The hits after the first `offset`. `by`: by
+    words or by meaning alone, else by both."""
     if query.strip() or only == Filters(archived=only.archived, sort=only.sort):
         _demand_query(query)
     trees = Tree.objects.filter(grove=actor.grove, erasing_at__isnull=True).order_by()
@@ -312,6 +334,9 @@ def find_in_grove(
     workspaces = ReaderWorkspaces(actor)
     scope = Scope(tuple(named))
     titles: dict[int, Match] = {}
+    asked = _Asked(actor, query, actor.grove, scope.trees, workspaces, only, None, by)
+    if by == "meaning" and query.strip():
+        return _best(*_blended(asked, {}, {}), {}, limit, offset=offset)
     if not query.strip() and only.tag:
         matches, titles = _bearers(actor, only.tag, workspaces, named)
         passed = filtered(only, matches, ()).nodes
@@ -336,7 +361,71 @@ def find_in_grove(
         passed_trees = times.trees
     titles = {key: one for key, one in titles.items() if key in passed_trees}
     is_all = collected.is_all
+    if only.sort == "best":
+        matches, titles = _blended(asked, matches, titles)
     return _best(matches, titles, {}, limit, times=times, offset=offset, is_all=is_all)
+
+
+MOST_NEAR = 50  # texts of a search by meaning alone
+MOST_ADDED = 10  # texts near in meaning that are added to those that have the words
+LONG = 6  # characters of a script without blanks that say something
+MOST_NEAREST = 400  # nearest versions of which those that may be seen are taken
+MOST_SIFTED = 2_000  # where a filter or a branch leaves few of them
+
+
+class _Asked(NamedTuple):
+    """A search: for whom, what, where, and in which selected versions."""
+
+    actor: Actor
+    query: str
+    grove: Grove
+    trees: Sequence[int]
+    workspaces: ReaderWorkspaces
+    only: Filters
+    below: Node | None
+    by: By
+
+
+def _blended(
+    asked: _Asked, words: dict[int, Match], titles: dict[int, Match]
+) -> tuple[dict[int, Match], dict[int, Match]]:
+    """The matches of words (nodes, and titles of trees) with texts that are near in meaning, by
+    reciprocal rank fusion; a text that has no word of the query has `times` 0. As they were if
+    nothing is near."""
+    is_wide = asked.by == "meaning"
+    if not is_wide and (asked.by == "words" or not can_blend() or not _says(asked.query)):
+        return words, titles
+    near = _near(asked, is_wide=is_wide)
+    if is_wide:
+        return {key: Match(0, 0, score) for key, score in near.items()}, {}
+    if not near:
+        return words, titles
+    keyed = {**words, **{-key: one for key, one in titles.items()}}  # ids of trees are negative
+    scores = fused(sorted(keyed, key=lambda key: (-keyed[key].score, abs(key))), list(near))
+    none = Match(0, 0, 0.0)
+    blended = {key: keyed.get(key, none)._replace(score=score) for key, score in scores.items()}
+    nodes = {key: one for key, one in blended.items() if key > 0}
+    return nodes, {-key: one for key, one in blended.items() if key < 0}
+
+
+def _says(query: str) -> bool:
+    """Whether a query says enough to have a meaning: two words, or six characters of a script
+    without blanks. One word, which may be half typed, is looked for as it is."""
+    return len(query.split()) > 1 or (not query.isascii() and len(query.strip()) >= LONG)
+
+
+def _near(asked: _Asked, *, is_wide: bool) -> dict[int, float]:
+    """The nearest versions that the actor may see and that pass the filters, nearest first, with
+    their nearness: at most MOST_NEAR if `is_wide`, else MOST_ADDED."""
+    is_sifted = asked.only != EVERYTHING or asked.below is not None
+    most = MOST_SIFTED if is_sifted else MOST_NEAREST
+    ranked = dict(nearest(asked.query, asked.grove, asked.trees, most, is_wide=is_wide))
+    rows = Node.objects.filter(pk__in=list(ranked), version_pruned=False)
+    every = [IndexedVersion(*row) for row in rows.values_list("id", "slot_id", "length")]
+    seen = visible(asked.actor, every, asked.workspaces, below=asked.below)
+    passed = filtered(asked.only, (one.id for one in seen), ()).nodes
+    kept = [(key, score) for key, score in ranked.items() if key in passed]
+    return dict(kept[: MOST_NEAR if is_wide else MOST_ADDED])
 
 
 def _tag_matches(
@@ -418,4 +507,6 @@ def _best(
         row = rows.get(key)
         tree = trees[key if row is None else key >> ORDINAL_BITS]
         hits.append(Hit(tree, row, round(one.score / best, 2), one.at, one.times))
-    return SearchResult(hits, len(every), tuple(key for _, key, _ in every if key in nodes), is_all)
+    near = sum(one.times == 0 for _, _, one in every)
+    nodes_found = tuple(key for _, key, _ in every if key in nodes)
+    return SearchResult(hits, len(every), nodes_found, is_all, near)

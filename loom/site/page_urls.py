@@ -1,7 +1,10 @@
-"""The addresses of the pages."""
+"""The addresses of the pages; a feature that nothing else knows brings its own (`paths_of_pages` of
+its app configuration names the list)."""
 
+from django.apps import apps
 from django.urls import URLPattern, URLResolver, path, register_converter
 from django.urls.converters import StringConverter
+from django.utils.module_loading import import_string
 
 from loom.claims import pages as claims
 from loom.links import graph_page, portal_pages
@@ -107,3 +110,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("trees/<uid:uid>/portal", portal_pages.of_tree),
     path("trees/<uid:uid>/ref", portal_pages.goto_from_tree),
 ]
+
+for _feature in apps.get_app_configs():
+    if _paths := getattr(_feature, "paths_of_pages", ""):
+        urlpatterns += import_string(_paths)

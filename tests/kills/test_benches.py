@@ -36,6 +36,7 @@ SMALL = {
     "kills": ("2 1", r"SQLite, \d+ s: nothing lost, nothing doubled"),
     "linear": ("64", r"stream +[\d,]+ +[\d.]+x"),
     "lines_or_tools": ("", r"sent in 4 rounds +\d+"),
+    "meaning": ("300", r"300 texts indexed in [\d.]+ s of one core"),
     "memory": ("200", r"worker +\d+ MB"),
     "middleware": ("2", r"/signin +Django's own +10 at once +[\d.]+ ms"),
     "novel": ("50 50 5", r"memory before and after +[\d.]+"),

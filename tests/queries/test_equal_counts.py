@@ -75,7 +75,8 @@ PAGES = """
 / /about /guide /settings /settings/gateway /mentions /mentions/unseen
 /groves/{grove} /groves/{grove}/rows /groves/{grove}/settings
 /groves/{grove}/link-types /groves/{grove}/webhooks
-/groves/{grove}/checks /trees/{tree}/claims /trees/{tree}/claims/{claim}
+/groves/{grove}/checks /trees/{tree}/candidates/{node}
+/trees/{tree}/claims /trees/{tree}/claims/{claim}
 /groves/{grove}/people /groves/{grove}/money /groves/{grove}/participants
 /groves/{grove}/trails /trails/{trail} /trails/{trail}/file
 /groves/{grove}/participants/{participant} /groves/{grove}/documents

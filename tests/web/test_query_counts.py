@@ -47,6 +47,7 @@ PARTS = {
     "search": ("/search?q=text", 13),
     "about": ("/about", 7),
     "share": ("/share", 5),
+    "candidates to skim": ("/candidates/{above}", 16),
     "export": ("/export?node={at}", 24),
     "above": ("/above?node={at}&before={above}", 11),
     "text of a buffer": ("/buffer?node={at}", 7),

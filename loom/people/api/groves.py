@@ -25,7 +25,7 @@ from loom.people.commands import groves as verbs
 from loom.people.grove_settings import SETTINGS, settings_schema, values_of
 from loom.permissions import Role
 from loom.search.grove_texts import TextHit, find_texts
-from loom.search.queries import MAX_QUERY, Filters, Hit, Kind, Sort, find_in_grove, parse_since
+from loom.search.queries import MAX_QUERY, By, Filters, Hit, Kind, Sort, find_in_grove, parse_since
 from loom.site import responses
 from loom.site.api_requests import (
     ONE_LINE,
@@ -515,7 +515,8 @@ BEFORE, EXCERPT = 40, 200
 
 
 class FoundSchema(BaseModel):
-    """One hit: a node, a tree with a matching title (node null), or a document (tree null)."""
+    """One hit: a node, a tree with a matching title (node null), or a document (tree null). `near`:
+    it has none of the words, but is near to them in meaning."""
 
     tree: str | None
     document: str | None
@@ -525,6 +526,7 @@ class FoundSchema(BaseModel):
     author: str
     text: str
     score: float
+    near: bool
     at: str
 
 
@@ -544,6 +546,12 @@ ASKS = (
     _text("author", "Only what this participant wrote: an id or a name."),
     OpenApiParameter("since", SINCE, description="Only from this day or instant on."),
     a_truth("archived", "true: only the archive; false: without it; left out: both."),
+    OpenApiParameter(
+        "by",
+        OpenApiTypes.STR,
+        enum=["words", "meaning"],
+        description="By the words or by the meaning of `q` alone; left out: by both.",
+    ),
     OpenApiParameter("sort", OpenApiTypes.STR, enum=list(get_args(Sort)), default="best"),
     a_number("limit", f"At most {MOST}.", least=1, most=MOST),
     a_number("offset", "How many hits to leave out."),
@@ -559,8 +567,8 @@ ASKS = (
 )
 @api_view(["GET"])
 def search(request: Request, uid: str) -> Response:
-    """Documents, texts, annotations, titles and tags that contain `q` and pass the filters;
-    documents come first."""
+    """Documents, texts, annotations, titles and tags that contain `q` and pass the filters, and
+    texts near to it in meaning; documents come first."""
     actor, _ = access.get_grove(user_of(request), uid)
     given = request.query_params
     only = Filters(
@@ -575,7 +583,8 @@ def search(request: Request, uid: str) -> Response:
     if "\0" in only.tag:
         raise CommandError("INVALID_SYNTAX", "tag contains U+0000.", hint="tag=NAME")
     offset = number(request, "offset", default=0)
-    documents = find_texts(actor, given.get("q", ""), only)
+    by = one_of(request, "by", get_args(By))
+    documents = [] if by == "meaning" else find_texts(actor, given.get("q", ""), only)
     results = [_document_body(hit) for hit in documents[offset : offset + limit]]
     if only.type == "document":
         return Response({"count": len(documents), "results": results})
@@ -585,6 +594,7 @@ def search(request: Request, uid: str) -> Response:
         limit=max(1, limit - len(results)),
         offset=max(0, offset - len(documents)),
         only=only,
+        by=by,
     )
     if len(results) < limit:
         results += [_body(hit) for hit in found.hits]
@@ -601,6 +611,7 @@ def _document_body(hit: TextHit) -> dict[str, object]:
         "author": hit.author,
         "text": hit.text,
         "score": hit.score,
+        "near": False,
         "at": instant(hit.of.touched_at),
     }
 
@@ -637,5 +648,6 @@ def _body(hit: Hit) -> dict[str, object]:
         "author": row.author_uid if row else tree.maker.uid,
         "text": row.text[start : start + EXCERPT] if row else tree.title,
         "score": hit.score,
+        "near": hit.is_near,
         "at": row.at if row else instant(tree.created_at),
     }

@@ -26,6 +26,7 @@ from loom.people.models import Participant
 from loom.permissions import WRITE
 from loom.search.grove_texts import find_texts
 from loom.search.queries import (
+    By,
     Filters,
     Hit,
     Kind,
@@ -237,17 +238,20 @@ def _found(request: PersonRequest, actor: Actor) -> dict[str, object]:
         return {}
     asked = request.GET.get("from", "")
     offset = int(asked) if asked.isdecimal() and len(asked) < 7 else 0
-    documents = find_texts(actor, query, only)
+    given_by = request.GET.get("by", "")
+    by: By = given_by if given_by in get_args(By) else ""  # type: ignore[assignment]
+    documents = [] if by == "meaning" else find_texts(actor, query, only)
     if only.type == "document":
         found = SearchResult([], 0)
     else:
-        found = find_in_grove(actor, query, limit=MAX_HITS, offset=offset, only=only)
+        found = find_in_grove(actor, query, limit=MAX_HITS, offset=offset, only=only, by=by)
     hits = [
         {
             "tree": hit.tree,
             "node": hit.node.local_id if hit.node else "",
             "by": hit.node.author_name if hit.node else "",
             "text": around(hit) if hit.node else "",
+            "near": hit.is_near,
         }
         for hit in found.hits
     ]
@@ -256,7 +260,8 @@ def _found(request: PersonRequest, actor: Actor) -> dict[str, object]:
         "query": query,
         "hits": hits,
         "documents": [] if offset else documents,
-        "total": found.total + len(documents),
+        "total": found.total - found.near + len(documents),
+        "near": found.near,
         "only": only,
         "search": given,
         "address": urlencode(given),
@@ -343,14 +348,16 @@ OWN_PAGES = (
 @require_GET
 @person
 def search(request: PersonRequest, uid: str) -> HttpResponse:
-    """`{hits: [{id, text, by, colour}], lit: [id], total}`: the matches of `?q=`: the best 20,
-    best first, and at most 5,000 for the map to highlight."""
+    """`{hits: [{id, text, by, colour, near}], lit: [id], total}`: the matches of `?q=`: the best
+    20, best first, and at most 5,000 for the map to highlight; `near`: by its meaning alone, which
+    `?by=words` leaves out."""
     actor, tree = access.get_tree(request.user, uid)
     query = request.GET.get("q", "")
     if not query.strip():
         return JsonResponse({"hits": [], "lit": [], "total": 0})
     workspace = access.workspace_of(actor.participant, tree)
-    found = find_in_tree(actor, tree, workspace, query, limit=MAX_HITS_IN_TREE)
+    by: By = "words" if request.GET.get("by") == "words" else ""
+    found = find_in_tree(actor, tree, workspace, query, limit=MAX_HITS_IN_TREE, by=by)
     cast = cast_of(actor)
     hits = [
         {
@@ -358,6 +365,7 @@ def search(request: PersonRequest, uid: str) -> HttpResponse:
             "text": around(hit),
             "by": cast[hit.node.author_uid].shown,
             "colour": cast[hit.node.author_uid].colour,
+            "near": hit.is_near,
         }
         for hit in found.hits
         if hit.node is not None

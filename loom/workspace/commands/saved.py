@@ -21,7 +21,7 @@ from loom.workspace.models import Saved
 
 MAX_NAME = 100
 MOST = 200  # per kind, for one person or a grove
-SEARCH = ("q", "type", "tag", "author", "since", "in", "sort")
+SEARCH = ("q", "type", "tag", "author", "since", "in", "sort", "by")
 Kind = Literal["search", "preset", "windows"]
 MOST_LINES = 40  # per arrangement
 LONGEST_LINE = 1_000

@@ -59,9 +59,10 @@ export async function choicesFor(page, text, search, signal, more) {
   if (!query) return { choices: await more.atFirst(), lit: [], query };
   const direct = /^\[?([a-z]\d[a-z]\d(?:[a-z\d]{0,4}))\]?$/i.exec(query);
   const [found, { best, rest }] = await Promise.all([json(`${search}?q=${encodeURIComponent(query)}`, { signal }), commands().then((known) => more.besides(query, known, signal))]);
+  const near = new Set(found.hits.filter((/** @type {any} */ hit) => hit.near).map((/** @type {any} */ hit) => hit.id));
   const hits = found.hits.map((/** @type {any} */ hit) => ({
     go: hit.id,
-    group: t("In this tree"),
+    group: hit.near ? t("Near in meaning") : t("In this tree"),
     colour: hit.colour,
     parts: [
       { kind: "id", text: hit.id },
@@ -74,7 +75,9 @@ export async function choicesFor(page, text, search, signal, more) {
     hits.unshift({ go: id, parts: [{ kind: "id", text: id }, { kind: "excerpt", text: t("go to this node") }] });
   }
   const none = /** @type {Choice} */ ({ parts: [{ kind: "soft", text: t("No results. Type → for commands.") }] });
-  const choices = [...best, ...hits, ...rest];
+  // Under one heading each: what has the words, then what is near.
+  const grouped = [...hits.filter((/** @type {any} */ one) => !near.has(one.go)), ...hits.filter((/** @type {any} */ one) => near.has(one.go))];
+  const choices = [...best, ...grouped, ...rest];
   return { choices: choices.length ? choices : [none], lit: found.lit, query };
 }
 

@@ -14,7 +14,7 @@ const ID = /^\[?([a-z]\d[a-z]\d[a-z\d]{0,4})\]?$/i;
 async function target(page, text) {
   const typed = ID.exec(text.trim());
   if (typed) return typed[1].toLowerCase();
-  const { hits } = await json(`${page.web}/search?q=${encodeURIComponent(text)}`);
+  const { hits } = await json(`${page.web}/search?by=words&q=${encodeURIComponent(text)}`);
   if (hits.length === 1) return hits[0].id;
   const message = hits.length ? t("Several texts contain these words.") : t("No text contains these words.");
   throw new Refused({ code: "NOT_FOUND", message, hint: t("Choose one from the list, or type an id.") }, 404);
@@ -30,7 +30,7 @@ function offer(page, field, list) {
     if (!field.value.trim() || ID.test(field.value.trim())) return;
     timer = setTimeout(async () => {
       const number = asked.ask();
-      const { hits } = await json(`${page.web}/search?q=${encodeURIComponent(field.value)}`);
+      const { hits } = await json(`${page.web}/search?by=words&q=${encodeURIComponent(field.value)}`);
       if (asked.isPast(number)) return;
       const options = hits.slice(0, 8).map((/** @type {{id: string, text: string, by: string}} */ hit) => make("option", { value: hit.id, label: `${hit.by}: ${hit.text}` }));
       list.replaceChildren(...options);

@@ -1,0 +1,29 @@
+"""Finding by meaning: vectors of texts, and what follows from them."""
+
+import os
+from importlib import import_module
+
+from django.apps import AppConfig
+
+# The modules that register commands, tasks, and what search adds to words.
+COMMANDS = (
+    "loom.meaning.queries",
+    "loom.meaning.commands",
+    "loom.meaning.tasks",
+)
+
+
+class MeaningConfig(AppConfig):
+    """Finding by meaning. Nothing else knows of it: without its line among the installed apps,
+    everything else works as before."""
+
+    name = "loom.meaning"
+    label = "meaning"
+    paths_of_pages = "loom.meaning.pages.PATHS"
+
+    def ready(self) -> None:
+        # Read when NumPy is loaded. A product of one vector gains nothing from threads, which wait
+        # for each other on a busy machine.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        for module in COMMANDS:
+            import_module(module)

@@ -1,0 +1,65 @@
+"""`find "…" by:meaning`, and `list REF similar`."""
+
+from typing import Annotated, Literal
+
+from loom.engine.arguments import Written
+from loom.engine.context import Context, Reply
+from loom.engine.registry import command
+from loom.meaning.embedders import embedder_of
+from loom.meaning.queries import similar_to
+from loom.permissions import LOOM
+from loom.search.commands import FindArgs, answered
+from loom.search.queries import EVERYTHING
+from loom.text.shortening import excerpt
+from loom.trees.commands.view import counted, lists
+from loom.trees.models import Node
+from loom.trees.named_items import touched
+from loom.trees.queries import lookup
+from loom.trees.queries.lookup import withheld
+from loom.trees.queries.node_context import links_of
+from loom.workspace.queries.windows import WITHHELD
+
+MOST_SIMILAR = 10
+WORDS = 12  # of a text that is listed
+
+
+class FindByMeaning(FindArgs):
+    """What to look for, by its meaning alone or by its words alone, where, and how many hits."""
+
+    by: Annotated[
+        Literal["meaning", "words"],
+        Written("option", key="by", value="choice", choices=("meaning", "words")),
+    ]
+
+
+@command("find", group="Look", klass="look", permissions={LOOM})
+def find_by(context: Context, args: FindByMeaning) -> Reply:
+    """Finds the texts that are nearest in meaning to what is asked, also where they share no word
+    with it; or by words alone. Without `by:` a search does both."""
+    return answered(context, args, EVERYTHING, by=args.by)
+
+
+@lists("similar")
+def list_similar(context: Context, node: Node) -> Reply:
+    """The texts of the tree that are nearest in meaning to a node, and what was linked to it as
+    similar. Without an embedder the links alone; UNAVAILABLE if there are none."""
+    linked = {
+        one.node.pk
+        for one in links_of(context.actor, node, kind="similar", most=MOST_SIMILAR)
+        if one.node is not None
+    }
+    is_on = embedder_of(node.tree.grove) is not None or not linked
+    found = similar_to(context.actor, node, context.workspace, most=MOST_SIMILAR) if is_on else []
+    scores = {one.pk: score for one, score in found}
+    others = [one for one in lookup.rows().filter(pk__in=linked) if one.pk not in scores]
+    shown = [*(one for one, _ in found), *others]
+    head = f"[{node.local_id}] → {counted(len(shown), 'similar text')}" if shown else ""
+    lines = [f"{head}:" if head else f"[{node.local_id}] → no similar texts"]
+    gone = withheld(context.actor, [one.pk for one in shown])
+    for one in shown:
+        near = f"● {scores[one.pk]:.2f} " if one.pk in scores else "● "
+        said = WITHHELD if one.pk in gone else excerpt(one.text, WORDS)
+        mark = " · linked" if one.pk in linked else ""
+        lines.append(f"  {near}[{lookup.node_ref(one, context.tree.pk)}] {said}{mark}")
+    refs = tuple(lookup.node_ref(one, context.tree.pk) for one in shown)
+    return Reply("\n".join(lines), refs=refs, items=touched(node))

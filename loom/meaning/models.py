@@ -1,0 +1,67 @@
+"""Vectors of texts: one for each text of a tree, and blocks of them in which a search reads."""
+
+from django.db import models
+
+from loom.trees.models import Tree
+
+
+class TextVector(models.Model):
+    """The vector of a text, by the SHA-256 of the text and the name of the embedder, so that no
+    text of a tree is sent to an embedder twice. It belongs to the tree and is erased with it."""
+
+    tree = models.ForeignKey(Tree, models.CASCADE, related_name="+")
+    embedder = models.CharField(max_length=120)
+    digest = models.CharField(max_length=64)
+    vector = models.BinaryField()  # signed bytes, scaled so that the largest is 127
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["tree", "embedder", "digest"], name="vector_of_a_text_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.digest[:8]} by {self.embedder}"
+
+
+class VectorBlock(models.Model):
+    """Up to `rules.IN_BLOCK` versions of one tree with their vectors, packed as `rules.row_type`
+    says, in the order of their ids: a search reads few long rows instead of many short ones."""
+
+    tree = models.ForeignKey(Tree, models.CASCADE, related_name="+")
+    embedder = models.CharField(max_length=120)
+    number = models.IntegerField()
+    count = models.IntegerField()
+    rows = models.BinaryField()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["tree", "embedder", "number"], name="vector_block_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"block {self.number} of {self.tree_id}"
+
+
+class VectorState(models.Model):
+    """How far a tree is indexed: `last` is the id of the newest version that was looked at, and
+    `seen_at` the time of the tree's last change that was taken in."""
+
+    tree = models.ForeignKey(Tree, models.CASCADE, related_name="+")
+    embedder = models.CharField(max_length=120)
+    last = models.BigIntegerField(default=0)
+    count = models.IntegerField(default=0)
+    seen_at = models.DateTimeField(null=True)
+    error = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["tree", "embedder"], name="vector_state_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.tree_id} up to {self.last}"

@@ -1,0 +1,90 @@
+"""Pure: how candidates differ. Near-duplicates, an order in which neighbours are near, and how many
+different answers they are."""
+
+import unicodedata
+from collections.abc import Sequence
+
+import numpy as np
+
+from loom.meaning.rules import Floats
+
+MOST_READ = 4_000  # characters of a text that are compared
+PIECE = 5  # characters of the pieces that two texts have in common
+SAME_PIECES = 0.8  # share of common pieces from which on two texts are near-duplicates
+SAME_MEANING = 0.97  # cosine from which on they are
+
+
+def normal(text: str) -> str:
+    """A text without what makes no difference: case, width, and how many blanks there are."""
+    return " ".join(unicodedata.normalize("NFKC", text[:MOST_READ]).casefold().split())
+
+
+def pieces_of(text: str) -> frozenset[str]:
+    """All pieces of PIECE characters of a text; the text itself if it is shorter."""
+    plain = normal(text)
+    return frozenset(plain[at : at + PIECE] for at in range(max(1, len(plain) - PIECE + 1)))
+
+
+def shared(texts: Sequence[str]) -> Floats:
+    """The share of pieces that each two texts have in common (Jaccard), 1 on the diagonal."""
+    pieces = [pieces_of(text) for text in texts]
+    made = np.ones((len(texts), len(texts)), np.float32)
+    for one, some in enumerate(pieces):
+        for other in range(one):
+            both = len(some & pieces[other])
+            made[one, other] = made[other, one] = both / (len(some) + len(pieces[other]) - both)
+    return made
+
+
+def nearness(texts: Sequence[str], vectors: Floats | None) -> Floats:
+    """How near each two texts are, from 0 to 1: by meaning, or without vectors by the pieces that
+    they share."""
+    if vectors is None:
+        return shared(texts)
+    cosines: Floats = np.clip(vectors @ vectors.T, 0.0, 1.0).astype(np.float32)
+    np.fill_diagonal(cosines, 1.0)
+    return cosines
+
+
+def alike(texts: Sequence[str], vectors: Floats | None) -> list[list[int]]:
+    """Groups of near-duplicates, each in the order of the texts; the first of each stands for the
+    group. A text is compared with those that stand for one, so that no chain of small steps joins
+    what differs."""
+    common = shared(texts)
+    near = nearness(texts, vectors) if vectors is not None else common
+    groups: list[list[int]] = []
+    for at in range(len(texts)):
+        for group in groups:
+            first = group[0]
+            if common[at, first] >= SAME_PIECES or (
+                vectors is not None and near[at, first] >= SAME_MEANING
+            ):
+                group.append(at)
+                break
+        else:
+            groups.append([at])
+    return groups
+
+
+def in_order(near: Floats) -> list[int]:
+    """The places of texts in an order in which neighbours are near: from the first text always on
+    to the nearest that is left."""
+    if not len(near):
+        return []
+    order, left = [0], set(range(1, len(near)))
+    while left:
+        row = near[order[-1]]
+        following = min(left, key=lambda at: (-float(row[at]), at))
+        order.append(following)
+        left.remove(following)
+    return order
+
+
+def how_many(near: Floats) -> float:
+    """How many different texts they are worth: the Vendi score, the exponential of the entropy of
+    the eigenvalues of the matrix of nearness. 1 for equal texts, n for n that share nothing."""
+    if not len(near):
+        return 0.0
+    values = np.linalg.eigvalsh(near.astype(np.float64) / len(near))
+    values = values[values > 1e-12]
+    return float(np.exp(-(values * np.log(values)).sum()))

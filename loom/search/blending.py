@@ -1,0 +1,46 @@
+"""What another feature adds to the words of a search: the texts that are near to them in another
+way, such as by their meaning. Without such a feature a search is by words alone."""
+
+from collections.abc import Callable, Collection, Sequence
+
+from loom.errors import CommandError
+from loom.people.models import Grove
+
+FUSED = 60  # Cormack et al. 2009: the constant of reciprocal rank fusion
+
+# (query, grove, ids of trees of it, most, whether also those that are far away are wanted) →
+# versions with their nearness, nearest first; no check of who may see them.
+Nearest = Callable[[str, Grove, Collection[int], int, bool], Sequence[tuple[int, float]]]
+_nearest: list[Nearest] = []
+
+
+def finds_nearest(function: Nearest) -> Nearest:
+    """Registers what finds the texts nearest to a query."""
+    _nearest.append(function)
+    return function
+
+
+def can_blend() -> bool:
+    """Whether anything is registered that finds texts otherwise than by words."""
+    return bool(_nearest)
+
+
+def nearest(
+    query: str, grove: Grove, trees: Collection[int], most: int, *, is_wide: bool
+) -> list[tuple[int, float]]:
+    """The versions nearest to a query, nearest first, at most `most`; `is_wide`: also those that
+    are far away. UNAVAILABLE if that is asked for and nothing here can find them."""
+    if not _nearest and is_wide:
+        said = "Finding by meaning is not installed here."
+        raise CommandError("UNAVAILABLE", said, hint='write → find "words"')
+    return [one for function in _nearest for one in function(query, grove, trees, most, is_wide)]
+
+
+def fused(*orders: Sequence[int]) -> dict[int, float]:
+    """The score of each key of several orders, best first, by reciprocal rank fusion: what stands
+    high in one order, or fairly high in several."""
+    scores: dict[int, float] = {}
+    for order in orders:
+        for rank, key in enumerate(order, 1):
+            scores[key] = scores.get(key, 0.0) + 1 / (FUSED + rank)
+    return scores

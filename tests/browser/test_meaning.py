@@ -1,0 +1,88 @@
+"""Finding by meaning, and skimming candidates, in the browser."""
+
+from time import monotonic
+from uuid import uuid4
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Cookies, Heddle, Open
+from tests.patience import PATIENCE_S
+
+
+def _until_found(heddle: Heddle, tree: str, query: str) -> None:
+    """Waits until the worker has indexed the tree: a line that finds a text by its meaning."""
+    until = monotonic() + PATIENCE_S
+    while monotonic() < until:
+        if heddle.line(tree, f'find "{query}" by:meaning').get("refs"):
+            return
+    raise AssertionError("the worker has indexed nothing")
+
+
+def _candidates(heddle: Heddle, title: str, *texts: str) -> tuple[str, str]:
+    """A tree with candidates below its first text: its id, and that of the first text."""
+    tree = heddle.tree(title, "What happened at sea?")
+    point = str(heddle.line(tree, "list root continuations")["refs"][0])  # type: ignore[index]
+    for text in texts:
+        heddle.line(tree, f"respond {point}\n{text}\n←")
+    return tree, point
+
+
+def test_a_text_is_found_by_its_meaning_on_the_page_of_the_grove(
+    heddle: Heddle, visit: Open
+) -> None:
+    title = f"Sea {uuid4().hex[:6]}"
+    tree = heddle.tree(title, "The old sailor steered his ship through the storm at night.")
+    query = "a captain on a boat in bad weather"
+    _until_found(heddle, tree, query)
+    page = visit("/")
+    page.get_by_role("searchbox").first.fill(query)
+    page.get_by_role("searchbox").first.press("Enter")
+    hit = page.locator(".tree-row", has_text=title)
+    expect(hit).to_contain_text("near in meaning")
+    hit.click()
+    expect(page.get_by_text("The old sailor steered his ship")).to_be_visible()
+
+
+def test_candidates_are_skimmed_with_keys(heddle: Heddle, visit: Open) -> None:
+    tree, point = _candidates(
+        heddle,
+        f"Skim {uuid4().hex[:6]}",
+        "The old sailor steered his ship through the storm.",
+        "She kneaded the dough and baked fresh bread.",
+        "The old sailor steered his ship through the storm!",
+        "A captain sailed a boat through the gale.",
+    )
+    page = visit(f"/trees/{tree}?node={point}")
+    link = page.locator("a.weave-variety")
+    expect(link).to_contain_text("different answers of 4")
+    link.click()
+    cells = page.locator(".skim-cell")
+    expect(cells).to_have_count(3)
+    expect(cells.first).to_contain_text("1 alike")
+    cells.first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(cells.nth(1)).to_be_focused()
+    page.keyboard.press("b")
+    expect(cells.nth(1)).to_contain_text("bookmarked")
+    expect(cells.nth(1)).to_be_focused()
+    page.keyboard.press("End")
+    last = cells.nth(2).get_attribute("data-id")
+    page.keyboard.press("x")
+    expect(cells).to_have_count(2)
+    assert last not in [one.get_attribute("data-id") for one in cells.all()]
+    page.keyboard.press("Home")
+    taken = cells.first.get_attribute("data-id")
+    page.keyboard.press("t")
+    page.wait_for_url(f"**/trees/{tree}?node={taken}")
+
+
+def test_a_reader_skims_and_prunes_nothing(heddle: Heddle, visit: Open, rhea: Cookies) -> None:
+    tree, point = _candidates(heddle, f"Read {uuid4().hex[:6]}", "One ship.", "Two loaves.")
+    page: Page = visit(f"/trees/{tree}/candidates/{point}", who=rhea)
+    cells = page.locator(".skim-cell")
+    expect(cells).to_have_count(2)
+    cells.first.focus()
+    page.keyboard.press("x")
+    page.keyboard.press("ArrowRight")
+    expect(cells.nth(1)).to_be_focused()
+    expect(cells).to_have_count(2)

@@ -1,0 +1,172 @@
+"""Vectors of texts: made once, in batches, kept by the text; gone with the tree."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from django.utils import timezone
+
+from loom.access import Actor
+from loom.engine import jobs
+from loom.meaning import embedders, indexing, rules, tasks
+from loom.meaning.embedders import EmbedderFailed
+from loom.meaning.models import TextVector, VectorBlock, VectorState
+from loom.meaning.queries import blocks
+from loom.people.models import Grove
+from loom.trees import erasing
+from loom.trees.models import Tree
+from tests.queries.growing import add, chain
+
+pytestmark = pytest.mark.django_db
+
+
+class Counting:
+    """An embedder that notes what it is given: a vector of the lengths of words."""
+
+    name = "counting:1"
+    dimensions = 4
+    batch = 2
+
+    def __init__(self) -> None:
+        self.given: list[str] = []
+        self.fails = False
+
+    def vectors(self, texts: Sequence[str]) -> rules.Floats:
+        if self.fails:
+            raise EmbedderFailed("The embedder is away.")
+        self.given += texts
+        return rules.unit(np.array([[len(text), 1, 2, 3] for text in texts], np.float32))
+
+
+@pytest.fixture
+def counting(monkeypatch: pytest.MonkeyPatch) -> Counting:
+    """The embedder of every grove in the test."""
+    made = Counting()
+    monkeypatch.setattr(embedders, "_others", [lambda grove: made])
+    return made
+
+
+def _nodes(tree: Tree, embedder: str) -> list[int]:
+    kind = rules.row_type(4)
+    rows = [np.frombuffer(one, kind)["node"] for one in blocks([tree.pk], embedder)]
+    return [int(key) for some in rows for key in some]
+
+
+def test_each_text_is_given_to_the_embedder_once(
+    actor: Actor, tree: Tree, counting: Counting
+) -> None:
+    made = chain(tree, actor.participant, "One.", "Two of them.", "One.", "Three.")
+    assert indexing.index_tree(tree.uid) == 4
+    assert sorted(counting.given) == ["One.", "Three.", "Two of them."]
+    assert indexing.index_tree(tree.uid) == 0
+    add(tree, actor.participant, "One.", made[-1])
+    assert indexing.index_tree(tree.uid) == 1
+    assert len(counting.given) == 3
+    assert TextVector.objects.filter(tree=tree).count() == 3
+    assert len(_nodes(tree, counting.name)) == 5 == len(set(_nodes(tree, counting.name)))
+
+
+def test_a_full_block_is_followed_by_another(
+    actor: Actor, tree: Tree, counting: Counting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rules, "IN_BLOCK", 3)
+    made = chain(tree, actor.participant, *(f"text {'x' * at}" for at in range(8)))
+    indexing.index_tree(tree.uid)
+    counts = (
+        VectorBlock.objects.filter(tree=tree).order_by("number").values_list("count", flat=True)
+    )
+    assert list(counts) == [3, 3, 2]
+    assert _nodes(tree, counting.name) == [one.pk for one in made]
+
+
+def test_a_failing_embedder_loses_nothing_and_is_asked_again(
+    actor: Actor, tree: Tree, counting: Counting
+) -> None:
+    chain(tree, actor.participant, "One.", "Two of them.")
+    counting.fails = True
+    assert indexing.index_tree(tree.uid) == 0
+    assert VectorState.objects.get(tree=tree).error == "The embedder is away."
+    assert tree.uid in indexing.waiting()
+    counting.fails = False
+    assert indexing.index_tree(tree.uid) == 2
+    assert VectorState.objects.get(tree=tree).error == ""
+
+
+def test_a_changed_tree_waits_until_it_is_indexed(actor: Actor, tree: Tree, grove: Grove) -> None:
+    chain(tree, actor.participant, "One.")
+    assert indexing.waiting() == [tree.uid]
+    indexing.index_tree(tree.uid)
+    assert indexing.waiting() == [] and indexing.progress([tree]) == (1, 1)
+    Tree.objects.filter(pk=tree.pk).update(touched_at=timezone.now())
+    tree.refresh_from_db()
+    assert indexing.waiting() == [tree.uid] and indexing.progress([tree]) == (0, 1)
+
+
+def test_another_embedder_replaces_the_vectors(
+    actor: Actor, tree: Tree, counting: Counting
+) -> None:
+    chain(tree, actor.participant, "One.", "Two of them.")
+    indexing.index_tree(tree.uid)
+    counting.name = "counting:2"
+    indexing.index_tree(tree.uid)
+    for model in (TextVector, VectorBlock, VectorState):
+        names = set(model._default_manager.values_list("embedder", flat=True))
+        assert names == {"counting:2"}
+
+
+def test_without_an_embedder_nothing_is_made(
+    actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexing, "embedder_of", lambda grove: None)
+    chain(tree, actor.participant, "One.")
+    assert indexing.index_tree(tree.uid) == 0
+    assert not VectorState.objects.exists()
+
+
+def test_vectors_go_with_their_tree(actor: Actor, tree: Tree) -> None:
+    chain(tree, actor.participant, "One.", "Two of them.")
+    indexing.index_tree(tree.uid)
+    assert TextVector.objects.exists()
+    Tree.objects.filter(pk=tree.pk).update(erasing_at=timezone.now())
+    assert indexing.index_tree(tree.uid) == 0
+    erasing.erase_rows(tree.uid)
+    for model in (TextVector, VectorBlock, VectorState):
+        assert not model._default_manager.exists()
+
+
+def test_a_tree_that_waits_is_enqueued_once(
+    actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[object] = []
+    monkeypatch.setattr(jobs, "enqueue", lambda task, args, queue: sent.append(args))
+    chain(tree, actor.participant, "One.")
+    assert tasks.want_indexes() == 1 and tasks.want_indexes() == 0
+    assert sent == [[tree.uid]]
+    tasks.index_tree(tree.uid)
+    add(tree, actor.participant, "Two.", None)
+    Tree.objects.filter(pk=tree.pk).update(touched_at=timezone.now())
+    assert tasks.want_indexes() == 1
+
+
+def test_packed_vectors_keep_their_angles() -> None:
+    dice = np.random.default_rng(5)
+    vectors = rules.unit(dice.normal(size=(50, 64)).astype(np.float32))
+    again = rules.unpacked(rules.packed(vectors))
+    assert float(np.abs(vectors @ vectors.T - again @ again.T).max()) < 0.01
+
+
+def test_the_nearest_rows_of_all_blocks_come_first() -> None:
+    dice = np.random.default_rng(6)
+    vectors = rules.unit(dice.normal(size=(9000, 16)).astype(np.float32))
+    packed = rules.packed(vectors)
+    some = [
+        rules.block_of(list(range(at, at + 500)), packed[at : at + 500])
+        for at in range(0, 9000, 500)
+    ]
+    found = rules.nearest(some, vectors[4321], 5)
+    exact = vectors @ vectors[4321]
+    assert found[0][0] == 4321
+    assert [score for _, score in found] == sorted((score for _, score in found), reverse=True)
+    best = sorted(range(9000), key=lambda at: -exact[at])[:5]
+    assert len({key for key, _ in found} & set(best)) >= 4
+    assert rules.nearest(some, vectors[4321], 5, least=0.99) == found[:1]
