@@ -28,6 +28,7 @@ raise_descriptors()
 limit_statements(REQUEST_S)
 
 # Models can only be imported after the line above.
+from config import metrics  # noqa: E402
 from loom.live import capacity, consumers, event_stream, frames  # noqa: E402
 from loom.site.waiting import holding  # noqa: E402
 
@@ -46,7 +47,9 @@ async def pages(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 async def http(scope: dict[str, Any], receive: Any, send: Any) -> None:
     """Django, and beside it the MCP endpoint, the gateway and streams of events."""
-    if scope["path"] == "/mcp":
+    if scope["path"] == metrics.PATH and settings.METRICS_KEY:
+        await metrics.handle(scope, receive, send)
+    elif scope["path"] == "/mcp":
         await mcp(pages, scope, receive, send)
     elif scope["path"] == "/gateway" or scope["path"].startswith("/gateway/"):
         await gateway(scope, receive, send)

@@ -33,6 +33,7 @@ class Env:
     ended_session_days: int
     sockets: int
     database_connections: int
+    metrics_key: str
 
 
 def _listed(name: str) -> tuple[str, ...]:
@@ -88,6 +89,17 @@ def _count(name: str, default: int, *, least: int, most: int, of: str) -> int:
             f"{name}={given!r} is not a number of {of}. Write {least} to {most}, such as {default}."
         )
     return int(given)
+
+
+def _metrics_key() -> str:
+    """`HEDDLE_METRICS_KEY`: what Prometheus sends to read the figures; "" if nobody may."""
+    given = os.environ.get("HEDDLE_METRICS_KEY", "").strip()
+    if given and (len(given) < 16 or not given.isascii()):
+        raise WrongSetting(
+            "HEDDLE_METRICS_KEY is shorter than 16 characters, or has letters with accents. "
+            "Use a longer one, such as the output of: openssl rand -hex 16"
+        )
+    return given
 
 
 def host_of(origin: str) -> str:
@@ -155,6 +167,7 @@ def read() -> Env:
         receipt_days=_days("HEDDLE_RECEIPT_DAYS", 30),
         ended_session_days=_days("HEDDLE_ENDED_SESSION_DAYS", 1),
         sockets=_count("HEDDLE_SOCKETS", 600, least=1, most=10_000, of="sockets"),
+        metrics_key=_metrics_key(),
         database_connections=_count(
             "HEDDLE_DATABASE_CONNECTIONS", 20, least=8, most=100, of="connections"
         ),

@@ -249,6 +249,7 @@ SOCKETS = ENV.sockets
 # computes on one core; on PostgreSQL each needs a connection, and sockets need some too.
 IS_SQLITE = DATABASES["default"]["ENGINE"] == "config.sqlite3"
 REQUEST_THREADS = 64 if IS_SQLITE else ENV.database_connections - 6
+METRICS_KEY = ENV.metrics_key  # of GET /metrics; "": there is none
 # Requests a minute for one API key or session (docs/model.md §14.3, Limits).
 REQUESTS_A_MINUTE = 1200
 PROVIDER_ALLOW = ENV.provider_allow

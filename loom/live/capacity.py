@@ -23,6 +23,7 @@ class Capacity:
 
     def __init__(self) -> None:
         self.held = 0
+        self.refused = 0  # since the start
         self.answered = 0  # who found none and is being told
         self._logged_at = -LOGGED_S
 
@@ -31,6 +32,7 @@ class Capacity:
         """Holds a place, and yields whether there was one."""
         if self.held >= settings.SOCKETS:
             self._log()
+            self.refused += 1
             self.answered += 1
             try:
                 yield False

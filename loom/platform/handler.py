@@ -18,7 +18,7 @@ from django.core.handlers.asgi import ASGIHandler, ASGIRequest
 from django.db import connection
 from django.http import HttpRequest, HttpResponseBase
 
-from loom.platform import deadlines, request_threads
+from loom.platform import deadlines, request_metrics, request_threads
 from loom.platform.deadlines import Deadline
 from loom.platform.long_forms import FormRequest
 from loom.platform.request_threads import RequestThread, Threads
@@ -73,6 +73,7 @@ class Handler(ASGIHandler):
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Handles a request on one of the threads, which stops when the time of the request is
         over or its client has left (loom.platform.deadlines)."""
+        request_metrics.begin(scope["method"])
         thread = RequestThread(self.threads)
         deadline = Deadline(REQUEST_S, is_safe=scope["method"] in SAFE)
         marks = deadlines.current.set(deadline), request_threads.current.set(thread)
@@ -91,7 +92,9 @@ class Handler(ASGIHandler):
     async def send_response(self, response: Any, send: Any) -> None:
         """Sends the response. A client that takes it slowly holds no thread meanwhile; what is made
         while it is sent takes one for each piece."""
-        thread = request_threads.current.get()
+        running, thread = request_metrics.current.get(), request_threads.current.get()
+        if running is not None:
+            running.answered(response.status_code)
         if thread is None:
             await super().send_response(response, send)
             return

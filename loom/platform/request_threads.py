@@ -16,6 +16,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextvars import ContextVar
 from threading import Lock
 from typing import ParamSpec, TypeVar
+from weakref import WeakSet
 
 from django.db import close_old_connections, connections
 
@@ -25,11 +26,15 @@ T = TypeVar("T")
 MOST_IDLE = 16
 
 
+pools: "WeakSet[Threads]" = WeakSet()  # of this process, for its figures
+
+
 class Threads:
     """The threads of one handler; at most `most` work at once, and what comes then waits."""
 
     def __init__(self, most: int) -> None:
         self.most = most
+        pools.add(self)
         self.idle: list[ThreadPoolExecutor] = []
         self._count = 0
         self._waiting: deque[Callable[[ThreadPoolExecutor], bool]] = deque()

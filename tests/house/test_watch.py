@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from config import urls
+from config import health
 from config.supervisor.__main__ import WorkerWatch
 from config.supervisor.processes import Child, ChildProcesses
 from tests.patience import PATIENCE_S
@@ -84,10 +84,10 @@ class Slow:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now, self.answers = 1_000.0, True
         self.may_answer = threading.Event()
-        self.health = urls.Worker()
-        monkeypatch.setattr(urls, "PATIENCE_S", 0.05)
-        monkeypatch.setattr("config.urls.time.monotonic", lambda: self.now)
-        monkeypatch.setattr("config.urls.app.control.ping", self._ping)
+        self.health = health.Worker()
+        monkeypatch.setattr(health, "PATIENCE_S", 0.05)
+        monkeypatch.setattr("config.health.time.monotonic", lambda: self.now)
+        monkeypatch.setattr("config.health.app.control.ping", self._ping)
 
     def _ping(self, **_: object) -> list[str]:
         assert self.may_answer.wait(PATIENCE_S)
@@ -113,7 +113,7 @@ def test_a_worker_that_answers_late_is_slow_and_one_that_does_not_is_down(
     assert slow.health.state() == "slow"
     slow.now += 10
     slow.answer()
-    slow.now += urls.REMEMBERED_S - 1
+    slow.now += health.REMEMBERED_S - 1
     assert slow.health.state() == "slow"
     slow.answers = False
     slow.answer()

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import OperationalError, connection
 from rest_framework.test import APIClient
 
-from config import urls
+from config import health
 from config.release import VERSION
 from loom.access import Actor, get_actor
 from loom.engine.context import Request
@@ -194,16 +194,39 @@ def test_a_full_disk_is_reported(
     db: None, settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     client = APIClient()
-    monkeypatch.setattr(urls.worker, "state", lambda: "ok")
+    monkeypatch.setattr(health.worker, "state", lambda: "ok")
     answer = client.get("/healthz")
     assert (answer.status_code, answer.json()["disk"]) == (200, "ok")
     assert answer.json()["version"] == VERSION
-    monkeypatch.setattr(urls, "LEAST_FREE_BYTES", 2**62)
+    assert answer.json()["reasons"] == {}
+    monkeypatch.setattr(health, "LEAST_FREE_BYTES", 2**62)
     answer = client.get("/healthz")
     assert (answer.status_code, answer.json()["ok"], answer.json()["disk"]) == (503, False, "full")
-    monkeypatch.setattr(urls, "LEAST_FREE_BYTES", 0)
+    assert answer.json()["reasons"]["disk"].startswith("Less than ")
+    monkeypatch.setattr(health, "LEAST_FREE_BYTES", 0)
     settings.DATA_DIR = tmp_path / "not there"
-    assert client.get("/healthz").json()["disk"] == "full"
+    answer = client.get("/healthz")
+    assert answer.json()["disk"] == "full"
+    assert answer.json()["reasons"] == {"disk": "The data folder cannot be written."}
+
+
+def test_each_part_that_is_down_has_its_reason(
+    db: None, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails() -> None:
+        raise OperationalError("connection to secret-host failed")
+
+    monkeypatch.setattr(health, "_database", fails)
+    settings.REDIS_URL = "redis://:secret-word@127.0.0.1:1/0"
+    settings.LOCAL_MODEL_URL = "http://127.0.0.1:1/v1"
+    answer = APIClient().get("/healthz")
+    assert (answer.status_code, answer.json()["put_aside"]) == (503, None)
+    assert answer.json()["reasons"] == {
+        "database": "The database does not respond.",
+        "broker": "The broker cannot be reached.",
+        "worker": "The worker cannot be asked while the broker is down.",
+        "model": "The local model cannot be reached.",
+    }
 
 
 def test_links_lead_to_where_it_was_started_last(settings: Any, owner: User) -> None:
@@ -312,3 +335,12 @@ def test_nothing_is_restored_under_a_running_heddle(tmp_path: Path) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(CommandError, match="running"):
             said("restore", str(file))
+
+
+def test_a_database_without_a_connection_left_is_told_from_one_that_is_away() -> None:
+    refused = type("TooManyConnections", (Exception,), {"sqlstate": "53300"})()
+    error = OperationalError("FATAL: sorry, too many clients already")
+    error.__cause__ = refused
+    assert health._why_database(error) == "The database has no connection left."
+    pool = type("PoolTimeout", (Exception,), {"__module__": "psycopg_pool"})()
+    assert health._why_database(pool) == "This process found no free connection to the database."

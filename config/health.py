@@ -1,0 +1,182 @@
+"""`GET /healthz`: the state of each process and of the disk, with the reason for each that is not
+well; for script/server, Docker and monitoring."""
+
+import shutil
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from math import inf
+from urllib.parse import urlsplit
+
+import redis
+from django.conf import settings
+from django.db import connection
+from django.http import HttpRequest, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from config.celery import app
+from loom.engine import busy, put_aside
+
+PATIENCE_S = 1.0
+TOO_MANY_CONNECTIONS = "53300"  # of PostgreSQL
+LAST_ANSWER_S = 10.0  # seconds after which the answer to a ping is no longer awaited
+REMEMBERED_S = 30.0  # seconds for which an answer shows that the worker is alive
+LEAST_FREE_BYTES = 32 * 1024 * 1024  # less than an import and a checkpoint of the database need
+
+
+def _database() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+
+
+def _broker() -> None:
+    with redis.Redis.from_url(
+        settings.REDIS_URL, socket_timeout=PATIENCE_S, socket_connect_timeout=PATIENCE_S
+    ) as line:
+        line.ping()
+
+
+class Worker:
+    """Whether the worker answers pings. Where it takes long, as on a slow machine, its answer is
+    waited for in the background, and counts for the next request."""
+
+    def __init__(self) -> None:
+        self._answered = threading.Condition()
+        self._asked_at = self._answered_at = -inf
+
+    def state(self) -> str:
+        """Waits for PATIENCE_S at most: ok; slow, if it answered in the last REMEMBERED_S; down."""
+        now = time.monotonic()
+        with self._answered:
+            if now - self._asked_at >= PATIENCE_S:
+                self._asked_at = now
+                threading.Thread(target=self._ping, name="ping", daemon=True).start()
+            recently = partial(self._has_answered_since, now - PATIENCE_S)
+            if self._answered.wait_for(recently, PATIENCE_S):
+                return "ok"
+            return "slow" if self._has_answered_since(now - REMEMBERED_S) else "down"
+
+    def _has_answered_since(self, then: float) -> bool:
+        return self._answered_at >= then
+
+    def _ping(self) -> None:
+        with suppress(Exception):  # whatever it is, there is no answer
+            if app.control.ping(timeout=LAST_ANSWER_S, limit=1):
+                with self._answered:
+                    self._answered_at = time.monotonic()
+                    self._answered.notify_all()
+
+
+worker = Worker()
+
+
+def _model() -> None:
+    at = urlsplit(settings.LOCAL_MODEL_URL)
+    socket.create_connection((at.hostname or "", at.port or 80), timeout=PATIENCE_S).close()
+
+
+class _Full(OSError):
+    """There is too little room."""
+
+
+def _disk() -> None:
+    if shutil.disk_usage(settings.DATA_DIR).free < LEAST_FREE_BYTES:
+        raise _Full
+    with tempfile.TemporaryFile(dir=settings.DATA_DIR) as file:
+        file.write(b"\0" * 4096)
+        file.flush()
+
+
+def _fault(check: Callable[[], None]) -> Exception | None:
+    try:
+        check()
+    except Exception as error:  # whatever it is, the answer is that it does not work
+        return error
+    return None
+
+
+# Everybody may read the answer, so no reason names an address, a user or a path.
+
+
+def _why_database(error: Exception) -> str:
+    cause = error.__cause__ or error
+    if getattr(cause, "sqlstate", "") == TOO_MANY_CONNECTIONS:
+        return "The database has no connection left."
+    if "pool" in type(cause).__module__:
+        return "This process found no free connection to the database."
+    if busy.is_busy(error):
+        return "The database is busy."
+    return "The database does not respond."
+
+
+def _why_broker(error: Exception) -> str:
+    if isinstance(error, redis.AuthenticationError):
+        return "The broker refuses the password."
+    if isinstance(error, redis.TimeoutError):
+        return f"The broker did not answer within {PATIENCE_S:g} s."
+    return "The broker cannot be reached."
+
+
+def _why_worker(state: str, *, has_broker: bool) -> str:
+    if not has_broker:
+        return "The worker cannot be asked while the broker is down."
+    if state == "slow":
+        return f"The worker answers, but later than after {PATIENCE_S:g} s."
+    return f"The worker has not answered for {REMEMBERED_S:g} s."
+
+
+def _why_disk(error: Exception) -> str:
+    if isinstance(error, _Full):
+        return f"Less than {LEAST_FREE_BYTES // 2**20} MiB are free for the data folder."
+    return "The data folder cannot be written."
+
+
+@never_cache
+@require_safe
+def healthz(request: HttpRequest) -> JsonResponse:
+    """`{ok, version, processes: {web, database, broker, worker, model: ok|slow|down|off}, disk:
+    ok|full, put_aside, reasons}`; 503 unless ok. `disk` is that of the data folder, and also "full"
+    if it cannot be written. A worker that has not answered within a second, but shortly before, is
+    "slow", which is ok. `put_aside` is the number of units of work, such as documents, that failed
+    again and again and wait for the owner of their grove (null if the database is down). `reasons`
+    has a sentence for each part that is not ok.
+
+    If the broker is down, the worker cannot be asked; the model never affects `ok`, since people
+    can write without it.
+    """
+    found, reasons = {"web": "ok"}, {}
+    for name, check, why in (
+        ("database", _database, _why_database),
+        ("broker", _broker, _why_broker),
+    ):
+        error = _fault(check)
+        found[name] = "down" if error else "ok"
+        if error is not None:
+            reasons[name] = why(error)
+    found["worker"] = worker.state() if found["broker"] == "ok" else "down"
+    if found["worker"] != "ok":
+        reasons["worker"] = _why_worker(found["worker"], has_broker=found["broker"] == "ok")
+    disk = _fault(_disk)
+    if disk is not None:
+        reasons["disk"] = _why_disk(disk)
+    ok = "down" not in found.values() and disk is None
+    found["model"] = "off"
+    if settings.LOCAL_MODEL_URL:
+        found["model"] = "down" if _fault(_model) else "ok"
+        if found["model"] == "down":
+            reasons["model"] = "The local model cannot be reached."
+    aside = put_aside.count() if found["database"] == "ok" else None
+    body = {
+        "ok": ok,
+        "version": settings.VERSION,
+        "processes": found,
+        "disk": "full" if disk else "ok",
+        "put_aside": aside,
+        "reasons": reasons,
+    }
+    return JsonResponse(body, status=200 if ok else 503)
