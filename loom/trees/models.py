@@ -149,6 +149,16 @@ class Node(models.Model):
                 condition=models.Q(edited_from__isnull=False),
                 name="node_edited_from",
             ),
+            # What the skeleton of a big tree says apart, because it changes.
+            models.Index(
+                fields=["tree", "id"],
+                condition=models.Q(pruned=True)
+                | models.Q(excluded=True)
+                | models.Q(sandbox=True)
+                | models.Q(version_pruned=True)
+                | models.Q(resolved_at__isnull=False),
+                name="node_flagged",
+            ),
             # Annotations are few: the filter of their kind and form finds them.
             models.Index(
                 fields=["tree", "form"],

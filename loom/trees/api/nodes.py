@@ -1,7 +1,8 @@
 """Reading a tree in the API: nodes, paths, the skeleton, events and verification."""
 
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import islice
 from typing import Any, Literal
 
@@ -29,7 +30,7 @@ from loom.site.api_requests import user_of
 from loom.site.schema import a_number, a_truth, an_id, number, operation, truth, word
 from loom.trees import models
 from loom.trees.models import Tree
-from loom.trees.queries import event_log, lookup, trees, verify
+from loom.trees.queries import event_log, lookup, skeleton_tiles, trees, verify
 from loom.trees.queries.lookup import NodeRow, path_of, rows_of
 from loom.trees.queries.node_bodies import node_bodies, nodes_json, row_of
 from loom.trees.queries.places import path_ids
@@ -225,6 +226,10 @@ def path(request: Request, uid: str) -> HttpResponse:
     "A whole tree in columns, without texts",
     id="tree_skeleton",
     answers=Skeleton,
+    asks=(
+        a_truth("tiles", "Of a big tree only `{seq, tiles, flags}`: how many tiles it has."),
+        a_number("tile", "Only this tile, from 0."),
+    ),
 )
 @api_view(["GET"])
 def columns(request: Request, uid: str) -> HttpResponseBase:
@@ -235,12 +240,29 @@ def columns(request: Request, uid: str) -> HttpResponseBase:
     """
     actor, tree = access.get_tree(user_of(request), uid)
     heads = trees.heads_of(tree)
-    etag = f'W/"{tree.uid}-{heads[0]}-{heads[1]}"'
+    last, name = skeleton_tiles.last_ordinal(tree), f"{tree.uid}-{heads[0]}-{heads[1]}"
+    in_tiles = truth(request, "tiles") and last >= skeleton_tiles.TILE
+    if "tile" in request.query_params:
+        asked = number(request, "tile", default=0)
+        tile = min(asked, last // skeleton_tiles.TILE + 1)
+        name = f"{tree.uid}-tile-{tile}-{min(last, (tile + 1) * skeleton_tiles.TILE)}"
+        return _unless_known(
+            request, name, lambda: skeleton_tiles.tile_of(actor, tree, tile).encode()
+        )
+    if in_tiles:
+        found = partial(skeleton_tiles.head_of_tiles, actor, tree, heads[0])
+        return _unless_known(request, f"{name}-tiles", lambda: to_json(found()))
+    return _unless_known(request, name, lambda: to_json(trees.skeleton(actor, tree)))
+
+
+def _unless_known(request: Request, name: str, make: Callable[[], bytes]) -> HttpResponseBase:
+    """The JSON of `make`, unless the client has the one of this name already."""
+    etag = f'W/"{name}"'
     django_request: HttpRequest = request._request
     unchanged = get_conditional_response(django_request, etag=etag)
     if unchanged is not None:
         return unchanged
-    answer = packed(request, [to_json(trees.skeleton(actor, tree))], small=False)
+    answer = packed(request, [make()], small=False)
     answer["ETag"] = etag
     return answer
 

@@ -341,6 +341,21 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="node",
             index=models.Index(
+                condition=models.Q(
+                    ("pruned", True),
+                    ("excluded", True),
+                    ("sandbox", True),
+                    ("version_pruned", True),
+                    ("resolved_at__isnull", False),
+                    _connector="OR",
+                ),
+                fields=["tree", "id"],
+                name="node_flagged",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="node",
+            index=models.Index(
                 condition=models.Q(("kind", "annotation")),
                 fields=["tree", "form"],
                 name="node_annotations",

@@ -1,7 +1,7 @@
 """Groves and trees as a whole: their bodies, marks, the skeleton without texts, and a tree as a
 public link shows it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -206,7 +206,7 @@ def skeleton(actor: Actor, tree: Tree) -> dict[str, Any]:
         FROM trees_node v WHERE v.id BETWEEN %s AND %s ORDER BY v.id"""
     rows = fetch(sql, _span(tree))
     index = {row[0]: place for place, row in enumerate(rows)}
-    authors, participants = _participants([row[5] for row in rows])
+    authors, participants = participants_named(row[5] for row in rows)
     return {
         "seq": seq,
         "ids": [row[1] for row in rows],
@@ -256,7 +256,7 @@ def _span(tree: Tree) -> list[int]:
     return [tree.pk << ORDINAL_BITS, ((tree.pk + 1) << ORDINAL_BITS) - 1]
 
 
-def _participants(authors: list[int]) -> tuple[dict[int, int], list[dict[str, str]]]:
+def participants_named(authors: Iterable[int]) -> tuple[dict[int, int], list[dict[str, str]]]:
     """The index by row id, and the participants in the order of their first node."""
     places = {key: place for place, key in enumerate(dict.fromkeys(authors))}
     rows = Participant.objects.in_bulk(list(places))

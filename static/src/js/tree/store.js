@@ -3,6 +3,7 @@
 // events. A slot is named by the place of its first version.
 
 import { json } from "../live/api.js";
+import { joined } from "./tiles.js";
 import { Totals } from "./totals.js";
 
 export const PRUNED = 1;
@@ -278,7 +279,9 @@ export class TreeStore {
 
 /** @param {import("./page.js").TreePage} page */
 export async function storeNow(page) {
-  const skeleton = await json(`${page.api}/skeleton`);
+  const found = await json(`${page.api}/skeleton?tiles=1`);
+  const tiles = Array.from({ length: found.tiles ?? 0 }, (_, at) => json(`${page.api}/skeleton?tile=${at}`));
+  const skeleton = tiles.length ? joined(found, await Promise.all(tiles)) : found;
   const missed = /** @type {any[]} */ ([]);
   let cursor = skeleton.seq;
   while (cursor < page.events.seq) {
