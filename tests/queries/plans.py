@@ -24,7 +24,8 @@ _NAMED = re.compile(rf'(?:FROM|JOIN|UPDATE|,)\s+"?({OURS})"?(?:\s+(?:AS\s+)?"?([
 _FEW = re.compile(r'"?\b(uid|id|slot_id|turn_id|turn_uid|call_id|point_id)"? (=|IN) \(?%s')
 # A search that finds all of a tree, of a stream or of a workspace.
 _WHOLE = re.compile(
-    r"SEARCH (?:trees_|engine_)?(node|n|v|event|step) USING (COVERING )?INDEX (?!node_pruned|node_flagged)\S+ "
+    r"SEARCH (?:trees_|engine_)?(node|n|v|event|step) USING (COVERING )?"
+    r"INDEX (?!node_pruned|node_flagged)\S+ "
     r"\((tree_id|stream_id|workspace_id)=\?\)"
 )
 # An index that holds only what somebody is typing in.
