@@ -131,6 +131,7 @@ _api: list[URLPattern | URLResolver] = [
     path("trees/<id:uid>/nodes/<id:local_id>/graph", nodes.graph),
     path("trees/<id:uid>/path", nodes.path),
     path("trees/<id:uid>/skeleton", nodes.columns),
+    path("trees/<id:uid>/skeleton/<int:tile>", nodes.tile),
     path("trees/<id:uid>/events", nodes.events),
     path("trees/<id:uid>/verify", nodes.verification),
     path("trees/<id:uid>/usage", participants.usage_of_tree),

@@ -133,6 +133,7 @@ def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict
         "grove": grove.uid,
         "tree": tree.uid,
         "archived": archived.uid,
+        "tile": "0",
         "participant": muse.uid,
         "muse": muse.uid,
         "webhook": webhooks.make_webhook(owner, grove.uid, url="https://hooks.example/b")[0].uid,

@@ -51,7 +51,7 @@ def _joined(head: dict[str, Any], tiles: list[dict[str, Any]]) -> dict[str, Any]
 def _read(client: Any, tree: Tree) -> dict[str, Any]:
     address = f"/api/trees/{tree.uid}/skeleton"
     head = client.get(f"{address}?tiles=1").json()
-    tiles = [client.get(f"{address}?tile={at}").json() for at in range(head["tiles"])]
+    tiles = [client.get(f"{address}/{at}").json() for at in range(head["tiles"])]
     return _joined(head, tiles)
 
 
@@ -88,12 +88,12 @@ def test_a_full_tile_is_kept_and_known_again(
     plant(tree, actor.participant, [-1] * 12)
     address = f"/api/trees/{tree.uid}/skeleton"
     client = api(owner)
-    full, last = (client.get(f"{address}?tile={at}") for at in (1, 3))
+    full, last = (client.get(f"{address}/{at}") for at in (1, 3))
     assert cache.get(f"skeleton:{tree.uid}:1") is not None
     assert cache.get(f"skeleton:{tree.uid}:3") is None
     add(tree, actor.participant, "more", None)
     for at, before, status in ((1, full, 304), (3, last, 200)):
-        again = client.get(f"{address}?tile={at}", headers={"If-None-Match": before["ETag"]})
+        again = client.get(f"{address}/{at}", headers={"If-None-Match": before["ETag"]})
         assert again.status_code == status
 
 
@@ -101,8 +101,8 @@ def test_tiles_are_shown_to_members_only(
     actor: Actor, tree: Tree, outsider: User, api: Any
 ) -> None:
     plant(tree, actor.participant, [-1] * 12)
-    for rest in ("tiles=1", "tile=0", "tile=1"):
-        assert api(outsider).get(f"/api/trees/{tree.uid}/skeleton?{rest}").status_code == 404
+    for rest in ("?tiles=1", "/0", "/1"):
+        assert api(outsider).get(f"/api/trees/{tree.uid}/skeleton{rest}").status_code == 404
 
 
 def test_the_head_reads_what_is_flagged_and_no_more(actor: Actor) -> None:

@@ -165,6 +165,23 @@ class Skeleton(BaseModel):
     rests: list[tuple[int, int]]
 
 
+class SkeletonTile(BaseModel):
+    """Some nodes of a tree: columns whose values are joined by commas, and [ordinal, value] where
+    something is said of a node. `ordinals` only where some are missing after `first`."""
+
+    first: int
+    ids: str
+    ups: str
+    authors: str
+    lengths: str
+    participants: list[Author]
+    slots: list[tuple[int, int]]
+    kinds: list[tuple[int, str]]
+    places: list[tuple[int, int]]
+    wholes: list[tuple[int, int]]
+    ordinals: list[int] | None = None
+
+
 @operation(
     "GET",
     "trees",
@@ -226,10 +243,7 @@ def path(request: Request, uid: str) -> HttpResponse:
     "A whole tree in columns, without texts",
     id="tree_skeleton",
     answers=Skeleton,
-    asks=(
-        a_truth("tiles", "Of a big tree only `{seq, tiles, flags}`: how many tiles it has."),
-        a_number("tile", "Only this tile, from 0."),
-    ),
+    asks=(a_truth("tiles", "Of a big tree only `{seq, tiles, flags}`: how many tiles it has."),),
 )
 @api_view(["GET"])
 def columns(request: Request, uid: str) -> HttpResponseBase:
@@ -241,18 +255,31 @@ def columns(request: Request, uid: str) -> HttpResponseBase:
     actor, tree = access.get_tree(user_of(request), uid)
     heads = trees.heads_of(tree)
     last, name = skeleton_tiles.last_ordinal(tree), f"{tree.uid}-{heads[0]}-{heads[1]}"
-    in_tiles = truth(request, "tiles") and last >= skeleton_tiles.TILE
-    if "tile" in request.query_params:
-        asked = number(request, "tile", default=0)
-        tile = min(asked, last // skeleton_tiles.TILE + 1)
-        name = f"{tree.uid}-tile-{tile}-{min(last, (tile + 1) * skeleton_tiles.TILE)}"
-        return _unless_known(
-            request, name, lambda: skeleton_tiles.tile_of(actor, tree, tile).encode()
-        )
-    if in_tiles:
+    if truth(request, "tiles") and last >= skeleton_tiles.TILE:
         found = partial(skeleton_tiles.head_of_tiles, actor, tree, heads[0])
         return _unless_known(request, f"{name}-tiles", lambda: to_json(found()))
     return _unless_known(request, name, lambda: to_json(trees.skeleton(actor, tree)))
+
+
+@operation(
+    "GET",
+    "trees",
+    "A part of a big tree in columns",
+    id="tree_skeleton_tile",
+    answers=SkeletonTile,
+)
+@api_view(["GET"])
+def tile(request: Request, uid: str, tile: int) -> HttpResponseBase:
+    """So many nodes in order of creation; nothing of them changes once a tile is full.
+
+    `ids`, `ups`, `authors` and `lengths` have a value for each node, joined by commas.
+    """
+    actor, tree = access.get_tree(user_of(request), uid)
+    last, size = skeleton_tiles.last_ordinal(tree), skeleton_tiles.TILE
+    if tile > last // size:
+        raise not_found("This tile", hint=f"the last one is {last // size}")
+    name = f"{tree.uid}-tile-{tile}-{min(last, (tile + 1) * size)}"
+    return _unless_known(request, name, lambda: skeleton_tiles.tile_of(actor, tree, tile).encode())
 
 
 def _unless_known(request: Request, name: str, make: Callable[[], bytes]) -> HttpResponseBase:

@@ -83,8 +83,6 @@ def _tile(tree: Tree, number: int) -> dict[str, Any]:
         lengths=_joined("length", ","),
     )
     count, first, last, ids, ups, authors, lengths = fetch(sql, span)[0]
-    if not count:
-        return {"first": number * TILE, "ids": "", "ups": "", "authors": "", "lengths": ""}
     named, participants = participants_named(int(one) for one in authors.split(","))
     found: dict[str, Any] = {
         "first": first - base,

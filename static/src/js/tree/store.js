@@ -280,7 +280,7 @@ export class TreeStore {
 /** @param {import("./page.js").TreePage} page */
 export async function storeNow(page) {
   const found = await json(`${page.api}/skeleton?tiles=1`);
-  const tiles = Array.from({ length: found.tiles ?? 0 }, (_, at) => json(`${page.api}/skeleton?tile=${at}`));
+  const tiles = Array.from({ length: found.tiles ?? 0 }, (_, at) => json(`${page.api}/skeleton/${at}`));
   const skeleton = tiles.length ? joined(found, await Promise.all(tiles)) : found;
   const missed = /** @type {any[]} */ ([]);
   let cursor = skeleton.seq;
