@@ -38,9 +38,8 @@ from loom.language import ids
 from loom.language.refs import quote as quoted
 from loom.links.models import Trail
 from loom.people.models import Participant
-from loom.people.pages.groves import frame
 from loom.permissions import WRITE
-from loom.site.page_requests import PersonRequest, in_one_line, person, word_of
+from loom.site.page_requests import PersonRequest, frame, in_one_line, person, word_of
 from loom.text.shortening import excerpt
 from loom.trees.grove_texts import grove_texts, is_text
 from loom.trees.models import Node, Tree

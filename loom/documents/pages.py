@@ -27,12 +27,11 @@ from loom.documents.models import Document
 from loom.documents.portal_pages import foot_of_document
 from loom.engine.by_name import run_command
 from loom.errors import CommandError
-from loom.people.pages.groves import frame
 from loom.permissions import WRITE_DOCUMENTS
 from loom.platform import deadlines
 from loom.site import markdown
 from loom.site.display import Who, cast_of
-from loom.site.page_requests import PersonRequest, in_one_line, person, text_of, word_of
+from loom.site.page_requests import PersonRequest, frame, in_one_line, person, text_of, word_of
 from loom.text.front_matter import MAX_TITLE, body_start
 from loom.text.hashes import instant
 from loom.trees.models import Node, Tree

@@ -16,8 +16,7 @@ from loom.links.link_types import GROUPS, Type
 from loom.links.queries import MOST_REACHED, graph_body, graph_of, items_in
 from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.people.names import TAG_COLOURS, tree_named
-from loom.people.pages.groves import frame
-from loom.site.page_requests import PersonRequest, abilities, known_node, person
+from loom.site.page_requests import PersonRequest, abilities, frame, known_node, person
 from loom.trees.models import Node, Tree
 
 MOST_DEPTH = 2  # links away from the node in the middle

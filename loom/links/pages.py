@@ -33,11 +33,10 @@ from loom.links.trails import (
 from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.people.models import Grove
 from loom.people.names import TAG_COLOURS
-from loom.people.pages.groves import frame
 from loom.permissions import LOOM, WRITE
 from loom.site import markdown
 from loom.site.forms import PageForm, Word, Words
-from loom.site.page_requests import PersonRequest, in_one_line, person, whole_of, word_of
+from loom.site.page_requests import PersonRequest, frame, in_one_line, person, whole_of, word_of
 from loom.trees.pages.node_parts import MAX_SHOWN
 
 MOST_TRAILS = 200

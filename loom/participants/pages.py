@@ -42,12 +42,12 @@ from loom.participants.provider_kinds import (
 )
 from loom.participants.templates import TEMPLATES, begun
 from loom.people.models import Participant
-from loom.people.pages.groves import frame
 from loom.permissions import NEEDS, PRESETS, Permission, preset_of
 from loom.site.display import cast_of
 from loom.site.page_requests import (
     PersonRequest,
     as_shown,
+    frame,
     number_of,
     person,
     text_of,

@@ -9,10 +9,11 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 from rest_framework.renderers import JSONRenderer
 
 from loom.claims import api as claims
+from loom.groves import api as groves
 from loom.links import api as links
 from loom.manuscript import api as manuscript
 from loom.participants import api as participants
-from loom.people.api import account, groves
+from loom.people.api import account
 from loom.site import api_errors as errors
 from loom.site import routes
 from loom.site.schema import SchemaOnce

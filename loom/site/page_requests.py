@@ -18,7 +18,7 @@ from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.debug import sensitive_variables
 
 from loom import access
-from loom.access import Actor, Visit
+from loom.access import Actor, Visit, visible_groves
 from loom.errors import CommandError, not_found
 from loom.language.ids import looks_like_id
 from loom.people.grove_settings import SETTINGS
@@ -193,6 +193,16 @@ def person(view: PersonView[P]) -> OpenView[P]:
             return refusal(request, refused)
 
     return gated
+
+
+def frame(request: PersonRequest, actor: Actor, current: str) -> dict[str, object]:
+    """The parts of every page of a grove around its own content."""
+    return {
+        "grove": actor.grove,
+        "groves": list(visible_groves(request.user)),
+        "current": current,
+        "is_owner": actor.is_owner,
+    }
 
 
 def _activate_language(request: HttpRequest) -> None:

@@ -7,10 +7,12 @@ from django.urls.converters import StringConverter
 from django.utils.module_loading import import_string
 
 from loom.claims import pages as claims
+from loom.groves.pages import admin as grove_admin
+from loom.groves.pages import groves
 from loom.links import graph_page, portal_pages
 from loom.links import pages as links
 from loom.participants import pages as participants
-from loom.people.pages import accounts, grove_admin, groves
+from loom.people.pages import accounts
 from loom.site import routes
 from loom.trees.pages import history, live_parts, panels, public, trees
 from loom.turns.pages import candidates, turns

@@ -214,6 +214,14 @@ def a_number(
     return OpenApiParameter(name, bounds, description=says, default=default)
 
 
+def cursor(most: int) -> tuple[OpenApiParameter, OpenApiParameter]:
+    """The parameters of a feed of events, of which an answer has at most `most`."""
+    return (
+        a_number("since", "The last seq that is known."),
+        a_number("limit", f"At most {most}.", least=1, most=most),
+    )
+
+
 def number(
     request: Request, name: str, *, default: int, least: int = 0, most: int | None = None
 ) -> int:

@@ -17,14 +17,24 @@ from loom.engine.models import Step
 from loom.errors import not_found
 from loom.language.ids import looks_like_id
 from loom.links.queries import written
-from loom.people.api.groves import CURSOR
 from loom.site import responses
 from loom.site.api_requests import Body, PartialBody, demand_scope, read, user_of
-from loom.site.schema import MOST_ROWS, USUAL_ROWS, a_number, an_id, needed, number, operation, word
+from loom.site.schema import (
+    MOST_ROWS,
+    USUAL_ROWS,
+    a_number,
+    an_id,
+    cursor,
+    needed,
+    number,
+    operation,
+    word,
+)
 from loom.text.hashes import instant
 from loom.trees.api.nodes import events_of
 from loom.trees.models import Node
 from loom.trees.queries import lookup
+from loom.trees.queries.event_log import MAX_EVENTS
 from loom.trees.queries.outline import outline_of
 from loom.trees.queries.verify import verify_view
 from loom.turns import access as turn_access
@@ -392,7 +402,7 @@ def status(request: Request, uid: str) -> Response:
     "workspaces events",
     "What happened in a workspace",
     answers=responses.Events,
-    asks=CURSOR,
+    asks=cursor(MAX_EVENTS),
 )
 @api_view(["GET"])
 def events(request: Request, uid: str) -> Response:

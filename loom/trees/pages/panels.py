@@ -18,10 +18,9 @@ from loom.errors import not_found
 from loom.links.foot import portals_of
 from loom.notes.models import Mark
 from loom.participants.provider_kinds import samplers_written
-from loom.people.pages.groves import frame
 from loom.site import markdown
 from loom.site.display import cast_of
-from loom.site.page_requests import PersonRequest, abilities, known_node, person
+from loom.site.page_requests import PersonRequest, abilities, frame, known_node, person
 from loom.text.hashes import instant
 from loom.trees.models import Node, Tree
 from loom.trees.pages.node_parts import MAX_SHOWN, age_of, found_for, personal, reader_of

@@ -33,11 +33,10 @@ from loom.access import Actor
 from loom.errors import CommandError, not_found
 from loom.language.ids import looks_like_id
 from loom.people.commands import groves
-from loom.people.pages.groves import frame
 from loom.site import markdown
 from loom.site.display import COLOURS
 from loom.site.forms import Number, PageForm, Text, Word
-from loom.site.page_requests import PersonRequest, anybody, in_one_line, person
+from loom.site.page_requests import PersonRequest, anybody, frame, in_one_line, person
 from loom.text.hashes import digest
 from loom.text.images import images_replaced
 from loom.trees.commands import public_links

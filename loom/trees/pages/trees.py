@@ -24,7 +24,6 @@ from loom.language.refs import Ref
 from loom.links.foot import portals_of
 from loom.notes.commands.marks import Tag, tag, untag
 from loom.participants.provider_kinds import SAMPLERS
-from loom.people.pages.groves import frame, tags_on
 from loom.site import display
 from loom.site.display import Who, cast_of
 from loom.site.forms import PageForm, Text, Word
@@ -32,6 +31,7 @@ from loom.site.page_requests import (
     PersonRequest,
     Stretch,
     abilities,
+    frame,
     in_one_line,
     person,
     place_at,
@@ -50,6 +50,7 @@ from loom.trees.pages.node_parts import Drawn, NodeData, drawn_from, drawn_of, f
 from loom.trees.queries.node_context import NodeMarks, kept_of
 from loom.trees.queries.outline import size_of
 from loom.trees.queries.path_page import Way, way_of
+from loom.trees.queries.trees import tags_on
 from loom.turns import summaries
 from loom.turns.budgets import BUDGETS
 from loom.turns.pages.candidates import agents_of, cards_of, weave_of
@@ -227,7 +228,7 @@ def _elements(actor: Actor, tree: Tree, drawn: Sequence[Drawn], above: str) -> l
 def tags(request: PersonRequest, uid: str) -> HttpResponse:
     """The tags of the tree itself, as its bar shows them."""
     actor, tree = access.get_tree(request.user, uid)
-    context = {"tree": tree, "grove": actor.grove, "tree_tags": tags_on(actor, tree)}
+    context = {"tree": tree, "grove": actor.grove, "tree_tags": tags_on([tree]).get(tree.pk, ())}
     return render(request, "parts/bar_tags.html", context)
 
 
@@ -277,7 +278,7 @@ def about_page(request: PersonRequest, uid: str) -> HttpResponse:
         "tree": tree,
         "size": size_of(actor, tree),
         "can": abilities(actor, tree),
-        "tags": ", ".join(tags_on(actor, tree)),
+        "tags": ", ".join(tags_on([tree]).get(tree.pk, ())),
         "failed": summaries.failures(tree),
     }
     return render(request, "pages/about.html", context)
@@ -325,7 +326,7 @@ def _retag(actor: Actor, tree: Tree, given: str) -> str:
     """Sets the tree's tags to the given ones, separated by commas, as command lines of the
     person."""
     names = {name.casefold(): name for part in given.split(",") if (name := _tag_of(part))}
-    before = {tag.casefold(): tag for tag in tags_on(actor, tree)}
+    before = {tag.casefold(): tag for tag in tags_on([tree]).get(tree.pk, ())}
     for run, wanted, others in ((tag, names, before), (untag, before, names)):
         fresh = tuple(name for key, name in wanted.items() if key not in others)
         if fresh:

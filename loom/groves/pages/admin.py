@@ -27,13 +27,13 @@ from loom.people.commands import groves
 from loom.people.grove_settings import SETTINGS, daily_limit
 from loom.people.models import Grove, Invitation, Membership, Participant
 from loom.people.names import TAG_COLOURS
-from loom.people.pages.groves import frame
 from loom.permissions import ROLES, WRITE
 from loom.site.display import cast_of
 from loom.site.forms import Flag, Number, PageForm, Text, Whole, Word, Words
 from loom.site.page_requests import (
     PersonRequest,
     as_shown,
+    frame,
     in_one_line,
     person,
     shown_once,

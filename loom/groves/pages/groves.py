@@ -37,7 +37,7 @@ from loom.search.queries import (
     parse_since,
 )
 from loom.site.display import Who, cast_of
-from loom.site.page_requests import PersonRequest, in_one_line, person, text_of, word_of
+from loom.site.page_requests import PersonRequest, frame, in_one_line, person, text_of, word_of
 from loom.text.images import beginning
 from loom.trees.commands import trees as trees_module
 from loom.trees.models import Node, Tree
@@ -118,11 +118,6 @@ def _openings(trees: Sequence[Tree]) -> dict[int, str]:
     newest = seen.order_by().values("slot").annotate(newest=Max("id")).values("newest")
     begun = Left("text", 2 * WORDS + 1200)  # as many characters as `beginning` reads
     return dict(Node.objects.filter(pk__in=newest).values_list("tree_id", begun))
-
-
-def tags_on(actor: Actor, tree: Tree) -> tuple[str, ...]:
-    """The tags on the tree itself, by name."""
-    return tag_queries.tags_on([tree]).get(tree.pk, ())
 
 
 def viewers_by_tree(actor: Actor, trees: Sequence[Tree]) -> dict[str, tuple[Who, ...]]:
@@ -219,16 +214,6 @@ def _page(request: PersonRequest, actor: Actor) -> HttpResponse:
         **_found(request, actor),
     }
     return render(request, "pages/grove.html", context)
-
-
-def frame(request: PersonRequest, actor: Actor, current: str) -> dict[str, object]:
-    """The parts of every page of a grove around its own content."""
-    return {
-        "grove": actor.grove,
-        "groves": list(visible_groves(request.user)),
-        "current": current,
-        "is_owner": actor.is_owner,
-    }
 
 
 def _found(request: PersonRequest, actor: Actor) -> dict[str, object]:

@@ -41,6 +41,7 @@ from loom.site.schema import (
     PAGES,
     a_number,
     a_truth,
+    cursor,
     number,
     one_of,
     operation,
@@ -56,12 +57,6 @@ from loom.web_search import commands as searching
 from loom.web_search.models import SearchService
 
 Archetype = Literal["reader", "writer", "editor", "auditor"]
-
-CURSOR = (
-    a_number("since", "The last seq that is known."),
-    a_number("limit", f"At most {MAX_EVENTS}.", least=1, most=MAX_EVENTS),
-)
-
 
 MOST_PUT_ASIDE = 200  # units that a list names
 
@@ -308,7 +303,7 @@ def put_aside(request: Request, uid: str) -> Response:
     "groves events",
     "What happened in a grove",
     answers=responses.Events,
-    asks=CURSOR,
+    asks=cursor(MAX_EVENTS),
 )
 @api_view(["GET"])
 def events(request: Request, uid: str) -> Response:
