@@ -16,6 +16,18 @@ NUMBERS = count()
 ROUNDS = 5
 
 
+def local_id(place: int) -> str:
+    """An id of six characters for each place."""
+    from loom.language.ids import DIGITS, LETTERS
+
+    found = ""
+    for _ in range(3):
+        place, pair = divmod(place, len(LETTERS) * len(DIGITS))
+        letter, digit = divmod(pair, len(DIGITS))
+        found = f"{LETTERS[letter]}{DIGITS[digit]}{found}"
+    return found
+
+
 def plant(actor: Any, above: Sequence[int], pruned: range = range(0)) -> tuple[Any, list[Any]]:
     """A tree of short texts, each below the one of that place (-1: the root)."""
     from django.utils import timezone
@@ -36,7 +48,7 @@ def plant(actor: Any, above: Sequence[int], pruned: range = range(0)) -> tuple[A
         node = Node(
             id=key,
             tree=tree,
-            local_id=f"{place:06d}".translate(str.maketrans("01", "ab")),
+            local_id=local_id(place),
             text=f"text {place}",
             length=len(f"text {place}"),
             author=actor.participant,

@@ -151,3 +151,19 @@ def test_a_document_opens_its_portals_too(heddle: Heddle, visit: Open, ada: Cook
     expect(inside.locator(".portal-end .text")).to_have_text("The lamp is lit.")
     foot.locator("summary").first.click()
     expect(foot.locator(".portal-end .text").first).to_have_text("The lamp is lit.")
+
+
+def test_a_text_dragged_onto_another_asks_how_they_are_linked(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Dragged", "The debt is owed.", "The will names it.")
+    debt, will = _ids(heddle, tree)
+    page = live(visit(f"/trees/{tree}"))
+    source, other = page.locator("article.node").last, page.locator("article.node").first
+    source.locator("header a.id").drag_to(other.locator(":scope > .text"))
+    form = source.locator("form.inline-form")
+    expect(form.get_by_role("combobox").first).to_have_value(debt)
+    form.locator("select[name=type]").select_option("supports")
+    form.get_by_role("button", name="Link", exact=True).click()
+    portal = source.locator(".portals .portal > summary")
+    expect(portal).to_have_text(f"▶ [supports] ──→ [{debt}]")
+    foot = other.locator(".portals .portal > summary")
+    expect(foot).to_have_text(f"▶ [supported by] ──→ [{will}]")

@@ -137,7 +137,7 @@ export class LoomGraph extends HTMLElement {
     const { canvas, x, y } = this;
     if (!canvas || !x?.length || !y) return;
     const [left, right, top, bottom] = [Math.min(...x), Math.max(...x), Math.min(...y), Math.max(...y)];
-    const room = { x: canvas.clientWidth - 120, y: canvas.clientHeight - 60 };
+    const room = { x: Math.max(canvas.clientWidth - 180, 120), y: canvas.clientHeight - 80 };
     const scale = Math.min(room.x / Math.max(right - left, 1), room.y / Math.max(bottom - top, 1), 1.4);
     this.view = { scale: Math.max(scale, 0.05), x: canvas.clientWidth / 2 - ((left + right) / 2) * scale, y: canvas.clientHeight / 2 - ((top + bottom) / 2) * scale };
     this.isWhole = true;
@@ -149,8 +149,9 @@ export class LoomGraph extends HTMLElement {
     if (!this.colours.has(key)) {
       const probe = make("i", { hidden: true });
       if (who !== undefined) probe.dataset.who = String(who);
+      probe.style.color = `var(${who === undefined ? name : "--who"})`; // as the theme has it now
       this.append(probe);
-      this.colours.set(key, getComputedStyle(probe).getPropertyValue(who === undefined ? name : "--who").trim() || getComputedStyle(this).color);
+      this.colours.set(key, getComputedStyle(probe).color);
       probe.remove();
     }
     return this.colours.get(key) ?? "";
@@ -197,7 +198,7 @@ export class LoomGraph extends HTMLElement {
       context.stroke();
     });
     context.globalAlpha = 1;
-    context.font = `12px ${this.colour("--sans") || "sans-serif"}`;
+    context.font = `12px ${getComputedStyle(this).fontFamily}`;
     context.textAlign = "center";
     graph.nodes.forEach((one, at) => {
       const [px, py] = place(at);

@@ -12,6 +12,7 @@ import "../tree/folds.js";
 import "../tree/linking.js";
 import { keepReadable } from "../tree/keeping.js";
 import { listenForKeys } from "../tree/keys.js";
+import { listenForLinkDrags } from "../tree/linking.js";
 import { keepExports, keepMenusInSight, shutAround } from "../tree/menus.js";
 import { followModes } from "../tree/modes.js";
 import { followQuestions } from "../tree/asked.js";
@@ -34,6 +35,7 @@ export class LoomTree extends HTMLElement {
     this.page.marks.addEventListener("tree-tags", () => document.body.dispatchEvent(new Event("tree-tags")), { signal });
     giveFeedback(this.page, signal);
     listenForKeys(this.page, signal);
+    listenForLinkDrags(this.page, signal);
     keepExports(this.page, signal);
     keepMenusInSight(signal);
     keepCast(this.page, signal);

@@ -63,9 +63,13 @@ function wordsOf(host) {
 /** @param {HTMLFormElement} form @param {string} name */
 const fieldOf = (form, name) => /** @type {HTMLInputElement | null} */ (form.elements.namedItem(name))?.value.trim() ?? "";
 
-act("link", async ({ page, id, host }) => {
+act("link", (what) => linkFrom(what));
+
+/** Asks what a node is linked to, and links it. @param {{page: import("./page.js").TreePage, id: string, host: Element}} what
+ * @param {string} [other] the id that was dragged there */
+async function linkFrom({ page, id, host }, other = "") {
   const words = wordsOf(host);
-  const shape = { label: t("Node that {id} is linked to", { id }), single: true, submit: t("Link"), hint: words ? t("On the words “{words}”", { words: words.slice(0, 60) }) : t("An id or words from the text") };
+  const shape = { label: t("Node that {id} is linked to", { id }), single: true, text: other, submit: t("Link"), hint: words ? t("On the words “{words}”", { words: words.slice(0, 60) }) : t("An id or words from the text") };
   const form = openForm(host, shape, async ({ text }) => {
     const confidence = fieldOf(form, "confidence");
     const given = { source: id, target: await target(page, text), type: fieldOf(form, "type"), note: fieldOf(form, "note"), on: words };
@@ -81,4 +85,50 @@ act("link", async ({ page, id, host }) => {
   const note = make("label", {}, t("Note"), " ", make("input", { name: "note", maxLength: 2000 }));
   const sure = make("label", {}, t("Confidence"), " ", make("input", { name: "confidence", type: "number", min: "0", max: "1", step: "0.05", className: "short" }));
   form.querySelector(".inline-row")?.before(make("div", { className: "inline-row" }, menuOf(results), note, sure));
-});
+}
+
+// An item that is dragged onto another asks how the two are linked: by its id, or by words of its text,
+// on which the link then stands.
+
+const DRAGGED = "application/x-heddle-node";
+const TAKES = "article.node[data-id]";
+
+/** The text that an element is part of. @param {EventTarget | null} target */
+function nodeOf(target) {
+  const element = target instanceof Element ? target : target instanceof Node ? target.parentElement : null;
+  return element?.closest(TAKES) ?? null;
+}
+
+/** @param {import("./page.js").TreePage} page @param {AbortSignal} signal */
+export function listenForLinkDrags(page, signal) {
+  const over = (/** @type {Element | null} */ now) => {
+    for (const one of document.querySelectorAll(".taking-link")) if (one !== now) one.classList.remove("taking-link");
+    now?.classList.add("taking-link");
+  };
+  document.addEventListener("dragstart", (event) => {
+    const host = nodeOf(event.target);
+    const isId = event.target instanceof Element && event.target.matches("a.id");
+    if (!host || page.isPast || !(isId || wordsOf(host))) return;
+    event.dataTransfer?.setData(DRAGGED, host.getAttribute("data-id") ?? "");
+  }, { signal });
+  document.addEventListener("dragover", (event) => {
+    if (!event.dataTransfer?.types.includes(DRAGGED)) return;
+    const host = nodeOf(event.target);
+    over(host);
+    if (!host) return;
+    event.preventDefault();
+    event.dataTransfer.dropEffect = "link";
+  }, { signal });
+  document.addEventListener("dragend", () => over(null), { signal });
+  document.addEventListener("drop", (event) => {
+    const id = event.dataTransfer?.getData(DRAGGED) ?? "";
+    const to = nodeOf(event.target)?.getAttribute("data-id");
+    over(null);
+    const host = document.querySelector(`article.node[data-id="${CSS.escape(id)}"]`);
+    if (!id || !to || to === id || !host) return;
+    event.preventDefault();
+    void linkFrom({ page, id, host }, to).catch((error) => {
+      if (!(error instanceof Refused)) throw error;
+    });
+  }, { signal });
+}
