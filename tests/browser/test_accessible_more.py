@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Heddle, Open
-from tests.browser.test_accessible import looks, rich, violations
+from tests.browser.test_accessible import rich, sizes, violations_in_both_themes
 from tests.browser.test_two_people import live
 
 __all__ = ["rich"]
@@ -26,9 +26,9 @@ def first_of(heddle: Heddle, tree: str) -> str:
     return str(ids[1])
 
 
-@looks
+@sizes
 def test_pages_about_one_thing(
-    heddle: Heddle, rich: dict[str, str], visit: Open, theme: str, size: dict[str, int]
+    heddle: Heddle, rich: dict[str, str], visit: Open, size: dict[str, int]
 ) -> None:
     grove = heddle.get("groves")["results"][0]["id"]  # type: ignore[index]
     people = heddle.get("participants")["results"]
@@ -42,35 +42,35 @@ def test_pages_about_one_thing(
         f"/trees/{tree}/share",
         f"/trees/{tree}/nodes/{first_of(heddle, tree)}/provenance",
     ):
-        page = visit(path, theme=theme, size=size, bypass_csp=True)
-        assert violations(page) == [], path
+        page = visit(path, size=size, bypass_csp=True)
+        assert violations_in_both_themes(page) == [], path
         page.context.close()
 
 
-@looks
+@sizes
 def test_the_public_page(
-    heddle: Heddle, rich: dict[str, str], visit: Open, theme: str, size: dict[str, int]
+    heddle: Heddle, rich: dict[str, str], visit: Open, size: dict[str, int]
 ) -> None:
     made = heddle.post(f"trees/{rich['dialogue']}/public-links", {"days": 1})
     path = re.sub(r"^https?://[^/]+", "", str(made["link"]))
-    page = visit(path, theme=theme, size=size, anonymous=True, bypass_csp=True)
+    page = visit(path, size=size, anonymous=True, bypass_csp=True)
     page.locator("details").first.evaluate("details => { details.open = true }")
-    assert violations(page) == []
+    assert violations_in_both_themes(page) == []
 
 
-@looks
+@sizes
 def test_texts_side_by_side_and_the_history(
-    heddle: Heddle, rich: dict[str, str], visit: Open, theme: str, size: dict[str, int]
+    heddle: Heddle, rich: dict[str, str], visit: Open, size: dict[str, int]
 ) -> None:
     tree = rich["dialogue"]
     at = first_of(heddle, tree)
-    page = live(visit(f"/trees/{tree}?node={at}", theme=theme, size=size, bypass_csp=True))
+    page = live(visit(f"/trees/{tree}?node={at}", size=size, bypass_csp=True))
     page.locator("main").press("c")
     expect(page.get_by_role("dialog", name="Compare").locator("article").nth(1)).to_be_visible()
-    assert violations(page) == []
+    assert violations_in_both_themes(page) == []
     page.get_by_role("dialog").get_by_role("button", name="Edit").first.click()
     expect(page.locator("dialog form.inline-form")).to_be_visible()
-    assert violations(page) == []
+    assert violations_in_both_themes(page) == []
 
 
 def test_forced_colours_show_which_one_is_chosen(heddle: Heddle, visit: Open) -> None:
