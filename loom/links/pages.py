@@ -126,10 +126,13 @@ def _change(actor: Actor, given: dict[str, Any]) -> str:
 def trails_page(request: PersonRequest, uid: str) -> HttpResponse:
     """The person's trails in a grove and the shared ones, the newest first; at most 200."""
     actor, _ = access.get_grove(request.user, uid)
-    found = list(trails_for(actor)[:MOST_TRAILS])
+    rows = trails_for(actor)
+    found = list(rows[:MOST_TRAILS])
     context = {
         **frame(request, actor, "trails_of_grove"),
         "trails": found,
+        "left": rows.count() - MOST_TRAILS if len(found) == MOST_TRAILS else 0,
+        "shown": MOST_TRAILS,
         "me": actor.participant.pk,
     }
     return render(request, "pages/trails.html", context)

@@ -56,7 +56,8 @@ def of_node(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     actor, tree = access.get_tree(request.user, uid)
     node = _node(tree, local_id)
     found, many = items_linked(actor, node, request.GET.get("type", ""))
-    return drawn_portal(request, actor, tree, found, many)
+    line = f"list {node.local_id} {request.GET.get('type', '')}"
+    return drawn_portal(request, actor, tree, found, many, line=line)
 
 
 @require_GET
@@ -107,10 +108,16 @@ def _node(tree: Tree, local_id: str) -> Node:
 
 
 def drawn_portal(
-    request: PersonRequest, actor: Actor, here: Tree | None, items: Sequence[NamedItem], many: int
+    request: PersonRequest,
+    actor: Actor,
+    here: Tree | None,
+    items: Sequence[NamedItem],
+    many: int,
+    *,
+    line: str = "",
 ) -> HttpResponse:
     """The items of a portal, whose `?type=` and `?path=` are in the address, as its reader sees
-    them. LIMIT_EXCEEDED for one that lies too deep."""
+    them; `line` lists those that are left. LIMIT_EXCEEDED for one that lies too deep."""
     path = [one for one in request.GET.get("path", "").split(",") if one][:MOST_PATH]
     demand_not_deep(actor.grove, path)
     is_embed = request.GET.get("type", "") == EMBED
@@ -119,6 +126,8 @@ def drawn_portal(
         "ends": [_end(actor, here, one) for one in ends],
         "rest": max(0, many - MOST_SHOWN),
         "is_embed": is_embed,
+        "line": line,
+        "shown": MOST_SHOWN,
     }
     return render(request, "parts/portal.html", context)
 

@@ -146,8 +146,17 @@ def test_a_document_opens_its_portals_too(heddle: Heddle, visit: Open, ada: Cook
     foot = page.locator("loom-document > .portals .portal")
     expect(foot.locator("summary").first).to_contain_text(f"──→ [{lamp}]")
     page.get_by_role("button", name="Read", exact=True).click()
+    # What is read is asked for again, and replaces what was there.
+    page.wait_for_function("document.querySelector('loom-document').drawn")
     inside = page.locator(".document-read .portal")
+    expect(inside).to_have_count(1)
     inside.locator("summary").first.click()
+    expect(inside.locator(".portal-end .text")).to_have_text("The lamp is lit.")
+    # Read again: what has not changed stays as it is, with what was opened in it.
+    page.get_by_role("button", name="Write", exact=True).click()
+    with page.expect_response(re.compile("/drawn$")) as drawn:
+        page.get_by_role("button", name="Read", exact=True).click()
+    drawn.value.finished()
     expect(inside.locator(".portal-end .text")).to_have_text("The lamp is lit.")
     foot.locator("summary").first.click()
     expect(foot.locator(".portal-end .text").first).to_have_text("The lamp is lit.")

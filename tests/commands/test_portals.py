@@ -241,3 +241,23 @@ def test_nobody_sees_through_a_portal_what_they_may_not_read(two_groves: TwoGrov
     line = f'expand supports of {ref} to:"{far}" inline'
     reply = str(execute_line(actor, left.tree, Request(line)).body["reply"])
     assert SECRET not in reply and "unavailable" in reply
+
+
+@pytest.mark.django_db
+def test_what_a_portal_and_a_list_leave_out_is_counted_with_the_line_that_shows_it(
+    say: Say, write: Write, tree: Tree, owner: User, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.force_login(owner)
+    a = write("hub")
+    for number in range(4):
+        say(f"link {a} to {write(f'text {number}')} as:supports")
+        say(f'write doc:"D{number}" new "Words."')
+    for module in ("loom.links.portals", "loom.links.portal_pages"):
+        monkeypatch.setattr(f"{module}.MOST_SHOWN", 3)
+    inside = client.get(f"/trees/{tree.uid}/nodes/{a}/portal?type=supports").content.decode()
+    assert f"1 more: <code>→ list {a} supports after:3</code>" in inside
+    monkeypatch.setattr("loom.documents.commands.writing.MOST_LISTED", 3)
+    listed = say("list documents").reply
+    assert listed.startswith("→ 4 documents:")
+    assert listed.endswith("… 1 more: → list documents after:3")
+    assert 'doc:"D0"' in say("list documents after:3").reply

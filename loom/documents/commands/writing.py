@@ -119,9 +119,10 @@ def want_summary(context: Context, document: Document) -> None:
 
 
 class ListDocuments(Args):
-    """All documents."""
+    """All documents, after so many of them."""
 
     documents: Annotated[str, Written("word", lead="documents")]
+    after: Annotated[int, Written("option", key="after", value="int", minimum=0)] = 0
 
 
 class ListDocument(Args):
@@ -135,16 +136,19 @@ class ListDocument(Args):
 @command("list", group="Look", klass="look", permissions={LOOM, READ_DOCUMENTS}, is_first=True)
 def list_documents(context: Context, args: ListDocuments) -> Reply:
     """Lists the documents that you may read here, the last written first."""
-    rows = list(documents_for(context.actor, context.tree)[: MOST_LISTED + 1])
-    lines = [f"→ {counted(len(rows[:MOST_LISTED]), 'document')}{':' if rows else ''}"]
-    for row in rows[:MOST_LISTED]:
+    documents = documents_for(context.actor, context.tree)
+    rows = list(documents[args.after : args.after + MOST_LISTED])
+    every = args.after + len(rows) if len(rows) < MOST_LISTED else documents.count()
+    lines = [f"→ {counted(every, 'document')}{':' if rows else ''}"]
+    for row in rows:
         kind = " · augment" if row.kind == "augment" else ""
         ago = age(context.now, row.touched_at)
         summary = f' "{row.summary}"' if row.summary else ""
         lines.append(f"  {row.shown} ({worded(row.words)} · updated {ago}{kind}){summary}")
-    if len(rows) > MOST_LISTED:
-        lines.append('  … (→ find "words" in:grove looks in all)')
-    refs = tuple(f"doc:{row.uid}" for row in rows[:MOST_LISTED])
+    last = args.after + len(rows)
+    if every > last and rows:
+        lines.append(f"  … {every - last:,} more: → list documents after:{last}")
+    refs = tuple(f"doc:{row.uid}" for row in rows)
     return Reply("\n".join(lines), refs=refs)
 
 

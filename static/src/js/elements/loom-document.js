@@ -25,6 +25,7 @@ const UNBROKEN = 50_000; // characters of one line, above which nothing is style
 
 export class LoomDocument extends HTMLElement {
   reads = new Newest();
+  drawn = ""; // the markup that was read last
 
   connectedCallback() {
     this.room = new DocumentRoom(this.dataset.document ?? "", { me: this.dataset.me });
@@ -106,7 +107,9 @@ export class LoomDocument extends HTMLElement {
     const number = this.reads.ask();
     try {
       const markup = await part(`/documents/${this.room?.id}/drawn`);
-      if (!this.reads.isPast(number)) place.innerHTML = markup;
+      if (this.reads.isPast(number) || markup === this.drawn) return; // opened portals stay
+      place.innerHTML = markup;
+      this.drawn = markup;
     } catch {
       // what was drawn before stays
     }
