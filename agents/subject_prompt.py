@@ -55,6 +55,7 @@ from loom.workspace.models import Workspace
 
 
 SMALLEST_WINDOW = 150
+RIVALS = 5  # other tokens that a provider which can is asked for, in place of each
 
 
 def order_of_candidate(
@@ -72,6 +73,7 @@ def order_of_candidate(
         max_tokens=first_of(generation.tokens, participant.max_tokens, asked.provider.max_tokens),
         stop=(*participant.stop, *settings_.get("stop", ())),
         grammar=settings_.get("grammar", ""),
+        rivals=RIVALS if participant.probe.get("found", {}).get("logprobs") else 0,
         samplers={name: value for name, value in settings_.items() if name in PROBED},
         key="" if is_shown else key_of(participant),
         auth=participant.auth,

@@ -37,6 +37,7 @@ GET /trees/{tree}/claims?cite={node}&words={long} | POST /trees/{tree}/claims
 GET /trees/{tree}/claims/{node} | POST /trees/{tree}/claims/{node}
 GET /groves/{grove}/trails | GET /trails/{secret} | POST /trails/{secret}
 GET /trails/{secret}/file | GET /trees/{tree}/candidates/{node}
+GET /trees/{tree}/nodes/{node}/tokens?at=1 | POST /trees/{tree}/nodes/{node}/tokens
 POST /groves/{grove}/searches | POST /groves/{grove}/trees | GET /groves/{grove}/people
 POST /groves/{grove}/people/invite | GET /groves/{grove}/money | POST /groves/{grove}/money
 GET /groves/{grove}/participants | GET /groves/{grove}/participants/new

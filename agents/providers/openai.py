@@ -74,6 +74,10 @@ class OpenAI:
             body["grammar"] = ask.grammar
         if ask.goes_on:
             body |= GOES_ON
+        if ask.rivals and ask.messages is None:
+            body["logprobs"] = ask.rivals
+        elif ask.rivals:
+            body |= {"logprobs": True, "top_logprobs": ask.rivals}
         return body
 
     def outgoing(self, ask: ProviderRequest, body: Body) -> Outgoing:
@@ -108,6 +112,8 @@ class OpenAI:
             return None
         if "grammar" in failure.said and "grammar" in body:
             return {key: value for key, value in body.items() if key != "grammar"}
+        if "logprobs" in failure.said and "logprobs" in body:
+            return {key: one for key, one in body.items() if "logprobs" not in key}
         if "stream_options" in failure.said and "stream_options" in body:
             return {key: value for key, value in body.items() if key != "stream_options"}
         if "max_completion_tokens" in failure.said and "max_tokens" in body:

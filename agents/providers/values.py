@@ -231,7 +231,8 @@ class ProviderRequest:
     names in loom.participants.provider_kinds. `blocks` are the messages except the system's, as
     blocks, for providers that need them; `goes_on`: the last message is the model's own, to be
     continued. `images`, by hash, are sent where a user text names them; other texts describe them
-    in words."""
+    in words. `rivals`: for each token as many other likely ones are asked for, with their
+    probabilities."""
 
     base_url: str
     model: str
@@ -242,6 +243,7 @@ class ProviderRequest:
     stop: tuple[str, ...] = ()
     many: int = 1
     grammar: str = ""
+    rivals: int = 0
     blocks: tuple[Blocks, ...] = ()
     goes_on: bool = False
     samplers: Mapping[str, Any] = field(default_factory=dict)

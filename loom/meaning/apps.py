@@ -5,6 +5,8 @@ from importlib import import_module
 
 from django.apps import AppConfig
 
+from loom.site.slots import add_to_slot
+
 # The modules that register commands, tasks, and what search adds to words.
 COMMANDS = (
     "loom.meaning.queries",
@@ -25,5 +27,6 @@ class MeaningConfig(AppConfig):
         # Read when NumPy is loaded. A product of one vector gains nothing from threads, which wait
         # for each other on a busy machine.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        add_to_slot("node-facts", "meaning/tokens_link.html")
         for module in COMMANDS:
             import_module(module)

@@ -1,17 +1,30 @@
-"""The grid in which the candidates below a node are skimmed."""
+"""The grid in which the candidates below a node are skimmed; and the tokens of a text."""
 
-from django.http import HttpResponse, JsonResponse
+import math
+from dataclasses import dataclass
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.urls import URLPattern, path
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_http_methods
 
 from loom import access
-from loom.errors import not_found
+from loom.access import Actor
+from loom.engine.arguments import checked
+from loom.engine.context import Request
+from loom.engine.execute import execute
+from loom.errors import CommandError, not_found
+from loom.language.refs import Ref
+from loom.meaning.node_tokens import tokens_of
 from loom.meaning.skimming import grid_of
 from loom.permissions import WRITE
 from loom.site.display import cast_of
-from loom.site.page_requests import PersonRequest, is_part, person
+from loom.site.page_requests import PersonRequest, in_one_line, is_part, person
+from loom.trees.commands.nodes import Respond, respond
+from loom.trees.models import Node
 from loom.trees.queries import lookup
+from loom.turns.commands.continuing import Continue, continue_
 
 
 @require_GET
@@ -41,6 +54,77 @@ def candidates(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     return render(request, name, context)
 
 
+@dataclass(frozen=True)
+class _Shown:
+    """A token or a rival on the page; `number` is the place of a rival."""
+
+    text: str
+    percent: str
+    surprise: int = 0
+    number: int = 0
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@person
+def tokens(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
+    """The tokens of a text, shaded by how surprising they were, and the rivals of the one `?at=`.
+    A POST takes a rival: a text beside this one that begins as it does, and goes on from there."""
+    actor, tree = access.get_tree(request.user, uid)
+    node = lookup.find_node(tree, local_id)
+    if node is None:
+        raise not_found("This node")
+    node = lookup.with_tree(tree, node)
+    found = tokens_of(actor, node)
+    given = request.POST.get("at", "") if request.method == "POST" else request.GET.get("at", "")
+    at = int(given) if given.isdecimal() and len(given) < 6 and int(given) < len(found) else None
+    chosen = found[at] if at is not None else None
+    if request.method == "POST":
+        number = request.POST.get("rival", "")
+        is_there = number.isdecimal() and len(number) < 4
+        if at is None or chosen is None or not is_there or int(number) >= len(chosen.rivals):
+            raise not_found("This token")
+        begun = "".join(one.text for one in found[:at]) + chosen.rivals[int(number)].text
+        return _take(request, actor, node, begun)
+    context = {
+        "grove": tree.grove,
+        "tree": tree,
+        "node": node,
+        "at": at,
+        "tokens": [_Shown(one.text, _percent(one.logprob), one.surprise) for one in found],
+        "chosen": chosen,
+        "rivals": [
+            _Shown(one.text, _percent(one.logprob), number=number)
+            for number, one in enumerate(chosen.rivals if chosen is not None else ())
+        ],
+        "may_take": WRITE in actor.permissions and tree.archived_at is None,
+    }
+    return render(request, "meaning/tokens.html", context)
+
+
+def _percent(logprob: float) -> str:
+    share = 100 * math.exp(min(0.0, logprob))
+    return f"{share:.1f} %" if share >= 0.1 else "< 0.1 %"
+
+
+def _take(request: PersonRequest, actor: Actor, node: Node, begun: str) -> HttpResponse:
+    """Writes the beginning beside the node, and asks the model that wrote it to continue there."""
+    above = node.parent_slot
+    if above is None:
+        raise not_found("This node")
+    parent = lookup.selected_version(above.pk, access.workspace_of(actor.participant, node.tree))
+    at = (parent or above).local_id
+    written = execute(actor, node.tree, respond, Respond(content=begun), request=Request("", at=at))
+    at = str(written.body["position"])
+    try:
+        model = Ref("agent", name=node.author.name)
+        asked = checked(Continue, {"using": (model,), "n": 1})
+        execute(actor, node.tree, continue_, asked, request=Request("", at=at))
+    except CommandError as refused:
+        messages.error(request, in_one_line(refused))
+    return HttpResponseRedirect(f"/trees/{node.tree.uid}?node={at}")
+
+
 PATHS: list[URLPattern] = [
+    path("trees/<uid:uid>/nodes/<local:local_id>/tokens", tokens),
     path("trees/<uid:uid>/candidates/<local:local_id>", candidates),
 ]

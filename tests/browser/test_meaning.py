@@ -86,3 +86,14 @@ def test_a_reader_skims_and_prunes_nothing(heddle: Heddle, visit: Open, rhea: Co
     page.keyboard.press("ArrowRight")
     expect(cells.nth(1)).to_be_focused()
     expect(cells).to_have_count(2)
+
+
+def test_the_tokens_of_a_text_by_a_person_say_why_there_are_none(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree(f"Tokens {uuid4().hex[:6]}", "A person wrote this.")
+    node = str(heddle.line(tree, "list root continuations")["refs"][0])  # type: ignore[index]
+    page = visit(f"/trees/{tree}/nodes/{node}/tokens")
+    expect(page.get_by_text("There are no probabilities of this text")).to_be_visible()
+    page.get_by_role("link", name="Back to").click()
+    page.wait_for_url(f"**/trees/{tree}?node={node}")

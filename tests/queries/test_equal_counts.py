@@ -75,7 +75,7 @@ PAGES = """
 / /about /guide /settings /settings/gateway /mentions /mentions/unseen
 /groves/{grove} /groves/{grove}/rows /groves/{grove}/settings
 /groves/{grove}/link-types /groves/{grove}/webhooks
-/groves/{grove}/checks /trees/{tree}/candidates/{node}
+/groves/{grove}/checks /trees/{tree}/candidates/{node} /trees/{tree}/nodes/{node}/tokens
 /trees/{tree}/claims /trees/{tree}/claims/{claim}
 /groves/{grove}/people /groves/{grove}/money /groves/{grove}/participants
 /groves/{grove}/trails /trails/{trail} /trails/{trail}/file

@@ -47,6 +47,7 @@ PARTS = {
     "search": ("/search?q=text", 13),
     "about": ("/about", 7),
     "share": ("/share", 5),
+    "tokens": ("/nodes/{at}/tokens", 6),
     "candidates to skim": ("/candidates/{above}", 16),
     "export": ("/export?node={at}", 24),
     "above": ("/above?node={at}&before={above}", 11),

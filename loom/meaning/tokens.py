@@ -1,0 +1,207 @@
+"""Pure: the probabilities of tokens, read from the body of an answer as it was received. A reader
+takes the shapes of OpenAI's chat, completions and responses, of vLLM and Ollama, which follow them
+or send their own lines, and of three builds of llama.cpp."""
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+MOST_TOKENS = 20_000
+MOST_RIVALS = 20
+
+
+@dataclass(frozen=True)
+class Rival:
+    """Another token that could have stood there, and its log probability."""
+
+    text: str
+    logprob: float
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token of an answer with its log probability, and what else could have stood there, the
+    likeliest first, itself included. Tokens that end within a character are joined with the next
+    ones: `logprob` is then their sum."""
+
+    text: str
+    logprob: float
+    rivals: tuple[Rival, ...] = ()
+
+    @property
+    def surprise(self) -> int:
+        """How surprising it was, in five steps: 0 from 1/2 on, then 1/8, 1/32, 1/128, less."""
+        bits = -self.logprob / math.log(2)
+        return next((step for step, most in enumerate((1, 3, 5, 7)) if bits <= most), 4)
+
+    @property
+    def probability(self) -> float:
+        """Its probability, from 0 to 1."""
+        return math.exp(min(0.0, self.logprob))
+
+
+def tokens_in(body: bytes, index: int = 0) -> list[Token]:
+    """The tokens of the candidate `index` of an answer; none if it has no probabilities, or not
+    for all of its tokens. Reads the body once."""
+    raw: list[tuple[bytes, float | None, tuple[Rival, ...]]] = []
+    for value in _values(body):
+        for found in _in_value(value, index):
+            raw.append(found)
+            if len(raw) > MOST_TOKENS:
+                return []
+    if any(logprob is None for _, logprob, _ in raw):
+        return []
+    return _joined(raw)
+
+
+def _joined(raw: list[tuple[bytes, float | None, tuple[Rival, ...]]]) -> list[Token]:
+    made: list[Token] = []
+    held, total, rivals = b"", 0.0, None
+    for piece, logprob, others in raw:
+        held += piece
+        total += logprob or 0.0
+        rivals = others if rivals is None else ()
+        try:
+            text = held.decode()
+        except UnicodeDecodeError as error:
+            if error.reason == "unexpected end of data" and len(held) < 16:
+                continue
+            text = held.decode(errors="replace")
+        if text:
+            made.append(Token(text, total, rivals))
+        held, total, rivals = b"", 0.0, None
+    return made
+
+
+def _values(body: bytes) -> Iterator[dict[str, Any]]:
+    """The JSON objects of a body: of server-sent events, of lines, or the body itself."""
+    text = body.decode("utf-8", "replace")
+    whole = _object(text)
+    if whole is not None:
+        yield whole
+        return
+    for line in text.splitlines():
+        value = _object(line.removeprefix("data:").strip())
+        if value is not None:
+            yield value
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    if not text.startswith("{"):
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+_Raw = tuple[bytes, float | None, tuple[Rival, ...]]
+
+
+def _in_value(value: dict[str, Any], index: int) -> Iterator[_Raw]:
+    """The tokens of one event, of whatever shape."""
+    choices = value.get("choices")
+    if isinstance(choices, list):
+        for choice in choices:
+            if isinstance(choice, dict) and (choice.get("index") or 0) == index:
+                yield from _of_choice(choice.get("logprobs"))
+        return
+    if index:
+        return
+    if str(value.get("type", "response.output_text.delta")) == "response.output_text.delta":
+        for name in ("logprobs", "completion_probabilities", "probs"):
+            listed = value.get(name)
+            if isinstance(listed, list):
+                for one in listed:
+                    yield from _of_entry(one)
+                return
+
+
+def _of_choice(held: Any) -> Iterator[_Raw]:
+    if not isinstance(held, dict):
+        return
+    content = held.get("content")
+    if isinstance(content, list):  # chat
+        for one in content:
+            yield from _of_entry(one)
+        return
+    tokens, logprobs = held.get("tokens"), held.get("token_logprobs")
+    tops = held.get("top_logprobs")
+    if not isinstance(tokens, list) or not isinstance(logprobs, list):
+        return
+    for at, (token, logprob) in enumerate(zip(tokens, logprobs, strict=False)):
+        top = tops[at] if isinstance(tops, list) and at < len(tops) else None
+        found = top.items() if isinstance(top, dict) else ()
+        rivals = [Rival(str(text), _number(one) or 0.0) for text, one in found if _is_number(one)]
+        yield str(token).encode("utf-8", "replace"), _number(logprob), _sorted(rivals)
+
+
+def _of_entry(one: Any) -> Iterator[_Raw]:
+    """An entry with its rivals: `{token, logprob, top_logprobs}`, with `prob` and `top_probs` in
+    their place, or `{content, probs: [{tok_str, prob}]}` of older builds."""
+    if not isinstance(one, dict):
+        return
+    tops = next((one[name] for name in ("top_logprobs", "top_probs", "probs") if name in one), None)
+    rivals = [
+        Rival(_bytes_of(top).decode("utf-8", "replace"), logprob)
+        for top in (tops if isinstance(tops, list) else ())
+        if isinstance(top, dict) and (logprob := _logprob_of(top)) is not None
+    ]
+    logprob = _logprob_of(one)
+    own = _bytes_of(one)
+    if logprob is None and isinstance(one.get("probs"), list):
+        text = own.decode("utf-8", "replace")
+        logprob = next((rival.logprob for rival in rivals if rival.text == text), None)
+    yield own, logprob, _sorted(rivals)
+
+
+def _bytes_of(one: dict[str, Any]) -> bytes:
+    given = one.get("bytes")
+    if isinstance(given, list) and all(isinstance(b, int) and 0 <= b < 256 for b in given):
+        return bytes(given)
+    text = next((one[name] for name in ("token", "tok_str", "content") if name in one), "")
+    return str(text).encode("utf-8", "replace")
+
+
+def _logprob_of(one: dict[str, Any]) -> float | None:
+    if "logprob" in one:
+        return _number(one["logprob"])
+    prob = _number(one.get("prob"))
+    if prob is None:
+        return None
+    return math.log(prob) if prob > 0 else -100.0
+
+
+def _is_number(value: Any) -> bool:
+    return _number(value) is not None
+
+
+def _number(value: Any) -> float | None:
+    """A finite number; some servers send -9999 for none, which is taken as it is."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and math.isfinite(value) else None
+
+
+def _sorted(rivals: list[Rival]) -> tuple[Rival, ...]:
+    return tuple(sorted(rivals, key=lambda one: -one.logprob)[:MOST_RIVALS])
+
+
+def placed(tokens: list[Token], text: str) -> list[Token]:
+    """The tokens that make up a text, which is the whole answer or a part of it, as where an end
+    was cut off; none if it is not a part of the answer. The first and last may be cut."""
+    joined = "".join(token.text for token in tokens)
+    start = joined.find(text) if text else -1
+    if start < 0:
+        return []
+    made: list[Token] = []
+    at = 0
+    for token in tokens:
+        first, last = max(at, start), min(at + len(token.text), start + len(text))
+        if first < last:
+            cut = token.text[first - at : last - at]
+            made.append(token if cut == token.text else Token(cut, token.logprob, ()))
+        at += len(token.text)
+    return made
