@@ -44,7 +44,7 @@ PARTS = {
     "provenance": ("/nodes/{at}/provenance", 19),
     "the past": ("/past?seq=9", 10),
     "history": ("/history", 9),
-    "search": ("/search?q=text", 13),
+    "search": ("/search?q=text", 14),
     "about": ("/about", 7),
     "share": ("/share", 5),
     "tokens": ("/nodes/{at}/tokens", 6),
