@@ -4,13 +4,13 @@ of the answer, which is kept with the call."""
 import gzip
 
 from loom.access import Actor
-from loom.meaning.tokens import Token, placed, tokens_in
+from loom.meaning.tokens import ScoredToken, placed, tokens_in
 from loom.trees.models import Node
 from loom.trees.queries.lookup import withheld
 from loom.turns.models import Generation
 
 
-def tokens_of(actor: Actor, node: Node) -> list[Token]:
+def tokens_of(actor: Actor, node: Node) -> list[ScoredToken]:
     """The tokens of a node that a model wrote as one candidate; none if the provider gave no
     probabilities, or if the actor may not see the text. Two queries."""
     if withheld(actor, [node.pk]) or not node.generation_uid:

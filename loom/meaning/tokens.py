@@ -21,7 +21,7 @@ class Rival:
 
 
 @dataclass(frozen=True)
-class Token:
+class ScoredToken:
     """A token of an answer with its log probability, and what else could have stood there, the
     likeliest first, itself included. Tokens that end within a character are joined with the next
     ones: `logprob` is then their sum."""
@@ -42,7 +42,7 @@ class Token:
         return math.exp(min(0.0, self.logprob))
 
 
-def tokens_in(body: bytes, index: int = 0) -> list[Token]:
+def tokens_in(body: bytes, index: int = 0) -> list[ScoredToken]:
     """The tokens of the candidate `index` of an answer; none if it has no probabilities, or not
     for all of its tokens. Reads the body once."""
     raw: list[tuple[bytes, float | None, tuple[Rival, ...]]] = []
@@ -56,8 +56,8 @@ def tokens_in(body: bytes, index: int = 0) -> list[Token]:
     return _joined(raw)
 
 
-def _joined(raw: list[tuple[bytes, float | None, tuple[Rival, ...]]]) -> list[Token]:
-    made: list[Token] = []
+def _joined(raw: list[tuple[bytes, float | None, tuple[Rival, ...]]]) -> list[ScoredToken]:
+    made: list[ScoredToken] = []
     held, total, rivals = b"", 0.0, None
     for piece, logprob, others in raw:
         held += piece
@@ -70,7 +70,7 @@ def _joined(raw: list[tuple[bytes, float | None, tuple[Rival, ...]]]) -> list[To
                 continue
             text = held.decode(errors="replace")
         if text:
-            made.append(Token(text, total, rivals))
+            made.append(ScoredToken(text, total, rivals))
         held, total, rivals = b"", 0.0, None
     return made
 
@@ -189,19 +189,19 @@ def _sorted(rivals: list[Rival]) -> tuple[Rival, ...]:
     return tuple(sorted(rivals, key=lambda one: -one.logprob)[:MOST_RIVALS])
 
 
-def placed(tokens: list[Token], text: str) -> list[Token]:
+def placed(tokens: list[ScoredToken], text: str) -> list[ScoredToken]:
     """The tokens that make up a text, which is the whole answer or a part of it, as where an end
     was cut off; none if it is not a part of the answer. The first and last may be cut."""
     joined = "".join(token.text for token in tokens)
     start = joined.find(text) if text else -1
     if start < 0:
         return []
-    made: list[Token] = []
+    made: list[ScoredToken] = []
     at = 0
     for token in tokens:
         first, last = max(at, start), min(at + len(token.text), start + len(text))
         if first < last:
             cut = token.text[first - at : last - at]
-            made.append(token if cut == token.text else Token(cut, token.logprob, ()))
+            made.append(token if cut == token.text else ScoredToken(cut, token.logprob, ()))
         at += len(token.text)
     return made
