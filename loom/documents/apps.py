@@ -37,3 +37,4 @@ class DocumentsConfig(AppConfig):
         add_to_slot("grove-tabs", "parts/documents_tab.html")
         add_to_slot("tree-menu", "parts/documents_of_tree.html")
         add_to_slot("tree-bar", "parts/documents_button.html")
+        add_to_slot("right-pane", "parts/documents_beside.html")

@@ -26,7 +26,7 @@ from loom.documents.access import documents_for, linked_to
 from loom.documents.models import Document
 from loom.documents.portal_pages import foot_of_document
 from loom.engine.by_name import run_command
-from loom.errors import CommandError
+from loom.errors import CommandError, not_found
 from loom.permissions import WRITE_DOCUMENTS
 from loom.platform import deadlines
 from loom.site import markdown
@@ -75,6 +75,54 @@ def documents_page(request: PersonRequest, uid: str) -> HttpResponse:
         "may_write": WRITE_DOCUMENTS in actor.permissions,
     }
     return render(request, "pages/documents.html", context)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@person
+def beside_tree(request: PersonRequest, uid: str) -> HttpResponse:
+    """The pane beside a tree: its documents, or with `?document=` one of the grove to read and
+    write; a POST makes a document that is linked to the tree, and answers with its pane."""
+    actor, tree = access.get_tree(request.user, uid)
+    if request.method == "POST":
+        access.demand_role(actor, "writer")
+        base = gettext("Notes on %(title)s") % {"title": tree.title or gettext("Untitled tree")}
+        made = document_actions.make_document(actor, title=queries.free_title(actor, base))
+        run_command(actor, tree, "link", _ends(made, tree))
+        return _pane(request, actor, tree, made)
+    wanted = request.GET.get("document", "")
+    if wanted:
+        _, document = document_access.get_document(request.user, wanted)
+        if document.grove_id != tree.grove_id:
+            raise not_found("This document")
+        return _pane(request, actor, tree, document)
+    linked = linked_to(tree, documents_for(actor))[:MOST_LISTED]
+    rows = [_row(one) for one in linked]
+    here = {one.uid for one in rows}
+    others = documents_for(actor).values_list("uid", "title")[:MOST_LISTED]
+    context = {
+        "tree": tree,
+        "documents": rows,
+        "others": [one for one in others if one[0] not in here],
+        "may_write": WRITE_DOCUMENTS in actor.permissions,
+    }
+    return render(request, "parts/tree_documents.html", context)
+
+
+def _pane(request: PersonRequest, actor: Actor, tree: Tree, document: Document) -> HttpResponse:
+    text = queries.current(document)
+    context = {
+        "tree": tree,
+        "document": document,
+        "is_linked": linked_to(tree, Document.objects.filter(pk=document.pk)).exists(),
+        "words": rules.count_words(text),
+        "age": age_of(document.touched_at),
+        "body": drawn(actor, document, text),
+        "may_write": WRITE_DOCUMENTS in actor.permissions,
+        "me": actor.participant.uid,
+        "cast": json.dumps({one.uid: [one.colour, one.name] for one in cast_of(actor).values()}),
+    }
+    return render(request, "parts/document_pane.html", context)
 
 
 def _tree_of(request: PersonRequest, uid: str, actor: Actor) -> Tree | None:

@@ -458,6 +458,16 @@ def _nodes_named(
     return nodes
 
 
+def free_title(actor: Actor, base: str) -> str:
+    """The title, or the title with the first number, that no document of the grove has. One
+    query."""
+    base = base[: documents.MAX_TITLE - 5].strip()
+    rows = Document.objects.filter(grove=actor.grove, title_key__startswith=title_key(base))
+    taken = set(rows.values_list("title_key", flat=True))
+    titles = (base, *(f"{base} {number}" for number in range(2, len(taken) + 3)))
+    return next(title for title in titles if title_key(title) not in taken)
+
+
 def trees_linked(actor: Actor, document: Document) -> QuerySet[Tree]:
     """The trees that are linked to the document, or whose nodes are."""
     own = item_ids.of_document(document.pk)

@@ -11,6 +11,7 @@ def pages() -> list[URLPattern]:
     """Those of pages."""
     return [
         path("groves/<uid:uid>/documents", views.documents_page),
+        path("trees/<uid:uid>/documents", views.beside_tree),
         path("documents/<uid:uid>", views.document_page),
         path("documents/<uid:uid>/drawn", views.drawn_page),
         path("documents/<uid:uid>/embed", views.embedded),

@@ -6,7 +6,7 @@ from uuid import uuid4
 from playwright.sync_api import expect
 
 from tests.browser.book import book, caret, opened, text_of
-from tests.browser.conftest import Heddle, Open
+from tests.browser.conftest import PHONE, Heddle, Open
 from tests.browser.test_two_people import live
 from tests.providers.scripts import fails, says
 
@@ -129,3 +129,52 @@ def test_what_is_sent_is_one_bar_whose_parts_light_the_text_and_are_left_out_onc
         sent = heddle.provider.seen[seen + number - 1].body.decode()
         assert ("A novel." in sent) is is_there
         expect(again).to_have_attribute("aria-pressed", "false")
+
+
+def test_a_document_of_a_tree_is_made_in_one_click_and_written_beside_the_text(
+    heddle: Heddle, visit: Open
+) -> None:
+    name = f"Notes {uuid4().hex[:6]}"
+    tree = heddle.tree(name, "The heron stood in the reeds.")
+    page = live(visit(f"/trees/{tree}"))
+    page.get_by_role("link", name="Documents", exact=True).click()
+    pane = page.get_by_role("region", name="Documents of this tree")
+    new = pane.get_by_role("button", name="New document")
+    expect(new).to_be_focused()
+    new.press("Enter")
+    editor = pane.locator(".document-editor .cm-content")
+    expect(editor).to_be_focused()
+    expect(pane.get_by_label("Title")).to_have_value(f"Notes on {name}")
+    page.keyboard.type("See ![[heron")
+    offers = pane.get_by_role("listbox", name="Texts to embed")
+    expect(offers.get_by_role("option")).to_have_count(1)
+    page.keyboard.press("Enter")
+    node = heddle.get(f"trees/{tree}/path")["nodes"][1]["id"]  # type: ignore[index]
+    expect(editor).to_contain_text(f"See ![[{node}]]")
+    expect(pane.locator(".embed")).to_contain_text("The heron stood in the reeds.")
+    # The text of the tree is still there, and is written beside it.
+    expect(page.locator("article.node").last).to_be_visible()
+    pane.get_by_label("Title").fill(f"Reeds {name}")
+    pane.get_by_label("Title").press("Enter")
+    pane.get_by_role("button", name="← Documents").click()
+    expect(pane.get_by_role("link", name=f"Reeds {name}")).to_be_visible()
+    pane.get_by_role("link", name=f"Reeds {name}").click()
+    pane.get_by_role("button", name="Unlink").click()
+    pane.get_by_role("button", name="Link", exact=True).click()
+    expect(pane.get_by_role("button", name="Unlink")).to_be_visible()
+    pane.get_by_role("button", name="Close").click()
+    expect(pane).to_be_hidden()
+    expect(page.get_by_role("link", name="Documents", exact=True)).to_be_focused()
+
+
+def test_on_a_phone_the_documents_of_a_tree_open_among_the_details(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree(f"Phone {uuid4().hex[:6]}", "One.")
+    page = live(visit(f"/trees/{tree}", size=PHONE))
+    page.get_by_label("More about this tree").click()
+    page.get_by_role("link", name="Documents of this tree").click()
+    new = page.get_by_role("button", name="New document")
+    expect(new).to_be_in_viewport()
+    new.click()
+    expect(page.locator("loom-documents .cm-content")).to_be_focused()

@@ -80,7 +80,8 @@ PAGES = """
 /groves/{grove}/people /groves/{grove}/money /groves/{grove}/participants
 /groves/{grove}/trails /trails/{trail} /trails/{trail}/file
 /groves/{grove}/participants/{participant} /groves/{grove}/documents
-/groves/{grove}/documents?tree={tree} /documents/{document} /documents/{document}/drawn
+/groves/{grove}/documents?tree={tree} /trees/{tree}/documents
+/trees/{tree}/documents?document={document} /documents/{document} /documents/{document}/drawn
 /documents/{document}/embed?ref={node} /documents/{document}/portal?type=supports
 /documents/{document}/portal?type=embed&to={node} /documents/{document}/ref?to=doc:{document}
 /trees/{tree}/portal?type=supports&to={node},doc:{document} /trees/{tree}/ref?to={node}

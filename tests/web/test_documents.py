@@ -53,6 +53,41 @@ def test_the_list_has_all_documents_or_those_of_a_tree(
     assert "Near" in page(f"/documents/{Document.objects.get(title='Near').uid}")
 
 
+def test_beside_a_tree_are_its_documents_and_others_to_link(
+    page: Page, actor: Actor, tree: Tree, owner: User, reader: User
+) -> None:
+    document_actions.make_document(actor, title="Far away")
+    execute_line(actor, tree, Request('write doc:"Near" new "a b c"'))
+    beside = f"/trees/{tree.uid}/documents"
+    shown = page(beside)
+    assert '<b dir="auto">Near</b>' in shown and "3 words" in shown
+    assert ">Far away</option>" in shown and ">Near</option>" not in shown
+    near = Document.objects.get(title="Near")
+    assert "a b c" in page(f"{beside}?document={near.uid}")
+    for number in ("", " 2", " 3"):
+        made = _signed_in(owner).post(beside).content.decode()
+        assert f'value="Notes on {tree.title}{number}"' in made
+        assert 'data-documents-do="unlink"' in made
+    assert _signed_in(reader).post(beside).status_code == 403
+    assert 'data-documents-do="new"' not in page(beside, by=reader)
+    assert 'data-documents-do="unlink"' not in page(f"{beside}?document={near.uid}", by=reader)
+
+
+def test_beside_a_tree_are_no_documents_of_another_grove(two_groves: TwoGroves) -> None:
+    left, right = two_groves.left, two_groves.right
+    right.run(two_groves.both, f'write doc:"{SECRET}" new "{SECRET}"')
+    made = Document.objects.get(title=SECRET)
+    beside = f"/trees/{left.tree.uid}/documents"
+    for user in (two_groves.both, two_groves.only_left):
+        client = two_groves.client(user)
+        assert SECRET not in client.get(beside).content.decode()
+        answer = client.get(f"{beside}?document={made.uid}")
+        assert (answer.status_code, SECRET in answer.content.decode()) == (404, False)
+    there = f"/trees/{right.tree.uid}/documents"
+    assert two_groves.client(two_groves.only_left).get(there).status_code == 404
+    assert two_groves.client(two_groves.only_left).post(there).status_code == 404
+
+
 def test_outsiders_find_nothing(page: Page, actor: Actor, outsider: User) -> None:
     made = document_actions.make_document(actor, title="Ours", text="Ours.")
     for part in ("", "/drawn", "/embed?ref=a7x2", "/file", "/history"):

@@ -7,6 +7,7 @@ import { EditorView, keymap, placeholder } from "@codemirror/view";
 import { yCollab, yUndoManagerKeymap } from "y-codemirror.next";
 import { UndoManager } from "yjs";
 import { carets, whoIs } from "../document/carets.js";
+import { embedPicker } from "../document/embed-picker.js";
 import { embeds } from "../document/embeds.js";
 import { DocumentRoom } from "../document/room.js";
 import { storable } from "../editor/pasting.js";
@@ -75,6 +76,7 @@ export class LoomDocument extends HTMLElement {
         LOOK,
         isUnbroken ? [] : styling,
         this.embeds.extension,
+        this.mayWrite && this.dataset.tree ? embedPicker(this.dataset.tree) : [],
         yCollab(room.text, null, { undoManager: new UndoManager(room.text) }),
         carets(room, this.cast ?? {}),
         keymap.of([...yUndoManagerKeymap, ...standardKeymap]),

@@ -103,8 +103,18 @@ export class Newest {
 }
 
 /** A part of a page, as text. @param {string} url @param {AbortSignal} [signal] */
-export async function part(url, signal) {
-  const response = await ask(url, { headers: { "X-Part": "1", Accept: "text/html" }, signal });
+export function part(url, signal) {
+  return partOf(url, { headers: { "X-Part": "1", Accept: "text/html" }, signal });
+}
+
+/** What a POST without fields makes, as a part of a page. @param {string} url */
+export function madePart(url) {
+  return partOf(url, { method: "POST", headers: { "X-Part": "1", Accept: "text/html", "X-CSRFToken": csrfToken() } });
+}
+
+/** @param {string} url @param {RequestInit} options */
+async function partOf(url, options) {
+  const response = await ask(url, options);
   const text = await response.text();
   if (!response.ok) {
     const said = new DOMParser().parseFromString(text, "text/html").body.textContent?.trim();
