@@ -31,7 +31,7 @@ from loom.links.vocabulary import keys_for, vocabulary_of
 from loom.people.names import tree_named
 from loom.permissions import READ_DOCUMENTS
 from loom.platform.prepared_queries import Given, PreparedQuery
-from loom.text.front_matter import title_key
+from loom.text.front_matter import MAX_TITLE, title_key
 from loom.text.lore import FENCE, LoreEntry, entry_of
 from loom.text.shortening import excerpt
 from loom.trees.grove_texts import TextPart, WindowSource
@@ -461,7 +461,7 @@ def _nodes_named(
 def free_title(actor: Actor, base: str) -> str:
     """The title, or the title with the first number, that no document of the grove has. One
     query."""
-    base = base[: documents.MAX_TITLE - 5].strip()
+    base = base[: MAX_TITLE - 5].strip()
     rows = Document.objects.filter(grove=actor.grove, title_key__startswith=title_key(base))
     taken = set(rows.values_list("title_key", flat=True))
     titles = (base, *(f"{base} {number}" for number in range(2, len(taken) + 3)))
