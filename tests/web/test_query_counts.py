@@ -64,6 +64,7 @@ PARTS = {
     "claims": ("/claims", 8),
     "claim": ("/claims/{claim}", 12),
     "links out": ("/nodes/{linked}/portals", 7),
+    "documents beside it": ("/documents", 7),
 }
 # Pages of a grove and of a person: never more for more trees, members and participants.
 PAGES = {
