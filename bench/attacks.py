@@ -47,6 +47,8 @@ GET /groves/{grove}/participants/{participant} | POST /groves/{grove}/participan
 POST /groves/{grove}/participants/{participant}/probe
 POST /groves/{grove}/participants/{secret}/archive
 GET /groves/{grove}/documents | POST /groves/{grove}/documents | GET /documents/{document}
+GET /trees/{tree}/documents | GET /trees/{tree}/documents?document={document}
+POST /trees/{tree}/documents
 GET /documents/{document}/drawn | POST /documents/{document}/drawn
 GET /documents/{document}/portal?type=supports | GET /documents/{document}/ref?to={node}
 GET /documents/{document}/embed?ref={node} | GET /documents/{document}/file
