@@ -6,7 +6,7 @@ from uuid import uuid4
 from playwright.sync_api import expect
 
 from tests.browser.book import book, caret, opened, text_of
-from tests.browser.conftest import PHONE, Heddle, Open
+from tests.browser.conftest import PHONE, Cookies, Heddle, Open
 from tests.browser.test_two_people import live
 from tests.providers.scripts import fails, says
 
@@ -178,3 +178,82 @@ def test_on_a_phone_the_documents_of_a_tree_open_among_the_details(
     expect(new).to_be_in_viewport()
     new.click()
     expect(page.locator("loom-documents .cm-content")).to_be_focused()
+
+
+def test_who_is_named_hears_of_it_and_replies_from_the_inbox(
+    heddle: Heddle, visit: Open, ada: Cookies
+) -> None:
+    tree = heddle.tree(f"Inbox {uuid4().hex[:6]}", "One.")
+    node = heddle.get(f"trees/{tree}/path")["nodes"][1]["id"]  # type: ignore[index]
+    hers = live(visit(f"/trees/{tree}", who=ada))
+    word = uuid4().hex[:6]
+    heddle.line(tree, f'annotate {node} "@ada, is this {word}?"')
+    expect(hers.locator("loom-toast")).to_contain_text(f"is this {word}?")
+    expect(hers.get_by_role("link", name=re.compile("^Inbox, [0-9]+ new"))).to_be_visible()
+    page = visit("/mentions", who=ada)
+    entry = page.locator("li[id^=mention-]").filter(has_text=word)
+    entry.get_by_label("Your reply to owner").fill(f"Yes, {word} it is.")
+    entry.get_by_role("button", name="Reply").click()
+    expect(page.get_by_text("Your reply is in the tree.")).to_be_visible()
+    again = page.locator("li[id^=mention-]").filter(has_text=word)
+    expect(again.get_by_text("new", exact=True)).to_have_count(0)
+    mine = live(visit(f"/trees/{tree}"))
+    expect(mine.locator(".note")).to_contain_text(f"Yes, {word} it is.")
+
+
+def test_an_agent_that_is_named_in_a_note_is_asked_by_one_press(
+    heddle: Heddle, visit: Open
+) -> None:
+    name = f"Clio{uuid4().hex[:5]}"
+    agent = heddle.post(
+        "participants",
+        {
+            "name": name,
+            "model_ref": "scripted:clio",
+            "base_url": heddle.provider.url,
+            "permissions": ["loom_aware", "loom_write"],
+            "context_limit": 50_000,
+        },
+    )
+    tree = heddle.tree("Named agent", "One.")
+    page = live(visit(f"/trees/{tree}"))
+    page.locator("article.node").last.click()
+    page.keyboard.press("a")
+    page.keyboard.type(f"@{name}, is this right?")
+    page.keyboard.press("Control+Enter")
+    toast = page.locator("loom-toast")
+    expect(toast).to_contain_text("input tokens a round")
+    heddle.provider.script(says("It is."))
+    toast.get_by_role("button", name=f"Ask {name}").click()
+    expect(page.locator("article.note, aside.note").filter(has_text="It is.")).to_be_visible()
+    heddle.archive(agent)
+
+
+def test_what_an_agent_was_asked_in_a_buffer_is_set_off_in_its_editor(
+    heddle: Heddle, visit: Open
+) -> None:
+    name = f"Thalia{uuid4().hex[:5]}"
+    agent = heddle.post(
+        "participants",
+        {
+            "name": name,
+            "model_ref": "scripted:thalia",
+            "base_url": heddle.provider.url,
+            "permissions": ["loom_aware", "loom_write"],
+            "context_limit": 50_000,
+        },
+    )
+    tree = heddle.tree("Asked in a buffer", "Marie slept.", mode="buffer")
+    node = heddle.get(f"trees/{tree}/path")["nodes"][1]["id"]  # type: ignore[index]
+    heddle.provider.script(says(" Then she woke."))
+    body = {
+        "participant": agent["id"],
+        "node": node,
+        "input": "In one sentence.",
+        "as": "continuation",
+    }
+    made = heddle.post(f"trees/{tree}/turns", body)
+    page = opened(visit(f"/trees/{tree}?node={made['answers_below']}"))
+    expect(page.locator(".book .ask")).to_have_text("In one sentence.")
+    expect(page.locator(".book .ask")).to_have_css("font-style", "italic")
+    heddle.archive(agent)

@@ -6,23 +6,33 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.contrib import messages
 from django.db.models import QuerySet
-from django.http import HttpResponse, JsonResponse
+from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_noop, ngettext
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from loom import access
 from loom.access import Actor
 from loom.engine import registry, streams
+from loom.engine.by_name import run_command
 from loom.engine.models import Event, Step
 from loom.errors import CommandError, not_found
 from loom.language.refs import Ref, print_ref
 from loom.site import markdown
 from loom.site.display import Who, call, cast_of
-from loom.site.page_requests import PersonRequest, abilities, known_node, person
+from loom.site.page_requests import (
+    PersonRequest,
+    abilities,
+    in_one_line,
+    known_node,
+    person,
+    text_of,
+    word_of,
+)
 from loom.text.hashes import instant
 from loom.trees.models import Tree
 from loom.trees.pages.node_parts import MAX_SHOWN, age_of
@@ -225,13 +235,38 @@ def place(request: PersonRequest, uid: str) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-@require_GET
+@require_http_methods(["GET", "HEAD", "POST"])
 @person
 def mentions(request: PersonRequest) -> HttpResponse:
-    """The annotations that mention the reader, newest first."""
+    """The inbox of the reader: the annotations that mention them, newest first. A POST replies to
+    one (`mention`, `text`), or says that it was seen."""
+    if request.method == "POST":
+        return _replied(request)
     found = event_log.newest_mentions(request.user, most=MAX_MENTIONS)
     unseen = sum(one.seen_at is None for one in found)
     return render(request, "pages/mentions.html", {"mentions": found, "unseen": unseen})
+
+
+def _replied(request: PersonRequest) -> HttpResponse:
+    """Adds the reply below the annotation, in the tree where it is."""
+    key = word_of(request, "mention")
+    known = event_log.mentions_of(request.user)
+    one = known.filter(pk=int(key)).first() if re.fullmatch(r"[0-9]{1,15}", key) else None
+    if one is None:
+        raise not_found("This mention")
+    text = text_of(request, "text")
+    if text.strip():
+        actor, tree = access.get_tree(request.user, one.tree.uid)
+        try:
+            values = {"ref": one.node.local_id, "content": text}
+            made = run_command(actor, tree, "annotate", values)
+        except CommandError as refused:
+            messages.error(request, in_one_line(refused))
+            return HttpResponseRedirect("/mentions")
+        said = made.reply.partition("\n")[2].strip()
+        messages.success(request, said or gettext("Your reply is in the tree."))
+    drafts.mark_mention_seen(one)
+    return HttpResponseRedirect("/mentions")
 
 
 @require_GET

@@ -228,11 +228,12 @@ LEVEL = 1  # fast compression: a long text must not wait for a smaller file
 @person
 def text(request: PersonRequest, uid: str) -> HttpResponse:
     """The path to `?node=` without the root, or the nodes `?ids=a,b`, in columns: `{people, ids,
-    texts, by, slots, at, excluded}`, with `wordings` for named nodes.
+    texts, by, slots, at, excluded, asks}`, with `wordings` for named nodes.
 
     `by` is the index of the author in `people`, or `[[index, length]…]` if several wrote the text,
     in UTF-16 units. The other columns are keyed by index in `ids`: `slots` and `at` of later
-    versions, `wordings` as in a Margin. `excluded` lists indexes.
+    versions, `wordings` as in a Margin. `excluded` and `asks` (what a turn was asked for, which is
+    no part of the story) list indexes.
     """
     _, tree = access.get_tree(request.user, uid)
     if "ids" in request.GET:
@@ -251,7 +252,7 @@ def text(request: PersonRequest, uid: str) -> HttpResponse:
 
 def _path(tree: Tree, workspace: Workspace, node: Node) -> dict[str, Any]:
     rows = texts_of_path(tree, workspace, node)
-    edited = [key for _, key, *_, is_edited in rows if is_edited]
+    edited = [key for _, key, *_, is_edited, _ in rows if is_edited]
     origins = with_origins(edited)
     return _columns(rows, pieces_of([origins[one] for one in edited], origins))
 
@@ -265,7 +266,8 @@ def _named(tree: Tree, ids: list[str]) -> dict[str, Any]:
     found: list[PathText] = []
     for row in rows:
         slot, at = (slots[row.slot_id], row.at) if row.slot_id in slots else ("", "")
-        more = (row.text, row.author_uid, row.excluded, row.more.edited_from_id is not None)
+        is_edited = row.more.edited_from_id is not None
+        more = (row.text, row.author_uid, bool(row.excluded), is_edited, row.is_ask)
         found.append((row.depth, row.id, row.local_id, slot, at, *more))
     margins = margins_of(tree, [Spot(row.id, row.slot_id) for row in rows])
     wordings = {at: margins[row.id].wordings for at, row in enumerate(rows)}
@@ -274,8 +276,8 @@ def _named(tree: Tree, ids: list[str]) -> dict[str, Any]:
 
 def _columns(rows: Sequence[PathText], pieces: Mapping[int, Pieces]) -> dict[str, Any]:
     people: dict[str, int] = {}
-    names, texts, by, slots, ats, left_out = [], [], [], {}, {}, []
-    for place, (_, key, name, slot, at, text, author, excluded, _) in enumerate(rows):
+    names, texts, by, slots, ats, left_out, asks = [], [], [], {}, {}, [], []
+    for place, (_, key, name, slot, at, text, author, excluded, _, is_ask) in enumerate(rows):
         names.append(name)
         texts.append(text)
         whose = pieces.get(key) or ((author, 0),)
@@ -287,6 +289,8 @@ def _columns(rows: Sequence[PathText], pieces: Mapping[int, Pieces]) -> dict[str
             ats[place] = at
         if excluded:
             left_out.append(place)
+        if is_ask:
+            asks.append(place)
     return {
         "people": list(people),
         "ids": names,
@@ -295,6 +299,7 @@ def _columns(rows: Sequence[PathText], pieces: Mapping[int, Pieces]) -> dict[str
         "slots": slots,
         "at": ats,
         "excluded": left_out,
+        "asks": asks,
     }
 
 

@@ -59,6 +59,11 @@ def mark_seen(actor: Actor, tree: Tree, seq: int) -> None:
     named.update(seen_at=now)
 
 
+def mark_mention_seen(mention: Mention) -> None:
+    """Stores that the person has seen where they were mentioned. There is no event."""
+    Mention.objects.filter(pk=mention.pk, seen_at__isnull=True).update(seen_at=timezone.now())
+
+
 def save(actor: Actor, workspace: Workspace, slot: Node, kept: SentDraft) -> Draft | None:
     """Stores the text as the person's draft at a slot; an empty text deletes it (None). CONFLICT
     if the stored draft is not the one in `seen`, unless it already has this text.

@@ -135,15 +135,16 @@ export class Leaves {
 }
 
 /** The nodes of an answer, which has them in columns. What is empty there is left out of them.
- * @param {{ids: string[], texts: string[], people: string[], by: (number | [number, number][])[], slots: Record<number, string>, at: Record<number, string>, excluded: number[], wordings?: Record<number, string[] | null>}} answer
+ * @param {{ids: string[], texts: string[], people: string[], by: (number | [number, number][])[], slots: Record<number, string>, at: Record<number, string>, excluded: number[], asks?: number[], wordings?: Record<number, string[] | null>}} answer
  * @returns {Leaf[]} */
-export function leavesIn({ ids, texts, people, by, slots, at, excluded, wordings }) {
+export function leavesIn({ ids, texts, people, by, slots, at, excluded, asks = [], wordings }) {
   const found = ids.map((id, place) => {
     const who = by[place];
     const runs = typeof who === "number" ? (texts[place] ? [[people[who], texts[place].length]] : []) : who.map(([one, length]) => [people[one], length]);
     return /** @type {Leaf} */ ({ id, slot: id, text: texts[place], by: runs });
   });
   for (const place of excluded) found[place].excluded = true;
+  for (const place of asks) found[place].ask = true;
   for (const [name, column] of Object.entries({ slot: slots, at, wordings: wordings ?? {} })) {
     for (const [place, value] of Object.entries(column)) Object.assign(found[Number(place)], { [name]: value });
   }

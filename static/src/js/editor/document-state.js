@@ -6,8 +6,8 @@ import { Facet, StateEffect, StateField, Transaction } from "@codemirror/state";
 import { cut, cutter, joined, leastChange, repainted, stretched } from "./runs.js";
 
 /** @typedef {import("./runs.js").Piece} Piece */
-/** @typedef {{id: string, slot: string, text: string, by: [string, number][], at?: string, wordings?: string[] | null, older?: boolean, excluded?: boolean, pruned?: boolean, fork?: boolean, noted?: boolean}} Leaf a node as the server tells it; `wordings`: the versions above that it was written or read below, null for all, left out where nobody asked; `older`: another one is above it */
-/** @typedef {{id: string, slot: string, excluded: boolean, pruned?: boolean, older?: boolean, fork: boolean, noted: boolean}} Bound a node of which only the place is known here */
+/** @typedef {{id: string, slot: string, text: string, by: [string, number][], at?: string, wordings?: string[] | null, older?: boolean, excluded?: boolean, pruned?: boolean, fork?: boolean, noted?: boolean, ask?: boolean}} Leaf a node as the server tells it; `wordings`: the versions above that it was written or read below, null for all, left out where nobody asked; `older`: another one is above it */
+/** @typedef {{id: string, slot: string, excluded: boolean, pruned?: boolean, older?: boolean, fork: boolean, noted: boolean, ask?: boolean}} Bound a node of which only the place is known here */
 /** @typedef {{nodes: Bound[], lengths: number[], pieces: Piece[], dirty: Set<string>}} Book dirty: slots whose text was touched */
 /** @typedef {import("@codemirror/state").EditorState} EditorState */
 /** @typedef {import("@codemirror/view").EditorView} EditorView */
@@ -65,7 +65,7 @@ export function starts({ lengths }) {
 const begun = new WeakMap();
 
 /** @param {Leaf} leaf */
-const bound = ({ id, slot, excluded = false, pruned = false, older = false, fork = false, noted = false }) => ({ id, slot, excluded, pruned, older, fork, noted });
+const bound = ({ id, slot, excluded = false, pruned = false, older = false, fork = false, noted = false, ask = false }) => ({ id, slot, excluded, pruned, older, fork, noted, ask });
 /** @param {[string, number][]} by @returns {Piece[]} */
 const settled = (by) => by.map(([who, length]) => ({ who, length, fresh: false }));
 

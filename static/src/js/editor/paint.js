@@ -17,6 +17,7 @@ const BOUND = Decoration.mark({ class: "bound" });
 const FORK = Decoration.mark({ class: "bound fork" });
 const REWORDED = Decoration.mark({ class: "reworded" });
 const NOTED = Decoration.mark({ class: "marked" });
+const ASK = Decoration.mark({ class: "ask" }); // what an agent was asked: no part of the story
 const PRUNED = Decoration.mark({ class: "pruned" });
 const LEFT_OUT = Decoration.mark({ class: "excluded" });
 
@@ -146,6 +147,7 @@ function addNodes(view, range, found) {
       const [from, to] = [Math.max(at, range.from), Math.min(end, range.to)];
       if (isHidden && node?.id && to > from) found.push(PRUNED.range(from, to));
       if (node?.excluded && to > from) found.push(LEFT_OUT.range(from, to));
+      if (node?.ask && to > from) found.push(ASK.range(from, to));
       if (node?.noted && to > from) found.push(NOTED.range(from, to));
       if (node?.older && to > from) found.push(REWORDED.range(from, to));
     }

@@ -1,9 +1,11 @@
 // @ts-check
-// Tells the reader what others ask them, with a way to the field for the answer.
+// Tells the reader what others ask them and where they are named, with a way to the field for the
+// answer; and offers to ask an agent whom the reader has named.
 
+import { json, Refused, told } from "../live/api.js";
 import { toast } from "../elements/loom-toast.js";
 import { t } from "../t.js";
-import { isAsked } from "./questions.js";
+import { isAsked, namesIn } from "./questions.js";
 
 /** @typedef {import("./page.js").TreePage} TreePage */
 
@@ -24,11 +26,58 @@ function tellQuestion(page, node, actor) {
   toast().show(t("{who} asks: {text}", { who, text: node.text.slice(name.length + 2, 200) }), { act: t("Answer"), onAct: () => void answer(), stay: 20_000 });
 }
 
+/** Shows where the reader is named as a toast that leads there.
+ * @param {TreePage} page @param {any} node @param {string} actor */
+function tellMention(page, node, actor) {
+  const { me, cast } = page.settings;
+  const name = cast.find((one) => one.id === me)?.name ?? "";
+  if (actor === me || node.kind !== "annotation" || !namesIn(node.text ?? "", [name]).length) return;
+  document.body.dispatchEvent(new Event("mentioned"));
+  if (isAsked(node, name)) return;
+  const who = cast.find((one) => one.id === actor)?.name ?? node.author.name;
+  const show = async () => {
+    await page.go(node.parent);
+    setTimeout(() => document.getElementById(`note-${node.id}`)?.scrollIntoView({ block: "center" }), SOON_MS);
+  };
+  toast().show(t("{who} names you: {text}", { who, text: node.text.slice(0, 200) }), { act: t("Show"), onAct: () => void show(), stay: 20_000 });
+}
+
+/** Offers to ask an agent that the reader has just named in a note, with what that costs.
+ * @param {TreePage} page @param {import("../live/calls.js").Call} said */
+async function offerAgent(page, { args }) {
+  const agents = page.settings.cast.filter((one) => one.is_agent && !one.is_archived);
+  const [name] = namesIn(args.content ?? "", agents.map((one) => one.name));
+  const agent = agents.find((one) => one.name === name);
+  const node = page.store?.textOf(args.ref) ?? args.ref;
+  if (!agent || !page.can.continue) return;
+  const context = await page.contexts.of(agent.id, node, "turn").catch(() => null);
+  const cost = context && (context.price.usd === null ? t("about {n} input tokens", { n: context.tokens.toLocaleString() }) : `$${(context.price.usd + (context.price.answer_usd ?? 0)).toPrecision(2)}`);
+  const words = cost ? t("{name} is named, and answers when it is asked: {cost} a round", { name: agent.name, cost }) : t("{name} is named, and answers when it is asked", { name: agent.name });
+  toast().show(words, { act: t("Ask {name}", { name: agent.name }), onAct: () => void askAside(page, agent.id, node, args.content), stay: 20_000 });
+}
+
+/** Starts a turn beside the text. @param {TreePage} page @param {string} participant @param {string} node @param {string} input */
+async function askAside(page, participant, node, input) {
+  try {
+    await json(`${page.api}/turns`, { method: "POST", body: { participant, node, input, as: "aside" } });
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    toast().show(told(error), { bad: true });
+  }
+}
+
 /** Follows the questions to the reader until the signal says stop. @param {TreePage} page @param {AbortSignal} signal */
 export function followQuestions(page, signal) {
-  const told = (/** @type {Event} */ event) => {
+  const heard = (/** @type {Event} */ event) => {
     const { kind, actor, payload } = /** @type {CustomEvent} */ (event).detail;
-    if (kind === "node.added") tellQuestion(page, payload.node, actor);
+    if (kind !== "node.added") return;
+    tellQuestion(page, payload.node, actor);
+    tellMention(page, payload.node, actor);
   };
-  page.addEventListener("event", told, { signal });
+  page.addEventListener("event", heard, { signal });
+  const noted = (/** @type {Event} */ event) => {
+    const { said } = /** @type {CustomEvent} */ (event).detail;
+    if (typeof said !== "string" && said.command === "annotate" && said.args.content?.includes("@")) void offerAgent(page, said);
+  };
+  page.addEventListener("said", noted, { signal });
 }

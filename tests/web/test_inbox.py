@@ -1,0 +1,61 @@
+"""The inbox: where others name a person, with a reply that goes into the tree."""
+
+import pytest
+
+from loom.notes.commands.annotations import names_in
+from loom.trees.models import Node
+from loom.workspace.models import Mention
+from tests.two_groves import SECRET, TwoGroves
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def _mention(two_groves: TwoGroves) -> Mention:
+    """A mention of the one who is only in the right grove, by the member of both."""
+    right = two_groves.right
+    name = right.actor(two_groves.only_right).participant.name
+    right.run(two_groves.both, f'annotate root "@{name}, {SECRET}?"')
+    return Mention.objects.get()
+
+
+def test_a_reply_goes_below_the_note_and_the_mention_is_seen(two_groves: TwoGroves) -> None:
+    one = _mention(two_groves)
+    client = two_groves.client(two_groves.only_right)
+    assert "question" not in client.get("/mentions").content.decode()
+    assert "Inbox, 1 new" in client.get("/mentions/unseen").content.decode()
+    answer = client.post("/mentions", {"mention": one.pk, "text": "Yes."})
+    assert answer.status_code == 302
+    reply = Node.objects.get(text="Yes.")
+    assert (reply.parent_slot_id, reply.kind) == (one.node_id, "annotation")
+    one.refresh_from_db()
+    assert one.seen_at is not None
+    assert "new" not in client.get("/mentions/unseen").content.decode()
+
+
+def test_a_mention_is_marked_as_read_without_a_reply(two_groves: TwoGroves) -> None:
+    one = _mention(two_groves)
+    many = Node.objects.count()
+    client = two_groves.client(two_groves.only_right)
+    assert client.post("/mentions", {"mention": one.pk, "text": "", "seen": "1"}).status_code == 302
+    one.refresh_from_db()
+    assert one.seen_at is not None
+    assert Node.objects.count() == many
+
+
+def test_nobody_replies_to_the_mention_of_somebody_else(two_groves: TwoGroves) -> None:
+    one = _mention(two_groves)
+    for user in (two_groves.only_left, two_groves.both):
+        client = two_groves.client(user)
+        answer = client.post("/mentions", {"mention": one.pk, "text": "Not mine."})
+        assert answer.status_code == 404
+        assert SECRET not in answer.content.decode()
+    for key in ("", "x", "-1", "9" * 40):
+        client = two_groves.client(two_groves.only_right)
+        assert client.post("/mentions", {"mention": key, "text": "?"}).status_code == 404
+    assert not Node.objects.filter(text="Not mine.").exists()
+    one.refresh_from_db()
+    assert one.seen_at is None
+
+
+def test_names_are_found_in_a_long_text_of_signs() -> None:
+    assert names_in("@" * 100_000 + " @ada", ["Ada"]) == {"Ada"}
