@@ -125,6 +125,7 @@ def local_ids(dice: random.Random, count: int) -> list[str]:
 
 def rows(tree: Any, count: int, author: int) -> Iterator[tuple[Any, ...]]:
     """The rows of all nodes but the root, in COLUMNS. Also lays the chains, on `tree.laid`."""
+    from django.db import connection
     from django.utils import timezone
 
     from loom.language.ids import ORDINAL_BITS
@@ -157,6 +158,8 @@ def rows(tree: Any, count: int, author: int) -> Iterator[tuple[Any, ...]]:
         if kinds[ordinal] == "text" and ordinal not in versions:
             above[ordinal] = laid.add(ordinal, parent, depth=depths[ordinal])
     start = timezone.now() - timedelta(days=300)
+    # The bulk of rows goes past Django's fields.
+    stored = connection.ops.adapt_datetimefield_value
     for ordinal, parent in enumerate(parents, 2):
         words = [said[int(dice.random() * len(said))] for _ in range(dice.choice((2, 3, 3, 4, 5)))]
         if dice.random() < 0.0005:
@@ -191,7 +194,7 @@ def rows(tree: Any, count: int, author: int) -> Iterator[tuple[Any, ...]]:
             "",
             "",
             "complete",
-            start + timedelta(seconds=20 * ordinal),
+            stored(start + timedelta(seconds=20 * ordinal)),
             "",
             ordinal in pruned,
             False,

@@ -3,7 +3,7 @@
 // events. A slot is named by the place of its first version.
 
 import { json } from "../live/api.js";
-import { joined } from "./tiles.js";
+import { joinedSoon } from "./tiles.js";
 import { Totals } from "./totals.js";
 
 export const PRUNED = 1;
@@ -281,7 +281,7 @@ export class TreeStore {
 export async function storeNow(page) {
   const found = await json(`${page.api}/skeleton?tiles=1`);
   const tiles = Array.from({ length: found.tiles ?? 0 }, (_, at) => json(`${page.api}/skeleton/${at}`));
-  const skeleton = tiles.length ? joined(found, await Promise.all(tiles)) : found;
+  const skeleton = tiles.length ? await joinedSoon(found, tiles) : found;
   const missed = /** @type {any[]} */ ([]);
   let cursor = skeleton.seq;
   while (cursor < page.events.seq) {

@@ -9,50 +9,84 @@
 const VERSION_PRUNED = 8;
 const PLACE = 2 ** 20; // of an ordinal, where nothing else is said
 
-/** @param {Head} head @param {Tile[]} tiles @returns {Skeleton} */
-export function joined(head, tiles) {
-  /** @type {Map<string, number>} */
-  const known = new Map();
-  /** @type {Skeleton} */
-  const all = { seq: head.seq, ids: [], parents: [], slots: [], kinds: [], authors: [], participants: [], flags: [], lengths: [] };
-  /** @type {number[]} */
-  const ordinals = [];
-  /** @type {number[]} */
-  const placeOf = [];
-  for (const tile of tiles) {
-    if (!tile.ids) continue;
+/** The tiles as they come, one after the other: all of them at once held the page up for seconds. */
+export class Joining {
+  /** @param {Head} head */
+  constructor(head) {
+    this.head = head;
+    /** @type {Map<string, number>} */
+    this.known = new Map();
+    /** @type {Skeleton} */
+    this.all = { seq: head.seq, ids: [], parents: [], slots: [], kinds: [], authors: [], participants: [], flags: [], lengths: [] };
+    /** @type {number[]} */
+    this.ordinals = [];
+    /** @type {number[]} */
+    this.placeOf = [];
+    /** @type {Map<number, number>} */
+    this.said = new Map();
+    /** @type {Map<number, number>} */
+    this.wholes = new Map();
+  }
+
+  /** @param {Tile} tile */
+  add(tile) {
+    const { all, known, ordinals, placeOf } = this;
     const authors = tile.participants.map((one) => {
       const at = known.get(one.id) ?? known.size;
       if (at === known.size) all.participants.push(one);
       known.set(one.id, at);
       return at;
     });
-    const columns = [tile.ups, tile.authors, tile.lengths].map((column) => column.split(","));
+    const [ups, by, lengths] = [tile.ups, tile.authors, tile.lengths].map((column) => column.split(","));
     tile.ids.split(",").forEach((id, at) => {
       const ordinal = tile.ordinals?.[at] ?? tile.first + at;
       const place = all.ids.push(id) - 1;
+      while (placeOf.length < ordinal) placeOf.push(-1); // without holes, which make a list slow
       placeOf[ordinal] = place;
       ordinals.push(ordinal);
-      const up = Number(columns[0][at]);
+      const up = Number(ups[at]);
       all.parents.push(up ? placeOf[ordinal - up] : null);
-      all.authors.push(authors[Number(columns[1][at])]);
-      all.lengths.push(Number(columns[2][at]));
+      all.authors.push(authors[Number(by[at])]);
+      all.lengths.push(Number(lengths[at]));
       all.slots.push(place);
       all.kinds.push("text");
       all.flags.push(0);
     });
     for (const [ordinal, kind] of tile.kinds) all.kinds[placeOf[ordinal]] = kind;
     for (const [ordinal, slot] of tile.slots) all.slots[placeOf[ordinal]] = placeOf[slot];
+    for (const [ordinal, place] of tile.places) this.said.set(placeOf[ordinal], place);
+    for (const [ordinal, whole] of tile.wholes) this.wholes.set(placeOf[ordinal], placeOf[whole] ?? -1);
   }
-  for (const [ordinal, bits] of head.flags) if (placeOf[ordinal] !== undefined) all.flags[placeOf[ordinal]] = bits;
-  all.slots.forEach((slot, place) => {
-    if (slot !== place) all.flags[place] |= all.flags[slot] & ~VERSION_PRUNED;
-  });
-  const said = tiles.flatMap((tile) => tile.places ?? []).map(([ordinal, place]) => /** @type {[number, number]} */ ([placeOf[ordinal], place]));
-  all.orders = ordersOf(all, ordinals, new Map(said));
-  const wholes = new Map(tiles.flatMap((tile) => tile.wholes ?? []).map(([ordinal, whole]) => [placeOf[ordinal], placeOf[whole]]));
-  all.rests = [...wholes].filter(([place, whole]) => whole !== undefined && wholes.get(all.parents[place] ?? -1) === whole);
-  return all;
+
+  /** @returns {Skeleton} */
+  end() {
+    const { all, head, placeOf, wholes } = this;
+    for (const [ordinal, bits] of head.flags) if ((placeOf[ordinal] ?? -1) >= 0) all.flags[placeOf[ordinal]] = bits;
+    all.slots.forEach((slot, place) => {
+      if (slot !== place) all.flags[place] |= all.flags[slot] & ~VERSION_PRUNED;
+    });
+    all.orders = ordersOf(all, this.ordinals, this.said);
+    all.rests = [...wholes].filter(([place, whole]) => whole >= 0 && wholes.get(all.parents[place] ?? -1) === whole);
+    return all;
+  }
+}
+
+/** @param {Head} head @param {Tile[]} tiles */
+export function joined(head, tiles) {
+  const joining = new Joining(head);
+  for (const tile of tiles) joining.add(tile);
+  return joining.end();
+}
+
+/** Takes each tile when it has come, and lets the page do something else in between.
+ * @param {Head} head @param {Promise<Tile>[]} tiles */
+export async function joinedSoon(head, tiles) {
+  const joining = new Joining(head);
+  for (const tile of tiles) {
+    joining.add(await tile);
+    await new Promise((done) => setTimeout(done));
+  }
+  return joining.end();
 }
 
 /** The continuations of each slot that are in another order than that of creation. @param {Skeleton} all
