@@ -82,8 +82,11 @@ const { window } = new JSDOM('<!doctype html><html lang="en"><body></body></html
 });
 for (const name of [...CLASSES, ...VALUES]) globalThis[name] = window[name];
 for (const name of CALLS) globalThis[name] = window[name].bind(window);
-const wait = globalThis.setTimeout;
-globalThis.setTimeout = (...args) => wait(...args).unref(); // what a page would wait for ends with the tests
+// What a page would wait for ends with the tests.
+for (const name of ["setTimeout", "setInterval"]) {
+  const wait = globalThis[name];
+  globalThis[name] = (...args) => wait(...args).unref();
+}
 // What jsdom has no layout for.
 globalThis.ResizeObserver = window.ResizeObserver = class {
   observe() {}
