@@ -223,7 +223,6 @@ class TaskOfDocument(TaskOfNode):
     klass="write",
     permissions={LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS},
     stream="grove",
-    is_first=True,
 )
 def task_of_document(context: Context, args: TaskOfDocument) -> Reply:
     """Checks a task `- [ ]` that is written in a document, for everybody; the text shows it."""
