@@ -1,17 +1,34 @@
-"""The story of a tree in the API: its main line."""
+"""The story of a tree in the API: its main line, its manuscript, and books of it."""
 
-from typing import Literal
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
 
+from django.http import StreamingHttpResponse
+from django.utils.http import content_disposition_header
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
 from pydantic import BaseModel
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from loom import access
+from loom.errors import CommandError
+from loom.manuscript.books import book_of
 from loom.manuscript.queries.main_line import main_mark
+from loom.manuscript.queries.story import Manuscript, manuscript_of
 from loom.site.api_requests import user_of
 from loom.site.schema import operation
+from loom.transfer import pdf_writer
+from loom.transfer.book_writers import Book, docx_of, epub_of
+from loom.transfer.exporting import FORMATS
 from loom.trees.queries.main_line import main_line_of
+
+WRITERS: dict[str, tuple[Callable[[Book], Iterator[bytes]], str]] = {
+    "epub": (epub_of, FORMATS["epub"].media),
+    "docx": (docx_of, FORMATS["docx"].media),
+    "pdf": (pdf_writer.pdf, "application/pdf"),
+}
 
 
 class MainLineOf(BaseModel):
@@ -23,6 +40,33 @@ class MainLineOf(BaseModel):
     how: Literal["marked", "written"]
     marked: str | None
     by: str | None
+
+
+class ChapterOf(BaseModel):
+    """A chapter in its place: `key` names it, `node` is where it begins, `level` that of its
+    heading; `words` without its title; `target` 0 if none was set."""
+
+    key: str
+    title: str
+    level: int
+    node: str
+    words: int
+    target: int
+    note: str
+    beginning: str
+
+
+class ManuscriptOf(BaseModel):
+    """The manuscript of a tree. `number` is that of its version, 0 before the first."""
+
+    tree: str
+    title: str
+    author: str
+    language: str
+    target: int
+    words: int
+    number: int
+    chapters: list[ChapterOf]
 
 
 @operation("GET", "trees main-line", "The main line of a tree", answers=MainLineOf)
@@ -41,3 +85,62 @@ def main_line(request: Request, uid: str) -> Response:
             "by": mark.participant.name if mark is not None else None,
         }
     )
+
+
+@operation("GET", "trees manuscript", "The manuscript of a tree", answers=ManuscriptOf)
+@api_view(["GET"])
+def manuscript(request: Request, uid: str) -> Response:
+    """The chapters of the main line in their order; `→ chapter move` changes it."""
+    actor, tree = access.get_tree(user_of(request), uid)
+    return Response(manuscript_body(manuscript_of(actor, tree)))
+
+
+def manuscript_body(found: Manuscript) -> dict[str, Any]:
+    """A manuscript as the API describes it."""
+    chapters = []
+    for one in found.chapters:
+        target, note = found.of(one)
+        known = {"title": one.title, "level": one.level, "node": one.node, "words": one.words}
+        more = {"target": target, "note": note, "beginning": one.beginning}
+        chapters.append({"key": one.key, **known, **more})
+    return {
+        "tree": found.tree.uid,
+        "title": found.title,
+        "author": found.author,
+        "language": found.language,
+        "target": found.target,
+        "words": found.story.words,
+        "number": found.number,
+        "chapters": chapters,
+    }
+
+
+@operation(
+    "GET",
+    "trees book",
+    "The manuscript as a book",
+    answers=OpenApiTypes.BINARY,
+    asks=(OpenApiParameter("format", OpenApiTypes.STR, enum=tuple(WRITERS), default="epub"),),
+)
+@api_view(["GET"])
+def book(request: Request, uid: str) -> StreamingHttpResponse:
+    """A file with a title page, and the chapters in the order of the manuscript."""
+    actor, tree = access.get_tree(user_of(request), uid)
+    name = request.query_params.get("format", "epub")
+    if name not in WRITERS:
+        raise CommandError(
+            "INVALID_SYNTAX", "A book is epub, docx or pdf.", hint=" or ".join(WRITERS)
+        )
+    write, media = WRITERS[name]
+    made = book_of(manuscript_of(actor, tree))
+    pieces = write(made)
+    first = next(pieces, b"")  # what is refused is refused before anything is sent
+    answer = StreamingHttpResponse(_after(first, pieces), content_type=media)
+    title = made.title or "Untitled tree"
+    answer["Content-Disposition"] = content_disposition_header(True, f"{title[:100]}.{name}") or ""
+    return answer
+
+
+def _after(first: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    yield first
+    yield from pieces

@@ -1,11 +1,18 @@
-"""The story of a tree: its main line, chapters in an order of their own, and books."""
+"""The story of a tree: its main line, chapters in an order of their own, and books.
+
+Removing this folder and its line in config/settings.py removes them; the main line of every tree is
+then the path written on last."""
 
 from importlib import import_module
 
 from django.apps import AppConfig
 
 # The modules that register effects, commands and actions; help lists commands in this order.
-COMMANDS = ("loom.manuscript.commands.main_line",)
+COMMANDS = (
+    "loom.manuscript.effects",
+    "loom.manuscript.commands.main_line",
+    "loom.manuscript.commands.chapters",
+)
 
 
 class ManuscriptConfig(AppConfig):
@@ -15,5 +22,10 @@ class ManuscriptConfig(AppConfig):
     label = "manuscript"
 
     def ready(self) -> None:
+        from loom.site.routes import add_routes
+        from loom.site.slots import add_to_slot
+
         for module in COMMANDS:
             import_module(module)
+        add_routes("loom.manuscript.urls")
+        add_to_slot("tree-menu", "parts/manuscript_of_tree.html")

@@ -11,7 +11,6 @@ from rest_framework.renderers import JSONRenderer
 from loom.claims import api as claims
 from loom.groves import api as groves
 from loom.links import api as links
-from loom.manuscript import api as manuscript
 from loom.participants import api as participants
 from loom.people.api import account
 from loom.site import api_errors as errors
@@ -88,7 +87,6 @@ _api: list[URLPattern | URLResolver] = [
     path("participants/<id:uid>/probe", participants.probe),
     path("trees", trees.trees),
     path("trees/<id:uid>", trees.tree),
-    path("trees/<id:uid>/main-line", manuscript.main_line),
     path("trees/<id:uid>/summaries", trees.summaries),
     path("trees/<id:uid>/settings", trees.settings),
     path("trees/<id:uid>/public-links", trees.public_links),

@@ -1,12 +1,12 @@
-"""A path as a book: EPUB 3, and DOCX. Both are written piece by piece.
+"""A book as EPUB 3 and as DOCX; a path as a book. Both are written piece by piece.
 
-A text is read as Markdown once; from its tokens each format makes its own elements. A new chapter
-begins at a bookmark with a label.
+A text is read as Markdown once; from its tokens each format makes its own elements. In the book of
+a path a new chapter begins at a bookmark with a label.
 """
 
 import uuid
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from xml.sax.saxutils import escape as xml_escape
 from xml.sax.saxutils import quoteattr
 
@@ -43,6 +43,26 @@ def _is_xml(letter: str) -> bool:
         or "\ue000" <= letter <= "\ufffd"
         or letter > "\uffff"
     )
+
+
+@dataclass(frozen=True)
+class Book:
+    """What a book is made of. `parts` returns its chapters as (title, paragraphs), the title empty
+    for one that has none; `language` is a tag such as `en`, `und` where it is not known."""
+
+    tree: Tree
+    title: str
+    parts: Callable[[], Iterator[tuple[str, list[Paragraph]]]]
+    author: str = ""
+    language: str = "und"
+    has_title_page: bool = False
+
+
+def book_of(wanted: ExportSelection) -> Book:
+    """A path as a book under the title of its tree."""
+    title = " ".join(wanted.tree.title.split())
+    shown = replace(wanted, images=True)
+    return Book(wanted.tree, title, lambda: chapters(shown, select(shown)))
 
 
 class Pictures:
@@ -91,6 +111,7 @@ _EPUB_STYLE = """body { line-height: 1.5; } p { margin: 0 0 .8em; } .by { font-w
 margin: 1.2em 0 .2em; } .note { border-left: 2px solid; padding-left: .6em; font-size: .9em; }
 pre { white-space: pre-wrap; } img { max-width: 100%; } table { border-collapse: collapse; }
 td { border: 1px solid; padding: .2em .5em; }
+.title { margin-top: 30%; text-align: center; } .author { font-style: italic; }
 """
 _CONTAINER = """<?xml version="1.0"?>
 <container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>
@@ -100,15 +121,21 @@ _CONTAINER = """<?xml version="1.0"?>
 
 def epub(wanted: ExportSelection) -> Iterator[bytes]:
     """The path as an EPUB."""
-    selection = select(replace(wanted, images=True))
-    pictures = Pictures(wanted.tree)
-    title = " ".join(wanted.tree.title.split()) or "Untitled tree"
+    yield from epub_of(book_of(wanted))
+
+
+def epub_of(book: Book) -> Iterator[bytes]:
+    """The book as an EPUB."""
+    pictures = Pictures(book.tree)
+    title = book.title or "Untitled tree"
     out = ZipStream()
     yield out.one("mimetype", "application/epub+zip", packed=False)
     yield out.one("META-INF/container.xml", _CONTAINER)
     yield out.one("style.css", _EPUB_STYLE)
+    if book.has_title_page:
+        yield out.one("title.xhtml", _epub_title_page(book, title))
     names: list[str] = []
-    for place, (name, chapter) in enumerate(chapters(wanted, selection), 1):
+    for place, (name, chapter) in enumerate(book.parts(), 1):
         names.append(name or (title if place == 1 else f"Part {place}"))
         part = _epub_part(names[-1], bool(name), chapter, pictures)
         yield from out.file(f"part{place}.xhtml", part)
@@ -118,8 +145,17 @@ def epub(wanted: ExportSelection) -> Iterator[bytes]:
     for file, raw in pictures.files(""):
         yield out.one(file, raw, packed=False)
     yield out.one("nav.xhtml", _epub_nav(title, names))
-    yield out.one("book.opf", _epub_package(wanted, title, len(names), pictures))
+    yield out.one("book.opf", _epub_package(book, title, len(names), pictures))
     yield out.end()
+
+
+def _epub_title_page(book: Book, title: str) -> str:
+    by = f'<p class="author">{_xml(book.author)}</p>\n' if book.author else ""
+    head = _epub_head(title, ' xmlns:epub="http://www.idpf.org/2007/ops"')
+    return (
+        f'{head}<section class="title" epub:type="titlepage"><h1>{_xml(title)}</h1>\n{by}'
+        "</section></body></html>\n"
+    )
 
 
 def _epub_head(title: str, more: str = "") -> str:
@@ -204,8 +240,8 @@ def _epub_nav(title: str, names: list[str]) -> str:
     return f'{head}<nav epub:type="toc"><ol>\n{lines}</ol></nav></body></html>\n'
 
 
-def _epub_package(wanted: ExportSelection, title: str, count: int, pictures: Pictures) -> str:
-    uid = uuid.uuid5(uuid.NAMESPACE_URL, f"heddle:{wanted.tree.uid}")
+def _epub_package(book: Book, title: str, count: int, pictures: Pictures) -> str:
+    uid = uuid.uuid5(uuid.NAMESPACE_URL, f"heddle:{book.tree.uid}")
     parts = range(1, count + 1)
     kind = 'media-type="application/xhtml+xml"'
     items = "".join(f'<item id="part{n}" href="part{n}.xhtml" {kind}/>\n' for n in parts)
@@ -214,13 +250,17 @@ def _epub_package(wanted: ExportSelection, title: str, count: int, pictures: Pic
         for image in pictures.shown.values()
     )
     spine = "".join(f'<itemref idref="part{n}"/>' for n in parts)
-    at = f"{wanted.tree.touched_at:%Y-%m-%dT%H:%M:%SZ}"
+    if book.has_title_page:
+        items = f'<item id="title" href="title.xhtml" {kind}/>\n{items}'
+        spine = f'<itemref idref="title"/>{spine}'
+    by = f"<dc:creator>{_xml(book.author)}</dc:creator>\n" if book.author else ""
+    at = f"{book.tree.touched_at:%Y-%m-%dT%H:%M:%SZ}"
     return f"""<?xml version="1.0" encoding="utf-8"?>
 <package xmlns="http://www.idpf.org/2007/opf" version="3.0" unique-identifier="id">
 <metadata xmlns:dc="http://purl.org/dc/elements/1.1/">
 <dc:identifier id="id">urn:uuid:{uid}</dc:identifier>
-<dc:title>{_xml(title)}</dc:title><dc:language>und</dc:language>
-<meta property="dcterms:modified">{at}</meta></metadata>
+<dc:title>{_xml(title)}</dc:title><dc:language>{_xml(book.language)}</dc:language>
+{by}<meta property="dcterms:modified">{at}</meta></metadata>
 <manifest><item id="nav" href="nav.xhtml" {kind} properties="nav"/>
 <item id="style" href="style.css" media-type="text/css"/>
 {items}</manifest><spine>{spine}</spine></package>
@@ -253,15 +293,20 @@ _DOCX_FILES = {
 <Override PartName="/word/document.xml" ContentType="{_TYPE}.document.main+xml"/>
 <Override PartName="/word/styles.xml" ContentType="{_TYPE}.styles+xml"/>
 <Override PartName="/word/numbering.xml" ContentType="{_TYPE}.numbering+xml"/>
+<Override PartName="/docProps/core.xml"
+ ContentType="application/vnd.openxmlformats-package.core-properties+xml"/>
 </Types>""",
     "_rels/.rels": f"""{_XML}<Relationships xmlns="{_PACKAGE}/relationships">
 <Relationship Id="r1" Type="{_OFFICE}/officeDocument" Target="word/document.xml"/>
+<Relationship Id="r2" Type="{_PACKAGE}/relationships/metadata/core-properties"
+ Target="docProps/core.xml"/>
 </Relationships>""",
 }
 # style: (name, paragraph properties, run properties)
 _DOCX_STYLES = {
     "Normal": ("Normal", '<w:spacing w:after="160" w:line="288" w:lineRule="auto"/>', ""),
     "Title": ("Title", "", '<w:b/><w:sz w:val="48"/>'),
+    "Subtitle": ("Subtitle", "", '<w:i/><w:sz w:val="28"/>'),
     **{
         f"Heading{level}": (
             f"heading {level}",
@@ -295,10 +340,16 @@ _ORDER = ("code", "strong", "em", "s")  # the order that Word's schema requires
 
 def docx(wanted: ExportSelection) -> Iterator[bytes]:
     """The path as a Word document."""
-    out, writer = ZipStream(), _Docx(wanted)
+    yield from docx_of(book_of(wanted))
+
+
+def docx_of(book: Book) -> Iterator[bytes]:
+    """The book as a Word document."""
+    out, writer = ZipStream(), _Docx(book)
     for name, content in _DOCX_FILES.items():
         yield out.one(name, content)
-    yield out.one("word/styles.xml", _docx_styles())
+    yield out.one("docProps/core.xml", _docx_core(book))
+    yield out.one("word/styles.xml", _docx_styles(book.language))
     yield from out.file("word/document.xml", writer.document())
     yield out.one("word/numbering.xml", writer.numbering())
     yield out.one("word/_rels/document.xml.rels", writer.relations())
@@ -307,13 +358,27 @@ def docx(wanted: ExportSelection) -> Iterator[bytes]:
     yield out.end()
 
 
-def _docx_styles() -> str:
+def _docx_core(book: Book) -> str:
+    """What the document says of itself."""
+    by = f"<dc:creator>{_xml(book.author)}</dc:creator>" if book.author else ""
+    known = book.language != "und"
+    language = f"<dc:language>{_xml(book.language)}</dc:language>" if known else ""
+    return (
+        f'{_XML}<cp:coreProperties xmlns:cp="{_PACKAGE}/metadata/core-properties" '
+        f'xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>{_xml(book.title)}</dc:title>'
+        f"{by}{language}</cp:coreProperties>"
+    )
+
+
+def _docx_styles(language: str) -> str:
     entries = "".join(
         f'<w:style w:type="paragraph" w:styleId="{uid}"{_default(uid)}><w:name w:val="{name}"/>'
         f"{_based(uid)}<w:pPr>{around}</w:pPr><w:rPr>{inside}</w:rPr></w:style>"
         for uid, (name, around, inside) in _DOCX_STYLES.items()
     )
-    return f'{_XML}<w:styles xmlns:w="{_WORD}">{entries}</w:styles>'
+    lang = f"<w:lang w:val={quoteattr(language)}/>" if language != "und" else ""
+    usual = f"<w:docDefaults><w:rPrDefault><w:rPr>{lang}</w:rPr></w:rPrDefault></w:docDefaults>"
+    return f'{_XML}<w:styles xmlns:w="{_WORD}">{usual if lang else ""}{entries}</w:styles>'
 
 
 def _default(uid: str) -> str:
@@ -327,9 +392,9 @@ def _based(uid: str) -> str:
 class _Docx:
     """Writes the text, and then its images, addresses and lists."""
 
-    def __init__(self, wanted: ExportSelection) -> None:
-        self._wanted = wanted
-        self.pictures = Pictures(wanted.tree)
+    def __init__(self, book: Book) -> None:
+        self._book = book
+        self.pictures = Pictures(book.tree)
         self._targets: dict[str, str] = {}  # relation by what it leads to
         self._numbers: list[tuple[int, int]] = []  # (level, first number) of each numbered list
         self._lists: dict[int, int] = {}  # the numbered list that is open, by level
@@ -339,10 +404,13 @@ class _Docx:
         """`word/document.xml`."""
         spaces = "".join(f' xmlns:{name}="{uri}"' for name, uri in _SPACES.items())
         yield f"{_XML}<w:document{spaces}><w:body>".encode()
-        title = " ".join(self._wanted.tree.title.split())
-        if title:
-            yield self._styled("Title", [TextRun(title)]).encode()
-        for name, chapter in chapters(self._wanted, select(replace(self._wanted, images=True))):
+        if self._book.title:
+            yield self._styled("Title", [TextRun(self._book.title)]).encode()
+        if self._book.author:
+            yield self._styled("Subtitle", [TextRun(self._book.author)]).encode()
+        for name, chapter in self._book.parts():
+            if self._book.has_title_page:
+                yield b'<w:p><w:r><w:br w:type="page"/></w:r></w:p>'
             if name:
                 yield self._styled("Heading1", [TextRun(name)]).encode()
             for batch in batched(chapter, 200):

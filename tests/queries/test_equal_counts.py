@@ -94,7 +94,8 @@ PAGES = """
 /trees/{tree}/buffer?node={end} /trees/{tree}/turns?node={end}
 /trees/{tree}/windows?of={agents}
 /trees/{tree}/search?q=Text /trees/{tree}/excerpts?ids={end},{near} /trees/{tree}/marks
-/trees/{tree}/cast /trees/{tree}/tags /trees/{tree}/export?node={end} /groves/{grove}/tags /palette
+/trees/{tree}/cast /trees/{tree}/tags /trees/{tree}/export?node={end}
+/trees/{tree}/manuscript /trees/{tree}/manuscript/text /groves/{grove}/tags /palette
 /trees/{tree}/bookmarks /trees/{tree}/links/{noted} /trees/{tree}/history /trees/{tree}/nodes/{end}
 /trees/{tree}/nodes/{end}/provenance /trees/{tree}/nodes/{end}/text
 /trees/{tree}/nodes/{end}/drawn /trees/{tree}/nodes/{noted}/portal?type=supports

@@ -62,6 +62,8 @@ PARTS = {
     "name in a text": ("/ref?to={linked}", 13),  # and the page that it leads to
     "its links": ("/links/{linked}", 12),
     "claims": ("/claims", 8),
+    "manuscript": ("/manuscript", 19),
+    "story to read": ("/manuscript/text", 17),
     "claim": ("/claims/{claim}", 12),
     "links out": ("/nodes/{linked}/portals", 7),
     "documents beside it": ("/documents", 7),

@@ -1,0 +1,313 @@
+"""Chapters of a story: found, ordered, moved; and the book that they make."""
+
+import io
+import json
+import re
+import zipfile
+from collections.abc import Callable
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from django.test import Client
+
+from loom.access import Actor, get_actor
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.errors import CommandError
+from loom.manuscript.models import ManuscriptVersion
+from loom.manuscript.queries.story import manuscript_of
+from loom.manuscript.rules import Piece, in_order, moved, story_of
+from loom.people.models import User
+from loom.trees.commands import trees
+from loom.trees.models import Node, Tree
+from tests.two_groves import TwoGroves
+
+Say = Callable[[str], str]
+
+
+def pieces(*texts: str) -> list[Piece]:
+    return [Piece(f"n{at}", f"n{at}", text) for at, text in enumerate(texts)]
+
+
+def titles(chapters: Any) -> list[str]:
+    return [one.title for one in chapters]
+
+
+# Rules.
+
+
+def test_a_heading_is_a_line_of_the_whole_text_however_it_was_written() -> None:
+    story = story_of(
+        pieces("Before.\n\n# The st", "orm\nIt came. ", "No # heading.\n## Rain\n", "It fell."),
+        joint="",
+    )
+    assert titles(story.chapters) == ["", "The storm", "Rain"]
+    assert [one.key for one in story.chapters] == ["start", "n0.2", "n2"]
+    assert [one.level for one in story.chapters] == [1, 1, 2]
+    assert [one.words for one in story.chapters] == [1, 5, 2]
+    assert story.chapters[1].beginning == "It came. No # heading."
+
+
+def test_code_and_deep_headings_begin_no_chapter() -> None:
+    story = story_of(pieces("# One\n```\n# no\n```\n#### deep\n#tag\n# Two #\n"), joint="")
+    assert titles(story.chapters) == ["One", "Two"]
+
+
+def test_a_bookmark_with_a_label_begins_a_chapter() -> None:
+    texts = [Piece("a", "a", "Once."), Piece("b", "b", " Then.", label="The turn")]
+    story = story_of([*texts, Piece("c", "c", "\n# Last\nEnd.", label="ignored")], joint="")
+    assert titles(story.chapters) == ["", "The turn", "Last"]
+
+
+def test_new_chapters_follow_what_they_follow_in_the_text() -> None:
+    found = story_of(pieces("# A\n", "# B\n", "# C\n", "# D\n"), joint="").chapters
+    assert titles(in_order(found, ["n2", "gone", "n0"])) == ["C", "D", "A", "B"]
+    assert titles(in_order(found, [])) == ["A", "B", "C", "D"]
+
+
+def test_a_chapter_moves_with_what_is_below_it_and_splits_no_other() -> None:
+    found = story_of(pieces("# A\n## a\n", "# B\n## b\n", "# C\n"), joint="").chapters
+    names = {one.key: one.title for one in found}
+
+    def after(key: str, to: int) -> str:
+        return "".join(names[one] for one in moved(found, key, to))
+
+    assert after("n0", 3) == "BbAaC"
+    assert after("n2", 1) == "CAaBb"
+    assert after("n2", 2) == "CAaBb"  # not between A and its a
+    assert after("n0.2", 5) == "ABbCa"
+
+
+@pytest.mark.parametrize(
+    "text", ["#" * 200_000, "# a\n" * 3000, "```\n" * 20_000, "# " + "#" * 90_000]
+)
+def test_any_text_is_read(text: str) -> None:
+    assert len(story_of(pieces(text), joint="").chapters) <= 1_001
+
+
+# In a tree.
+
+
+@pytest.fixture
+def story(actor: Actor) -> Tree:
+    return trees.new_tree(actor, title="The lamp", mode="buffer")
+
+
+@pytest.fixture
+def say(actor: Actor, story: Tree) -> Say:
+    def run(line: str) -> str:
+        return str(execute_line(actor, story, Request(line)).body["reply"])
+
+    return run
+
+
+@pytest.fixture
+def written(say: Say) -> Say:
+    """A story of three chapters."""
+    for text in (
+        "# The house\nIt stood *empty*.\n",
+        "# The storm\nRain fell all night.\n",
+        "# The lamp\nIt was lit again.\n",
+    ):
+        say(f"respond\n{text}\n←")
+    return say
+
+
+def order(actor: Actor, tree: Tree) -> list[str]:
+    return titles(manuscript_of(actor, tree).chapters)
+
+
+@pytest.mark.django_db
+def test_moving_a_chapter_changes_the_order_and_no_text(
+    actor: Actor, story: Tree, written: Say
+) -> None:
+    before = Node.objects.filter(tree=story).count()
+    assert written('chapter move "The lamp" to:1').startswith("✓")
+    assert order(actor, story) == ["The lamp", "The house", "The storm"]
+    written('chapter move "2" to:3')
+    assert order(actor, story) == ["The lamp", "The storm", "The house"]
+    assert Node.objects.filter(tree=story).count() == before
+    written("undo")
+    written("undo")
+    assert order(actor, story) == ["The house", "The storm", "The lamp"]
+    written("redo")
+    assert order(actor, story) == ["The lamp", "The house", "The storm"]
+    # Nothing is lost: each order is kept, and can be taken up again.
+    assert ManuscriptVersion.objects.filter(tree=story).count() == 5
+    written("chapter restore order:2")
+    assert order(actor, story) == ["The lamp", "The storm", "The house"]
+    written("chapter restore order:0")
+    assert order(actor, story) == ["The house", "The storm", "The lamp"]
+
+
+@pytest.mark.django_db
+def test_an_undo_takes_back_no_order_of_somebody_else(
+    actor: Actor, story: Tree, written: Say, writer: User
+) -> None:
+    written('chapter move "The lamp" to:1')
+    other = get_actor(writer, actor.grove)
+    execute_line(other, story, Request('chapter move "The storm" to:1'))
+    with pytest.raises(CommandError) as refused:
+        written("undo")
+    assert refused.value.code == "CONFLICT"
+    execute_line(other, story, Request("undo"))
+    written("undo")
+    assert order(actor, story) == ["The house", "The storm", "The lamp"]
+
+
+@pytest.mark.django_db
+def test_targets_notes_and_the_title_page_are_kept_with_the_chapter(
+    actor: Actor, story: Tree, written: Say
+) -> None:
+    written('chapter target "The storm" words:500')
+    written('chapter note "the storm" "More wind."')
+    written('manuscript author:"Ada" language:"en" target:1000')
+    listed = written("chapter list")
+    assert "2. The storm" in listed and "4 of 500 words · More wind." in listed
+    assert "of 1,000" in listed
+    written("undo")
+    found = manuscript_of(actor, story)
+    assert (found.author, found.language, found.target) == ("", "und", 0)
+    written("undo")
+    assert found.of(found.chapters[1]) == (500, "More wind.")
+    assert manuscript_of(actor, story).of(found.chapters[1]) == (500, "")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ('chapter move "Nowhere" to:1', "NOT_FOUND"),
+        ('chapter move "The house" to:1', "REJECTED"),
+        ("chapter restore order:9", "NOT_FOUND"),
+        ('manuscript language:"no such tongue"', "INVALID_SYNTAX"),
+        ("manuscript", "INVALID_SYNTAX"),
+        ('chapter target "The house" words:0', "REJECTED"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(written: Say, line: str, code: str) -> None:
+    with pytest.raises(CommandError) as refused:
+        written(line)
+    assert refused.value.code == code
+    assert refused.value.hint
+
+
+# Books.
+
+
+@pytest.fixture
+def bound(written: Say, client: Client, owner: User, story: Tree) -> Callable[[str], bytes]:
+    """The book in a format, with its chapters in another order than the text."""
+    written('chapter move "The lamp" to:1')
+    written('manuscript title:"Lights & dark" author:"Ada Lovelace" language:"en-GB"')
+    client.force_login(owner)
+
+    def book(format: str) -> bytes:
+        answer: Any = client.get(f"/api/trees/{story.uid}/book?format={format}")
+        assert answer.status_code == 200
+        assert f".{format}" in answer["Content-Disposition"]
+        return b"".join(answer.streaming_content)
+
+    return book
+
+
+@pytest.mark.django_db
+def test_an_epub_has_a_title_page_author_language_and_the_order(
+    bound: Callable[[str], bytes],
+) -> None:
+    with zipfile.ZipFile(io.BytesIO(bound("epub"))) as file:
+        texts = {name: file.read(name).decode() for name in file.namelist()}
+    for name, text in texts.items():
+        if name.endswith((".xhtml", ".opf", ".xml")):
+            ElementTree.fromstring(text.replace("<!DOCTYPE html>", ""))
+    package = texts["book.opf"]
+    assert "<dc:title>Lights &amp; dark</dc:title>" in package
+    assert "<dc:creator>Ada Lovelace</dc:creator>" in package
+    assert "<dc:language>en-GB</dc:language>" in package
+    assert package.index('idref="title"') < package.index('idref="part1"')
+    assert "Ada Lovelace" in texts["title.xhtml"]
+    assert re.findall(r"part\d.xhtml\">([^<]+)", texts["nav.xhtml"]) == [
+        "The lamp",
+        "The house",
+        "The storm",
+    ]
+    assert "<em>empty</em>" in texts["part2.xhtml"] and "# The" not in texts["part2.xhtml"]
+
+
+@pytest.mark.django_db
+def test_a_word_document_has_them_too(bound: Callable[[str], bytes]) -> None:
+    with zipfile.ZipFile(io.BytesIO(bound("docx"))) as file:
+        core, text = (file.read(f"{n}.xml").decode() for n in ("docProps/core", "word/document"))
+        ElementTree.fromstring(core)
+        ElementTree.fromstring(text)
+        assert 'w:val="en-GB"' in file.read("word/styles.xml").decode()
+    assert "Ada Lovelace" in core and "en-GB" in core
+    assert text.index("Ada Lovelace") < text.index("The lamp") < text.index("The house")
+    assert text.count('<w:br w:type="page"/>') == 3
+
+
+@pytest.mark.django_db
+def test_a_pdf_has_pages_marks_and_words_that_can_be_found(bound: Callable[[str], bytes]) -> None:
+    raw = bound("pdf")
+    assert raw.startswith(b"%PDF-1.7") and raw.endswith(b"%%EOF\n")
+    assert raw.count(b"/Type /Page ") == 4
+    assert b"/Title <FEFF" + "The lamp".encode("utf-16-be").hex().upper().encode() in raw
+    assert b"/Lang <FEFF" in raw
+    places = re.search(rb"startxref\n(\d+)", raw)
+    assert places and raw[int(places[1]) :].startswith(b"xref")
+    for number, place in enumerate(re.findall(rb"(\d{10}) 00000 n", raw), 1):
+        assert raw[int(place) :].startswith(b"%d 0 obj" % number)
+
+
+@pytest.mark.django_db
+def test_a_pdf_without_a_typeface_for_its_letters_is_refused(
+    say: Say, story: Tree, client: Client, owner: User
+) -> None:
+    say("respond\n# 灯\n家は空だった。\n←")
+    client.force_login(owner)
+    answer: Any = client.get(f"/api/trees/{story.uid}/book?format=pdf")
+    assert answer.status_code == 409
+    assert "EPUB" in json.loads(answer.content)["hint"]
+
+
+# Pages and groves.
+
+
+@pytest.mark.django_db
+def test_the_page_moves_cards_and_takes_it_back(
+    client: Client, owner: User, actor: Actor, story: Tree, written: Say
+) -> None:
+    client.force_login(owner)
+    address = f"/trees/{story.uid}/manuscript"
+    page = client.get(address).content.decode()
+    key = re.findall(r'data-key="([^"]+)"', page)[2]
+    page = client.post(address, {"what": "move", "chapter": key, "to": "1"}).content.decode()
+    assert re.findall(r'data-key="([^"]+)"', page)[0] == key
+    client.post(address, {"what": "card", "chapter": key, "words": "50", "note": "Brighter."})
+    page = client.get(address).content.decode()
+    assert "Brighter." in page and "of 50" in page
+    for _ in range(3):
+        client.post(address, {"what": "undo"})
+    assert order(actor, story) == ["The house", "The storm", "The lamp"]
+    assert "Brighter." not in client.get(address).content.decode()
+    text = client.get(f"{address}/text").content.decode()
+    assert "Rain fell all night." in text and "# The" not in text
+
+
+@pytest.mark.django_db
+def test_readers_look_and_writers_of_other_groves_do_not(two_groves: TwoGroves) -> None:
+    two = two_groves
+    side, other = two.right, two.only_left
+    assert side.run(two.both, 'manuscript author:"Kestrel"').startswith("✓")
+    for part in ("manuscript", "book?format=epub"):
+        address = f"/api/trees/{side.tree.uid}/{part}"
+        assert two.client(other).get(address).status_code == 404
+        assert two.client(two.both).get(address).status_code == 200
+    for part in ("manuscript", "manuscript/text"):
+        page = Client()
+        page.force_login(other)
+        assert page.get(f"/trees/{side.tree.uid}/{part}").status_code == 404
+        assert page.post(f"/trees/{side.tree.uid}/manuscript", {"what": "undo"}).status_code == 404
+    left = f"/api/trees/{two.left.tree.uid}/manuscript"
+    assert "Kestrel" not in str(two.client(two.both).get(left).json())
