@@ -104,10 +104,7 @@ def _database(url: str) -> dict[str, Any]:
         entry["OPTIONS"] = {
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,
-            "init_command": (
-                "PRAGMA auto_vacuum=INCREMENTAL; "  # of a new file; see loom.platform.upkeep
-                "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
-            ),
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
         }
         # Tests need a file too: sockets and threads do not see an in-memory database.
         entry["TEST"] = {"NAME": str(ENV.data / "test.sqlite3")}

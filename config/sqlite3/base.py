@@ -6,6 +6,7 @@ import sqlite3
 import threading
 import time
 from collections import deque
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,15 @@ def queue_of(path: str) -> Queue:
     return Queue(path)
 
 
+def _begin_file(path: str) -> None:
+    """Lets a new file give back the room of what is deleted (loom.platform.upkeep). Only a new one:
+    to ask a file that has tables waits for whoever writes."""
+    if os.path.exists(path) and os.path.getsize(path):
+        return
+    with closing(sqlite3.connect(path, timeout=20)) as new:
+        new.executescript("PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL;")
+
+
 # The connection: waits for its turn before a transaction or a single statement that writes.
 
 
@@ -96,6 +106,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def get_new_connection(self, conn_params: Any) -> Any:
         """A connection that ends a statement, also while its rows are read, once the time of the
         request that it runs for is over."""
+        if not self.is_in_memory_db():  # type: ignore[no-untyped-call]
+            _begin_file(conn_params["database"])
         made = super().get_new_connection(conn_params)
         made.set_progress_handler(interrupts, LOOK_STEPS)
         return made
