@@ -119,7 +119,7 @@ def manuscript_body(found: Manuscript) -> dict[str, Any]:
     "GET",
     "trees book",
     "The manuscript as a book",
-    answers=OpenApiTypes.BINARY,
+    answers={(200, media): OpenApiTypes.BINARY for _, media in WRITERS.values()},
     asks=(OpenApiParameter("format", OpenApiTypes.STR, enum=tuple(WRITERS), default="epub"),),
 )
 @api_view(["GET"])

@@ -73,7 +73,7 @@ def _node_of(context: Context, ref: Ref | None, *, slices: bool) -> Node:
         )
     if ref.kind in _shown_by:
         return _shown_by[ref.kind](context, ref, slices)
-    if ref.kind in ("document", "task", "stash", "augment", "focus", *LATER):
+    if ref.kind in ("document", "task", "stash", "augment", "focus", "trail", *LATER):
         raise no_node(ref)
     if ref.kind == "branch" and ref.id in ("here", "parent", "root"):
         return get_node(context, replace(ref, kind=WORDS[ref.id], id=""))

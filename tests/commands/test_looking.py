@@ -141,10 +141,18 @@ def test_a_node_of_another_tree_is_named_with_its_tree(
 
 def test_what_comes_later_is_unavailable(say: Say, write: Write) -> None:
     write("a")
-    for line in ('view trail:"a"',):
+    for line in ('view pipe:"a"',):
         with pytest.raises(CommandError) as refused:
             say(line)
         assert refused.value.code == "UNAVAILABLE", line
+
+
+def test_where_a_node_is_needed_a_trail_says_what_shows_it(say: Say, write: Write) -> None:
+    write("a")
+    with pytest.raises(CommandError) as refused:
+        say('view trail:"a"')
+    assert refused.value.code == "INVALID_SYNTAX"
+    assert 'trail show "a"' in refused.value.hint
 
 
 def test_help_lists_every_command_and_stars_what_one_may_not(say: Say, reader: User) -> None:

@@ -106,7 +106,7 @@ def test_no_destructive_line_runs_without_its_own_word() -> None:
 
 @pytest.mark.parametrize("command", list(registry.every()), ids=lambda one: one.syntax)
 def test_only_commands_that_look_have_a_result_window(command: registry.Command) -> None:
-    is_look = command.klass == "look" and command.group != "Make"  # `continue` spends
+    is_look = command.klass == "look" and command.verb != "continue"  # which spends
     assert command.form.makes_window == is_look
 
 

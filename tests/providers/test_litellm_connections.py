@@ -33,10 +33,10 @@ from agents.providers.litellm import _library
 _library()
 assert "litellm" in sys.modules
 print(json.dumps({"name": "the import", "opened": opened}), flush=True)
-from agents.providers.attempt import Attempt
+from agents.providers.attempt import ProviderAttempt
 from agents.providers.registry import LiteLLM, LiteLLMTransport
 from agents.providers.transport import Limits
-from agents.providers.attempt import Ask
+from agents.providers.values import ProviderRequest
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import redirects, says
 
@@ -46,8 +46,8 @@ async def asked(name, server, base):
     opened.clear()
     server.seen.clear()
     said = ({"role": "user", "content": "x"},)
-    ask = Ask(base, f"{name}/m", said, None, key="sk-own-key-of-it")
-    attempt = Attempt(LiteLLM(), ask, LiteLLM().body(ask))
+    ask = ProviderRequest(base, f"{name}/m", said, None, key="sk-own-key-of-it")
+    attempt = ProviderAttempt(LiteLLM(), ask, LiteLLM().body(ask))
     told = [str(one) async for one in attempt.events(LiteLLMTransport((server.entry,)), LIMITS)]
     heads = [one.head.decode("latin-1") + one.body.decode() for one in server.seen]
     return {"opened": list(opened), "heads": heads, "told": told}
