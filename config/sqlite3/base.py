@@ -86,7 +86,8 @@ def queue_of(path: str) -> Queue:
 def _begin_file(path: str) -> None:
     """Lets a new file give back the room of what is deleted (loom.platform.upkeep). Only a new one:
     to ask a file that has tables waits for whoever writes."""
-    if os.path.exists(path) and os.path.getsize(path):
+    file = Path(path)
+    if file.exists() and file.stat().st_size:
         return
     with closing(sqlite3.connect(path, timeout=20)) as new:
         new.executescript("PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL;")
