@@ -107,7 +107,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def get_new_connection(self, conn_params: Any) -> Any:
         """A connection that ends a statement, also while its rows are read, once the time of the
         request that it runs for is over."""
-        if not self.is_in_memory_db():  # type: ignore[no-untyped-call]
+        if not self.is_in_memory_db():
             _begin_file(conn_params["database"])
         made = super().get_new_connection(conn_params)
         made.set_progress_handler(interrupts, LOOK_STEPS)

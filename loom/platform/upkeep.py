@@ -11,8 +11,8 @@ _CHANGED_AND_UNKNOWN = 0x10002  # tables that grew or shrank much since, or have
 def keep_database() -> int:
     """Renews statistics where tables have changed much, and returns up to PAGES_FREED free pages of
     the file to the disk; the number of free pages that are left. Does nothing on PostgreSQL, whose
-    autovacuum does both."""
-    if connection.vendor != "sqlite":
+    autovacuum does both, and nothing within a transaction, which it would commit."""
+    if connection.vendor != "sqlite" or connection.in_atomic_block:
         return 0
     with connection.cursor() as cursor:
         cursor.execute(f"PRAGMA analysis_limit = {ROWS_ANALYZED}")

@@ -85,7 +85,7 @@ def test_an_import_that_is_stopped_leaves_nothing(
     trees = heddle.get("trees?limit=1000")["results"]
     assert "endless" not in [one["title"] for one in trees]  # type: ignore[attr-defined]
     grove = heddle.get("groves")["results"][0]["id"]  # type: ignore[index]
-    assert heddle.get(f"groves/{grove}/search?q=endless+one")["count"] == 0
+    assert heddle.get(f"groves/{grove}/search?q=endless+one&by=words")["count"] == 0
     # The page takes the next file.
     file.write_text(json.dumps({"text": "The short one", "children": children[:1]}))
     page.locator("loom-import input[type=file]").set_input_files(file)

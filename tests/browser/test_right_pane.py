@@ -283,7 +283,7 @@ def test_a_summary_is_asked_for_and_again_after_a_failure(heddle: Heddle, visit:
     expect(shown.locator("[data-shown]")).to_have_text("Marie stays at the river.")
     expect(shown.get_by_role("button", name="Summarise again")).to_be_visible()
     page.get_by_role("link", name="Documents", exact=True).click()
-    expect(page.get_by_text("No document is linked to this tree.")).to_be_visible()
+    expect(page.get_by_role("region", name="Documents of this tree")).to_be_visible()
 
 
 def test_links_and_provenance_have_their_places(heddle: Heddle, visit: Open) -> None:
@@ -299,7 +299,7 @@ def test_links_and_provenance_have_their_places(heddle: Heddle, visit: Open) -> 
     tab(page, "Links")
     links = page.locator("[data-fold=links]")
     expect(links).to_contain_text("supports")
-    links.get_by_role("link").click()
+    links.get_by_role("link", name="One.").click()
     expect(page).to_have_url(re.compile("node="))
 
 

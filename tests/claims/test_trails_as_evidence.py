@@ -65,5 +65,5 @@ def test_a_trail_is_cited_for_a_claim(
 
 
 def test_what_takes_a_node_says_what_a_trail_is(say: Say, walked: str) -> None:
-    with pytest.raises(CommandError, match="is not a node"):
+    with pytest.raises(CommandError, match="is a trail; name a node"):
         say('switch to trail:"who pays"')

@@ -1,6 +1,7 @@
 """Documents as pages: what is listed, drawn and embedded, and for whom."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -188,7 +189,11 @@ def test_embeds_are_put_in_their_places_in_one_pass(
 ) -> None:
     """However many there are: the page is looked at once, and equal ones are drawn once."""
     rendered = markdown.rendered
-    monkeypatch.setattr(markdown, "rendered", lambda text: Scanned(rendered(text)))
+
+    def scanned_text(*args: Any, **options: Any) -> Scanned:
+        return Scanned(rendered(*args, **options))
+
+    monkeypatch.setattr(markdown, "rendered", scanned_text)
     drawings: list[str] = []
     card = web_documents._card
 
