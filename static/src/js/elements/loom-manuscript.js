@@ -4,9 +4,6 @@
 
 const STEPS = /** @type {Record<string, number>} */ ({ ArrowUp: -1, ArrowLeft: -1, ArrowDown: 1, ArrowRight: 1 });
 
-/** The chapter that is moved: it has the focus again when the cards were drawn anew. */
-let focused = "";
-
 export class LoomManuscript extends HTMLElement {
   connectedCallback() {
     this.stop = new AbortController();
@@ -18,8 +15,9 @@ export class LoomManuscript extends HTMLElement {
     this.addEventListener("dragover", (event) => this.over(event), { signal });
     this.addEventListener("drop", (event) => this.dropped(event), { signal });
     this.addEventListener("dragend", () => this.release(), { signal });
-    if (focused) document.getElementById(`chapter-${focused}`)?.focus();
-    focused = "";
+    // What was moved has the focus again, also where a key came before htmx knew the new forms, and
+    // the browser sent one as any page does.
+    /** @type {HTMLElement | null} */ (this.querySelector("[data-moved]"))?.focus();
   }
 
   disconnectedCallback() {
@@ -96,7 +94,6 @@ export class LoomManuscript extends HTMLElement {
   move(card, to) {
     const form = /** @type {HTMLFormElement | null} */ (card.querySelector("form[data-move]"));
     if (!form || Number(card.dataset.place) === to) return;
-    focused = card.dataset.key ?? "";
     const place = Object.assign(document.createElement("input"), { type: "hidden", name: "to", value: String(to) });
     form.append(place);
     form.requestSubmit();
