@@ -20,20 +20,16 @@ from django.utils import timezone
 from redis.asyncio import Redis
 
 from agents import answers, leases, runs, turns
-from agents.gateway import recording as gateway
 from agents.leases import EVERY_S
 from agents.lost_workers import was_lost
 from agents.providers.transport import the_loop
 from agents.runs import worker_log
-from agents.webhooks import delivery as webhooks
 from loom.engine import jobs, put_aside, receipts, sweeps
 from loom.engine.fields import new_uid
 from loom.platform.upkeep import keep_database
-from loom.transfer import importing
 from loom.turns import generation_lifecycle, turn_lifecycle
 from loom.turns import lanes as lanes_module
 from loom.turns.models import Generation
-from loom.web_search import commands as web_search
 
 PUT_DOWN_S = 8  # seconds; the supervisor waits for 10
 
@@ -170,11 +166,7 @@ class Sweeper(threading.Thread):
             for step in (
                 lambda: leases.watch.look(try_to_write),
                 sweep,
-                importing.sweep,
-                web_search.sweep,
                 *sweeps.every(),
-                gateway.sweep,
-                webhooks.sweep_beside,
                 self._delete_old,
             ):
                 try:

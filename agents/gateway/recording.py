@@ -31,6 +31,7 @@ from loom.access import Actor
 from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args, Secret
 from loom.engine.execute import execute
+from loom.engine.sweeps import sweeps
 from loom.errors import CommandError
 from loom.money import spending
 from loom.money.days import today
@@ -482,6 +483,7 @@ def _unique(digest: str, request: GatewayRequest) -> str:
     return hashlib.sha256(f"{request.uid}{digest}".encode()).hexdigest()
 
 
+@sweeps
 def sweep() -> int:
     """Ends requests whose process is gone: what has arrived is kept and marked. Returns how
     many."""

@@ -6,15 +6,12 @@ same event again: receivers recognise it by its id.
 """
 
 import json
-import logging
-import threading
 import time
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import connections
 from django.db.models import F, Q
 from django.utils import timezone
 
@@ -26,8 +23,6 @@ from loom import access
 from loom.engine.models import Stream
 from loom.errors import CommandError
 from loom.trees.queries import event_log
-
-log = logging.getLogger("heddle.webhooks")
 
 LEASE = timedelta(seconds=60)
 AT_ONCE = 50  # webhooks that one sweep serves
@@ -42,26 +37,6 @@ class Refusal:
 
     reason: str
     is_final: bool = False
-
-
-_sweeping = threading.Lock()
-
-
-def sweep_beside() -> None:
-    """Sends what waits in a thread of its own: a receiver that is slow holds up nothing else. One
-    at a time."""
-    if _sweeping.acquire(blocking=False):
-        threading.Thread(target=_sweep_and_release, name="webhooks", daemon=True).start()
-
-
-def _sweep_and_release() -> None:
-    try:
-        sweep()
-    except Exception:  # the next sweep tries again
-        log.warning("webhooks could not be served", exc_info=True)
-    finally:
-        _sweeping.release()
-        connections.close_all()
 
 
 def sweep() -> int:

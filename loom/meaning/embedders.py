@@ -96,6 +96,11 @@ def offers_embedder(chosen: Chosen) -> Chosen:
     return chosen
 
 
+def has_embedder() -> bool:
+    """Whether any grove can have an embedder; without one nothing has to be looked for."""
+    return bool(_others) or embedded() is not None
+
+
 def embedder_of(grove: Grove) -> Embedder | None:
     """The embedder of a grove: one that was chosen for it, else the embedded one, else None."""
     for chosen in _others:

@@ -17,6 +17,7 @@ from django.utils import timezone
 from loom.access import Actor, demand_role, get_actor
 from loom.engine import streams
 from loom.engine.jobs import enqueue
+from loom.engine.sweeps import sweeps
 from loom.errors import CommandError
 from loom.transfer import heddle_reader, tree_builder, uploads
 from loom.transfer.authors import Authors
@@ -442,6 +443,7 @@ def _erase(row: Import) -> None:
         erasing.erase_rows(tree)
 
 
+@sweeps
 def sweep() -> int:
     """Queues imports again that a broker lost or whose worker died; returns how many."""
     now = timezone.now()

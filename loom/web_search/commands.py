@@ -17,6 +17,7 @@ from loom.engine.context import Context, Reply
 from loom.engine.execute import execute
 from loom.engine.models import Step
 from loom.engine.registry import command, describe_verb
+from loom.engine.sweeps import sweeps
 from loom.engine.usable import cannot_be_used
 from loom.errors import CommandError
 from loom.language.refs import quote
@@ -233,6 +234,7 @@ def ended(uid: str, *, text: str = "", error: dict[str, Any] | None = None) -> N
             jobs.enqueue("agents.tasks.run_turn", [row.turn_uid], queue="continue")
 
 
+@sweeps
 def sweep() -> int:
     """Queues forgotten searches again, and ends those whose worker was lost; returns how many."""
     now, found = timezone.now(), 0

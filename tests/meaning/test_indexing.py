@@ -148,6 +148,15 @@ def test_a_tree_that_waits_is_enqueued_once(
     assert tasks.want_indexes() == 1
 
 
+def test_without_an_embedder_no_tree_is_looked_for(
+    actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "enqueue", lambda *_, **__: pytest.fail("something was enqueued"))
+    monkeypatch.setattr(embedders, "embedded", lambda: None)
+    chain(tree, actor.participant, "One.")
+    assert tasks.want_indexes() == 0
+
+
 def test_packed_vectors_keep_their_angles() -> None:
     dice = np.random.default_rng(5)
     vectors = rules.unit(dice.normal(size=(50, 64)).astype(np.float32))

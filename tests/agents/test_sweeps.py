@@ -1,0 +1,18 @@
+"""What the sweeper of a worker looks for: each feature registers its part."""
+
+from config.celery import app
+from loom.engine import sweeps
+
+PARTS = {
+    "agents.gateway.recording.sweep",
+    "agents.webhooks.tasks.sweep_beside",
+    "loom.documents.log.settle_forgotten",
+    "loom.meaning.tasks.want_indexes",
+    "loom.transfer.importing.sweep",
+    "loom.web_search.commands.sweep",
+}
+
+
+def test_a_worker_looks_for_the_unfinished_work_of_every_feature() -> None:
+    app.loader.import_default_modules()  # as a worker does when it starts
+    assert {f"{part.__module__}.{part.__name__}" for part in sweeps.every()} == PARTS
