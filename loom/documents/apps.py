@@ -35,6 +35,6 @@ class DocumentsConfig(AppConfig):
         add_routes("loom.documents.urls")
         add_sockets("loom.documents.consumers")
         add_to_slot("grove-tabs", "parts/documents_tab.html")
-        add_to_slot("tree-menu", "parts/documents_of_tree.html")
+        add_to_slot("tree-menu", "parts/documents_menu_item.html")
         add_to_slot("tree-bar", "parts/documents_button.html")
-        add_to_slot("right-pane", "parts/documents_beside.html")
+        add_to_slot("right-pane", "parts/documents_pane.html")

@@ -106,7 +106,7 @@ def beside_tree(request: PersonRequest, uid: str) -> HttpResponse:
         "others": [one for one in others if one[0] not in here],
         "may_write": WRITE_DOCUMENTS in actor.permissions,
     }
-    return render(request, "parts/tree_documents.html", context)
+    return render(request, "parts/documents_pane_list.html", context)
 
 
 def _pane(request: PersonRequest, actor: Actor, tree: Tree, document: Document) -> HttpResponse:
@@ -122,7 +122,7 @@ def _pane(request: PersonRequest, actor: Actor, tree: Tree, document: Document) 
         "me": actor.participant.uid,
         "cast": json.dumps({one.uid: [one.colour, one.name] for one in cast_of(actor).values()}),
     }
-    return render(request, "parts/document_pane.html", context)
+    return render(request, "parts/documents_pane_text.html", context)
 
 
 def _tree_of(request: PersonRequest, uid: str, actor: Actor) -> Tree | None:

@@ -17,7 +17,7 @@ from loom.errors import CommandError
 from loom.manuscript.commands import chapters as verbs
 from loom.manuscript.models import ManuscriptVersion
 from loom.manuscript.queries.story import Manuscript, manuscript_of, versions_of_order
-from loom.manuscript.rules import Chapter, totals
+from loom.manuscript.rules import Chapter
 from loom.permissions import Role
 from loom.site import markdown
 from loom.site.page_requests import (
@@ -73,9 +73,8 @@ def _context(
     request: PersonRequest, actor: Actor, tree: Tree, said: str, refused: str
 ) -> dict[str, object]:
     found = manuscript_of(actor, tree)
-    targets = {one.key: found.of(one)[0] for one in found.chapters}
-    words, planned = totals(found.chapters, targets)
-    target = found.target or planned
+    words = found.story.words
+    target = found.target or sum(found.of(one)[0] for one in found.chapters)
     kept = versions_of_order(tree)
     return {
         **frame(request, actor, "trees"),

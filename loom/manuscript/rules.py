@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -179,8 +179,3 @@ def language_problem(language: str) -> str:
     if not language or re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}", language):
         return ""
     return f"{language[:20]!r} is not the tag of a language."
-
-
-def totals(chapters: Sequence[Chapter], targets: Mapping[str, int]) -> tuple[int, int]:
-    """(words, words that are the targets of the chapters together)."""
-    return sum(one.words for one in chapters), sum(targets.get(one.key, 0) for one in chapters)
