@@ -4,19 +4,31 @@ next begins, so that a worker that dies loses one batch. Safe to run twice, also
 import hashlib
 import logging
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING
 
+from django.core.cache import cache
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import Exists, F, Max, OuterRef, Q
 from django.db.models.functions import Left
+from django.utils import timezone
 
+from loom.engine.models import Event
 from loom.language.ids import ids_in
+from loom.meaning import backoff
 from loom.meaning.embedders import MOST_READ, Embedder, EmbedderFailed, embedded, embedder_of
 from loom.meaning.models import TextVector, VectorBlock, VectorState
 from loom.trees.models import Node, Tree
 
+if TYPE_CHECKING:
+    from loom.meaning.rules import Floats
+
 log = logging.getLogger("heddle.meaning")
 KINDS = ("text", "annotation")
-MOST_WAITING = 200  # trees that one look for waiting ones returns
+LOOKED_AT = 200  # trees that each look for waiting ones takes in turn
+MOST_EVENTS = 5_000  # events that each look reads
+OVERLAP = timedelta(seconds=30)
+_LOOKED_UP_TO, _EVENTS_UP_TO = "meaning:looked-up-to", "meaning:events-up-to"  # in the cache
 
 
 def digest_of(text: str) -> str:
@@ -25,35 +37,103 @@ def digest_of(text: str) -> str:
 
 
 def waiting() -> list[str]:
-    """The uids of trees with changes that are not indexed, those that wait longest first. Vectors
-    of an older embedder of ours count for nothing; those of another one are deleted when a grove
-    leaves it."""
+    """The uids of trees with changes that are not indexed, among those that a look concerns: trees
+    with new events, and the next `LOOKED_AT` of all trees in turn, which finds what an event does
+    not show (a lost task, another embedder). So a look costs the same in any number of trees.
+
+    Vectors of an older embedder of ours count for nothing; those of another one are deleted when
+    a grove leaves it. In the order of ids.
+    """
     ours = embedded()
-    known = VectorState.objects.filter(seen_at__gte=F("tree__touched_at"))
-    known = known.filter(Q(embedder=ours.name if ours else "") | Q(embedder__contains=":"))
-    rows = Tree.objects.filter(erasing_at__isnull=True).exclude(pk__in=known.values("tree"))
-    return list(rows.order_by("touched_at", "id").values_list("uid", flat=True)[:MOST_WAITING])
+    keys = _next_trees()
+    known = VectorState.objects.filter(
+        Q(embedder=ours.name if ours else "") | Q(embedder__contains=":"),
+        tree=OuterRef("pk"),
+        seen_at__gte=OuterRef("touched_at"),
+    )
+    rows = Tree.objects.filter(Q(pk__in=keys) | Q(uid__in=_changed_trees()))
+    rows = rows.filter(~Exists(known), erasing_at__isnull=True)
+    return list(rows.order_by("id").values_list("uid", flat=True))
 
 
-def index_tree(uid: str) -> int:
-    """Makes the vectors that a tree lacks, and returns how many versions were taken in. Does
-    nothing without an embedder, or if the tree is gone."""
+def _next_trees() -> list[int]:
+    """The ids of the next `LOOKED_AT` trees, beginning again after the last one."""
+    rows = Tree.objects.filter(pk__gt=cache.get(_LOOKED_UP_TO) or 0).order_by("pk")
+    keys = list(rows.values_list("pk", flat=True)[:LOOKED_AT])
+    cache.set(_LOOKED_UP_TO, keys[-1] if len(keys) == LOOKED_AT else 0, timeout=None)
+    return keys
+
+
+def _changed_trees() -> set[str]:
+    """The uids of trees with events since the last look. Events of the last `OVERLAP` are read
+    again by the next one: a transaction that began earlier may commit later."""
+    mark = cache.get(_EVENTS_UP_TO)
+    if mark is None:  # nothing is known of earlier events: all trees are looked at in turn
+        mark = Event.objects.aggregate(last=Max("pk"))["last"] or 0
+        cache.set(_EVENTS_UP_TO, mark, timeout=None)
+    rows = Event.objects.filter(pk__gt=mark).order_by("pk")
+    events = list(rows.values_list("pk", "at", "stream__name")[:MOST_EVENTS])
+    settled = timezone.now() - OVERLAP
+    passed = [key for key, at, _ in events if at < settled]
+    if passed:
+        cache.set(_EVENTS_UP_TO, passed[-1], timeout=None)
+    names = {name for _, _, name in events}
+    return {name.removeprefix("tree:") for name in names if name.startswith("tree:")}
+
+
+class NotIndexed(Exception):
+    """The embedder gave no vectors; the message says why. `retry_s`: seconds after which the tree
+    is tried again."""
+
+    def __init__(self, reason: str, retry_s: float) -> None:
+        super().__init__(reason)
+        self.retry_s = retry_s
+
+
+class _Paused(EmbedderFailed):
+    """The embedder is not asked, because it has failed recently."""
+
+
+def index_tree(uid: str) -> int | None:
+    """Makes the vectors that a tree lacks, and returns how many versions were taken in; None if
+    the tree has no embedder or is gone.
+
+    Raises NotIndexed if the embedder fails or pauses. What was made before is stored, and the
+    reason is in `VectorState.error`.
+    """
     tree = Tree.objects.select_related("grove").filter(uid=uid, erasing_at=None).first()
     embedder = embedder_of(tree.grove) if tree is not None else None
     if tree is None or embedder is None:
-        return 0
+        return None
     state, _ = VectorState.objects.get_or_create(tree=tree, embedder=embedder.name)
     _leave_others(tree, embedder)
     looked_at, done = tree.touched_at, 0
     try:
         while (count := _next_batch(tree, embedder, state)) is not None:
             done += count
-    except EmbedderFailed as failed:
-        log.warning("no vectors for tree %s: %s", tree.uid, failed)
-        VectorState.objects.filter(pk=state.pk).update(error=str(failed)[:200])
-        return done
+    except EmbedderFailed as failure:
+        VectorState.objects.filter(pk=state.pk).update(error=str(failure)[:200])
+        pause_s, _ = backoff.pause(embedder.name)
+        # A tree on which the embedder failed lets the others try first: its text may be the reason.
+        retry_s = pause_s if isinstance(failure, _Paused) else 2 * pause_s
+        raise NotIndexed(str(failure), retry_s) from failure
     VectorState.objects.filter(pk=state.pk).update(seen_at=looked_at, error="")
     return done
+
+
+def _ask(embedder: Embedder, texts: Sequence[str]) -> "Floats":
+    """The vectors of texts, unless the embedder failed so recently that it pauses."""
+    pause_s, reason = backoff.pause(embedder.name)
+    if pause_s:
+        raise _Paused(reason)
+    try:
+        vectors = embedder.vectors(texts)
+    except EmbedderFailed as failure:
+        pause_s = backoff.failed(embedder.name, str(failure))
+        log.warning("embedder %s failed, pauses for %d s: %s", embedder.name, pause_s, failure)
+        raise
+    backoff.worked(embedder.name)
+    return vectors
 
 
 def _leave_others(tree: Tree, embedder: Embedder) -> None:
@@ -92,8 +172,8 @@ def _vectors(tree: Tree, embedder: Embedder, texts: dict[int, str]) -> list[byte
     known = {digest: bytes(vector) for digest, vector in rows}
     lacking = {digests[key]: text for key, text in texts.items() if digests[key] not in known}
     if lacking:
-        made = packed(embedder.vectors(list(lacking.values())))
-        new = dict(zip(lacking, made, strict=True))
+        vectors = packed(_ask(embedder, list(lacking.values())))
+        new = dict(zip(lacking, vectors, strict=True))
         TextVector.objects.bulk_create(
             [
                 TextVector(tree=tree, embedder=embedder.name, digest=digest, vector=vector)

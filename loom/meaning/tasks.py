@@ -13,9 +13,13 @@ PATIENCE_S = 600  # seconds; a tree that was enqueued is not enqueued again befo
 
 @shared_task(name="loom.meaning.tasks.index_tree")
 def index_tree(uid: str) -> None:
-    """Makes the vectors that a tree lacks."""
-    indexing.index_tree(uid)
-    cache.delete(_key(uid))
+    """Makes the vectors that a tree lacks. A tree without an embedder is not enqueued again for
+    PATIENCE_S, one whose embedder failed not until it may be asked."""
+    try:
+        if indexing.index_tree(uid) is not None:
+            cache.delete(_key(uid))
+    except indexing.NotIndexed as refused:
+        cache.set(_key(uid), 1, max(1, refused.retry_s))
 
 
 def _key(uid: str) -> str:
@@ -29,7 +33,7 @@ def want_indexes() -> int:
     was indexed."""
     if not has_embedder():
         return 0
-    found = [one for one in indexing.waiting() if cache.add(_key(one), 1, PATIENCE_S)]
-    for uid in found:
+    uids = [uid for uid in indexing.waiting() if cache.add(_key(uid), 1, PATIENCE_S)]
+    for uid in uids:
         jobs.enqueue("loom.meaning.tasks.index_tree", [uid], queue="transfer")
-    return len(found)
+    return len(uids)

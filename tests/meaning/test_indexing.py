@@ -1,21 +1,25 @@
 """Vectors of texts: made once, in batches, kept by the text; gone with the tree."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 import numpy as np
 import pytest
+from django.core.cache import cache
 from django.utils import timezone
 
 from loom.access import Actor
 from loom.engine import jobs
-from loom.meaning import embedders, indexing, rules, tasks
+from loom.meaning import backoff, embedders, indexing, rules, tasks
 from loom.meaning.embedders import EmbedderFailed
 from loom.meaning.models import TextVector, VectorBlock, VectorState
 from loom.meaning.queries import blocks
 from loom.people.models import Grove
 from loom.trees import erasing
+from loom.trees.commands import trees
 from loom.trees.models import Tree
 from tests.queries.growing import add, chain
+from tests.rows_read import work_done
 
 pytestmark = pytest.mark.django_db
 
@@ -84,12 +88,62 @@ def test_a_failing_embedder_loses_nothing_and_is_asked_again(
 ) -> None:
     chain(tree, actor.participant, "One.", "Two of them.")
     counting.fails = True
-    assert indexing.index_tree(tree.uid) == 0
+    with pytest.raises(indexing.NotIndexed, match="The embedder is away"):
+        indexing.index_tree(tree.uid)
     assert VectorState.objects.get(tree=tree).error == "The embedder is away."
     assert tree.uid in indexing.waiting()
     counting.fails = False
+    backoff.worked(counting.name)  # as if the pause had passed
     assert indexing.index_tree(tree.uid) == 2
     assert VectorState.objects.get(tree=tree).error == ""
+
+
+def test_an_embedder_that_failed_is_asked_by_nobody_until_its_pause_ends(
+    actor: Actor, tree: Tree, counting: Counting
+) -> None:
+    other = trees.new_tree(actor, title="Another")
+    chain(tree, actor.participant, "One.")
+    chain(other, actor.participant, "Two of them.")
+    counting.fails = True
+    with pytest.raises(indexing.NotIndexed) as failed:
+        indexing.index_tree(tree.uid)
+    counting.fails = False
+    with pytest.raises(indexing.NotIndexed, match="The embedder is away") as paused:
+        indexing.index_tree(other.uid)
+    assert counting.given == []
+    assert failed.value.retry_s > paused.value.retry_s > 0  # the others try first
+    backoff.worked(counting.name)
+    assert indexing.index_tree(other.uid) == 1
+
+
+def test_the_pauses_of_an_embedder_double_up_to_an_hour_and_end_with_an_answer() -> None:
+    pauses = [backoff.failed("some", "no answer") for _ in range(10)]
+    assert pauses == [30, 60, 120, 240, 480, 960, 1920, 3600, 3600, 3600]
+    assert backoff.pause("some")[1] == "no answer" and backoff.pause("other") == (0.0, "")
+    backoff.worked("some")
+    assert backoff.pause("some") == (0.0, "") and backoff.failed("some", "again") == 30
+
+
+def test_a_tree_whose_embedder_fails_is_not_enqueued_at_each_look(
+    actor: Actor, tree: Tree, counting: Counting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "enqueue", lambda *_, **__: None)
+    chain(tree, actor.participant, "One.")
+    counting.fails = True
+    assert tasks.want_indexes() == 1
+    tasks.index_tree(tree.uid)
+    assert tree.uid in indexing.waiting() and tasks.want_indexes() == 0
+
+
+def test_a_tree_without_an_embedder_is_not_enqueued_at_each_look(
+    actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "enqueue", lambda *_, **__: None)
+    monkeypatch.setattr(indexing, "embedder_of", lambda grove: None)
+    chain(tree, actor.participant, "One.")
+    assert tasks.want_indexes() == 1
+    tasks.index_tree(tree.uid)
+    assert tasks.want_indexes() == 0
 
 
 def test_a_changed_tree_waits_until_it_is_indexed(actor: Actor, tree: Tree, grove: Grove) -> None:
@@ -100,6 +154,45 @@ def test_a_changed_tree_waits_until_it_is_indexed(actor: Actor, tree: Tree, grov
     Tree.objects.filter(pk=tree.pk).update(touched_at=timezone.now())
     tree.refresh_from_db()
     assert indexing.waiting() == [tree.uid] and indexing.progress([tree]) == (0, 1)
+
+
+def _plant_trees(count: int, actor: Actor, grove: Grove) -> list[str]:
+    rows = [Tree(grove=grove, mode="dialogue", maker=actor.participant) for _ in range(count)]
+    return [tree.uid for tree in Tree.objects.bulk_create(rows)]
+
+
+def _look_from_the_first() -> list[str]:
+    cache.set(indexing._LOOKED_UP_TO, 0, timeout=None)
+    return indexing.waiting()
+
+
+def test_each_look_takes_the_next_trees_in_turn(
+    actor: Actor, grove: Grove, tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexing, "LOOKED_AT", 4)
+    indexing.waiting()  # from here on, events are followed
+    uids = [tree.uid, *_plant_trees(9, actor, grove)]
+    looks = [_look_from_the_first(), *(indexing.waiting() for _ in range(3))]
+    assert looks == [uids[:4], uids[4:8], uids[8:], uids[:4]]
+
+
+def test_a_tree_with_new_events_is_found_at_once_and_a_look_costs_the_same_in_many_trees(
+    actor: Actor, grove: Grove, tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexing, "LOOKED_AT", 4)
+    _plant_trees(10, actor, grove)
+    _look_from_the_first()
+    with work_done() as small:
+        _look_from_the_first()
+    _plant_trees(3000, actor, grove)
+    with work_done() as large:
+        _look_from_the_first()
+    large.demand_no_more(small)
+    last = trees.new_tree(actor, title="The last")
+    assert last.uid in _look_from_the_first()
+    monkeypatch.setattr(indexing, "OVERLAP", timedelta(0))
+    _look_from_the_first()
+    assert last.uid not in _look_from_the_first()
 
 
 def test_another_embedder_replaces_the_vectors(
@@ -119,7 +212,7 @@ def test_without_an_embedder_nothing_is_made(
 ) -> None:
     monkeypatch.setattr(indexing, "embedder_of", lambda grove: None)
     chain(tree, actor.participant, "One.")
-    assert indexing.index_tree(tree.uid) == 0
+    assert indexing.index_tree(tree.uid) is None
     assert not VectorState.objects.exists()
 
 
@@ -128,7 +221,7 @@ def test_vectors_go_with_their_tree(actor: Actor, tree: Tree) -> None:
     indexing.index_tree(tree.uid)
     assert TextVector.objects.exists()
     Tree.objects.filter(pk=tree.pk).update(erasing_at=timezone.now())
-    assert indexing.index_tree(tree.uid) == 0
+    assert indexing.index_tree(tree.uid) is None
     erasing.erase_rows(tree.uid)
     for model in (TextVector, VectorBlock, VectorState):
         assert not model._default_manager.exists()
