@@ -1,5 +1,7 @@
 """Django's settings, derived from config.env. Nothing here reads the environment itself."""
 
+import sys
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -90,6 +92,12 @@ TEMPLATES = [
 ]
 
 
+def _program() -> str:
+    """What this process is: uvicorn, celery, manage…"""
+    started = Path(sys.argv[0])
+    return started.parent.name if started.stem == "__main__" else started.stem
+
+
 def _database(url: str) -> dict[str, Any]:
     """Django's entry for `url`; SQLite with WAL, full sync and immediate transactions.
 
@@ -112,6 +120,8 @@ def _database(url: str) -> dict[str, Any]:
         entry["OPTIONS"] = {
             # Each process has a pool of its own (docs/scaling.md has the arithmetic).
             "pool": {"min_size": 1, "max_size": ENV.database_connections, "timeout": 20},
+            # So that `restore` and an operator see who is connected.
+            "application_name": f"heddle {_program()}",
             # The planner takes walks in a tree for a thousand times as long as they are: compiling
             # them took 0.95 s of 1.0 for what is above 500 nodes.
             "options": "-c jit=off",

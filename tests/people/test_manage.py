@@ -13,6 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
@@ -335,6 +336,17 @@ def test_nothing_is_restored_under_a_running_heddle(tmp_path: Path) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(CommandError, match="running"):
             said("restore", str(file))
+
+
+@pytest.mark.postgres
+def test_nothing_is_restored_while_a_worker_elsewhere_is_connected(tmp_path: Path) -> None:
+    given = connection.get_connection_params()
+    words = {name: given[name] for name in ("dbname", "host", "port", "user") if name in given}
+    with (
+        psycopg.connect(**words, application_name="heddle celery"),
+        pytest.raises(CommandError, match=r"running on this database \(celery\)"),
+    ):
+        said("restore", str(tmp_path / "one.backup"))
 
 
 def test_a_database_without_a_connection_left_is_told_from_one_that_is_away() -> None:

@@ -59,14 +59,20 @@ def load(dumped: Path) -> None:
     )
 
 
-def _load_sqlite(dumped: Path) -> None:
+def demand_whole(dumped: Path) -> None:
+    """Raises CommandError for a file of SQLite that is damaged."""
     with closing(sqlite3.connect(dumped)) as copy:
         try:
             state = copy.execute("PRAGMA quick_check").fetchone()[0]
         except sqlite3.DatabaseError as error:
             state = str(error)
-        if state != "ok":
-            raise CommandError(f"The database in this backup is damaged: {state}")
+    if state != "ok":
+        raise CommandError(f"The database in this backup is damaged: {state}")
+
+
+def _load_sqlite(dumped: Path) -> None:
+    demand_whole(dumped)
+    with closing(sqlite3.connect(dumped)) as copy:
         connection.ensure_connection()
         copy.backup(connection.connection)
     connection.close()

@@ -1,4 +1,5 @@
-"""`manage.py restore FILE`: replaces the database and the secret with a backup."""
+"""`manage.py restore FILE`: replaces the database and the secret with a backup. A backup of SQLite
+is moved into PostgreSQL where the installation uses that."""
 
 import fcntl
 import hashlib
@@ -19,8 +20,11 @@ from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 
 from loom.management.commands import backup
+from loom.management.moving import move_in
 from loom.text.images import MOST_IMAGE_BYTES
 from loom.trees import images
+
+_SERVING = ["heddle uvicorn", "heddle celery"]  # as config.settings names their connections
 
 
 class Command(BaseCommand):
@@ -56,9 +60,19 @@ class Command(BaseCommand):
         secret = _member(tar, backup.SECRET).read()
         if backup.applied():  # a new machine has no data yet
             self.stdout.write(f"What there is now is kept in {_kept()}")
+        if about["database"] == connection.vendor:
+            backup.load(dumped)
+        else:
+            self._move(dumped, about["migrations"])
         _restore_images(tar)
-        backup.load(dumped)
         self._put_secret(secret)
+
+    def _move(self, dumped: Path, migrations: list[str]) -> None:
+        backup.demand_whole(dumped)
+        if not backup.applied():
+            call_command("migrate", verbosity=0, interactive=False)
+        counts = move_in(dumped, migrations, self.stdout.write)
+        self.stdout.write(f"{sum(counts.values()):,} rows were moved from SQLite to PostgreSQL.")
 
     def _put_secret(self, secret: bytes) -> None:
         file = settings.DATA_DIR / "secret"
@@ -96,11 +110,12 @@ def _member(tar: tarfile.TarFile, name: str) -> Any:
 def _demand_fitting(about: Any) -> None:
     if not isinstance(about, dict) or about.get("heddle") != backup.FORMAT:
         raise ValueError("it was not created by this backup command")
-    if about["database"] != connection.vendor:
+    if about["database"] not in ("sqlite", "postgresql"):
+        raise ValueError(f"it is of a database that is not known here: {about['database']}")
+    if (about["database"], connection.vendor) == ("postgresql", "sqlite"):
         raise CommandError(
-            f"This backup is from {about['database']}, "
-            f"but this installation uses {connection.vendor}. "
-            "Export the trees as Heddle JSON instead."
+            "This backup is from postgresql, but this installation uses sqlite. Restore it where "
+            "DATABASE_URL names a PostgreSQL server, or export the trees as Heddle JSON."
         )
     known = {f"{app}.{name}" for app, name in MigrationLoader(None).disk_migrations}
     newer = [name for name in about["migrations"] if name not in known]
@@ -109,7 +124,18 @@ def _demand_fitting(about: Any) -> None:
 
 
 def _demand_stopped() -> None:
-    """Raises while script/server runs on this data folder, which it keeps locked."""
+    """Raises while script/server runs on this data folder, which it keeps locked, and while web
+    processes or workers are connected to the server of the database, wherever they run."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT DISTINCT application_name FROM pg_stat_activity"
+                " WHERE datname = current_database() AND application_name = ANY(%s)",
+                [_SERVING],
+            )
+            running = ", ".join(name.removeprefix("heddle ") for (name,) in cursor.fetchall())
+        if running:
+            raise CommandError(f"Heddle is running on this database ({running}). Stop it first.")
     lock = settings.DATA_DIR / "lock"
     if not lock.exists():
         return
