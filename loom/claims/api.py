@@ -1,7 +1,7 @@
 """Checks, claims and tokens in the API."""
 
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from django.db.models import QuerySet
 from drf_spectacular.types import OpenApiTypes
@@ -16,7 +16,7 @@ from loom.access import Actor
 from loom.claims import access as check_access
 from loom.claims.commands import checks as verbs
 from loom.claims.models import Claim
-from loom.claims.queries.checks import check_body, checks_for, texts_of
+from loom.claims.queries.checks import check_body, checks_for, results_in, texts_of
 from loom.claims.queries.claims import (
     brief_body,
     citing,
@@ -127,6 +127,55 @@ def check(request: Request, uid: str) -> Response:
     return Response(check_body(seen))
 
 
+MOST_ASKED = 200  # nodes whose results are asked for at once
+
+
+class ResultOf(BaseModel):
+    """What a check said about an item; `outcome` is passed, failed, unsure, or asked while a judge
+    reads."""
+
+    item: str
+    check: str
+    name: str
+    outcome: Literal["passed", "failed", "unsure", "asked"]
+    said: str
+    version: str
+    call: str | None
+    at: str
+
+
+class Results(BaseModel):
+    """What checks said about the items that were asked for."""
+
+    count: int
+    results: list[ResultOf]
+
+
+@operation(
+    "GET",
+    "checks results",
+    "What checks said about nodes",
+    answers=Results,
+    asks=(
+        an_id("tree", "The tree of the nodes."),
+        OpenApiParameter(
+            "items", OpenApiTypes.STR, description=f"Local ids, at most {MOST_ASKED}: a7x2,b3k9"
+        ),
+    ),
+)
+@api_view(["GET"])
+def results(request: Request) -> Response:
+    """The last results of each check that applies, by node."""
+    _, tree = access.get_tree(user_of(request), word(request, "tree") or "none")
+    names = [name for name in request.query_params.get("items", "").lower().split(",") if name]
+    if len(names) > MOST_ASKED:
+        raise CommandError(
+            "LIMIT_EXCEEDED", f"At most {MOST_ASKED} items at once.", hint="ask again for the rest"
+        )
+    found = results_in(tree, names)
+    return Response({"count": len(found), "results": found})
+
+
 class ObligationOf(BaseModel):
     """One thing that a level demands: `code` is the refusal that it would be, `have` and `need` are
     numbers, `status` is pending, compiling, proved, blocked or rejected."""
@@ -140,7 +189,8 @@ class ObligationOf(BaseModel):
 
 class ClaimListed(BaseModel):
     """A claim without its evidence. The numbers count each item once; `against` is what is not
-    addressed."""
+    addressed. `person` is responsible for the claimant, and has the request where
+    `waits_for_a_person`."""
 
     id: str
     tree: str
@@ -157,6 +207,7 @@ class ClaimListed(BaseModel):
     against: int
     waits_for_a_person: bool
     by: str
+    person: str
     at: str
     changed_at: str
 

@@ -114,6 +114,7 @@ _api: list[URLPattern | URLResolver] = [
     path("claims/<id:local_id>", claims.claim),
     path("claims/<id:local_id>/obligations", claims.obligations),
     path("checks", claims.checks),
+    path("checks/results", claims.results),
     path("checks/<id:uid>", claims.check),
     path("workspaces/<id:uid>/tasks", workspaces.tasks),
     path("workspaces/<id:uid>/augments", workspaces.augments),

@@ -55,7 +55,8 @@ class VersionChoice(models.Model):
 
 
 class Mention(models.Model):
-    """An annotation that mentions a member with an @; `seen_at`: when they looked at its tree."""
+    """An annotation that mentions a member with an @, or a claim that waits for them to commit it;
+    `seen_at`: when they looked at its tree."""
 
     id = models.BigAutoField(primary_key=True)
     participant = models.ForeignKey(Participant, models.CASCADE, related_name="mentions")

@@ -219,3 +219,35 @@ def test_checks_by_api(owner: User, grove: Grove, say: Say, write: Say) -> None:
     assert Check.objects.get().archived_at is not None
     bad = client.post("/api/checks", {**sent, "parameters": {"n": 0}}, format="json")
     assert (bad.status_code, bad.json()["code"]) == (400, "INVALID_SYNTAX")
+
+
+def test_the_results_of_nodes_are_read_by_their_ids(
+    say: Say, write: Say, declare: Declare, owner: User, tree: Tree
+) -> None:
+    declare("max_words", name="short", n=2)
+    a, b, c = str(write("one two three")), str(write("one")), str(write("two"))
+    for node in (a, b):
+        say(f"check {node}")
+    client = APIClient()
+    client.force_login(owner)
+    address = f"/api/checks/results?tree={tree.uid}&items="
+    found = client.get(f"{address}{a},{b},{c},zzzz").json()["results"]
+    assert [(one["item"], one["name"], one["outcome"]) for one in found] == [
+        (a, "short", "failed"),
+        (b, "short", "passed"),
+    ]
+    many = client.get(f"{address}{','.join([a] * 201)}")
+    assert (many.status_code, many.json()["code"]) == (429, "LIMIT_EXCEEDED")
+    assert client.get(address).json() == {"count": 0, "results": []}
+
+
+def test_the_results_of_another_grove_are_not_read(two_groves: TwoGroves) -> None:
+    left, right = two_groves.left, two_groves.right
+    declare_check(right.actor(two_groves.both), name="short", kind="max_words", parameters={"n": 1})
+    right.run(two_groves.both, f"check {right.text.local_id}")
+    for user, status in ((two_groves.only_left, 404), (two_groves.both, 200)):
+        address = f"/api/checks/results?tree={right.tree.uid}&items={right.text.local_id}"
+        assert two_groves.client(user).get(address).status_code == status
+    # The ids of nodes are looked for in the tree that is named.
+    address = f"/api/checks/results?tree={left.tree.uid}&items={right.text.local_id}"
+    assert two_groves.client(two_groves.only_left).get(address).json()["count"] == 0

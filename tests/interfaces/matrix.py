@@ -159,6 +159,7 @@ GET    claims/{claim}/obligations?tree={tree} 200 200 200 404 401
 GET    trees/{tree}/verify?claim={claim} 200 200 200 404 401
 GET    checks?grove={grove}            200 200 200 404 401
 POST   checks 201 201 403 404 401 {"name":"b","kind":"json","grove":"{grove}"}
+GET    checks/results?tree={tree}&items={tasks} 200 200 200 404 401
 GET    checks/{check}                  200 200 200 404 401
 PATCH  checks/{check}                  200 200 403 404 401  {"on_save": true}
 DELETE checks/{check}                  200 200 403 404 401

@@ -24,6 +24,7 @@ from loom.claims.queries.claims import (
     record_of,
     same_statement,
     seen_cites,
+    waits_for_a_person,
     weights,
 )
 from loom.claims.queries.evidence import cites_of, counter_weights, strengths, weights_of
@@ -43,7 +44,7 @@ from loom.links.trails import get_trail
 from loom.people.models import Participant
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE
 from loom.text.hashes import instant
-from loom.text.shortening import excerpt
+from loom.text.shortening import excerpt, plain
 from loom.trees.commands import node_writer
 from loom.trees.commands.node_writer import NewNode, demand_text
 from loom.trees.commands.view import counted, lists
@@ -53,6 +54,7 @@ from loom.trees.named_items import get_node, get_own_node
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import withheld
 from loom.workspace.commands.lenses import aimed
+from loom.workspace.models import Mention
 
 MAX_STATEMENT = 2_000
 MAX_WHY = 2_000
@@ -664,11 +666,34 @@ def conclude(context: Context, args: Conclude) -> Reply:
         raise CommandError("REJECTED", "Insufficient evidence.", hint=progress(stored_claim))
     stored_claim.state, stored_claim.conclusion = "concluding", args.conclusion[:MAX_STATEMENT]
     _store(context, stored_claim)
+    asked = _ask_to_commit(context, stored_claim)
     return Reply(
-        f"✓ [{stored_claim.node.local_id}] concluding\n  {progress(stored_claim)}",
+        f"✓ [{stored_claim.node.local_id}] concluding\n  {progress(stored_claim)}{asked}",
         refs=(stored_claim.node.local_id,),
         items=(ids.of_node(stored_claim.pk),),
     )
+
+
+def _ask_to_commit(context: Context, claim: Claim) -> str:
+    """Puts a claim whose claimant may not commit it into the inbox of the person who is
+    responsible for them; returns what the reply adds."""
+    if not waits_for_a_person(claim):
+        return ""
+    if not context.world.is_dry:
+        Mention.objects.update_or_create(
+            participant=claim.person,
+            tree=context.tree,
+            node=claim.node,
+            defaults={"at": context.now, "seen_at": None},
+        )
+    return f"; asked {plain(claim.person.name)}"
+
+
+def _end_request(context: Context, claim: Claim) -> None:
+    """A claim that was decided waits in no inbox as new."""
+    if not context.world.is_dry:
+        requests = Mention.objects.filter(tree=context.tree, node=claim.node, seen_at__isnull=True)
+        requests.update(seen_at=context.now)
 
 
 class Commit(Args):
@@ -704,6 +729,7 @@ def commit(context: Context, args: Commit) -> Reply:
         return Reply(f"✓ CAN_COMMIT at {args.level}", refs=(stored_claim.node.local_id,))
     approver = context.actor.participant if is_person and not is_claimants else None
     commitment = _sealed(context, stored_claim, every, args.level, approver)
+    _end_request(context, stored_claim)
     _raise_authority(stored_claim, approver)
     in_all = stored_claim.strong + stored_claim.moderate + stored_claim.weak
     counts = counted(in_all, "evidence", "evidence")
@@ -759,7 +785,9 @@ def _blocked(
         return CommandError(
             gap.code,
             f"The scope {claim.scope} at {level} needs authority {gap.need}; you have {gap.have}.",
-            hint="a person sees the request at the claim and gives the commit",
+            hint=f"{plain(claim.person.name)} has the request, and gives the commit"
+            if waits_for_a_person(claim)
+            else f'a person gives the commit: → ask "{plain(claim.person.name)}" "…" at {name}',
         )
     weak = f" ({claim.weak} weak)" if gap.code == "INSUFFICIENT_QUANTITY" and claim.weak else ""
     helps = (
@@ -838,6 +866,7 @@ def withdraw(context: Context, args: Withdraw) -> Reply:
     _demand_why(args.why)
     stored_claim.state, stored_claim.why = "withdrawn", args.why[:MAX_WHY]
     _store(context, stored_claim)
+    _end_request(context, stored_claim)
     name = stored_claim.node.local_id
     return Reply(f"✓ withdrew [{name}]", refs=(name,), items=(ids.of_node(stored_claim.pk),))
 

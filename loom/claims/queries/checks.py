@@ -7,10 +7,11 @@ from django.db.models import Q, QuerySet
 
 from loom.access import Actor, trees_for
 from loom.claims.models import Check, CheckResult
+from loom.language import ids
 from loom.people.models import Grove
 from loom.text.hashes import instant
 from loom.trees.grove_texts import grove_texts
-from loom.trees.models import GroveText, Tree
+from loom.trees.models import GroveText, Node, Tree
 
 
 def checks_for(actor: Actor) -> QuerySet[Check]:
@@ -49,6 +50,20 @@ def passed_among(versions: Iterable[tuple[int, str]]) -> set[tuple[int, str]]:
         item__in={item for item, _ in wanted}, outcome="passed", rule__archived_at__isnull=True
     )
     return wanted & set(rows.values_list("item", "version"))
+
+
+def results_in(tree: Tree, names: Sequence[str]) -> list[dict[str, Any]]:
+    """What the checks that still apply said about nodes of a tree (their local ids), as the API
+    carries it; two queries."""
+    nodes = {ids.of_node(pk): name for pk, name in _keys(tree, names)}
+    rows = CheckResult.objects.filter(item__in=nodes, version="", rule__archived_at__isnull=True)
+    found = list(rows.select_related("rule").order_by("item", "rule"))
+    bodies = result_bodies(found)
+    return [{"item": nodes[one.item], **body} for one, body in zip(found, bodies, strict=True)]
+
+
+def _keys(tree: Tree, names: Sequence[str]) -> QuerySet[Node, tuple[int, str]]:
+    return Node.objects.filter(tree=tree, local_id__in=names).values_list("pk", "local_id")
 
 
 def scope_of(check: Check, names: Mapping[int, str] | None = None) -> str:

@@ -226,6 +226,7 @@ def brief_body(claim: Claim) -> dict[str, Any]:
         "against": claim.unanswered,
         "waits_for_a_person": waits_for_a_person(claim),
         "by": claim.by.uid,
+        "person": claim.person.uid,
         "at": instant(claim.at),
         "changed_at": instant(claim.changed_at),
     }

@@ -289,12 +289,13 @@ def _count(parts: list[str]) -> str:
 
 
 def mentions_of(user: User, *, unseen: bool = False) -> "QuerySet[Mention]":
-    """The annotations that mention the user, newest first, in trees that they may see."""
+    """The annotations that mention the user and the claims that wait for them, newest first, in
+    trees that they may see."""
     rows = Mention.objects.filter(
         participant__user=user, tree__in=access.visible_trees(user), node__version_pruned=False
     )
     rows = rows.filter(seen_at__isnull=True) if unseen else rows
-    return rows.select_related("tree", "node__author", "node__parent_slot")
+    return rows.select_related("tree", "node__author", "node__parent_slot", "node__claim")
 
 
 def newest_mentions(user: User, *, most: int) -> list[Mention]:

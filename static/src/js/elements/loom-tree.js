@@ -6,6 +6,7 @@ import { perform, readVersions } from "../tree/actions.js";
 import "../tree/compare.js";
 import { keepCast } from "../tree/cast.js";
 import { offerEvidence } from "../tree/evidence.js";
+import { CheckBadges } from "../tree/check-badges.js";
 import { Tasks } from "../tree/tasks.js";
 import { giveFeedback } from "../tree/feedback.js";
 import "../tree/folds.js";
@@ -45,6 +46,7 @@ export class LoomTree extends HTMLElement {
     keepReadable(this.page, signal);
     offerEvidence(this.page, signal);
     new Tasks(this.page, signal);
+    new CheckBadges(this.page, signal);
     followNews(this.page, signal);
     followQuestions(this.page, signal);
   }

@@ -42,6 +42,17 @@ function tellMention(page, node, actor) {
   toast().show(t("{who} names you: {text}", { who, text: node.text.slice(0, 200) }), { act: t("Show"), onAct: () => void show(), stay: 20_000 });
 }
 
+/** Shows a claim that waits for the reader to commit it as a toast that leads to its card.
+ * @param {TreePage} page @param {{id: string, statement: string, by: string, person: string, waits_for_a_person: boolean}} claim @param {Set<string>} told */
+export function tellClaim(page, claim, told) {
+  if (!claim.waits_for_a_person) return void told.delete(claim.id);
+  if (claim.person !== page.settings.me || told.has(claim.id)) return;
+  told.add(claim.id);
+  document.body.dispatchEvent(new Event("mentioned"));
+  const who = page.settings.cast.find((one) => one.id === claim.by)?.name ?? t("Somebody");
+  toast().show(t("{who} asks you to commit: {text}", { who, text: claim.statement.slice(0, 200) }), { act: t("Decide"), onAct: () => location.assign(`${page.web}/claims/${claim.id}`), stay: 20_000 });
+}
+
 /** Offers to ask an agent that the reader has just named in a note, with what that costs.
  * @param {TreePage} page @param {import("../live/calls.js").Call} said */
 async function offerAgent(page, { args }) {
@@ -75,6 +86,10 @@ export function followQuestions(page, signal) {
     tellMention(page, payload.node, actor);
   };
   page.addEventListener("event", heard, { signal });
+  /** @type {Set<string>} */
+  const told = new Set();
+  const off = page.events.on("claim.changed", ({ payload }) => tellClaim(page, payload.claim, told));
+  signal.addEventListener("abort", off);
   const noted = (/** @type {Event} */ event) => {
     const { said } = /** @type {CustomEvent} */ (event).detail;
     if (typeof said !== "string" && said.command === "annotate" && said.args.content?.includes("@")) void offerAgent(page, said);

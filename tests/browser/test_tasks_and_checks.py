@@ -1,0 +1,50 @@
+"""Boxes of tasks and badges of checks: what one person or a line does is seen by the other."""
+
+from uuid import uuid4
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Cookies, Heddle, Open
+from tests.browser.test_two_people import both
+
+
+def test_a_click_on_a_box_is_seen_by_the_other_person_and_a_line_toggles_it_back(
+    heddle: Heddle, visit: Open, ada: Cookies
+) -> None:
+    tree = heddle.tree("Tasks", "- [ ] light the lamp\n- [ ] wake the keeper")
+    mine, hers = both(visit, heddle, tree, ada)
+    name = "Done: light the lamp"
+    mine.get_by_label(name).check()
+    expect(hers.get_by_label(name)).to_be_checked()
+    expect(hers.get_by_label("Done: wake the keeper")).not_to_be_checked()
+    at = heddle.get(f"trees/{tree}")["workspace"]["position"]  # type: ignore[index]
+    heddle.line(tree, f"todo uncheck {at} token:1")
+    for page in (mine, hers):
+        expect(page.get_by_label(name)).not_to_be_checked()
+    hers.reload()
+    expect(hers.get_by_label(name)).not_to_be_checked()
+
+
+def test_what_a_check_says_is_a_badge_for_both(heddle: Heddle, visit: Open, ada: Cookies) -> None:
+    tree = heddle.tree("Checked", "The lamp burns all night long.")
+    name = f"short {uuid4().hex[:6]}"
+    scope = {"scope": f"tree:{tree}", "parameters": {"n": 3}}
+    check = heddle.post("checks", {"name": name, "kind": "max_words", **scope})
+    mine, hers = both(visit, heddle, tree, ada)
+    expect(mine.locator("article.node").last).to_contain_text("The lamp burns")
+    at = heddle.get(f"trees/{tree}")["workspace"]["position"]  # type: ignore[index]
+    heddle.line(tree, f'check {at} "{name}"')
+    for page in (mine, hers):
+        badge = page.locator(f"[data-id='{at}'] .check-badge").first
+        expect(badge).to_have_text("✗ 1")
+        expect(badge).to_have_attribute("title", f"✗ {name} 6 > 3")
+    with heddle.client() as client:
+        answer = client.patch(f"/api/checks/{check['id']}", json={"parameters": {"n": 9}})
+        assert answer.is_success, answer.text
+    hers.reload()
+    expect(hers.locator("article.node").last).to_contain_text("The lamp burns")
+    expect(hers.locator(".check-badge")).to_have_count(0)  # other parameters, no result yet
+    mine.locator(".check-badge").first.click()
+    expect(hers.locator(".check-badge").first).to_have_text("✓ 1")
+    with heddle.client() as client:
+        client.delete(f"/api/checks/{check['id']}")
