@@ -146,6 +146,8 @@ _api: list[URLPattern | URLResolver] = [
     path("images/<sha256:sha256>", trees.image),
     path("trees/<id:uid>/export", transfer.export),
     path("trees/<id:uid>/export/preview", transfer.preview),
+    path("trees/<id:uid>/tables", transfer.tables_of),
+    path("trees/<id:uid>/tables/<slug:name>", transfer.table_of),
     path("schema/", _schema, name="schema"),
     path("docs/", page),
 ]

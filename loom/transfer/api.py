@@ -29,7 +29,7 @@ from loom.site.api_requests import Body, read, user_of
 from loom.site.schema import a_number, form, number, operation
 from loom.text.hashes import instant
 from loom.transfer import access as import_access
-from loom.transfer import exporting, importing
+from loom.transfer import exporting, importing, tables
 from loom.transfer.exporting import FORMATS, ExportFormat
 from loom.transfer.files import MAX_FILE
 from loom.transfer.importing import MAX_PARTS, ask_stop, folder, searched
@@ -432,3 +432,62 @@ def _safe(title: str) -> str:
     """The title as a file name for any system: no separators, no control characters, not hidden."""
     shown = "".join("-" if one in '/\\:*?"<>|' or not one.isprintable() else one for one in title)
     return shown.strip(" .")[:80].strip(" .") or "tree"
+
+
+# Tables.
+
+
+class TableColumn(BaseModel):
+    """A column: its name, and the type of its values; `time` is RFC 3339 in JSON."""
+
+    name: str
+    type: Literal["text", "integer", "real", "truth", "time", "json"]
+
+
+class TableBody(BaseModel):
+    """A table of a tree and its columns."""
+
+    name: str
+    says: str
+    columns: list[TableColumn]
+
+
+class TablesOfTree(BaseModel):
+    """The tables that a tree can be read as; `seq` is the newest event that they hold."""
+
+    seq: int
+    results: list[TableBody]
+
+
+@operation("GET", "transfer tables", "The tables of a tree", answers=TablesOfTree)
+@api_view(["GET"])
+def tables_of(request: Request, uid: str) -> Response:
+    """Which tables there are, with their columns."""
+    actor, tree = access.get_tree(user_of(request), uid)
+    shown = [
+        {
+            "name": one.name,
+            "says": one.says,
+            "columns": [{"name": name, "type": kind} for name, kind in one.columns],
+        }
+        for one in tables.TABLES.values()
+    ]
+    return Response({"seq": tables.extent_of(actor, tree).head, "results": shown})
+
+
+@operation(
+    "GET",
+    "transfer table",
+    "One table of a tree",
+    answers={(200, "application/jsonl"): OpenApiTypes.STR},
+)
+@api_view(["GET"])
+def table_of(request: Request, uid: str, name: str) -> StreamingHttpResponse:
+    """The rows of `nodes`, `versions`, `calls`, `choices`, `events` or `links`, one JSON object a
+    line. `export?format=parquet` has all of them as Parquet."""
+    actor, tree = access.get_tree(user_of(request), uid)
+    table = tables.table_named(name)
+    pieces = tables.as_lines(table, tables.extent_of(actor, tree))
+    is_async = isinstance(request._request, ASGIRequest)
+    content = _each(pieces) if is_async else pieces
+    return StreamingHttpResponse(content, content_type="application/jsonl")

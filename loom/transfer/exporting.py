@@ -12,7 +12,14 @@ from loom.errors import CommandError, not_found
 from loom.language.ids import looks_like_id
 from loom.links.models import Link
 from loom.text.images import IMAGE_SIGN, hashes_in
-from loom.transfer import archive_writer, book_writers, format_writers, heddle_writer, text_export
+from loom.transfer import (
+    archive_writer,
+    book_writers,
+    format_writers,
+    heddle_writer,
+    parquet_writer,
+    text_export,
+)
 from loom.transfer.selection import (
     IDS_AT_ONCE,
     ExportSelection,
@@ -205,6 +212,15 @@ _TABLE = (
         "both",
         format_writers.preferences,
         "pruned context",
+    ),
+    ExportFormat(
+        "parquet",
+        "Parquet tables",
+        "parquet.zip",
+        _ZIP,
+        "tree",
+        parquet_writer.pieces,
+        "authors times versions pruned sandbox notes links excluded thoughts proofs other",
     ),
 )
 FORMATS: dict[str, ExportFormat] = {one.name: one for one in _TABLE}

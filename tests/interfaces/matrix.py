@@ -103,6 +103,8 @@ POST   trees/{tree}/summaries          503 503 403 404 401  {"tree": true}
 GET    groves/{grove}/usage            200 200 200 404 401
 GET    trees/{tree}/export             200 200 200 404 401
 GET    trees/{tree}/export/preview     200 200 200 404 401
+GET    trees/{tree}/tables             200 200 200 404 401
+GET    trees/{tree}/tables/{table}     200 200 200 404 401
 POST   trees/{tree}/images             400 400 403 404 401
 GET    images/{image}                  200 200 200 404 401
 GET    commands                        200 200 200 200 401

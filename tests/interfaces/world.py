@@ -123,6 +123,7 @@ def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict
     say(f'cite {note} against {claim} "no"')
     return {
         "check": check.uid,
+        "table": "choices",
         "claim": claim,
         "tasks": tasks,
         "token": "1",
