@@ -266,27 +266,37 @@ def _windows(place: PromptPlace) -> dict[str, Any]:
 
 def _links(
     place: PromptPlace, contents: Iterable[window_contents.WindowContent]
-) -> dict[int, tuple[tuple[str, str], ...]]:
-    """The links of the texts that windows show, by the number of the window. At most five queries;
-    none without such a window."""
+) -> dict[int, tuple[str, ...]]:
+    """The portals of the texts that windows show, by the number of the window: open ones with the
+    windows in which they are open. At most five queries; none without such a window."""
+    below: dict[tuple[int, str], list[int]] = {}
     slots: dict[int, int] = {}
     items: dict[int, int] = {}
     for content in contents:
+        window = content.window
+        if window.parent_number:
+            below.setdefault((window.parent_number, window.via), []).append(window.number)
         if content.is_open and content.window.kind in windows.LENSES:
             item = content.node.pk if content.node is not None else content.window.item_id or 0
             slots[item] = content.node.slot_id if content.node is not None else item
             items[content.window.number] = item
     portals = portals_of(place.actor, slots) if slots else {}
     return {
-        number: tuple((portal.type, _targets(place, portal)) for portal in portals.get(item, ()))
+        number: tuple(
+            _heading(place, portal, below.get((number, portal.type), ()))
+            for portal in portals.get(item, ())
+        )
         for number, item in items.items()
     }
 
 
-def _targets(place: PromptPlace, portal: Portal) -> str:
-    """`2 nodes`, or the only one by its name, if a line here can name it so."""
+def _heading(place: PromptPlace, portal: Portal, below: Sequence[int]) -> str:
+    """`▶ [supports] ──→ 2 nodes`, or the only one by its name, if a line here can name it so; if
+    windows were opened through it, `▼ [supports] ──→ 2 nodes #5 #6`."""
     is_here = portal.home in (0, place.workspace.tree_id)
-    return (portal.opened if is_here else replace(portal.opened, name="")).target
+    shown = portal.opened if is_here else replace(portal.opened, name="")
+    numbers = "".join(f" #{number}" for number in sorted(below))
+    return f"{replace(shown, is_open=bool(below)).heading}{numbers}"
 
 
 @sections.claims.collector

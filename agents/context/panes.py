@@ -16,7 +16,7 @@ class Pane:
     read on if there was no room for all of them. `span` is the first and last line in a text of
     `total` lines, whose `revision` is shown. `notes` say why and how it is there; `is_kept`: it
     stays after the turn; `stale`: what is newer; `changes`: the last ones, newest first; `links`:
-    those of what it shows, by type, with the number of targets or the id of the only one."""
+    those of what it shows, by type, as portals: `▶ [supports] ──→ 2 nodes`."""
 
     number: int
     name: str
@@ -30,7 +30,7 @@ class Pane:
     stale: str = ""
     label: str = ""
     changes: tuple[str, ...] = ()
-    links: tuple[tuple[str, str], ...] = ()
+    links: tuple[str, ...] = ()
     more: str = ""
 
     def within(self, tokens: int) -> "Pane":
@@ -87,7 +87,7 @@ def pane_text(pane: Pane) -> str:
     body += f"\n({pane.more})" if pane.more else ""
     title = " · ".join(one for one in head if one)
     changed = "".join(f"\n({plain(one)})" for one in pane.changes)
-    links = "".join(f"\n▶ [{kind}] ──→ {to}" for kind, to in pane.links)
+    links = "".join(f"\n{portal}" for portal in pane.links)
     return f"---WINDOW {title}{changed}\n{body}{links}\n---WINDOW_END #{pane.number}"
 
 

@@ -96,11 +96,13 @@ def _read(workspace: Workspace, steps: Sequence[Step]) -> list[TrailStep]:
     rows = StepItem.objects.filter(step__in=items).order_by("step_id", "place")
     for step, item, led_to in rows.values_list("step_id", "item_id", "led_to"):
         items[step][led_to].append(item)
-    ways = []
+    ways: list[TrailStep] = []
     for one in steps:
         of, to = items[one.pk]
         if not one.link_type:  # a move, a view: what it touched is where it led
             of, to = [], [*of, *to]
+        if ways and one.link_type and one.canonical.startswith(OPEN) and {*to} <= {*ways[-1].to}:
+            continue  # one of several windows that the line before opened
         if to:
             line = one.canonical.partition("\n")[0]
             at = instant(one.at)

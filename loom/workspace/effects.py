@@ -81,11 +81,13 @@ def _store_windows(storing: Storing, effects: list[WindowEffect]) -> None:
 
 def _step_of(storing: Storing, window: Window) -> Step:
     """The step of one of several windows that a line opened, as if it had been opened on its
-    own."""
+    own. One that was opened along a link has its type, and led to the item."""
     line = f"→ open {opened_by(window, storing.context.tree)}"
     items = [window.item_id] if window.item_id is not None else []
-    said = f"✓ opened #{window.number}"
-    return storing.add_step(canonical=line, line=line, message=said, items=items)
+    said = {"canonical": line, "line": line, "message": f"✓ opened #{window.number}"}
+    if window.via:
+        return storing.add_step(**said, led_to=items, link_type=window.via)
+    return storing.add_step(**said, items=items)
 
 
 @after_each_line

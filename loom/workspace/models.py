@@ -146,6 +146,8 @@ class Window(models.Model):
     parent_number = models.IntegerField(default=0)  # the window that it was opened from; 0: none
     nodes = models.JSONField(default=list)  # row ids
     shown_step = models.IntegerField(default=0)  # the number of the step that last showed it
+    # That of the `collapse` which hid it: what is expanded again brings it back. 0: none.
+    collapsed_step = models.IntegerField(default=0)
 
     class Meta:
         ordering = ["number"]
@@ -169,6 +171,11 @@ class Window(models.Model):
                 fields=["workspace", "turn_uid"],
                 condition=models.Q(parent_number__gt=0),
                 name="window_nested",
+            ),
+            models.Index(
+                fields=["workspace", "collapsed_step"],
+                condition=models.Q(collapsed_step__gt=0),
+                name="window_collapsed",
             ),
             models.Index(fields=["step"], name="window_step"),
             models.Index(fields=["item"], name="window_item"),

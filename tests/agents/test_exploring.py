@@ -1,6 +1,8 @@
 """An agent that explores: it follows links without being stopped, its answer carries the way, and
 somebody else walks it again."""
 
+import re
+
 import pytest
 from django.test import Client
 
@@ -68,6 +70,26 @@ def test_an_agent_follows_links_goes_back_and_its_answer_carries_the_trail(
     other = get_actor(writer, tree.grove)
     reply = str(execute_line(other, tree, Request('trail replay "who pays"')).body["reply"])
     assert "3 steps as #" in reply and f"now at [{ids[3]}]" in reply
+
+
+def test_a_model_is_told_from_where_each_window_was_opened(talk: Talk, ids: list[str]) -> None:
+    talk.turn(
+        f"→ open {ids[0]}\n",
+        f"→ expand uses of {ids[0]}\n",
+        f"→ collapse uses of {ids[0]}\n",
+        f"→ expand uses of {ids[0]}\n",
+        "Seen.",
+    )
+    opened = talk.sent(-4)
+    assert f"▶ [uses] ──→ [{ids[1]}]" in opened and "▼" not in opened
+    nested = talk.sent(-3)
+    first, second = re.findall(r"---WINDOW #(\d+)", nested)
+    assert f"▼ [uses] ──→ [{ids[1]}] #{second}" in nested
+    assert f"via uses from #{first}\n" in nested
+    assert f"▶ [supports] ──→ [{ids[2]}]" in nested
+    assert f"hidden #{second}" in talk.sent(-2)
+    assert f"▶ [uses] ──→ [{ids[1]}]" in talk.sent(-2)
+    assert f"▼ [uses] ──→ [{ids[1]}] #{second}" in talk.sent(-1)
 
 
 def test_the_trail_of_a_turn_is_for_those_who_may_read_its_tree(

@@ -85,3 +85,83 @@ def test_a_portal_of_the_page_is_a_step_without_windows(
     opened = say(f"expand supports of {a} inline")
     assert _led_to(opened) == [b]
     assert not Window.objects.exists()
+
+
+@pytest.fixture
+def nested(say: Say, write: Write) -> dict[str, str]:
+    """Three windows, each opened from the one before, by the ids of their texts."""
+    ids = {name: write(f"text {name}", "root") for name in "abcd"}
+    a, b, c, d = ids.values()
+    say(f"link {a} to {b} as:supports")
+    say(f"link {b} to {c} as:uses")
+    say(f"link {c} to {d} as:refutes")
+    say(f"expand supports of {a}")
+    say(f"expand uses of {b}")
+    say(f"expand refutes of {c}")
+    return ids
+
+
+def _visible() -> list[int]:
+    return list(Window.objects.filter(is_visible=True).values_list("number", flat=True))
+
+
+def test_what_is_expanded_again_brings_back_what_was_open_below_it(
+    say: Say, nested: dict[str, str]
+) -> None:
+    a = nested["a"]
+    before = _visible()
+    assert len(before) == 3
+    assert (
+        f"hidden #{before[0]} #{before[1]} #{before[2]}" in say(f"collapse supports of {a}").reply
+    )
+    assert not _visible()
+    again = say(f"expand supports of {a}").reply
+    assert f"as #{before[0]}\n  again: #{before[1]} #{before[2]}" in again
+    assert _visible() == before
+    tree = say("trail show windows").reply.split("\n")
+    assert [len(one) - len(one.lstrip()) for one in tree] == [0, 2, 4]
+    # Collapsing, expanding and collapsing is collapsing.
+    say(f"collapse supports of {a}")
+    say(f"expand supports of {a}")
+    say(f"collapse supports of {a}")
+    assert not _visible() and not Window.objects.filter(is_closed=True).exists()
+
+
+def test_a_window_is_collapsed_and_expanded_by_its_number(say: Say, nested: dict[str, str]) -> None:
+    first, second, third = _visible()
+    say(f"hide #{third}")
+    say(f"collapse #{first}")
+    assert _visible() == [first]
+    assert f"✓ ▼ #{first}\n  shown #{second}" in say(f"expand #{first}").reply
+    assert _visible() == [first, second]  # what was hidden before stays hidden
+
+
+def test_a_way_over_several_items_names_each_once(say: Say, write: Write) -> None:
+    a, b, c = (write(name, "root") for name in ("a", "b", "c"))
+    say(f"link {a} to {b} as:supports")
+    say(f"link {a} to {c} as:supports")
+    say(f"switch {a}")
+    say(f"expand supports of {a}")
+    lines = say("trail").reply.split("\n")
+    assert len(lines) == 2 and f"[{b}]" in lines[1] and f"[{c}]" in lines[1]
+
+
+def test_memory_says_which_way_led_here_and_which_links_lead_on(say: Say, write: Write) -> None:
+    a, b, c = (write(name, "root") for name in ("a", "b", "c"))
+    say(f"link {a} to {b} as:supports")
+    say(f"link {c} to {a} as:supports")
+    say(f"link {a} to {c} as:uses")
+    say(f"switch {a}")
+    say(f"expand uses of {a}")
+    told = say("memory").reply.split("\n")
+    assert told[1:4] == [
+        "Trail: 2 steps (→ trail)",
+        f'  1 → [{a}] "a"',
+        f'  2 ──[uses]──→ [{c}] "c"',
+    ]
+    assert told[4:8] == [
+        f"Links: 3 (→ list {a} links)",
+        f"  ▶ [supports] ──→ [{b}]",
+        f"  ▶ [uses] ──→ [{c}]",
+        f"  ▶ [supported_by] ──→ [{c}]",
+    ]

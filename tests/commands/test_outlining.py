@@ -167,8 +167,8 @@ def test_links_are_expanded_into_windows_that_lie_in_each_other(
     view = node_writer.workspace_of(actor.participant, tree)
     assert depth_in(parents_of(view, third.number), third.number) == 1
     closed = say(f"collapse supported_by of {one}").reply
-    assert f"closed #{seq} #{seq + 1} #{third.number}" in closed
-    assert not Window.objects.filter(is_closed=False).exists()
+    assert f"hidden #{seq} #{seq + 1} #{third.number}" in closed
+    assert not Window.objects.filter(is_visible=True).exists()
     say(f"expand supported_by of {one}")
     assert "closed #" in say("back").reply
     assert not Window.objects.filter(is_closed=False).exists()

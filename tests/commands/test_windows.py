@@ -208,8 +208,10 @@ def test_memory_lists_what_is_there(say: Say, node: str) -> None:
     say('stash "idea" "A lamp."')
     refusal(say, "prune root")
     told = say("memory")
-    assert told.splitlines() == [
-        f"Position: [{node}] (depth 1)",
+    head, *lines = told.splitlines()
+    assert head == f"Position: [{node}] (depth 1)"
+    assert lines[0] == "Trail: 1 step (→ trail)" and lines[1].startswith(f"  1 → [{node}] ")
+    assert lines[2:] == [
         "windows 1 (2 lines)",
         f"  #2 [{node}] lines 1–2 · keep",
         '  stashed "idea" (7 characters, not in context)',

@@ -12,6 +12,8 @@ from loom.language import ids
 from loom.language.refs import ParseError, Ref, print_ref
 from loom.language.slices import get
 from loom.language.verbs import Phrases, Verb
+from loom.links.foot import portals_of
+from loom.links.trails import step_line, stops_of, way_of
 from loom.people.grove_settings import number_of
 from loom.permissions import LOOM, READ_DOCUMENTS
 from loom.text.shortening import in_one_line, summary_or_excerpt
@@ -227,6 +229,7 @@ class Memory(Args):
 
 
 SHOWN = 50
+LAST = 3  # steps of the trail
 HIDDEN = 20
 
 
@@ -249,8 +252,8 @@ describe_verb(
 
 @command("memory", group="Keep", klass="look", permissions={LOOM}, aliases=("status",))
 def memory(context: Context, args: Memory) -> Reply:
-    """Shows your position, windows, stashes and how much of the context is used; with `trace`
-    your last steps with their errors."""
+    """Shows your position, the trail that led there, the links that lead on, windows, stashes and
+    how much of the context is used; with `trace` your last steps with their errors."""
     if args.part == "trace":
         return Reply("\n".join(_trace(context)) or "nothing was done yet")
     if args.part == "stashed":
@@ -260,10 +263,31 @@ def memory(context: Context, args: Memory) -> Reply:
         return Reply("\n".join(shown) or "no window is open")
     here = context.here
     lines = [f"Position: [{here.local_id}] (depth {here.depth})"]
+    lines += _trail(context)
+    lines += _links(context)
     lines += _windows(context) or ["no window is open"]
     lines += _stashes(context)
     used = _used(context)
     return Reply("\n".join([*lines, *([used] if used else [])]), items=touched(here))
+
+
+def _trail(context: Context) -> list[str]:
+    """`Trail: 4 steps (→ trail)` and the last ones; nothing if no step led anywhere."""
+    steps = way_of(context.workspace)
+    last = steps[-LAST:]
+    stops = stops_of(context.actor, context.tree, last)
+    numbered_steps = enumerate(last, len(steps) - len(last) + 1)
+    lines = [f"  {step_line(number, step, stops)}" for number, step in numbered_steps]
+    return [f"Trail: {counted(len(steps), 'step')} (→ trail)", *lines] if lines else []
+
+
+def _links(context: Context) -> list[str]:
+    """`Links: 3 (→ list a7x2 links)`, and each type with its count; nothing if there are none."""
+    here = context.here
+    portals = portals_of(context.actor, {here.pk: here.slot_id}).get(here.pk, ())
+    many = sum(one.many for one in portals)
+    lines = [f"  {one.opened.heading}" for one in portals]
+    return [f"Links: {many:,} (→ list {here.local_id} links)", *lines] if lines else []
 
 
 def _trace(context: Context) -> list[str]:

@@ -39,9 +39,13 @@ from loom.trees.queries.places import path_ids
 from loom.turns import queries
 from loom.workspace.commands.windows import (
     MOST_LEFT,
+    changed_windows,
     close_window,
+    collapse_window,
+    collapsed_below,
     demand_depth,
     ends_of,
+    has_room,
     held,
     how_many,
     link_type,
@@ -50,6 +54,7 @@ from loom.workspace.commands.windows import (
     open_linked,
     open_sources,
     place_window,
+    show_window,
     source_and_lines,
     token_change,
     within_limit,
@@ -209,7 +214,14 @@ describe_verb(
 
 @command("expand", group="Move", klass="look ✓", permissions={LOOM}, stream="workspace")
 def expand(context: Context, args: Branch) -> Reply:
-    """Opens a branch of the outline: what is below a node is shown there."""
+    """Opens a branch of the outline: what is below a node is shown there; `expand #4` brings back
+    the windows that `collapse #4` has hidden."""
+    if args.ref.kind == "window" and (again := _brought_back(context, int(args.ref.id))):
+        limited = within_limit(context, again)
+        items = tuple(dict.fromkeys(item for one in again for item in items_of_window(one)))
+        shown = f"shown {numbered([one.number for one in again])}"
+        reply = f"✓ ▼ #{args.ref.id}\n  {shown}{limited}{token_change(context)}"
+        return Reply(reply, items=items)
     node, below = _twig(context, args.ref)
     if not below:
         raise CommandError(
@@ -223,6 +235,22 @@ def expand(context: Context, args: Branch) -> Reply:
     shown = f"{CHILDREN} of {below}" if below > CHILDREN else f"{below}"
     reply = f"✓ ▼ [{node.local_id}] → {shown} {'continuation' if below == 1 else 'continuations'}"
     return Reply(reply + unfolding(context), items=touched(node))
+
+
+def _brought_back(context: Context, number: int) -> list[Window]:
+    """Shows again what was collapsed below a visible window, with what was below that."""
+    window = next((one for one in held(context) if one.number == number), None)
+    collapsed = collapsed_below(context, window) if window is not None else []
+    for one in collapsed:
+        if not one.is_visible and has_room(context):
+            show_window(context, one)
+    return [one for one in changed_windows(context) if one.is_visible]
+
+
+def _again(context: Context, opened: Sequence[Window]) -> str:
+    """`\n  again: #7 #9`: the windows that came back with those that were opened."""
+    every = [one for one in changed_windows(context) if one.is_visible and one not in opened]
+    return f"\n  again: {numbered(sorted(one.number for one in every))}" if every else ""
 
 
 class OpenLinkedArgs(Args):
@@ -280,7 +308,8 @@ def expand_type(context: Context, args: OpenLinkedArgs) -> Reply:
     named_ones = len(opened) + len(left)
     more = _left(context, kind, [node for node, _ in sources], named_ones, every)
     return Reply(
-        f"✓ ▼ [{kind}] of {of} → {items}{rest}{more}{limited}{token_change(context)}",
+        f"✓ ▼ [{kind}] of {of} → {items}{rest}{more}"
+        f"{_again(context, opened)}{limited}{token_change(context)}",
         items=touched(*(node for node, _ in sources)),
         led_to=tuple(dict.fromkeys(item for window in opened for item in items_of_window(window))),
         link_type=kind,
@@ -423,10 +452,10 @@ describe_verb(
 
 @command("collapse", group="Move", klass="look ✓", permissions={LOOM}, stream="workspace")
 def collapse(context: Context, args: Branch) -> Reply:
-    """Folds a branch of the outline, and remembers what was open below it; `collapse #4` closes
-    the windows that were opened from that window."""
+    """Folds a branch of the outline, and remembers what was open below it; `collapse #4` hides
+    the windows that were opened from that window, until it is expanded again."""
     if args.ref.kind == "window":
-        return _closed(context, _nested(context, [int(args.ref.id)]), f"#{args.ref.id}")
+        return _collapsed(context, _nested(context, [int(args.ref.id)]), f"#{args.ref.id}")
     node, _ = _twig(context, args.ref)
     fold(context, node)
     return Reply(f"✓ ▶ [{node.local_id}]{unfolding(context)}", items=touched(node))
@@ -441,7 +470,8 @@ class LinkedOf(Args):
 
 @command("collapse", group="Move", klass="look ✓", permissions={LOOM}, stream="workspace")
 def collapse_type(context: Context, args: LinkedOf) -> Reply:
-    """Closes the windows that an expand of this type opened, and those opened from them."""
+    """Hides the windows that an expand of this type opened, and those opened from them, until it
+    is expanded again."""
     kind = derived_type(args.type) or link_type(context.actor, args.type)
     node = get_node(context, args.ref)
     steps = context.workspace.steps.filter(link_type=kind, outcome="ok")
@@ -460,7 +490,7 @@ def collapse_type(context: Context, args: LinkedOf) -> Reply:
     ]
     windows += _nested(context, [window.number for window in windows])
     name = f"[{kind}] of [{lookup.node_ref(node, context.tree.pk)}]"
-    return _closed(context, windows, name)
+    return _collapsed(context, windows, name)
 
 
 def _nested(context: Context, numbers: Sequence[int]) -> list[Window]:
@@ -477,17 +507,17 @@ def _nested(context: Context, numbers: Sequence[int]) -> list[Window]:
     return windows
 
 
-def _closed(context: Context, windows: Sequence[Window], name: str) -> Reply:
+def _collapsed(context: Context, windows: Sequence[Window], name: str) -> Reply:
     every = {window.number: window for window in windows}
     if not every:
         raise not_found("A window for this", "→ memory windows lists what is open")
     for window in every.values():
-        close_window(context, window)
+        collapse_window(context, window)
     items = tuple(
         dict.fromkeys(item for window in every.values() for item in items_of_window(window))
     )
-    closed = f"closed {numbered(sorted(every))}"
-    return Reply(f"✓ ▶ {name}\n  {closed}{token_change(context)}", items=items)
+    hidden = f"hidden {numbered(sorted(every))}"
+    return Reply(f"✓ ▶ {name}\n  {hidden}{token_change(context)}", items=items)
 
 
 def fold(context: Context, node: Node) -> None:

@@ -131,9 +131,14 @@ def new_window(context: Context, **fields: object) -> Window:
     return window
 
 
+def has_room(context: Context) -> bool:
+    """Whether one more window can be visible."""
+    return len(held(context)) < number_of(context.tree.grove.settings, "windows_visible")
+
+
 def _demand_room(context: Context) -> None:
-    most = number_of(context.tree.grove.settings, "windows_visible")
-    if len(held(context)) + 1 > most:
+    if not has_room(context):
+        most = number_of(context.tree.grove.settings, "windows_visible")
         raise CommandError(
             "LIMIT_EXCEEDED",
             f"At most {most} windows can be visible.",
@@ -287,9 +292,11 @@ def _showing(context: Context, source: WindowSource, lines: Lines) -> Window | N
 
 
 def show_window(context: Context, window: Window, *, keep: bool = False) -> None:
-    """Shows a window; lines that other visible windows on the node also show move into it."""
+    """Shows a window, and those that were collapsed with it below it, as far as there is room;
+    lines that other visible windows on the node also show move into it."""
     if not window.is_visible:
         _demand_room(context)
+    collapsed, window.collapsed_step = window.collapsed_step, 0
     window.shown_step = next_step(context)
     if window._state.adding:  # new in this line: it begins with the turn
         window.is_kept = window.is_kept or keep
@@ -297,6 +304,25 @@ def show_window(context: Context, window: Window, *, keep: bool = False) -> None
         set_state(context, window, state_of(window).shown(in_turn=bool(context.turn), keep=keep))
     if is_lens(window):
         merge_into(context, window)
+    for below in collapsed_below(context, window, collapsed) if collapsed else ():
+        if has_room(context):
+            show_window(context, below)
+
+
+def collapsed_below(context: Context, window: Window, step: int = 0) -> list[Window]:
+    """The windows that were opened from a window and that a `collapse` has hidden: that of the
+    step, or any."""
+    rows = Window.objects.filter(
+        workspace=context.workspace, is_closed=False, is_visible=False, parent_number=window.number
+    ).filter(**{"collapsed_step": step} if step else {"collapsed_step__gt": 0})
+    below = (known(context, one) for one in rows.select_related("item", "step").order_by("number"))
+    return [one for one in below if not one.is_visible and not one.is_closed]
+
+
+def collapse_window(context: Context, window: Window) -> None:
+    """Hides a window until that which it was opened from, or what led to it, is expanded again."""
+    hide_window(context, window)
+    window.collapsed_step = next_step(context)
 
 
 def merge_into(context: Context, window: Window) -> None:
@@ -500,7 +526,7 @@ def demand_depth(context: Context, parent: int) -> None:
         raise CommandError(
             "LIMIT_EXCEEDED",
             f"Windows lie at most {most} deep; this one would lie {depth} deep: {chain}.",
-            hint=f"→ collapse #{parent} closes what was opened from there",
+            hint="→ open REF opens it by itself",
         )
 
 

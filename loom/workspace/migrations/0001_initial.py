@@ -104,6 +104,7 @@ class Migration(migrations.Migration):
                 ("parent_number", models.IntegerField(default=0)),
                 ("nodes", models.JSONField(default=list)),
                 ("shown_step", models.IntegerField(default=0)),
+                ("collapsed_step", models.IntegerField(default=0)),
                 (
                     "item",
                     models.ForeignKey(
@@ -343,6 +344,14 @@ class Migration(migrations.Migration):
                 condition=models.Q(("parent_number__gt", 0)),
                 fields=["workspace", "turn_uid"],
                 name="window_nested",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="window",
+            index=models.Index(
+                condition=models.Q(("collapsed_step__gt", 0)),
+                fields=["workspace", "collapsed_step"],
+                name="window_collapsed",
             ),
         ),
         migrations.AddIndex(

@@ -89,11 +89,12 @@ class WindowContent(NamedTuple):
 
 
 def notes_of(window: Window) -> tuple[str, ...]:
-    """The settings and origin of a window: `● 0.81 "query"`, `live`, `via supports`."""
+    """The settings and origin of a window: `● 0.81 "query"`, `live`, `via supports from #2`."""
+    from_ = f" from #{window.parent_number}" if window.parent_number else ""
     notes = (
         f'● {window.score or 0:.2f} "{window.query}"' if window.query else "",
         "live" if window.is_live else "",
-        f"via {window.via}" if window.via else "",
+        f"via {window.via}{from_}" if window.via else "",
     )
     return tuple(note for note in notes if note)
 
