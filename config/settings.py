@@ -50,6 +50,7 @@ INSTALLED_APPS = [
     "loom.money",
     "loom.transfer",
     "loom.manuscript",
+    "loom.ratings",
     "loom.documents",
     "loom.meaning",
     "agents",

@@ -9,7 +9,7 @@ from loom.trees.models import Item, Tree
 
 class Mark(PublicIdentity):
     """A bookmark, tag or read mark on an item; of kind `main`, the text through which the main line
-    of its tree leads. A removed mark stays as a row."""
+    of its tree leads; of kind `plus` or `minus`, a rating. A removed mark stays as a row."""
 
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="marks")
     kind = models.CharField(max_length=8)

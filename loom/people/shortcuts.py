@@ -56,6 +56,8 @@ ACTIONS = (
     Shortcut("stash", "S"),
     Shortcut("compare", "c"),
     Shortcut("more", "."),
+    Shortcut("rate-plus", "+"),
+    Shortcut("rate-minus", "-"),
     Shortcut("focus", "f"),
     Shortcut("read", "v"),
     *(Shortcut(f"take-{number}", str(number)) for number in range(1, 10)),

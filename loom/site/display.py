@@ -150,7 +150,7 @@ GROUPS = (
         gettext_noop("On a node"),
         (
             *("continue", "edit", "respond", "annotate", "link", "bookmark", "prune", "split"),
-            *("pin", "open", "stash", "compare", "more"),
+            *("pin", "open", "stash", "compare", "more", "rate-plus", "rate-minus"),
             *(f"take-{number}" for number in range(1, 10)),
         ),
     ),
@@ -188,6 +188,8 @@ WORDS = {
     "stash": gettext_noop("stash the selection"),
     "compare": gettext_noop("compare with siblings"),
     "more": gettext_noop("more continuations like these"),
+    "rate-plus": gettext_noop("rate the candidate or text +"),
+    "rate-minus": gettext_noop("rate the candidate or text −"),
 }
 
 

@@ -96,6 +96,8 @@ GET    trees/{tree}/verify             200 200 200 404 401
 GET    trees/{tree}/usage              200 200 200 404 401
 GET    trees/{tree}/estimate           200 200 200 404 401
 GET    trees/{tree}/main-line          200 200 200 404 401
+GET    trees/{tree}/ratings            200 200 200 404 401
+GET    groves/{grove}/acceptance       200 200 200 404 401
 GET    trees/{tree}/manuscript         200 200 200 404 401
 GET    trees/{tree}/book?format=epub   200 200 200 404 401
 GET    trees/{tree}/summaries          200 200 200 404 401
@@ -260,6 +262,7 @@ LINES = {
     "tag": ['tag doc:"Notes" #good', "tag {node} #good"],
     "untag": ['untag doc:"Notes" #kept', "untag {marked} #kept"],
     "main": ["main off", "main {marked}"],
+    "rate": ["rate {node} plus"],
     "chapter": ["chapter list", 'chapter target "1" words:9'],
     "manuscript": ['manuscript author:"Ada"'],
     "prune": ["prune {node}"],

@@ -78,7 +78,7 @@ PAGES = """
 /groves/{grove}/checks /trees/{tree}/candidates/{node} /trees/{tree}/nodes/{node}/tokens
 /trees/{tree}/claims /trees/{tree}/claims/{claim}
 /groves/{grove}/people /groves/{grove}/money /groves/{grove}/participants
-/groves/{grove}/trails /trails/{trail} /trails/{trail}/file
+/groves/{grove}/ratings /groves/{grove}/trails /trails/{trail} /trails/{trail}/file
 /groves/{grove}/participants/{participant} /groves/{grove}/documents
 /groves/{grove}/documents?tree={tree} /trees/{tree}/documents
 /trees/{tree}/documents?document={document} /documents/{document} /documents/{document}/drawn

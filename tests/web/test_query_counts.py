@@ -79,6 +79,7 @@ PAGES = {
     "its tags": ("/groves/{grove}/tags", 7),
     "its link types": ("/groves/{grove}/link-types", 5),
     "trails": ("/groves/{grove}/trails", 6),
+    "ratings": ("/groves/{grove}/ratings", 17),
     "a trail": ("/trails/{trail}", 14),
     "a trail's file": ("/trails/{trail}/file", 12),
     "mentions": ("/mentions", 3),

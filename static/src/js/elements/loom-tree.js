@@ -18,6 +18,7 @@ import { keepExports, keepMenusInSight, shutAround } from "../tree/menus.js";
 import { followModes } from "../tree/modes.js";
 import { followQuestions } from "../tree/asked.js";
 import { followNews } from "../tree/news.js";
+import { followRatings } from "../tree/ratings.js";
 import { TreePage } from "../tree/page.js";
 import { t } from "../t.js";
 
@@ -49,6 +50,7 @@ export class LoomTree extends HTMLElement {
     new CheckBadges(this.page, signal);
     followNews(this.page, signal);
     followQuestions(this.page, signal);
+    followRatings(this.page, signal);
   }
 
   disconnectedCallback() {

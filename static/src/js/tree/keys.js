@@ -6,6 +6,7 @@ import { openFind } from "./finding.js";
 import { shut } from "./menus.js";
 import { toggleMode } from "./modes.js";
 import { MOVES, moveBy } from "./navigation.js";
+import { ratedBy } from "./ratings.js";
 import { shortcutOf } from "./shortcuts.js";
 import { isTyping, wantsText } from "./typing.js";
 
@@ -59,6 +60,8 @@ export const ACTIONS = {
   stash: () => /** @type {import("../elements/loom-windows.js").LoomWindows | null} */ (document.querySelector("loom-windows"))?.stash() ?? false,
   compare: (page) => !isEmpty() && perform("compare", subject(page)),
   bookmark: toggleBookmark,
+  "rate-plus": (page) => !isEmpty() && ratedBy(page, subject(page).id, "plus"),
+  "rate-minus": (page) => !isEmpty() && ratedBy(page, subject(page).id, "minus"),
   focus: () => toggleMode("focus"),
   read: () => toggleMode("read"),
   more: (page) => page.can.write && !isEmpty() && weave()?.more() === undefined,
