@@ -5,6 +5,8 @@ Run by script/server before anything else is started. Its output is shown to the
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 
 import django
@@ -20,10 +22,36 @@ def _waiting() -> tuple[bool, bool]:
     return bool(plan), bool(executor.loader.applied_migrations)
 
 
+_LOCK = 7_146_289  # an advisory lock of PostgreSQL; any number that nothing else uses
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """One preparation at a time, on however many machines: the others wait and find it done. On
+    SQLite the supervisor holds a lock on the data folder."""
+    from django.db import connection
+
+    if connection.vendor != "postgresql":
+        yield
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK])
+
+
 def main() -> None:
     """Brings the database up to date; a new one gets its owner and first grove."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
+    with _alone():
+        _prepare()
+
+
+def _prepare() -> None:
     from django.conf import settings
     from django.core.management import call_command
 

