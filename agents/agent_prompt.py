@@ -28,6 +28,7 @@ from loom.access import Actor
 from loom.claims.queries.brief import lines_for
 from loom.engine import presence, registry
 from loom.engine.models import Step
+from loom.engine.steps import items_of
 from loom.language import ids
 from loom.language.lines import Line
 from loom.links.foot import Portal, portals_of
@@ -39,16 +40,15 @@ from loom.text.ages import age
 from loom.text.shortening import excerpt, summary_or_excerpt
 from loom.text.tokens import count
 from loom.trees.commands import node_writer
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import PRUNED, NodeRow, fetch, path_of, withheld_from_models, within
 from loom.trees.queries.node_context import Spot, margins_of
 from loom.trees.queries.outline import LINES, outline_left, outline_of, size_of
-from loom.turns import budgets, queries
+from loom.turns import budgets
 from loom.turns.models import Turn
 from loom.turns.queries import budget_of, spent_of
 from loom.web_search import commands as web_search
-from loom.workspace.models import Workspace
 from loom.workspace.queries import shown_windows, tasks, window_contents, windows, workspace_bodies
 from loom.workspace.queries.notifications import notifications_of
 
@@ -493,7 +493,7 @@ def actions(workspace: Workspace, most: int = 10) -> tuple[AgentLine, ...]:
     if not workspace.pk:  # it is not stored yet
         return ()
     steps = _last(most).all(of=workspace.pk)
-    items = queries.items_of(steps)
+    items = items_of(steps)
     every = chain.from_iterable(items.values())
     keys = {key for item in every if (key := ids.node_id(item))}
     names = dict(Node.objects.filter(pk__in=keys).values_list("id", "local_id"))

@@ -36,12 +36,12 @@ from loom.site.api_requests import user_of
 from loom.site.schema import a_choice, a_truth, an_id, operation, word
 from loom.site.waiting import hold_until_stopped
 from loom.text.hashes import instant
+from loom.trees.models import Workspace
 from loom.trees.queries import lookup, provenance
 from loom.turns import access as turn_access
 from loom.turns import generation_lifecycle
 from loom.turns.left_out import parts_in
 from loom.turns.models import Generation
-from loom.workspace.models import Workspace
 
 
 class GenerationBody(BaseModel):

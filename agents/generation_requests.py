@@ -59,12 +59,12 @@ from loom.people.names import as_sent as name_sent
 from loom.text.frames import escaped
 from loom.text.shortening import plain
 from loom.text.tokens import count
+from loom.trees.models import Workspace
 from loom.trees.queries.lookup import rows_of, withheld_from_models
 from loom.turns import access as turn_access
 from loom.turns import turn_lifecycle
 from loom.turns.models import JUDGE, SUMMARY, Generation, Turn
 from loom.turns.queries import budget_of
-from loom.workspace.models import Workspace
 from loom.workspace.queries.augments import loaded_in
 from loom.workspace.window_rules import refs_named
 

@@ -28,12 +28,11 @@ from loom.permissions import LOOM
 from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.tokens import count
 from loom.trees.commands.node_writer import demand_text_node, demand_visible
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries import lookup, places, provenance
 from loom.turns import access as turn_access
 from loom.turns.models import Call, Generation, Turn
 from loom.turns.queries import turns
-from loom.workspace.models import Workspace
 from loom.workspace.queries.workspace_bodies import text_at
 
 How = Literal["turn", "continue"]

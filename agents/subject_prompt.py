@@ -43,13 +43,12 @@ from loom.text.images import described, hashes_in
 from loom.text.tokens import count
 from loom.trees.grove_texts import grove_texts
 from loom.trees.images import bytes_of, smaller
-from loom.trees.models import Image, Tree
+from loom.trees.models import Image, Tree, Workspace
 from loom.trees.queries.lookup import NodeRow, below_pruned, fetch, listed, path_of, rows_of
 from loom.trees.queries.outline import size_of
 from loom.turns import access as turn_access
 from loom.turns.generation_lifecycle import question_of
 from loom.turns.models import Generation
-from loom.workspace.models import Workspace
 
 # The orders of a candidate and of a summary.
 

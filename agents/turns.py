@@ -36,7 +36,7 @@ from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.shortening import shortened, without_name
 from loom.text.tokens import count
 from loom.trees.commands import node_writer
-from loom.trees.models import Node
+from loom.trees.models import Node, Workspace
 from loom.trees.queries import lookup
 from loom.turns import access as turn_access
 from loom.turns import asks, budgets, generation_lifecycle, loops, turn_lifecycle
@@ -46,7 +46,6 @@ from loom.turns.models import Generation, Turn
 from loom.turns.queries import budget_of, made_by, spent_of, turns
 from loom.web_search import commands as web_search
 from loom.workspace import position
-from loom.workspace.models import Workspace
 from loom.workspace.queries import shown_windows
 from loom.workspace.queries.windows import settings_of
 from loom.workspace.window_rules import refs_named

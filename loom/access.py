@@ -33,8 +33,7 @@ from loom.permissions import (
 )
 from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.hashes import digest
-from loom.trees.models import Image, Node, PublicLink, Tree
-from loom.workspace.models import Workspace
+from loom.trees.models import Image, Node, PublicLink, Tree, Workspace
 
 
 @dataclass(frozen=True)

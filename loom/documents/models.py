@@ -7,8 +7,7 @@ from typing import Any
 from django.db import models
 
 from loom.people.models import Participant
-from loom.trees.models import GroveText
-from loom.workspace.models import Workspace
+from loom.trees.models import GroveText, Workspace
 
 
 class Document(GroveText):

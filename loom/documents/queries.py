@@ -35,10 +35,9 @@ from loom.text.front_matter import MAX_TITLE, title_key
 from loom.text.lore import FENCE, LoreEntry, entry_of
 from loom.text.shortening import excerpt
 from loom.trees.grove_texts import TextPart, WindowSource
-from loom.trees.models import Node, NodeSource, Tree
+from loom.trees.models import Node, NodeSource, Tree, Workspace
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import withheld
-from loom.workspace.models import Workspace
 
 MOST_SUGGESTED = 50
 MOST_PARTS = 30  # parts of a long document that a refusal lists

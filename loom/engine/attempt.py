@@ -10,8 +10,7 @@ from loom.engine.registry import Command
 from loom.language.lines import Line
 from loom.people.models import Grove
 from loom.text.shortening import STORED_WHOLE, block_of, named, shortened
-from loom.trees.models import Tree
-from loom.workspace.models import Workspace
+from loom.trees.models import Tree, Workspace
 
 
 @dataclass

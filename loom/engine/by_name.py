@@ -18,8 +18,7 @@ from loom.language.arguments import demand_values
 from loom.language.refs import ParseError
 from loom.language.slices import parse_ref
 from loom.people.models import Grove, User
-from loom.trees.models import Tree
-from loom.workspace.models import Workspace
+from loom.trees.models import Tree, Workspace
 
 
 def run(

@@ -14,10 +14,9 @@ from loom.engine.models import Step
 from loom.engine.streams import Writer
 from loom.errors import not_found
 from loom.language import ids
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import NodeRow
-from loom.workspace.models import Workspace
 
 T = TypeVar("T")
 Op = dict[str, Any]  # one operation of an inverse, see loom.engine.undo

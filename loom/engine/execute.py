@@ -30,9 +30,8 @@ from loom.platform.inserts import update_row
 from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.quotations import take_out_quotations
 from loom.text.shortening import block_of
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries import lookup
-from loom.workspace.models import Workspace
 
 BARE = Request("")
 

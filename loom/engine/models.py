@@ -4,8 +4,7 @@ from django.db import models
 
 from loom.engine.fields import PublicIdentity
 from loom.people.models import Grove, Participant
-from loom.trees.models import Item, Tree
-from loom.workspace.models import Workspace
+from loom.trees.models import Item, Tree, Workspace
 
 
 class Stream(models.Model):

@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.db import models
@@ -16,7 +16,7 @@ from loom.engine.context import Context
 from loom.engine.items import make_items
 from loom.engine.models import Step, StepItem
 from loom.platform.inserts import insert_row, update_row
-from loom.workspace.models import Workspace
+from loom.trees.models import Workspace
 
 
 def next_step(workspace: Workspace) -> str:
@@ -117,3 +117,13 @@ def _short(text: str) -> Any:
 def storable(text: str) -> str:
     """The text without what PostgreSQL and UTF-8 cannot store."""
     return text.replace("\0", "�").encode(errors="replace").decode()
+
+
+def items_of(steps: Iterable[Step]) -> dict[int, list[int]]:
+    """The ids of the items that each step touched, in order, by the step's row id, without those
+    that it led to; one query."""
+    found: dict[int, list[int]] = {step.pk: [] for step in steps}
+    rows = StepItem.objects.filter(step__in=found, led_to=False).order_by("step_id", "place")
+    for step, item in rows.values_list("step_id", "item_id"):
+        found[step].append(item)
+    return found

@@ -8,7 +8,7 @@ from loom.engine.attempt import Attempt
 from loom.engine.context import Context
 from loom.engine.models import Step
 from loom.engine.steps import numbered_step
-from loom.workspace.models import Workspace
+from loom.trees.models import Workspace
 
 
 @dataclass

@@ -12,8 +12,7 @@ from loom.engine.models import Event, Stream
 from loom.people.models import Grove
 from loom.platform.inserts import insert_row, insert_rows, update_row
 from loom.platform.prepared_queries import Given, PreparedQuery
-from loom.trees.models import Node, Tree
-from loom.workspace.models import Workspace
+from loom.trees.models import Node, Tree, Workspace
 
 
 def name_of(item: Tree | Grove | Workspace) -> str:

@@ -11,9 +11,8 @@ from loom.engine.event_kinds import Payload, event
 from loom.errors import not_found
 from loom.platform.inserts import update_row
 from loom.platform.prepared_queries import Given, PreparedQuery, lock_rows
-from loom.trees.models import Node
+from loom.trees.models import Node, Workspace
 from loom.trees.queries import lookup
-from loom.workspace.models import Workspace
 
 if TYPE_CHECKING:
     from loom.engine.attempt import Attempt

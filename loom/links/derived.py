@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from loom.access import Actor
 from loom.language.ids import looks_like_id
 from loom.links.link_types import MENTIONED_BY, OF_NODES, SAME
-from loom.trees.models import Node
+from loom.trees.models import Node, Workspace
 from loom.trees.queries import lookup, node_context, places
-from loom.workspace.models import Workspace
 
 MOST_NAMED = 40  # refs of a text that `mentions` follows
 _NAMED = re.compile(r"\[([a-z0-9]{4,8})\]", re.IGNORECASE)

@@ -16,10 +16,9 @@ from loom.people.names import tree_named
 from loom.text.hashes import instant
 from loom.text.shortening import excerpt
 from loom.trees.grove_texts import grove_texts
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries import lookup
 from loom.trees.queries.node_context import ERASED, PRUNED
-from loom.workspace.models import Workspace
 
 READ = 500  # steps of a workspace that are searched
 MOST_STEPS = 200  # of a trail

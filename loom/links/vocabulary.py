@@ -48,3 +48,11 @@ def keys_for(actor: Actor, grove: Grove) -> frozenset[str]:
 def names_for(actor: Actor) -> tuple[str, ...]:
     """What the actor may call a new link in their grove."""
     return vocabulary_of(actor.grove).names(archetype_of(actor))
+
+
+def link_type(actor: Actor, word: str) -> str:
+    """The name or reverse of a link type of the grove, as it is written; INVALID_SYNTAX with the
+    list of those that the actor sees if there is none."""
+    types = vocabulary_of(actor.grove)
+    kind, outward = types.demand(word, archetype_of(actor))
+    return kind.read(outward=outward)

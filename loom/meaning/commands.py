@@ -10,8 +10,9 @@ from loom.meaning.queries import similar_to
 from loom.permissions import LOOM
 from loom.search.commands import FindArgs, answered
 from loom.search.queries import EVERYTHING
+from loom.text.counts import counted
 from loom.text.shortening import excerpt
-from loom.trees.commands.view import counted, lists
+from loom.trees.commands.view import lists
 from loom.trees.models import Node
 from loom.trees.named_items import touched
 from loom.trees.queries import lookup

@@ -11,10 +11,9 @@ from loom.meaning.indexing import digest_of
 from loom.meaning.models import TextVector
 from loom.people.models import Grove
 from loom.search.blending import finds_nearest
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries import lookup, places
 from loom.trees.queries.lookup import fetch, selected_versions, within
-from loom.workspace.models import Workspace
 
 if TYPE_CHECKING:  # NumPy is loaded with the first question: most processes never ask one
     from loom.meaning.rules import Floats

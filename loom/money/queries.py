@@ -21,11 +21,10 @@ from loom.participants.provider_kinds import LOCAL, LOCAL_WINDOW, RESERVE
 from loom.people.grove_settings import daily_limit
 from loom.people.models import Participant
 from loom.trees.grove_texts import grove_texts
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries.lookup import fetch, listed, path_of
 from loom.trees.queries.places import path_ids
 from loom.turns.models import Generation
-from loom.workspace.models import Workspace
 
 # The vocabularies that litellm ships as files, so that nothing is loaded over the network.
 _FILES = "litellm/litellm_core_utils/tokenizers"

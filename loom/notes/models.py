@@ -4,7 +4,7 @@ from django.db import models
 
 from loom.engine.fields import PublicIdentity
 from loom.people.models import Participant
-from loom.trees.models import Item, Tree
+from loom.trees.models import Item, Node, Tree
 
 
 class Mark(PublicIdentity):
@@ -32,3 +32,28 @@ class Mark(PublicIdentity):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.label}"
+
+
+class Mention(models.Model):
+    """An annotation that mentions a member with an @, or a claim that waits for them to commit it;
+    `seen_at`: when they looked at its tree."""
+
+    id = models.BigAutoField(primary_key=True)
+    participant = models.ForeignKey(Participant, models.CASCADE, related_name="mentions")
+    tree = models.ForeignKey(Tree, models.CASCADE, related_name="mentions")
+    node = models.ForeignKey(Node, models.CASCADE, related_name="+")
+    at = models.DateTimeField()
+    seen_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [
+            models.Index(
+                fields=["participant"],
+                condition=models.Q(seen_at__isnull=True),
+                name="mention_unseen",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.node_id} names {self.participant_id}"

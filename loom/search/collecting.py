@@ -19,11 +19,10 @@ from loom.access import Actor
 from loom.language.ids import ORDINAL_BITS
 from loom.search import index
 from loom.search.index import TRIGRAM, IndexedVersion, Match, NodeCondition, Scope, fold, match
-from loom.trees.models import Node
+from loom.trees.models import Node, Workspace
 from loom.trees.queries import lookup, places
 from loom.trees.queries.lookup import fetch, listed, selected_versions
 from loom.trees.queries.places import in_chunks
-from loom.workspace.models import Workspace
 
 ENOUGH = 400  # matches that are collected, and ranked: the newest
 FEW = 1_500  # nodes that a filter or a branch leaves, which are then read instead of an index

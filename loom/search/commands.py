@@ -18,8 +18,8 @@ from loom.notes.commands.annotations import ANNOTATION_FORMS
 from loom.people.names import as_sent, tree_named
 from loom.permissions import CROSS_TREE, LOOM, READ_DOCUMENTS
 from loom.search import queries as search
+from loom.text.counts import counted
 from loom.text.shortening import excerpt, summary_or_excerpt
-from loom.trees.commands.view import counted
 from loom.trees.effects import OutlineChanged
 from loom.trees.grove_texts import TextPart, WindowSource, grove_texts, is_text
 from loom.trees.models import Node, Tree

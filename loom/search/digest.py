@@ -16,9 +16,9 @@ from loom.notes.models import Mark
 from loom.people.names import as_sent, tree_named
 from loom.permissions import LOOM
 from loom.text.ages import age
+from loom.text.counts import counted
 from loom.text.shortening import excerpt, plain
 from loom.text.tokens import count
-from loom.trees.commands.view import counted
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node
 from loom.trees.named_items import get_node, item_of, tree_of

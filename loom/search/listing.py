@@ -15,8 +15,8 @@ from loom.notes.models import Mark
 from loom.people.names import as_sent, tree_named
 from loom.permissions import CROSS_TREE, LOOM
 from loom.text.ages import age
+from loom.text.counts import counted
 from loom.text.shortening import excerpt, plain, summary_or_excerpt
-from loom.trees.commands.view import counted
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup, places

@@ -26,10 +26,9 @@ from loom.search.collecting import (
     visible,
 )
 from loom.search.index import IndexedVersion, Match, NodeCondition, Scope, fold, match
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries.lookup import NodeRow, rows_of
 from loom.trees.queries.places import in_chunks
-from loom.workspace.models import Workspace
 
 Kind = Literal["", "text", "annotation", "tree", "document"]
 Sort = Literal["best", "newest", "oldest"]

@@ -13,7 +13,7 @@ from loom.language.verbs import Phrases, Verb
 from loom.permissions import LOOM
 from loom.search.changes import MOST_EVENTS, RecentChanges
 from loom.text.ages import age
-from loom.trees.commands.view import counted
+from loom.text.counts import counted
 from loom.turns.models import Turn
 
 MOST_LISTED = 30  # items

@@ -25,12 +25,11 @@ from loom.people.grove_settings import SETTINGS
 from loom.people.models import User
 from loom.people.preferences import language_of
 from loom.permissions import GENERATE, WRITE
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries import lookup, places
 from loom.trees.queries.node_context import Spot
 from loom.trees.queries.path_page import MOST_STEPS, NEAREST, Way, first_text
 from loom.trees.queries.places import path_ids
-from loom.workspace.models import Workspace
 
 Made = TypeVar("Made")
 

@@ -29,10 +29,9 @@ from loom.transfer.selection import (
     select,
 )
 from loom.trees.grove_texts import grove_texts
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries import lookup
 from loom.trees.queries.main_line import main_line_of
-from loom.workspace.models import Workspace
 
 Scope = Literal["tree", "path", "both"]
 Writer = Callable[[ExportSelection], Iterator[bytes]]

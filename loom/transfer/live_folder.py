@@ -22,10 +22,9 @@ from loom.errors import CommandError
 from loom.transfer import format_writers
 from loom.transfer.selection import IDS_AT_ONCE, ExportSelection, batched, select
 from loom.trees.commands import node_writer
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries import lookup
 from loom.trees.queries.trees import head_of
-from loom.workspace.models import Workspace
 
 MOST = 64 * 1024 * 1024  # bytes of a file that is read
 KINDS = {"markdown": "md", "loomsidian": "json"}

@@ -19,10 +19,9 @@ from loom.language import ids
 from loom.language.ids import place_of
 from loom.notes.models import Mark
 from loom.text.images import IMAGE_SIGN, WEB, described, described_image
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node, Tree, VersionChoice, Workspace
 from loom.trees.queries.lookup import NodeRow, rows_of
 from loom.trees.queries.places import path_ids
-from loom.workspace.models import VersionChoice, Workspace
 
 NODES_AT_ONCE = 500
 CHARACTERS_AT_ONCE = 1_000_000

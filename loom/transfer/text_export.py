@@ -24,10 +24,9 @@ from loom.errors import CommandError
 from loom.text.images import IMAGE_SIGN, described, described_image, images_replaced
 from loom.transfer.selection import ExportSelection, Selection, WalkStep, notes_of, select
 from loom.trees.images import data_url
-from loom.trees.models import ORDER, Image, Node, Tree
+from loom.trees.models import ORDER, Image, Node, Tree, Workspace
 from loom.trees.queries.lookup import NodeRow, rows_of, selected_versions
 from loom.trees.queries.places import path_ids
-from loom.workspace.models import Workspace
 
 PAGE = 1000
 

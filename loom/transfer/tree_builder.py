@@ -30,7 +30,7 @@ from loom.transfer.models import Import
 from loom.transfer.records import NodeRecord, Report
 from loom.trees.chains import Chains
 from loom.trees.commands.node_writer import keep_images
-from loom.trees.models import Chain, Node, NodeSource, Tree
+from loom.trees.models import Chain, Node, NodeSource, Tree, Workspace
 from loom.trees.queries.lookup import (
     EXCLUDED,
     IMPORTED,
@@ -43,7 +43,6 @@ from loom.trees.queries.lookup import (
 )
 from loom.trees.queries.node_bodies import Facts, event_bodies, proof_of, without_text
 from loom.trees.queries.outline import measured
-from loom.workspace.models import Workspace
 
 Progress = Callable[[], None]
 

@@ -7,10 +7,9 @@ from typing import Any, ClassVar
 from loom.engine.context import Context
 from loom.engine.event_kinds import Body, Payload, adds_to, event
 from loom.engine.views import ViewEffect
-from loom.trees.models import Node
+from loom.trees.models import Node, VersionChoice, Workspace
 from loom.trees.queries import lookup
 from loom.trees.queries.outline import outline_of
-from loom.workspace.models import VersionChoice, Workspace
 
 
 @event("tree.created", stream="tree")
@@ -65,6 +64,16 @@ class NodeFlagged(Payload):
     slot: str
     flag: str
     value: bool
+
+
+@event("draft.saved", stream="workspace")
+class DraftSaved(Payload):
+    """A person's unsaved text was stored, at this instant, or has ended."""
+
+    slot: str
+    kind: str
+    ended: bool
+    at: str = ""
 
 
 # What a line does to its workspace's view of the tree.

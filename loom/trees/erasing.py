@@ -11,13 +11,23 @@ from loom.engine import streams
 from loom.engine.models import Event, Receipt, Step, StepItem, Stream
 from loom.language.ids import ORDINAL_BITS, ids_in
 from loom.links.models import Link, LinkCount, Trail
-from loom.notes.models import Mark
+from loom.notes.models import Mark, Mention
 from loom.transfer.models import Import
 from loom.trees.erased_texts import clear_elsewhere
-from loom.trees.models import BranchSettings, Chain, Item, Node, NodeSource, Tree
+from loom.trees.models import (
+    BranchSettings,
+    Chain,
+    Draft,
+    Item,
+    Node,
+    NodeSource,
+    Tree,
+    VersionChoice,
+    Workspace,
+)
 from loom.turns.models import Ask, Call, Generation, Turn
 from loom.web_search.models import WebSearch
-from loom.workspace.models import Draft, Mention, Task, VersionChoice, Window, Workspace
+from loom.workspace.models import Task, Window
 
 BATCH = 1000
 NODES = 300  # each is removed from the trigram index, too

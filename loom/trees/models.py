@@ -1,4 +1,5 @@
-"""Trees with their nodes, images and settings of branches; and public links to trees."""
+"""Trees with their nodes, images and settings of branches; public links to trees; how one
+participant sees a tree, and a person's unsaved text."""
 
 from django.db import models
 
@@ -309,3 +310,73 @@ class PublicLink(PublicIdentity):
 
     def __str__(self) -> str:
         return f"public link to {self.tree_id}"
+
+
+# How one participant sees a tree, and a person's unsaved text.
+
+
+class Workspace(PublicIdentity):
+    """One per participant and tree; survives restarts."""
+
+    participant = models.ForeignKey(Participant, models.CASCADE, related_name="workspaces")
+    tree = models.ForeignKey(Tree, models.CASCADE, related_name="workspaces")
+    position = models.ForeignKey(Node, models.PROTECT, related_name="+")
+    last_used = models.ForeignKey(Participant, models.SET_NULL, null=True, related_name="+")
+    revision = models.IntegerField(default=0)
+    steps_made = models.IntegerField(default=0)
+    checkpoint = models.IntegerField(default=0)
+    outline = models.JSONField(default=dict)  # as loom.trees.queries.outline.outline_of reads it
+    augments = models.JSONField(default=dict)  # {loaded, pinned}: ids of documents
+    scratchpad = models.TextField(blank=True, default="")
+    settings = models.JSONField(default=dict)  # of its windows, see loom.workspace.queries.windows
+    made_at = models.DateTimeField(auto_now_add=True)
+    # The last event of the tree that its person has seen, and when; None: never.
+    seen_seq = models.BigIntegerField(default=0)
+    seen_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["participant", "tree"], name="workspace_once")
+        ]
+
+    def __str__(self) -> str:
+        return self.uid
+
+
+class VersionChoice(models.Model):
+    """The current version of a slot in one workspace; without a row it is the newest not pruned."""
+
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="choices")
+    slot = models.ForeignKey(Node, models.CASCADE, related_name="+")
+    node = models.ForeignKey(Node, models.CASCADE, related_name="+")
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["workspace", "slot"], name="choice_once")]
+
+    def __str__(self) -> str:
+        return f"{self.slot_id}: {self.node_id}"
+
+
+class Draft(models.Model):
+    """Unsaved text of one person: what will go below a slot (`buffer`), a pending wording of it
+    (`edit`), or a note on it (`note`). Deleted when it ends. `at` identifies its state."""
+
+    id = models.BigAutoField(primary_key=True)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="drafts")
+    slot = models.ForeignKey(Node, models.CASCADE, related_name="+")
+    kind = models.CharField(max_length=6)
+    text = models.TextField()
+    at = models.DateTimeField()
+    told_at = models.DateTimeField()  # when it last had an event in the workspace's stream
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "slot", "kind"], name="draft_once")
+        ]
+        indexes = [models.Index(fields=["slot", "kind"], name="draft_at_slot")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} at {self.slot_id}"

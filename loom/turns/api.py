@@ -24,14 +24,13 @@ from loom.site import responses
 from loom.site.api_requests import Body, read, user_of
 from loom.site.schema import operation
 from loom.site.waiting import Wait, hold, hold_until_stopped, of_search, of_turn
-from loom.trees.models import Tree
+from loom.trees.models import Tree, Workspace
 from loom.turns import access as turn_access
 from loom.turns import budgets, turn_lifecycle
 from loom.turns.commands.continuing import outcome_of
 from loom.turns.queries import turn_body, turns
 from loom.web_search import commands as web_search
 from loom.workspace.commands import windows
-from loom.workspace.models import Workspace
 
 # Request bodies.
 

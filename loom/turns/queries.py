@@ -10,7 +10,7 @@ from django.db.models import Count, QuerySet
 from django.db.models.functions import Length
 from django.utils import timezone
 
-from loom.engine.models import Step, StepItem
+from loom.engine.models import Step
 from loom.people.grove_settings import budget_in
 from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.hashes import instant, instant_or_none
@@ -210,13 +210,3 @@ def nodes_of_call(call: Call) -> list[Node]:
         turns = Turn.objects.filter(pk=call.turn_id, node__isnull=False).values_list("node")
         keys += [key for (key,) in turns]
     return list(Node.objects.filter(pk__in=keys, call_uid=call.uid).order_by("id"))
-
-
-def items_of(steps: Iterable[Step]) -> dict[int, list[int]]:
-    """The ids of the items that each step touched, in order, by the step's row id, without those
-    that it led to; one query."""
-    found: dict[int, list[int]] = {step.pk: [] for step in steps}
-    rows = StepItem.objects.filter(step__in=found, led_to=False).order_by("step_id", "place")
-    for step, item in rows.values_list("step_id", "item_id"):
-        found[step].append(item)
-    return found

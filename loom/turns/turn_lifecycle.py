@@ -28,7 +28,7 @@ from loom.platform.prepared_queries import Given, PreparedQuery, lock_rows
 from loom.text.shortening import named
 from loom.trees.commands import node_writer
 from loom.trees.commands.node_writer import NewNode, demand_text, demand_text_node, demand_visible
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries import lookup
 from loom.turns import asks, budgets, generation_lifecycle
 from loom.turns.generation_lifecycle import started_body
@@ -37,7 +37,7 @@ from loom.turns.queries import budget_of, spent_of, texts_made_by, turn_body, tu
 from loom.turns.queueing import queue
 from loom.web_search import commands as web_search
 from loom.workspace import position
-from loom.workspace.models import Window, Workspace
+from loom.workspace.models import Window
 from loom.workspace.queries import shown_windows
 from loom.workspace.queries.shown_windows import state_of
 from loom.workspace.window_rules import MOST_VISIBLE

@@ -32,9 +32,9 @@ from loom.participants.provider_kinds import SEARCH_SERVICES, search_service
 from loom.people.models import Grove, Participant
 from loom.permissions import WEB_SEARCH
 from loom.platform.prepared_queries import lock_rows
+from loom.text.counts import counted
 from loom.text.frames import escaped
 from loom.text.shortening import excerpt
-from loom.trees.commands.view import counted
 from loom.web_search.models import SearchService, WebSearch
 from loom.workspace.models import Window
 

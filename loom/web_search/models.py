@@ -26,9 +26,7 @@ class WebSearch(PublicIdentity):
     """A web search started by a line: step `seq` of the workspace, which stores the result. `asks`
     are the arguments of the line; `turn_uid` the turn that waits for it."""
 
-    workspace = models.ForeignKey(
-        "workspace.Workspace", models.CASCADE, related_name="web_searches"
-    )
+    workspace = models.ForeignKey("trees.Workspace", models.CASCADE, related_name="web_searches")
     seq = models.IntegerField()
     payer = models.ForeignKey(Participant, models.PROTECT, related_name="+", db_index=False)
     turn_uid = models.CharField(max_length=32, blank=True)

@@ -14,6 +14,7 @@ from loom.access import CLOSED, Actor
 from loom.engine import streams
 from loom.engine.answers import messages_of
 from loom.engine.models import Step
+from loom.engine.steps import items_of
 from loom.errors import not_found
 from loom.language.ids import looks_like_id
 from loom.links.queries import written
@@ -32,16 +33,15 @@ from loom.site.schema import (
 )
 from loom.text.hashes import instant
 from loom.trees.api.nodes import events_of
+from loom.trees.commands import drafts as draft_commands
 from loom.trees.models import Node
+from loom.trees.models import Workspace as Stored
 from loom.trees.queries import lookup
 from loom.trees.queries.event_log import MAX_EVENTS
 from loom.trees.queries.outline import outline_of
 from loom.trees.queries.verify import verify_view
 from loom.turns import access as turn_access
-from loom.turns.queries import items_of
-from loom.workspace.commands import drafts as draft_commands
 from loom.workspace.commands.windows import set_settings
-from loom.workspace.models import Workspace as Stored
 from loom.workspace.queries.window_contents import windows_of
 from loom.workspace.queries.workspace_bodies import (
     augments_body,

@@ -12,7 +12,8 @@ from loom.engine.storing import Storing
 from loom.engine.views import ViewEffect
 from loom.language.lines import makes_window
 from loom.text.tokens import count
-from loom.workspace.models import Task, Window, Workspace
+from loom.trees.models import Workspace
+from loom.workspace.models import Task, Window
 from loom.workspace.queries.shown_windows import window_brief
 from loom.workspace.queries.windows import opened_by
 from loom.workspace.queries.workspace_bodies import task_brief
@@ -188,16 +189,6 @@ class ScratchpadChanged(ViewEffect):
 
 
 # What people keep for themselves or for their grove.
-
-
-@event("draft.saved", stream="workspace")
-class DraftSaved(Payload):
-    """A person's unsaved text was stored, at this instant, or has ended."""
-
-    slot: str
-    kind: str
-    ended: bool
-    at: str = ""
 
 
 @event("preset.saved", stream="grove")

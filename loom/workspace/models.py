@@ -1,82 +1,13 @@
-"""Each participant's own view of a tree, and a person's unsaved text."""
+"""What a workspace has besides its place in the tree: windows, tasks, and what people save."""
 
 from django.db import models
 from django.db.models.functions import Lower
 
 from loom.engine.fields import PublicIdentity
 from loom.people.models import Grove, Participant
-from loom.trees.models import Item, Node, Tree
+from loom.trees.models import Item, Workspace
 
 SCRATCHPAD_TOKENS = 200  # of the one text that every request of an agent shows it
-
-
-class Workspace(PublicIdentity):
-    """One per participant and tree; survives restarts."""
-
-    participant = models.ForeignKey(Participant, models.CASCADE, related_name="workspaces")
-    tree = models.ForeignKey(Tree, models.CASCADE, related_name="workspaces")
-    position = models.ForeignKey(Node, models.PROTECT, related_name="+")
-    last_used = models.ForeignKey(Participant, models.SET_NULL, null=True, related_name="+")
-    revision = models.IntegerField(default=0)
-    steps_made = models.IntegerField(default=0)
-    checkpoint = models.IntegerField(default=0)
-    outline = models.JSONField(default=dict)  # as loom.trees.queries.outline.outline_of reads it
-    augments = models.JSONField(default=dict)  # {loaded, pinned}: ids of documents
-    scratchpad = models.TextField(blank=True, default="")
-    settings = models.JSONField(default=dict)  # of its windows, see loom.workspace.queries.windows
-    made_at = models.DateTimeField(auto_now_add=True)
-    # The last event of the tree that its person has seen, and when; None: never.
-    seen_seq = models.BigIntegerField(default=0)
-    seen_at = models.DateTimeField(null=True)
-
-    class Meta:
-        ordering = ["id"]
-        constraints = [
-            models.UniqueConstraint(fields=["participant", "tree"], name="workspace_once")
-        ]
-
-    def __str__(self) -> str:
-        return self.uid
-
-
-class VersionChoice(models.Model):
-    """The current version of a slot in one workspace; without a row it is the newest not pruned."""
-
-    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="choices")
-    slot = models.ForeignKey(Node, models.CASCADE, related_name="+")
-    node = models.ForeignKey(Node, models.CASCADE, related_name="+")
-
-    class Meta:
-        ordering = ["id"]
-        constraints = [models.UniqueConstraint(fields=["workspace", "slot"], name="choice_once")]
-
-    def __str__(self) -> str:
-        return f"{self.slot_id}: {self.node_id}"
-
-
-class Mention(models.Model):
-    """An annotation that mentions a member with an @, or a claim that waits for them to commit it;
-    `seen_at`: when they looked at its tree."""
-
-    id = models.BigAutoField(primary_key=True)
-    participant = models.ForeignKey(Participant, models.CASCADE, related_name="mentions")
-    tree = models.ForeignKey(Tree, models.CASCADE, related_name="mentions")
-    node = models.ForeignKey(Node, models.CASCADE, related_name="+")
-    at = models.DateTimeField()
-    seen_at = models.DateTimeField(null=True)
-
-    class Meta:
-        ordering = ["-id"]
-        indexes = [
-            models.Index(
-                fields=["participant"],
-                condition=models.Q(seen_at__isnull=True),
-                name="mention_unseen",
-            )
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.node_id} names {self.participant_id}"
 
 
 class Saved(PublicIdentity):
@@ -216,29 +147,3 @@ class Task(models.Model):
 
     def __str__(self) -> str:
         return f"t{self.number}"
-
-
-# Unsaved text.
-
-
-class Draft(models.Model):
-    """Unsaved text of one person: what will go below a slot (`buffer`), a pending wording of it
-    (`edit`), or a note on it (`note`). Deleted when it ends. `at` identifies its state."""
-
-    id = models.BigAutoField(primary_key=True)
-    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="drafts")
-    slot = models.ForeignKey(Node, models.CASCADE, related_name="+")
-    kind = models.CharField(max_length=6)
-    text = models.TextField()
-    at = models.DateTimeField()
-    told_at = models.DateTimeField()  # when it last had an event in the workspace's stream
-
-    class Meta:
-        ordering = ["id"]
-        constraints = [
-            models.UniqueConstraint(fields=["workspace", "slot", "kind"], name="draft_once")
-        ]
-        indexes = [models.Index(fields=["slot", "kind"], name="draft_at_slot")]
-
-    def __str__(self) -> str:
-        return f"{self.kind} at {self.slot_id}"

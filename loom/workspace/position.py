@@ -7,9 +7,8 @@ from django.db import transaction
 from loom.engine import streams
 from loom.people.models import Participant
 from loom.platform.inserts import update_row
-from loom.trees.models import Node
+from loom.trees.models import Node, Workspace
 from loom.trees.queries import lookup
-from loom.workspace.models import Workspace
 
 if TYPE_CHECKING:
     pass

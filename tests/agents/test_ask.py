@@ -12,13 +12,14 @@ from loom.access import Actor, get_actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.errors import CommandError
+from loom.notes.models import Mention
 from loom.people.models import Grove, Participant, User
 from loom.trees.models import Node, Tree
 from loom.turns import turn_lifecycle
 from loom.turns.access import acting_in
 from loom.turns.models import OPEN_TURN, Ask, Turn
 from loom.turns.queries import budget_of, spent_of, turn_body
-from loom.workspace.models import Mention, Window
+from loom.workspace.models import Window
 from tests.agents.acting import asked, run_queued, step, went
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import says

@@ -22,11 +22,11 @@ from loom.errors import CommandError
 from loom.people.commands.groves import change_grove
 from loom.people.models import Participant, User
 from loom.trees.commands import node_writer, trees
+from loom.trees.commands.drafts import SentDraft, save
 from loom.trees.commands.trees import change_tree
 from loom.trees.models import Node, Tree
 from loom.trees.named_items import touched
 from loom.turns.models import Generation
-from loom.workspace.commands.drafts import SentDraft, save
 from tests.agents.acting import asked, went
 from tests.agents.conftest import Say, run
 from tests.providers.scripted import ScriptedProvider

@@ -17,12 +17,11 @@ from loom.people.models import Participant, User
 from loom.permissions import Permission
 from loom.site.display import cast_of
 from loom.trees.commands import node_writer, trees
-from loom.trees.models import Tree
+from loom.trees.models import Tree, Workspace
 from loom.trees.named_items import touched
 from loom.turns import access as turn_access
 from loom.turns.models import Generation
 from loom.turns.pages.turns import drawable
-from loom.workspace.models import Workspace
 from tests.agents.acting import asked, outcomes, went
 from tests.agents.conftest import run
 from tests.providers.scripted import ScriptedProvider

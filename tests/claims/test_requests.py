@@ -10,7 +10,7 @@ from loom.engine.execute import execute_line
 from loom.engine.models import Event
 from loom.people.models import Grove, Participant, User
 from loom.trees.models import Tree
-from loom.workspace.models import Mention
+from loom.notes.models import Mention
 from tests.claims.conftest import Declare, refused
 from tests.commands.conftest import Say
 

@@ -10,9 +10,9 @@ from loom.errors import CommandError
 from loom.people.models import User
 from loom.text.tokens import count
 from loom.trees.commands import node_writer
-from loom.trees.models import Tree
+from loom.trees.models import Tree, Workspace
 from loom.trees.queries.outline import outline_text
-from loom.workspace.models import Window, Workspace
+from loom.workspace.models import Window
 from loom.workspace.queries.shown_windows import depth_in
 from loom.workspace.queries.windows import parents_of
 from loom.workspace.queries.workspace_bodies import workspace_body

@@ -12,8 +12,7 @@ from loom.engine.models import Event
 from loom.engine.views import stored
 from loom.errors import CommandError
 from loom.trees.commands import node_writer
-from loom.trees.models import Tree
-from loom.workspace.models import Workspace
+from loom.trees.models import Tree, Workspace
 from tests.two_groves import SECRET, TwoGroves
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -10,10 +10,9 @@ from loom.engine.execute import execute_line
 from loom.engine.models import Event
 from loom.errors import CommandError
 from loom.people.models import Participant, User
-from loom.trees.commands import node_writer
+from loom.trees.commands import drafts, node_writer
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup, places
-from loom.workspace.commands import drafts
 from tests.commands.conftest import Say
 from tests.machines.replay import replayed, stored
 from tests.two_groves import TwoGroves

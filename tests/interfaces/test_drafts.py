@@ -13,8 +13,7 @@ from loom.errors import CommandError
 from loom.people.models import Grove, Participant, User
 from loom.trees import erasing
 from loom.trees.commands import node_writer, trees
-from loom.trees.models import Tree
-from loom.workspace.models import Draft
+from loom.trees.models import Draft, Tree
 
 pytestmark = pytest.mark.django_db
 Client = Callable[..., APIClient]
@@ -144,7 +143,7 @@ def test_what_no_node_could_hold_is_refused(
 def test_there_is_an_end_to_how_many(
     mine: Desk, node: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("loom.workspace.commands.drafts.MAX_DRAFTS", 1)
+    monkeypatch.setattr("loom.trees.commands.drafts.MAX_DRAFTS", 1)
     mine.keep(node, "a")
     assert mine.keep(node, "b", kind="edit").json()["code"] == "LIMIT_EXCEEDED"
     assert mine.keep(node, "a, more").status_code == 200

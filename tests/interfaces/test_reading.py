@@ -13,8 +13,7 @@ from loom.access import Actor
 from loom.people.models import User
 from loom.text import hashes
 from loom.trees.commands import node_writer
-from loom.trees.models import Tree
-from loom.workspace.models import VersionChoice
+from loom.trees.models import Tree, VersionChoice
 from tests.queries.growing import add, chain, flag, version
 from tests.triggers import triggers_aside
 

@@ -10,8 +10,7 @@ from rest_framework.test import APIClient
 
 from loom.people.models import Grove, Invitation, Participant, User
 from loom.trees import erasing
-from loom.trees.models import Tree
-from loom.workspace.models import Workspace
+from loom.trees.models import Tree, Workspace
 
 pytestmark = pytest.mark.django_db
 Client = Callable[..., APIClient]

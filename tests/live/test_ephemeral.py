@@ -14,9 +14,8 @@ from loom.live.consumers import Hub
 from loom.live.reads import Guest, Pass
 from loom.people.models import Participant, User
 from loom.trees.commands import node_writer
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node, Tree, Workspace
 from loom.turns.models import Generation
-from loom.workspace.models import Workspace
 from tests.live.conftest import Line, Opener, bearer, in_db, write
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -20,8 +20,7 @@ from loom.engine.models import Event, Step
 from loom.errors import CommandError
 from loom.people.models import User
 from loom.trees.commands import trees
-from loom.trees.models import Node, Tree
-from loom.workspace.models import Workspace
+from loom.trees.models import Node, Tree, Workspace
 from tests.machines.replay import replayed, stored
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -14,9 +14,8 @@ from loom.errors import CommandError
 from loom.people.models import Participant, User
 from loom.trees.commands import trees
 from loom.trees.commands.public_links import make_public_link
-from loom.trees.models import Tree
+from loom.trees.models import Tree, Workspace
 from loom.trees.queries.main_line import main_line_of
-from loom.workspace.models import Workspace
 from tests.queries.growing import add, plant
 from tests.rows_read import work_done
 from tests.two_groves import TwoGroves

@@ -15,9 +15,8 @@ from loom.errors import CommandError
 from loom.people.models import Participant, User
 from loom.trees import erasing
 from loom.trees.commands import node_writer, trees
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node, Tree, Workspace
 from loom.turns.models import Generation
-from loom.workspace.models import Workspace
 from tests.people.conftest import AtOnce
 
 pytestmark = pytest.mark.django_db

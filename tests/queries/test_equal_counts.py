@@ -28,12 +28,11 @@ from loom.people.commands.accounts import make_key
 from loom.people.commands.groves import make_grove, make_invitation
 from loom.people.models import Participant, User
 from loom.trees import images
+from loom.trees.commands import drafts
 from loom.trees.commands.public_links import make_public_link
 from loom.trees.commands.trees import new_tree
-from loom.trees.models import Tree
+from loom.trees.models import Tree, Workspace
 from loom.trees.queries.lookup import find_node
-from loom.workspace.commands import drafts
-from loom.workspace.models import Workspace
 from tests.agents.acting import asked, went
 from tests.agents.conftest import agent, model, provider  # noqa: F401 (fixtures)
 from tests.conftest import join, make_user

@@ -8,9 +8,8 @@ from loom.engine import streams
 from loom.engine.models import Event, Stream
 from loom.people.models import Grove, User
 from loom.trees.commands import node_writer
-from loom.trees.models import Tree
+from loom.trees.models import Tree, VersionChoice
 from loom.trees.queries.event_log import events_since
-from loom.workspace.models import VersionChoice
 from loom.workspace.queries.workspace_bodies import workspace_body
 from tests.queries.growing import chain, version
 

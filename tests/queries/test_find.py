@@ -10,8 +10,7 @@ from loom.people.models import Grove
 from loom.search.index import fold
 from loom.search.queries import find_in_grove, find_in_tree
 from loom.trees.commands import node_writer
-from loom.trees.models import Tree
-from loom.workspace.models import VersionChoice
+from loom.trees.models import Tree, VersionChoice
 from tests.queries.growing import add, chain, flag, version
 
 

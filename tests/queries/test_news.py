@@ -10,12 +10,13 @@ from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Stream
 from loom.notes.commands.annotations import names_in
+from loom.notes.mentions import mentions_of
+from loom.notes.models import Mention
 from loom.people.models import User
 from loom.trees.commands import node_writer
-from loom.trees.models import Tree
-from loom.trees.queries.event_log import counts_of, mentions_of, news_of
-from loom.workspace.commands import drafts
-from loom.workspace.models import Mention, Workspace
+from loom.trees.models import Tree, Workspace
+from loom.trees.queries.event_log import counts_of, news_of
+from loom.workspace.commands import arrivals
 from tests.two_groves import TwoGroves
 
 
@@ -36,7 +37,7 @@ def test_what_others_did_since_is_counted_and_ones_own_is_not(
     hers = get_actor(writer, tree.grove)
     execute_line(hers, tree, Request('respond root "Before."'))
     assert news_of(actor, tree, place(actor, tree)) is None
-    drafts.mark_seen(actor, tree, head(tree))
+    arrivals.mark_seen(actor, tree, head(tree))
     assert news_of(actor, tree, place(actor, tree)) is None
     one = execute_line(hers, tree, Request('respond root "New."')).body["refs"][0]
     execute_line(hers, tree, Request(f'annotate {one} "A note."'))
@@ -51,15 +52,15 @@ def test_what_others_did_since_is_counted_and_ones_own_is_not(
         (me, "mark.added", 1),
     }
     assert counts_of(actor, [tree]) == {tree.pk: 3}
-    drafts.mark_seen(actor, tree, head(tree))
+    arrivals.mark_seen(actor, tree, head(tree))
     assert counts_of(actor, [tree]) == {}
 
 
 def test_looking_never_goes_back_nor_beyond_what_there_is(actor: Actor, tree: Tree) -> None:
     node_writer.workspace_of(actor.participant, tree)
-    drafts.mark_seen(actor, tree, 10**9)
+    arrivals.mark_seen(actor, tree, 10**9)
     assert place(actor, tree).seen_seq == head(tree)
-    drafts.mark_seen(actor, tree, 0)
+    arrivals.mark_seen(actor, tree, 0)
     assert place(actor, tree).seen_seq == head(tree)
 
 
@@ -91,7 +92,7 @@ def test_who_is_named_is_reached_until_they_look(
     assert not mentions_of(writer).exists()
     assert not mentions_of(reader).exists()
     node_writer.workspace_of(actor.participant, tree)
-    drafts.mark_seen(actor, tree, head(tree))
+    arrivals.mark_seen(actor, tree, head(tree))
     assert not mentions_of(actor.user, unseen=True).exists()
     assert mentions_of(actor.user).count() == 1
 
@@ -133,7 +134,7 @@ def test_a_workspace_names_what_others_wrote_until_it_is_seen(
         return [one["text"] for one in body["notifications"]]
 
     assert listed() == []
-    drafts.mark_seen(actor, tree, head(tree))
+    arrivals.mark_seen(actor, tree, head(tree))
     one = execute_line(hers, tree, Request('respond root "The lamp burned."')).body["refs"][0]
     note = execute_line(hers, tree, Request(f'annotate {one} "Why?"')).body["refs"][0]
     execute_line(actor, tree, Request('respond root "Mine."'))
@@ -146,5 +147,5 @@ def test_a_workspace_names_what_others_wrote_until_it_is_seen(
     for n in range(12):
         execute_line(hers, tree, Request(f'respond root "{n}"'))
     assert [line[-4:] for line in listed()] == [f' "{n}"'[-4:] for n in range(2, 12)]
-    drafts.mark_seen(actor, tree, head(tree))
+    arrivals.mark_seen(actor, tree, head(tree))
     assert listed() == []

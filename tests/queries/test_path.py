@@ -6,11 +6,10 @@ from django.test.utils import CaptureQueriesContext
 
 from loom.access import Actor
 from loom.trees.commands import node_writer
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node, Tree, VersionChoice
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import NodeRow, path_of
 from loom.trees.queries.places import path_ids
-from loom.workspace.models import VersionChoice
 from tests.queries.growing import add, chain, flag, fresh, version
 from tests.triggers import triggers_aside
 

@@ -16,9 +16,8 @@ from loom.engine.models import Step
 from loom.notes.models import Mark
 from loom.people.models import Participant, User
 from loom.trees.commands import trees
-from loom.trees.models import Item, Tree
+from loom.trees.models import Item, Tree, Workspace
 from loom.trees.queries import lookup
-from loom.workspace.models import Workspace
 from loom.workspace.queries.notifications import notifications_of
 from tests.queries.growing import plant
 from tests.rows_read import Work, work_done

@@ -19,9 +19,8 @@ from loom.people.models import Participant, User
 from loom.transfer import importing
 from loom.transfer.models import Import
 from loom.trees.commands.trees import new_tree
-from loom.trees.models import Tree
+from loom.trees.models import Tree, Workspace
 from loom.trees.queries.verify import verify_tree
-from loom.workspace.models import Workspace
 from tests.transfer.conftest import Bring, file_of, texts
 from tests.transfer.test_chats import chatgpt
 from tests.transfer.test_sequences import zipped

@@ -3,8 +3,8 @@
 import pytest
 
 from loom.notes.commands.annotations import names_in
+from loom.notes.models import Mention
 from loom.trees.models import Node
-from loom.workspace.models import Mention
 from tests.two_groves import SECRET, TwoGroves
 
 pytestmark = pytest.mark.django_db(transaction=True)

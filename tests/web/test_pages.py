@@ -12,8 +12,7 @@ from loom.engine.execute import execute_line
 from loom.people.commands import groves
 from loom.people.models import Grove, Membership, Participant, User
 from loom.trees.commands.trees import change_tree
-from loom.trees.models import Node, Tree
-from loom.workspace.models import Workspace
+from loom.trees.models import Node, Tree, Workspace
 from tests.triggers import triggers_aside
 from tests.web.conftest import Visitor
 

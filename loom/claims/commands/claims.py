@@ -43,18 +43,19 @@ from loom.links.queries import written
 from loom.links.trails import get_trail
 from loom.people.models import Participant
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE
+from loom.text.counts import counted
 from loom.text.hashes import instant
 from loom.text.shortening import excerpt, plain
 from loom.trees.commands import node_writer
 from loom.trees.commands.node_writer import NewNode, demand_text
-from loom.trees.commands.view import counted, lists
+from loom.trees.commands.view import lists
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node
 from loom.trees.named_items import get_node, get_own_node
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import withheld
 from loom.workspace.commands.lenses import aimed
-from loom.workspace.models import Mention
+from loom.notes.models import Mention
 
 MAX_STATEMENT = 2_000
 MAX_WHY = 2_000

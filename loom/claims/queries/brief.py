@@ -9,9 +9,9 @@ from loom.claims.rules import levels
 from loom.language import ids
 from loom.links.queries import written
 from loom.text.shortening import excerpt
-from loom.trees.models import Tree
+from loom.trees.models import Tree, Workspace
 from loom.trees.queries.lookup import withheld
-from loom.workspace.models import Window, Workspace
+from loom.workspace.models import Window
 
 OPEN = ("hypothesis", "testing", "concluding")
 MOST_OWN = 50  # claims whose evidence an agent is sent of

@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ("people", "0001_initial"),
-        ("workspace", "0001_initial"),
+        ("trees", "0001_initial"),
     ]
 
     operations = [
@@ -186,7 +186,7 @@ class Migration(migrations.Migration):
                         db_index=False,
                         on_delete=django.db.models.deletion.CASCADE,
                         related_name="documents",
-                        to="workspace.workspace",
+                        to="trees.workspace",
                     ),
                 ),
             ],

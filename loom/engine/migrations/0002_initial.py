@@ -10,7 +10,6 @@ class Migration(migrations.Migration):
     dependencies = [
         ("engine", "0001_initial"),
         ("trees", "0001_initial"),
-        ("workspace", "0001_initial"),
     ]
 
     operations = [
@@ -21,7 +20,7 @@ class Migration(migrations.Migration):
                 null=True,
                 on_delete=django.db.models.deletion.CASCADE,
                 related_name="steps",
-                to="workspace.workspace",
+                to="trees.workspace",
             ),
         ),
         migrations.AddField(

@@ -40,7 +40,7 @@ from loom.site.display import Who, cast_of
 from loom.site.page_requests import PersonRequest, frame, in_one_line, person, text_of, word_of
 from loom.text.images import beginning
 from loom.trees.commands import trees as trees_module
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node, Tree, Workspace
 from loom.trees.pages.node_parts import age_of
 from loom.trees.queries import trees as tag_queries
 from loom.trees.queries.event_log import counts_of
@@ -48,7 +48,6 @@ from loom.trees.queries.lookup import rows_of
 from loom.trees.queries.provenance import pieces_of, writers_of
 from loom.trees.queries.trees import marks_of
 from loom.workspace.commands import saved
-from loom.workspace.models import Workspace
 
 WORDS = 200
 MAX_TAGS = 40

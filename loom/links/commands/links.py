@@ -15,6 +15,7 @@ from loom.engine.registry import command, describe_verb
 from loom.engine.undo import Own, conflict, undoes
 from loom.errors import CommandError
 from loom.language import ids
+from loom.language.portals import MOST_DEEP
 from loom.language.verbs import Phrases, Verb
 from loom.links import link_types
 from loom.links.commands.counting import count_added, count_removed
@@ -29,7 +30,7 @@ from loom.links.queries import (
     words_of,
     written,
 )
-from loom.links.vocabulary import archetype_of, vocabulary_of
+from loom.links.vocabulary import archetype_of, link_type, vocabulary_of
 from loom.people.names import tree_named
 from loom.permissions import LOOM, WRITE
 from loom.text.shortening import excerpt
@@ -37,8 +38,6 @@ from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Tree
 from loom.trees.named_items import get_node, touched, tree_of
 from loom.trees.queries import lookup
-from loom.workspace.commands.windows import link_type
-from loom.workspace.window_rules import MOST_DEEP
 
 MAX_NOTE = 2000
 EVIDENCE = "evidence"  # append-only: such a link is answered, never removed

@@ -25,8 +25,8 @@ from loom.links.trails import (
     way_of_turn,
 )
 from loom.permissions import LOOM
+from loom.text.counts import counted
 from loom.text.shortening import excerpt
-from loom.trees.commands.view import counted
 from loom.trees.models import Node
 from loom.trees.queries.lookup import withheld
 from loom.workspace.commands.windows import (

@@ -19,23 +19,22 @@ from loom.errors import CommandError
 from loom.language import ids
 from loom.language.verbs import Phrases, Verb
 from loom.notes.commands.marks import add_mark
-from loom.notes.models import Mark
+from loom.notes.models import Mark, Mention
 from loom.people.models import Participant
 from loom.people.names import tree_named
 from loom.permissions import LOOM, WRITE
 from loom.text.changes import merged
+from loom.trees.commands import drafts as draft_commands
 from loom.trees.commands import node_writer
+from loom.trees.commands.drafts import settle_draft
 from loom.trees.commands.node_writer import NewNode, demand_text
 from loom.trees.commands.nodes import edited_version, made_nodes
 from loom.trees.models import Node, NodeSource
 from loom.trees.named_items import get_own_node, touched, tree_of
 from loom.trees.queries import lookup, places
 from loom.turns import asks
-from loom.workspace.commands import drafts as draft_commands
 from loom.workspace.commands import lenses
-from loom.workspace.commands.drafts import settle_draft
 from loom.workspace.commands.lenses import aimed
-from loom.workspace.models import Mention
 
 ANNOTATION_FORMS = ("note", "question", "suggestion", "warning", "objection")
 

@@ -23,21 +23,19 @@ from loom.claims.queries.claims import claim_of, verify_claim
 from loom.engine import streams
 from loom.errors import CommandError, not_found
 from loom.language.ids import looks_like_id
+from loom.language.portals import MOST_DEEP
 from loom.links.queries import MOST_REACHED, graph_body, graph_of, items_in
-from loom.links.vocabulary import archetype_of, vocabulary_of
+from loom.links.vocabulary import archetype_of, link_type, vocabulary_of
 from loom.site import responses
 from loom.site.api_requests import user_of
 from loom.site.schema import a_number, a_truth, an_id, number, operation, truth, word
 from loom.trees import models
-from loom.trees.models import Tree
+from loom.trees.models import Tree, Workspace
 from loom.trees.queries import event_log, lookup, skeleton_tiles, trees, verify
 from loom.trees.queries.lookup import NodeRow, path_of, rows_of
 from loom.trees.queries.node_bodies import node_bodies, nodes_json, row_of
 from loom.trees.queries.places import path_ids
 from loom.trees.queries.provenance import provenance_of
-from loom.workspace.commands.windows import link_type
-from loom.workspace.models import Workspace
-from loom.workspace.window_rules import MOST_DEEP
 
 # Responses.
 

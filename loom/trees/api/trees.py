@@ -43,13 +43,12 @@ from loom.trees import erasing, images
 from loom.trees.api.nodes import get_node
 from loom.trees.commands import public_links as public_links_module
 from loom.trees.commands import trees as trees_module
-from loom.trees.models import Tree
+from loom.trees.models import Tree, Workspace
 from loom.trees.queries import lookup
 from loom.trees.queries.places import pins_on
 from loom.trees.queries.trees import tree_bodies, tree_body
 from loom.turns import summaries as summary_commands
 from loom.workspace.commands import saved as saving
-from loom.workspace.models import Workspace
 
 # Request bodies.
 

@@ -25,10 +25,9 @@ from loom.platform.inserts import insert_row
 from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text import hashes
 from loom.text.images import hashes_in
-from loom.trees.models import ORDER, Chain, Image, Node, NodeSource, Tree
+from loom.trees.models import ORDER, Chain, Image, Node, NodeSource, Tree, Workspace
 from loom.trees.queries import lookup, outline
 from loom.trees.queries.node_bodies import event_body, without_text
-from loom.workspace.models import Workspace
 
 MAX_NODE_BYTES = 4 * 1024 * 1024
 MODES = ("dialogue", "buffer")

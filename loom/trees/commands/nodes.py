@@ -15,7 +15,10 @@ from loom.language.refs import Ref, print_ref, print_slice, quote, short
 from loom.language.verbs import Phrases, Verb
 from loom.people.names import shown_title
 from loom.permissions import LOOM, WRITE
+from loom.text.counts import counted
+from loom.trees.commands import drafts as draft_commands
 from loom.trees.commands import node_writer
+from loom.trees.commands.drafts import settle_draft
 from loom.trees.commands.node_writer import (
     NewNode,
     Source,
@@ -25,14 +28,11 @@ from loom.trees.commands.node_writer import (
     demand_visible,
     flag,
 )
-from loom.trees.commands.view import counted
 from loom.trees.effects import VersionChosen
 from loom.trees.models import Node, Tree
 from loom.trees.named_items import get_node, get_own_node, touched
 from loom.trees.queries import lookup, places
 from loom.trees.queries.outline import MOST_COUNTED
-from loom.workspace.commands import drafts as draft_commands
-from loom.workspace.commands.drafts import settle_draft
 from loom.workspace.commands.lenses import EditTarget, common_prefix, follow, target_of
 from loom.workspace.window_rules import Span
 

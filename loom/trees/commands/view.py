@@ -14,6 +14,7 @@ from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.jobs import enqueue
 from loom.engine.registry import command, describe_verb
+from loom.engine.steps import items_of
 from loom.errors import CommandError
 from loom.language import ids
 from loom.language.refs import ParseError, Ref, Slice, print_ref
@@ -27,6 +28,7 @@ from loom.people.models import Participant
 from loom.people.names import as_sent, tree_named
 from loom.permissions import LOOM
 from loom.text.ages import age
+from loom.text.counts import counted
 from loom.text.frames import escaped
 from loom.text.shortening import excerpt, summary_or_excerpt
 from loom.trees.models import Node, Tree
@@ -35,7 +37,6 @@ from loom.trees.queries import lookup, node_context, places
 from loom.trees.queries.lookup import NodeRow, path_of, withheld
 from loom.trees.queries.node_context import LinkSide, links_of, mentioning
 from loom.trees.queries.trees import tree_body
-from loom.turns.queries import items_of
 from loom.workspace.commands.lenses import aimed, shown_part
 from loom.workspace.models import Window
 from loom.workspace.queries.open_windows import get_window
@@ -46,11 +47,6 @@ from loom.workspace.queries.windows import WITHHELD
 def named(who: Participant) -> str:
     """`Ada (human)`."""
     return f"{as_sent(who.name)} ({who.kind})"
-
-
-def counted(number: int, thing: str, things: str = "") -> str:
-    """`1 continuation`, `3 continuations`."""
-    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
 
 
 def header(node: Node, now: datetime) -> str:

@@ -413,4 +413,152 @@ class Migration(migrations.Migration):
             model_name="branchsettings",
             constraint=models.UniqueConstraint(fields=("slot",), name="branch_settings_once"),
         ),
+        migrations.CreateModel(
+            name="Workspace",
+            fields=[
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                (
+                    "uid",
+                    models.CharField(
+                        default=loom.engine.fields.new_uid,
+                        editable=False,
+                        max_length=32,
+                        unique=True,
+                    ),
+                ),
+                ("revision", models.IntegerField(default=0)),
+                ("steps_made", models.IntegerField(default=0)),
+                ("checkpoint", models.IntegerField(default=0)),
+                ("outline", models.JSONField(default=dict)),
+                ("augments", models.JSONField(default=dict)),
+                ("scratchpad", models.TextField(blank=True, default="")),
+                ("settings", models.JSONField(default=dict)),
+                ("made_at", models.DateTimeField(auto_now_add=True)),
+                ("seen_seq", models.BigIntegerField(default=0)),
+                ("seen_at", models.DateTimeField(null=True)),
+                (
+                    "last_used",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to="people.participant",
+                    ),
+                ),
+                (
+                    "participant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="workspaces",
+                        to="people.participant",
+                    ),
+                ),
+                (
+                    "position",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="trees.node",
+                    ),
+                ),
+                (
+                    "tree",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="workspaces",
+                        to="trees.tree",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["id"],
+            },
+        ),
+        migrations.CreateModel(
+            name="VersionChoice",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "node",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="trees.node",
+                    ),
+                ),
+                (
+                    "slot",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="trees.node",
+                    ),
+                ),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="choices",
+                        to="trees.workspace",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["id"],
+            },
+        ),
+        migrations.CreateModel(
+            name="Draft",
+            fields=[
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("kind", models.CharField(max_length=6)),
+                ("text", models.TextField()),
+                ("at", models.DateTimeField()),
+                ("told_at", models.DateTimeField()),
+                (
+                    "slot",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="trees.node",
+                    ),
+                ),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="drafts",
+                        to="trees.workspace",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["id"],
+            },
+        ),
+        migrations.AddConstraint(
+            model_name="workspace",
+            constraint=models.UniqueConstraint(
+                fields=("participant", "tree"), name="workspace_once"
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="versionchoice",
+            constraint=models.UniqueConstraint(fields=("workspace", "slot"), name="choice_once"),
+        ),
+        migrations.AddIndex(
+            model_name="draft",
+            index=models.Index(fields=["slot", "kind"], name="draft_at_slot"),
+        ),
+        migrations.AddConstraint(
+            model_name="draft",
+            constraint=models.UniqueConstraint(
+                fields=("workspace", "slot", "kind"), name="draft_once"
+            ),
+        ),
     ]

@@ -22,6 +22,7 @@ from loom.engine.by_name import run_command
 from loom.engine.models import Event, Step
 from loom.errors import CommandError, not_found
 from loom.language.refs import Ref, print_ref
+from loom.notes.mentions import mark_mention_seen, mentions_of, newest_mentions
 from loom.site import markdown
 from loom.site.display import Who, call, cast_of
 from loom.site.page_requests import (
@@ -34,14 +35,13 @@ from loom.site.page_requests import (
     word_of,
 )
 from loom.text.hashes import instant
-from loom.trees.models import Tree
+from loom.trees.models import Tree, Workspace
 from loom.trees.pages.node_parts import MAX_SHOWN, age_of
 from loom.trees.queries import event_log
 from loom.trees.queries.lookup import NodeRow
 from loom.turns.models import OPEN_TURN, Turn
 from loom.turns.queries import turns
-from loom.workspace.commands import arrivals, drafts
-from loom.workspace.models import Workspace
+from loom.workspace.commands import arrivals
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ def seen(request: PersonRequest, uid: str) -> HttpResponse:
         seq = None
     if not isinstance(seq, int) or isinstance(seq, bool) or not 0 <= seq < 2**62:
         raise CommandError("INVALID_SYNTAX", "seq is a whole number.", hint='{"seq": 12}')
-    drafts.mark_seen(actor, tree, seq)
+    arrivals.mark_seen(actor, tree, seq)
     return HttpResponse(status=204)
 
 
@@ -242,7 +242,7 @@ def mentions(request: PersonRequest) -> HttpResponse:
     one (`mention`, `text`), or says that it was seen."""
     if request.method == "POST":
         return _replied(request)
-    found = event_log.newest_mentions(request.user, most=MAX_MENTIONS)
+    found = newest_mentions(request.user, most=MAX_MENTIONS)
     unseen = sum(one.seen_at is None for one in found)
     return render(request, "pages/mentions.html", {"mentions": found, "unseen": unseen})
 
@@ -250,7 +250,7 @@ def mentions(request: PersonRequest) -> HttpResponse:
 def _replied(request: PersonRequest) -> HttpResponse:
     """Adds the reply below the annotation, in the tree where it is."""
     key = word_of(request, "mention")
-    known = event_log.mentions_of(request.user)
+    known = mentions_of(request.user)
     one = known.filter(pk=int(key)).first() if re.fullmatch(r"[0-9]{1,15}", key) else None
     if one is None:
         raise not_found("This mention")
@@ -265,7 +265,7 @@ def _replied(request: PersonRequest) -> HttpResponse:
             return HttpResponseRedirect("/mentions")
         said = made.reply.partition("\n")[2].strip()
         messages.success(request, said or gettext("Your reply is in the tree."))
-    drafts.mark_mention_seen(one)
+    mark_mention_seen(one)
     return HttpResponseRedirect("/mentions")
 
 
@@ -273,7 +273,7 @@ def _replied(request: PersonRequest) -> HttpResponse:
 @person
 def unseen_mentions(request: PersonRequest) -> HttpResponse:
     """The number of mentions of the reader in trees that they have not looked at since."""
-    many = event_log.mentions_of(request.user, unseen=True).count()
+    many = mentions_of(request.user, unseen=True).count()
     return render(request, "parts/mentions.html", {"unseen": many, "is_drawn": True})
 
 

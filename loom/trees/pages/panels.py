@@ -22,7 +22,7 @@ from loom.site import markdown
 from loom.site.display import cast_of
 from loom.site.page_requests import PersonRequest, abilities, frame, known_node, person
 from loom.text.hashes import instant
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node, Tree, Workspace
 from loom.trees.pages.node_parts import MAX_SHOWN, age_of, found_for, personal, reader_of
 from loom.trees.queries import places
 from loom.trees.queries.lookup import selected_versions
@@ -42,7 +42,6 @@ from loom.turns.models import Call, Generation, Turn
 from loom.turns.pages.candidates import again
 from loom.turns.queries import turns
 from loom.turns.summaries import last_failure
-from loom.workspace.models import Workspace
 from loom.workspace.queries.window_contents import WindowContent, window_body, windows_shown
 from loom.workspace.queries.windows import WITHHELD
 

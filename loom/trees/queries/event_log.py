@@ -1,5 +1,5 @@
-"""The event log as a reader may see it, a tree as it was at an event, what others have done in it
-since the reader last looked, and where the reader was mentioned."""
+"""The event log as a reader may see it, a tree as it was at an event, and what others have
+done in it since the reader last looked."""
 
 import json
 from collections import Counter
@@ -13,20 +13,17 @@ from django.db.models import F, IntegerField, QuerySet, TextField
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Coalesce, Length
 
-from loom import access
 from loom.access import Actor
 from loom.engine.models import Event, Stream
 from loom.errors import CommandError, not_found
 from loom.language.ids import ORDINAL_BITS
-from loom.people.models import User
 from loom.permissions import Role
 from loom.text.hashes import instant
-from loom.trees.models import ORDER, Node, Tree
+from loom.trees.models import ORDER, Node, Tree, VersionChoice, Workspace
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import NodeRow, fetch, rows_of
 from loom.trees.queries.node_bodies import with_texts
 from loom.trees.queries.places import path_ids
-from loom.workspace.models import Mention, VersionChoice, Workspace
 
 MAX_EVENTS = 1000
 MAX_CHARACTERS = 16_000_000  # characters of payloads in one response; a single event may have more
@@ -283,23 +280,3 @@ def counts_of(actor: Actor, trees: Iterable[Tree]) -> dict[int, int]:
 
 def _count(parts: list[str]) -> str:
     return _COUNT.format(parts=" UNION ALL ".join(parts))
-
-
-# Mentions.
-
-
-def mentions_of(user: User, *, unseen: bool = False) -> "QuerySet[Mention]":
-    """The annotations that mention the user and the claims that wait for them, newest first, in
-    trees that they may see."""
-    rows = Mention.objects.filter(
-        participant__user=user, tree__in=access.visible_trees(user), node__version_pruned=False
-    )
-    rows = rows.filter(seen_at__isnull=True) if unseen else rows
-    return rows.select_related("tree", "node__author", "node__parent_slot", "node__claim")
-
-
-def newest_mentions(user: User, *, most: int) -> list[Mention]:
-    """The newest of `mentions_of`. Two queries: texts are read of these alone."""
-    rows = mentions_of(user)
-    newest = list(rows.values_list("pk", flat=True)[:most])
-    return list(rows.filter(pk__in=newest))

@@ -18,8 +18,7 @@ from django.db.models import F, QuerySet
 from loom.access import Actor
 from loom.language.ids import ORDINAL_BITS
 from loom.platform.prepared_queries import Given, PreparedQuery
-from loom.trees.models import ORDER, Node, Tree
-from loom.workspace.models import VersionChoice, Workspace
+from loom.trees.models import ORDER, Node, Tree, VersionChoice, Workspace
 
 PRUNED, EXCLUDED, SANDBOX, VERSION_PRUNED, RESOLVED = 1, 2, 4, 8, 16
 IMPORTED = 32  # only in rows: skeletons and events do not have it
@@ -483,7 +482,7 @@ def selected_versions(
 def _choices(slots: set[int], workspace: Workspace | None) -> dict[int, int]:
     if workspace is None or not workspace.pk:
         return {}
-    sql = f"""SELECT slot_id, node_id FROM workspace_versionchoice
+    sql = f"""SELECT slot_id, node_id FROM trees_versionchoice
         WHERE workspace_id = %s AND slot_id IN ({listed(slots)})"""
     return dict(fetch(sql, [workspace.pk]))
 
@@ -518,7 +517,7 @@ _DEPTH = NodeRow._fields.index("depth")
 _NEWEST_SQL = """(SELECT x.id FROM trees_node x WHERE x.slot_id = up.slot AND x.id > up.slot
     AND NOT x.version_pruned ORDER BY x.id DESC LIMIT 1)"""
 _CHOSEN_SQL = """(SELECT c.node_id
-    FROM workspace_versionchoice c JOIN trees_node x ON x.id = c.node_id
+    FROM trees_versionchoice c JOIN trees_node x ON x.id = c.node_id
     WHERE c.workspace_id = %s AND c.slot_id = up.slot AND NOT x.version_pruned)"""
 
 

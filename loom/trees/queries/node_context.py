@@ -18,10 +18,9 @@ from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.permissions import CROSS_TREE
 from loom.text.shortening import plain
 from loom.trees.grove_texts import grove_texts
-from loom.trees.models import Node, NodeSource, Tree
+from loom.trees.models import Node, NodeSource, Tree, Workspace
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import fetch, listed
-from loom.workspace.models import Workspace
 
 PRUNED = "pruned"  # what is said of an item that was pruned
 ERASED = "erased"  # the name of an item whose tree is gone: shown as broken
@@ -340,10 +339,10 @@ _KEPT = f"""
 # The reader's own data: the versions they chose, and their drafts at one slot.
 _OWN = """
     UNION ALL SELECT 'choice', c.slot_id, s.local_id, v.local_id, 0, c.node_id, c.id, 0, 0, 0, 0
-        FROM workspace_versionchoice c JOIN trees_node s ON s.id = c.slot_id
+        FROM trees_versionchoice c JOIN trees_node s ON s.id = c.slot_id
         JOIN trees_node v ON v.id = c.node_id WHERE c.workspace_id = %s
     UNION ALL SELECT 'draft', d.slot_id, d.kind, d.text, 0, 0, d.id, 0, 0, 0, 0
-        FROM workspace_draft d WHERE d.workspace_id = %s AND d.slot_id = %s
+        FROM trees_draft d WHERE d.workspace_id = %s AND d.slot_id = %s
 """
 
 

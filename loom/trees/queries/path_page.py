@@ -19,7 +19,7 @@ from loom.access import Visit
 from loom.language.ids import LAST_PLACE, place_asked
 from loom.participants.provider_kinds import samplers_written
 from loom.people.models import Participant
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries.lookup import (
     ASK,
     UP,
@@ -35,7 +35,6 @@ from loom.trees.queries.lookup import (
 )
 from loom.trees.queries.node_context import NEAR, Around, Spot
 from loom.trees.queries.places import ONLY_WAY
-from loom.workspace.models import Workspace
 
 NEAREST = 200  # nodes of a path that are read if not all are needed
 

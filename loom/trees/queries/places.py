@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from loom.access import Actor
 from loom.language.ids import ORDINAL_BITS, PLACE_BITS
 from loom.platform.prepared_queries import Given, PreparedQuery
-from loom.trees.models import BranchSettings, Node, Tree
+from loom.trees.models import BranchSettings, Node, Tree, Workspace
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import (
     NEWEST,
@@ -26,7 +26,6 @@ from loom.trees.queries.lookup import (
     walked_up,
     with_tree,
 )
-from loom.workspace.models import Workspace
 
 # Depth is not asked, so that little but the index is read.
 _COUNT_BELOW = """

@@ -14,14 +14,13 @@ from django.db.models import Q
 from loom.access import Actor
 from loom.text.changes import Pieces, inherited
 from loom.text.hashes import instant, instant_or_none
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries.lookup import NodeRow, as_row, columns, fetch, listed, rows_of, walked
 from loom.trees.queries.node_bodies import node_bodies, row_of
 from loom.trees.queries.verify import chain_of, verify_node
 from loom.turns.access import may_read_call
 from loom.turns.models import Call, Generation, Turn
 from loom.turns.queries import nodes_of_call
-from loom.workspace.models import Workspace
 
 MOST_EDITS = 500  # steps back from a text
 # What texts were edited from, as far back as it goes. The walk holds ids alone: a text is read

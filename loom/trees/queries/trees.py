@@ -18,7 +18,7 @@ from loom.notes.models import Mark
 from loom.people.models import Grove, Membership, Participant, User, UserSession
 from loom.text.hashes import instant, instant_or_none
 from loom.text.images import hashes_in
-from loom.trees.models import Image, Node, Tree
+from loom.trees.models import Image, Node, Tree, Workspace
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import (
     EXCLUDED,
@@ -35,7 +35,6 @@ from loom.trees.queries.main_line import main_line_of
 from loom.trees.queries.node_context import Margin, Spot, margins_of
 from loom.trees.queries.outline import outline, stored_size
 from loom.trees.queries.places import hidden_among, hides, path_ids
-from loom.workspace.models import Workspace
 
 
 def browsers_of(user: User) -> "QuerySet[UserSession]":

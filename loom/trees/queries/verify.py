@@ -19,7 +19,7 @@ from loom.language.ids import ORDINAL_BITS
 from loom.links.models import Link
 from loom.links.queries import links_in, written
 from loom.text import hashes
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries.lookup import (
     NodeRow,
     as_row,
@@ -33,7 +33,6 @@ from loom.trees.queries.node_bodies import proof_of
 from loom.trees.queries.node_context import ERASED
 from loom.trees.queries.places import in_chunks, path_ids
 from loom.turns.models import Call
-from loom.workspace.models import Workspace
 from loom.workspace.queries.window_contents import WindowContent, contents_of, staleness
 from loom.workspace.queries.windows import is_lens, visible
 

@@ -23,17 +23,16 @@ from loom.people.grove_settings import number_of
 from loom.people.models import Participant
 from loom.people.names import as_sent
 from loom.permissions import GENERATE, LOOM
+from loom.text.counts import counted
 from loom.text.shortening import excerpt
 from loom.trees.commands.node_writer import demand_text_node, demand_visible
-from loom.trees.commands.view import counted
-from loom.trees.models import Node
+from loom.trees.models import Node, Workspace
 from loom.trees.named_items import get_own_node, touched
 from loom.trees.queries import places
 from loom.turns import left_out
 from loom.turns.generation_lifecycle import started_body
 from loom.turns.models import Generation, Turn
 from loom.turns.queueing import queue
-from loom.workspace.models import Workspace
 
 MAX_TOKENS = 8192
 ENDED = ("done", "stopped", "interrupted", "failed")

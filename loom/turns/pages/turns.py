@@ -21,6 +21,7 @@ from loom.access import Actor, closed_steps
 from loom.engine import registry
 from loom.engine.answers import messages_of
 from loom.engine.models import Step, Stream
+from loom.engine.steps import items_of
 from loom.language.batches import prose_of, segments_of, with_ids
 from loom.language.lines import read
 from loom.language.refs import ParseError
@@ -29,7 +30,7 @@ from loom.site.display import Who, cast_of
 from loom.site.page_requests import PagePlace, PersonRequest, abilities, person, place_at
 from loom.text.hashes import instant
 from loom.text.shortening import without_name
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node, Tree, Workspace
 from loom.trees.pages.node_parts import age_of, broken_reason
 from loom.trees.queries.places import path_ids
 from loom.turns import budgets, queries
@@ -39,7 +40,6 @@ from loom.turns.models import OPEN_TURN, Generation, Turn
 from loom.turns.pages.turn_prose import in_prose
 from loom.turns.queries import budget_of, lines_of, made_by
 from loom.turns.queries import turns as all_turns
-from loom.workspace.models import Workspace
 from loom.workspace.queries.shown_windows import depths_of
 from loom.workspace.queries.workspace_bodies import led_out, said_in, spent_in, texts_of
 
@@ -328,7 +328,7 @@ def _read(turns: Sequence[Turn], actor: Actor | None = None) -> TurnData:
         return NOTHING
     views = _views_of(turns)  # read first, so that no event is missed
     lines = list(lines_of(*turns))
-    items = queries.items_of(lines)
+    items = items_of(lines)
     if actor is not None:
         closed = closed_steps(actor, lines, items)
     else:

@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ("people", "0001_initial"),
-        ("workspace", "0001_initial"),
+        ("trees", "0001_initial"),
     ]
 
     operations = [
@@ -75,7 +75,7 @@ class Migration(migrations.Migration):
                     models.ForeignKey(
                         on_delete=django.db.models.deletion.CASCADE,
                         related_name="web_searches",
-                        to="workspace.workspace",
+                        to="trees.workspace",
                     ),
                 ),
             ],

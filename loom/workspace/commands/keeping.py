@@ -13,6 +13,7 @@ from loom.language import ids
 from loom.language.refs import ParseError, Ref, Slice, print_ref, print_slice, quote
 from loom.language.slices import Cut, get
 from loom.language.verbs import Phrases, Verb
+from loom.links.vocabulary import link_type
 from loom.permissions import LOOM, READ_DOCUMENTS
 from loom.trees.grove_texts import WindowSource, grove_texts, is_text
 from loom.trees.models import GroveText, Node
@@ -28,7 +29,6 @@ from loom.workspace.commands.windows import (
     hide_window,
     items_of,
     known,
-    link_type,
     merge_into,
     move_window,
     new_window,

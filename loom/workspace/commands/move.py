@@ -9,6 +9,7 @@ from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.models import Step
 from loom.engine.registry import command, describe_verb
+from loom.engine.steps import items_of
 from loom.engine.views import Moved
 from loom.errors import CommandError, not_found
 from loom.language import ids as item_ids
@@ -18,10 +19,11 @@ from loom.language.verbs import Phrases, Verb
 from loom.links.derived import derived_type, nodes_of
 from loom.links.portals import NamedItem, items_named
 from loom.links.portals import opened as opened_portal
+from loom.links.vocabulary import link_type
 from loom.permissions import LOOM
+from loom.text.counts import counted
 from loom.text.tokens import count
 from loom.trees.commands.node_writer import demand_visible
-from loom.trees.commands.view import counted
 from loom.trees.effects import OutlineChanged, VersionChosen, outline_after
 from loom.trees.models import Node
 from loom.trees.named_items import get_node, get_own_node, touched, tree_of
@@ -36,7 +38,6 @@ from loom.trees.queries.outline import (
     outline_text,
 )
 from loom.trees.queries.places import path_ids
-from loom.turns import queries
 from loom.workspace.commands.windows import (
     MOST_LEFT,
     changed_windows,
@@ -48,7 +49,6 @@ from loom.workspace.commands.windows import (
     has_room,
     held,
     how_many,
-    link_type,
     node_of,
     numbered,
     open_linked,
@@ -619,7 +619,7 @@ def _taken_back(context: Context, step: Step) -> str:
         for window in opened:
             close_window(context, window)
         return f"closed {numbered([window.number for window in opened])}" if opened else ""
-    for key in filter(None, map(item_ids.node_id, queries.items_of([step])[step.pk])):
+    for key in filter(None, map(item_ids.node_id, items_of([step])[step.pk])):
         node = lookup.by_id(key)
         fold(context, node)
         return f"[{node.local_id}]"
@@ -649,7 +649,7 @@ def _before(context: Context, step: Step) -> Node | None:
     this tree."""
     moves = context.workspace.steps.filter(outcome="ok", seq__lt=step.seq)
     moves = moves.filter(registry.steps_of(switch)).order_by("-seq")
-    for items in queries.items_of(list(moves[:1])).values():
+    for items in items_of(list(moves[:1])).values():
         for key in filter(None, map(item_ids.node_id, items)):
             node = lookup.by_id(key)
             if node.local_id == step.position:

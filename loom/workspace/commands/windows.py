@@ -13,16 +13,16 @@ from loom.engine.context import Context
 from loom.engine.views import locked, stored
 from loom.errors import CommandError, not_found
 from loom.language import ids
+from loom.language.portals import MOST_DEEP
 from loom.language.refs import ParseError, Ref, quote
 from loom.links.derived import derived_type, nodes_of
 from loom.links.foot import portals_of
 from loom.links.portals import NamedItem
-from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.people.grove_settings import number_of
 from loom.people.models import Participant
 from loom.permissions import READ_DOCUMENTS, WRITE
 from loom.trees.grove_texts import WindowSource, grove_texts, is_text
-from loom.trees.models import GroveText, Node
+from loom.trees.models import GroveText, Node, Workspace
 from loom.trees.queries import lookup
 from loom.trees.queries.node_context import LinkSide, links_of, mentioning
 from loom.turns.queries import budget_of, turns
@@ -33,7 +33,7 @@ from loom.workspace.effects import (
     WindowsEvicted,
     windows_of_line,
 )
-from loom.workspace.models import Window, Workspace
+from loom.workspace.models import Window
 from loom.workspace.queries import windows
 from loom.workspace.queries.shown_windows import depth_in, is_in_results, state_of
 from loom.workspace.queries.window_contents import contents_of
@@ -46,7 +46,6 @@ from loom.workspace.queries.windows import (
 )
 from loom.workspace.window_rules import (
     LARGE,
-    MOST_DEEP,
     MOST_WITH,
     OF_WORKSPACE,
     Lines,
@@ -351,14 +350,6 @@ def merge_into(context: Context, window: Window) -> None:
 
 
 MOST_FOLLOWED = 200  # links of which those with a text are opened
-
-
-def link_type(actor: Actor, word: str) -> str:
-    """The name or reverse of a link type of the grove, as it is written; INVALID_SYNTAX with the
-    list of those that the actor sees if there is none."""
-    types = vocabulary_of(actor.grove)
-    kind, outward = types.demand(word, archetype_of(actor))
-    return kind.read(outward=outward)
 
 
 class LinkedWindows(NamedTuple):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from loom.people.models import Grove
 from loom.text.front_matter import body_start, front_matter, title_key
 from loom.trees.grove_texts import grove_texts
-from loom.workspace.models import Workspace
+from loom.trees.models import Workspace
 
 # Augments: those of a grove, and those that a workspace has loaded.
 

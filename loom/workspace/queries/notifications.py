@@ -9,9 +9,9 @@ from loom.engine.models import Event, Step
 from loom.people.models import Participant
 from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.shortening import excerpt, plain
+from loom.trees.models import Workspace
 from loom.trees.queries.lookup import NodeRow, rows_of, withheld, withheld_from_models
 from loom.turns.models import Turn
-from loom.workspace.models import Workspace
 
 # What others wrote, a line each: as a model is sent it, and as the API lists it.
 

@@ -8,9 +8,10 @@ from typing import Any
 from django.db.models import Case, F, Q, Value, When
 
 from loom.platform.prepared_queries import Given, PreparedQuery
+from loom.trees.models import Workspace
 from loom.trees.queries.lookup import fetch, listed, walked
 from loom.turns.models import Turn
-from loom.workspace.models import Window, Workspace
+from loom.workspace.models import Window
 from loom.workspace.queries.tasks import current_tasks
 from loom.workspace.window_states import WindowState
 
@@ -110,7 +111,7 @@ def led_from(seeds: str, kept: str) -> str:
                 ON w.workspace_id = up.workspace AND w.number = up.parent
             WHERE {walked("up.number")} AND w.parent_number > 0 AND ({kept})
         ) SELECT v.participant_id, up.number, up.parent, up.is_visible, up.is_closed, up.turn
-        FROM up JOIN workspace_workspace v ON v.id = up.workspace"""
+        FROM up JOIN trees_workspace v ON v.id = up.workspace"""
 
 
 def depth_in(parents: Mapping[int, int], number: int) -> int:
@@ -145,9 +146,7 @@ def _nested(turns: Sequence[Turn]) -> list[tuple[Any, ...]]:
     those above them."""
     uids = [turn.uid for turn in turns]
     agents = listed({turn.participant_id for turn in turns})
-    views = (
-        f"SELECT id FROM workspace_workspace WHERE tree_id = %s AND participant_id IN ({agents})"
-    )
+    views = f"SELECT id FROM trees_workspace WHERE tree_id = %s AND participant_id IN ({agents})"
     of = f"w.workspace_id IN ({views}) AND w.parent_number > 0"
     own = f"w.turn_uid IN ({', '.join(['%s'] * len(uids))})"
     # Two halves, each with an index of its own.

@@ -1,7 +1,8 @@
 """The current tasks of a workspace."""
 
 from loom.platform.prepared_queries import Given, PreparedQuery
-from loom.workspace.models import Task, Workspace
+from loom.trees.models import Workspace
+from loom.workspace.models import Task
 
 
 def current_tasks(workspace: Workspace) -> list[Task]:

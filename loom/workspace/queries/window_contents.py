@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from loom import access
 from loom.access import CLOSED, Actor
 from loom.engine.answers import messages_of
+from loom.engine.steps import items_of
 from loom.language import ids
 from loom.language.refs import quote
 from loom.people.names import as_sent
@@ -17,13 +18,12 @@ from loom.text.hashes import instant
 from loom.text.shortening import excerpt
 from loom.text.tokens import count
 from loom.trees.grove_texts import grove_texts
-from loom.trees.models import Node
+from loom.trees.models import Node, Workspace
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import fetch, listed
 from loom.trees.queries.node_context import erased_among
 from loom.trees.queries.outline import drawn, outline
-from loom.turns import queries
-from loom.workspace.models import Window, Workspace
+from loom.workspace.models import Window
 from loom.workspace.queries.shown_windows import window_brief
 from loom.workspace.queries.windows import (
     LENSES,
@@ -160,7 +160,7 @@ def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> l
     if not windows:
         return []
     steps = [window.step for window in windows if window.step is not None]
-    touched = queries.items_of(steps)
+    touched = items_of(steps)
     items = {window.number: _items(window, touched) for window in windows}
     every = set().union(*items.values())
     homes = {ids.home_of(item) for item in every}

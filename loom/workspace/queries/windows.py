@@ -10,10 +10,10 @@ from loom.language import ids
 from loom.language.refs import quote
 from loom.people.names import tree_named
 from loom.trees.grove_texts import WindowSource, grove_texts, is_text
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import fetch, listed
-from loom.workspace.models import Window, Workspace
+from loom.workspace.models import Window
 from loom.workspace.queries.shown_windows import led_from
 from loom.workspace.window_rules import MOST_NODES, SETTINGS, Lines
 from loom.workspace.window_rules import followed as following

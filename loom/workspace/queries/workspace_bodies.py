@@ -12,20 +12,21 @@ from django.utils import timezone
 
 from loom.access import Actor
 from loom.engine.models import Step
+from loom.engine.steps import items_of
 from loom.language import ids
 from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.front_matter import title_key
 from loom.text.hashes import digest_of, instant
 from loom.text.shortening import digest_named, plain
 from loom.text.tokens import count
-from loom.trees.models import Node, Tree
+from loom.trees.models import Draft, Node, Tree, VersionChoice, Workspace
 from loom.trees.queries.outline import outline_of, outline_text
 from loom.trees.queries.trees import position_of
 from loom.turns import budgets
 from loom.turns.budgets import Spent
 from loom.turns.models import Generation, Turn
-from loom.turns.queries import budget_of, items_of, spent_of, turns
-from loom.workspace.models import Draft, Task, VersionChoice, Workspace
+from loom.turns.queries import budget_of, spent_of, turns
+from loom.workspace.models import Task
 from loom.workspace.queries.augments import Augment, Loaded, loaded_in
 from loom.workspace.queries.notifications import notifications_of
 from loom.workspace.queries.tasks import current_tasks

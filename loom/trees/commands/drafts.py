@@ -8,22 +8,19 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 
 from loom import access
 from loom.access import Actor
 from loom.engine import streams
 from loom.engine.context import Context
-from loom.engine.models import Stream
 from loom.engine.views import stored
 from loom.errors import CommandError
 from loom.permissions import WRITE
 from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.hashes import instant
 from loom.trees.commands.node_writer import demand_text
-from loom.trees.models import Node, Tree
-from loom.workspace.models import Draft, Mention, Workspace
+from loom.trees.models import Draft, Node, Workspace
 
 _SAME_DRAFT = PreparedQuery(
     lambda: Draft.objects.select_related("slot").filter(
@@ -44,24 +41,6 @@ class SentDraft:
     kind: str
     text: str
     seen: str | None = None
-
-
-def mark_seen(actor: Actor, tree: Tree, seq: int) -> None:
-    """Stores up to which event a person has seen a tree, and that they saw where they were
-    mentioned in it. It never goes back. There is no event: only the person themselves is notified.
-    """
-    now = timezone.now()
-    heads = Stream.objects.filter(name=streams.name_of(tree)).values_list("head", flat=True)
-    most = min(seq, heads.first() or 0)
-    own = Workspace.objects.filter(tree=tree, participant=actor.participant)
-    own.filter(Q(seen_at__isnull=True) | Q(seen_seq__lte=most)).update(seen_seq=most, seen_at=now)
-    named = Mention.objects.filter(tree=tree, participant=actor.participant, seen_at__isnull=True)
-    named.update(seen_at=now)
-
-
-def mark_mention_seen(mention: Mention) -> None:
-    """Stores that the person has seen where they were mentioned. There is no event."""
-    Mention.objects.filter(pk=mention.pk, seen_at__isnull=True).update(seen_at=timezone.now())
 
 
 def save(actor: Actor, workspace: Workspace, slot: Node, kept: SentDraft) -> Draft | None:

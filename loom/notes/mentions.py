@@ -1,0 +1,31 @@
+"""Where somebody was mentioned in an annotation with an @, or a claim waits for them, and whether
+they have seen it."""
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from loom import access
+from loom.notes.models import Mention
+from loom.people.models import User
+
+
+def mentions_of(user: User, *, unseen: bool = False) -> "QuerySet[Mention]":
+    """The annotations that mention the user and the claims that wait for them, newest first, in
+    trees that they may see."""
+    rows = Mention.objects.filter(
+        participant__user=user, tree__in=access.visible_trees(user), node__version_pruned=False
+    )
+    rows = rows.filter(seen_at__isnull=True) if unseen else rows
+    return rows.select_related("tree", "node__author", "node__parent_slot", "node__claim")
+
+
+def newest_mentions(user: User, *, most: int) -> list[Mention]:
+    """The newest of `mentions_of`. Two queries: texts are read of these alone."""
+    rows = mentions_of(user)
+    newest = list(rows.values_list("pk", flat=True)[:most])
+    return list(rows.filter(pk__in=newest))
+
+
+def mark_mention_seen(mention: Mention) -> None:
+    """Stores that the person has seen where they were mentioned. There is no event."""
+    Mention.objects.filter(pk=mention.pk, seen_at__isnull=True).update(seen_at=timezone.now())
