@@ -7,6 +7,7 @@ from django.apps import AppConfig
 # The modules that register effects, commands and actions; help lists commands in this order.
 COMMANDS = (
     "loom.claims.effects",
+    "loom.claims.erasing",
     "loom.claims.commands.claims",
     "loom.claims.commands.checks",
     "loom.claims.commands.text_tasks",

@@ -7,6 +7,7 @@ from django.apps import AppConfig
 # The modules that register effects, commands and actions; help lists commands in this order.
 COMMANDS = (
     "loom.links.effects",
+    "loom.links.erasing",
     "loom.links.commands.links",
     "loom.links.commands.types",
     "loom.links.commands.trails",

@@ -104,6 +104,7 @@ def link_bodies(links: list[Link], tree: Tree) -> list[dict[str, Any]]:
 
 
 MOST_REACHED = 150  # items
+MOST_AWAY = 10  # links from one item to another that a graph follows
 HUB = 40  # links of one item, from which on a graph does not pass through it by itself
 SURE = ((0.8, "high"), (0.5, "medium"), (0.2, "low"))
 

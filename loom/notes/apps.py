@@ -7,6 +7,7 @@ from django.apps import AppConfig
 # The modules that register effects, commands and actions; help lists commands in this order.
 COMMANDS = (
     "loom.notes.effects",
+    "loom.notes.erasing",
     "loom.notes.commands.annotations",
     "loom.notes.commands.marks",
 )

@@ -13,3 +13,4 @@ class TransferConfig(AppConfig):
 
     def ready(self) -> None:
         import_module("loom.transfer.effects")
+        import_module("loom.transfer.erasing")

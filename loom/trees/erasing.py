@@ -1,18 +1,14 @@
 """Erasing a tree: its rows are deleted in batches by a worker."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, ManyToOneRel, Model, OuterRef, QuerySet
 
-from loom.claims.models import Check, CheckResult, Cite, Claim, Commitment, TokenState
 from loom.engine import streams
 from loom.engine.models import Event, Receipt, Step, StepItem, Stream
-from loom.language.ids import ORDINAL_BITS, ids_in
-from loom.links.models import Link, LinkCount, Trail
-from loom.notes.models import Mark, Mention
-from loom.transfer.models import Import
+from loom.language.ids import ORDINAL_BITS
 from loom.trees.erased_texts import clear_elsewhere
 from loom.trees.models import (
     BranchSettings,
@@ -25,9 +21,6 @@ from loom.trees.models import (
     VersionChoice,
     Workspace,
 )
-from loom.turns.models import Ask, Call, Generation, Turn
-from loom.web_search.models import WebSearch
-from loom.workspace.models import Task, Window
 
 BATCH = 1000
 NODES = 300  # each is removed from the trigram index, too
@@ -38,7 +31,8 @@ _belonging: list[Belonging] = []
 
 
 def erased_with_tree(belonging: Belonging) -> Belonging:
-    """Registers rows of another feature that are deleted with a tree, before all others."""
+    """Registers rows of another feature that are deleted with a tree, in their order. Those of a
+    feature go before those of the features that it is built upon, and all before the tree's."""
     _belonging.append(belonging)
     return belonging
 
@@ -61,39 +55,19 @@ def erase_rows(tree_uid: str) -> None:
     views = list(Workspace.objects.filter(tree=tree).values_list("uid", flat=True))
     names = [streams.name_of(tree), *(f"workspace:{uid}" for uid in views)]
     Stream.objects.filter(name__in=names).update(erasing=True)
-    Turn.objects.filter(tree=tree).update(generation=None)  # the two tables reference each other
     for rows in (
-        *(rows for belonging in _belonging for rows in belonging(tree)),
+        # Apps register in the order of config/settings.py, each after those it is built upon.
+        *(rows for belonging in reversed(_belonging) for rows in belonging(tree)),
         Event.objects.filter(stream__name__in=names),
         StepItem.objects.filter(step__workspace__tree=tree),
         StepItem.objects.filter(step__workspace=None, step__stream=streams.name_of(tree)),
-        Window.objects.filter(workspace__tree=tree),
         Step.objects.filter(workspace__tree=tree),
         Step.objects.filter(workspace=None, stream=streams.name_of(tree)),
         Receipt.objects.filter(tree=tree),
         VersionChoice.objects.filter(workspace__tree=tree),
         Draft.objects.filter(workspace__tree=tree),
-        WebSearch.objects.filter(workspace__tree=tree),
-        Task.objects.filter(workspace__tree=tree),
         Workspace.objects.filter(tree=tree),
         BranchSettings.objects.filter(tree=tree),
-        Mention.objects.filter(tree=tree),
-        Mark.objects.filter(tree=tree),
-        Commitment.objects.filter(claim__tree=tree),
-        Cite.objects.filter(claim__tree=tree),
-        Claim.objects.filter(tree=tree),
-        Link.objects.filter(tree=tree),
-        TokenState.objects.filter(item__range=ids_in(tree.pk)),
-        CheckResult.objects.filter(item__range=ids_in(tree.pk)),
-        CheckResult.objects.filter(rule__tree=tree),
-        Check.objects.filter(tree=tree),
-        Ask.objects.filter(tree=tree),
-        Trail.objects.filter(tree=tree),
-        LinkCount.objects.filter(home=tree.pk),
-        LinkCount.objects.filter(slot__range=ids_in(tree.pk)),
-        Generation.objects.filter(tree=tree),
-        Call.objects.filter(tree=tree),
-        Turn.objects.filter(tree=tree),
     ):
         _delete_in_batches(rows)
     _delete_nodes(tree)
@@ -111,7 +85,6 @@ def _release(tree: Tree) -> None:
         for view in strangers:
             strangers.filter(pk=view.pk).update(position=(view.tree_id << ORDINAL_BITS) + 1)
         VersionChoice.objects.filter(node__tree=tree).exclude(workspace__tree=tree).delete()
-        Import.objects.filter(tree=tree).update(tree=None)
 
 
 def _delete_in_batches(rows: Any) -> None:
@@ -125,15 +98,17 @@ def _unreferenced(tree: Tree) -> QuerySet[Item]:
     """The items of the tree that nothing points at any more. The others stay, so that links from
     other trees are shown as broken."""
     first, last = tree.pk << ORDINAL_BITS, ((tree.pk + 1) << ORDINAL_BITS) - 1
-    own = OuterRef("pk")
-    return Item.objects.filter(pk__range=(first, last)).exclude(
-        Exists(Link.objects.filter(source=own))
-        | Exists(Link.objects.filter(target=own))
-        | Exists(Mark.objects.filter(item=own))
-        | Exists(NodeSource.objects.filter(item=own))
-        | Exists(StepItem.objects.filter(item=own))
-        | Exists(Window.objects.filter(item=own))
-    )
+    items = Item.objects.filter(pk__range=(first, last))
+    for rows, column in _pointing():
+        items = items.exclude(Exists(rows._default_manager.filter(**{column: OuterRef("pk")})))
+    return items
+
+
+def _pointing() -> Iterator[tuple[type[Model], str]]:
+    """Every table that points at items, of whatever feature, with the name of its column."""
+    for relation in Item._meta.get_fields(include_hidden=True):
+        if isinstance(relation, ManyToOneRel):
+            yield relation.related_model, relation.field.name
 
 
 def _delete_nodes(tree: Tree) -> None:

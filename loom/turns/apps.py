@@ -7,6 +7,7 @@ from django.apps import AppConfig
 # The modules that register effects, commands and actions; help lists commands in this order.
 COMMANDS = (
     "loom.turns.effects",
+    "loom.turns.erasing",
     "loom.turns.commands.continuing",
     "loom.turns.commands.ask",
     "loom.turns.commands.think",

@@ -5,7 +5,7 @@ from importlib import import_module
 from django.apps import AppConfig
 
 # The modules that register effects, commands and actions; help lists commands in this order.
-COMMANDS = ("loom.web_search.effects", "loom.web_search.commands")
+COMMANDS = ("loom.web_search.effects", "loom.web_search.erasing", "loom.web_search.commands")
 
 
 class WebSearchConfig(AppConfig):

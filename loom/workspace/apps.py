@@ -7,6 +7,7 @@ from django.apps import AppConfig
 # The modules that register effects, commands and actions; help lists commands in this order.
 COMMANDS = (
     "loom.workspace.effects",
+    "loom.workspace.erasing",
     "loom.workspace.commands.move",
     "loom.workspace.commands.keeping",
     "loom.workspace.commands.memory",

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 from loom.errors import CommandError
 
 MOST_VISIBLE = 40  # windows of one workspace
+MOST_DEEP = 10  # nesting depth of windows, if the budget of a turn does not say less
 MOST_STASHED = 200
 MOST_PAD = 10  # lines around a window that it does not own
 MOST_WITH = 10  # linked items that `with:` opens
-
 MOST_NODES = 200  # nodes of a branch or range that are shown, the last ones
 WARNED = 350  # lines of all windows; above this STATUS warns
 MOST_COMPARED = 1_000_000  # pairs of differing lines in two texts

@@ -8,9 +8,9 @@ from loom.claims.models import Claim, Commitment
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Event
+from loom.notes.models import Mention
 from loom.people.models import Grove, Participant, User
 from loom.trees.models import Tree
-from loom.notes.models import Mention
 from tests.claims.conftest import Declare, refused
 from tests.commands.conftest import Say
 

@@ -22,6 +22,7 @@ from loom.transfer.models import Import, ImportPart
 from loom.trees import erased_texts as erasing
 from loom.trees.commands import node_writer, trees
 from loom.trees.erasing import erase_rows
+from loom.turns import erasing as turns_erasing
 from loom.turns.models import Call, Generation, Turn
 from loom.web_search.models import WebSearch
 from loom.workspace.models import Window
@@ -303,7 +304,7 @@ def test_a_turn_elsewhere_that_has_read_the_tree_is_stopped(
     two_groves: TwoGroves, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     two = two_groves
-    monkeypatch.setattr(erasing, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(turns_erasing, "PATIENCE_S", 0.0)
     reading, other = _turn(two), _turn(two, "Iris")
     Turn.objects.update(status="generating", ended_at=None)
     view = stored(node_writer.workspace_of(reading.participant, two.left.tree))

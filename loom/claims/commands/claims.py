@@ -41,6 +41,7 @@ from loom.language.verbs import Verb
 from loom.links.commands.links import join, link_body
 from loom.links.queries import written
 from loom.links.trails import get_trail
+from loom.notes.models import Mention
 from loom.people.models import Participant
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE
 from loom.text.counts import counted
@@ -55,7 +56,6 @@ from loom.trees.named_items import get_node, get_own_node
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import withheld
 from loom.workspace.commands.lenses import aimed
-from loom.notes.models import Mention
 
 MAX_STATEMENT = 2_000
 MAX_WHY = 2_000

@@ -15,13 +15,13 @@ from loom.engine.registry import command, describe_verb
 from loom.engine.undo import Own, conflict, undoes
 from loom.errors import CommandError
 from loom.language import ids
-from loom.language.portals import MOST_DEEP
 from loom.language.verbs import Phrases, Verb
 from loom.links import link_types
 from loom.links.commands.counting import count_added, count_removed
 from loom.links.link_types import unknown_type
 from loom.links.models import Link
 from loom.links.queries import (
+    MOST_AWAY,
     MOST_REACHED,
     graph_of,
     items_in,
@@ -331,7 +331,7 @@ class GraphArgs(Args):
     ref: Annotated[RefField, Written("ref")]
     types: Annotated[tuple[str, ...], Written("option", key="types", value="words")] = ()
     depth: Annotated[
-        int, Written("option", key="depth", value="int", minimum=1, maximum=MOST_DEEP)
+        int, Written("option", key="depth", value="int", minimum=1, maximum=MOST_AWAY)
     ] = 3
     stop: Annotated[tuple[str, ...], Written("option", key="stop", value="words")] = ()
     through: Annotated[tuple[str, ...], Written("option", key="through", value="words")] = ()

@@ -23,8 +23,7 @@ from loom.claims.queries.claims import claim_of, verify_claim
 from loom.engine import streams
 from loom.errors import CommandError, not_found
 from loom.language.ids import looks_like_id
-from loom.language.portals import MOST_DEEP
-from loom.links.queries import MOST_REACHED, graph_body, graph_of, items_in
+from loom.links.queries import MOST_AWAY, MOST_REACHED, graph_body, graph_of, items_in
 from loom.links.vocabulary import archetype_of, link_type, vocabulary_of
 from loom.site import responses
 from loom.site.api_requests import user_of
@@ -438,7 +437,7 @@ THROUGH = OpenApiParameter(
     answers=GraphBody,
     asks=(
         TYPES,
-        a_number("depth", f"How many links away, at most {MOST_DEEP}.", least=1, most=MOST_DEEP),
+        a_number("depth", f"How many links away, at most {MOST_AWAY}.", least=1, most=MOST_AWAY),
         STOP,
         THROUGH,
     ),
@@ -451,7 +450,7 @@ def graph(request: Request, uid: str, local_id: str) -> Response:
     wanted = [one for one in request.query_params.get("types", "").split(",") if one]
     known = vocabulary_of(tree.grove).words(archetype_of(actor))
     types = [link_type(actor, one) for one in wanted] or known
-    depth = number(request, "depth", default=3, least=1, most=MOST_DEEP)
+    depth = number(request, "depth", default=3, least=1, most=MOST_AWAY)
     named = {
         name: items_in(tree, request.query_params.get(name, "").split(",")[:MOST_REACHED])
         for name in ("stop", "through")

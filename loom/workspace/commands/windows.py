@@ -13,7 +13,6 @@ from loom.engine.context import Context
 from loom.engine.views import locked, stored
 from loom.errors import CommandError, not_found
 from loom.language import ids
-from loom.language.portals import MOST_DEEP
 from loom.language.refs import ParseError, Ref, quote
 from loom.links.derived import derived_type, nodes_of
 from loom.links.foot import portals_of
@@ -46,6 +45,7 @@ from loom.workspace.queries.windows import (
 )
 from loom.workspace.window_rules import (
     LARGE,
+    MOST_DEEP,
     MOST_WITH,
     OF_WORKSPACE,
     Lines,
