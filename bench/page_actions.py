@@ -76,11 +76,12 @@ PAST = """async share => {
     const past = document.querySelector("loom-past");
     const map = document.querySelector("loom-map");
     const {page} = past;
-    const before = map.scene;
+    const shown = () => map.icicle?.places ?? map.scene;
+    const before = shown();
     if (!past.range) past.open(page.events.seq);
     past.range.value = Math.round(page.events.seq * share);
     await past.look();
-    while (map.scene === before) await new Promise(requestAnimationFrame);
+    while (shown() === before) await new Promise(requestAnimationFrame);
 }"""
 NOW = "() => document.querySelector('loom-past').close()"
 

@@ -48,6 +48,21 @@ def comb(count: int, dice: random.Random) -> Parents:
     return [-1, 0, 1, 1, 2, *range(4, FIRST - 1), 3, *rest]
 
 
+def loom(count: int, dice: random.Random) -> Parents:
+    """As people write with models: candidates at each step, one of them is gone on from, and now
+    and then somebody goes back and takes another."""
+    rest: list[int] = [0]
+    tip = FIRST
+    while FIRST + len(rest) < count:
+        many = min(dice.randint(1, 5), count - FIRST - len(rest))
+        first = FIRST + len(rest)
+        rest += [tip] * many
+        tip = dice.randrange(first, first + many)
+        if dice.random() < 0.02:
+            tip = dice.randrange(FIRST, FIRST + len(rest))
+    return [-1, 0, 1, 1, 2, *range(4, FIRST - 1), *rest]
+
+
 def _random(count: int, dice: random.Random) -> Parents:
     return [0, *(dice.randrange(FIRST, place) for place in range(FIRST + 1, count))]
 
@@ -58,6 +73,7 @@ SHAPES: dict[str, Callable[[int, random.Random], Parents]] = {
     "fan": fan,
     "deep": deep,
     "comb": comb,
+    "loom": loom,
 }
 
 

@@ -42,6 +42,7 @@ ACTIONS = (
     Shortcut("bookmark-after", "]"),
     Shortcut("walk", "w"),
     Shortcut("hoist", "h"),
+    Shortcut("map", "m"),
     *(Shortcut(f"{one.id}-typing", f"Alt+{one.combo}", "typing") for one in MOVES),
     Shortcut("continue", "g"),
     Shortcut("edit", "e"),

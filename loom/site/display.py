@@ -139,7 +139,7 @@ GROUPS = (
         gettext_noop("Navigation"),
         (
             *(move.id for move in shortcuts.MOVES),
-            *("bookmark-before", "bookmark-after", "walk", "hoist"),
+            *("bookmark-before", "bookmark-after", "walk", "hoist", "map"),
         ),
     ),
     (
@@ -175,6 +175,7 @@ WORDS = {
     "bookmark-after": gettext_noop("next bookmark"),
     "walk": gettext_noop("go to a random child"),
     "hoist": gettext_noop("show only this subtree on the map"),
+    "map": gettext_noop("the map on the whole page, and back"),
     "continue": gettext_noop("continue"),
     "edit": gettext_noop("edit"),
     "respond": gettext_noop("write a continuation"),

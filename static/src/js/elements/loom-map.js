@@ -1,13 +1,17 @@
 // @ts-check
-// The map: the whole tree on a canvas, laid out in a worker. The outline says the same to
-// those who cannot see it.
+// The map: the whole tree on a canvas, laid out in a worker: threads of a small tree, an icicle of a big one. The
+// outline says the same to those who cannot see it.
 
 import { Camera, hover, listenForPointers } from "../map/camera.js";
+import { IcicleView, textsOf } from "../map/icicle-view.js";
+import { ICICLE_FROM } from "../map/icicle.js";
 import { draw, frameFor, inkOf, onTheme } from "../map/draw.js";
 import { factsOf, listenToPage, parentsOf, pathIn, Scene, sifted, slotsShown, swapsOf } from "../map/scene.js";
+import { t } from "../t.js";
 import { pageOf } from "../tree/page.js";
 
 const BUSY = 50;
+const FORM = "heddle.map"; // where the reader's choice of a form is kept
 
 export class LoomMap extends HTMLElement {
   camera = new Camera();
@@ -33,6 +37,14 @@ export class LoomMap extends HTMLElement {
   took = 0; // ms for the last layout, without what the worker did
   touched = false;
   frameAsked = 0;
+  /** @type {IcicleView | null} while the tree is drawn as an icicle */
+  icicle = null;
+  /** @type {string[]} what a search has found */
+  lit = [];
+  /** @type {HTMLElement | undefined} */
+  forms;
+  /** @type {HTMLElement[]} what cannot be reached while the map fills the page */
+  behind = [];
 
   connectedCallback() {
     this.page = pageOf();
@@ -51,6 +63,60 @@ export class LoomMap extends HTMLElement {
     this.size.observe(/** @type {Element} */ (this.frame));
     listenForPointers(this, signal);
     this.page.excerpts.addEventListener("excerpts", () => this.pointed && hover(this, this.pointed), { signal });
+    this.page.excerpts.addEventListener("excerpts", () => this.icicle?.named(), { signal });
+    document.addEventListener("map-full", () => this.toggleFull(), { signal });
+    this.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || !this.hasAttribute("data-full")) return;
+      event.stopPropagation();
+      this.toggleFull();
+    }, { signal });
+  }
+
+  /** Fills the page with the map, or gives it back. */
+  toggleFull() {
+    const isFull = this.toggleAttribute("data-full");
+    if (isFull) {
+      /** @type {any} */ (this.closest("loom-tree"))?.show?.("map");
+      document.getElementById("tab-map")?.click();
+      for (let at = /** @type {Element} */ (this); at.parentElement; at = at.parentElement) {
+        const around = [...at.parentElement.children].filter((one) => one !== at && one instanceof HTMLElement && !one.inert && !one.matches("[role=status], [role=alert], script, dialog"));
+        this.behind.push(.../** @type {HTMLElement[]} */ (around));
+        if (at.parentElement === document.body) break;
+      }
+    }
+    for (const one of this.behind) one.inert = isFull;
+    if (!isFull) this.behind = [];
+    this.canvas?.focus();
+  }
+
+  /** Whether so many texts are drawn as an icicle. @param {number} count */
+  isWide(count) {
+    return count > ICICLE_FROM && localStorage.getItem(FORM) !== "threads";
+  }
+
+  /** Draws the tree in the other form, now and from now on. */
+  toggleForm() {
+    localStorage.setItem(FORM, this.icicle ? "threads" : "icicle");
+    this.touched = false;
+    this.layOut();
+  }
+
+  /** The parts around the canvas that are there for one form only. @param {boolean} isIcicle */
+  dress(isIcicle) {
+    if (isIcicle && !this.icicle) {
+      this.icicle = new IcicleView(this);
+      this.frame?.before(this.icicle.crumbs);
+      this.frame?.after(this.icicle.legend, this.icicle.branches, this.icicle.said);
+    } else if (!isIcicle && this.icicle) {
+      const { crumbs, legend, branches, said } = this.icicle;
+      for (const one of [crumbs, legend, branches, said]) one.remove();
+      this.icicle = null;
+    }
+    this.dataset.form = isIcicle ? "icicle" : "threads";
+    if (!this.forms) return;
+    this.forms.hidden = (this.asked?.length ?? 0) <= ICICLE_FROM;
+    this.forms.textContent = isIcicle ? t("threads") : t("icicle");
+    this.forms.title = this.forms.ariaLabel = isIcicle ? t("Draw the tree as threads") : t("Draw the tree as an icicle");
   }
 
   disconnectedCallback() {
@@ -74,14 +140,24 @@ export class LoomMap extends HTMLElement {
     const parents = parentsOf(store, this.slots);
     this.ask += 1;
     this.asked = this.slots;
-    this.worker?.postMessage({ ask: this.ask, parents, swaps: swapsOf(store, this.slots) }, [parents.buffer]);
+    const form = this.isWide(this.slots.length) ? "icicle" : "threads";
+    this.worker?.postMessage({ ask: this.ask, form, parents, swaps: swapsOf(store, this.slots) }, [parents.buffer]);
     this.took = performance.now() - began;
   }
 
-  /** @param {import("../map/layout.js").Layout & {ask: number}} data */
+  /** @param {any} data */
   placed(data) {
-    if (data.ask !== this.ask || !this.asked) return;
+    const store = this.page?.store;
+    if (data.ask !== this.ask || !this.asked || !store) return;
     const began = performance.now();
+    this.dress(data.form === "icicle");
+    if (this.icicle) {
+      this.scene = null;
+      this.icicle.show(data.places, textsOf(store, this.asked));
+      this.redraw();
+      this.took += performance.now() - began;
+      return void this.toggleAttribute("data-ready", true);
+    }
     const before = this.scene;
     const anchor = before && this.point(before);
     this.scene = new Scene(this.asked, data);
@@ -115,17 +191,24 @@ export class LoomMap extends HTMLElement {
     this.touched = true;
   }
 
+  /** What is panned and zoomed. */
+  get lens() {
+    return this.icicle ? this.icicle.camera : this.camera;
+  }
+
   extent() {
     return { width: this.frame?.clientWidth ?? 0, height: this.frame?.clientHeight ?? 0 };
   }
 
   fit() {
+    this.icicle?.camera.fit();
     const { width, height } = this.extent();
     if (this.scene) this.camera.fit(this.scene.box, width, height);
     this.redraw();
   }
 
   find() {
+    this.icicle?.find(true);
     const { width, height } = this.extent();
     const at = this.scene && this.point(this.scene);
     if (at) this.camera.put(at.x, at.y, width / 2, height * 0.55);
@@ -134,7 +217,7 @@ export class LoomMap extends HTMLElement {
 
   zoom(/** @type {number} */ factor) {
     const { width, height } = this.extent();
-    this.camera.zoom(factor, width / 2, height / 2);
+    this.lens.zoom(factor, width / 2, height / 2);
     this.redraw();
   }
 
@@ -155,6 +238,8 @@ export class LoomMap extends HTMLElement {
 
   /** Finds again what is bookmarked, and what the filter lets through. */
   sift() {
+    this.icicle?.sift();
+    this.redraw();
     const { scene, page } = this;
     const store = page?.store;
     if (!scene || !store) return;
@@ -163,6 +248,12 @@ export class LoomMap extends HTMLElement {
   }
 
   moved() {
+    if (this.icicle) {
+      const isHere = (this.icicle.texts?.placeOf(this.page?.position ?? "") ?? -1) >= 0;
+      if (!isHere && this.hoisted !== null && !this.timer) return this.hoist(null);
+      this.icicle.find();
+      return this.redraw();
+    }
     this.follow();
     const at = this.scene && this.point(this.scene);
     const { width, height } = this.extent();
@@ -176,6 +267,8 @@ export class LoomMap extends HTMLElement {
 
   /** @param {string[]} ids */
   light(ids) {
+    this.lit = ids;
+    this.icicle?.light(ids);
     this.kept.hits = new Set(ids.map((id) => this.page?.store?.slotOf(id) ?? -1));
     this.redraw();
   }
@@ -186,6 +279,7 @@ export class LoomMap extends HTMLElement {
     if (!this.canvas || !width) return;
     this.canvas.width = Math.round(width * scale);
     this.canvas.height = Math.round(height * scale);
+    this.icicle?.resized();
     if (!this.touched) this.start();
     this.redraw();
   }
@@ -200,9 +294,11 @@ export class LoomMap extends HTMLElement {
   paint() {
     const pen = this.canvas?.getContext("2d");
     const store = this.page?.store;
-    if (!pen || !store || !this.scene || !this.ink || !this.page) return;
+    if (!pen || !this.ink || !this.page) return;
     const scale = devicePixelRatio || 1;
     pen.setTransform(scale, 0, 0, scale, 0, 0);
+    if (this.icicle) return this.icicle.paint(pen, this.ink);
+    if (!store || !this.scene) return;
     const facts = factsOf(this.page, store, this.kept);
     draw({ pen, scene: this.scene, camera: this.camera, facts, ink: this.ink, frame: this.extent() });
   }

@@ -103,7 +103,7 @@ export function listenForPointers(map, signal) {
     travelled += Math.hypot(now.x - before.x, now.y - before.y);
     const other = [...fingers].find(([id]) => id !== event.pointerId)?.[1];
     if (other) pinch(map, before, now, other);
-    else map.camera?.pan(now.x - before.x, now.y - before.y);
+    else map.lens.pan(now.x - before.x, now.y - before.y);
     fingers.set(event.pointerId, now);
     map.redraw();
   });
@@ -117,11 +117,13 @@ export function listenForPointers(map, signal) {
   listen("wheel", (event) => {
     event.preventDefault();
     const step = event.deltaMode === 1 ? event.deltaY * 16 : event.deltaY;
-    map.camera?.zoom(Math.exp(-step * (event.ctrlKey ? 0.01 : 0.0016)), event.offsetX, event.offsetY);
+    map.lens.zoom(Math.exp(-step * (event.ctrlKey ? 0.01 : 0.0016)), event.offsetX, event.offsetY);
     map.redraw();
   });
   listen("keydown", (event) => {
-    if (pressed(map, event.key)) event.preventDefault();
+    if (event.ctrlKey || event.metaKey || event.altKey || !pressed(map, event.key)) return;
+    event.preventDefault();
+    event.stopPropagation();
   });
 }
 
@@ -129,7 +131,7 @@ export function listenForPointers(map, signal) {
 function pinch(map, before, now, other) {
   const was = Math.hypot(before.x - other.x, before.y - other.y);
   const is = Math.hypot(now.x - other.x, now.y - other.y);
-  map.camera?.zoom(is / Math.max(1, was), (now.x + other.x) / 2, (now.y + other.y) / 2);
+  map.lens.zoom(is / Math.max(1, was), (now.x + other.x) / 2, (now.y + other.y) / 2);
 }
 
 /** @param {LoomMap} map @param {MouseEvent} event */
@@ -143,6 +145,10 @@ function slotAt(map, event) {
 
 /** @param {LoomMap} map @param {MouseEvent} event */
 function choose(map, event) {
+  if (map.icicle) {
+    const place = map.icicle.at(event.offsetX, event.offsetY);
+    return place === undefined ? undefined : map.icicle.choose(place);
+  }
   const slot = slotAt(map, event);
   const store = map.page?.store;
   if (slot !== undefined && store) map.page?.go(store.selected(slot));
@@ -150,6 +156,7 @@ function choose(map, event) {
 
 /** @param {LoomMap} map @param {MouseEvent} event */
 export function hover(map, event) {
+  if (map.icicle) return hoverCell(map, map.icicle, event);
   const slot = slotAt(map, event);
   const store = map.page?.store;
   map.canvas?.classList.toggle("over", slot !== undefined);
@@ -158,8 +165,23 @@ export function hover(map, event) {
   const author = map.page?.cast.get(store.authors[slot])?.name ?? "";
   const words = map.page?.excerpts.of(id) ?? "";
   map.pointed = words ? undefined : event;
+  showTip(map, event, store.parents[slot] === null ? t("The root") : `${id} · ${author}${words ? `\n${words}` : ""}`);
+}
+
+/** What the pointer is on in an icicle. @param {LoomMap} map @param {import("./icicle-view.js").IcicleView} icicle @param {MouseEvent} event */
+function hoverCell(map, icicle, event) {
+  const place = icicle.at(event.offsetX, event.offsetY);
+  map.canvas?.classList.toggle("over", place !== undefined);
+  if (place === undefined) return hideTip(map);
+  map.pointed = place && !map.page?.excerpts.of(icicle.texts?.idOf(place) ?? "") ? event : undefined;
+  showTip(map, event, icicle.describe(place));
+}
+
+/** @param {LoomMap} map @param {MouseEvent} event @param {string} words */
+function showTip(map, event, words) {
+  if (!map.tip) return;
   const room = map.extent();
-  map.tip.textContent = store.parents[slot] === null ? t("The root") : `${id} · ${author}${words ? `\n${words}` : ""}`;
+  map.tip.textContent = words;
   map.tip.style.whiteSpace = "pre-line";
   map.tip.hidden = false;
   map.tip.style.left = `${Math.max(4, Math.min(event.offsetX + 12, room.width - map.tip.offsetWidth - 4))}px`;
@@ -174,8 +196,9 @@ function hideTip(map) {
 
 /** @param {LoomMap} map @param {string} key */
 function pressed(map, key) {
+  if (map.icicle?.pressed(key)) return true;
   const step = /** @type {Record<string, [number, number]>} */ ({ ArrowLeft: [40, 0], ArrowRight: [-40, 0], ArrowUp: [0, 40], ArrowDown: [0, -40] })[key];
-  if (step) map.camera?.pan(...step);
+  if (step) map.lens.pan(...step);
   else if (key === "+" || key === "=") map.zoom(1.25);
   else if (key === "-") map.zoom(0.8);
   else if (key === "0") map.fit();

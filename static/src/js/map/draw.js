@@ -331,14 +331,17 @@ function tool(words, name, run) {
 export function frameFor(map) {
   const unhoist = tool(t("whole tree"), t("Show the whole tree again"), () => map.hoist(null));
   unhoist.hidden = true;
-  const tools = make("span", { className: "end" }, unhoist, tool("−", t("Zoom out"), () => map.zoom(1 / 1.4)), tool("+", t("Zoom in"), () => map.zoom(1.4)), tool(t("fit"), t("Fit the whole map"), () => map.fit()), tool("◎", t("Go to current node"), () => map.find()));
+  const forms = tool("", "", () => map.toggleForm());
+  forms.hidden = true;
+  const full = tool(t("full"), t("The map on the whole page, and back"), () => map.toggleFull());
+  const tools = make("span", { className: "end" }, unhoist, forms, tool("−", t("Zoom out"), () => map.zoom(1 / 1.4)), tool("+", t("Zoom in"), () => map.zoom(1.4)), tool(t("fit"), t("Fit the whole map"), () => map.fit()), tool("◎", t("Go to current node"), () => map.find()), full);
   const size = make("span");
   size.dataset.size = "";
   const canvas = /** @type {HTMLCanvasElement} */ (make("canvas", { tabIndex: 0 }));
   canvas.setAttribute("role", "img");
-  canvas.setAttribute("aria-label", t("Map of the tree. The outline shows the same as a list. Use the arrow keys to move, plus and minus to zoom, 0 to fit."));
+  canvas.setAttribute("aria-label", t("Map of the tree. The outline shows the same as a list. Arrow keys move, plus and minus zoom, 0 fits; in an icicle Enter goes to a text and z shows its branch."));
   const tip = make("div", { className: "map-tip", hidden: true });
   const frame = make("div", { className: "map-frame" }, canvas, tip);
   map.replaceChildren(make("div", { className: "map-head" }, size, tools), frame);
-  return { unhoist, canvas, tip, frame };
+  return { unhoist, forms, canvas, tip, frame };
 }

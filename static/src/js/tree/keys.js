@@ -54,6 +54,7 @@ export const ACTIONS = {
   ...Object.fromEntries(Object.keys(MOVES).flatMap((name) => [name, `${name}-typing`].map((id) => [id, moveBy(name)]))),
   "bookmark-before": (page) => bookmark(page, -1),
   "bookmark-after": (page) => bookmark(page, 1),
+  map: () => document.dispatchEvent(new CustomEvent("map-full")),
   hoist: (page) => document.dispatchEvent(new CustomEvent("hoist", { detail: page.position })),
   ...Object.fromEntries(["continue", "edit", "respond", "annotate", "link", "prune", "split"].map((name) => [name, act(name)])),
   ...Object.fromEntries(["pin", "open"].map((name) => [name, (/** @type {TreePage} */ page) => !isEmpty() && perform(name, subject(page))])),
