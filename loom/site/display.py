@@ -175,7 +175,7 @@ WORDS = {
     "bookmark-after": gettext_noop("next bookmark"),
     "walk": gettext_noop("go to a random child"),
     "hoist": gettext_noop("show only this subtree on the map"),
-    "map": gettext_noop("the map on the whole page, and back"),
+    "map": gettext_noop("the map on the full page, and back"),
     "continue": gettext_noop("continue"),
     "edit": gettext_noop("edit"),
     "respond": gettext_noop("write a continuation"),

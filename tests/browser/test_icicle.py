@@ -14,7 +14,8 @@ DRAWN = """() => { const map = document.querySelector("loom-map"); const said = 
     const pen = map.canvas.getContext("2d"), plain = pen.fillText;
     pen.fillText = (...given) => { said.push(given[0]); plain.apply(pen, given); };
     map.paint(); pen.fillText = plain; return said; }"""
-AT = """id => { const map = document.querySelector("loom-map"), {places, texts, camera} = map.icicle;
+AT = """id => { const map = document.querySelector("loom-map");
+    const {places, texts, camera} = map.icicle;
     const place = texts.placeOf(id), box = map.canvas.getBoundingClientRect();
     return [box.x + camera.toX(places.x[place] + places.w[place] / 2),
         box.y + camera.toY(places.y[place]) + 3]; }"""
@@ -116,9 +117,7 @@ def test_branches_are_a_list_as_well(visit: Open, tree: str) -> None:
     expect(branches).to_have_text("No branch: 30 texts one below the other")
 
 
-def test_a_key_fills_the_page_with_the_map_and_escape_gives_it_back(
-    visit: Open, tree: str
-) -> None:
+def test_a_key_fills_the_page_with_the_map_and_escape_gives_it_back(visit: Open, tree: str) -> None:
     page = opened(live(visit(f"/trees/{tree}")))
     page.locator("main").press("m")
     expect(page.locator("loom-map[data-full]")).to_be_attached()

@@ -333,7 +333,7 @@ export function frameFor(map) {
   unhoist.hidden = true;
   const forms = tool("", "", () => map.toggleForm());
   forms.hidden = true;
-  const full = tool(t("full"), t("The map on the whole page, and back"), () => map.toggleFull());
+  const full = tool(t("full"), t("The map on the full page, and back"), () => map.toggleFull());
   const tools = make("span", { className: "end" }, unhoist, forms, tool("−", t("Zoom out"), () => map.zoom(1 / 1.4)), tool("+", t("Zoom in"), () => map.zoom(1.4)), tool(t("fit"), t("Fit the whole map"), () => map.fit()), tool("◎", t("Go to current node"), () => map.find()), full);
   const size = make("span");
   size.dataset.size = "";
