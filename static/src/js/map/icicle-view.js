@@ -276,7 +276,7 @@ export class IcicleView {
     const { places, texts } = this;
     if (!places || !texts) return;
     // A run without a fork is one place: where it begins.
-    const path = covering(places, this.camera.view()).filter((place, at, all) => !at || places.starts[all[at - 1] + 1] - places.starts[all[at - 1]] > 1);
+    const path = covering(places, this.camera.view()).filter((_place, at, all) => !at || places.starts[all[at - 1] + 1] - places.starts[all[at - 1]] > 1);
     const focus = path[path.length - 1] ?? -1;
     const names = path.map((place) => this.nameOf(place));
     const key = names.join("\n");
