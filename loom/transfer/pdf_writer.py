@@ -1,16 +1,21 @@
-"""A book as PDF: pages of A5 in EB Garamond, with a title page, page numbers and bookmarks.
+"""A book as PDF, laid out by ReportLab: pages of A5 in EB Garamond, with a title page, page numbers
+and bookmarks.
 
-The typeface is a file of its package; what a book uses of it is embedded. Lines are broken at
-blanks, as many words to a line as fit, and spread to its width.
+Which letters have a typeface is known before a page is laid out: those of EB Garamond (Latin,
+Greek, Cyrillic), signs and code of JetBrains Mono, and Chinese, Japanese and Korean. The last three
+are not in the file: readers of PDFs draw them with typefaces of the machine. A book with other
+letters is refused.
 """
 
 import io
-import zlib
+import threading
+import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
+from importlib import resources
+from itertools import groupby
 from typing import Any
+from xml.sax.saxutils import escape, quoteattr
 
 from loom.errors import CommandError
 from loom.text.images import described_image
@@ -22,448 +27,400 @@ SIDE, TOP, FOOT = 54.0, 58.0, 62.0
 SIZE, LEADING = 11.0, 15.0
 INDENT = 15.0
 MOST_CHARACTERS = 8_000_000
-MOST_PAGES = 20_000
+MOST_NAMED = 5  # characters without a typeface that a refusal shows
+MOST_COLUMNS, MOST_IN_CELL = 6, 400  # of a table with lines; others are written cell after cell
+PIECE = 256 * 1024  # bytes that are sent at once
+
+SERIF, MONO = "EBGaramond", "JetBrainsMono"
 _HEADS = {"h1": 18.0, "h2": 15.0, "h3": 13.0, "h4": 12.0, "h5": 11.0, "h6": 11.0}
-_FACES = ("F1", "F2", "F3", "F4")  # upright, bold, italic, bold italic
-MOST_NAMED = 5  # characters without a glyph that a refusal shows
-
-
-class _Metrics:
-    """What is known of a face: glyphs by character, and widths in thousandths of its size, which
-    are read when they are needed."""
-
-    def __init__(self, name: str) -> None:
-        font = _opened(name)
-        head, scale = font["head"], 1000 / font["head"].unitsPerEm
-        self.glyphs: dict[int, int] = {
-            code: font.getGlyphID(glyph) for code, glyph in font.getBestCmap().items()
-        }
-        self.box = [round(one * scale) for one in (head.xMin, head.yMin, head.xMax, head.yMax)]
-        self.ascent = round(font["hhea"].ascent * scale)
-        self.descent = round(font["hhea"].descent * scale)
-        self._names = font.getGlyphOrder()
-        self._drawn = font.getGlyphSet(location={"wght": _weight(name)})
-        self._scale = scale
-        self._widths: dict[int, int] = {}
-
-    def width(self, glyph: int) -> int:
-        """The width of a glyph."""
-        if glyph not in self._widths:
-            self._widths[glyph] = round(self._drawn[self._names[glyph]].width * self._scale)
-        return self._widths[glyph]
-
-    def blank(self) -> int:
-        """The width of a blank."""
-        return self.width(self.glyphs[32])
-
-
-def _weight(name: str) -> int:
-    return 700 if name in ("F2", "F4") else 400
-
-
-def _opened(name: str) -> Any:
-    """The font of a face, read whole. Its tables for shaping, which are not used, are left out."""
-    import fontpkg_eb_garamond
-    from fontTools.ttLib import TTFont
-
-    file = "EBGaramond-Italic[wght].ttf" if name in ("F3", "F4") else "EBGaramond[wght].ttf"
-    folder = Path(next(iter(fontpkg_eb_garamond.__path__)))
-    font = TTFont(io.BytesIO((folder / "files" / file).read_bytes()), lazy=False)
-    for table in ("GSUB", "GPOS", "GDEF", "STAT", "MVAR"):
-        if table in font:
-            del font[table]
-    return font
-
-
-@lru_cache(maxsize=4)
-def _metrics(name: str) -> _Metrics:
-    """What is known of a face; read once a process."""
-    return _Metrics(name)
-
-
-@dataclass
-class _Word:
-    """Letters without a blank between them: (face, characters) each, and their width in
-    thousandths."""
-
-    pieces: list[tuple[str, str]] = field(default_factory=list)
-    width: float = 0
-    ends_line: bool = False
-
-
-@dataclass(frozen=True)
-class _Shape:
-    """How a paragraph is laid: sizes in points, and whether its lines are spread to the `full`
-    width, or begin at the `left` or are put in the `center`."""
-
-    size: float = SIZE
-    leading: float = LEADING
-    left: float = 0
-    right: float = 0
-    first: float = 0
-    align: str = "full"
-
-    @property
-    def room(self) -> float:
-        """The width of a line in thousandths of the size."""
-        return (WIDE - 2 * SIDE - self.left - self.right) * 1000 / self.size
-
-
-_USUAL = _Shape()
-
-
-class _Pages:
-    """Lays paragraphs on pages."""
-
-    def __init__(self) -> None:
-        self.pages: list[list[str]] = []
-        self.outline: list[tuple[str, int, float]] = []
-        self.used: dict[str, dict[int, str]] = {name: {} for name in _FACES}
-        self.missing: dict[str, None] = {}
-        self.unnumbered = 0  # pages at the front
-        self._y = 0.0
-
-    def new_page(self) -> None:
-        """Begins a page."""
-        if len(self.pages) >= MOST_PAGES:
-            raise CommandError(
-                "LIMIT_EXCEEDED",
-                f"A PDF has at most {MOST_PAGES:,} pages.",
-                hint="export EPUB or Word, or a part of the story",
-            )
-        self.pages.append([])
-        self._y = HIGH - TOP
-
-    def title_page(self, title: str, author: str) -> None:
-        """The title and the author, a third down a page of their own."""
-        self.new_page()
-        self._y = HIGH * 0.64
-        self._flow([TextRun(title)], _Shape(size=26, leading=32, align="center"))
-        self._y -= 10
-        if author:
-            self._flow([TextRun(author, ("em",))], _Shape(size=14, leading=20, align="center"))
-        self.unnumbered = 1
-
-    def chapter(self, title: str) -> None:
-        """Begins a chapter on a new page."""
-        self.new_page()
-        if title:
-            self.outline.append((title, len(self.pages) - 1, self._y + 20))
-            self._y -= 40
-            self._flow([TextRun(title)], _Shape(size=18, leading=24, align="center"))
-            self._y -= 18
-
-    def paragraph(self, one: Paragraph, *, is_first: bool) -> None:
-        """One paragraph of the text."""
-        if not self.pages:
-            self.new_page()
-        if one.kind in _HEADS:
-            size = _HEADS[one.kind]
-            self._room(size * 3)
-            self._y -= size * 0.8
-            title = "".join(run.text for run in one.runs)
-            self.outline.append((title, len(self.pages) - 1, self._y))
-            shape = _Shape(size=size, leading=size * 1.35, align="left")
-            self._flow([_bold(run) for run in one.runs], shape)
-            self._y -= size * 0.3
-        elif one.kind == "hr":
-            self._y -= 6
-            self._flow([TextRun("* * *")], _Shape(align="center"))
-            self._y -= 6
-        elif one.kind == "table":
-            for row in one.rows:
-                cells = [run for cell in row for run in [*cell, TextRun("   ")]]
-                self._flow(cells, _Shape(align="left"))
-        elif one.kind == "by":
-            self._y -= 6
-            self._room(LEADING * 2)
-            self._flow([_bold(run) for run in one.runs], _Shape(align="left"))
-        elif one.kind == "li":
-            left = INDENT * (one.level + 1)
-            sign = f"{one.sign}." if one.sign.isdecimal() else "•"
-            head = [TextRun(f"{sign} ")] if one.sign else []
-            self._flow([*head, *one.runs], _Shape(left=left, align="left"))
-        elif one.kind in ("quote", "note"):
-            self._flow(one.runs, _Shape(left=INDENT * 1.5, right=INDENT * 1.5))
-        elif one.kind == "pre":
-            shape = _Shape(left=INDENT, size=9.5, leading=13, align="left")
-            for line in "".join(run.text for run in one.runs).split("\n"):
-                self._flow([TextRun(line or " ")], shape)
-        else:
-            self._flow(one.runs, _Shape(first=0 if is_first else INDENT))
-
-    def _room(self, height: float) -> None:
-        if not self.pages or self._y - height < FOOT:
-            self.new_page()
-
-    def _flow(self, runs: list[TextRun], shape: _Shape = _USUAL) -> None:
-        """Breaks the runs into lines and lays them down the page."""
-        blank = _metrics("F1").blank()
-        line: list[_Word] = []
-        width, indent = 0.0, shape.first * 1000 / shape.size
-        for word in self._words(runs, shape.room):
-            if line and width + blank + word.width + indent > shape.room:
-                self._line(line, shape, indent, is_last=False)
-                line, width, indent = [], 0.0, 0.0
-            width += word.width + (blank if line else 0)
-            line.append(word)
-            if word.ends_line:
-                self._line(line, shape, indent, is_last=True)
-                line, width, indent = [], 0.0, 0.0
-        if line:
-            self._line(line, shape, indent, is_last=True)
-
-    def _words(self, runs: list[TextRun], room: float) -> Iterator[_Word]:
-        """The words of the runs; what is wider than a line is cut."""
-        word = _Word()
-        for run in runs:
-            text = described_image(run.text) if run.image else run.text
-            face = _face_of(run)
-            metrics = _metrics(face)
-            piece: list[str] = []
-            for letter in text.replace("\t", " ").replace("\r", ""):
-                if letter in " \n":
-                    if piece:
-                        word.pieces.append((face, "".join(piece)))
-                        piece = []
-                    word.ends_line = letter == "\n"
-                    if word.pieces or word.ends_line:
-                        yield word
-                        word = _Word()
-                    continue
-                width = metrics.width(self._glyph(face, letter))
-                if word.width + width > room:
-                    yield _Word([*word.pieces, (face, "".join(piece))], word.width)
-                    word, piece = _Word(), []
-                piece.append(letter)
-                word.width += width
-            if piece:
-                word.pieces.append((face, "".join(piece)))
-        if word.pieces:
-            yield word
-
-    def _glyph(self, face: str, letter: str) -> int:
-        """The number of a glyph, which is then embedded; 0 where the typeface has none."""
-        glyph = _metrics(face).glyphs.get(ord(letter))
-        if glyph is None:
-            if letter.isprintable():
-                self.missing[letter] = None
-            return 0
-        self.used[face].setdefault(glyph, letter)
-        return glyph
-
-    def _line(self, words: list[_Word], shape: _Shape, indent: float, *, is_last: bool) -> None:
-        self._room(shape.leading)
-        self._y -= shape.leading
-        room = shape.room - indent
-        natural = sum(word.width for word in words) + _metrics("F1").blank() * (len(words) - 1)
-        start = SIDE + shape.left + indent * shape.size / 1000
-        gap = float(_metrics("F1").blank())
-        if shape.align == "center":
-            start += max(0.0, (room - natural) * shape.size / 2000)
-        elif shape.align == "full" and not is_last and len(words) > 1:
-            gap += max(0.0, room - natural) / (len(words) - 1)
-        self.pages[-1].append(self._drawn(words, (start, self._y), size=shape.size, gap=gap))
-
-    def _drawn(
-        self, words: list[_Word], at: tuple[float, float], *, size: float, gap: float
-    ) -> str:
-        """The operators that show a line; gaps between its words are moves of the pen."""
-        parts = [f"BT 1 0 0 1 {at[0]:.2f} {at[1]:.2f} Tm"]
-        face, shown = "", list[str]()
-        for number, word in enumerate(words):
-            if number:
-                shown.append(f"{-gap:.0f}")
-            for name, text in word.pieces:
-                if name != face:
-                    parts += [f"[{' '.join(shown)}] TJ"] if shown and face else []
-                    shown = [] if face else shown
-                    parts.append(f"/{name} {size:g} Tf")
-                    face = name
-                shown.append("<" + "".join(f"{self._glyph(name, one):04X}" for one in text) + ">")
-        parts += [f"[{' '.join(shown)}] TJ"] if shown else []
-        return " ".join([*parts, "ET"])
-
-    def number(self, place: int) -> str:
-        """The number at the foot of a page."""
-        if place < self.unnumbered:
-            return ""
-        word = _Word([("F1", str(place + 1))])
-        metrics = _metrics("F1")
-        width = sum(metrics.width(self._glyph("F1", one)) for one in str(place + 1)) * 9 / 1000
-        return self._drawn([word], ((WIDE - width) / 2, 34), size=9, gap=0)
-
-
-def _bold(run: TextRun) -> TextRun:
-    return TextRun(run.text, (*run.styles, "strong"), run.href, run.image)
-
-
-def _face_of(run: TextRun) -> str:
-    return _FACES[("strong" in run.styles) + 2 * ("em" in run.styles)]
+_FILES = {  # of each family: its package, the upright file, the italic file
+    SERIF: ("fontpkg_eb_garamond", "EBGaramond[wght].ttf", "EBGaramond-Italic[wght].ttf"),
+    MONO: ("fontpkg_jetbrains_mono", "JetBrainsMono[wght].ttf", "JetBrainsMono-Italic[wght].ttf"),
+}
+# The typefaces of readers for Chinese, Japanese and Korean, and the codec of the letters in each.
+_FAR_EAST = {
+    "ja": ("HeiseiMin-W3", "cp932"),
+    "zh": ("STSong-Light", "gbk"),
+    "ko": ("HYSMyeongJo-Medium", "cp949"),
+}
+_one_at_a_time = threading.Lock()  # ReportLab keeps its typefaces for the whole process
 
 
 def pdf(book: Book) -> Iterator[bytes]:
-    """The book as PDF. REJECTED if the typeface lacks letters of it."""
-    pages = _Pages()
-    title = book.title or "Untitled tree"
-    if book.has_title_page:
-        pages.title_page(title, book.author)
-    size = 0
-    for name, found in book.parts():
-        pages.chapter(name)
-        is_first = True
-        for one in found:
-            size += sum(len(run.text) for run in one.runs)
-            if size > MOST_CHARACTERS:
-                raise CommandError(
-                    "LIMIT_EXCEEDED",
-                    f"A PDF has at most {MOST_CHARACTERS:,} characters.",
-                    hint="export EPUB or Word, or a part of the story",
-                )
-            pages.paragraph(one, is_first=is_first)
-            is_first = one.kind in _HEADS or one.kind == "hr"
-    if not pages.pages:
-        pages.new_page()
-    for place, content in enumerate(pages.pages):
-        content.append(pages.number(place))
-    if pages.missing:
-        shown = " ".join(list(pages.missing)[:MOST_NAMED])
-        raise CommandError(
-            "REJECTED",
-            f"The typeface of PDFs lacks {len(pages.missing)} letters of it, such as {shown}.",
-            hint="export EPUB or Word, whose readers have typefaces of their own",
-        )
-    yield from _file(book, title, pages)
+    """The book as PDF, in pieces of `PIECE` bytes. REJECTED if it has letters without a typeface;
+    LIMIT_EXCEEDED if it is longer than `MOST_CHARACTERS`."""
+    with _one_at_a_time:
+        file = _laid_out(book)
+    while piece := file.read(PIECE):
+        yield piece
 
 
-class _Out:
-    """Numbers and writes the objects of the file."""
+def _laid_out(book: Book) -> io.BytesIO:
+    from reportlab.platypus import BaseDocTemplate, Frame, PageBreak, PageTemplate, Spacer
 
-    def __init__(self, count: int) -> None:
-        self._places = [0] * (count + 1)
-        self._at = 0
+    letters = _Letters(book.language)
+    layout = _Layout(letters)
+    flow = layout.title_page(book) if book.has_title_page else []
+    for title, paragraphs in book.parts():
+        if flow:
+            flow.append(PageBreak())
+        flow += layout.chapter(title, paragraphs)
+    letters.demand_all()
 
-    def head(self) -> bytes:
-        """The first bytes."""
-        return self._sent(b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")
+    def number(canvas: Any, document: Any) -> None:
+        if not (book.has_title_page and document.page == 1):
+            canvas.setFont(_face(SERIF), 9)
+            canvas.drawCentredString(WIDE / 2, 34, str(document.page))
 
-    def one(self, number: int, content: str | bytes) -> bytes:
-        """An object."""
-        self._places[number] = self._at
-        raw = content.encode("latin-1") if isinstance(content, str) else content
-        return self._sent(b"%d 0 obj\n%b\nendobj\n" % (number, raw))
+    class Document(BaseDocTemplate):  # type: ignore[misc]
+        """Adds what has a title to the outline, as it is laid on its page."""
 
-    def stream(self, number: int, raw: bytes, more: str = "") -> bytes:
-        """An object that is a stream."""
-        packed = zlib.compress(raw)
-        head = f"<< /Length {len(packed)} /Filter /FlateDecode {more}>>\nstream\n".encode()
-        return self.one(number, head + packed + b"\nendstream")
+        def afterFlowable(self, flowable: Any) -> None:
+            """Called by ReportLab with each paragraph that was drawn."""
+            level, title = getattr(flowable, "in_outline", (None, ""))
+            if level is None:
+                return
+            key = f"p{id(flowable)}"
+            self.canv.bookmarkHorizontal(key, 0, self.frame._y + flowable.height)
+            self.canv.addOutlineEntry(title, key, level)
+            self.canv.showOutline()
 
-    def end(self, root: int, info: int) -> bytes:
-        """The table of objects and the trailer."""
-        count = len(self._places)
-        rows = "".join(f"{place:010d} 00000 n \n" for place in self._places[1:])
-        table = f"xref\n0 {count}\n0000000000 65535 f \n{rows}"
-        tail = f"trailer\n<< /Size {count} /Root {root} 0 R /Info {info} 0 R >>\n"
-        return f"{table}{tail}startxref\n{self._at}\n%%EOF\n".encode()
-
-    def _sent(self, raw: bytes) -> bytes:
-        self._at += len(raw)
-        return raw
-
-
-def _file(book: Book, title: str, pages: _Pages) -> Iterator[bytes]:
-    faces = [name for name in _FACES if pages.used[name]]
-    first_font, many = 5, len(pages.pages)
-    first_page = first_font + 5 * len(faces)
-    first_mark = first_page + 2 * many
-    out = _Out(first_mark + len(pages.outline) - 1)
-    yield out.head()
-    lang = "" if book.language == "und" else f" /Lang {_text(book.language)}"
-    marks = " /Outlines 3 0 R /PageMode /UseOutlines" if pages.outline else ""
-    yield out.one(1, f"<< /Type /Catalog /Pages 2 0 R{lang}{marks} >>")
-    kids = " ".join(f"{first_page + 2 * place} 0 R" for place in range(many))
-    fonts = " ".join(f"/{name} {first_font + 5 * at} 0 R" for at, name in enumerate(faces))
-    box = f"/MediaBox [0 0 {WIDE} {HIGH}] /Resources << /Font << {fonts} >> >>"
-    yield out.one(2, f"<< /Type /Pages /Count {many} /Kids [{kids}] {box} >>")
-    ends = f" /First {first_mark} 0 R /Last {first_mark + len(pages.outline) - 1} 0 R"
-    yield out.one(
-        3, f"<< /Type /Outlines /Count {len(pages.outline)}{ends if pages.outline else ''} >>"
+    file = io.BytesIO()
+    known = {"title": book.title or "Untitled tree", "creator": "Heddle", "producer": "Heddle"}
+    known |= {"subject": "", "keywords": ""}  # ReportLab's own would say "(unspecified)"
+    known |= {"author": book.author} if book.author else {}
+    known |= {"lang": book.language} if book.language != "und" else {}
+    document = Document(file, pagesize=(WIDE, HIGH), initialFontName=_face(SERIF), **known)
+    frame = Frame(
+        SIDE,
+        FOOT,
+        WIDE - 2 * SIDE,
+        HIGH - TOP - FOOT,
+        leftPadding=0,
+        rightPadding=0,
+        topPadding=0,
+        bottomPadding=0,
     )
-    author = f" /Author {_text(book.author)}" if book.author else ""
-    yield out.one(4, f"<< /Title {_text(title)}{author} /Producer (Heddle) >>")
-    for at, name in enumerate(faces):
-        yield from _font(out, first_font + 5 * at, name, pages.used[name])
-    for place, content in enumerate(pages.pages):
-        own = first_page + 2 * place
-        yield out.one(own, f"<< /Type /Page /Parent 2 0 R /Contents {own + 1} 0 R >>")
-        yield out.stream(own + 1, "\n".join(content).encode("latin-1"))
-    for at, (name, place, y) in enumerate(pages.outline):
-        near = f" /Prev {first_mark + at - 1} 0 R" if at else ""
-        near += f" /Next {first_mark + at + 1} 0 R" if at + 1 < len(pages.outline) else ""
-        to = f"[{first_page + 2 * place} 0 R /XYZ 0 {y:.0f} 0]"
-        yield out.one(first_mark + at, f"<< /Title {_text(name)} /Parent 3 0 R{near} /Dest {to} >>")
-    yield out.end(1, 4)
+    document.addPageTemplates(PageTemplate(frames=[frame], onPage=number))
+    document.build(flow or [Spacer(0, 1)])
+    file.seek(0)
+    return file
 
 
-def _text(words: str) -> str:
-    """A string of the file, in UTF-16."""
-    return f"<FEFF{words.encode('utf-16-be', 'replace').hex().upper()}>"
+# Typefaces.
 
 
-def _font(out: _Out, number: int, name: str, used: dict[int, str]) -> Iterator[bytes]:
-    """A face: the five objects of a composite font, with the glyphs that are used."""
-    metrics = _metrics(name)
-    tag = f"HEDDLE+EBGaramond{name}"
-    widths = " ".join(f"{glyph} [{metrics.width(glyph)}]" for glyph in sorted(used))
-    yield out.one(
-        number,
-        f"<< /Type /Font /Subtype /Type0 /BaseFont /{tag} /Encoding /Identity-H "
-        f"/DescendantFonts [{number + 1} 0 R] /ToUnicode {number + 3} 0 R >>",
-    )
-    yield out.one(
-        number + 1,
-        f"<< /Type /Font /Subtype /CIDFontType2 /BaseFont /{tag} /CIDSystemInfo << /Registry "
-        f"(Adobe) /Ordering (Identity) /Supplement 0 >> /FontDescriptor {number + 2} 0 R "
-        f"/W [{widths}] /CIDToGIDMap /Identity >>",
-    )
-    box = " ".join(map(str, metrics.box))
-    slant = -12 if name in ("F3", "F4") else 0
-    yield out.one(
-        number + 2,
-        f"<< /Type /FontDescriptor /FontName /{tag} /Flags 6 /FontBBox [{box}] /ItalicAngle "
-        f"{slant} /Ascent {metrics.ascent} /Descent {metrics.descent} /CapHeight 650 /StemV 80 "
-        f"/FontFile2 {number + 4} 0 R >>",
-    )
-    rows = [f"<{glyph:04X}> <{letter.encode('utf-16-be').hex()}>" for glyph, letter in used.items()]
-    parts = [rows[at : at + 100] for at in range(0, len(rows), 100)]
-    chars = "\n".join(f"{len(part)} beginbfchar\n{chr(10).join(part)}\nendbfchar" for part in parts)
-    yield out.stream(
-        number + 3,
-        (
-            "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapType 2 def\n"
-            "1 begincodespacerange <0000> <FFFF> endcodespacerange\n"
-            f"{chars}\nendcmap end end"
-        ).encode(),
-    )
-    raw = _subset(name, used)
-    yield out.stream(number + 4, raw, f"/Length1 {len(raw)} ")
+@lru_cache(maxsize=8)
+def _face(family: str, *, bold: bool = False, italic: bool = False) -> str:
+    """The name under which ReportLab knows a face, which is read once a process. The bold faces
+    take some 2 s, because they are computed from the variable files."""
+    from reportlab.pdfbase import pdfmetrics
+    from reportlab.pdfbase.ttfonts import TTFont
+
+    package, upright, slanted = _FILES[family]
+    raw = resources.files(package).joinpath("files", slanted if italic else upright).read_bytes()
+    name = f"{family}{'-Bold' if bold else ''}{'-Italic' if italic else ''}"
+    pdfmetrics.registerFont(TTFont(name, io.BytesIO(_bold(raw, name) if bold else raw)))
+    return name
 
 
-def _subset(name: str, used: dict[int, str]) -> bytes:
-    """The face with these glyphs alone, under the numbers that they have."""
+def _bold(raw: bytes, name: str) -> bytes:
+    """The file of the bold face, under this name. The tables for shaping, which ReportLab does not
+    read, are left out: computing them would take ten times as long."""
     from fontTools import subset
+    from fontTools.ttLib import TTFont
     from fontTools.varLib.instancer import instantiateVariableFont
 
+    font = TTFont(io.BytesIO(raw))
+    for table in ("GSUB", "GPOS", "GDEF", "STAT", "MVAR"):
+        if table in font:
+            del font[table]
     options = subset.Options()
-    options.retain_gids = True
     options.layout_features = []
     options.notdef_outline = True
     maker = subset.Subsetter(options)
-    maker.populate(gids=list(used))
-    font = _opened(name)
+    maker.populate(unicodes=list(font.getBestCmap()))
     maker.subset(font)
-    font = instantiateVariableFont(font, {"wght": _weight(name)}, inplace=True, optimize=False)
-    out = io.BytesIO()
-    font.save(out)
-    return out.getvalue()
+    for record in font["name"].names:
+        if record.nameID == 6:  # the name of the face in a PDF
+            record.string = name
+    file = io.BytesIO()
+    instantiateVariableFont(font, {"wght": 700}, inplace=True, optimize=False).save(file)
+    return file.getvalue()
+
+
+@lru_cache(maxsize=8)
+def _glyphs(family: str, *, italic: bool = False) -> frozenset[int]:
+    """The code points that a face has."""
+    from reportlab.pdfbase import pdfmetrics
+
+    return frozenset(pdfmetrics.getFont(_face(family, italic=italic)).face.charToGlyph)
+
+
+@lru_cache(maxsize=8)
+def _usual(family: str, *, italic: bool) -> frozenset[str]:
+    """The letters of a face that are drawn as they are."""
+    letters = map(chr, _glyphs(family, italic=italic))
+    return frozenset(one for one in letters if not _is_blank(one) and not _is_left_out(one)) | {" "}
+
+
+@lru_cache(maxsize=3)
+def _far_east_face(language: str) -> str:
+    """The name of a typeface of readers; its letters are not in the file."""
+    from reportlab.pdfbase import pdfmetrics
+    from reportlab.pdfbase.cidfonts import UnicodeCIDFont
+
+    name = _FAR_EAST[language][0]
+    pdfmetrics.registerFont(UnicodeCIDFont(name))
+    return name
+
+
+def _language_of(letter: str) -> str:
+    """`ja`, `ko` or `zh` for a letter that is used in one of them alone, else nothing."""
+    name = unicodedata.name(letter, "")
+    if name.startswith(("HIRAGANA", "KATAKANA")):
+        return "ja"
+    return "ko" if name.startswith("HANGUL") else ""
+
+
+class _Letters:
+    """Chooses a typeface for each letter, and remembers the letters that have none."""
+
+    def __init__(self, language: str) -> None:
+        self._given = language.partition("-")[0].lower()
+        self.missing: dict[str, None] = {}
+        self._faces: dict[tuple[str, str, bool, bool, str], str] = {}
+
+    def pieces(self, text: str, family: str, *, bold: bool, italic: bool) -> Iterator[Any]:
+        """The text cut where its typeface changes: (name of the face, letters) each. Characters
+        that are not printed are left out; other kinds of blanks become one."""
+        face = _face(family, bold=bold, italic=italic)
+        if _usual(family, italic=italic).issuperset(text):
+            yield face, text
+            return
+        far_east = self._far_east_of(text)
+
+        def face_of(letter: str) -> str:
+            key = (letter, family, bold, italic, far_east)
+            if key not in self._faces:
+                self._faces[key] = self._face_of(*key)
+            return self._faces[key]
+
+        shown = "".join(" " if _is_blank(one) else one for one in text if not _is_left_out(one))
+        for face, letters in groupby(shown, face_of):
+            yield face, "".join(letters)
+
+    def _far_east_of(self, text: str) -> str:
+        """The language by which a text's Chinese signs are drawn: that of the book, else that of
+        letters beside them, else Chinese."""
+        if self._given in _FAR_EAST or text.isascii():
+            return self._given if self._given in _FAR_EAST else "zh"
+        return next((found for letter in text if (found := _language_of(letter))), "zh")
+
+    def _face_of(self, letter: str, family: str, bold: bool, italic: bool, far_east: str) -> str:
+        if letter == "\n":
+            return _face(family)
+        for name in (family, SERIF, MONO):
+            if ord(letter) in _glyphs(name, italic=italic):
+                return _face(name, bold=bold, italic=italic)
+            if ord(letter) in _glyphs(name):
+                return _face(name, bold=bold)
+        for language in (far_east, *_FAR_EAST):
+            if _has(_FAR_EAST[language][1], letter):
+                return _far_east_face(language)
+        self.missing[letter] = None
+        return _face(SERIF)
+
+    def demand_all(self) -> None:
+        """Refuses a book with letters that have no typeface."""
+        if self.missing:
+            shown = " ".join(list(self.missing)[:MOST_NAMED])
+            raise CommandError(
+                "REJECTED",
+                f"The typefaces of PDFs lack {len(self.missing)} letters of it, such as {shown}.",
+                hint="export EPUB or Word, whose readers have typefaces of their own",
+            )
+
+
+def _has(codec: str, letter: str) -> bool:
+    """Whether a typeface of readers has a letter: they hold those of the national standards."""
+    try:
+        return letter > "\x7f" and len(letter.encode(codec)) > 1
+    except UnicodeEncodeError:
+        return False
+
+
+def _is_blank(letter: str) -> bool:
+    return letter == "\t" or (letter != "\n" and unicodedata.category(letter) == "Zs")
+
+
+def _is_left_out(letter: str) -> bool:
+    """Whether a character only controls others, such as a join or a choice of colour."""
+    if letter in "\n\t" or letter.isprintable():
+        return "\ufe00" <= letter <= "\ufe0f"
+    return unicodedata.category(letter) != "Zs"
+
+
+# Pages.
+
+
+class _Layout:
+    """Makes what ReportLab lays on pages of the paragraphs of a book."""
+
+    def __init__(self, letters: _Letters) -> None:
+        from reportlab.lib.styles import ParagraphStyle
+
+        self._letters = letters
+        self._size = 0
+        self._is_in_chapter = False
+        text = ParagraphStyle(
+            "text", fontName=_face(SERIF), fontSize=SIZE, leading=LEADING, alignment=4
+        )
+        text.bulletFontName = text.fontName
+        text.allowWidows = text.allowOrphans = 0
+        self._text = text
+        self._styles: dict[tuple[tuple[str, Any], ...], Any] = {}
+
+    def _style(self, **values: Any) -> Any:
+        """The style of the text with other values."""
+        key = tuple(values.items())
+        if key not in self._styles:
+            self._styles[key] = self._text.clone("more", **values)
+        return self._styles[key]
+
+    def title_page(self, book: Book) -> list[Any]:
+        """The title and the author, a third down a page of their own."""
+        from reportlab.platypus import Spacer
+
+        title = self._style(fontSize=26, leading=32, alignment=1, spaceAfter=10)
+        flow = [
+            Spacer(0, HIGH * 0.36 - TOP),
+            self._paragraph([TextRun(book.title or "Untitled tree")], title),
+        ]
+        if book.author:
+            by = self._style(fontSize=14, leading=20, alignment=1)
+            flow.append(self._paragraph([TextRun(book.author, ("em",))], by))
+        return flow
+
+    def chapter(self, title: str, paragraphs: list[Paragraph]) -> list[Any]:
+        """A chapter, with its title in the outline."""
+        from reportlab.platypus import Spacer
+
+        flow: list[Any] = []
+        self._is_in_chapter = bool(title)
+        if title:
+            style = self._style(fontSize=18, leading=24, alignment=1, spaceAfter=18, keepWithNext=1)
+            heading = self._paragraph([TextRun(title)], style)
+            heading.in_outline = (0, title)
+            flow += [Spacer(0, 40), heading]
+        is_first = True
+        for paragraph in paragraphs:
+            flow += self._blocks(paragraph, is_first=is_first)
+            is_first = paragraph.kind in _HEADS or paragraph.kind == "hr"
+        return flow
+
+    def _blocks(self, paragraph: Paragraph, *, is_first: bool) -> list[Any]:
+        """What is laid on pages for one paragraph."""
+        runs, kind = paragraph.runs, paragraph.kind
+        if kind in _HEADS:
+            return [self._heading(paragraph)]
+        if kind == "table":
+            return self._table(paragraph.rows)
+        if kind == "hr":
+            style = self._style(alignment=1, spaceBefore=6, spaceAfter=6)
+            return [self._paragraph([TextRun("* * *")], style)]
+        if kind == "by":
+            style = self._style(alignment=0, spaceBefore=6, keepWithNext=1)
+            return [self._paragraph([_strong(run) for run in runs], style)]
+        if kind == "li":
+            left = INDENT * (paragraph.level + 1)
+            style = self._style(leftIndent=left, bulletIndent=left - INDENT, alignment=0)
+            sign = f"{paragraph.sign}." if paragraph.sign.isdecimal() else "•"
+            return [self._paragraph(runs, style, sign if paragraph.sign else None)]
+        if kind in ("quote", "note"):
+            around = {"leftIndent": INDENT * 1.5, "rightIndent": INDENT * 1.5}
+            return [self._paragraph(runs, self._style(**around))]
+        if kind == "pre":
+            style = self._style(leftIndent=INDENT, fontSize=8.5, leading=12, alignment=0)
+            code = [TextRun("".join(run.text for run in runs), ("code",))]
+            return [self._paragraph(code, style)]
+        return [self._paragraph(runs, self._style(firstLineIndent=0 if is_first else INDENT))]
+
+    def _heading(self, paragraph: Paragraph) -> Any:
+        size = _HEADS[paragraph.kind]
+        style = self._style(
+            fontSize=size,
+            leading=size * 1.35,
+            alignment=0,
+            spaceBefore=size * 0.8,
+            spaceAfter=size * 0.3,
+            keepWithNext=1,
+        )
+        heading = self._paragraph([_strong(run) for run in paragraph.runs], style)
+        title = "".join(run.text for run in paragraph.runs)
+        heading.in_outline = (int(self._is_in_chapter), title)
+        return heading
+
+    def _table(self, rows: list[list[list[TextRun]]]) -> list[Any]:
+        """A table with lines around its cells; cell after cell where they would be too narrow, or
+        higher than a page."""
+        from reportlab.platypus import Table
+
+        columns = max(map(len, rows), default=0)
+        longest = max(
+            (sum(len(run.text) for run in cell) for row in rows for cell in row), default=0
+        )
+        style = self._style(alignment=0)
+        if not 0 < columns <= MOST_COLUMNS or longest > MOST_IN_CELL:
+            return [
+                self._paragraph([run for cell in row for run in (*cell, TextRun("   "))], style)
+                for row in rows
+            ]
+        empty: list[list[TextRun]] = [[] for _ in range(columns)]
+        blocks = [
+            [self._paragraph(cell, style) for cell in (*row, *empty[len(row) :])] for row in rows
+        ]
+        room = (WIDE - 2 * SIDE) / columns
+        around = ((0, 0), (-1, -1))
+        lines = [("GRID", *around, 0.5, "#888888"), ("VALIGN", *around, "TOP")]
+        lines.append(("FONTNAME", *around, _face(SERIF)))
+        return [Table(blocks, colWidths=[room] * columns, style=lines, spaceBefore=6, spaceAfter=6)]
+
+    def _paragraph(self, runs: list[TextRun], style: Any, sign: str | None = None) -> Any:
+        from reportlab.platypus import Paragraph as Block
+
+        self._size += sum(len(run.text) for run in runs)
+        if self._size > MOST_CHARACTERS:
+            raise CommandError(
+                "LIMIT_EXCEEDED",
+                f"A PDF has at most {MOST_CHARACTERS:,} characters.",
+                hint="export EPUB or Word, or a part of the story",
+            )
+        if any(_is_far_east(run.text) for run in runs):
+            style = style.clone("far east", wordWrap="CJK")  # breaks between any two letters
+        return Block("".join(map(self._markup, runs)), style, bulletText=sign)
+
+    def _markup(self, run: TextRun) -> str:
+        """The run in the markup of ReportLab's paragraphs."""
+        text = described_image(run.text) if run.image else run.text
+        is_code = "code" in run.styles
+        styled = {"bold": "strong" in run.styles, "italic": "em" in run.styles}
+        markup = ""
+        for face, letters in self._letters.pieces(text, MONO if is_code else SERIF, **styled):
+            shown = escape(letters)
+            if is_code:  # indents of code are kept
+                shown = shown.replace("  ", "\u00a0 ")
+            shown = shown.replace("\n", "<br/>")
+            markup += shown if face == SERIF else f'<font name="{face}">{shown}</font>'
+        if "s" in run.styles:
+            markup = f"<strike>{markup}</strike>"
+        return f"<a href={quoteattr(run.href)}>{markup}</a>" if run.is_web else markup
+
+
+def _is_far_east(text: str) -> bool:
+    """Whether a line of it may break between any two letters."""
+    return not text.isascii() and any("\u2e80" <= one <= "\uffef" for one in text)
+
+
+def _strong(run: TextRun) -> TextRun:
+    return TextRun(run.text, (*run.styles, "strong"), run.href, run.image)

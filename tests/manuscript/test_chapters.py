@@ -8,8 +8,10 @@ from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree
 
+import pypdf
 import pytest
 from django.test import Client
+from pypdf.generic import Destination
 
 from loom.access import Actor, get_actor
 from loom.engine.context import Request
@@ -247,28 +249,148 @@ def test_a_word_document_has_them_too(bound: Callable[[str], bytes]) -> None:
     assert text.count('<w:br w:type="page"/>') == 3
 
 
-@pytest.mark.django_db
-def test_a_pdf_has_pages_marks_and_words_that_can_be_found(bound: Callable[[str], bytes]) -> None:
-    raw = bound("pdf")
-    assert raw.startswith(b"%PDF-1.7") and raw.endswith(b"%%EOF\n")
-    assert raw.count(b"/Type /Page ") == 4
-    assert b"/Title <FEFF" + "The lamp".encode("utf-16-be").hex().upper().encode() in raw
-    assert b"/Lang <FEFF" in raw
-    places = re.search(rb"startxref\n(\d+)", raw)
-    assert places and raw[int(places[1]) :].startswith(b"xref")
-    for number, place in enumerate(re.findall(rb"(\d{10}) 00000 n", raw), 1):
-        assert raw[int(place) :].startswith(b"%d 0 obj" % number)
+def read(raw: bytes) -> pypdf.PdfReader:
+    return pypdf.PdfReader(io.BytesIO(raw), strict=True)
+
+
+def words_of(file: pypdf.PdfReader) -> list[str]:
+    """The text of each page on one line."""
+    return [" ".join(page.extract_text().split()) for page in file.pages]
+
+
+def outline(file: pypdf.PdfReader) -> list[tuple[str, int]]:
+    """The title and the page, from 0, of each mark of the highest level."""
+    marks = [mark for mark in file.outline if isinstance(mark, Destination)]
+    return [(str(mark.title), file.get_destination_page_number(mark) or 0) for mark in marks]
+
+
+@pytest.fixture
+def pdf_of(say: Say, story: Tree, client: Client, owner: User) -> Callable[[str], Any]:
+    """The answer to a request for the PDF of a story with this text."""
+
+    def answer(text: str) -> Any:
+        say(f"respond\n{text}\n←")
+        client.force_login(owner)
+        return client.get(f"/api/trees/{story.uid}/book?format=pdf")
+
+    return answer
 
 
 @pytest.mark.django_db
-def test_a_pdf_without_a_typeface_for_its_letters_is_refused(
-    say: Say, story: Tree, client: Client, owner: User
+def test_a_pdf_has_a_title_page_chapters_numbers_and_an_outline(
+    bound: Callable[[str], bytes],
 ) -> None:
-    say("respond\n# 灯\n家は空だった。\n←")
+    file = read(bound("pdf"))
+    assert words_of(file) == [
+        "Lights & dark Ada Lovelace",
+        "2 The lamp It was lit again.",
+        "3 The house It stood empty.",
+        "4 The storm Rain fell all night.",
+    ]
+    assert outline(file) == [("The lamp", 1), ("The house", 2), ("The storm", 3)]
+    assert file.metadata is not None
+    assert (file.metadata.title, file.metadata.author) == ("Lights & dark", "Ada Lovelace")
+    root: Any = file.trailer["/Root"]
+    assert root["/Lang"] == "en-GB"
+    assert all(page.mediabox.width == pytest.approx(419.53) for page in file.pages)
+
+
+@pytest.mark.django_db
+def test_a_pdf_shows_what_markdown_can_say(pdf_of: Callable[[str], Any]) -> None:
+    text = (
+        """# One
+## Below
+
+A **bold** and *slanted* and ***both*** word, a [way](https://example.org/a?b=c&d), ~~gone~~.
+
+- first
+- second
+
+3. third
+
+> Said & <quoted>.
+
+```
+if a:
+    b → "█"
+```
+
+| a | b |
+| - | - |
+| c | d |
+
+***
+
+"""
+        + "Wordsthatneverend" * 20
+    )
+    file = read(b"".join(pdf_of(text).streaming_content))
+    shown = " ".join(words_of(file))
+    for words in (
+        "A bold and slanted and both word, a way, gone.",
+        "• first • second 3. third",
+        "Said & <quoted>.",
+        'if a: b → "█"',
+        "a b c d",
+        "* * *",
+    ):
+        assert words in shown
+    assert "Wordsthatneverend" * 20 in shown.replace(" ", "")
+    pages: list[Any] = list(file.pages)
+    fonts = {
+        font.get_object()["/BaseFont"].partition("+")[2]
+        for page in pages
+        for font in page["/Resources"]["/Font"].values()
+    }
+    serif = {f"EBGaramond-{kind}" for kind in ("Regular", "Bold", "Italic", "Bold-Italic")}
+    assert fonts == {*serif, "JetBrainsMono-Regular"}  # all of them in the file
+    links = [note.get_object() for page in pages for note in page.get("/Annots", [])]
+    assert [link["/A"]["/URI"] for link in links] == ["https://example.org/a?b=c&d"]
+    assert outline(file) == [("One", 1)]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ψυχή, душа, naïve, Łódź.",
+        "家は空だった。灯がともる。",
+        "房子是空的，灯又亮了。",
+        "집은 비어 있었다.",
+    ],
+)
+def test_a_pdf_keeps_the_letters_of_other_scripts(pdf_of: Callable[[str], Any], text: str) -> None:
+    file = read(b"".join(pdf_of(f"# {text}\nBefore. {text * 30}").streaming_content))
+    shown = "".join(words_of(file)).replace(" ", "")
+    assert text.replace(" ", "") * 30 in shown and "?" not in shown
+    assert outline(file) == [(text, 1)]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("letters", ["ไม่มีใคร", "לא היה", "لم يكن", "🕯", "हम"])
+def test_a_pdf_without_a_typeface_for_its_letters_is_refused(
+    pdf_of: Callable[[str], Any], letters: str
+) -> None:
+    answer = pdf_of(f"# The lamp\n{letters}")
+    assert answer.status_code == 409
+    refusal = json.loads(answer.content)
+    assert letters[0] in str(refusal) and "EPUB" in refusal["hint"]
+
+
+@pytest.mark.django_db
+def test_a_pdf_leaves_out_what_only_controls_letters(pdf_of: Callable[[str], Any]) -> None:
+    text = "A\u200bb\u00adc\u2060d\ufe0f e\u00a0f\u3000g\x07."
+    file = read(b"".join(pdf_of(text).streaming_content))
+    assert "Abcd e f g." in words_of(file)[-1]
+
+
+@pytest.mark.django_db
+def test_a_pdf_of_an_empty_story_has_its_title_page(
+    client: Client, owner: User, story: Tree
+) -> None:
     client.force_login(owner)
     answer: Any = client.get(f"/api/trees/{story.uid}/book?format=pdf")
-    assert answer.status_code == 409
-    assert "EPUB" in json.loads(answer.content)["hint"]
+    assert words_of(read(b"".join(answer.streaming_content))) == ["The lamp"]
 
 
 # Pages and groves.
