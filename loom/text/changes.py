@@ -2,6 +2,7 @@
 Pure."""
 
 import re
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
@@ -114,6 +115,65 @@ def inherited(before: str, pieces: Pieces, after: str, author: str) -> Pieces:
     old, new = before[head : len(before) - tail], after[head : len(after) - tail]
     middle = _middle(old, owners[head : len(before) - tail], new, author)
     return _gathered(owners[:head] + middle + owners[len(before) - tail :])
+
+
+def put_together(parts: Sequence[tuple[str, Pieces]], text: str, author: str) -> Pieces:
+    """The pieces of a text that `author` put together from stretches of other texts, each given
+    with its pieces: a stretch keeps its authors, what is in none of them is by `author`. Takes as
+    long as all of the texts are."""
+    words: list[str] = []
+    owners: list[str] = []
+    for part, pieces in parts:
+        words += [*_WORDS_AND_SIGNS.findall(part), ""]  # the end of a part is like no word
+        owners += _spread(pieces)
+    at = _starts(words)
+    places: dict[tuple[str, ...], list[int]] = {}
+    for place in range(len(words) - 1):
+        known = places.setdefault((words[place], words[place + 1]), [])
+        if len(known) < _MOST_PLACES:
+            known.append(place)
+    made: list[str] = []
+    new, done = _WORDS_AND_SIGNS.findall(text), 0
+    while done < len(new):
+        if made and (new[done].isspace() or new[done] in _ENDS):  # belongs to what is before it
+            made += [made[-1]] * len(new[done])
+            done += 1
+            continue
+        first, length = 0, 0
+        for place in places.get(tuple(new[done : done + 2]), ()):
+            long = _stretch(words, place, new, done)
+            if long > length:
+                first, length = place, long
+        if _is_taken(words, first, length):
+            made += owners[at[first] : at[first + length]]
+            done += length
+            continue
+        made += [author] * len(new[done])
+        done += 1
+    blanks = len(text) - len(text.lstrip())
+    return _gathered(made[blanks : blanks + 1] * blanks + made[blanks:] if made[blanks:] else made)
+
+
+_MOST_PLACES = 8  # at which one pair of words is looked at
+_ENDS = frozenset(".!?…。！？\"'”’»)")
+_LEAST = 5  # words, blanks and signs in a row that nobody writes by chance
+
+
+def _stretch(words: Sequence[str], place: int, new: Sequence[str], done: int) -> int:
+    """How many words from there on are the same."""
+    most = min(len(words) - place, len(new) - done)
+    length = 0
+    while length < most and words[place + length] == new[done + length]:
+        length += 1
+    return length
+
+
+def _is_taken(words: Sequence[str], first: int, length: int) -> bool:
+    """Whether a stretch that is the same was taken over: it is long, or the end of a sentence."""
+    if length < 2:
+        return False
+    rest = words[first : first + length]
+    return length >= _LEAST or not words[first + length] or rest[-1] in _ENDS or rest[-2] in _ENDS
 
 
 def _common(one: str, other: str) -> int:

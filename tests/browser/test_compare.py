@@ -1,6 +1,7 @@
 """Texts side by side: from the weave, the sibling rail, the menu, by key; one is taken."""
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -190,3 +191,43 @@ def test_a_reader_compares_but_does_not_edit(
     page.locator("main").press("c")
     expect(dialog(page).get_by_role("button", name="Accept")).to_have_count(4)
     expect(dialog(page).get_by_role("button", name="Edit")).to_have_count(0)
+
+
+@pytest.mark.parametrize("mode", ["dialogue", "buffer"])
+def test_sentences_of_several_become_a_text_that_keeps_their_authors(
+    heddle: Heddle, visit: Open, mode: str
+) -> None:
+    tree = heddle.tree(f"Put together {uuid4().hex[:6]}", "Begin.", mode=mode)
+    start = str(heddle.get(f"trees/{tree}")["workspace"]["position"])  # type: ignore[index]
+    for text in (" One lamp burned. The house was still.", " It was dark. Nobody came."):
+        heddle.line(tree, f"respond {start}\n{text}\n←")
+        heddle.line(tree, f"switch to {start}")
+    page = live(visit(f"/trees/{tree}?node={start}"))
+    expect(page.locator(".card")).to_have_count(2)
+    page.get_by_role("button", name="Compare", exact=True).click()
+    sheets = dialog(page).locator("article")
+    expect(sheets).to_have_count(2)
+    sheets.nth(1).get_by_role("button", name="It was dark.").click()
+    built = dialog(page).get_by_role("region", name="New text")
+    expect(built.locator(".text")).to_contain_text("It was dark.")
+    # By keys: to the second sentence of the first text, which is taken, and the first taken out.
+    sheets.first.get_by_role("button", name="One lamp burned.").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(built.locator(".built-piece")).to_have_text(["It was dark.", "The house was still."])
+    sheets.nth(1).get_by_role("button", name="It was dark.").click()
+    expect(built.locator(".built-piece")).to_have_text(["The house was still."])
+    sheets.nth(1).get_by_role("button", name="Nobody came.").click()
+    built.get_by_role("button", name="Add this text").click()
+    expect(dialog(page)).to_be_hidden()
+    written = page.locator("article.node" if mode == "dialogue" else ".cm-content").last
+    expect(written).to_contain_text("The house was still. Nobody came.")
+    made = heddle.get(f"trees/{tree}")["workspace"]["position"]  # type: ignore[index]
+    node = heddle.get(f"trees/{tree}/nodes/{made}")
+    assert node["text"] == " The house was still. Nobody came."
+    sources: Any = node["sources"]
+    assert [source["role"] for source in sources] == ["parts", "parts"]
+    page.locator("main").focus()
+    page.keyboard.press("ControlOrMeta+z")
+    expect(written).not_to_contain_text("The house was still. Nobody came.")
+    assert heddle.get(f"trees/{tree}")["workspace"]["position"] == start  # type: ignore[index]

@@ -5,12 +5,17 @@ from collections.abc import Callable
 import pytest
 
 from loom.access import Actor
+from loom.engine.by_name import run
 from loom.engine.models import Event, Step
 from loom.errors import CommandError
-from loom.people.models import User
+from loom.people.models import Grove, Participant, User
 from loom.text import hashes
+from loom.trees.commands import trees
 from loom.trees.models import Node, NodeSource, Tree
+from loom.trees.queries.lookup import rows_of
+from loom.trees.queries.provenance import pieces_of
 from tests.commands.conftest import Say
+from tests.queries.growing import add
 
 pytestmark = pytest.mark.django_db
 
@@ -129,3 +134,43 @@ def test_an_archived_tree_is_read_only(say: Say, tree: Tree) -> None:
     with pytest.raises(CommandError) as refused:
         say('respond root "a"')
     assert refused.value.code == "REJECTED"
+
+
+def test_a_text_put_together_from_siblings_keeps_the_authors_of_its_sentences(
+    say: Say, tree: Tree, actor: Actor, muse: Participant, grove: Grove
+) -> None:
+    wren = Participant.objects.create(grove=grove, kind="model", name="Wren")
+    start = add(tree, actor.participant, "Once.", None)
+    one = add(tree, muse, " One lamp burned. The house was still.", start)
+    two = add(tree, wren, " It was dark. Nobody came.", start)
+    text = " It was dark. One lamp burned. And I wrote this."
+    args = {"ref": start.local_id, "content": text, "role": "parts"}
+    sources = [two.local_id, one.local_id]
+    made = run(actor, tree, "respond", {**args, "sources": sources}).body["refs"][0]
+    node = Node.objects.get(local_id=made)
+    [row] = rows_of([node.pk])
+    whose = [(muse.uid, 17), (actor.participant.uid, 17)]
+    assert list(pieces_of([row])[node.pk]) == [(wren.uid, 14), *whose]
+    # An edit of it keeps them too, and so does a text that it is a part of.
+    edited = say(f'edit {made} replace:"wrote" with:"added"').body["refs"][0]
+    again = {"ref": start.local_id, "content": " One lamp burned.", "role": "parts"}
+    last = run(actor, tree, "respond", {**again, "sources": [edited]}).body["refs"][0]
+    both = Node.objects.filter(local_id__in=[edited, last])
+    rows = rows_of([node.pk for node in both])
+    found = {row.local_id: dict(pieces_of([row])[row.id]) for row in rows}
+    assert found == {edited: {wren.uid: 14, **dict(whose)}, last: {muse.uid: 17}}
+    # It is one step, and what it was made from is not sent to models beside it.
+    say("undo"), say("undo"), say("undo")
+    assert Node.objects.get(pk=node.pk).pruned
+
+
+def test_parts_are_of_the_tree(say: Say, tree: Tree, actor: Actor) -> None:
+    other = trees.new_tree(actor, title="Other")
+    elsewhere = add(other, actor.participant, "One lamp burned.", None)
+    with pytest.raises(CommandError) as refused:
+        say(f'respond root "One lamp burned." from:{elsewhere.local_id} as:parts')
+    assert refused.value.code == "CROSS_TREE"
+    with pytest.raises(CommandError):
+        ref = f"tree:{other.uid} node:{elsewhere.local_id}"
+        args = {"ref": "root", "content": "One lamp burned.", "role": "parts", "sources": [ref]}
+        run(actor, tree, "respond", args)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loom.text.changes import Pieces, inherited
+from loom.text.changes import Pieces, inherited, put_together
 
 
 def drawn(text: str, pieces: Pieces) -> str:
@@ -64,3 +64,43 @@ def test_a_rewritten_book_is_the_writers_and_takes_no_time() -> None:
     before, after = "old " * 200_000, "new " * 200_000
     found = inherited(before, (("m", len(before)),), after, "h")
     assert found == (("h", 799_999), ("m", 1))
+
+
+def together(parts: list[tuple[str, list[tuple[str, int]]]], text: str) -> list[tuple[str, str]]:
+    """(author, words) of a text that Ada put together."""
+    pieces = put_together([(part, tuple(by)) for part, by in parts], text, "ada")
+    shown, at = [], 0
+    for author, length in pieces:
+        shown.append((author, text[at : at + length]))
+        at += length
+    assert at == len(text)
+    return shown
+
+
+def test_sentences_put_together_keep_their_authors() -> None:
+    wren = "One lamp burned. The house was still."
+    corvid = "It was dark. Nobody came."
+    parts = [(wren, [("wren", len(wren))]), (corvid, [("corvid", len(corvid))])]
+    assert together(parts, "It was dark. One lamp burned. Nobody came.") == [
+        ("corvid", "It was dark. "),
+        ("wren", "One lamp burned. "),
+        ("corvid", "Nobody came."),
+    ]
+    assert together(parts, "One lamp burned. Then I wrote this. Nobody came.") == [
+        ("wren", "One lamp burned. "),
+        ("ada", "Then I wrote this. "),
+        ("corvid", "Nobody came."),
+    ]
+    assert together([], "All mine.") == [("ada", "All mine.")]
+
+
+def test_of_a_part_with_several_authors_each_keeps_what_they_wrote() -> None:
+    text = "Morag came home. She sat down."
+    parts = [(text, [("bo", 5), ("wren", len(text) - 5)])]
+    assert together(parts, "Morag came home.") == [("bo", "Morag"), ("wren", " came home.")]
+
+
+def test_putting_together_takes_as_long_as_the_texts_are() -> None:
+    part = "a a " * 50_000
+    pieces = put_together([(part, (("wren", len(part)),))] * 2, "a a b " * 30_000, "ada")
+    assert sum(length for _, length in pieces) == 6 * 30_000

@@ -44,7 +44,7 @@ from loom.trees.models import Node, Tree, Workspace
 from loom.trees.pages.node_parts import age_of
 from loom.trees.queries import trees as tag_queries
 from loom.trees.queries.event_log import counts_of
-from loom.trees.queries.lookup import rows_of
+from loom.trees.queries.lookup import PARTS, rows_of
 from loom.trees.queries.provenance import pieces_of, writers_of
 from loom.trees.queries.trees import marks_of
 from loom.workspace.commands import saved
@@ -380,7 +380,8 @@ def excerpts(request: PersonRequest, uid: str) -> HttpResponse:
         local_id: beginning(summary or text, EXCERPT)
         for local_id, text, summary in found.values_list("local_id", "text", "summary")
     }
-    edited = rows_of(list(found.filter(edited_from__isnull=False).values_list("id", flat=True)))
+    others = Q(edited_from__isnull=False) | Q(form=PARTS)  # may have written in it
+    edited = rows_of(list(found.filter(others).values_list("id", flat=True)))
     pieces = pieces_of(edited) if edited else {}
     by = {row.local_id: writers_of(row, pieces[row.id])[0] for row in edited}
     return JsonResponse({**words, **({"by": by} if by else {})})

@@ -52,7 +52,7 @@ class SourceSchema(BaseModel):
     node:x9y3`."""
 
     item: str
-    role: Literal["primary", "context", "instruction"]
+    role: Literal["primary", "context", "instruction", "parts"]
 
 
 class BookmarkSchema(BaseModel):

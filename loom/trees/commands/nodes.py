@@ -32,6 +32,7 @@ from loom.trees.effects import VersionChosen
 from loom.trees.models import Node, Tree
 from loom.trees.named_items import get_node, get_own_node, touched
 from loom.trees.queries import lookup, places
+from loom.trees.queries.lookup import PARTS
 from loom.trees.queries.outline import MOST_COUNTED
 from loom.workspace.commands.lenses import EditTarget, common_prefix, follow, target_of
 from loom.workspace.window_rules import Span
@@ -46,12 +47,12 @@ class Respond(Args):
     content: Annotated[str, Written("content")]
     sources: Annotated[tuple[RefField, ...], Written("option", key="from", value="refs")] = ()
     role: Annotated[
-        Literal["context", "instruction"],
+        Literal["context", "instruction", "parts"],
         Written(
             "option",
             key="as",
             value="choice",
-            choices=("context", "instruction"),
+            choices=("context", "instruction", "parts"),
             needs="sources",
         ),
     ] = "context"
@@ -90,13 +91,17 @@ describe_verb(
     aliases=("merge",),
 )
 def respond(context: Context, args: Respond) -> Reply:
-    """Writes a text below a node and moves there; `from:` names further sources."""
+    """Writes a text below a node and moves there; `from:` names further sources. With `as:parts`
+    it is put together from parts of them, which keep their authors."""
     parent = get_own_node(context, args.ref)
     demand_text_node(parent, "continued")
     demand_visible(parent)
     demand_text(args.content)
-    sources = tuple(_source(get_node(context, ref), args.role) for ref in args.sources)
-    new = NewNode(args.content, parent=parent, sources=sources)
+    is_of_parts = args.role == PARTS
+    find = get_own_node if is_of_parts else get_node
+    sources = tuple(_source(find(context, ref), args.role) for ref in args.sources)
+    form = PARTS if is_of_parts and sources else ""
+    new = NewNode(args.content, form=form, parent=parent, sources=sources)
     made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
     title_from(context, made.text)
     context.add(Moved(made))

@@ -265,7 +265,7 @@ def _named(tree: Tree, ids: list[str]) -> dict[str, Any]:
     found: list[PathText] = []
     for row in rows:
         slot, at = (slots[row.slot_id], row.at) if row.slot_id in slots else ("", "")
-        is_edited = row.more.edited_from_id is not None
+        is_edited = row.more.edited_from_id is not None or row.is_of_parts
         more = (row.text, row.author_uid, bool(row.excluded), is_edited, row.is_ask)
         found.append((row.depth, row.id, row.local_id, slot, at, *more))
     margins = margins_of(tree, [Spot(row.id, row.slot_id) for row in rows])

@@ -333,7 +333,7 @@ class NodeData:
         notes = [part.id for one in margin.notes for part in (one.wording, *one.replies)]
         drawn = [self.rows[one] for one in (key, *notes)]
         seen = {row.author_uid for row in drawn}
-        if self.rows[key].more.edited_from_id is not None:
+        if self.rows[key].more.edited_from_id is not None or self.rows[key].is_of_parts:
             seen |= self.cast.keys()  # any participant may have written a part of it
         made_of: list[Any] = [
             _drawn_by(),

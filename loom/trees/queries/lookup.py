@@ -40,6 +40,7 @@ class RareColumns(NamedTuple):
 
 
 ASK = "ask"  # the form of a text that asked for a turn in a buffer
+PARTS = "parts"  # the form of a text that was put together from parts of others
 
 
 class NodeRow(NamedTuple):
@@ -82,6 +83,14 @@ class NodeRow(NamedTuple):
         """Whether it holds what a turn was asked for in a buffer, which is no part of the story."""
         rest = self.rest
         return rest is not None and f'"{ASK}"' in rest and self.more.form == ASK
+
+    @property
+    def is_of_parts(self) -> bool:
+        """Whether it was put together from parts of other texts, and is no edit of such a text."""
+        rest = self.rest
+        if rest is None or f'"{PARTS}"' not in rest:
+            return False
+        return self.more.form == PARTS and self.more.edited_from_id is None
 
     @property
     def pruned(self) -> bool:

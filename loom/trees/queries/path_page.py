@@ -22,6 +22,7 @@ from loom.people.models import Participant
 from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries.lookup import (
     ASK,
+    PARTS,
     UP,
     NodeRow,
     end_of,
@@ -369,8 +370,8 @@ def rests_of(rows: Sequence[NodeRow], children: Mapping[int, int]) -> dict[int, 
 # The texts of a whole path, for the editor of a buffer.
 
 # Its depth, row id, local id, the local id of its slot and when it was written (both empty for the
-# first version of a slot), its text and author, whether it is excluded, and whether it was made
-# from another version. Plain tuples: to make 20,000 named ones takes as long as to read them.
+# first version of a slot), its text and author, whether it is excluded, and whether others may
+# have written in it. Plain tuples: to make 20,000 named ones takes as long as to read them.
 PathText = tuple[int, int, str, str, str, str, str, bool, bool, bool]
 
 
@@ -383,7 +384,7 @@ def texts_of_path(tree: Tree, workspace: Workspace | None, node: Node | None) ->
     sql = f"""{UP} SELECT up.depth, v.id, v.local_id,
             {first} (SELECT s.local_id FROM trees_node s WHERE s.id = up.slot) END,
             {first} {in_utc("v.created_at")} END, v.text, a.uid, up.excluded,
-            v.edited_from_id IS NOT NULL, v.form = '{ASK}'
+            v.edited_from_id IS NOT NULL OR v.form = '{PARTS}', v.form = '{ASK}'
         FROM up JOIN trees_node v ON v.id = {selected}
         JOIN people_participant a ON a.id = v.author_id WHERE up.above IS NOT NULL"""
     rows: list[Any] = fetch(sql, [end.slot_id, 0, *params])

@@ -12,10 +12,21 @@ from typing import Any
 from django.db.models import Q
 
 from loom.access import Actor
-from loom.text.changes import Pieces, inherited
+from loom.language import ids as item_ids
+from loom.language.ids import ORDINAL_BITS
+from loom.text.changes import Pieces, inherited, put_together
 from loom.text.hashes import instant, instant_or_none
-from loom.trees.models import Node, Tree, Workspace
-from loom.trees.queries.lookup import NodeRow, as_row, columns, fetch, listed, rows_of, walked
+from loom.trees.models import Node, NodeSource, Tree, Workspace
+from loom.trees.queries.lookup import (
+    PARTS,
+    NodeRow,
+    as_row,
+    columns,
+    fetch,
+    listed,
+    rows_of,
+    walked,
+)
 from loom.trees.queries.node_bodies import node_bodies, row_of
 from loom.trees.queries.verify import chain_of, verify_node
 from loom.turns.access import may_read_call
@@ -23,6 +34,7 @@ from loom.turns.models import Call, Generation, Turn
 from loom.turns.queries import nodes_of_call
 
 MOST_EDITS = 500  # steps back from a text
+MOST_TOGETHER = 4  # times that texts are put together from texts that were put together
 # What texts were edited from, as far back as it goes. The walk holds ids alone: a text is read
 # once, however many were made from it.
 _BACK = """
@@ -379,18 +391,41 @@ def pieces_of(
     rows: Sequence[NodeRow], origins: Mapping[int, NodeRow] | None = None
 ) -> dict[int, Pieces]:
     """The pieces of each row, by row id. One query, none if none of them is an edit or `origins`
-    is given."""
-    edited = {row.id: row.more.edited_from_id for row in rows}
+    is given; two more for each time that texts were put together from parts of others."""
+    return _pieces_of(rows, origins, MOST_TOGETHER)
+
+
+def _pieces_of(
+    rows: Sequence[NodeRow], origins: Mapping[int, NodeRow] | None, depth: int
+) -> dict[int, Pieces]:
     if origins is None:
-        wanted = {one for one in edited.values() if one is not None}
-        origins = with_origins(wanted)
-    found: dict[int, Pieces] = {}
-    for row in rows:
-        if edited[row.id] is None:
-            found[row.id] = _whole(row.author_uid, row.text)
-        else:
-            found[row.id] = _along(row, origins)
-    return found
+        edited = {row.more.edited_from_id for row in rows}
+        origins = with_origins({one for one in edited if one is not None})
+    ways = {row.id: _way(row, origins) for row in rows}
+    together = {way[-1].id: way[-1] for way in ways.values() if depth and way[-1].is_of_parts}
+    first = _put_together(list(together.values()), depth) if together else {}
+    return {key: _along(way, first.get(way[-1].id)) for key, way in ways.items()}
+
+
+def _put_together(rows: Sequence[NodeRow], depth: int) -> dict[int, Pieces]:
+    """The pieces of texts that were put together from parts of others of their tree."""
+    sources: dict[int, list[int]] = {row.id: [] for row in rows}
+    named = NodeSource.objects.filter(node__in=sources, role=PARTS).order_by("id")
+    for node, item in named.values_list("node_id", "item_id"):
+        key = item_ids.node_id(item)
+        if key is not None and key >> ORDINAL_BITS == node >> ORDINAL_BITS:
+            sources[node].append(key)
+    wanted = {key for keys in sources.values() for key in keys}
+    origins = with_origins(wanted)
+    pieces = _pieces_of([origins[key] for key in wanted if key in origins], origins, depth - 1)
+    return {
+        row.id: put_together(
+            [(origins[key].text, pieces[key]) for key in sources[row.id] if key in pieces],
+            row.text,
+            row.author_uid,
+        )
+        for row in rows
+    }
 
 
 def writers_of(row: NodeRow, pieces: Pieces) -> list[str]:
@@ -406,15 +441,21 @@ def _whole(author: str, text: str) -> Pieces:
     return ((author, len(text)),) if text else ()
 
 
-def _along(newest: NodeRow, origins: Mapping[int, NodeRow]) -> Pieces:
-    """From the oldest version to the newest."""
-    chain = [newest]
-    while (before := chain[-1].more.edited_from_id) is not None and before in origins:
-        chain.append(origins[before])
-    row = chain.pop()
-    pieces = _whole(row.author_uid, row.text)
-    while chain:
-        previous, row = row, chain.pop()
+def _way(newest: NodeRow, origins: Mapping[int, NodeRow]) -> list[NodeRow]:
+    """A text and what it was edited from, the newest first."""
+    way = [newest]
+    while (before := way[-1].more.edited_from_id) is not None and before in origins:
+        way.append(origins[before])
+    return way
+
+
+def _along(way: Sequence[NodeRow], first: Pieces | None) -> Pieces:
+    """From the oldest version, with its pieces if others than its author wrote in it, to the
+    newest."""
+    *later, row = way
+    pieces = first if first is not None else _whole(row.author_uid, row.text)
+    while later:
+        previous, row = row, later.pop()
         texts = _Texts(previous.text, row.text, pieces, row.author_uid)
         pieces = _step(previous.hash, row.hash, texts)
     return pieces

@@ -20,6 +20,9 @@ import { placeAt } from "./page-drafts.js";
 
 const MOST = 200;
 
+/** Whether it puts a text together from others: nobody typed that. @param {import("../live/calls.js").Said} [said] */
+const isOfParts = (said) => typeof said === "object" && said.args.role === "parts";
+
 export class Acts {
   /** @type {() => Mark | undefined} how much is typed, where there is an editor */
   mark = () => undefined;
@@ -86,7 +89,7 @@ export class Acts {
     if (undone.length) this.keep({ done, undone: [] });
   }
 
-  /** A command was answered. @param {{act?: {act: string}, answer: import("./page.js").Answer}} said */
+  /** A command was answered. @param {{said?: import("../live/calls.js").Said, act?: {act: string}, answer: import("./page.js").Answer}} said */
   said(said) {
     const { answer } = said;
     const verb = verbOf(answer.canonical);
@@ -94,7 +97,7 @@ export class Acts {
     if (!answer.events.length) return;
     const { from, mark } = this.given.get(said) ?? { from: this.page.position, mark: undefined };
     const to = answer.position.startsWith("tree:") ? from : answer.position;
-    this.add({ verb, step: answer.step, from, to, mark, act: said.act?.act, made: verb === "respond" ? answer.refs[0] : undefined });
+    this.add({ verb, step: answer.step, from, to, mark, act: said.act?.act, made: verb === "respond" && !isOfParts(said.said) ? answer.refs[0] : undefined });
   }
 
   /** Undo or redo came by another way: by a line, or a button in a list. @param {string} verb @param {string} line */

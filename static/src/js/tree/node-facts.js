@@ -28,7 +28,7 @@ export class Excerpts extends EventTarget {
    * @param {import("../live/socket.js").Events} events */
   follow(events) {
     events.on("node.added", ({ payload: { node } }) => {
-      if (node.edited_from || node.text.includes("](")) return;
+      if (node.edited_from || node.form === "parts" || node.text.includes("](")) return;
       this.known.set(node.id, [...node.text.slice(0, 10 * WORDS).trim().replace(/\s+/g, " ")].slice(0, WORDS).join(""));
     });
   }
