@@ -63,7 +63,8 @@ from loom.trees.models import Workspace
 from loom.trees.queries.lookup import rows_of, withheld_from_models
 from loom.turns import access as turn_access
 from loom.turns import turn_lifecycle
-from loom.turns.models import JUDGE, SUMMARY, Generation, Turn
+from loom.turns.generation_lifecycle import instructions_of
+from loom.turns.models import SUMMARY, Generation, Turn
 from loom.turns.queries import budget_of
 from loom.workspace.queries.augments import loaded_in
 from loom.workspace.window_rules import refs_named
@@ -168,8 +169,10 @@ def order_of(generation: Generation, *, is_shown: bool = False, then: str = "") 
     provider, base_url, model = addressed(participant) if is_shown else whom(participant)
     if generation.round == SUMMARY:
         return order_of_summary(generation, AskedParticipant(provider, base_url, model))
-    if generation.round == JUDGE:
-        return order_of_judge(generation, AskedParticipant(provider, base_url, model))
+    instructions = instructions_of(generation.round)
+    if instructions is not None:
+        asked = AskedParticipant(provider, base_url, model)
+        return order_of_judge(generation, asked, instructions)
     if generation.round and generation.turn is not None:
         return _order_of_round(generation.turn, AskedParticipant(provider, base_url, model))
     return order_of_candidate(

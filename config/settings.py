@@ -53,6 +53,7 @@ INSTALLED_APPS = [
     "loom.ratings",
     "loom.documents",
     "loom.meaning",
+    "loom.exploring",
     "agents",
     "agents.gateway",
     "agents.webhooks",

@@ -68,6 +68,12 @@ def reserve(
     ]
 
 
+def most_of(request: CandidateRequest, path_tokens: int) -> Share:
+    """What one candidate of a request may use at most; nothing is reserved."""
+    cost = _cost(request, path_tokens)
+    return Share(cost.prices, cost.reading, cost.full)
+
+
 @dataclass(frozen=True)
 class _Cost:
     prices: dict[str, float] | None

@@ -352,7 +352,20 @@ def end_generation(
         writer.flush()
         if row.turn is not None:  # the last one to end resumes the turn
             enqueue("agents.tasks.run_turn", [row.turn.uid], queue="continue")
+        if row.wakes:
+            for wake in _wakers:
+                wake(row.wakes)
     return node
+
+
+_wakers: list[Callable[[str], None]] = []
+
+
+def when_ended(wake: Callable[[str], None]) -> Callable[[str], None]:
+    """Registers what is called, within the transaction in which a generation ends, with the id
+    that its `wakes` holds."""
+    _wakers.append(wake)
+    return wake
 
 
 Ending = Callable[[streams.Writer, Generation], None]
@@ -360,17 +373,23 @@ _ENDINGS: dict[int, Ending] = {}
 # (the question, the text that it is about), read now for the person who asked.
 Asking = Callable[[Actor, Generation], tuple[str, str]]
 _ASKINGS: dict[int, Asking] = {}
+_INSTRUCTIONS: dict[int, str] = {}
 
 
-def asks(round_: int) -> Callable[[Asking], Asking]:
+def asks(round_: int, instructions: str) -> Callable[[Asking], Asking]:
     """Registers what a generation with this `round` asks about a text, in place of continuing
-    one."""
+    one, and the instructions that say how it is answered."""
 
     def register(asking: Asking) -> Asking:
-        _ASKINGS[round_] = asking
+        _ASKINGS[round_], _INSTRUCTIONS[round_] = asking, instructions
         return asking
 
     return register
+
+
+def instructions_of(round_: int) -> str | None:
+    """How a generation with this `round` is to answer; None if it continues a text."""
+    return _INSTRUCTIONS.get(round_)
 
 
 def question_of(asker: Actor, row: Generation) -> tuple[str, str]:

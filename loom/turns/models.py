@@ -136,6 +136,7 @@ class Call(PublicIdentity):
 
 SUMMARY = -1  # the `round` of a generation that becomes the summary of its point
 JUDGE = -2  # of one that answers the question of a check about a text
+RATING = -3  # of one that says how good a text is for a goal, from 0 to 10
 
 
 class Generation(PublicIdentity):
@@ -150,6 +151,8 @@ class Generation(PublicIdentity):
     turn = models.ForeignKey("turns.Turn", models.PROTECT, null=True, related_name="generations")
     round = models.IntegerField(default=0)
     for_turn = models.CharField(max_length=32, blank=True, default="")  # that needs the summary
+    # The id of what goes on once it has ended, see generation_lifecycle.when_ended.
+    wakes = models.CharField(max_length=32, blank=True, default="")
     batch = models.CharField(max_length=32)  # the same for all candidates of one line
     point = models.ForeignKey(Node, models.PROTECT, related_name="+")
     # The item of the text of the grove that it is about, of a summary or judge; `point` is then the

@@ -111,7 +111,7 @@ def continue_(context: Context, args: Continue) -> Reply:
         raise CommandError(
             "LIMIT_EXCEEDED", f"n is at most {most} in this grove.", hint=f"n:{most}"
         )
-    agents = get_agents(context, args.using) if args.using else [_usual_agent(context)]
+    agents = get_agents(context, args.using) if args.using else [usual_agent(context)]
     if any(agent.pk == context.actor.participant.pk for agent in agents):
         raise CommandError(
             "PERMISSION_DENIED",
@@ -152,7 +152,7 @@ def resolved(context: Context, point: Node, args: Continue) -> tuple[Continue, d
     return args.model_copy(update={**shared, **given}), settings
 
 
-def _usual_agent(context: Context) -> Participant:
+def usual_agent(context: Context) -> Participant:
     """The agent used last in this tree, else the grove's first; never the caller itself."""
     last = context.workspace.last_used
     if last is not None and last.archived_at is None and last.pk != context.actor.participant.pk:

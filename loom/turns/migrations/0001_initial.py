@@ -90,6 +90,7 @@ class Migration(migrations.Migration):
                 ),
                 ("round", models.IntegerField(default=0)),
                 ("for_turn", models.CharField(blank=True, default="", max_length=32)),
+                ("wakes", models.CharField(blank=True, default="", max_length=32)),
                 ("batch", models.CharField(max_length=32)),
                 ("index", models.IntegerField()),
                 ("after", models.BigIntegerField(null=True)),

@@ -1,0 +1,24 @@
+"""Explorations that somebody may see, and for whom they run."""
+
+from django.contrib.auth.models import AnonymousUser
+
+from loom.access import Actor, by_uid, get_actor, of_grove
+from loom.exploring.models import Exploration
+from loom.people.models import User
+
+WITH = "tree__grove point asked_by__user asked_by__grove agent judge note".split()
+_EXPLORATION = by_uid(Exploration, *WITH)
+
+
+def get_exploration(user: User, uid: str) -> tuple[Actor, Exploration]:
+    """An exploration in a tree that the user may see."""
+    return of_grove(user, _EXPLORATION, uid, "This exploration")
+
+
+def acting_for(row: Exploration) -> Actor:
+    """The person who started an exploration, with the permissions of this moment.
+    CommandError if they are no longer a member."""
+    user = row.asked_by.user
+    if user is not None:
+        user.scope = row.scope  # type: ignore[assignment]  # it was asked for with such a key
+    return get_actor(user if user is not None else AnonymousUser(), row.tree.grove)
