@@ -20,5 +20,10 @@ class ExploringConfig(AppConfig):
     label = "exploring"
 
     def ready(self) -> None:
+        from loom.site.routes import add_routes
+        from loom.site.slots import add_to_slot
+
+        add_routes("loom.exploring.urls")
+        add_to_slot("tree-menu", "exploring/menu.html")
         for module in COMMANDS:
             import_module(module)

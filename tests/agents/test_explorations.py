@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from django.test import Client
 
 from loom.access import Actor
 from loom.claims.commands.checks import declare_check
@@ -10,17 +11,20 @@ from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Event
 from loom.errors import CommandError
-from loom.exploring import progress
+from loom.exploring import progress, rules
+from loom.exploring.access import WITH
 from loom.exploring.commands import stop
 from loom.exploring.models import Exploration, ExploredText
 from loom.exploring.queries import used_by
 from loom.links.models import Link
-from loom.people.models import Participant
+from loom.money.prices import NANO
+from loom.people.models import Grove, Participant, User
 from loom.trees.models import Node, Tree
-from loom.turns.models import OPEN_TURN, RATING, Generation
+from loom.turns.models import RATING, Generation
 from tests.agents.acting import run_lane
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import says
+from tests.two_groves import TwoGroves
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MOST = 60  # phases and lanes: more mean that it does not end
@@ -74,3 +78,196 @@ def test_the_best_of_three_is_kept_with_the_reason_of_the_judge(
     link = Link.objects.get()
     assert link.note == "9/10 – it lives"
     assert Generation.objects.filter(round=RATING).count() == 3
+
+
+def test_a_beam_goes_on_from_what_was_kept(begin: Began, provider: ScriptedProvider) -> None:
+    row = went(begin("n:3 depth:2 keep:2 by:variety"), 8)
+    assert (row.status, row.round) == ("done", 2)
+    found = ExploredText.objects.filter(exploration=row)
+    assert [found.filter(round=number).count() for number in (1, 2)] == [3, 6]
+    kept = set(found.filter(round=1, is_kept=True).values_list("node", flat=True))
+    assert set(found.filter(round=2).values_list("point", flat=True)) == kept and len(kept) == 2
+    assert len(provider.seen) == 9
+
+
+def test_two_hundred_calls_stay_within_their_budget(
+    begin: Began, provider: ScriptedProvider, grove: Grove
+) -> None:
+    grove.settings = {**grove.settings, "continue_max": 10}
+    grove.save()
+    row = went(begin("n:10 depth:20 keep:6 by:judge steps:200 length:16"), 60)
+    used = used_by(row)
+    assert row.status == "done" and "steps" in row.said
+    assert used.steps == len(provider.seen) and 196 <= used.steps <= 200
+    assert used.tokens <= row.most_tokens
+
+
+def test_a_budget_of_tokens_ends_it_before_it_is_over(begin: Began) -> None:
+    row = went(begin("n:4 depth:20 keep:2 by:variety length:16 tokens:2000"), 50)
+    assert row.status == "done" and "tokens" in row.said and row.round > 1
+    assert used_by(row).tokens <= 2_000
+
+
+def test_money_ends_it_before_it_is_over(begin: Began, model: Participant) -> None:
+    model.prices = {"input": 10, "output": 20}
+    model.save()
+    row = went(begin("n:4 depth:20 keep:2 by:variety length:16 money:0.02"), 50)
+    assert row.status == "done" and "money" in row.said
+    assert 0 < used_by(row).money <= 0.02 * NANO
+
+
+def test_a_worker_that_takes_over_asks_no_model_again(
+    begin: Began, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = begin("n:3 depth:2 keep:1 by:judge")
+    kept = progress.ExploredText.objects.bulk_create
+
+    def dies(*_: object, **__: object) -> None:
+        raise SystemExit
+
+    for _ in range(2):  # the line has run, but what it asked for was not noted
+        monkeypatch.setattr(progress.ExploredText.objects, "bulk_create", dies)
+        with pytest.raises(SystemExit):
+            progress.advance(row.uid)
+    monkeypatch.setattr(progress.ExploredText.objects, "bulk_create", kept)
+    row = went(row, 10)
+    assert row.status == "done" and len(provider.seen) == 12
+    assert Generation.objects.count() == 12
+
+
+def test_two_workers_at_once_choose_once(begin: Began) -> None:
+    row = begin("n:2 depth:1 keep:1 by:variety")
+    stale = Exploration.objects.select_related(*WITH).get(pk=row.pk)
+    progress.advance(row.uid)
+    assert progress._PHASES["plan"](stale)
+    assert ExploredText.objects.count() == 2
+
+
+def test_it_stops_at_once_and_keeps_what_was_written(
+    actor: Actor, begin: Began, provider: ScriptedProvider
+) -> None:
+    row = begin("n:3 depth:3 keep:1 by:variety")
+    progress.advance(row.uid)
+    stop(actor, Exploration.objects.select_related(*WITH).get(pk=row.pk))
+    row = went(row, 3)
+    assert (row.status, row.said) == ("stopped", "stopped") and row.ended_at is not None
+    assert provider.seen == []
+    assert not Generation.objects.filter(ended_at__isnull=True).exists()
+
+
+def test_checks_choose_and_say_what_failed(
+    actor: Actor, begin: Began, provider: ScriptedProvider
+) -> None:
+    declare_check(actor, name="named", kind="contains", parameters={"text": "Marie"})
+    provider.script(says("She left."), says("Marie left."))
+    row = went(begin('n:2 depth:1 keep:1 by:check "named"'), 4)
+    (best,) = ExploredText.objects.filter(exploration=row, is_kept=True)
+    assert best.node is not None and best.node.text == "Marie left." and best.score == 10
+    other = ExploredText.objects.get(exploration=row, is_kept=False)
+    assert other.reason.startswith("passes 0 of 1: named")
+
+
+def test_all_of_it_is_undone_by_one_line(actor: Actor, tree: Tree, begin: Began) -> None:
+    row = went(begin("n:2 depth:2 keep:1 by:variety"), 8)
+    made = ExploredText.objects.filter(exploration=row).values("node")
+    execute_line(actor, tree, Request("undo"))
+    assert not Node.objects.filter(pk__in=made, pruned=False).exclude(depth=3).exists()
+    note = Node.objects.get(pk=row.note_id)
+    assert note.pruned
+
+
+def test_what_it_may_do_and_use_is_said_before(
+    actor: Actor, tree: Tree, opening: str, model: Participant
+) -> None:
+    model.prices = {"input": 10, "output": 20}
+    model.save()
+    line = f'explore from {opening} n:4 depth:3 keep:2 by:judge "surprise"'
+    said = execute_line(actor, tree, Request(line, dry_run=True)).reply
+    assert "would explore" in said and "at most 20 texts in 3 rounds" in said
+    assert "budget: 40 calls" in said and "at most $" in said and "judged by Echo" in said
+    assert not Exploration.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ("by:check", "REJECTED"),
+        ('by:variety judge agent:"Echo"', "INVALID_SYNTAX"),
+        ("n:10 depth:20 keep:50 by:judge", "LIMIT_EXCEEDED"),
+        ('using agent:"Nobody"', "NOT_FOUND"),
+    ],
+)
+def test_what_cannot_be_explored_is_refused(
+    actor: Actor, tree: Tree, opening: str, model: Participant, words: str, code: str
+) -> None:
+    with pytest.raises(CommandError) as caught:
+        execute_line(actor, tree, Request(f"explore from {opening} {words}"))
+    assert caught.value.code == code and caught.value.hint
+    assert not Exploration.objects.exists()
+
+
+def test_nobody_sees_or_stops_the_explorations_of_another_grove(two_groves: TwoGroves) -> None:
+    there = two_groves.right
+    two_groves.agent(there, name="Deep")
+    there.run(two_groves.only_right, f"explore from {there.text.local_id} by:variety")
+    row = Exploration.objects.get()
+    for user, status in (
+        (two_groves.only_left, 404),
+        (two_groves.nobody, 404),
+        (two_groves.both, 200),
+    ):
+        client = two_groves.client(user)
+        for address in (
+            f"/api/explorations/{row.uid}",
+            f"/api/trees/{there.tree.uid}/explorations",
+            f"/explorations/{row.uid}",
+            f"/trees/{there.tree.uid}/explorations",
+        ):
+            assert client.get(address).status_code == status, (user.username, address)
+        if status == 404:
+            assert client.post(f"/api/explorations/{row.uid}/stop").status_code == 404
+    assert not Exploration.objects.get().stop_asked
+
+
+def test_the_page_begins_shows_and_stops(
+    owner: User, tree: Tree, opening: str, model: Participant, provider: ScriptedProvider
+) -> None:
+    client = Client()
+    client.force_login(owner)
+    at = f"/trees/{tree.uid}/explorations"
+    page = client.get(at, {"node": opening}).content.decode()
+    assert "Explore from" in page and "Chosen by" in page
+    form = {"node": opening, "using": "Echo", "n": "2", "depth": "1", "keep": "1", "by": "variety"}
+    cost = client.post(f"{at}/cost", form).content.decode()
+    assert "at most 2 texts in 1 round" in cost and not Exploration.objects.exists()
+    answer = client.post(at, form)
+    row = went(Exploration.objects.get(), 4)
+    assert answer.url == f"/explorations/{row.uid}"  # type: ignore[attr-defined]
+    page = client.get(answer.url).content.decode()  # type: ignore[attr-defined]
+    assert "1 not kept" in page and "word1" in page and "every 2s" not in page
+    part = client.get(answer.url, headers={"X-Part": "1"}).content.decode()  # type: ignore[attr-defined]
+    assert part.startswith('<div id="rounds"')
+    events = [one.payload for one in Event.objects.filter(kind="exploration.changed")]
+    assert events[-1]["exploration"]["status"] == "done"
+
+
+@pytest.mark.parametrize(
+    ("said", "score", "reason"),
+    [
+        ("7 - good", 7, "good"),
+        ("8.5/10: alive", 8.5, "alive"),
+        ("**10** — yes", 10, "yes"),
+        ("11 - too good", None, "11 - too good"),
+        ("I like it", None, "I like it"),
+        ("", None, ""),
+        ("3" * 100_000, None, "3" * 300),
+    ],
+)
+def test_a_rating_is_read(said: str, score: float | None, reason: str) -> None:
+    assert rules.read_rating(said) == (score, reason)
+
+
+def test_what_differs_most_is_chosen() -> None:
+    near = [[1, 0.9, 0.1], [0.9, 1, 0.2], [0.1, 0.2, 1]]
+    assert rules.most_different(near, 2) == [0, 2]
+    assert rules.best([1, None, 3, 3], 3) == [2, 3, 0]

@@ -140,6 +140,9 @@ POST   trees/{tree}/turns              202 202 403 404 401  {"participant": "{pa
 GET    turns/{turn}                    200 200 200 404 401
 POST   turns/{turn}/extend             409 403 403 404 401  {"steps": 20}
 POST   turns/{turn}/stop               200 200 403 404 401
+GET    trees/{tree}/explorations       200 200 200 404 401
+GET    explorations/{exploration}      200 200 200 404 401
+POST   explorations/{exploration}/stop 200 200 403 404 401
 GET    documents?grove={grove}         200 200 200 404 401
 GET    documents?tree={tree}           200 200 200 404 401
 POST   documents                       201 201 403 404 401  {"title":"b","grove":"{grove}"}
@@ -298,6 +301,7 @@ LINES = {
         'ask "Owner" "why?" wait',
         'ask "Owner" "why?" at {node}',
     ],
+    "explore": ["explore from {node} n:1 depth:1 by:variety"],
     "since": ["since"],
     "digest": ["digest"],
     "scratchpad": ["scratchpad clear", 'scratchpad "a lamp"'],

@@ -3,7 +3,7 @@
 import gzip
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -27,6 +27,8 @@ from loom.engine import streams
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.items import make_items
+from loom.exploring import progress
+from loom.exploring.models import Exploration
 from loom.links.models import Trail
 from loom.people.commands import accounts as people
 from loom.people.commands import groves
@@ -127,6 +129,7 @@ def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict
         "claim": claim,
         "tasks": tasks,
         "token": "1",
+        "exploration": _exploration(say, node, word),
         "listed": tokens_in(newest(notes).text, stable=True)[0].key,
         "trail": Trail.objects.get(grove=grove, name=f"way{tail}").uid,
         "document": notes.uid,
@@ -156,6 +159,15 @@ def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict
         **run_turn(tree, muse, actor.participant, node, tail),
         **gateway_session(actor, muse, tail),
     }
+
+
+def _exploration(say: Callable[[str], str], node: str, word: str) -> str:
+    """An exploration that is stopped before it has asked for a text."""
+    say(f'explore from {node} using agent:"Muse" n:1 depth:1 by:variety "{word or "light"}"')
+    row = Exploration.objects.latest("id")
+    Exploration.objects.filter(pk=row.pk).update(stop_asked=True)
+    progress.advance(row.uid)
+    return row.uid
 
 
 def gateway_session(actor: Actor, muse: Participant, tail: str) -> dict[str, str]:

@@ -110,3 +110,28 @@ def test_a_killed_broker_is_noticed_and_the_generation_still_ends(
     again = say(client, tree, f"continue from root {USING}")["generations"][0]
     row = until(lambda: ended(client, again), what="the next generation's end")
     assert row["text"] == "Again."
+
+
+def test_a_killed_worker_leaves_an_exploration_that_goes_on_without_asking_twice(
+    heddle: Heddle, client: httpx.Client, tree: str, provider: ScriptedProvider
+) -> None:
+    provider.script(*(holds(f"Text {number}. ", "\x00hold", "After.") for number in range(3)))
+    before = len(provider.seen)
+    say(client, tree, f"explore from root {USING} n:3 depth:2 keep:2 by:variety")
+    (row,) = client.get(f"/trees/{tree}/explorations").json()["results"]
+
+    def look() -> dict[str, Any]:
+        return dict(client.get(f"/explorations/{row['id']}").json())
+
+    def begun() -> bool:
+        uids = [one["generation"] for one in look()["texts"]]
+        return len(uids) == 3 and all(generation(client, uid)["text"] for uid in uids)
+
+    until(begun, what="some of each text")
+    heddle.kill("celery")
+    until(lambda: look()["status"] != "running", what="the end of the exploration")
+    ended_row = look()
+    assert (ended_row["status"], ended_row["round"]) == ("done", 2)
+    assert [one["round"] for one in ended_row["texts"]] == [1] * 3 + [2] * 6
+    assert all(one["node"] for one in ended_row["texts"])
+    assert len(provider.seen) - before == 9

@@ -14,6 +14,7 @@ from loom.access import Actor
 from loom.documents.models import Document
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
+from loom.exploring.models import Exploration
 from loom.links.models import Trail
 from loom.people.models import Grove, Participant, User
 from loom.site.display import Who, cast_of
@@ -67,6 +68,7 @@ PARTS = {
     "claim": ("/claims/{claim}", 12),
     "links out": ("/nodes/{linked}/portals", 7),
     "documents beside it": ("/documents", 7),
+    "explorations": ("/explorations?node={at}", 7),
 }
 # Pages of a grove and of a person: never more for more trees, members and participants.
 PAGES = {
@@ -105,6 +107,7 @@ PAGES = {
     "an embed": ("/documents/{document}/embed?ref={node}", 11),
     "a document's history": ("/documents/{document}/history", 8),
     "a document's file": ("/documents/{document}/file", 5),
+    "an exploration": ("/explorations/{exploration}", 9),
 }
 
 
@@ -229,9 +232,11 @@ def test_a_page_costs_no_more_for_more_of_everything(
             execute_line(actor, made, Request(line))
         join(grove, make_user(f"member{number}"), "reader")
         model = Participant.objects.create(grove=grove, kind="model", name=f"Model {number}")
+        execute_line(actor, made, Request(f"explore from {node} by:variety"))
     document = Document.objects.latest("id").uid
     names = {"grove": grove.uid, "model": model.uid, "document": document, "node": node}
     names["trail"] = Trail.objects.latest("id").uid
+    names["exploration"] = Exploration.objects.latest("id").uid
     pages = {page: (address.format(**names), most) for page, (address, most) in PAGES.items()}
     assert too_dear(lambda: visitor(owner), pages) == {}
 

@@ -6,71 +6,153 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('people', '0001_initial'),
-        ('trees', '0002_search_and_guard'),
+        ("people", "0001_initial"),
+        ("trees", "0002_search_and_guard"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Exploration',
+            name="Exploration",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('uid', models.CharField(default=loom.engine.fields.new_uid, editable=False, max_length=32, unique=True)),
-                ('scope', models.CharField(default='owner', max_length=8)),
-                ('n', models.IntegerField()),
-                ('depth', models.IntegerField()),
-                ('keep', models.IntegerField()),
-                ('by', models.CharField(max_length=8)),
-                ('goal', models.CharField(blank=True, max_length=1000)),
-                ('length', models.IntegerField()),
-                ('most_steps', models.IntegerField()),
-                ('most_tokens', models.IntegerField()),
-                ('most_money', models.BigIntegerField(null=True)),
-                ('status', models.CharField(default='running', max_length=8)),
-                ('phase', models.CharField(default='plan', max_length=8)),
-                ('round', models.IntegerField(default=0)),
-                ('frontier', models.JSONField(default=list)),
-                ('plan', models.JSONField(default=list)),
-                ('stop_asked', models.BooleanField(default=False)),
-                ('said', models.CharField(blank=True, max_length=300)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('moved_at', models.DateTimeField(auto_now_add=True)),
-                ('ended_at', models.DateTimeField(null=True)),
-                ('agent', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='people.participant')),
-                ('asked_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='people.participant')),
-                ('judge', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='people.participant')),
-                ('note', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='trees.node')),
-                ('point', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='trees.node')),
-                ('tree', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='trees.tree')),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                (
+                    "uid",
+                    models.CharField(
+                        default=loom.engine.fields.new_uid,
+                        editable=False,
+                        max_length=32,
+                        unique=True,
+                    ),
+                ),
+                ("scope", models.CharField(default="owner", max_length=8)),
+                ("n", models.IntegerField()),
+                ("depth", models.IntegerField()),
+                ("keep", models.IntegerField()),
+                ("by", models.CharField(max_length=8)),
+                ("goal", models.CharField(blank=True, max_length=1000)),
+                ("length", models.IntegerField()),
+                ("most_steps", models.IntegerField()),
+                ("most_tokens", models.IntegerField()),
+                ("most_money", models.BigIntegerField(null=True)),
+                ("status", models.CharField(default="running", max_length=8)),
+                ("phase", models.CharField(default="plan", max_length=8)),
+                ("round", models.IntegerField(default=0)),
+                ("frontier", models.JSONField(default=list)),
+                ("plan", models.JSONField(default=list)),
+                ("stop_asked", models.BooleanField(default=False)),
+                ("said", models.CharField(blank=True, max_length=300)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("moved_at", models.DateTimeField(auto_now_add=True)),
+                ("ended_at", models.DateTimeField(null=True)),
+                (
+                    "agent",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="people.participant",
+                    ),
+                ),
+                (
+                    "asked_by",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="people.participant",
+                    ),
+                ),
+                (
+                    "judge",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="people.participant",
+                    ),
+                ),
+                (
+                    "note",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to="trees.node",
+                    ),
+                ),
+                (
+                    "point",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="trees.node",
+                    ),
+                ),
+                (
+                    "tree",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="trees.tree",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['id'],
+                "ordering": ["id"],
             },
         ),
         migrations.CreateModel(
-            name='ExploredText',
+            name="ExploredText",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('round', models.IntegerField()),
-                ('generation', models.CharField(max_length=32, unique=True)),
-                ('judged_by', models.CharField(blank=True, max_length=32)),
-                ('score', models.FloatField(null=True)),
-                ('reason', models.CharField(blank=True, max_length=300)),
-                ('is_kept', models.BooleanField(null=True)),
-                ('exploration', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='texts', to='exploring.exploration')),
-                ('node', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='trees.node')),
-                ('point', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='trees.node')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("round", models.IntegerField()),
+                ("generation", models.CharField(max_length=32, unique=True)),
+                ("judged_by", models.CharField(blank=True, max_length=32)),
+                ("score", models.FloatField(null=True)),
+                ("reason", models.CharField(blank=True, max_length=300)),
+                ("is_kept", models.BooleanField(null=True)),
+                (
+                    "exploration",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="texts",
+                        to="exploring.exploration",
+                    ),
+                ),
+                (
+                    "node",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="trees.node",
+                    ),
+                ),
+                (
+                    "point",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="trees.node",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['id'],
+                "ordering": ["id"],
             },
         ),
         migrations.AddIndex(
-            model_name='exploration',
-            index=models.Index(condition=models.Q(('ended_at__isnull', True)), fields=['id'], name='exploration_open'),
+            model_name="exploration",
+            index=models.Index(
+                condition=models.Q(("ended_at__isnull", True)),
+                fields=["id"],
+                name="exploration_open",
+            ),
         ),
     ]

@@ -1,0 +1,183 @@
+"""Pages: the explorations of a tree, the form that begins one and says what it costs before, and
+one exploration while it grows."""
+
+from dataclasses import dataclass
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.utils.translation import gettext, gettext_noop
+from django.views.decorators.http import require_http_methods, require_POST
+
+from loom import access
+from loom.access import Actor
+from loom.engine.arguments import checked
+from loom.engine.context import Answer, Request
+from loom.engine.execute import execute
+from loom.errors import CommandError
+from loom.exploring import commands
+from loom.exploring.access import get_exploration
+from loom.exploring.commands import WAYS, Explore, explore
+from loom.exploring.models import Exploration, ExploredText
+from loom.exploring.queries import budget_of, explorations_in, texts_of, used_by
+from loom.language.refs import Ref
+from loom.money.prices import dollars
+from loom.people.models import Participant
+from loom.permissions import GENERATE, WRITE
+from loom.site.display import Who, cast_of
+from loom.site.page_requests import (
+    PersonRequest,
+    frame,
+    in_one_line,
+    is_part,
+    person,
+    place_at,
+    word_of,
+)
+from loom.trees.models import Tree
+from loom.trees.queries.lookup import withheld
+from loom.workspace.queries.windows import WITHHELD
+
+MOST = 50  # explorations of a page
+SHOWN = 600  # characters of a text
+WORDS_OF = {
+    "judge": gettext_noop("a judge"),
+    "check": gettext_noop("checks"),
+    "variety": gettext_noop("variety"),
+    "running": gettext_noop("running"),
+    "done": gettext_noop("done"),
+    "stopped": gettext_noop("stopped"),
+    "failed": gettext_noop("failed"),
+}
+OPTIONS = ("n", "depth", "keep", "by", "goal", "length", "steps", "tokens", "money")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@person
+def explorations_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """The explorations of a tree, and the form that begins one at `?node=`; a POST begins it."""
+    place = place_at(request, uid)
+    actor, tree = place.actor, place.tree
+    if request.method == "POST":
+        return _begun(request, actor, tree)
+    rows = explorations_in(tree)[:MOST]
+    agents = Participant.objects.filter(grove=tree.grove, kind="model", archived_at__isnull=True)
+    context = {
+        **frame(request, actor, "trees"),
+        "tree": tree,
+        "node": place.node,
+        "rows": [(one, gettext(WORDS_OF[one.status])) for one in rows],
+        "agents": list(agents.order_by("name")),
+        "ways": [(one, gettext(WORDS_OF[one])) for one in WAYS],
+        "may_begin": {WRITE, GENERATE} <= actor.permissions and tree.archived_at is None,
+    }
+    return render(request, "exploring/explorations.html", context)
+
+
+def _args(request: PersonRequest) -> Explore:
+    """The arguments of the form. Raises CommandError for what is not valid."""
+    values: dict[str, object] = {
+        name: value for name in OPTIONS if (value := word_of(request, name))
+    }
+    if request.POST.get("node"):
+        values["ref"] = request.POST["node"]
+    if request.POST.get("using"):
+        values["using"] = Ref("agent", name=request.POST["using"])
+    if request.POST.get("judge") and values.get("by", "judge") == "judge":
+        values["judge"] = Ref("agent", name=request.POST["judge"])
+    return checked(Explore, values)
+
+
+def _run(request: PersonRequest, actor: Actor, tree: Tree, *, is_dry: bool) -> Answer:
+    return execute(actor, tree, explore, _args(request), request=Request("", dry_run=is_dry))
+
+
+def _begun(request: PersonRequest, actor: Actor, tree: Tree) -> HttpResponse:
+    try:
+        _run(request, actor, tree, is_dry=False)
+    except CommandError as refused:
+        messages.error(request, in_one_line(refused))
+        return HttpResponseRedirect(request.get_full_path())
+    row = explorations_in(tree).filter(asked_by=actor.participant)[0]
+    return HttpResponseRedirect(f"/explorations/{row.uid}")
+
+
+@require_POST
+@person
+def cost(request: PersonRequest, uid: str) -> HttpResponse:
+    """What the exploration of the form would do and cost at most; nothing is begun."""
+    actor, tree = access.get_tree(request.user, uid)
+    try:
+        lines = _run(request, actor, tree, is_dry=True).reply.splitlines()[1:]
+        context: dict[str, object] = {"lines": [one.strip() for one in lines]}
+    except CommandError as refused:
+        context = {"refused": in_one_line(refused)}
+    return render(request, "exploring/cost.html", context)
+
+
+@dataclass(frozen=True)
+class ShownText:
+    """A text of an exploration as the page shows it."""
+
+    row: ExploredText
+    text: str
+    who: Who
+
+
+@dataclass(frozen=True)
+class ShownRound:
+    """A round: its number, the texts that were kept or are not decided, and those set aside."""
+
+    number: int
+    texts: list[ShownText]
+    aside: list[ShownText]
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@person
+def exploration_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """An exploration: its rounds as far as they have come; a POST stops it. For scripts only the
+    part that changes."""
+    actor, row = get_exploration(request.user, uid)
+    if request.method == "POST":
+        access.demand(actor, {GENERATE}, "stop")
+        commands.stop(actor, row)
+        if not is_part(request):
+            return HttpResponseRedirect(f"/explorations/{row.uid}")
+        row = get_exploration(request.user, uid)[1]
+    used, budget = used_by(row), budget_of(row)
+    context = {
+        **frame(request, actor, "trees"),
+        "tree": row.tree,
+        "row": row,
+        "status": gettext(WORDS_OF[row.status]),
+        "by": gettext(WORDS_OF[row.by]),
+        "rounds": _rounds(request, actor, row),
+        "used": used,
+        "budget": budget,
+        "spent": dollars(used.money) if used.money else "",
+        "may_spend": dollars(budget.money) if budget.money is not None else "",
+        "may_stop": GENERATE in actor.permissions,
+    }
+    name = "exploring/rounds.html" if is_part(request) else "exploring/exploration.html"
+    return render(request, name, context)
+
+
+def _rounds(request: PersonRequest, actor: Actor, row: Exploration) -> list[ShownRound]:
+    rows, cast = texts_of(row), cast_of(actor)
+    gone = withheld(actor, [one.node_id for one in rows if one.node_id])
+    shown = [
+        ShownText(
+            one,
+            WITHHELD if one.node_id in gone else (one.node.text[:SHOWN] if one.node else ""),
+            cast[row.agent.uid],
+        )
+        for one in rows
+    ]
+    made = []
+    for number in sorted({one.round for one in rows}):
+        own = [one for one in shown if one.row.round == number]
+        own.sort(key=lambda one: (not one.row.is_kept, -(one.row.score or 0), one.row.pk))
+        aside = [one for one in own if one.row.is_kept is False]
+        made.append(ShownRound(number, [one for one in own if one not in aside], aside))
+    return made
