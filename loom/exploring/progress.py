@@ -424,7 +424,8 @@ def _note(row: Exploration, kept: Sequence[ExploredText]) -> Node:
 
 
 def _why(one: ExploredText) -> str:
-    score = "" if one.score is None else f"{one.score:g}/10"
+    has_score = one.score is not None and one.exploration.by != "variety"
+    score = f"{one.score:g}/10" if has_score else ""
     return " – ".join(part for part in (score, one.reason) if part) or "kept"
 
 

@@ -52,7 +52,7 @@ def used_by(row: Exploration) -> Amount:
 
 def texts_of(row: Exploration) -> list[ExploredText]:
     """What it asked for, in order, with the nodes. One query."""
-    return list(row.texts.select_related("node", "point").order_by("round", "id"))
+    return list(row.texts.select_related("node", "point", "exploration").order_by("round", "id"))
 
 
 def exploration_body(row: Exploration) -> dict[str, Any]:

@@ -51,6 +51,12 @@ def went(row: Exploration, rounds: int = MOST) -> Exploration:
     return Exploration.objects.get(pk=row.pk)
 
 
+def noted(row: Exploration) -> Node:
+    """The note that sums it up."""
+    assert row.note is not None
+    return row.note
+
+
 def texts(row: Exploration) -> list[tuple[int, str, float | None, bool | None]]:
     rows = ExploredText.objects.filter(exploration=row).select_related("node").order_by("id")
     return [(one.round, one.node.text if one.node else "", one.score, one.is_kept) for one in rows]
@@ -73,7 +79,7 @@ def test_the_best_of_three_is_kept_with_the_reason_of_the_judge(
     # What is not kept is still there.
     point = Node.objects.get(tree=tree, local_id=opening)
     assert Node.objects.filter(parent_slot=point.slot, kind="text", pruned=False).count() == 3
-    note = Node.objects.get(pk=row.note_id)
+    note = noted(row)
     assert "9/10 – it lives" in note.text and "Goal: surprise" in note.text
     link = Link.objects.get()
     assert link.note == "9/10 – it lives"
@@ -120,16 +126,16 @@ def test_a_worker_that_takes_over_asks_no_model_again(
     begin: Began, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = begin("n:3 depth:2 keep:1 by:judge")
-    kept = progress.ExploredText.objects.bulk_create
+    kept = ExploredText.objects.bulk_create
 
     def dies(*_: object, **__: object) -> None:
         raise SystemExit
 
     for _ in range(2):  # the line has run, but what it asked for was not noted
-        monkeypatch.setattr(progress.ExploredText.objects, "bulk_create", dies)
+        monkeypatch.setattr(ExploredText.objects, "bulk_create", dies)
         with pytest.raises(SystemExit):
             progress.advance(row.uid)
-    monkeypatch.setattr(progress.ExploredText.objects, "bulk_create", kept)
+    monkeypatch.setattr(ExploredText.objects, "bulk_create", kept)
     row = went(row, 10)
     assert row.status == "done" and len(provider.seen) == 12
     assert Generation.objects.count() == 12
@@ -172,7 +178,7 @@ def test_all_of_it_is_undone_by_one_line(actor: Actor, tree: Tree, begin: Began)
     made = ExploredText.objects.filter(exploration=row).values("node")
     execute_line(actor, tree, Request("undo"))
     assert not Node.objects.filter(pk__in=made, pruned=False).exclude(depth=3).exists()
-    note = Node.objects.get(pk=row.note_id)
+    note = noted(row)
     assert note.pruned
 
 
