@@ -37,6 +37,7 @@ GET /trees/{tree}/claims?cite={node}&words={long} | POST /trees/{tree}/claims
 GET /trees/{tree}/claims/{node} | POST /trees/{tree}/claims/{node}
 GET /trees/{tree}/manuscript | POST /trees/{tree}/manuscript | GET /trees/{tree}/manuscript/text
 GET /groves/{grove}/ratings | POST /groves/{grove}/ratings
+GET /trees/{tree}/explorations | POST /trees/{tree}/explorations/cost | GET /explorations/{secret}
 GET /groves/{grove}/trails | GET /trails/{secret} | POST /trails/{secret}
 GET /trails/{secret}/file | GET /trees/{tree}/candidates/{node}
 GET /trees/{tree}/nodes/{node}/tokens?at=1 | POST /trees/{tree}/nodes/{node}/tokens

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from loom import access
 from loom.access import Actor
@@ -195,7 +196,7 @@ def _continued(actor: Actor, row: Exploration, point: Node, many: int, place: in
 def _request(row: Exploration, place: str) -> Request:
     """How a line of an exploration is sent: with a key of its own, and undone with the others."""
     key = f"explore:{row.uid}:{row.round}:{place}"
-    return Request("", key=key, act=row.uid, doing=f"exploring from {row.point.local_id}")
+    return Request("", key=key, act=row.uid, doing=row.goal[:200] or gettext("exploring"))
 
 
 @_phase("texts")
