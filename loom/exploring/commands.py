@@ -29,9 +29,9 @@ from loom.people.grove_settings import number_of
 from loom.people.models import Participant
 from loom.people.names import as_sent
 from loom.permissions import GENERATE, LOOM, WRITE
+from loom.text.counts import counted
 from loom.text.shortening import excerpt
 from loom.trees.commands.node_writer import demand_text_node, demand_visible
-from loom.trees.commands.view import counted
 from loom.trees.named_items import get_own_node, touched
 from loom.turns.commands.continuing import usual_agent
 

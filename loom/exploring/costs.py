@@ -9,8 +9,7 @@ from loom.money import spending
 from loom.money.queries import path_tokens
 from loom.money.spending import CandidateRequest
 from loom.people.models import Participant
-from loom.trees.models import Node, Tree
-from loom.workspace.models import Workspace
+from loom.trees.models import Node, Tree, Workspace
 
 BEFORE = 2_000  # characters of the text above that a judge reads with a text
 QUESTION = 400  # tokens of the instructions and the goal that a judge reads
