@@ -365,6 +365,7 @@ def _groups() -> list[tuple[str, list[tuple[str, str, str]]]]:
         "sillytavern": _("one path as a chat, with the texts beside it as swipes"),
         "jsonl": _("a line of messages for each path"),
         "preferences": _("a line for each pair of a chosen and a rejected text"),
+        "parquet": _("nodes, versions, calls, choices, events and links as data frames"),
     }
     return [
         (title, [(name, FORMATS[name].label, says[name]) for name in names.split()])
@@ -372,7 +373,7 @@ def _groups() -> list[tuple[str, list[tuple[str, str, str]]]]:
             (_("To read"), "html markdown text epub docx"),
             (_("To keep"), "heddle zip"),
             (_("For other looms and chats"), "pyloom loomsidian exoloom miniloom sillytavern"),
-            (_("For training"), "jsonl preferences"),
+            (_("For training and analysis"), "jsonl preferences parquet"),
         )
     ]
 

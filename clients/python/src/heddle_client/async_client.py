@@ -1,0 +1,323 @@
+"""The client for asyncio. `client.py` is made from this file by `manage.py client`: the words of
+asyncio are taken out of it, so that both have the same methods."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Literal, Self
+
+import httpx2
+
+from heddle_client import types
+from heddle_client.errors import ConnectionFailed, HeddleError
+from heddle_client.requests import (
+    LIMITS,
+    STREAM_LIMITS,
+    Frames,
+    Progress,
+    Request,
+    agent,
+    frame_of,
+    lines_of,
+    may_retry,
+    opened,
+    pause,
+    refused,
+    value_of,
+)
+
+Mode = Literal["dialogue", "buffer"]
+OnProgress = Callable[[Progress], object]
+
+
+class AsyncHeddle:
+    """A Heddle at an address, as the person or agent whose API key is given. Close it, or use it in
+    a `with`."""
+
+    def __init__(
+        self, url: str, key: str, *, transport: httpx2.AsyncBaseTransport | None = None
+    ) -> None:
+        self._http = httpx2.AsyncClient(
+            base_url=f"{url.rstrip('/')}/api/",
+            headers={"authorization": f"Bearer {key}"},
+            timeout=LIMITS,
+            transport=transport,
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        await self._http.aclose()
+
+    # Any address.
+
+    async def request(self, method: str, path: str, json: Any = None, **params: Any) -> Any:
+        """The JSON of one request below `/api/`; raises what it is refused by. A request that only
+        reads, or whose body has a `key`, is sent again when no answer comes."""
+        return value_of(await self._answer(Request(method, path, params, json)))
+
+    async def _answer(self, request: Request) -> httpx2.Response:
+        tries = 0
+        while True:
+            answer = None
+            try:
+                answer = await self._http.request(**request.options())
+            except httpx2.TransportError as error:
+                if not may_retry(request, None, tries):
+                    raise ConnectionFailed(str(error) or type(error).__name__) from error
+            if answer is not None and not may_retry(request, answer, tries):
+                return answer
+            await asyncio.sleep(pause(answer, tries))
+            tries += 1
+
+    async def pages(self, path: str, **params: Any) -> AsyncIterator[Any]:
+        """All results of a list, a page at a time: by its `next`, else by `offset`."""
+        offset = 0
+        while True:
+            page = await self.request("GET", path, **params)
+            for one in page["results"]:
+                yield one
+            if page.get("next") is not None:
+                params = {**params, "after": page["next"]}
+                continue
+            offset += len(page["results"])
+            if "next" in page or not page["results"] or offset >= page["count"]:
+                return
+            params = {**params, "offset": offset}
+
+    # What there is.
+
+    async def me(self) -> types.Me:
+        """Who the key belongs to."""
+        found: types.Me = await self.request("GET", "me")
+        return found
+
+    async def groves(self) -> AsyncIterator[types.Grove]:
+        """The groves of the caller."""
+        async for one in self.pages("groves"):
+            yield one
+
+    async def participants(self, grove: str = "") -> AsyncIterator[types.Participant]:
+        """The people and models of a grove; without one, of the caller's first."""
+        async for one in self.pages("participants", grove=grove):
+            yield one
+
+    async def new_participant(self, sent: types.ParticipantSent) -> types.Participant:
+        """Adds a model, for owners."""
+        made: types.Participant = await self.request("POST", "participants", dict(sent))
+        return made
+
+    async def trees(self, grove: str = "") -> AsyncIterator[types.Tree]:
+        """The trees of the caller's groves, or of one, the last used first."""
+        async for one in self.pages("trees", grove=grove):
+            yield one
+
+    def tree(self, id: str) -> "AsyncTree":
+        """A tree by its id; nothing is asked for before its methods are called."""
+        return AsyncTree(self, id)
+
+    async def new_tree(self, title: str, *, mode: Mode = "dialogue", **more: Any) -> "AsyncTree":
+        """Makes a tree; `more` are its other fields, such as `grove` or `system_context`."""
+        body = {"title": title, "mode": mode, **more}
+        return AsyncTree(self, (await self.request("POST", "trees", body))["id"])
+
+    # Streams.
+
+    def _stream(self, path: str, frames: Frames) -> AbstractAsyncContextManager[httpx2.Response]:
+        return self._http.stream("GET", path, headers=frames.headers(), timeout=STREAM_LIMITS)
+
+    async def frames(self, path: str, since: int = 0) -> AsyncIterator[dict[str, Any]]:
+        """The frames of a stream of events, such as `trees/ID/events`, without end: a connection
+        that is lost is made again, after the last event that came."""
+        state = Frames(since)
+        while True:
+            try:
+                async with self._stream(path, state) as answer:
+                    if answer.status_code in (429, 503):
+                        raise httpx2.ReadError("The server is full.")
+                    if answer.status_code >= 400:
+                        await answer.aread()
+                        raise refused(answer)
+                    async for line in answer.aiter_lines():
+                        frame = state.add(line)
+                        if frame is None:
+                            continue
+                        if frame["type"] == "close" and frame["code"] in (4401, 4404):
+                            raise HeddleError("The caller may no longer read this stream.")
+                        yield frame
+            except httpx2.TransportError:
+                pass
+            await asyncio.sleep(state.again_s)
+            yield {"type": "reconnected", "since": state.since}
+
+    async def download(self, path: str, file: IO[bytes], **params: Any) -> None:
+        """Writes the bytes of an address into a file, as they come."""
+        options = Request("GET", path, params).options()
+        try:
+            async with self._http.stream(**options) as answer:
+                if answer.status_code >= 400:
+                    await answer.aread()
+                    raise refused(answer)
+                async for piece in answer.aiter_bytes():
+                    file.write(piece)
+        except httpx2.TransportError as error:
+            raise ConnectionFailed(str(error) or type(error).__name__) from error
+
+
+class AsyncTree:
+    """One tree, by its id."""
+
+    def __init__(self, heddle: AsyncHeddle, id: str) -> None:
+        self.heddle, self.id = heddle, id
+
+    def __repr__(self) -> str:
+        return f"AsyncTree({self.id!r})"
+
+    async def _get(self, path: str, **params: Any) -> Any:
+        return await self.heddle.request("GET", f"trees/{self.id}/{path}".rstrip("/"), **params)
+
+    async def read(self) -> types.Tree:
+        """The tree itself: title, sizes, the caller's workspace."""
+        found: types.Tree = await self._get("")
+        return found
+
+    async def node(self, id: str) -> types.Node:
+        """One node in full."""
+        found: types.Node = await self._get(f"nodes/{id}")
+        return found
+
+    async def nodes(self) -> AsyncIterator[types.NodeLine]:
+        """All nodes without their texts, the oldest first."""
+        async for one in self.heddle.pages(f"trees/{self.id}/nodes", limit=1000):
+            yield one
+
+    async def path(self, node: str = "") -> list[types.Node]:
+        """The nodes from the root to `node`, or to the caller's position."""
+        found: types.Path = await self._get("path", node=node)
+        return found["nodes"]
+
+    # Lines and commands.
+
+    async def run(
+        self, line: str, *, at: str = "", wait: float = 0, key: str = "", dry_run: bool = False
+    ) -> types.Answer:
+        """Runs a line, such as `prune a7x2`. With a `key` it is safe to send twice: the server
+        keeps the answer, so it is sent again when none comes."""
+        return await self._ran({"line": line}, at=at, wait=wait, key=key, dry_run=dry_run)
+
+    async def do(
+        self,
+        command: str,
+        args: Mapping[str, Any] | None = None,
+        *,
+        at: str = "",
+        wait: float = 0,
+        key: str = "",
+    ) -> types.Answer:
+        """Runs a command by name with its arguments, as `GET /api/commands` describes them."""
+        body = {"command": command, "args": dict(args or {})}
+        return await self._ran(body, at=at, wait=wait, key=key)
+
+    async def _ran(self, body: dict[str, Any], **more: Any) -> types.Answer:
+        given = {name: one for name, one in more.items() if one}
+        path = f"trees/{self.id}/commands"
+        answer: types.Answer = await self.heddle.request("POST", path, {**body, **given})
+        return answer
+
+    async def respond(self, text: str, *, at: str = "", key: str = "") -> str:
+        """Adds a text below `at`, or the position; returns the id of its node."""
+        return (await self.do("respond", {"content": text}, at=at, key=key))["refs"][0]
+
+    async def fan_out(
+        self,
+        models: Sequence[str],
+        *,
+        n: int = 1,
+        at: str = "",
+        key: str = "",
+        on_progress: OnProgress | None = None,
+        seconds: float = 600,
+    ) -> list[types.GenerationBody]:
+        """Asks each of these models (by name or id) for `n` continuations, and waits for them."""
+        args = {"n": n, "using": [agent(one) for one in models]}
+        answer = await self.do("continue", args, at=at, key=key)
+        return await self.wait(answer, on_progress=on_progress, seconds=seconds)
+
+    async def wait(
+        self,
+        answer: types.Answer,
+        *,
+        on_progress: OnProgress | None = None,
+        seconds: float = 600,
+    ) -> list[types.GenerationBody]:
+        """Waits for the generations that an answer started, and returns them. `on_progress` is
+        called whenever one has more text or has ended. Raises TimeoutError after `seconds`."""
+        progress = Progress(dict.fromkeys(answer["generations"], ""))
+        end = time.monotonic() + seconds
+        since = max(answer["events"], default=0)
+        if progress.texts:
+            async for frame in self.frames(since=since):
+                if progress.take(frame) and on_progress is not None:
+                    on_progress(progress)
+                if progress.is_over:
+                    break
+                if time.monotonic() > end:
+                    raise TimeoutError("The answers have not ended; they go on in the server.")
+        answers = []
+        for key in progress.texts:
+            answers.append(await self.heddle.request("GET", f"generations/{key}"))
+        if progress.complete(answers) and on_progress is not None:
+            on_progress(progress)
+        return answers
+
+    # Live.
+
+    async def frames(self, since: int = 0) -> AsyncIterator[dict[str, Any]]:
+        """Everything that happens in the tree: frames `event`, `delta`, `presence`, `heartbeat`."""
+        async for one in self.heddle.frames(f"trees/{self.id}/events", since):
+            yield one
+
+    async def events(self, since: int = 0) -> AsyncIterator[types.Event]:
+        """The events after seq `since` and all that follow, each once and in order, however often
+        the connection is lost."""
+        async for frame in self.frames(since):
+            if frame["type"] == "event":
+                yield frame["event"]
+
+    # Tables and files.
+
+    async def rows(self, table: str) -> list[dict[str, Any]]:
+        """The rows of `nodes`, `versions`, `calls`, `choices`, `events` or `links`."""
+        request = Request("GET", f"trees/{self.id}/tables/{table}")
+        answer = await self.heddle._answer(request)
+        if answer.status_code >= 400:
+            raise refused(answer)
+        return list(lines_of(answer.content))
+
+    async def frame(self, table: str) -> Any:
+        """A table as a pandas data frame."""
+        listed: types.TablesOfTree = await self._get("tables")
+        rows = await self.rows(table)
+        columns = next(one["columns"] for one in listed["results"] if one["name"] == table)
+        return frame_of(table, [dict(one) for one in columns], rows)
+
+    async def export(
+        self, file: str | Path | IO[bytes], format: str = "heddle", **params: Any
+    ) -> None:
+        """Writes the tree into a file: `heddle`, `zip`, `parquet`, `markdown`, …"""
+        path = f"trees/{self.id}/export"
+        with opened(file) as out:
+            await self.heddle.download(path, out, format=format, **params)

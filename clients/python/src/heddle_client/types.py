@@ -1,0 +1,2481 @@
+"""The types of the API's bodies, made from its OpenAPI schema by `manage.py client`.
+
+A field that may be missing is NotRequired; a server that is newer may send more fields.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+
+class Above(TypedDict):
+    """One version that a node depends on; `call` if a model wrote it, else empty."""
+
+    id: str
+    by: str
+    at: str
+    hash: str
+    call: str
+
+
+class AcceptanceOfGrove(TypedDict):
+    """By model and samplers, the most candidates first."""
+
+    results: list[AcceptanceRow]
+
+
+class AcceptanceRow(TypedDict):
+    """What became of a model's candidates with these samplers. `accepted`: below how many of
+    them somebody went on."""
+
+    participant: str
+    name: str
+    samplers: str
+    candidates: int
+    accepted: int
+    plus: int
+    minus: int
+
+
+class Answer(TypedDict):
+    """The answer to a line that ran; `repeated` if its key was sent before. `canonical` names a
+    long text that became a node: its first words, length and SHA-256."""
+
+    ok: Literal[True]
+    reply: str
+    canonical: str
+    step: int | None
+    stream: str
+    events: list[int]
+    refs: list[str]
+    generations: list[str]
+    position: str
+    repeated: NotRequired[bool]
+
+
+class Augment(TypedDict):
+    """A document that can be loaded into the prompt. `loaded` also if another one requires it;
+    `missing` names requirements that do not exist."""
+
+    name: str
+    document: str
+    loaded: bool
+    chosen: bool
+    pinned: bool
+    requires: list[str]
+    missing: list[str]
+    required_by: list[str]
+    tools: list[str]
+    characters: int
+
+
+class AugmentPage(TypedDict):
+    """One page; `count` of all."""
+
+    count: int
+    results: list[Augment]
+
+
+class Author(TypedDict):
+    """An author."""
+
+    id: str
+    name: str
+    kind: Literal["human", "model"]
+
+
+class Bookmark(TypedDict):
+    """Somebody's bookmark."""
+
+    label: str
+    participant: str
+
+
+class Broken(TypedDict):
+    """A node that does not verify, and why."""
+
+    node: str
+    reason: str
+
+
+class Budget(TypedDict):
+    """The budget of a turn."""
+
+    preset: Literal["quick", "standard", "thorough"]
+    steps: int
+    depth: int
+    items: int
+    rounds: int
+    milliseconds: int
+    tokens: int
+
+
+class CallBody(TypedDict):
+    """One exchange with a provider, without keys. `response` is the start of the body as text;
+    `sha256` is the hash of its bytes, transfer coding removed. Unless `open`, the caller may
+    not see every item in it, and gets no texts; `sections` are names and lengths."""
+
+    id: str
+    tree: str
+    participant: str
+    origin: str | None
+    turn: str | None
+    purpose: str
+    provider: str
+    configuration: str
+    open: bool
+    request: dict[str, Any]
+    sections: list[dict[str, Any]]
+    thoughts: list[str]
+    response: str
+    length: int
+    bytes: Literal["exact", "reassembled"]
+    status: int | None
+    headers: dict[str, str]
+    sha256: str
+    usage: dict[str, Any]
+    note: str
+    strategy: str | None
+    generations: list[str]
+    nodes: list[str]
+    started_at: str
+    first_at: str | None
+    sealed_at: str | None
+
+
+class ChapterOf(TypedDict):
+    """A chapter in its place: `key` names it, `node` is where it begins, `level` that of its
+    heading; `words` without its title; `target` 0 if none was set."""
+
+    key: str
+    title: str
+    level: int
+    node: str
+    words: int
+    target: int
+    note: str
+    beginning: str
+
+
+class CheckChanged(TypedDict):
+    """The changes to a check."""
+
+    name: NotRequired[str]
+    parameters: NotRequired[dict[str, Any]]
+    on_save: NotRequired[bool]
+
+
+class CheckOf(TypedDict):
+    """A check. `scope` is grove, tree:ID or doc:ID; `parameters` has the one of its kind:
+    `text` (contains, absent), `n` (max_words, min_words), `pattern` (regex), `question`
+    (judge)."""
+
+    id: str
+    grove: str
+    name: str
+    kind: Literal["contains", "absent", "max_words", "min_words", "regex", "json", "python", "judge"]
+    parameters: dict[str, Any]
+    scope: str
+    on_save: bool
+    agent: str | None
+    by: str
+    at: str
+    archived: bool
+
+
+class CheckOfPage(TypedDict):
+    """One page; `count` of all."""
+
+    count: int
+    results: list[CheckOf]
+
+
+class CheckSent(TypedDict):
+    """A new check; without a grove, in the caller's first. `agent` is the id of the model that
+    judges, only of a judge."""
+
+    name: str
+    kind: Literal["contains", "absent", "max_words", "min_words", "regex", "json", "python", "judge"]
+    parameters: NotRequired[dict[str, Any]]
+    scope: NotRequired[str]
+    on_save: NotRequired[bool]
+    agent: NotRequired[str]
+    grove: NotRequired[str]
+
+
+class CiteOf(TypedDict):
+    """A piece of evidence. `side` is for, against or undercuts; `gate` is what was said about
+    its quote: found, elsewhere, joined or not there."""
+
+    id: str
+    item: str
+    side: str
+    undercuts: str | None
+    version: str
+    part: str
+    quote: QuoteOf | None
+    gate: str | None
+    why: str
+    strength: str
+    by_what: str
+    answer: str
+    addressed: bool
+    by: str
+    at: str
+
+
+class ClaimListed(TypedDict):
+    """A claim without its evidence. The numbers count each item once; `against` is what is not
+    addressed. `person` is responsible for the claimant, and has the request where
+    `waits_for_a_person`."""
+
+    id: str
+    tree: str
+    statement: str
+    state: str
+    scope: str
+    test: str
+    conclusion: str
+    level: str | None
+    vetoed: bool
+    strong: int
+    moderate: int
+    weak: int
+    against: int
+    waits_for_a_person: bool
+    by: str
+    person: str
+    at: str
+    changed_at: str
+
+
+class ClaimListedPage(TypedDict):
+    """One page; `count` of all."""
+
+    count: int
+    results: list[ClaimListed]
+
+
+class ClaimOne(TypedDict):
+    """A claim with what may be done next (`allowed`), what the `next` level demands, its
+    evidence as far as the caller may see it (of `evidence_total`), counter-evidence first, and
+    its commitments."""
+
+    id: str
+    tree: str
+    statement: str
+    state: str
+    scope: str
+    test: str
+    conclusion: str
+    level: str | None
+    vetoed: bool
+    strong: int
+    moderate: int
+    weak: int
+    against: int
+    waits_for_a_person: bool
+    by: str
+    person: str
+    at: str
+    changed_at: str
+    about: str | None
+    why: str
+    allowed: list[str]
+    next: str
+    obligations: list[ObligationOf]
+    evidence: list[CiteOf]
+    evidence_total: int
+    commitments: list[CommitmentOf]
+
+
+CommandForm = TypedDict(
+    "CommandForm",
+    {
+        "name": "str",
+        "verb": "str",
+        "syntax": "str",
+        "help": "str",
+        "group": "str",
+        "class": "str",
+        "permissions": "list[str]",
+        "aliases": "list[str]",
+        "arguments": "dict[str, Any]",
+        "allowed": "bool",
+    },
+)
+
+
+class CommandFormPage(TypedDict):
+    """One page; `count` of all."""
+
+    count: int
+    results: list[CommandForm]
+
+
+class CommitmentOf(TypedDict):
+    """A commitment: `hash` is the SHA-256 of the canonical JSON of `record`."""
+
+    id: str
+    level: str
+    record: dict[str, Any]
+    hash: str
+    by: str
+    approved_by: str | None
+    at: str
+    vetoed_by: str | None
+    veto: str
+
+
+class ContextBody(TypedDict):
+    """What the next request will contain: the messages of a chat, system first, or a `prompt`.
+    Unless `open`, the caller may not see every item in it, and gets no texts. `tokens` is the
+    sum of the sections, `limit` the maximum for all of them."""
+
+    participant: str
+    how: Literal["turn", "continue"]
+    node: str
+    open: bool
+    messages: list[dict[str, str]]
+    prompt: str | None
+    sections: list[SectionBody]
+    tokens: int
+    limit: int
+    note: str
+    price: PriceBody
+    before: DifferenceBody | None
+
+
+class Counts(TypedDict):
+    """Counts of what belongs to a node and is visible. `descendants` only on request: counted
+    up to 10,000, and if there are more `is_more`."""
+
+    children: int
+    annotations: int
+    links: int
+    versions: int
+    descendants: NotRequired[int | None]
+    is_more: NotRequired[bool | None]
+
+
+class Demand(TypedDict):
+    """Something that has to hold before an input is run."""
+
+    says: str
+    met: bool
+
+
+class Difference(TypedDict):
+    """What changed from one revision to another, in order."""
+
+    before: int
+    after: int
+    pieces: list[PieceOf]
+
+
+class DifferenceBody(TypedDict):
+    """The difference from the previous request: its call, the share of this text that both
+    begin with, and the lines that differ, as in a unified diff; `cut`: there are more of them."""
+
+    call: str
+    at: str
+    share: float
+    lines: list[str]
+    cut: bool
+
+
+class DocumentChanged(TypedDict):
+    """A new title or kind."""
+
+    title: NotRequired[str]
+    kind: NotRequired[Literal["note", "augment"]]
+
+
+class DocumentListed(TypedDict):
+    """A document without its text."""
+
+    id: str
+    grove: str
+    title: str
+    kind: str
+    revision: int
+    words: int
+    summary: str
+    made_at: str
+    touched_at: str
+
+
+class DocumentListedPage(TypedDict):
+    """One page; `count` of all."""
+
+    count: int
+    results: list[DocumentListed]
+
+
+class DocumentOne(TypedDict):
+    """A document in its newest revision: all of it, or the part selected by `section`, `first`
+    and `last`, whose lines these then are. `left_out` says what of a very long one is text
+    only."""
+
+    id: str
+    grove: str
+    title: str
+    kind: str
+    revision: int
+    words: int
+    summary: str
+    made_at: str
+    touched_at: str
+    text: str
+    first: int
+    last: int
+    sections: list[SectionOf]
+    front_matter: dict[str, list[str]]
+    embeds: list[str]
+    links: list[LinkOf]
+    authors: list[str]
+    left_out: list[str]
+
+
+class DocumentSent(TypedDict):
+    """A new document; without a grove, in the caller's first."""
+
+    title: str
+    kind: NotRequired[Literal["note", "augment"]]
+    text: NotRequired[str]
+    grove: NotRequired[str]
+
+
+class Draft(TypedDict):
+    """Unsaved text at a slot; `at` identifies its state, null if it was deleted."""
+
+    slot: str
+    kind: Literal["buffer", "edit", "note"]
+    text: str
+    at: str | None
+
+
+class DraftPage(TypedDict):
+    """One page; `count` of all."""
+
+    count: int
+    results: list[Draft]
+
+
+class DraftSent(TypedDict):
+    """A draft. `seen`: the `at` of the draft as the sender last saw it, "" for none; if it has
+    changed, CONFLICT. Without `seen`, the stored draft is replaced."""
+
+    kind: Literal["buffer", "edit", "note"]
+    text: str
+    seen: NotRequired[str | None]
+
+
+class Estimate(TypedDict):
+    """What continuing from a node would cost."""
+
+    money: Money
+    participants: list[ToRead]
+
+
+class Event(TypedDict):
+    """One change; for a hidden one only `seq` and `kind` are given."""
+
+    seq: int
+    kind: str
+    actor: NotRequired[str]
+    origin: NotRequired[str]
+    payload: NotRequired[dict[str, Any]]
+    at: NotRequired[str]
+
+
+class Events(TypedDict):
+    """Events after the cursor; `head` is the last seq."""
+
+    events: list[Event]
+    head: int
+
+
+class ExportPreview(TypedDict):
+    """What an export contains and leaves out."""
+
+    format: str
+    nodes: int
+    characters: int
+    left_out: list[LeftOut]
+
+
+class Extension(TypedDict):
+    """Additional steps and tokens that the agent asks for, and why."""
+
+    steps: int
+    tokens: NotRequired[int]
+    why: str
+
+
+class ExtensionSent(TypedDict):
+    """How many additional steps and tokens; at least one of them."""
+
+    steps: NotRequired[int]
+    tokens: NotRequired[int]
+
+
+class Found(TypedDict):
+    """One hit: a node, a tree with a matching title (node null), or a document (tree null).
+    `near`: it has none of the words, but is near to them in meaning."""
+
+    tree: str | None
+    document: str | None
+    title: str
+    node: str | None
+    kind: str
+    author: str
+    text: str
+    score: float
+    near: bool
+    at: str
+
+
+class FoundPage(TypedDict):
+    """One page; `count` of all."""
+
+    count: int
+    results: list[Found]
+
+
+class GatewayKeyBody(TypedDict):
+    """A gateway key; `hint` is its last characters, to recognise it by."""
+
+    id: str
+    name: str
+    hint: str
+    mode: Literal["observe", "workspace"]
+    participant: str
+    grove: str
+    created_at: str
+    last_used_at: str | None
+    expires_at: str | None
+
+
+class GatewayKeyBodyPage(TypedDict):
+    """One page; `count` of all."""
+
+    count: int
+    results: list[GatewayKeyBody]
+
+
+class GatewayKeySent(TypedDict):
+    """A new gateway key: its name, the model participant whose provider it calls, its mode, and
+    the days until it expires (null: never)."""
+
+    name: str
+    participant: str
+    mode: NotRequired[Literal["observe", "workspace"]]
+    days: NotRequired[int | None]
+
+
+class GatewaySessionBody(TypedDict):
+    """A session of a program: what it calls itself, its tree, and its subagent's parent."""
+
+    id: str
+    name: str
+    agent: str
+    parent: str | None
+    key: str
+    tree: str
+    grove: str
+    program: str
+    requests: int
+    created_at: str
+    seen_at: str
+
+
+class GatewaySessionBodyPage(TypedDict):
+    """One page; `count` of all."""
+
+    count: int
+    results: list[GatewaySessionBody]
+
+
+class GenerationBody(TypedDict):
+    """One candidate. `text` is the text so far, `chunk` the number of pieces; `node` is its
+    node once it has ended with a text, `note` says what was cut from its path."""
+
+    id: str
+    tree: str
+    participant: str
+    point: str
+    index: int
+    batch: str
+    status: Literal["queued", "running", "done", "stopped", "interrupted", "failed"]
+    text: str
+    chunk: int
+    finish: str | None
+    node: str | None
+    call: str | None
+    error: dict[str, Any] | None
+    usage: dict[str, Any]
+    note: str
+
+
+class Gone(TypedDict):
+    """Something was removed or ended."""
+
+    ok: Literal[True]
+
+
+class GraphBody(TypedDict):
+    """What can be reached over links; `cut`: there is more."""
+
+    nodes: list[GraphItem]
+    links: list[GraphLink]
+    cut: bool
+
+
+class GraphItem(TypedDict):
+    """A reached item: how lines name it, its distance in links, its first words or title, and
+    whether the graph does not pass through it."""
+
+    item: str
+    depth: int
+    words: str
+    stop: bool
+
+
+class GraphLink(TypedDict):
+    """A link between two of them, as it is stored; `level` of its confidence."""
+
+    source: str
+    target: str
+    type: str
+    confidence: float | None
+    level: Literal["high", "medium", "low"] | None
+
+
+class Grove(TypedDict):
+    """A grove, and the caller's role in it."""
+
+    id: str
+    name: str
+    settings: dict[str, Any]
+    role: Literal["reader", "writer", "owner"]
+    participant: str
+    members: int
+    seq: int
+    created_at: str
+
+
+class GroveChanged(TypedDict):
+    """The changes to a grove; only the named `settings` change."""
+
+    name: NotRequired[str]
+    settings: NotRequired[dict[str, Any]]
+
+
+class GrovePage(TypedDict):
+    """One page; `count` of all."""
+
+    count: int
+    results: list[Grove]
+
+
+class GroveSent(TypedDict):
+    """A new grove."""
+
+    name: str
+
+
+class GroveSettings(TypedDict):
+    """Settings of a grove to change; null: back to the default."""
+
+    daily_budget_usd: NotRequired[float | None]
+    result_threshold: NotRequired[int | None]
+    summary_model: NotRequired[str | None]
+    summary_words: NotRequired[int | None]
+    summary_tokens: NotRequired[int | None]
+    tree_summary_tokens: NotRequired[int | None]
+    tree_summary_every: NotRequired[int | None]
+    truncation_kept: NotRequired[int | None]
+    truncation_reserve: NotRequired[int | None]
+    earlier_step: NotRequired[int | None]
+    trace_actions: NotRequired[int | None]
+    path_nodes: NotRequired[int | None]
+    outline_lines: NotRequired[int | None]
+    windows_share: NotRequired[int | None]
+    windows_visible: NotRequired[int | None]
+    portal_depth: NotRequired[int | None]
+    windows_warn_lines: NotRequired[int | None]
+    stashes: NotRequired[int | None]
+    window_lines_max: NotRequired[int | None]
+    evict: NotRequired[Literal["", "lru"] | None]
+    auto_open: NotRequired[bool | None]
+    active_seconds: NotRequired[int | None]
+    continue_max: NotRequired[int | None]
+    ask_depth: NotRequired[int | None]
+    steps_a_day: NotRequired[int | None]
+    quick_steps: NotRequired[int | None]
+    quick_depth: NotRequired[int | None]
+    quick_items: NotRequired[int | None]
+    quick_rounds: NotRequired[int | None]
+    quick_seconds: NotRequired[int | None]
+    quick_tokens: NotRequired[int | None]
+    standard_steps: NotRequired[int | None]
+    standard_depth: NotRequired[int | None]
+    standard_items: NotRequired[int | None]
+    standard_rounds: NotRequired[int | None]
+    standard_seconds: NotRequired[int | None]
+    standard_tokens: NotRequired[int | None]
+    thorough_steps: NotRequired[int | None]
+    thorough_depth: NotRequired[int | None]
+    thorough_items: NotRequired[int | None]
+    thorough_rounds: NotRequired[int | None]
+    thorough_seconds: NotRequired[int | None]
+    thorough_tokens: NotRequired[int | None]
+    tag_colours: NotRequired[dict[str, Literal["ink", "blue", "teal", "rust", "green", "plum", "amber", "rose"]] | None]
+
+
+GroveUsage = TypedDict(
+    "GroveUsage",
+    {
+        "from": "str",
+        "to": "str",
+        "limit_usd": "float",
+        "total": "Sums",
+        "shares": "list[Shared]",
+        "days": "list[OfDay]",
+        "trees": "list[OfTree]",
+        "people": "list[OfPerson]",
+    },
+)
+
+
+class ImageKept(TypedDict):
+    """An image of a tree, and `text`: the reference to it in a text."""
+
+    sha256: str
+    media_type: str
+    width: int
+    height: int
+    size: int
+    text: str
+
+
+class ImportAsks(TypedDict):
+    """The choices before the import continues: which of `parts` trees, and if `split` is not
+    empty, in which of these ways texts become nodes."""
+
+    parts: int
+    formats: dict[str, int]
+    split: list[str]
+    notes: list[str]
+
+
+class ImportPartShown(TypedDict):
+    """One tree of a file; `count` is the number of its messages, 0 if unknown."""
+
+    number: int
+    title: str
+    at: str | None
+    count: int
+    status: Literal["listed", "chosen", "done", "failed"]
+    tree: str | None
+    error: ImportProblem | None
+
+
+class ImportParts(TypedDict):
+    """A page of the trees of a file."""
+
+    count: int
+    results: list[ImportPartShown]
+
+
+class ImportProblem(TypedDict):
+    """Why an import failed."""
+
+    code: Literal["NOT_FOUND", "PERMISSION_DENIED", "INVALID_SYNTAX", "LIMIT_EXCEEDED", "CROSS_TREE", "CONFLICT", "MODEL_ERROR", "UNAUTHENTICATED", "LOOP", "REJECTED", "UNAVAILABLE", "INSUFFICIENT_QUANTITY", "INSUFFICIENT_QUALITY", "UNADDRESSED_COUNTEREVIDENCE", "NEEDS_ESCALATION", "DOWNGRADE"]
+    message: str
+    hint: str
+    retryable: bool
+
+
+class ImportReport(TypedDict):
+    """The result of an import: what was kept, what the format does not define and is kept with
+    the nodes, and what was dropped, each by name with its number."""
+
+    format: str
+    nodes: int
+    trees: int
+    says: ImportSays
+    kept: dict[str, int]
+    unknown: dict[str, int]
+    dropped: dict[str, int]
+    warnings: list[str]
+
+
+class ImportSays(TypedDict):
+    """The report in sentences: what was imported, what is kept with it, what was left out and
+    why."""
+
+    came: list[str]
+    beside: list[str]
+    left_out: list[str]
+
+
+class ImportState(TypedDict):
+    """An import: `done` of `total` bytes of the file; its tree once it exists, if there is only
+    one; and while it is `waiting`, what it `asks`."""
+
+    id: str
+    name: str
+    status: Literal["queued", "running", "waiting", "done", "failed"]
+    done: int
+    total: int
+    tree: str | None
+    asks: ImportAsks | None
+    report: ImportReport | None
+    error: ImportProblem | None
+
+
+class Invitation(TypedDict):
+    """A link with which somebody can become a member."""
+
+    id: str
+    role: Literal["reader", "writer", "owner"]
+    expires_at: str
+    uses_left: int
+    revoked_at: str | None
+
+
+class InvitationPage(TypedDict):
+    """One page; `count` of all."""
+
+    count: int
+    results: list[Invitation]
+
+
+class InvitationSent(TypedDict):
+    """The role, the number of uses, and when it expires (or after how many days)."""
+
+    role: Literal["reader", "writer", "owner"]
+    uses: NotRequired[int]
+    days: NotRequired[float]
+    expires_at: NotRequired[str | None]
+
+
+class Key(TypedDict):
+    """An API key; `hint` is its last characters, to recognise it by."""
+
+    id: str
+    name: str
+    hint: str
+    scope: Literal["read", "write", "owner"]
+    expires_at: str | None
+    created_at: str
+    last_used_at: str | None
+
+
+class KeyPage(TypedDict):
+    """One page; `count` of all."""
+
+    count: int
+    results: list[Key]
+
+
+class KeySent(TypedDict):
+    """A new API key: its name, the most it may do (`read`: read only; `write`: as a writer;
+    `owner`: everything that you may do), and the days until it expires (null: never)."""
+
+    name: str
+    scope: NotRequired[Literal["read", "write", "owner"]]
+    days: NotRequired[int | None]
+
+
+class LeftOut(TypedDict):
+    """A kind of data that an export does not contain, with its number and a sentence."""
+
+    what: str
+    count: int
+    says: str
+
+
+class LineSent(TypedDict):
+    """One command: as a `line`, or by name, as `command` and its `args`. `at`: a local id, what
+    `here` means; `wait`: how many seconds the response may wait for the result; `key`: a repeat
+    with the same key within HEDDLE_RECEIPT_DAYS does not run the command again; `act`: commands
+    with the same one are undone and redone together, and `doing` says in the caller's words
+    what they do. null counts as left out."""
+
+    line: NotRequired[str | None]
+    command: NotRequired[str | None]
+    args: NotRequired[dict[str, Any] | None]
+    dry_run: NotRequired[bool | None]
+    key: NotRequired[str | None]
+    at: NotRequired[str | None]
+    wait: NotRequired[float | None]
+    act: NotRequired[str | None]
+    doing: NotRequired[str | None]
+
+
+class Link(TypedDict):
+    """A link as it is stored. `tree` is its source's; an end is a local id, or `tree:ID` or
+    `tree:ID node:a7x2` of another tree, or `erased` if that is gone."""
+
+    id: str
+    tree: str
+    type: str
+    source: str
+    target: str
+    note: str
+    words: str
+    confidence: float | None
+    by: str
+    at: str
+
+
+class LinkNamed(TypedDict):
+    """The id of an invitation or public link."""
+
+    id: str
+
+
+class LinkOf(TypedDict):
+    """A link of the document: its type as read from this side, and the other end as a line
+    names it."""
+
+    id: str
+    type: str
+    to: str
+
+
+class LinkPage(TypedDict):
+    """One page; `count` of all."""
+
+    count: int
+    results: list[Link]
+
+
+class LinkType(TypedDict):
+    """A link type; `reverse` is its name as read from the target, `archetypes` are those that
+    see it."""
+
+    name: str
+    reverse: str
+    symmetric: bool
+    group: str
+    colour: str
+    archetypes: list[str]
+    archived: bool
+
+
+class LinkTypePage(TypedDict):
+    """One page; `count` of all."""
+
+    count: int
+    results: list[LinkType]
+
+
+class MainLineOf(TypedDict):
+    """The main line of a tree: the text that it leads to, how deep that is, and whether it was
+    `marked` (the text that it is led through, by whom) or is the path written on last."""
+
+    node: str
+    depth: int
+    how: Literal["marked", "written"]
+    marked: str | None
+    by: str | None
+
+
+class ManuscriptOf(TypedDict):
+    """The manuscript of a tree. `number` is that of its version, 0 before the first."""
+
+    tree: str
+    title: str
+    author: str
+    language: str
+    target: int
+    words: int
+    number: int
+    chapters: list[ChapterOf]
+
+
+class Me(TypedDict):
+    """The caller."""
+
+    user: str
+    name: str
+    theme: str
+    has_password: bool
+    groves: list[Grove]
+
+
+class Member(TypedDict):
+    """A member's role in a grove, and their participant there."""
+
+    user: str
+    name: str
+    role: Literal["reader", "writer", "owner"]
+    participant: str
+    archetype: str
+
+
+class MemberNamed(TypedDict):
+    """A user by name."""
+
+    user: str
+
+
+class MemberPage(TypedDict):
+    """One page; `count` of all."""
+
+    count: int
+    results: list[Member]
+
+
+class MemberPart(TypedDict):
+    """A user by name, and what changes: the role, or the archetype that decides which link
+    types they are shown."""
+
+    user: str
+    role: NotRequired[Literal["reader", "writer", "owner"]]
+    archetype: NotRequired[Literal["reader", "writer", "editor", "auditor"]]
+
+
+class MemberSent(TypedDict):
+    """A user by name, and a role."""
+
+    user: str
+    role: Literal["reader", "writer", "owner"]
+
+
+class Money(TypedDict):
+    """A member's money for today (UTC); `left_usd` null if there is no limit."""
+
+    limit_usd: float
+    spent_usd: float
+    reserved_usd: float
+    left_usd: float | None
+
+
+class NewGatewayKey(TypedDict):
+    """A gateway key with its secret, which is shown only once."""
+
+    id: str
+    name: str
+    hint: str
+    mode: Literal["observe", "workspace"]
+    participant: str
+    grove: str
+    created_at: str
+    last_used_at: str | None
+    expires_at: str | None
+    key: str
+
+
+class NewInvitation(TypedDict):
+    """An invitation with its link, which is shown only once."""
+
+    id: str
+    role: Literal["reader", "writer", "owner"]
+    expires_at: str
+    uses_left: int
+    revoked_at: str | None
+    link: str
+
+
+class NewKey(TypedDict):
+    """An API key with the key itself, which is shown only once."""
+
+    id: str
+    name: str
+    hint: str
+    scope: Literal["read", "write", "owner"]
+    expires_at: str | None
+    created_at: str
+    last_used_at: str | None
+    key: str
+
+
+class NewPublicLink(TypedDict):
+    """A public link with the link itself, which is shown only once."""
+
+    id: str
+    made_by: str
+    created_at: str
+    expires_at: str
+    revoked_at: str | None
+    link: str
+
+
+class NewWebhook(TypedDict):
+    """A webhook with its secret, which is shown only once."""
+
+    id: str
+    grove: str
+    tree: str | None
+    url: str
+    kinds: list[str]
+    cursor: int
+    tries: int
+    error: str
+    next_try_at: str | None
+    stopped_at: str | None
+    delivered_at: str | None
+    created_at: str
+    secret: str
+
+
+class Node(TypedDict):
+    """One version of one slot, in full."""
+
+    id: str
+    tree: str
+    kind: Literal["text", "annotation", "thought", "claim"]
+    form: str
+    text: str
+    content: list[dict[str, Any]]
+    author: Author
+    parent: str | None
+    slot: str
+    depth: int
+    versions: list[str]
+    edited_from: str | None
+    sources: list[Source]
+    created_at: str
+    pruned: bool
+    excluded: bool
+    hidden: bool
+    sandbox: bool
+    resolved: bool
+    finish: str
+    generation: str | None
+    call: str | None
+    summary: str
+    counts: Counts
+    bookmarks: list[Bookmark]
+    tags: list[str]
+    hash: str
+    proof: Proof
+
+
+class NodeLine(TypedDict):
+    """A node without its text; `length` in code points."""
+
+    id: str
+    kind: str
+    parent: str | None
+    slot: str
+    author: str
+    pruned: bool
+    excluded: bool
+    length: int
+
+
+class NodePage(TypedDict):
+    """Some nodes in order of creation; `next` is the next `after`, null at the end."""
+
+    count: int
+    results: list[NodeLine]
+    next: int | None
+
+
+class Notification(TypedDict):
+    """Something that somebody else wrote in the tree since the participant last saw it, as a
+    line."""
+
+    text: str
+
+
+class ObligationOf(TypedDict):
+    """One thing that a level demands: `code` is the refusal that it would be, `have` and `need`
+    are numbers, `status` is pending, compiling, proved, blocked or rejected."""
+
+    code: str
+    have: int
+    need: int
+    says: str
+    status: str
+
+
+class Obligations(TypedDict):
+    """What a level demands of a claim, in the order in which it is checked."""
+
+    level: str
+    obligations: list[ObligationOf]
+
+
+class OfDay(TypedDict):
+    """The sums of a day."""
+
+    generations: int
+    tokens_in: int
+    tokens_out: int
+    tokens_cached: int
+    usd: float | None
+    day: str
+
+
+class OfParticipant(TypedDict):
+    """The sums of a model, or of the member who asked."""
+
+    generations: int
+    tokens_in: int
+    tokens_out: int
+    tokens_cached: int
+    usd: float | None
+    participant: str
+    name: str
+
+
+class OfPerson(TypedDict):
+    """What a member spent, erased trees included, and has left today."""
+
+    participant: str
+    name: str
+    usd: float
+    today: Money
+
+
+class OfTree(TypedDict):
+    """The sums of a tree."""
+
+    generations: int
+    tokens_in: int
+    tokens_out: int
+    tokens_cached: int
+    usd: float | None
+    tree: str
+    title: str
+
+
+class Outline(TypedDict):
+    """How an outline is folded: to a depth, except for what was expanded or collapsed; `hits`
+    of the last `query` and those `found` earlier are local ids, too."""
+
+    depth: int
+    expanded: list[str]
+    collapsed: list[str]
+    found: list[str]
+    query: str
+    hits: list[str]
+    scores: dict[str, float]
+
+
+class OwnRatings(TypedDict):
+    """The caller's ratings in a tree, by local id."""
+
+    ratings: dict[str, Literal["plus", "minus"]]
+
+
+class Participant(TypedDict):
+    """A person or model that writes. `user` for people, `model_ref` for models."""
+
+    id: str
+    grove: str
+    kind: Literal["human", "model"]
+    user: str | None
+    name: str
+    model_ref: str
+    base_url: str
+    allow_private: bool
+    auth: Literal["bearer", "basic", "none"]
+    endpoint: Literal["chat", "completion"]
+    capabilities: list[str]
+    persona: str
+    temperature: float | None
+    max_tokens: int | None
+    stop: list[str]
+    context_limit: int
+    archetype: Literal["reader", "writer", "editor", "auditor"]
+    authority: int
+    budget: Literal["quick", "standard", "thorough"]
+    tool_filter: list[str]
+    parallel: int
+    prices: dict[str, float]
+    loom_aware: bool
+    permissions: list[str]
+    has_key: bool
+    probe: dict[str, Any]
+    created_at: str
+    archived_at: str | None
+
+
+class ParticipantChanged(TypedDict):
+    """Changes to a model participant, named as in docs/model.md; `api_key` is never shown
+    again, and an empty one removes the stored key."""
+
+    name: NotRequired[str]
+    model_ref: NotRequired[str]
+    base_url: NotRequired[str]
+    allow_private: NotRequired[bool]
+    auth: NotRequired[Literal["bearer", "basic", "none"]]
+    endpoint: NotRequired[Literal["chat", "completion"]]
+    capabilities: NotRequired[list[str]]
+    persona: NotRequired[str]
+    temperature: NotRequired[float | None]
+    max_tokens: NotRequired[int | None]
+    stop: NotRequired[list[str]]
+    context_limit: NotRequired[int]
+    archetype: NotRequired[Literal["reader", "writer", "editor", "auditor"]]
+    authority: NotRequired[int]
+    budget: NotRequired[Literal["quick", "standard", "thorough"]]
+    tool_filter: NotRequired[list[str]]
+    parallel: NotRequired[int]
+    prices: NotRequired[dict[str, float]]
+    permissions: NotRequired[list[Literal["loom_aware", "loom_write", "loom_generate", "doc_read", "doc_write", "cross_tree", "web_search"]]]
+    loom_aware: NotRequired[bool]
+    archived: NotRequired[bool]
+    api_key: NotRequired[str | None]
+
+
+class ParticipantPage(TypedDict):
+    """One page; `count` of all."""
+
+    count: int
+    results: list[Participant]
+
+
+class ParticipantSent(TypedDict):
+    """A new model participant; without `grove`, in the caller's first. `template`: the name of
+    a template, or a model of the grove whose model, address and key it takes; then `model_ref`
+    is optional."""
+
+    name: str
+    model_ref: NotRequired[str]
+    base_url: NotRequired[str]
+    allow_private: NotRequired[bool]
+    auth: NotRequired[Literal["bearer", "basic", "none"]]
+    endpoint: NotRequired[Literal["chat", "completion"]]
+    capabilities: NotRequired[list[str]]
+    persona: NotRequired[str]
+    temperature: NotRequired[float | None]
+    max_tokens: NotRequired[int | None]
+    stop: NotRequired[list[str]]
+    context_limit: NotRequired[int]
+    archetype: NotRequired[Literal["reader", "writer", "editor", "auditor"]]
+    authority: NotRequired[int]
+    budget: NotRequired[Literal["quick", "standard", "thorough"]]
+    tool_filter: NotRequired[list[str]]
+    parallel: NotRequired[int]
+    prices: NotRequired[dict[str, float]]
+    permissions: NotRequired[list[Literal["loom_aware", "loom_write", "loom_generate", "doc_read", "doc_write", "cross_tree", "web_search"]]]
+    loom_aware: NotRequired[bool]
+    archived: NotRequired[bool]
+    api_key: NotRequired[str | None]
+    grove: NotRequired[str]
+    kind: NotRequired[Literal["model"]]
+    template: NotRequired[str]
+
+
+class PartsChosen(TypedDict):
+    """The trees to import, by number or all that `q` finds, and how texts are split."""
+
+    parts: NotRequired[list[int] | None]
+    q: NotRequired[str]
+    split: NotRequired[Literal["", "sections", "paragraphs", "whole"]]
+
+
+class PasswordSent(TypedDict):
+    """The old password (empty if there is none yet) and the new one."""
+
+    old: NotRequired[str]
+    new: str
+
+
+class Path(TypedDict):
+    """A path, root first; `versions` names the selected version of each slot."""
+
+    nodes: list[Node]
+    versions: dict[str, str]
+
+
+class PieceOf(TypedDict):
+    """A piece of two texts: in both (same), or only in the earlier (old) or later (new) one."""
+
+    kind: Literal["same", "old", "new"]
+    text: str
+
+
+class PinnedSettings(TypedDict):
+    """Settings, and the slot where they are pinned."""
+
+    node: str
+    settings: dict[str, Any]
+
+
+class Place(TypedDict):
+    """The caller's workspace in a tree, and their position."""
+
+    id: str
+    position: str
+
+
+class PriceBody(TypedDict):
+    """Tokens of the whole request, and USD: to send it, to send it if its beginning is in the
+    provider's cache, and for the longest answer; null if no price is known."""
+
+    tokens: int
+    how: Literal["counted", "estimated"]
+    usd: float | None
+    cached_usd: float | None
+    answer_usd: float | None
+
+
+class Problem(TypedDict):
+    """Every error. A refused line adds `reply`, `step`, and `canonical` if it could be parsed."""
+
+    ok: Literal[False]
+    code: Literal["NOT_FOUND", "PERMISSION_DENIED", "INVALID_SYNTAX", "LIMIT_EXCEEDED", "CROSS_TREE", "CONFLICT", "MODEL_ERROR", "UNAUTHENTICATED", "LOOP", "REJECTED", "UNAVAILABLE", "INSUFFICIENT_QUANTITY", "INSUFFICIENT_QUALITY", "UNADDRESSED_COUNTEREVIDENCE", "NEEDS_ESCALATION", "DOWNGRADE"]
+    message: str
+    hint: str
+    retryable: bool
+    reply: NotRequired[str]
+    step: NotRequired[int | None]
+    canonical: NotRequired[str]
+
+
+class Proof(TypedDict):
+    """The values that the hash covers: SHA-256 of their JSON with sorted keys, without blanks."""
+
+    author: str
+    call: str | None
+    configuration: str | None
+    content: list[dict[str, Any]]
+    created_at: str
+    edited_from: str | None
+    kind: str
+    parent: str | None
+
+
+class Provenance(TypedDict):
+    """Where a node came from. `above` goes from the root downwards, without the `left_out`
+    furthest ones; `call` is as in GET /api/calls/{id}; `verify.said` are sentences."""
+
+    node: str
+    hash: str
+    proof: dict[str, Any]
+    finish: str
+    above: list[Above]
+    left_out: int
+    generation: str | None
+    note: str
+    ended_at: str | None
+    call: dict[str, Any] | None
+    verify: dict[str, Any]
+
+
+class PublicLink(TypedDict):
+    """A link with which anybody may read one tree."""
+
+    id: str
+    made_by: str
+    created_at: str
+    expires_at: str
+    revoked_at: str | None
+
+
+class PublicLinkPage(TypedDict):
+    """One page; `count` of all."""
+
+    count: int
+    results: list[PublicLink]
+
+
+class PublicLinkSent(TypedDict):
+    """For how many days anybody with the link may read the tree."""
+
+    days: NotRequired[float]
+
+
+class PutAsideList(TypedDict):
+    """What is put aside in a grove."""
+
+    count: int
+    results: list[PutAsideOf]
+
+
+class PutAsideOf(TypedDict):
+    """A unit of work that failed again and again, or did not come to an end, and is left alone:
+    its kind and id, the reason and time of the last of its tries."""
+
+    kind: Literal["document", "generation"]
+    id: str
+    reason: str
+    tries: int
+    at: str
+
+
+class QuoteOf(TypedDict):
+    """The words of a cite, with a little before and after; `first` and `last` in code points."""
+
+    words: str
+    before: str
+    after: str
+    first: int
+    last: int
+
+
+class RequestBody(TypedDict):
+    """A request's body, without keys; null if it is no longer kept whole."""
+
+    request: str
+    at: str
+    body: dict[str, Any] | None
+
+
+class RestoreSent(TypedDict):
+    """The revision to restore."""
+
+    revision: int
+
+
+class ResultOf(TypedDict):
+    """What a check said about an item; `outcome` is passed, failed, unsure, or asked while a
+    judge reads."""
+
+    item: str
+    check: str
+    name: str
+    outcome: Literal["passed", "failed", "unsure", "asked"]
+    said: str
+    version: str
+    call: str | None
+    at: str
+
+
+class Results(TypedDict):
+    """What checks said about the items that were asked for."""
+
+    count: int
+    results: list[ResultOf]
+
+
+class RetrySent(TypedDict):
+    """What to take up again."""
+
+    kind: Literal["document", "generation"]
+    id: str
+
+
+class RevisionOf(TypedDict):
+    """A revision without its text. `restored` is the number of the revision whose text it
+    restored."""
+
+    number: int
+    words: int
+    length: int
+    sha256: str
+    by: str
+    authors: list[str]
+    restored: int | None
+    at: str
+
+
+class RevisionOfPage(TypedDict):
+    """One page; `count` of all."""
+
+    count: int
+    results: list[RevisionOf]
+
+
+class RevisionOne(TypedDict):
+    """A revision with its text."""
+
+    number: int
+    words: int
+    length: int
+    sha256: str
+    by: str
+    authors: list[str]
+    restored: int | None
+    at: str
+    text: str
+
+
+class SavedNamed(TypedDict):
+    """A saved item, by its id."""
+
+    id: str
+
+
+class SavedOne(TypedDict):
+    """Something saved under a name; `shared`: for the whole grove."""
+
+    id: str
+    kind: Literal["search", "preset", "windows"]
+    name: str
+    body: dict[str, Any]
+    shared: bool
+    at: str
+
+
+class SavedOnePage(TypedDict):
+    """One page; `count` of all."""
+
+    count: int
+    results: list[SavedOne]
+
+
+class SavedRenamed(TypedDict):
+    """A saved item, by its id, and its new name."""
+
+    id: str
+    name: str
+
+
+class SavedSent(TypedDict):
+    """Something to save under a name: a search (`q`, `type`, `tag`, …), a preset (`top_p`,
+    `stop`, …), or an arrangement of windows (`lines` that open them); a `shared` preset is for
+    everybody in the grove."""
+
+    kind: Literal["search", "preset", "windows"]
+    name: str
+    body: dict[str, Any]
+    shared: NotRequired[bool]
+
+
+class SearchServiceBody(TypedDict):
+    """The service with which a grove searches the web, without its key; `kind` is null if there
+    is none. `services` are the available kinds."""
+
+    kind: str | None
+    base_url: str
+    has_key: bool
+    allow_private: bool
+    price_usd: float
+    services: list[str]
+
+
+class SearchServiceSent(TypedDict):
+    """The service with which a grove searches the web. `base_url`: empty for the default of the
+    kind; `api_key`: null keeps the stored one for this address; `price_usd`: of one search."""
+
+    kind: Literal["searxng", "brave", "tavily"]
+    base_url: NotRequired[str]
+    api_key: NotRequired[str | None]
+    allow_private: NotRequired[bool]
+    price_usd: NotRequired[float]
+
+
+class SectionBody(TypedDict):
+    """A part of a request: its exact text and its approximate number of tokens. `detail` says
+    what it contains, `note` why it is there, or what was shortened or left out and why; `nodes`
+    are the ids of those whose texts it contains."""
+
+    name: str
+    tokens: int
+    text: str
+    detail: str
+    note: str
+    nodes: NotRequired[list[str]]
+
+
+class SectionOf(TypedDict):
+    """A heading with its stable id; `first` and `last` are lines, from 1."""
+
+    id: str
+    title: str
+    level: int
+    first: int
+    last: int
+
+
+class Session(TypedDict):
+    """A signed-in browser; `here` marks the one that sent the request."""
+
+    id: str
+    agent: str
+    created_at: str
+    seen_at: str
+    here: bool
+
+
+class SessionPage(TypedDict):
+    """One page; `count` of all."""
+
+    count: int
+    results: list[Session]
+
+
+class SessionState(TypedDict):
+    """The last requests of a session, newest first, and the results of tools in the last one,
+    by the program's own ids, with their place and size."""
+
+    requests: list[dict[str, Any]]
+    results: list[dict[str, Any]]
+
+
+class Settings(TypedDict):
+    """One person's settings. `language` "": the browser's; `temperature` null: the model's own;
+    `keys`: those that differ from the defaults, by action; `languages`: the codes that can be
+    chosen."""
+
+    name: str
+    theme: Literal["system", "light", "dark"]
+    language: str
+    prose: Literal["serif", "sans", "mono"]
+    size: Literal["small", "medium", "large", "larger"]
+    width: Literal["narrow", "medium", "wide"]
+    leading: Literal["tight", "medium", "loose"]
+    align: Literal["start", "justified"]
+    nodes: Literal["full", "quiet", "plain"]
+    paste: Literal["plain", "markdown"]
+    styled: bool
+    temperature: float | None
+    edits: Literal["ask", "version", "fork"]
+    verbose: bool
+    keys: dict[str, str]
+    languages: list[str]
+
+
+class SettingsBody(TypedDict):
+    """All settings of a grove with their values, and their JSON schema."""
+
+    values: dict[str, Any]
+    schema: dict[str, Any]
+
+
+class SettingsChanged(TypedDict):
+    """Changes to the caller's own settings; values as in `GET settings`."""
+
+    name: NotRequired[str]
+    theme: NotRequired[Literal["system", "light", "dark"]]
+    language: NotRequired[Literal["", "en"]]
+    prose: NotRequired[Literal["serif", "sans", "mono"]]
+    size: NotRequired[Literal["small", "medium", "large", "larger"]]
+    width: NotRequired[Literal["narrow", "medium", "wide"]]
+    leading: NotRequired[Literal["tight", "medium", "loose"]]
+    align: NotRequired[Literal["start", "justified"]]
+    nodes: NotRequired[Literal["full", "quiet", "plain"]]
+    paste: NotRequired[Literal["plain", "markdown"]]
+    styled: NotRequired[bool]
+    temperature: NotRequired[float | None]
+    edits: NotRequired[Literal["ask", "version", "fork"]]
+    verbose: NotRequired[bool]
+    keys: NotRequired[dict[str, str]]
+
+
+class SettingsHere(TypedDict):
+    """The `settings` that apply at a node, and the pins that they come from, topmost first."""
+
+    settings: dict[str, Any]
+    pins: list[PinnedSettings]
+
+
+class SettingsPinned(TypedDict):
+    """Settings that apply at a node and below it; {} removes them."""
+
+    node: str
+    settings: dict[str, Any]
+
+
+class Shared(TypedDict):
+    """What a member asked of a model."""
+
+    generations: int
+    tokens_in: int
+    tokens_out: int
+    tokens_cached: int
+    usd: float | None
+    person: str
+    person_name: str
+    participant: str
+    participant_name: str
+
+
+class Skeleton(TypedDict):
+    """A whole tree in columns of the same length, in order of creation."""
+
+    seq: int
+    ids: list[str]
+    parents: list[int | None]
+    slots: list[int]
+    kinds: list[str]
+    authors: list[int]
+    participants: list[Author]
+    flags: list[int]
+    lengths: list[int]
+    orders: list[list[Any]]
+    rests: list[list[Any]]
+
+
+class SkeletonTile(TypedDict):
+    """Some nodes of a tree: columns whose values are joined by commas, and [ordinal, value]
+    where something is said of a node. `ordinals` only where some are missing after `first`."""
+
+    first: int
+    ids: str
+    ups: str
+    authors: str
+    lengths: str
+    participants: list[Author]
+    slots: list[list[Any]]
+    kinds: list[list[Any]]
+    places: list[list[Any]]
+    wholes: list[list[Any]]
+    ordinals: NotRequired[list[int] | None]
+
+
+class Source(TypedDict):
+    """A source of a node in addition to its parent: a local id, `tree:ID`, or `tree:ID
+    node:x9y3`."""
+
+    item: str
+    role: Literal["primary", "context", "instruction"]
+
+
+class Status(TypedDict):
+    """`checkpoint` is the last step seen; `tokens` of what the view adds to a request, in total
+    and by section; the running `turn`, with its `budget` as STATUS shows it."""
+
+    checkpoint: int
+    steps: int
+    turn: str | None
+    budget: str
+    tokens: int
+    sections: dict[str, int]
+
+
+class StepBody(TypedDict):
+    """An attempt by somebody, and its outcome: `ok` or the code of its refusal. `message` is
+    the reply; `place` is that of the line in its turn: `2.1` is the first of the second round;
+    `loop_status` says whether it repeats earlier lines. Unless `open`, its texts are left out,
+    because the reader may not see what it touched; `message` says so."""
+
+    seq: int
+    workspace: str
+    actor: str
+    on_behalf_of: str | None
+    turn: str | None
+    place: str | None
+    line: str
+    canonical: str
+    because: str
+    items: list[str]
+    link_type: str
+    outcome: str
+    loop_status: Literal["ok", "exact", "structural", "semantic"]
+    message: str
+    hint: str
+    stream: str
+    events: list[int]
+    undone: bool
+    open: bool
+    at: str
+
+
+StepOfTrail = TypedDict(
+    "StepOfTrail",
+    {
+        "type": "str",
+        "from": "list[str]",
+        "to": "list[TrailEnd]",
+        "because": "str",
+        "note": "str",
+        "at": "str",
+    },
+)
+
+
+class StepPage(TypedDict):
+    """Steps in order; `next` is the next `after`, null at the end."""
+
+    count: int
+    results: list[StepBody]
+    next: int | None
+
+
+class SummariesBody(TypedDict):
+    """`model` makes summaries (null: none, so the first words are used); `open` are being made;
+    failed ones are retried a few times where they are needed. `summary` is that of the node in
+    `?node=`, else of the tree."""
+
+    model: str | None
+    open: int
+    summary: str
+    failed: list[SummaryFailed]
+
+
+class SummariesSent(TypedDict):
+    """The summaries to make: of nodes by their ids, and with `tree` a new one of the tree.
+    `again`: also where there is one, or one has failed."""
+
+    nodes: NotRequired[list[str]]
+    tree: NotRequired[bool]
+    again: NotRequired[bool]
+
+
+class SummaryFailed(TypedDict):
+    """A failed summary: of which node (null: the tree), when, and why."""
+
+    node: str | None
+    error: dict[str, Any]
+    at: str
+
+
+class SummaryOf(TypedDict):
+    """The summary of a document (of its revision `revision`), and whether one is being made;
+    `failed` are the attempts that have failed since."""
+
+    summary: str
+    revision: int
+    open: int
+    failed: list[dict[str, Any]]
+
+
+class Sums(TypedDict):
+    """Tokens of ended candidates as counted by providers; `usd` null if no price was known."""
+
+    generations: int
+    tokens_in: int
+    tokens_out: int
+    tokens_cached: int
+    usd: float | None
+
+
+class TableBody(TypedDict):
+    """A table of a tree and its columns."""
+
+    name: str
+    says: str
+    columns: list[TableColumn]
+
+
+class TableColumn(TypedDict):
+    """A column: its name, and the type of its values; `time` is RFC 3339 in JSON."""
+
+    name: str
+    type: Literal["text", "integer", "real", "truth", "time", "json"]
+
+
+class TablesOfTree(TypedDict):
+    """The tables that a tree can be read as; `seq` is the newest event that they hold."""
+
+    seq: int
+    results: list[TableBody]
+
+
+class TagChanged(TypedDict):
+    """A tag, and its new name or colour (empty: no colour); fields that are left out stay."""
+
+    tag: str
+    name: NotRequired[str]
+    colour: NotRequired[str | None]
+
+
+class TagNamed(TypedDict):
+    """A tag by name."""
+
+    tag: str
+
+
+class TagOf(TypedDict):
+    """A tag of a grove; `colour` is empty if it has none."""
+
+    name: str
+    colour: str
+    items: int
+
+
+class TagOfPage(TypedDict):
+    """One page; `count` of all."""
+
+    count: int
+    results: list[TagOf]
+
+
+class Taken(TypedDict):
+    """A file was accepted and waits to be read."""
+
+    id: str
+
+
+class Task(TypedDict):
+    """A task; `ref` is its name in lines; `place` is its order among those not archived."""
+
+    number: int
+    ref: str
+    state: Literal["unchecked", "checked", "archived"]
+    place: int
+    removed: bool
+    text: str
+    notes: list[str]
+    made_at: str
+
+
+class TaskPage(TypedDict):
+    """One page; `count` of all."""
+
+    count: int
+    results: list[Task]
+
+
+class TaughtBody(TypedDict):
+    """What a participant is taught: the permissions that apply when the caller asks it, and its
+    INSTRUCTIONS; "" for one that is sent text only."""
+
+    permissions: list[str]
+    instructions: str
+
+
+class TemplateBody(TypedDict):
+    """A template for a new model: the `fields` and `permissions` that it sets."""
+
+    name: str
+    says: str
+    permissions: list[str]
+    fields: dict[str, Any]
+
+
+class TemplatesBody(TypedDict):
+    """All templates."""
+
+    count: int
+    results: list[TemplateBody]
+
+
+class ToRead(TypedDict):
+    """What one candidate of a model reads, and what that costs: `tokens` of the `whole` path
+    and persona, at most `limit`; `prices` in USD per million tokens, null if unknown; `length`
+    is reserved for the answer."""
+
+    participant: str
+    name: str
+    tokens: int
+    whole: int
+    limit: int
+    how: Literal["counted", "estimated"]
+    length: int
+    prices: dict[str, float] | None
+    caches_from: int | None
+
+
+class TokenKind(TypedDict):
+    """A kind of token with its machine. `transitions` are [state, input, state after]."""
+
+    kind: str
+    alias: str
+    written: str
+    states: list[str]
+    initial: str
+    accepting: list[str]
+    transitions: list[list[str]]
+    compiles_to: str
+    obligations: str
+
+
+class TokenKinds(TypedDict):
+    """The kinds of tokens."""
+
+    count: int
+    results: list[TokenKind]
+
+
+class TokenOf(TypedDict):
+    """A token of an item: its place in code points, its words, its state, and what may be done
+    now (`inputs`)."""
+
+    key: str
+    kind: str
+    text: str
+    first: int
+    last: int
+    target: str
+    check: str
+    state: str
+    notes: list[str]
+    states: list[str]
+    initial: str
+    accepting: list[str]
+    inputs: list[str]
+
+
+class TokenRun(TypedDict):
+    """What an input compiled to, the obligations, the reply, and the token afterwards."""
+
+    token: TokenOf
+    lines: list[str]
+    obligations: list[Demand]
+    reply: str
+
+
+class TokenSent(TypedDict):
+    """An input of a token, with the text that a note, reply or reason has. `dry_run` only
+    compiles it."""
+
+    input: str
+    text: NotRequired[str]
+    dry_run: NotRequired[bool]
+
+
+class Tokens(TypedDict):
+    """The tokens of an item, in order."""
+
+    count: int
+    results: list[TokenOf]
+
+
+class TrailEnd(TypedDict):
+    """An item that a step of a trail led to. `item` is "" where it is erased or unavailable;
+    `state` says what became of it."""
+
+    item: str
+    state: str
+    words: str
+
+
+class TrailSent(TypedDict):
+    """The tree in which the steps were taken, and the name of the trail."""
+
+    tree: str
+    name: str
+
+
+class TrailSteps(TypedDict):
+    """The steps that led somewhere, in order."""
+
+    steps: list[StepOfTrail]
+
+
+class TrailSummary(TypedDict):
+    """A way that somebody took, kept under a name."""
+
+    id: str
+    name: str
+    tree: str
+    owner: str
+    shared: bool
+    forked_from: str | None
+    step_count: int
+    types: list[str]
+    at: str
+
+
+class TrailSummaryPage(TypedDict):
+    """One page; `count` of all."""
+
+    count: int
+    results: list[TrailSummary]
+
+
+class TrailWithSteps(TypedDict):
+    """A trail with its steps, as far as the caller may see them."""
+
+    id: str
+    name: str
+    tree: str
+    owner: str
+    shared: bool
+    forked_from: str | None
+    step_count: int
+    types: list[str]
+    at: str
+    steps: list[StepOfTrail]
+
+
+class Tree(TypedDict):
+    """A tree with its size. `workspace` is the caller's own; null in lists if they have none."""
+
+    id: str
+    grove: str
+    title: str
+    mode: Literal["dialogue", "buffer"]
+    description: str
+    system_context: str
+    summary: str
+    truncation: Literal["truncateMiddle", "rollingWindow", "stopAtLimit"]
+    memory: str
+    author_note: str
+    note_depth: int
+    lore_scan: int
+    lore_budget: int
+    root: str
+    node_count: int
+    branch_count: int
+    depth: int
+    seq: int
+    created_at: str
+    archived_at: str | None
+    tags: list[str]
+    workspace: Place | None
+
+
+class TreeChanged(TypedDict):
+    """Changes to a tree; mode and grove never change. `seen`: fields as the sender has read
+    them; a field that has another value by now is not overwritten (CONFLICT)."""
+
+    title: NotRequired[str]
+    description: NotRequired[str]
+    system_context: NotRequired[str]
+    summary: NotRequired[str]
+    truncation: NotRequired[Literal["truncateMiddle", "rollingWindow", "stopAtLimit"]]
+    memory: NotRequired[str]
+    author_note: NotRequired[str]
+    note_depth: NotRequired[int]
+    lore_scan: NotRequired[int]
+    lore_budget: NotRequired[int]
+    archived: NotRequired[bool]
+    seen: NotRequired[dict[str, str | int]]
+
+
+class TreePage(TypedDict):
+    """One page; `count` of all."""
+
+    count: int
+    results: list[Tree]
+
+
+class TreeSent(TypedDict):
+    """A new tree; without `grove`, in the caller's first. `mode` cannot be changed later."""
+
+    title: NotRequired[str]
+    mode: Literal["dialogue", "buffer"]
+    grove: NotRequired[str]
+    description: NotRequired[str]
+    system_context: NotRequired[str]
+
+
+class TreeTyped(TypedDict):
+    """The title of the tree, typed as confirmation."""
+
+    title: str
+
+
+class TreeUsage(TypedDict):
+    """A tree's sums; `node` and `path` if a node was named."""
+
+    tree: Sums
+    node: Sums | None
+    path: Sums | None
+    participants: list[OfParticipant]
+    people: list[OfParticipant]
+
+
+Turn = TypedDict(
+    "Turn",
+    {
+        "id": "str",
+        "tree": "str",
+        "status": "Literal['queued', 'leased', 'assembling', 'generating', 'executing', 'finishing', 'done', 'interrupted', 'halted', 'failed', 'stopped']",
+        "participant": "str",
+        "invoked_by": "str",
+        "point": "str",
+        "answers_below": "str",
+        "asked_in": "str | None",
+        "input": "str | None",
+        "as": "Literal['continuation', 'aside']",
+        "budget": "Budget",
+        "usage": "Usage",
+        "limit": "Literal['day', 'steps', 'items', 'rounds', 'tokens', 'time'] | None",
+        "extension": "Extension | None",
+        "generations": "list[str]",
+        "steps": "list[int]",
+        "node": "str | None",
+        "finish": "str | None",
+        "error": "dict[str, Any] | None",
+        "created_at": "str",
+        "ended_at": "str | None",
+    },
+)
+
+
+TurnSent = TypedDict(
+    "TurnSent",
+    {
+        "participant": "str",
+        "node": "NotRequired[str]",
+        "input": "NotRequired[str]",
+        "as": "NotRequired[Literal['continuation', 'aside']]",
+        "budget": "NotRequired[Literal['', 'quick', 'standard', 'thorough']]",
+    },
+)
+
+
+class TypeChanged(TypedDict):
+    """The changes to the link type `type`; what is left out stays."""
+
+    grove: NotRequired[str]
+    type: NotRequired[str]
+    name: NotRequired[str]
+    reverse: NotRequired[str]
+    group: NotRequired[str]
+    colour: NotRequired[str]
+    archetypes: NotRequired[list[str]]
+    archived: NotRequired[bool]
+
+
+class TypeSent(TypedDict):
+    """A new link type. Without `reverse` it is symmetric."""
+
+    grove: NotRequired[str]
+    name: str
+    reverse: NotRequired[str]
+    group: NotRequired[str]
+    colour: NotRequired[str]
+    archetypes: NotRequired[list[str]]
+
+
+class Usage(TypedDict):
+    """What a turn has used; `shown` is the line about it that people and models read."""
+
+    steps: int
+    depth: int
+    items: int
+    rounds: int
+    milliseconds: int
+    tokens: int
+    shown: str
+
+
+class Verification(TypedDict):
+    """The outcome; `later_versions` are versions on a path that are newer than the ones built
+    upon. `imported` is the number of checked nodes whose hashes only a file vouches for."""
+
+    status: Literal["valid", "invalid", "incomplete"]
+    checked: int
+    imported: int
+    broken: list[Broken]
+    later_versions: list[str]
+
+
+class ViewReport(TypedDict):
+    """The problems of a view: its windows, and the evidence and requirements in its tree."""
+
+    status: Literal["valid", "invalid"]
+    violations: list[Violation]
+
+
+class Violation(TypedDict):
+    """A broken rule of views, with the windows and items concerned."""
+
+    kind: Literal["OverlappingLenses", "StaleLens", "OrphanEvidence", "CircularThinking"]
+    says: str
+    windows: list[int]
+    items: list[str]
+
+
+class WebhookBody(TypedDict):
+    """A webhook. `cursor` is the last seq that was accepted or left out; `error` is the reason
+    of the last failure, if there was one since."""
+
+    id: str
+    grove: str
+    tree: str | None
+    url: str
+    kinds: list[str]
+    cursor: int
+    tries: int
+    error: str
+    next_try_at: str | None
+    stopped_at: str | None
+    delivered_at: str | None
+    created_at: str
+
+
+class WebhookBodyPage(TypedDict):
+    """One page; `count` of all."""
+
+    count: int
+    results: list[WebhookBody]
+
+
+class WebhookChanged(TypedDict):
+    """Changes to a webhook: the kinds of events, or whether it is stopped. A stopped one goes
+    on where it was."""
+
+    kinds: NotRequired[list[str]]
+    stopped: NotRequired[bool]
+
+
+class WebhookSent(TypedDict):
+    """A new webhook: its address, the tree whose events are sent (without one: the grove's),
+    and the kinds of events (empty: all)."""
+
+    url: str
+    tree: NotRequired[str]
+    kinds: NotRequired[list[str]]
+
+
+Window = TypedDict(
+    "Window",
+    {
+        "number": "int",
+        "kind": "Literal['node', 'search', 'document', 'branch', 'range', 'tree', 'result', 'stash']",
+        "visible": "bool",
+        "keep": "bool",
+        "closed": "bool",
+        "ref": "str",
+        "label": "str",
+        "lines": "list[Any] | None",
+        "count": "int",
+        "of": "int | None",
+        "text": "str",
+        "before": "list[str]",
+        "after": "list[str]",
+        "as": "Literal['diff', 'prose'] | None",
+        "live": "bool",
+        "pad": "int",
+        "read_only": "bool",
+        "query": "str | None",
+        "score": "float | None",
+        "via": "str | None",
+        "parent": "int | None",
+        "open": "bool",
+        "opens": "str",
+        "document": "str | None",
+        "stale": "bool",
+        "changes": "list[str]",
+        "current": "str | None",
+        "revision": "int | None",
+        "version_seen": "str",
+        "opened_at": "str",
+    },
+)
+
+
+class WindowPage(TypedDict):
+    """One page; `count` of all."""
+
+    count: int
+    results: list[Window]
+
+
+class Workspace(TypedDict):
+    """A participant's own view of a tree; `seq` is the last event of its stream."""
+
+    id: str
+    participant: str
+    tree: str
+    position: str
+    versions: dict[str, str]
+    revision: int
+    status: Status
+    windows: list[dict[str, Any]]
+    tasks: list[dict[str, Any]]
+    scratchpad: str
+    augments: list[dict[str, Any]]
+    outline: Outline
+    notifications: list[Notification]
+    drafts: list[dict[str, Any]]
+    settings: dict[str, Any]
+    seq: int
+
+
+class WorkspaceChanged(TypedDict):
+    """Settings of a workspace; only the named ones change; null: as in its grove or tree."""
+
+    settings: NotRequired[dict[str, Any]]
+
+
+class WriteSent(TypedDict):
+    """Exactly one change: `text` (all of it), `append`, `at` or `section` with `content`, or
+    `old` with `new`. `revision` is the one that the caller has seen; without it nothing is
+    checked."""
+
+    text: NotRequired[str]
+    append: NotRequired[str]
+    at: NotRequired[str]
+    section: NotRequired[str]
+    content: NotRequired[str]
+    old: NotRequired[str]
+    new: NotRequired[str]
+    revision: NotRequired[int]
