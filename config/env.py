@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -12,6 +12,23 @@ ROOT = Path(__file__).resolve().parent.parent
 
 class WrongSetting(SystemExit):
     """Ends the start with one sentence on standard error."""
+
+
+_ROLES = ("reader", "writer", "owner")
+
+
+@dataclass(frozen=True)
+class OpenId:
+    """How people sign in by OpenID Connect; without an issuer they do not."""
+
+    issuer: str = ""
+    client: str = ""
+    secret: str = ""
+    name: str = "your organisation"
+    scope: str = "openid profile email"
+    groups_claim: str = "groups"
+    groups: tuple[tuple[str, str, str], ...] = ()  # group, id of a grove, role
+    new: str = "nobody"
 
 
 @dataclass(frozen=True)
@@ -34,6 +51,7 @@ class Env:
     sockets: int
     database_connections: int
     metrics_key: str
+    openid: OpenId = field(default_factory=OpenId)
 
 
 def _listed(name: str) -> tuple[str, ...]:
@@ -102,6 +120,45 @@ def _metrics_key() -> str:
     return given
 
 
+def _openid() -> OpenId:
+    """`HEDDLE_OIDC_*`: see docs/operating.md."""
+    issuer = os.environ.get("HEDDLE_OIDC_ISSUER", "").strip()
+    if not issuer:
+        return OpenId()
+    if not issuer.startswith(("https://", "http://")):
+        raise WrongSetting(f"HEDDLE_OIDC_ISSUER={issuer!r} is no address. Write https://{issuer}.")
+    asked = {
+        "client": "HEDDLE_OIDC_CLIENT",
+        "secret": "HEDDLE_OIDC_SECRET",
+        "name": "HEDDLE_OIDC_NAME",
+        "scope": "HEDDLE_OIDC_SCOPE",
+        "groups_claim": "HEDDLE_OIDC_GROUPS_CLAIM",
+        "new": "HEDDLE_OIDC_NEW",
+    }
+    given = {
+        name: value
+        for name, variable in asked.items()
+        if (value := os.environ.get(variable, "").strip())
+    }
+    if "client" not in given:
+        raise WrongSetting("HEDDLE_OIDC_ISSUER needs HEDDLE_OIDC_CLIENT, the id of this client.")
+    if given.get("new", "nobody") not in ("nobody", "groups", "anybody"):
+        raise WrongSetting(
+            f"HEDDLE_OIDC_NEW={given['new']!r} does not exist. Write nobody, groups or anybody."
+        )
+    roles = []
+    for one in _listed("HEDDLE_OIDC_GROUPS"):
+        group, _, target = one.rpartition("=")
+        grove, _, role = target.partition(":")
+        if not group or not grove or role not in _ROLES:
+            raise WrongSetting(
+                f"HEDDLE_OIDC_GROUPS contains {one!r}. Write group=id-of-grove:role, with reader,"
+                " writer or owner as the role."
+            )
+        roles.append((group, grove, role))
+    return OpenId(issuer=issuer, groups=tuple(roles), **given)
+
+
 def host_of(origin: str) -> str:
     """The host of an origin as a Host header has it, without the port."""
     host = urlsplit(origin).hostname or ""
@@ -168,6 +225,7 @@ def read() -> Env:
         ended_session_days=_days("HEDDLE_ENDED_SESSION_DAYS", 1),
         sockets=_count("HEDDLE_SOCKETS", 600, least=1, most=10_000, of="sockets"),
         metrics_key=_metrics_key(),
+        openid=_openid(),
         database_connections=_count(
             "HEDDLE_DATABASE_CONNECTIONS", 20, least=8, most=100, of="connections"
         ),

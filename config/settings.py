@@ -54,6 +54,7 @@ INSTALLED_APPS = [
     "loom.documents",
     "loom.meaning",
     "loom.exploring",
+    "loom.openid",
     "agents",
     "agents.gateway",
     "agents.webhooks",
@@ -258,6 +259,7 @@ SOCKETS = ENV.sockets
 # computes on one core; on PostgreSQL each needs a connection, and sockets need some too.
 IS_SQLITE = DATABASES["default"]["ENGINE"] == "config.sqlite3"
 REQUEST_THREADS = 64 if IS_SQLITE else ENV.database_connections - 6
+OPENID = ENV.openid
 METRICS_KEY = ENV.metrics_key  # of GET /metrics; "": there is none
 # Requests a minute for one API key or session (docs/model.md §14.3, Limits).
 REQUESTS_A_MINUTE = 1200

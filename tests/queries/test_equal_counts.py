@@ -103,7 +103,8 @@ PAGES = """
 /trees/{tree}/nodes/{linked}/portal?type=supported_by /public/{secret} /public/{secret}?node={end}
 """.split()
 WITHOUT_TREES = """
-/signin /signin/{} /invitations/{} /offline /offline.js /healthz /settings/{}
+/signin /signin/{} /invitations/{} /openid/start /openid/back /offline /offline.js /healthz
+/settings/{}
 /public/{}/images/{}/{}
 /trees/{}/nodes/{}/call /trees/{}/turns/{}/calls /trees/{}/turns/{}/trail
 /groves/{}/participants/new /groves/{}/participants/models/{} /groves/{}/participants/{}/probe

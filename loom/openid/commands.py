@@ -1,0 +1,193 @@
+"""Who signs in by OpenID Connect, and what their groups make of them."""
+
+import re
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+
+from loom.engine.actions import RunningAction, action
+from loom.engine.announcements import access_changed
+from loom.engine.arguments import Args
+from loom.engine.execute import execute
+from loom.errors import CommandError, require
+from loom.openid.models import OpenIdentity
+from loom.openid.provider import groups_in
+from loom.people import names
+from loom.people.commands import accounts as people
+from loom.people.commands.groves import demand_role_name, enter, member_body
+from loom.people.models import Grove, Membership, User
+from loom.permissions import ROLES, Role
+
+TRIES = 20
+
+
+def user_of(claims: dict[str, Any]) -> User:
+    """The user whom the provider names; a new one where the environment allows it. Their roles
+    follow their groups. Raises CommandError UNAUTHENTICATED for somebody who is not let in."""
+    identity = _identity(claims)
+    if identity is None:
+        identity = _new(claims)
+    if not identity.user.is_active:
+        raise _not_let_in("Your account is closed.")
+    _note(identity, claims)
+    follow_groups(identity, groups_in(claims))
+    return identity.user
+
+
+def link(user: User, claims: dict[str, Any]) -> OpenIdentity:
+    """Lets a user sign in with this account from now on. CONFLICT if it is another user's."""
+    known = _identity(claims)
+    if known is not None and known.user != user:
+        raise CommandError(
+            "CONFLICT",
+            f"This account is linked to {known.user.username}.",
+            hint="Sign in as them and remove the link first.",
+        )
+    if known is None:
+        with transaction.atomic():
+            OpenIdentity.objects.filter(user=user, issuer=settings.OPENID.issuer).delete()
+            known = OpenIdentity.objects.create(
+                user=user, issuer=settings.OPENID.issuer, subject=claims["sub"]
+            )
+    _note(known, claims)
+    follow_groups(known, groups_in(claims))
+    return known
+
+
+def unlink(user: User) -> None:
+    """Removes the link. Refused to somebody who could not sign in any more."""
+    if not user.has_usable_password():
+        raise CommandError(
+            "REJECTED",
+            "Without it you could not sign in any more.",
+            hint="Ask the operator for a one-time link, and set a password.",
+        )
+    OpenIdentity.objects.filter(user=user, issuer=settings.OPENID.issuer).delete()
+
+
+def _identity(claims: dict[str, Any]) -> OpenIdentity | None:
+    rows = OpenIdentity.objects.select_related("user")
+    return rows.filter(issuer=settings.OPENID.issuer, subject=claims["sub"]).first()
+
+
+def _not_let_in(why: str) -> CommandError:
+    return CommandError("UNAUTHENTICATED", why, hint="Ask an owner of your grove to invite you.")
+
+
+def _new(claims: dict[str, Any]) -> OpenIdentity:
+    """A user for somebody who comes for the first time."""
+    allowed = settings.OPENID.new
+    if allowed == "nobody":
+        raise _not_let_in(
+            "Nobody here is linked to this account. Sign in with your password and link it in"
+            " your settings, under Access."
+        )
+    if allowed == "groups" and not _roles(groups_in(claims)):
+        raise _not_let_in("None of your groups has a grove here.")
+    try:
+        with transaction.atomic():
+            return OpenIdentity.objects.create(
+                user=_user_named(claims), issuer=settings.OPENID.issuer, subject=claims["sub"]
+            )
+    except IntegrityError:  # the same person in two browsers at once
+        again = _identity(claims)
+        if again is None:
+            raise
+        return again
+
+
+def _user_named(claims: dict[str, Any]) -> User:
+    """A new user, called as they are there, or nearly so where that name is taken."""
+    mail = str(claims.get("email") or "")
+    wanted = str(claims.get("preferred_username") or mail.partition("@")[0] or "person")
+    base = re.sub(r"[^\w.@+-]", "", wanted)[:60] or "person"
+    shown = names.cleaned(str(claims.get("name") or ""), most=70)
+    for number in range(TRIES):
+        try:
+            name = base if not number else f"{base}-{number + 1}"
+            return people.make_user(name, display_name=shown)
+        except CommandError as refused:
+            if refused.code != "CONFLICT" or number == TRIES - 1:
+                raise
+    raise AssertionError("the last try has raised")
+
+
+def _note(identity: OpenIdentity, claims: dict[str, Any]) -> None:
+    shown = claims.get("email") or claims.get("preferred_username") or claims.get("name") or ""
+    identity.shown_as = str(shown)[:255].replace("\0", "")
+    identity.save(update_fields=["shown_as", "used_at"])
+
+
+# What groups make of somebody.
+
+
+def _roles(groups: set[str]) -> dict[str, Role]:
+    """The highest role in each grove, by its id."""
+    roles: dict[str, Role] = {}
+    for group, grove, named in settings.OPENID.groups:
+        role = demand_role_name(named)
+        if group in groups and (
+            grove not in roles or ROLES.index(role) > ROLES.index(roles[grove])
+        ):
+            roles[grove] = role
+    return roles
+
+
+def follow_groups(identity: OpenIdentity, groups: set[str]) -> None:
+    """Makes the user a member where their groups say so, with the role that they give, and no
+    longer one where only a group had made them one. Writes only what changes."""
+    roles = _roles(groups)
+    held = set(identity.groves.values_list("uid", flat=True))
+    rows = Membership.objects.filter(user=identity.user, grove__uid__in={*roles, *held})
+    known = dict(rows.values_list("grove__uid", "role"))
+    for grove in Grove.objects.filter(uid__in={*roles, *held}):
+        role, is_by_group = roles.get(grove.uid), grove.uid in held
+        is_same = grove.uid in known and (not is_by_group or known[grove.uid] == role)
+        if is_same or (role is None and grove.uid not in known):
+            continue
+        if execute(identity.user, grove, _follow, FollowedRole(role=role, by_group=is_by_group)):
+            identity.groves.add(grove)
+        else:
+            identity.groves.remove(grove)
+
+
+class FollowedRole(Args):
+    """The role that the groups of a user give them in a grove, or None; and whether it was a group
+    that made them a member."""
+
+    role: Role | None
+    by_group: bool
+
+
+@action("follow_groups", stream="grove", role=None)
+def _follow(change: RunningAction, args: FollowedRole) -> bool:
+    """Gives a user the role of their groups; returns whether they are a member by a group now. A
+    member whom somebody invited stays one, and the last owner stays an owner."""
+    user = require(change.user, "who signs in")
+    rows = Membership.objects.select_related("user", "participant", "grove")
+    member = rows.filter(grove=change.grove, user=user).first()
+    if member is None:
+        if args.role is not None:
+            enter(change, user, args.role)
+        return args.role is not None
+    change.author = member.participant
+    change.writer.actor = member.participant.uid
+    if not args.by_group or member.role == args.role or _is_last_owner(member):
+        return args.by_group and args.role is not None
+    if args.role is None:
+        change.writer.append("member.removed", {"member": member_body(member)})
+        member.participant.archived_at = change.now
+        member.participant.save(update_fields=["archived_at"])
+        member.delete()
+    else:
+        member.role = args.role
+        member.save(update_fields=["role"])
+        change.writer.append("member.changed", {"member": member_body(member)})
+    access_changed(change.grove.uid, user.pk)
+    return args.role is not None
+
+
+def _is_last_owner(member: Membership) -> bool:
+    owners = Membership.objects.filter(grove=member.grove, role="owner").exclude(pk=member.pk)
+    return member.role == "owner" and not owners.exists()

@@ -1,0 +1,84 @@
+"""The organisation's provider of identities, as the environment names it (docs/operating.md), asked
+by Authlib: it checks the signature, issuer, audience, nonce and age of what comes back."""
+
+from functools import cache
+from typing import Any
+
+from authlib.integrations.base_client import OAuthError
+from authlib.integrations.django_client import OAuth
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from joserfc.errors import JoseError
+from requests import RequestException
+
+from loom.errors import CommandError
+
+TIMEOUT_S = 10
+MOST_GROUPS = 500  # of one person, that are looked at
+
+
+def is_set_up() -> bool:
+    """Whether people can sign in with it here."""
+    return bool(settings.OPENID.issuer)
+
+
+@cache
+def _client() -> Any:
+    found = settings.OPENID
+    registered = OAuth()
+    registered.register(
+        "organisation",
+        client_id=found.client,
+        client_secret=found.secret,
+        server_metadata_url=f"{found.issuer.rstrip('/')}/.well-known/openid-configuration",
+        client_kwargs={
+            "scope": found.scope,
+            "code_challenge_method": "S256",
+            "default_timeout": TIMEOUT_S,
+        },
+    )
+    return registered.create_client("organisation")
+
+
+def _failed(error: Exception) -> CommandError:
+    name = settings.OPENID.name
+    if isinstance(error, RequestException):
+        return CommandError(
+            "UNAVAILABLE", f"{name} does not answer.", hint="Try again in a moment.", retryable=True
+        )
+    said = getattr(error, "description", "") or getattr(error, "error", "") or str(error)
+    return CommandError(
+        "UNAUTHENTICATED",
+        f"{name} did not confirm who you are: {str(said)[:200]}",
+        hint="Try again, or sign in in another way.",
+    )
+
+
+def send_there(request: HttpRequest) -> HttpResponse:
+    """Redirects to the provider, which sends the browser back to `/openid/back`."""
+    try:
+        back = request.build_absolute_uri("/openid/back")
+        sent: HttpResponse = _client().authorize_redirect(request, back)
+    except (OAuthError, RequestException, ValueError) as error:
+        raise _failed(error) from None
+    return sent
+
+
+def claims_of(request: HttpRequest) -> dict[str, Any]:
+    """What the provider says of whom it sent back: `sub`, and maybe names and groups. Raises
+    CommandError UNAUTHENTICATED or UNAVAILABLE."""
+    try:
+        token = _client().authorize_access_token(request)
+    except (OAuthError, JoseError, RequestException, ValueError, KeyError) as error:
+        raise _failed(error) from None
+    claims = dict(token.get("userinfo") or {})
+    if not isinstance(claims.get("sub"), str) or not 0 < len(claims["sub"]) <= 255:
+        raise _failed(ValueError("it names nobody"))
+    return claims
+
+
+def groups_in(claims: dict[str, Any]) -> set[str]:
+    """The groups of a person, from the claim that the environment names."""
+    given = claims.get(settings.OPENID.groups_claim)
+    listed = given if isinstance(given, list) else [given]
+    return {group for group in listed[:MOST_GROUPS] if isinstance(group, str) and group}
