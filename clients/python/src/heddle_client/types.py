@@ -110,6 +110,15 @@ class Budget(TypedDict):
     tokens: int
 
 
+class BudgetOfExploration(TypedDict):
+    """What an exploration may use, or has used: calls of models, tokens read and written,
+    dollars (null: no limit of its own)."""
+
+    steps: int
+    tokens: int
+    usd: float | None
+
+
 class CallBody(TypedDict):
     """One exchange with a provider, without keys. `response` is the start of the body as text;
     `sha256` is the hash of its bytes, transfer coding removed. Unless `open`, the caller may
@@ -494,6 +503,40 @@ class Events(TypedDict):
 
     events: list[Event]
     head: int
+
+
+class ExplorationOf(TypedDict):
+    """An exploration: in each of `depth` rounds `agent` writes `n` texts below each text that
+    is kept, and `keep` of them are kept. `round` counts the complete ones; `said` is why it
+    ended early; `note` sums up what was kept."""
+
+    id: str
+    tree: str
+    point: str
+    asked_by: str
+    agent: str
+    judge: str | None
+    n: int
+    depth: int
+    keep: int
+    by: Literal["judge", "check", "variety"]
+    goal: str
+    length: int
+    budget: BudgetOfExploration
+    status: Literal["running", "done", "stopped", "failed"]
+    phase: str
+    round: int
+    said: str
+    note: str | None
+    created_at: str
+    ended_at: str | None
+
+
+class ExplorationOfPage(TypedDict):
+    """One page; `count` of all."""
+
+    count: int
+    results: list[ExplorationOf]
 
 
 class ExportPreview(TypedDict):
@@ -1820,7 +1863,7 @@ class Source(TypedDict):
     node:x9y3`."""
 
     item: str
-    role: Literal["primary", "context", "instruction"]
+    role: Literal["primary", "context", "instruction", "parts"]
 
 
 class Status(TypedDict):
@@ -2031,6 +2074,19 @@ class TemplatesBody(TypedDict):
 
     count: int
     results: list[TemplateBody]
+
+
+class TextOfExploration(TypedDict):
+    """A text that it asked for: `node` is null while it is written or if it failed; `score`
+    from 0 to 10 with the reason; `kept` is null until the round is decided."""
+
+    round: int
+    point: str
+    generation: str
+    node: str | None
+    score: float | None
+    reason: str
+    kept: bool | None
 
 
 class ToRead(TypedDict):
@@ -2393,6 +2449,33 @@ class WebhookSent(TypedDict):
     url: str
     tree: NotRequired[str]
     kinds: NotRequired[list[str]]
+
+
+class WholeExploration(TypedDict):
+    """An exploration with its texts and what it has used."""
+
+    id: str
+    tree: str
+    point: str
+    asked_by: str
+    agent: str
+    judge: str | None
+    n: int
+    depth: int
+    keep: int
+    by: Literal["judge", "check", "variety"]
+    goal: str
+    length: int
+    budget: BudgetOfExploration
+    status: Literal["running", "done", "stopped", "failed"]
+    phase: str
+    round: int
+    said: str
+    note: str | None
+    created_at: str
+    ended_at: str | None
+    used: BudgetOfExploration
+    texts: list[TextOfExploration]
 
 
 Window = TypedDict(
