@@ -37,6 +37,7 @@ from loom.errors import CommandError, not_found
 from loom.language import ids
 from loom.language.refs import quote as quoted
 from loom.links.models import Trail
+from loom.links.trails import trails_for
 from loom.people.models import Participant
 from loom.permissions import WRITE
 from loom.site.page_requests import PersonRequest, frame, in_one_line, person, word_of
@@ -161,7 +162,12 @@ def claims_page(request: PersonRequest, uid: str) -> HttpResponse:
 
 
 def _cited_shown(actor: Actor, tree: Tree, ref: str, words: str) -> dict[str, str] | None:
-    """The text that was selected as evidence."""
+    """The text that was selected as evidence, or a trail."""
+    if ref.startswith("trail:"):
+        trail = trails_for(actor).filter(uid=ref.removeprefix("trail:")).first()
+        if trail is None:
+            return None
+        return {"ref": ref, "words": "", "excerpt": trail.name, "is_trail": "1"}
     node = find_node(tree, ref.lower()) if ref else None
     if node is None:
         return None

@@ -25,7 +25,7 @@ MOST_DEPTH = 2  # links away from the node in the middle
 @dataclass(frozen=True)
 class GraphRow:
     """An item in the outline: as lines and as readers name it, its address, the links to items
-    that are as near or nearer, and whether the graph stops there."""
+    that are as near or nearer, as they are read from it, and whether the graph stops there."""
 
     item: str
     shown: str
@@ -64,6 +64,7 @@ def graph_page(request: PersonRequest, uid: str) -> HttpResponse:
         **frame(request, actor, "trees"),
         "tree": tree,
         "node": node,
+        "around": body["nodes"][0]["words"],
         "depth": depth,
         "groups": [
             (
@@ -76,7 +77,7 @@ def graph_page(request: PersonRequest, uid: str) -> HttpResponse:
             )
             for group in GROUPS
         ],
-        "rows": _rows(tree, body),
+        "rows": _rows(tree, body, {one.name: one.reverse for one in kinds}),
         "graph": {**body, "colours": colours, "tree": tree.uid, "node": node.local_id},
         "most": MOST_REACHED,
         "stops": stops,
@@ -107,20 +108,18 @@ def _names(request: PersonRequest, name: str) -> list[str]:
     return list(dict.fromkeys(one for one in given if one))[:MOST_REACHED]
 
 
-def _rows(tree: Tree, body: dict[str, Any]) -> list[GraphRow]:
+def _rows(tree: Tree, body: dict[str, Any], reverses: dict[str, str]) -> list[GraphRow]:
     """The outline: each item after the one that it was reached from."""
     depths = {one["item"]: one["depth"] for one in body["nodes"]}
-    arrows: dict[str, list[str]] = {one: [] for one in depths}
+    names = {one["item"]: _named(one["item"], one["words"]) for one in body["nodes"]}
+    said: dict[str, list[str]] = {one: [] for one in depths}
     below: dict[str, list[str]] = {one: [] for one in depths}
     placed = {body["nodes"][0]["item"]}
     for link in body["links"]:
-        source, target, arrow = link["source"], link["target"], f"──[{link['type']}]──→"
-        for near, far, said in (
-            (source, target, f"{source} {arrow}"),
-            (target, source, f"{arrow} {target}"),
-        ):
+        source, target, kind = link["source"], link["target"], link["type"]
+        for near, far, read in ((source, target, reverses.get(kind, kind)), (target, source, kind)):
             if depths[far] >= depths[near]:
-                arrows[far].append(said)
+                said[far].append(f"{read.replace('_', ' ')} {names[near]}")
             if depths[far] == depths[near] + 1 and far not in placed:
                 placed.add(far)
                 below[near].append(far)
@@ -130,18 +129,28 @@ def _rows(tree: Tree, body: dict[str, Any]) -> list[GraphRow]:
     while waiting:
         item = waiting.pop()
         waiting += reversed(below[item])
-        rows.append(_row(tree, by_item[item], arrows[item]))
+        rows.append(_row(tree, by_item[item], said[item]))
     return rows
+
+
+def _named(item: str, words: str) -> str:
+    """An item as readers name it: `[a7x2]`, `doc:"notes"`, a tree by its title."""
+    if item.startswith("doc:"):
+        return f'doc:"{words}"'
+    if item.startswith("tree:"):
+        node = item.partition(" node:")[2]
+        return f"[{node}]" if node else tree_named(words)
+    return f"[{item}]"
 
 
 def _row(tree: Tree, one: dict[str, Any], links: Iterable[str]) -> GraphRow:
     item, words = one["item"], one["words"]
-    href, shown, local = f"/trees/{tree.uid}?node={item}", f"[{item}]", item
+    shown, href, local = _named(item, words), f"/trees/{tree.uid}?node={item}", item
     if item.startswith("doc:"):
-        href, shown, local = f"/documents/{item[4:]}", f'doc:"{words}"', ""
+        href, local = f"/documents/{item[4:]}", ""
     elif item.startswith("tree:"):
         home, _, node = item[5:].partition(" node:")
-        href = f"/trees/{home}?node={node}" if node else f"/trees/{home}"
-        shown, local = (f"[{node}]" if node else tree_named(words)), ""
+        href, local = (f"/trees/{home}?node={node}" if node else f"/trees/{home}"), ""
+    words = words if shown == f"[{local}]" or " node:" in item else ""
     said = list(dict.fromkeys(links))
     return GraphRow(item, shown, words, href, local, one["depth"], one["stop"], said)

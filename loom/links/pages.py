@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods
 
 from loom import access
-from loom.access import Actor
+from loom.access import Actor, trees_for
 from loom.engine.execute import execute
 from loom.errors import CommandError, not_found
 from loom.language.refs import Ref
@@ -28,6 +28,7 @@ from loom.links.trails import (
     steps_of,
     stops_of,
     trails_for,
+    way_of,
     way_of_turn,
 )
 from loom.links.vocabulary import archetype_of, vocabulary_of
@@ -37,9 +38,11 @@ from loom.permissions import LOOM, WRITE
 from loom.site import markdown
 from loom.site.forms import PageForm, Word, Words
 from loom.site.page_requests import PersonRequest, frame, in_one_line, person, whole_of, word_of
+from loom.trees.models import Tree
 from loom.trees.pages.node_parts import MAX_SHOWN
 
 MOST_TRAILS = 200
+MOST_WAYS = 3
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -121,11 +124,19 @@ def _change(actor: Actor, given: dict[str, Any]) -> str:
 # Trails.
 
 
-@require_GET
+@require_http_methods(["GET", "HEAD", "POST"])
 @person
 def trails_page(request: PersonRequest, uid: str) -> HttpResponse:
-    """The person's trails in a grove and the shared ones, the newest first; at most 200."""
-    actor, _ = access.get_grove(request.user, uid)
+    """The person's trails in a grove and the shared ones, the newest first, at most 200, and the
+    ways they are on; a POST keeps one of those, or joins two trails."""
+    actor, grove = access.get_grove(request.user, uid)
+    if request.method == "POST":
+        try:
+            name = _kept(request, actor, grove)
+        except CommandError as refused:
+            messages.error(request, in_one_line(refused))
+            return HttpResponseRedirect(f"/groves/{grove.uid}/trails")
+        return HttpResponseRedirect(f"/trails/{get_trail(actor, name).uid}")
     rows = trails_for(actor)
     found = list(rows[:MOST_TRAILS])
     context = {
@@ -134,8 +145,51 @@ def trails_page(request: PersonRequest, uid: str) -> HttpResponse:
         "left": rows.count() - MOST_TRAILS if len(found) == MOST_TRAILS else 0,
         "shown": MOST_TRAILS,
         "me": actor.participant.pk,
+        "ways": _ways(actor) if LOOM in actor.permissions else [],
+        "may_keep": LOOM in actor.permissions,
     }
     return render(request, "pages/trails.html", context)
+
+
+@dataclass(frozen=True)
+class WayHere:
+    """What somebody has looked at in a tree since they last switched: where it ended, and the
+    number of steps."""
+
+    tree: Tree
+    many: int
+    last: str
+
+
+def _ways(actor: Actor) -> list[WayHere]:
+    """The ways that the person is on in the trees of the grove that they were in last; at most
+    MOST_WAYS. Two queries for each, and six."""
+    rows = actor.participant.workspaces.filter(tree__in=trees_for(actor), tree__grove=actor.grove)
+    last_seen = rows.select_related("tree").order_by("-seen_at", "-pk")[:MOST_WAYS]
+    ways = [(one.tree, steps) for one in last_seen if len(steps := way_of(one)) > 1]
+    if not ways:
+        return []
+    ends = stops_of(actor, None, [steps[-1] for _, steps in ways])
+    found = []
+    for tree, steps in ways:
+        last = ends.of(steps[-1].to)[-1]
+        found.append(WayHere(tree, len(steps), last.words or last.shown))
+    return found
+
+
+def _kept(request: PersonRequest, actor: Actor, grove: Grove) -> str:
+    """Keeps the way that the person is on in a tree, or joins two trails; the new one's name."""
+    name = " ".join(word_of(request, "name").split())
+    if "tree" in request.POST:
+        _, tree = access.get_tree(request.user, word_of(request, "tree"))
+        if tree.grove_id != grove.pk:
+            raise not_found("This tree")
+        execute(actor, tree, trail_verbs.trail_save, trail_verbs.Save(save="save", name=name))
+        return name
+    first, second = (get_trail(actor, word_of(request, key)) for key in ("first", "second"))
+    join = trail_verbs.Join(join="join", first=first.name, second=second.name, save=name)
+    execute(actor, first.tree, trail_verbs.trail_join, join)
+    return name
 
 
 @dataclass(frozen=True)
@@ -151,10 +205,12 @@ class EndOfStep:
 
 @dataclass(frozen=True)
 class TrailPane:
-    """One step of a trail as a pane: its number, link type, why, note, and what it led to."""
+    """One step of a trail as a pane: its number, link type and from which items it was taken
+    (`of`), why, note, and what it led to."""
 
     number: int
     type: str
+    of: str
     because: str
     note: str
     ends: list[EndOfStep]
@@ -163,7 +219,7 @@ class TrailPane:
 @require_http_methods(["GET", "HEAD", "POST"])
 @person
 def trail_page(request: PersonRequest, uid: str) -> HttpResponse:
-    """A trail as sliding panes; a POST notes on a step, shares it, or replays it."""
+    """A trail as sliding panes; a POST notes on a step, shares, replays or forks it."""
     actor, trail = _trail(request, uid)
     if request.method == "POST":
         try:
@@ -179,13 +235,16 @@ def trail_page(request: PersonRequest, uid: str) -> HttpResponse:
         "trail": trail,
         "panes": panes,
         "is_own": trail.owner_id == actor.participant.pk,
+        "may_keep": LOOM in actor.permissions,
+        "may_cite": WRITE in actor.permissions and trail.tree.archived_at is None,
     }
     return render(request, "pages/trail.html", context)
 
 
 def _pane(number: int, step: TrailStep, stops: EndsSeen) -> TrailPane:
     ends = [_end_shown(stop) for stop in stops.of(step.to)]
-    return TrailPane(number, step.type.replace("_", " "), step.because, step.note, ends)
+    of = " ".join(stop.shown for stop in stops.of(step.of))
+    return TrailPane(number, step.type.replace("_", " "), of, step.because, step.note, ends)
 
 
 def _end_shown(stop: EndSeen) -> EndOfStep:
@@ -208,6 +267,12 @@ def _trail_changed(request: PersonRequest, actor: Actor, trail: Trail) -> HttpRe
         messages.success(request, answer.reply)
         position = answer.body["position"]
         return HttpResponseRedirect(f"/trees/{tree.uid}?node={position}")
+    if "fork" in request.POST:
+        name = " ".join(word_of(request, "name").split())
+        at = whole_of(request, "at") or len(trail.steps)
+        fork = trail_verbs.Fork(fork="fork", name=trail.name, at=at, save=name)
+        execute(actor, tree, trail_verbs.trail_fork, fork)
+        return HttpResponseRedirect(f"/trails/{get_trail(actor, name).uid}")
     if "share" in request.POST:
         if word_of(request, "share") == "1":
             share = trail_verbs.ShareTrail(share="share", name=trail.name)

@@ -197,6 +197,9 @@ class _Renderer(RendererHTML):
         shown = escape(named(target))
         return f'<a class="ref" href="{escape(href)}" data-ref="{escape(target)}">{shown}</a>'
 
+    def blockquote_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        return '<blockquote class="quote">\n' if _is_quote(tokens, idx) else "<blockquote>\n"
+
     def portal(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         return closed_portal(env["base"], tokens[idx].info, tokens[idx].meta["targets"])
 
@@ -205,6 +208,18 @@ class _Renderer(RendererHTML):
 
     def heading_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         return f"</h{_level(tokens[idx])}>\n"
+
+
+def _is_quote(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a block of quoted words names its source, in a reference at its end."""
+    depth = 0
+    for place in range(at, len(tokens)):
+        depth += tokens[place].nesting if tokens[place].type.startswith("blockquote") else 0
+        if not depth:
+            last = next((one for one in reversed(tokens[at:place]) if one.type == "inline"), None)
+            words = [one for one in (last.children or () if last else ()) if one.content.strip()]
+            return bool(words) and words[-1].type == "reference"
+    return False
 
 
 def _holds_portals(inline: Token) -> bool:
@@ -216,7 +231,7 @@ def closed_portal(base: str, kind: str, targets: Sequence[str]) -> str:
     `{base}/portal`. An embed is open: it is the item itself."""
     to = ", ".join(targets)
     address = escape(f"{base}/portal?type={quoted(kind)}&to={quoted(to)}")
-    head = escape(f"[{kind}] ──→ {_portal_of(kind, targets).target}")
+    head = escape(f"[{kind.replace('_', ' ')}] ──→ {_portal_of(kind, targets).target}")
     look, is_open = "portal", ""
     if kind == EMBED:
         look, is_open, head = "portal embedded", " open", escape(named(targets[0]))
@@ -294,6 +309,7 @@ def _rendered(text: str, base: str, embeds: bool, _language: str | None) -> str:
         tags=_TAGS,
         attributes=_ATTRIBUTES,
         allowed_classes={
+            "blockquote": {"quote"},
             "span": {*CLASSES, "sign"},
             "a": {"ref"},
             "details": {"portal", "embedded"},

@@ -22,6 +22,9 @@ const LABEL = 26; // characters
 
 /** @typedef {{kind: string, at: number, x: number, y: number, from: [number, number], line: [number, number][], isFar: boolean}} Drag */
 
+/** @param {string} words */
+const shortened = (words) => (words.length > LABEL ? `${words.slice(0, LABEL - 1)}…` : words);
+
 export class LoomGraph extends HTMLElement {
   /** @type {Graph} */
   graph = { nodes: [], links: [], colours: {}, tree: "", node: "" };
@@ -38,6 +41,11 @@ export class LoomGraph extends HTMLElement {
   picked = new Set();
   /** @type {Map<string, string>} */
   colours = new Map();
+  /** @type {Map<string, number>} */
+  widths = new Map();
+  /** @type {string[]} what items are called */
+  names = [];
+  font = "";
   /** @type {Drag | undefined} */
   drag = undefined;
   /** @type {number | undefined} */
@@ -56,6 +64,7 @@ export class LoomGraph extends HTMLElement {
     const { nodes, links, tree } = this.graph;
     this.canvas = canvas;
     this.context = context;
+    this.names = nodes.map(({ item, words }) => shortened(words || item));
     this.at = new Map(nodes.map(({ item }, at) => [item, at]));
     this.pairs = links.map(({ source, target }) => [this.at?.get(source) ?? 0, this.at?.get(target) ?? 0]);
     this.key = `graph:${tree}`;
@@ -138,7 +147,7 @@ export class LoomGraph extends HTMLElement {
     if (!canvas || !x?.length || !y) return;
     const [left, right, top, bottom] = [Math.min(...x), Math.max(...x), Math.min(...y), Math.max(...y)];
     const room = { x: Math.max(canvas.clientWidth - 180, 120), y: canvas.clientHeight - 80 };
-    const scale = Math.min(room.x / Math.max(right - left, 1), room.y / Math.max(bottom - top, 1), 1.4);
+    const scale = Math.min(room.x / Math.max(right - left, 1), room.y / Math.max(bottom - top, 1), 2);
     this.view = { scale: Math.max(scale, 0.05), x: canvas.clientWidth / 2 - ((left + right) / 2) * scale, y: canvas.clientHeight / 2 - ((top + bottom) / 2) * scale };
     this.isWhole = true;
   }
@@ -172,59 +181,114 @@ export class LoomGraph extends HTMLElement {
     });
   }
 
+  /** The links of one look are one stroke, so that a frame costs few of them; of names that would
+   * lie on one another the more important is shown. */
   paint() {
-    const { context, canvas, graph, view, x, y, pairs } = this;
+    const { context, canvas, graph, view, x, y } = this;
     if (!context || !canvas || !graph || !view || !x || !y) return;
     context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
     context.clearRect(0, 0, canvas.clientWidth, canvas.clientHeight);
-    const place = (/** @type {number} */ at) => [x[at] * view.scale + view.x, y[at] * view.scale + view.y];
-    const beside = new Set(pairs.filter((pair) => pair.includes(this.chosen)).flat());
-    pairs.forEach(([from, to], number) => {
-      const who = graph.colours[graph.links[number].type];
-      context.strokeStyle = this.colour("--edge", who);
-      context.globalAlpha = from === this.chosen || to === this.chosen ? 1 : 0.45;
-      context.lineWidth = 1.5;
-      const [[fx, fy], [tx, ty]] = [place(from), place(to)];
-      const far = Math.hypot(tx - fx, ty - fy) || 1;
-      const [ex, ey] = [tx - ((tx - fx) / far) * SIZE, ty - ((ty - fy) / far) * SIZE];
-      context.beginPath();
-      context.moveTo(fx, fy);
-      context.lineTo(ex, ey);
-      const angle = Math.atan2(ty - fy, tx - fx);
-      for (const turned of [0.45, -0.45]) {
-        context.moveTo(ex, ey);
-        context.lineTo(ex - 7 * Math.cos(angle + turned), ey - 7 * Math.sin(angle + turned));
-      }
-      context.stroke();
-    });
-    context.globalAlpha = 1;
-    context.font = `12px ${getComputedStyle(this).fontFamily}`;
-    context.textAlign = "center";
+    const px = x.map((at) => at * view.scale + view.x);
+    const py = y.map((at) => at * view.scale + view.y);
+    const place = (/** @type {number} */ at) => [px[at], py[at]];
+    this.paintLinks(px, py);
     graph.nodes.forEach((one, at) => {
-      const [px, py] = place(at);
+      const isMarked = this.picked.has(at) || at === this.chosen;
       context.beginPath();
-      if (one.item.startsWith("doc:")) context.rect(px - SIZE, py - SIZE, SIZE * 2, SIZE * 2);
-      else context.arc(px, py, SIZE, 0, 2 * Math.PI);
+      if (one.item.startsWith("doc:")) context.rect(px[at] - SIZE, py[at] - SIZE, SIZE * 2, SIZE * 2);
+      else context.arc(px[at], py[at], SIZE, 0, 2 * Math.PI);
       context.fillStyle = one.depth ? this.colour("--paper") : this.colour("--link");
-      context.strokeStyle = this.picked.has(at) || at === this.chosen ? this.colour("--link") : this.colour("--soft");
-      context.lineWidth = this.picked.has(at) || at === this.chosen ? 3 : 1.5;
-      context.setLineDash(one.stop ? [3, 2] : []);
+      context.strokeStyle = isMarked ? this.colour("--link") : this.colour("--soft");
+      context.lineWidth = isMarked ? 3 : 1.5;
+      if (one.stop) context.setLineDash([3, 2]);
       context.fill();
       context.stroke();
-      context.setLineDash([]);
-      const isSaid = view.scale > 0.55 || at === this.chosen || beside.has(at) || !one.depth;
-      if (!isSaid) return;
-      const words = one.words || one.item;
-      context.fillStyle = this.colour("--ink");
-      context.fillText(words.length > LABEL ? `${words.slice(0, LABEL - 1)}…` : words, px, py + SIZE + 14);
+      if (one.stop) context.setLineDash([]);
     });
+    this.paintNames(px, py);
     this.paintDrag(place);
     if (document.activeElement === canvas) {
-      const [px, py] = place(this.chosen);
+      const [cx, cy] = place(this.chosen);
       context.strokeStyle = this.colour("--link");
       context.lineWidth = 2;
-      context.strokeRect(px - SIZE - 5, py - SIZE - 5, SIZE * 2 + 10, SIZE * 2 + 10);
+      context.strokeRect(cx - SIZE - 5, cy - SIZE - 5, SIZE * 2 + 10, SIZE * 2 + 10);
     }
+  }
+
+  /** @param {Float64Array} px @param {Float64Array} py */
+  paintLinks(px, py) {
+    const { context, graph, pairs, chosen } = this;
+    if (!context) return;
+    /** @type {Map<string, number[]>} */
+    const looks = new Map();
+    pairs.forEach(([from, to], number) => {
+      const look = `${from === chosen || to === chosen ? 1 : 0.45} ${this.colour("--edge", graph.colours[graph.links[number].type])}`;
+      if (!looks.has(look)) looks.set(look, []);
+      looks.get(look)?.push(number);
+    });
+    context.lineWidth = 1.5;
+    for (const [look, numbers] of looks) {
+      const cut = look.indexOf(" ");
+      context.globalAlpha = Number(look.slice(0, cut));
+      context.strokeStyle = look.slice(cut + 1);
+      context.beginPath();
+      for (const number of numbers) {
+        const [from, to] = pairs[number];
+        const [dx, dy] = [px[to] - px[from], py[to] - py[from]];
+        const far = Math.hypot(dx, dy) || 1;
+        const [ex, ey] = [px[to] - (dx / far) * SIZE, py[to] - (dy / far) * SIZE];
+        const angle = Math.atan2(dy, dx);
+        context.moveTo(px[from], py[from]);
+        context.lineTo(ex, ey);
+        for (const turned of [0.45, -0.45]) {
+          context.moveTo(ex, ey);
+          context.lineTo(ex - 7 * Math.cos(angle + turned), ey - 7 * Math.sin(angle + turned));
+        }
+      }
+      context.stroke();
+    }
+    context.globalAlpha = 1;
+  }
+
+  /** The names of items, and the types of the links of the chosen one. @param {Float64Array} px @param {Float64Array} py */
+  paintNames(px, py) {
+    const { context, graph, pairs, chosen, view } = this;
+    if (!context) return;
+    const beside = new Set(pairs.filter((pair) => pair.includes(chosen)).flat());
+    const rank = (/** @type {number} */ at) => (at === chosen ? 0 : !graph.nodes[at].depth ? 1 : beside.has(at) ? 2 : 3);
+    /** @type {[number, number, number, number][]} */
+    const taken = [];
+    const write = (/** @type {string} */ words, /** @type {number} */ x, /** @type {number} */ y, /** @type {string} */ colour, isForced = false) => {
+      const half = this.width(words) / 2 + 3;
+      const box = /** @type {[number, number, number, number]} */ ([x - half, y - 12, x + half, y + 4]);
+      if (!isForced && taken.some((other) => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3])) return false;
+      taken.push(box);
+      context.globalAlpha = 0.8;
+      context.fillStyle = this.colour("--paper");
+      context.fillRect(box[0], box[1], half * 2, 16);
+      context.globalAlpha = 1;
+      context.fillStyle = colour;
+      context.fillText(words, x, y);
+      return true;
+    };
+    context.font = this.font ||= `12px ${getComputedStyle(this).fontFamily}`;
+    context.textAlign = "center";
+    const order = graph.nodes.map((_, at) => at).sort((one, other) => rank(one) - rank(other));
+    for (const at of order) {
+      if (rank(at) === 3 && view.scale <= 0.55) continue;
+      const isBelow = write(this.names[at], px[at], py[at] + SIZE + 14, this.colour("--ink"));
+      if (!isBelow) write(this.names[at], px[at], py[at] - SIZE - 6, this.colour("--ink"), rank(at) < 2);
+    }
+    pairs.forEach(([from, to], number) => {
+      if (from !== chosen && to !== chosen) return;
+      write(graph.links[number].type.replaceAll("_", " "), (px[from] + px[to]) / 2, (py[from] + py[to]) / 2 + 4, this.colour("--soft"));
+    });
+  }
+
+  /** How wide words are written. @param {string} words */
+  width(words) {
+    if (!this.widths.has(words)) this.widths.set(words, this.context?.measureText(words).width ?? 0);
+    return this.widths.get(words) ?? 0;
   }
 
   /** What is being drawn by hand: a link, or a line around items. @param {(at: number) => number[]} place */
