@@ -27,6 +27,8 @@ from loom.claims.queries.claims import (
     obligation_body,
     obligations_of,
 )
+from loom.claims.queries.evidence import cites_of
+from loom.claims.queries.explored import openings_of
 from loom.claims.queries.inline_tokens import line_for, token_of, tokens_of
 from loom.claims.rules import levels
 from loom.claims.rules.checks import Kind
@@ -243,6 +245,20 @@ class CiteOf(BaseModel):
     at: str
 
 
+class OpeningOf(BaseModel):
+    """An item that the claimant has opened from what the claim rests on: weak evidence that nobody
+    gave, which counts for the level tentative only."""
+
+    item: str
+    of: str
+    type: str
+    says: str
+    strength: str
+    counts_for: str
+    by: str
+    at: str
+
+
 class CommitmentOf(BaseModel):
     """A commitment: `hash` is the SHA-256 of the canonical JSON of `record`."""
 
@@ -259,8 +275,8 @@ class CommitmentOf(BaseModel):
 
 class ClaimOne(ClaimListed):
     """A claim with what may be done next (`allowed`), what the `next` level demands, its evidence
-    as far as the caller may see it (of `evidence_total`), counter-evidence first, and its
-    commitments."""
+    as far as the caller may see it (of `evidence_total`), counter-evidence first, what the claimant
+    has only opened (`explored`), and its commitments."""
 
     about: str | None
     why: str
@@ -269,6 +285,7 @@ class ClaimOne(ClaimListed):
     obligations: list[ObligationOf]
     evidence: list[CiteOf]
     evidence_total: int
+    explored: list[OpeningOf]
     commitments: list[CommitmentOf]
 
 
@@ -345,14 +362,16 @@ def claim(request: Request, local_id: str) -> Response:
 @api_view(["GET"])
 def obligations(request: Request, local_id: str) -> Response:
     """Each obligation with what there is and what is needed."""
-    _, found = _claim(request, local_id)
+    actor, found = _claim(request, local_id)
     asked = word(request, "level")
     level = next((one for one in levels.LEVELS if one == asked), None)
     if asked and level is None:
         hint = " or ".join(levels.LEVELS)
         raise CommandError("INVALID_SYNTAX", f"There is no level {asked!r}.", hint=hint)
     level = level or next_level(found)
-    every = [obligation_body(found, one) for one in obligations_of(found, level)]
+    is_low = level == "tentative"
+    explored = len(openings_of(actor, found, cites_of(found))) if is_low else 0
+    every = [obligation_body(found, one) for one in obligations_of(found, level, explored=explored)]
     return Response({"level": level, "obligations": every})
 
 

@@ -28,6 +28,7 @@ from loom.claims.queries.claims import (
     verify_claim,
     waits_for_a_person,
 )
+from loom.claims.queries.explored import opening_bodies, openings_of
 from loom.claims.rules import levels
 from loom.claims.rules.checks import KINDS, PARAMETER
 from loom.claims.rules.levels import Obligation
@@ -306,6 +307,7 @@ def claim_page(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
         "asks": waits_for_a_person(claim),
         "evidence": _shown(actor, tree, seen),
         "hidden": len(every) - len(seen),
+        "explored": opening_bodies(claim, openings_of(actor, claim, every)),
         "ledger": [_entry(commitment) for commitment in commitments.order_by("-id")],
         "verified": verify_claim(claim)["status"] if claim.level else "",
         "acts": acts,

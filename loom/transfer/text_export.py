@@ -21,6 +21,7 @@ from markdown_it.token import Token
 
 from loom.access import Actor
 from loom.errors import CommandError
+from loom.links.written_portals import OpenedPortals
 from loom.text.images import IMAGE_SIGN, described, described_image, images_replaced
 from loom.transfer.selection import ExportSelection, Selection, WalkStep, notes_of, select
 from loom.trees.images import data_url
@@ -44,7 +45,9 @@ def as_text(actor: Actor, tree: Tree, workspace: Workspace | None, node: Node) -
 def as_markdown(
     actor: Actor, tree: Tree, workspace: Workspace | None, node: Node
 ) -> Iterator[bytes]:
-    """The path under the tree's title; in a dialogue each text with its author and id."""
+    """The path under the tree's title; in a dialogue each text with its author and id, and what its
+    portals lead to in quotes."""
+    portals = OpenedPortals(actor, tree)
     title = " ".join(tree.title.split())
     yield f"# {title}\n\n".encode() if title else b""
     if tree.mode == "buffer":
@@ -53,7 +56,8 @@ def as_markdown(
         return
     for rows in _pages(actor, tree, workspace, node):
         yield "".join(
-            f"**{row.author_name}** · `{row.local_id}` · {row.at}\n\n{row.text}\n\n" for row in rows
+            f"**{row.author_name}** · `{row.local_id}` · {row.at}\n\n{portals.text(row.text)}\n\n"
+            for row in rows
         ).encode()
 
 
@@ -106,7 +110,9 @@ def tree_as_text(actor: Actor, tree: Tree, workspace: Workspace | None) -> Itera
 
 
 def tree_as_markdown(actor: Actor, tree: Tree, workspace: Workspace | None) -> Iterator[bytes]:
-    """The texts under the tree's title, in a dialogue each text with its author and id."""
+    """The texts under the tree's title, in a dialogue each text with its author and id, and what
+    its portals lead to in quotes."""
+    portals = OpenedPortals(actor, tree)
     title = " ".join(tree.title.split())
     if title:
         yield f"# {title}\n\n".encode()
@@ -116,7 +122,8 @@ def tree_as_markdown(actor: Actor, tree: Tree, workspace: Workspace | None) -> I
         if tree.mode == "buffer":
             return mark + row.text
         mark = f"## {head}\n\n" if head else ""
-        return f"{mark}**{row.author_name}** · `{row.local_id}` · {row.at}\n\n{row.text}\n\n"
+        text = portals.text(row.text)
+        return f"{mark}**{row.author_name}** · `{row.local_id}` · {row.at}\n\n{text}\n\n"
 
     yield from _pieces(tree, workspace, drawn)
 

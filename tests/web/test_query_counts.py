@@ -65,7 +65,7 @@ PARTS = {
     "claims": ("/claims", 8),
     "manuscript": ("/manuscript", 19),
     "story to read": ("/manuscript/text", 17),
-    "claim": ("/claims/{claim}", 12),
+    "claim": ("/claims/{claim}", 14),
     "links out": ("/nodes/{linked}/portals", 7),
     "documents beside it": ("/documents", 7),
     "explorations": ("/explorations?node={at}", 7),

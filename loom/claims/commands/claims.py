@@ -28,6 +28,7 @@ from loom.claims.queries.claims import (
     weights,
 )
 from loom.claims.queries.evidence import cites_of, counter_weights, strengths, weights_of
+from loom.claims.queries.explored import explored, openings_of
 from loom.claims.rules import levels, quotes
 from loom.claims.rules.levels import LEVELS, SCOPES, Level
 from loom.engine.arguments import Args, RefField, Written
@@ -953,6 +954,9 @@ def list_evidence(context: Context, node: Node) -> Reply:
         )
     if len(seen) > MOST_LISTED:
         lines.append(f"  … {len(seen) - MOST_LISTED} more")
+    openings = openings_of(context.actor, stored_claim, every)
+    ends = written({end for one in openings for end in (one.item, one.of)}, context.tree.pk)
+    lines += [f"  · [{ends[one.item]}] weak, {explored(one, ends)}" for one in openings]
     refs = tuple(dict.fromkeys(names[cite.item] for cite in seen[:MOST_LISTED]))
     context.note_read(*(cite.item for cite in seen[:MOST_LISTED]))
     return Reply("\n".join(lines), refs=(node.local_id, *refs), items=(ids.of_node(node.pk),))

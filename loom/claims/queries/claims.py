@@ -4,12 +4,14 @@ still what it was."""
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.db.models import QuerySet
 
 from loom.access import Actor, trees_for
 from loom.claims.models import Cite, Claim, Commitment
+from loom.claims.queries.explored import opening_bodies, openings_of
 from loom.claims.rules import levels
 from loom.claims.rules.levels import Level, Obligation, Weights
 from loom.errors import not_found
@@ -96,10 +98,13 @@ def next_level(claim: Claim) -> Level:
     return ABOVE.get(claim.level, "definitive") if claim.level else "moderate"
 
 
-def obligations_of(claim: Claim, level: Level | None = None) -> tuple[Obligation, ...]:
-    """What a level (None: the next one) demands of a claim."""
+def obligations_of(
+    claim: Claim, level: Level | None = None, *, explored: int = 0
+) -> tuple[Obligation, ...]:
+    """What a level (None: the next one) demands of a claim, around which its claimant has opened
+    so many items."""
     return levels.obligations(
-        weights(claim),
+        replace(weights(claim), explored=explored),
         level or next_level(claim),
         scope=claim.scope,  # type: ignore[arg-type]
         authority=authority_of(claim),
@@ -252,6 +257,7 @@ def claim_body(actor: Actor, claim: Claim) -> dict[str, Any]:
         "obligations": [obligation_body(claim, obligation) for obligation in obligations_of(claim)],
         "evidence": [cite_body(cite, names) for cite in cites],
         "evidence_total": rows.count(),
+        "explored": opening_bodies(claim, openings_of(actor, claim, cites)),
         "commitments": [commitment_body(commitment) for commitment in commitments.order_by("id")],
     }
 

@@ -90,13 +90,15 @@ def strength_of(basis: Basis) -> tuple[Strength, str]:
 @dataclass(frozen=True)
 class Weights:
     """The evidence of a claim, each item once: how many of each strength are for it, how many
-    against it are `open` (neither addressed nor undercut), and `unanswered` (not addressed)."""
+    against it are `open` (neither addressed nor undercut), and `unanswered` (not addressed).
+    `explored`: what the claimant has only opened."""
 
     strong: int = 0
     moderate: int = 0
     weak: int = 0
     open: int = 0
     unanswered: int = 0
+    explored: int = 0
 
     @property
     def total(self) -> int:
@@ -104,8 +106,10 @@ class Weights:
         return self.strong + self.moderate + self.weak
 
     def counted(self, level: Level) -> int:
-        """What counts for a level: weak evidence only for tentative."""
-        return self.total if level == "tentative" else self.strong + self.moderate
+        """What counts for a level: weak evidence, and what was only opened, for tentative alone."""
+        if level == "tentative":
+            return self.total + self.explored
+        return self.strong + self.moderate
 
 
 Code = Literal[

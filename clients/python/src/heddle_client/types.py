@@ -267,8 +267,8 @@ class ClaimListedPage(TypedDict):
 
 class ClaimOne(TypedDict):
     """A claim with what may be done next (`allowed`), what the `next` level demands, its
-    evidence as far as the caller may see it (of `evidence_total`), counter-evidence first, and
-    its commitments."""
+    evidence as far as the caller may see it (of `evidence_total`), counter-evidence first, what
+    the claimant has only opened (`explored`), and its commitments."""
 
     id: str
     tree: str
@@ -295,6 +295,7 @@ class ClaimOne(TypedDict):
     obligations: list[ObligationOf]
     evidence: list[CiteOf]
     evidence_total: int
+    explored: list[OpeningOf]
     commitments: list[CommitmentOf]
 
 
@@ -1288,6 +1289,20 @@ class OfTree(TypedDict):
     usd: float | None
     tree: str
     title: str
+
+
+class OpeningOf(TypedDict):
+    """An item that the claimant has opened from what the claim rests on: weak evidence that
+    nobody gave, which counts for the level tentative only."""
+
+    item: str
+    of: str
+    type: str
+    says: str
+    strength: str
+    counts_for: str
+    by: str
+    at: str
 
 
 class Outline(TypedDict):

@@ -1,0 +1,88 @@
+"""What a claimant has opened around a claim: evidence that is not given but follows from the steps,
+always weak, and counted for the level tentative only (docs/model.md §10)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from loom.access import Actor
+from loom.claims.models import Cite, Claim
+from loom.engine.models import StepItem
+from loom.language import ids
+from loom.links.queries import written
+from loom.links.trails import EndsSeen
+from loom.text.hashes import instant
+from loom.trees.models import Workspace
+
+READ = 500  # steps of the claimant that are searched
+MOST = 50  # openings of one claim
+
+
+@dataclass(frozen=True)
+class Opening:
+    """An item that the claimant opened by a link type from an item (`of`) that the claim rests
+    on."""
+
+    item: int
+    of: int
+    type: str
+    at: datetime
+
+
+def openings_of(actor: Actor, claim: Claim, cites: Sequence[Cite]) -> list[Opening]:
+    """What the claimant opened from the claim, from what it is about and from what it cites, each
+    once, oldest first, without what is cited already. The steps of a person are their own, those
+    of an agent are open to members; what the actor may not see is left out. Three queries, and
+    five if there are any."""
+    if claim.by.kind == "human" and claim.by_id not in (actor.participant.pk, actor.person.pk):
+        return []
+    cited = {one.item for one in cites}
+    around = {ids.of_node(claim.pk), *cited} | ({claim.about} if claim.about else set())
+    workspace = Workspace.objects.filter(participant=claim.by_id, tree=claim.tree_id).first()
+    if workspace is None:
+        return []
+    rows = workspace.steps.order_by("-seq").values_list("pk", "link_type", "outcome", "at")[:READ]
+    opened = {key: (kind, at) for key, kind, outcome, at in rows if kind and outcome == "ok"}
+    found = [one for one in _of_steps(opened, around) if one.item not in cited | around]
+    once = {(one.item, one.type): one for one in reversed(found)}
+    seen = EndsSeen(actor, claim.tree, [one.item for one in once.values()]) if once else None
+    kept = [one for one in once.values() if seen and not seen.found[one.item].is_gone]
+    return sorted(kept, key=lambda one: one.at)[:MOST]
+
+
+def _of_steps(opened: dict[int, tuple[str, datetime]], around: set[int]) -> list[Opening]:
+    """What the steps led to, of those that began at one of the items; the oldest first."""
+    ways: dict[int, tuple[list[int], list[int]]] = {}
+    rows = StepItem.objects.filter(step__in=opened).order_by("step_id", "place")
+    for step, item, led_to in rows.values_list("step_id", "item_id", "led_to"):
+        ways.setdefault(step, ([], []))[led_to].append(item)
+    return [
+        Opening(item, of[0], *opened[step])
+        for step, (of, to) in ways.items()
+        if of and of[0] in around
+        for item in to
+    ]
+
+
+def opening_bodies(claim: Claim, openings: Sequence[Opening]) -> list[dict[str, Any]]:
+    """The openings as the API carries them."""
+    names = written({end for one in openings for end in (one.item, one.of)}, claim.tree_id)
+    return [
+        {
+            "item": names[one.item],
+            "of": names[one.of],
+            "type": one.type,
+            "says": explored(one, names),
+            "strength": "weak",
+            "counts_for": "tentative",
+            "by": claim.by.uid,
+            "at": instant(one.at),
+        }
+        for one in openings
+    ]
+
+
+def explored(one: Opening, names: dict[int, str]) -> str:
+    """`explored [supports] of [a7x2]`."""
+    return f"explored [{one.type}] of [{names[one.of]}]"
