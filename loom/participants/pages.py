@@ -1,6 +1,7 @@
 """The participants of a grove, and the form with which owners add and change models: its
 permissions, prices, and the probe of its endpoint."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -18,17 +19,16 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from loom import access
 from loom.access import Actor
 from loom.errors import CommandError
-from loom.money.prices import NAMES as PRICE_NAMES
 from loom.money.prices import listed, source
 from loom.participants import commands as participants
 from loom.participants.addresses import private_entry, why_refused
 from loom.participants.commands import (
     CHOICES,
-    RANGES,
     Listing,
     ParticipantChangeArgs,
     ProviderAddress,
 )
+from loom.participants.forms import ENDPOINTS, PRICES, ParticipantForm, initial_of
 from loom.participants.provider_kinds import (
     CHECKS,
     DEFAULT_CONTEXT,
@@ -38,7 +38,6 @@ from loom.participants.provider_kinds import (
     WAYS,
     Kind,
     kind_of,
-    usual_limits,
 )
 from loom.participants.templates import TEMPLATES, begun
 from loom.people.models import Participant
@@ -48,11 +47,7 @@ from loom.site.page_requests import (
     PersonRequest,
     as_shown,
     frame,
-    number_of,
     person,
-    text_of,
-    whole_of,
-    word_of,
 )
 from loom.text.tokens import thousands
 from loom.trees.pages.node_parts import age_of
@@ -70,20 +65,20 @@ gettext_noop("the embedded model")
 def ask(request: PersonRequest, uid: str) -> HttpResponse:
     """Makes a worker list the available models; the part shows the progress. For owners."""
     actor, _ = access.get_grove(request.user, uid, role="owner")
-    source = _source_of(request, actor)
+    given = ParticipantForm.read(request)
+    source = _source_of(request, actor, given)
     try:
-        listing = participants.ask_models(actor, source, again=bool(request.POST.get("again")))
+        listing = participants.ask_models(actor, source, again=given["again"])
     except CommandError as refused:
-        context = {"there_refused": as_shown(refused), **private_of(request, actor, source.url)}
+        context = {"there_refused": as_shown(refused), **private_of(actor, source.url)}
         return render(request, "parts/models_there.html", context)
     return _part(request, actor, listing)
 
 
-def _source_of(request: PersonRequest, actor: Actor) -> ProviderAddress:
+def _source_of(request: PersonRequest, actor: Actor, given: Mapping[str, Any]) -> ProviderAddress:
     """The address and key for listing models. Where the form leaves them out, the stored key of
     its participant, and the permission for its private address, are used."""
-    kind, base_url, api_key = (word_of(request, field) for field in ("kind", "base_url", "api_key"))
-    uid = word_of(request, "participant")
+    kind, base_url, uid = given["kind"], given["base_url"], given["participant"]
     participant = access.get_participant(request.user, uid, role="owner")[1] if uid else None
     is_kept = (
         participant is not None
@@ -91,18 +86,18 @@ def _source_of(request: PersonRequest, actor: Actor) -> ProviderAddress:
         and participant.allow_private
     )
     own = base_url or (participant.base_url if is_kept and participant else "")
-    allowed = is_kept or _allows(request, own or kind_of(kind).url)
+    allowed = is_kept or _allows(given, own or kind_of(kind).url)
     of = participant.uid if participant and participant.grove == actor.grove else ""
-    return ProviderAddress(kind, own, api_key, allowed, of, word_of(request, "auth") or "bearer")
+    return ProviderAddress(kind, own, given["api_key"], allowed, of, given["auth"])
 
 
-def _allows(request: HttpRequest, url: str) -> bool:
+def _allows(given: Mapping[str, Any], url: str) -> bool:
     """Whether the form allows this private address: the checkbox names the address it is about."""
     entry = private_entry(url)
-    return entry != "" and word_of(request, "allow_private") == entry
+    return entry != "" and given["allow_private"] == entry
 
 
-def private_of(request: HttpRequest, actor: Actor, url: str) -> dict[str, Any]:
+def private_of(actor: Actor, url: str) -> dict[str, Any]:
     """The form's text about a private address that is not allowed yet; nothing for other
     addresses."""
     refused = why_refused(url, settings.PROVIDER_ALLOW) if url else ""
@@ -138,7 +133,7 @@ def _part(request: HttpRequest, actor: Actor, listing: Listing) -> HttpResponse:
     return render(request, "parts/models_there.html", context)
 
 
-def kinds_of(request: HttpRequest, participant: Participant | None) -> dict[str, Any]:
+def kinds_of(form: ParticipantForm, participant: Participant | None) -> dict[str, Any]:
     """The provider kinds that the form offers, including the participant's own if it is another
     one."""
     own = participant.model_ref.partition(":")[0] if participant else ""
@@ -148,37 +143,13 @@ def kinds_of(request: HttpRequest, participant: Participant | None) -> dict[str,
         shown.insert(0, Kind(own, own, model="model"))
     return {
         "kinds": [{"kind": kind, "title": gettext(kind.title)} for kind in shown],
-        "chosen": request.POST.get("kind") or own or "openai",
+        "chosen": form["kind"].value() or own or "openai",
     }
-
-
-def address_of(request: HttpRequest, participant: Participant | None = None) -> dict[str, str]:
-    """The model_ref and base_url from the form: from a kind and a name, or as they were entered."""
-    written, base_url = word_of(request, "model_ref"), word_of(request, "base_url")
-    if written:
-        return {"model_ref": written, "base_url": base_url}
-    given, name = word_of(request, "kind"), word_of(request, "model")
-    if not name:
-        raise CommandError(
-            "INVALID_SYNTAX", "The model is missing.", hint="Choose a model or enter its name."
-        )
-    kind = kind_of(given)
-    if (
-        participant is not None
-        and given
-        and given == participant.model_ref.partition(":")[0] != kind.name
-    ):
-        kind = Kind(given, given)
-    default = "" if kind.own else kind.url
-    if not (base_url or default or kind.own):
-        raise CommandError("INVALID_SYNTAX", "The base URL is missing.", hint="Enter the base URL.")
-    return {"model_ref": f"{kind.name}:{name}", "base_url": base_url or default}
 
 
 # The participants of a grove, and the form with which owners add and change models.
 
 
-ENDPOINTS = ("chat", "completion")
 TEMPLATES_SAID = {
     "collaborator": gettext_noop("collaborator: writes in its own turns"),
     "analyst": gettext_noop("analyst: looks, reads and answers, and changes nothing"),
@@ -245,123 +216,76 @@ def archive(request: PersonRequest, uid: str, participant: str) -> HttpResponse:
 
 
 def _form(request: PersonRequest, actor: Actor, participant: Participant | None) -> HttpResponse:
-    template = word_of(request, "template") or request.GET.get("template", "")
+    form = ParticipantForm(request.POST if request.method == "POST" else None)
+    template = str(form["template"].value() or request.GET.get("template", ""))
     like = participant or begun(actor.grove, template, {})
+    form.initial = initial_of(like)
     context: dict[str, object] = {
         **frame(request, actor, "participants"),
+        "form": form,
         "one": participant,
         "like": like,
         "template": template,
         "templates": [(name, gettext(TEMPLATES_SAID[name])) for name in TEMPLATES],
         "endpoints": ENDPOINTS,
-        "given": _shown(like),
         "default_context": DEFAULT_CONTEXT,
-        **permission_form(request, like),
-        **price_form(request, like),
-        **probe_form(request, participant),
-        **kinds_of(request, like),
     }
-    if request.method == "POST":
+    if form.is_bound:
         try:
-            stored = _store(request, actor, participant)
+            stored = _store(actor, form, participant)
             messages.success(request, gettext("%(name)s has been saved.") % {"name": stored.name})
-            return HttpResponseRedirect(_next(request, actor, participant, stored))
+            return HttpResponseRedirect(_next(actor, form, participant, stored))
         except CommandError as refused:
-            context |= {"refused": as_shown(refused), "given": request.POST}
-            context |= private_of(request, actor, _url_of(request))
+            form.show(refused)
+            context |= {"refused": as_shown(refused)}
+            context |= private_of(actor, _url_of(form))
+    context |= {
+        **permission_form(form),
+        **price_form(form, like),
+        **probe_form(form, participant),
+        **kinds_of(form, like),
+    }
     status = 400 if "refused" in context else 200
     return render(request, "pages/participant.html", context, status=status)
 
 
 def _next(
-    request: HttpRequest, actor: Actor, participant: Participant | None, stored: Participant
+    actor: Actor, form: ParticipantForm, participant: Participant | None, stored: Participant
 ) -> str:
     """Where a saved form redirects: to the list, where the row of a new model says what its test
     found."""
     people = f"/groves/{actor.grove.uid}/participants"
-    if participant is not None or not request.POST.get("probe"):
+    if participant is not None or not form.values["probe"]:
         return people
     participants.ask_probe(actor, stored)
     return f"{people}?added={stored.uid}#model-{stored.uid}"
 
 
-def _shown(participant: Participant) -> dict[str, object]:
-    names = "name base_url auth endpoint persona temperature max_tokens context_limit".split()
-    fresh = {"context_limit": ""} if not participant.model_ref else {}
-    return {
-        **{name: getattr(participant, name) for name in names},
-        **fresh,
-        "model": participant.model_ref.partition(":")[2],
-        "stop": "\n".join(str(stop).replace("\n", "\\n") for stop in participant.stop),
-    }
-
-
-def _store(request: HttpRequest, actor: Actor, participant: Participant | None) -> Participant:
-    key = word_of(request, "api_key")
-    fields = {
-        **_fields(request, participant),
-        **permission_fields(request),
-        **price_fields(request),
-    }
-    names = permissions_of(request)
-    template = word_of(request, "template")
+def _store(actor: Actor, form: ParticipantForm, participant: Participant | None) -> Participant:
+    fields = form.fields_of(participant)
+    fields |= _private_fields(form, participant, str(fields["base_url"]))
     changes = ParticipantChangeArgs(
-        fields=fields, api_key=key or None, permissions=names, template=template
+        fields=fields,
+        api_key=form.values["api_key"] or None,
+        permissions=form.permissions(),
+        template=form.values["template"],
     )
     if participant is None:
         return participants.make_participant(actor, changes)
     return participants.change_participant(actor, participant, changes)
 
 
-def _fields(request: HttpRequest, participant: Participant | None) -> dict[str, object]:
-    endpoint = request.POST.get("endpoint", "chat")
-    temperature = number_of(request, "temperature")
-    address = address_of(request, participant)
-    usual, length = usual_limits(address["model_ref"], address["base_url"])
-    limit = whole_of(request, "context_limit") or usual
-    most = whole_of(request, "max_tokens") or (length if participant is None else None)
-    if endpoint not in ENDPOINTS:
-        raise CommandError(
-            "INVALID_SYNTAX", "This kind of endpoint does not exist.", hint="chat or completion"
-        )
-    _demand_between("temperature", temperature, 0, 2, 0.9)
-    _demand_between("context_limit", limit, 256, 10_000_000, 32_768)
-    _demand_between("max_tokens", most, 1, 1_000_000, 2048)
-    stops = text_of(request, "stop").split("\n")
-    return {
-        "name": word_of(request, "name"),
-        **address,
-        **_private_fields(request, participant, address["base_url"]),
-        "auth": word_of(request, "auth") or "bearer",
-        "endpoint": endpoint,
-        "persona": text_of(request, "persona"),
-        "temperature": temperature,
-        "max_tokens": most,
-        "context_limit": limit,
-        "stop": [stop.replace("\\n", "\n") for stop in stops if stop],
-        "capabilities": capabilities_of(request, participant),
-    }
-
-
-def _demand_between(name: str, value: float | None, low: int, high: int, usual: float) -> None:
-    if value is not None and not low <= value <= high:
-        raise CommandError(
-            "LIMIT_EXCEEDED",
-            f"{name} must be between {low:,} and {high:,}.",
-            hint=f"try {usual}",
-        )
-
-
-def _url_of(request: HttpRequest) -> str:
-    return word_of(request, "base_url") or kind_of(word_of(request, "kind")).url
+def _url_of(form: ParticipantForm) -> str:
+    typed = form.typed("base_url", "kind")
+    return typed["base_url"] or kind_of(typed["kind"]).url
 
 
 def _private_fields(
-    request: HttpRequest, participant: Participant | None, base_url: str
+    form: ParticipantForm, participant: Participant | None, base_url: str
 ) -> dict[str, object]:
     """The field that allows this private address, if the form sets it; other changes leave it as
     it was."""
-    if _allows(request, base_url):
+    if _allows(form.values, base_url):
         return {"allow_private": True}
     is_new = participant is None or participant.base_url != base_url
     return {"allow_private": False} if is_new else {}
@@ -386,20 +310,10 @@ PRESETS_SAID = {
 }
 
 
-def permission_form(request: HttpRequest, participant: Participant | None) -> dict[str, Any]:
-    """The form's values: as they were sent, else those of the participant."""
-    sent = request.method == "POST"
-    held = (
-        request.POST.getlist("permission")
-        if sent
-        else list(participant.permissions if participant else [])
-    )
-    given = {
-        "archetype": participant.archetype if participant else "writer",
-        "budget": participant.budget if participant else budgets.USUAL_BUDGET,
-        "authority": participant.authority if participant else 0,
-        "tool_filter": "\n".join(participant.tool_filter) if participant else "",
-    }
+def permission_form(form: ParticipantForm) -> dict[str, Any]:
+    """The boxes and choices of the form, with those that are selected."""
+    held = form["permission"].value() or []
+    preset = form["preset"].value() or "" if form.is_bound else preset_of(held) or ""
     return {
         "may": [
             {
@@ -410,15 +324,11 @@ def permission_form(request: HttpRequest, participant: Participant | None) -> di
             }
             for name, words in PERMISSION_LABELS.items()
         ],
-        "preset": request.POST.get("preset", "") if sent else preset_of(held) or "",
+        "preset": preset,
         "presets": [
             {"name": name, "said": gettext(PRESETS_SAID[name]), "names": " ".join(names)}
             for name, names in PRESETS.items()
         ],
-        "rules": {
-            **given,
-            **({name: request.POST.get(name, "") for name in given} if sent else {}),
-        },
         "archetypes": CHOICES["archetype"],
         "budgets": [(name, _said(budget)) for name, budget in budgets.BUDGETS.items()],
     }
@@ -433,28 +343,6 @@ def _said(budget: budgets.Budget) -> str:
     return gettext("%(n)s steps, %(tokens)s tokens, %(time)s") % words
 
 
-def permissions_of(request: HttpRequest) -> list[str]:
-    """The permissions in the form: those of the preset, else the selected ones."""
-    for preset, names in PRESETS.items():
-        if preset == request.POST.get("preset"):
-            return list(names)
-    return request.POST.getlist("permission")
-
-
-def permission_fields(request: HttpRequest) -> dict[str, object]:
-    """The other settings of this part of the form."""
-    authority = whole_of(request, "authority") or 0
-    low, high = RANGES["authority"]
-    _demand_between("authority", authority, low, high, 0)
-    tools = text_of(request, "tool_filter").split("\n")
-    return {
-        "archetype": word_of(request, "archetype") or "writer",
-        "budget": word_of(request, "budget") or budgets.USUAL_BUDGET,
-        "authority": authority,
-        "tool_filter": [tool.strip() for tool in tools if tool.strip()],
-    }
-
-
 # The prices of an agent's tokens and the number of parallel requests, as a part of its form.
 
 
@@ -466,39 +354,21 @@ PRICE_LABELS = {
 }
 
 
-def price_form(request: HttpRequest, participant: Participant | None) -> dict[str, Any]:
-    """The form's values: as sent, else those of the participant, with prices of the table where it
-    has some."""
-    sent = request.method == "POST"
+def price_form(form: ParticipantForm, participant: Participant | None) -> dict[str, Any]:
+    """The fields of prices, with those of the table where it has some."""
     known = listed(participant.model_ref, participant.base_url) if participant else None
     listed_prices = known.body() if known else {}
-    own = participant.prices if participant else {}
     return {
         "costs": [
             {
-                "name": f"price_{name}",
+                "field": form[f"price_{name}"],
                 "said": gettext(PRICE_LABELS[name]),
-                "value": request.POST.get(f"price_{name}", "") if sent else own.get(name, ""),
                 "listed": listed_prices.get(name, ""),
             }
-            for name in PRICE_NAMES
+            for name in PRICES
         ],
-        "caches_from": request.POST.get("caches_from", "") if sent else own.get("caches_from", ""),
-        "parallel": request.POST.get("parallel", "")
-        if sent
-        else participant.parallel
-        if participant
-        else 12,
         "price_source": source(),
     }
-
-
-def price_fields(request: HttpRequest) -> dict[str, object]:
-    """The settings in this part of the form; for empty prices those of the table."""
-    prices = {name: number_of(request, f"price_{name}") for name in PRICE_NAMES}
-    prices["caches_from"] = whole_of(request, "caches_from")
-    set_ones = {name: price for name, price in prices.items() if price is not None}
-    return {"prices": set_ones, "parallel": whole_of(request, "parallel") or 12}
 
 
 # The part of a participant's page that tests what its endpoint can do.
@@ -574,12 +444,13 @@ def probe(request: PersonRequest, uid: str, participant: str) -> HttpResponse:
     if "said" in request.GET:
         row = {"grove": actor.grove, "one": model, "said": probe_said(model)}
         return render(request, "parts/probe_said.html", row)
-    return render(request, "parts/probe.html", {"grove": actor.grove, **probe_form(request, model)})
+    form = ParticipantForm(initial=initial_of(model))
+    return render(request, "parts/probe.html", {"grove": actor.grove, **probe_form(form, model)})
 
 
-def probe_form(request: HttpRequest, participant: Participant | None) -> dict[str, object]:
+def probe_form(form: ParticipantForm, participant: Participant | None) -> dict[str, object]:
     """The context of the part for a participant; for a new one, only the ways."""
-    held = request.POST.getlist("way") if request.method == "POST" else _held(participant)
+    held = form["way"].value() or []
     used = next((name for name in WAYS if name in held), "")
     ways = [
         {"name": name, "said": gettext(words), "held": name in held, "used": name == used}
@@ -596,16 +467,3 @@ def probe_form(request: HttpRequest, participant: Participant | None) -> dict[st
         "checks": CHECKS,
         "found": checks,
     }
-
-
-def capabilities_of(request: HttpRequest, participant: Participant | None) -> list[str]:
-    """A participant's capabilities with the ways selected in the form."""
-    ways = request.POST.getlist("way")
-    return [
-        *(name for name in _held(participant) if name not in WAYS),
-        *(w for w in WAYS if w in ways),
-    ]
-
-
-def _held(participant: Participant | None) -> list[str]:
-    return list(participant.capabilities) if participant else []

@@ -6,6 +6,7 @@ is wrong. Who may, and what a value has to be, is decided by the command that ge
 """
 
 import math
+import re
 from typing import Any, Self
 
 from django import forms
@@ -55,19 +56,32 @@ class Word(Text):
 
 
 class Number(Word):
-    """A finite number; None, or `empty`, for an empty field."""
+    """A finite number, `between` a least and a greatest one; None, or `empty`, for an empty field.
+    A refusal suggests the `usual` one."""
 
-    def __init__(self, *, empty: Any = None) -> None:
+    def __init__(
+        self,
+        *,
+        empty: Any = None,
+        between: tuple[float, float] | None = None,
+        usual: float | None = None,
+    ) -> None:
         super().__init__(empty=empty)
+        self.between = between
+        self.usual = usual
 
     def of(self, text: str) -> float | int:
-        """The number. FieldRefused if it is none."""
+        """The number. FieldRefused if it is none, or not between the two."""
         try:
             number = float(text)
         except ValueError:
             number = math.nan
         if not math.isfinite(number):
             raise FieldRefused(f"{text[:40]!r} is not a number.", "Write digits.")
+        if self.between and not self.between[0] <= number <= self.between[1]:
+            low, high = self.between
+            hint = "" if self.usual is None else f"Try {self.usual:,}."
+            raise FieldRefused(f"must be between {low:,} and {high:,}.", hint)
         return number
 
 
@@ -134,8 +148,22 @@ class PageForm(forms.Form):
         for name, errors in self.errors.as_data().items():
             refused = errors[0]
             hint = getattr(refused, "hint", "")
-            raise CommandError("INVALID_SYNTAX", f"{name}: {refused.message}", hint=hint)
+            joint = " " if refused.message.startswith("must ") else ": "
+            raise CommandError("INVALID_SYNTAX", f"{name}{joint}{refused.message}", hint=hint)
         return self.cleaned_data
+
+    def wrong(self, name: str, message: str, *, hint: str) -> CommandError:
+        """The error to raise for what is wrong with one field, which then shows it."""
+        self.add_error(name, FieldRefused(message, hint))
+        return CommandError("INVALID_SYNTAX", message, hint=hint)
+
+    def show(self, refused: CommandError) -> None:
+        """Puts the refusal of a command beside the field that its message begins with, if no field
+        has been refused already."""
+        name = re.split(r"[^a-z_]", refused.message, maxsplit=1)[0]
+        if not self.errors and name in self.fields:
+            words = refused.message.removeprefix(name).lstrip(": ")
+            self.add_error(name, FieldRefused(words, refused.hint))
 
     def typed(self, *names: str) -> dict[str, str]:
         """What was typed in these fields, to show it again."""

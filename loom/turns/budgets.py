@@ -13,7 +13,6 @@ from loom.text.tokens import thousands
 
 BudgetName = Literal["quick", "standard", "thorough"]
 STEPS_A_DAY: Final = 1000  # steps of one agent in one tree, in 24 hours
-USUAL_BUDGET: Final[BudgetName] = "standard"
 
 
 @dataclass(frozen=True)

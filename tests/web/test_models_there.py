@@ -1,5 +1,7 @@
 """The form of a new model: kinds, lists of models, and what is stored."""
 
+import html
+import re
 from typing import Any
 
 import pytest
@@ -72,6 +74,50 @@ def test_what_is_missing_is_asked_for(
     answer = visitor(owner).post(f"/groves/{grove.uid}/participants/new", {**FORM, **sent})
     assert answer.status_code == 400
     assert "Write" in answer.content.decode() or "write" in answer.content.decode()
+
+
+def _errors(page: str) -> list[tuple[str, str]]:
+    """The name of each field that is marked as wrong, with what the page says beside it."""
+    marked = re.findall(r'name="(\w+)" aria-invalid="true"', page)
+    said = re.findall(r'<span class="field-error">([^<]+)</span>', page)
+    return list(zip(marked, (html.unescape(words).strip() for words in said), strict=True))
+
+
+def test_each_field_that_is_wrong_says_so_and_keeps_what_was_typed(
+    owner: User, grove: Grove, visitor: Visitor
+) -> None:
+    sent = {**FORM, "kind": "openai", "model": "m", "temperature": "9", "max_tokens": "many"}
+    sent |= {"price_input": "-x", "parallel": "1.5", "persona": "Be brief.", "authority": "7"}
+    answer = visitor(owner).post(f"/groves/{grove.uid}/participants/new", sent)
+    page = answer.content.decode()
+    assert answer.status_code == 400 and not Participant.objects.filter(name="Muse").exists()
+    assert _errors(page) == [
+        ("temperature", "Must be between 0 and 2. Try 0.9."),
+        ("max_tokens", "'many' is not a number. Write digits."),
+        ("authority", "Must be between 0 and 3. Try 0."),
+        ("price_input", "'-x' is not a number. Write digits."),
+        ("parallel", "1.5 is not a whole number. Round it."),
+    ]
+    assert "“Temperature” must be between 0 and 2." in page
+    assert "Be brief." in page and 'value="many"' in page and '<details class="more" open' in page
+
+
+@pytest.mark.parametrize(
+    ("sent", "name"),
+    [
+        ({"kind": "openai", "model": ""}, "model"),
+        ({"kind": "custom", "model": "m"}, "base_url"),
+        ({"kind": "openai", "model": "m", "name": ""}, "name"),
+        ({"kind": "openai", "model": "m", "price_input": "-1"}, "prices"),
+    ],
+)
+def test_what_a_command_refuses_is_shown_beside_its_field(
+    owner: User, grove: Grove, visitor: Visitor, sent: dict[str, str], name: str
+) -> None:
+    answer = visitor(owner).post(f"/groves/{grove.uid}/participants/new", {**FORM, **sent})
+    page = answer.content.decode()
+    assert answer.status_code == 400 and 'class="refusal" role="alert"' in page
+    assert [field for field, _ in _errors(page)] == ([] if name == "prices" else [name])
 
 
 def test_only_owners_ask_for_lists_and_see_their_own(
