@@ -10,9 +10,9 @@ from loom.documents.models import Revision, read_whole
 from loom.documents.queries import source_of
 from loom.people.names import as_sent
 from loom.workspace.models import Window
-from loom.workspace.queries.window_contents import EMPTY, WindowContent, compared, shows
-from loom.workspace.queries.windows import followed, lines_of, title_of, with_lines
-from loom.workspace.window_rules import WindowLine, difference_named, rows_of, total_of
+from loom.workspace.queries.window_contents import WindowContent, compared, lens_content, shows
+from loom.workspace.queries.windows import followed, lines_of, title_of
+from loom.workspace.window_rules import WindowLine, difference_named, rows_of
 
 LAST_CHANGES = 3  # changes of a document that its window lists
 MOST_READ = 100_000  # characters of a document whose changes are read
@@ -95,19 +95,12 @@ def _of_document(window: Window, versions: Versions) -> WindowContent:
         rows = _document_difference(revision, versions)
     else:
         rows = rows_of(text, lines, window.pad) if lines.last >= lines.first else ()
-    return WindowContent(
-        window,
-        ref,
-        with_lines(window, ref, lines),
-        rows or (WindowLine(0, EMPTY),),
+    return lens_content(window, ref, lines, rows, whole=text)._replace(
         is_stale=is_stale,
         current=f"revision {newest.number}" if is_stale else "",
         revision=revision.number,
-        lines=None if window.form else lines,
-        total=total_of(text),
         document=revision.document.uid,
         changes=_changes(versions),
-        whole=text,
     )
 
 

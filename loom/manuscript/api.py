@@ -15,7 +15,6 @@ from rest_framework.response import Response
 from loom import access
 from loom.errors import CommandError
 from loom.manuscript.books import book_of
-from loom.manuscript.queries.main_line import main_mark
 from loom.manuscript.queries.story import Manuscript, manuscript_of
 from loom.site.api_requests import user_of
 from loom.site.schema import operation
@@ -75,14 +74,13 @@ def main_line(request: Request, uid: str) -> Response:
     """Where the main line of a tree leads; `→ main` marks it."""
     _, tree = access.get_tree(user_of(request), uid)
     line = main_line_of(tree)
-    mark = main_mark(tree) if line.marked is not None else None
     return Response(
         {
             "node": line.end.local_id,
             "depth": line.end.depth,
-            "how": "marked" if mark is not None else "written",
+            "how": "marked" if line.marked is not None else "written",
             "marked": line.marked.local_id if line.marked is not None else None,
-            "by": mark.participant.name if mark is not None else None,
+            "by": line.by.name if line.by is not None else None,
         }
     )
 

@@ -16,7 +16,13 @@ from loom.engine.execute import execute
 from loom.errors import CommandError
 from loom.manuscript.commands import chapters as verbs
 from loom.manuscript.models import ManuscriptVersion
-from loom.manuscript.queries.story import Manuscript, manuscript_of, versions_of_order
+from loom.manuscript.queries.story import (
+    Manuscript,
+    card_of,
+    current_version,
+    manuscript_of,
+    versions_of_order,
+)
 from loom.manuscript.rules import Chapter
 from loom.permissions import Role
 from loom.site import markdown
@@ -130,16 +136,14 @@ def _changed(request: PersonRequest, actor: Actor, tree: Tree) -> str:
 
 
 def _card_changed(request: PersonRequest, actor: Actor, tree: Tree, chapter: str) -> str:
-    """Stores the target and the note of a card, if they are others."""
-    found = manuscript_of(actor, tree)
-    card = next((one for one in _cards(found) if one.chapter.key == chapter), None)
-    if card is None:
-        raise CommandError("NOT_FOUND", "This chapter is gone.", hint="Reload the page.")
+    """Stores the target and the note of a card, if they are others. The story is read by the
+    commands alone."""
+    target, old_note = card_of(current_version(tree), chapter)
     words, note = request.POST.get("words", "") or "0", text_of(request, "note").strip()
-    if words != str(card.target):
+    if words != str(target):
         sent = {"target": "target", "chapter": chapter, "words": words}
         execute(actor, tree, verbs.chapter_target, checked(verbs.AimChapter, sent))
-    if note != card.note:
+    if note != old_note:
         fresh = verbs.NoteChapter(note="note", chapter=chapter, text=note)
         execute(actor, tree, verbs.chapter_note, fresh)
     return gettext("Saved.")

@@ -18,6 +18,7 @@ from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.errors import CommandError
 from loom.manuscript.models import ManuscriptVersion
+from loom.manuscript.queries import story as queries
 from loom.manuscript.queries.story import manuscript_of
 from loom.manuscript.rules import Piece, in_order, moved, story_of
 from loom.people.models import User
@@ -433,3 +434,25 @@ def test_readers_look_and_writers_of_other_groves_do_not(two_groves: TwoGroves) 
         assert page.post(f"/trees/{side.tree.uid}/manuscript", {"what": "undo"}).status_code == 404
     left = f"/api/trees/{two.left.tree.uid}/manuscript"
     assert "Kestrel" not in str(two.client(two.both).get(left).json())
+
+
+@pytest.mark.django_db
+def test_a_card_reads_the_story_once_to_store_and_once_to_show(
+    client: Client, owner: User, story: Tree, written: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written('chapter target "The house" words:500')
+    client.force_login(owner)
+    address = f"/trees/{story.uid}/manuscript"
+    key = re.findall(r'data-key="([^"]+)"', client.get(address).content.decode())[0]
+    reads: list[str] = []
+
+    def counted(pieces: list[Piece], joint: str) -> Any:
+        reads.append(joint)
+        return story_of(pieces, joint=joint)
+
+    monkeypatch.setattr(queries, "story_of", counted)
+    card = {"what": "card", "chapter": key, "words": "500", "note": ""}
+    client.post(address, card)
+    assert len(reads) == 1
+    client.post(address, {**card, "words": "700"})
+    assert len(reads) == 3

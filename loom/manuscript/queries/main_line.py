@@ -2,7 +2,7 @@
 
 from loom.notes.models import Mark
 from loom.trees.models import Node, Tree
-from loom.trees.queries.main_line import marks_main_line
+from loom.trees.queries.main_line import MarkedText, marks_main_line
 
 
 def main_mark(tree: Tree) -> Mark | None:
@@ -12,7 +12,8 @@ def main_mark(tree: Tree) -> Mark | None:
 
 
 @marks_main_line
-def marked_node(tree: Tree) -> Node | None:
+def marked_text(tree: Tree) -> MarkedText | None:
     """The text that somebody marked, None if nobody did."""
     mark = main_mark(tree)
-    return Node.objects.filter(pk=mark.item_id).first() if mark is not None else None
+    node = Node.objects.filter(pk=mark.item_id).first() if mark is not None else None
+    return MarkedText(node, mark.participant) if mark is not None and node is not None else None

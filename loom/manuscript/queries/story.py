@@ -51,8 +51,18 @@ class Manuscript:
 
     def of(self, chapter: Chapter) -> tuple[int, str]:
         """(target in words, note) of a chapter; 0 and empty if none were set."""
-        kept = self.body.get("chapters", {}).get(chapter.key, {})
-        return int(kept.get("target", 0)), str(kept.get("note", ""))
+        return _card(self.body, chapter.key)
+
+
+def _card(body: Mapping[str, Any], key: str) -> tuple[int, str]:
+    kept = body.get("chapters", {}).get(key, {})
+    return int(kept.get("target", 0)), str(kept.get("note", ""))
+
+
+def card_of(version: ManuscriptVersion | None, key: str) -> tuple[int, str]:
+    """(target in words, note) of a chapter by its key, as `Manuscript.of`; no query, and the story
+    is not read."""
+    return _card(version.body, key) if version is not None else (0, "")
 
 
 def current_version(tree: Tree) -> ManuscriptVersion | None:

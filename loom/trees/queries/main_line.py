@@ -7,12 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from loom.language.ids import ids_in
+from loom.people.models import Participant
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import fetch, is_at_or_above, selected_version
 from loom.trees.queries.places import hidden_among, hides, only_way, place_of_author
-
-Marked = Callable[[Tree], Node | None]
 
 RECENT = 200  # texts, the newest first, among which the one that was written on last is sought
 MOST_TRIED = 20  # of those, how many are compared with the marked text
@@ -31,16 +30,28 @@ _RECENT = f"""SELECT w.id, w.depth, w.author_id FROM (
         AND (a.kind = 'human' OR NOT EXISTS (SELECT 1 FROM trees_node x
             WHERE x.parent_slot_id = n.parent_slot_id AND x.kind = 'text' AND x.id < n.id))
     ORDER BY n.id DESC"""
+
+
+@dataclass(frozen=True)
+class MarkedText:
+    """A text that somebody marked the main line to lead through."""
+
+    node: Node
+    by: Participant
+
+
+Marked = Callable[[Tree], MarkedText | None]
 _readers: list[Marked] = []
 
 
 @dataclass(frozen=True)
 class MainLine:
     """The end of the main line, in the version that everybody reads; `marked` is the text that
-    somebody marked, None if nobody did."""
+    somebody marked, and `by` who did; None if nobody did."""
 
     end: Node
     marked: Node | None
+    by: Participant | None = None
 
 
 def marks_main_line(read: Marked) -> Marked:
@@ -52,7 +63,9 @@ def marks_main_line(read: Marked) -> Marked:
 def main_line_of(tree: Tree) -> MainLine:
     """The main line of a tree. What it reads does not grow with the tree; where its end is another
     one than that of the last text, it reads the ids of the path to it."""
-    marked = next((node for node in (read(tree) for read in _readers) if node is not None), None)
+    marks = (read(tree) for read in _readers)
+    mark = next((mark for mark in marks if mark is not None), None)
+    marked = mark.node if mark is not None else None
     if marked is not None and (lookup.hidden_by(marked) is not None or hides(marked)):
         marked = None  # somebody pruned it: the mark counts again once it is restored
     written = _written_on(tree, below=marked)
@@ -61,7 +74,8 @@ def main_line_of(tree: Tree) -> MainLine:
     else:
         top = lookup.root_of(tree).slot_id if marked is None else marked.slot_id
         slot = only_way(top, most=MOST_STEPS, sandboxes=False)
-    return MainLine(selected_version(slot, None) or lookup.by_id(slot), marked)
+    end = selected_version(slot, None) or lookup.by_id(slot)
+    return MainLine(end, marked, mark.by if mark is not None and marked is not None else None)
 
 
 def _written_on(tree: Tree, *, below: Node | None) -> Node | None:

@@ -253,6 +253,17 @@ def _again(context: Context, opened: Sequence[Window]) -> str:
     return f"\n  again: {numbered(sorted(one.number for one in every))}" if every else ""
 
 
+_expands_links = command(
+    "expand",
+    group="Move",
+    klass="look ✓",
+    permissions={LOOM},
+    stream="workspace",
+    aliases=("follow", "navigate"),
+    is_first=True,
+)
+
+
 class OpenLinkedArgs(Args):
     """A link type, the node or window to follow it from, and the maximum number of items."""
 
@@ -264,15 +275,7 @@ class OpenLinkedArgs(Args):
     inline: Annotated[bool, Written("flag")] = False
 
 
-@command(
-    "expand",
-    group="Move",
-    klass="look ✓",
-    permissions={LOOM},
-    stream="workspace",
-    aliases=("follow", "navigate"),
-    is_first=True,
-)
+@_expands_links
 def expand_type(context: Context, args: OpenLinkedArgs) -> Reply:
     """Opens what is linked to a node by one type, in windows: a link type, or what `list` shows of
     a node; `of focus` follows the windows that the last expand opened. `inline` shows it in
@@ -326,15 +329,7 @@ class PortalOf(Args):
     inline: Annotated[bool, Written("flag")] = False
 
 
-@command(
-    "expand",
-    group="Move",
-    klass="look ✓",
-    permissions={LOOM},
-    stream="workspace",
-    aliases=("follow", "navigate"),
-    is_first=True,
-)
+@_expands_links
 def expand_portal(context: Context, args: PortalOf) -> Reply:
     """Opens what a portal in a text names (`@[supports -> a7x2]`: `expand supports of REF
     to:"a7x2"`), in windows; `inline` shows it in place instead."""

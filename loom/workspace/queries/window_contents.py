@@ -284,18 +284,28 @@ def _of_node(workspace: Workspace, window: Window, read: _Read) -> WindowContent
         rows = _difference(node, newest, read)
     else:
         rows = rows_of(node.text, lines, window.pad) if lines.last >= lines.first else ()
+    shown = lens_content(window, ref, lines, rows, whole=node.text)
+    return shown._replace(
+        is_stale=is_stale,
+        current=current if is_stale else "",
+        revision=read.revisions.get(node.pk, 1),
+        node=node,
+    )
+
+
+def lens_content(
+    window: Window, ref: str, lines: Lines, rows: tuple[WindowLine, ...], *, whole: str
+) -> WindowContent:
+    """What a window on lines of one text shows; `whole` is that text. A window in another form,
+    such as a difference, has no lines of it."""
     return WindowContent(
         window,
         ref,
         with_lines(window, ref, lines),
         rows or (WindowLine(0, EMPTY),),
-        is_stale=is_stale,
-        current=current if is_stale else "",
-        revision=read.revisions.get(node.pk, 1),
         lines=None if window.form else lines,
-        total=total_of(node.text),
-        node=node,
-        whole=node.text,
+        total=total_of(whole),
+        whole=whole,
     )
 
 
