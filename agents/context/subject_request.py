@@ -191,9 +191,9 @@ def handed_over(system: str, text: str, way: str) -> Messages:
         return (*system_said(system), user_said(text or BEGINS))
     if way in BEGUN:
         return (*system_said(system), user_said(BEGINS), _model(text.rstrip()))
-    shown = [one for end, on in EXAMPLES for one in (user_said(end), _model(on))]
+    shown = [message for end, on in EXAMPLES for message in (user_said(end), _model(on))]
     examples = shown if way == "few_shot" else []
-    head = JOINT.join(one for one in (system, ASKS) if one)
+    head = JOINT.join(part for part in (system, ASKS) if part)
     return (*system_said(head), *examples, user_said(text))
 
 
@@ -343,14 +343,14 @@ def _without(reading: SubjectPath) -> SubjectPath:
         reading,
         persona="" if lacks("persona") else reading.persona,
         system_context="" if lacks("tree") else reading.system_context,
-        path=tuple(replace(one, instruction=()) for one in reading.path)
+        path=tuple(replace(piece, instruction=()) for piece in reading.path)
         if lacks("instructions")
         else reading.path,
         steering=replace(
             steering,
             memory="" if lacks("memory") else steering.memory,
             note="" if lacks("note") else steering.note,
-            lore=tuple(one for one in steering.lore if not lacks("lore", one.title)),
+            lore=tuple(entry for entry in steering.lore if not lacks("lore", entry.title)),
         ),
     )
 
@@ -368,11 +368,11 @@ def _not_sent(whole: SubjectPath) -> list[Portion]:
         ("memory", steering.memory.strip()),
         ("note", _note(whole)),
     ]
-    found = [
+    portions = [
         Portion(name.upper(), "", 0, note=LEFT_OUT) for name, text in parts if text and lacks(name)
     ]
-    entries = [one for one, _ in _lore(whole).entered if lacks("lore", one.title)]
-    return found + [Portion("LORE", "", 0, one.title, LEFT_OUT) for one in entries]
+    entries = [entry for entry, _ in _lore(whole).entered if lacks("lore", entry.title)]
+    return portions + [Portion("LORE", "", 0, entry.title, LEFT_OUT) for entry in entries]
 
 
 # -- memory, lore and author's note
@@ -404,7 +404,7 @@ def _note(reading: SubjectPath) -> str:
 
 def _added(reading: SubjectPath, lore: Iterable[LoreEntry]) -> list[str]:
     """Memory and lore, in their order; what is blank is left out."""
-    texts = [reading.steering.memory, *(one.text for one in lore)]
+    texts = [reading.steering.memory, *(entry.text for entry in lore)]
     return [text for text in texts if text.strip()]
 
 
@@ -468,7 +468,7 @@ def _portions(reading: SubjectPath, lore: FoundLore, fitted: Fitted) -> tuple[Po
         Portion("INSTRUCTIONS", instructions, 0),
         Portion("ASKING", JOINT.join([*asks, *shown]), 0, reading.strategy or ""),
         Portion("MEMORY", steering.memory if steering.memory.strip() else "", 0),
-        *(Portion("LORE", one.text, 0, one.title, why) for one, why in lore.entered),
+        *(Portion("LORE", entry.text, 0, entry.title, why) for entry, why in lore.entered),
         Portion(
             "PATH",
             path,
@@ -479,8 +479,8 @@ def _portions(reading: SubjectPath, lore: FoundLore, fitted: Fitted) -> tuple[Po
         ),
         Portion("NOTE", _note(reading), 0, depth),
     ]
-    sized = [replace(one, tokens=reading.counted(one.text)) for one in sections if one.text]
-    left = [Portion("LORE", "", 0, one.title, why) for one, why in lore.left]
+    sized = [replace(entry, tokens=reading.counted(entry.text)) for entry in sections if entry.text]
+    left = [Portion("LORE", "", 0, entry.title, why) for entry, why in lore.left]
     persona = Portion("PERSONA", "", 0, note="a buffer is sent without the persona")
     return (*([persona] if is_buffer and reading.persona else []), *sized, *left)
 
@@ -500,7 +500,7 @@ def _sent_nodes(reading: SubjectPath, fitted: Fitted) -> tuple[str, ...]:
         else:
             texts[cut] -= 1
         sent.append(piece.local_id)
-    return tuple(reversed([one for one in sent if one]))
+    return tuple(reversed([name for name in sent if name]))
 
 
 def _asking(reading: SubjectPath) -> int:
@@ -524,8 +524,8 @@ def _instructions(reading: SubjectPath) -> tuple[str, ...]:
     """The texts of the instruction sources of a dialogue, each once."""
     if reading.mode == "buffer":
         return ()
-    found = {one.key: one.text for piece in reading.path for one in piece.instruction}
-    return tuple(found.values())
+    texts = {part.key: part.text for piece in reading.path for part in piece.instruction}
+    return tuple(texts.values())
 
 
 def _parts(reading: SubjectPath) -> list[PathPart]:
@@ -536,7 +536,9 @@ def _parts(reading: SubjectPath) -> list[PathPart]:
     known = {piece.key for piece in reading.path}
     for piece in reading.path:
         if reading.mode == "dialogue":
-            sources = {one.key: one.part for one in piece.context if one.key not in known}
+            sources = {
+                source.key: source.part for source in piece.context if source.key not in known
+            }
             known.update(sources)
             place = max(len(parts) - 1, 0)
             parts[place:place] = sources.values()

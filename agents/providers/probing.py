@@ -62,17 +62,17 @@ class ProbeAnswer:
     @property
     def failure(self) -> Failure | None:
         """Why it failed, None if it did not."""
-        return next((one for one in self.events if isinstance(one, Failure)), None)
+        return next((event for event in self.events if isinstance(event, Failure)), None)
 
     @property
     def pieces(self) -> list[Delta]:
         """The pieces of text."""
-        return [one for one in self.events if isinstance(one, Delta)]
+        return [event for event in self.events if isinstance(event, Delta)]
 
     @property
     def text(self) -> str:
         """The text of the first candidate."""
-        return "".join(one.text for one in self.pieces if one.index == 0)
+        return "".join(event.text for event in self.pieces if event.index == 0)
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Probe:
         for _ in range(3):
             attempt = ProviderAttempt(adapter, ask, body)
             self.bodies.clear()
-            events = tuple([one async for one in attempt.events(self.transport, LIMITS)])
+            events = tuple([event async for event in attempt.events(self.transport, LIMITS)])
             self.bodies.append(attempt.received[0])
             failure = ProbeAnswer(events).failure
             less = adapter.adjusted(body, failure) if failure and not as_it_is else None
@@ -105,9 +105,9 @@ class Probe:
             body = less
         return ProbeAnswer(events)
 
-    async def chat(self, *said: tuple[str, str], many: int = 1, grammar: str = "") -> ProbeAnswer:
+    async def chat(self, *turns: tuple[str, str], many: int = 1, grammar: str = "") -> ProbeAnswer:
         """A chat of (role, content)."""
-        messages = tuple({"role": role, "content": content} for role, content in said)
+        messages = tuple({"role": role, "content": content} for role, content in turns)
         return await self.send(replace(self.ask, messages=messages, many=many, grammar=grammar))
 
     async def completion(self, prompt: str, grammar: str = "") -> ProbeAnswer:
@@ -252,7 +252,7 @@ async def _is_steady(probe: Probe, temperature: float) -> bool:
 
 
 def _answered(answer: ProbeAnswer) -> bool:
-    return answer.failure is None and any(isinstance(one, Finished) for one in answer.events)
+    return answer.failure is None and any(isinstance(event, Finished) for event in answer.events)
 
 
 CHECKS: dict[str, Callable[[Probe], Awaitable[bool]]] = {
@@ -366,36 +366,40 @@ async def _models_listed(uid: str) -> None:
 
 def start_probe(uid: str) -> None:
     """Probes a participant's endpoint on the loop, without waiting for the result."""
-    one = Participant.objects.filter(uid=uid, kind="model", archived_at__isnull=True).first()
-    if one is not None:
-        asyncio.run_coroutine_threadsafe(_probed(one), the_loop().loop)
+    participant = Participant.objects.filter(
+        uid=uid, kind="model", archived_at__isnull=True
+    ).first()
+    if participant is not None:
+        asyncio.run_coroutine_threadsafe(_probed(participant), the_loop().loop)
 
 
 def run_probe(uid: str) -> None:
     """Probes a participant's endpoint on the loop, and waits for the result."""
-    one = Participant.objects.filter(uid=uid, kind="model", archived_at__isnull=True).first()
-    if one is not None:
-        the_loop().run(_probed(one))
+    participant = Participant.objects.filter(
+        uid=uid, kind="model", archived_at__isnull=True
+    ).first()
+    if participant is not None:
+        the_loop().run(_probed(participant))
 
 
-async def _probed(one: Participant) -> None:
+async def _probed(participant: Participant) -> None:
     began = timezone.now()
     found: dict[str, bool] = {}
     models: dict[str, int] = {}
     try:
-        probe = _probe_of(one)
+        probe = _probe_of(participant)
         failure = await first_failure(probe)
         for name, check in CHECKS.items() if failure is None else ():
-            await in_thread(note_probe, one, _body(began, found, checking=name))
+            await in_thread(note_probe, participant, _body(began, found, checking=name))
             found[name] = await check(probe)
         models = await _listed(probe) if failure is None else {}
         error = failure.error if failure else None
     except BrokenConnection as broken:
         error = broken.failure.error
-    _, _, model = whom(one) if models else (None, "", "")
+    _, _, model = whom(participant) if models else (None, "", "")
     context = models.get(model, 0)
     body = _body(began, found, error=error, models=models, context=context, ended=True)
-    await in_thread(note_probe, one, body)
+    await in_thread(note_probe, participant, body)
 
 
 async def _listed(probe: Probe) -> dict[str, int]:
@@ -406,12 +410,18 @@ async def _listed(probe: Probe) -> dict[str, int]:
         return {}
 
 
-def _probe_of(one: Participant) -> Probe:
-    provider, base_url, model = whom(one)
+def _probe_of(participant: Participant) -> Probe:
+    provider, base_url, model = whom(participant)
     ask = ProviderRequest(
-        base_url, model, None, None, max_tokens=TOKENS, key=key_of(one), auth=one.auth
+        base_url,
+        model,
+        None,
+        None,
+        max_tokens=TOKENS,
+        key=key_of(participant),
+        auth=participant.auth,
     )
-    allow = allowed_addresses(base_url, allow_private=one.allow_private)
+    allow = allowed_addresses(base_url, allow_private=participant.allow_private)
     return Probe(provider, ask, provider.transport(allow))
 
 

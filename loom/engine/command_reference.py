@@ -39,14 +39,19 @@ _OTHERWISE = {
 def defaults_of(form: Form) -> list[str]:
     """The defaults of optional parts, such as `as:note`; nothing for flags and for parts that
     simply do nothing when they are left out."""
-    found = []
+    defaults = []
     for part in form.parts:
-        said = _OTHERWISE.get((form.verb, part.name), "")
-        if not said and part.kind == "option" and part.optional and part.default not in (None, ""):
-            said = f"{part.key}:{part.default}"
-        if said:
-            found.append(said)
-    return found
+        default = _OTHERWISE.get((form.verb, part.name), "")
+        if (
+            not default
+            and part.kind == "option"
+            and part.optional
+            and part.default not in (None, "")
+        ):
+            default = f"{part.key}:{part.default}"
+        if default:
+            defaults.append(default)
+    return defaults
 
 
 def catalogue(actor: Actor | None = None) -> list[dict[str, Any]]:
@@ -54,18 +59,18 @@ def catalogue(actor: Actor | None = None) -> list[dict[str, Any]]:
     JSON schema of its arguments, and, if an actor is given, whether they may use it."""
     return [
         {
-            "name": one.name,
-            "verb": one.verb,
-            "syntax": one.syntax,
-            "help": one.summary,
-            "group": one.group,
-            "class": one.klass,
-            "permissions": in_order(one.permissions),
-            "aliases": list(one.aliases),
-            "arguments": _schema(one.args),
-            "allowed": actor is None or one.permissions <= actor.permissions,
+            "name": entry.name,
+            "verb": entry.verb,
+            "syntax": entry.syntax,
+            "help": entry.summary,
+            "group": entry.group,
+            "class": entry.klass,
+            "permissions": in_order(entry.permissions),
+            "aliases": list(entry.aliases),
+            "arguments": _schema(entry.args),
+            "allowed": actor is None or entry.permissions <= actor.permissions,
         }
-        for one in registry.listed()
+        for entry in registry.listed()
     ]
 
 
@@ -103,14 +108,16 @@ def reference() -> str:
         "the arguments. `?` marks what may be left out.",
     ]
     group = ""
-    for one in registry.listed():
-        if one.group != group:
-            group = one.group
+    for entry in registry.listed():
+        if entry.group != group:
+            group = entry.group
             lines += ["", f"## {group}"]
-        also = f" Also: {', '.join(f'`{word}`' for word in one.aliases)}." if one.aliases else ""
-        needs = ", ".join(f"`{name}`" for name in in_order(one.permissions))
-        lines += ["", f"### `→ {one.syntax}`", "", f"{one.summary} Needs {needs}.{also}"]
-        lines += ["", f"By name: `{json_call(one)}`."]
+        also = (
+            f" Also: {', '.join(f'`{word}`' for word in entry.aliases)}." if entry.aliases else ""
+        )
+        needs = ", ".join(f"`{name}`" for name in in_order(entry.permissions))
+        lines += ["", f"### `→ {entry.syntax}`", "", f"{entry.summary} Needs {needs}.{also}"]
+        lines += ["", f"By name: `{json_call(entry)}`."]
     return "\n".join(lines) + "\n"
 
 
@@ -151,27 +158,27 @@ def help_(context: Context, args: Help) -> Reply:
     a group (`help keep`)."""
     verb = registry.aliases().get(args.verb.lower(), args.verb.lower())
     without = unusable(context.actor)
-    listed = [one for one in registry.listed() if one.verb not in without]
-    group = next((one.group for one in listed if one.group.lower() == verb), None)
+    listed = [entry for entry in registry.listed() if entry.verb not in without]
+    group = next((entry.group for entry in listed if entry.group.lower() == verb), None)
     if group is not None:
-        listed = [one for one in listed if one.group == group]
-        lines = [f"{_listed(context, one)}\n  {one.summary}" for one in listed]
+        listed = [entry for entry in listed if entry.group == group]
+        lines = [f"{_listed(context, entry)}\n  {entry.summary}" for entry in listed]
         return Reply("\n".join(lines))
     if verb:
         return _explained(context, verb)
     lines = []
-    for group in dict.fromkeys(one.group for one in listed):
+    for group in dict.fromkeys(entry.group for entry in listed):
         lines.append(group)
-        lines += [f"  {_listed(context, one)}" for one in listed if one.group == group]
-    if any(lacking(one.permissions, context.actor.permissions) for one in listed):
+        lines += [f"  {_listed(context, entry)}" for entry in listed if entry.group == group]
+    if any(lacking(entry.permissions, context.actor.permissions) for entry in listed):
         lines.append("* you may not use it here")
     return Reply("\n".join(lines))
 
 
-def _listed(context: Context, one: Command) -> str:
+def _listed(context: Context, entry: Command) -> str:
     """`→ view REF [full|summary]`, and `→ continue* [from REF]` where it is not permitted."""
-    star = "*" if lacking(one.permissions, context.actor.permissions) else ""
-    return f"→ {one.verb}{star}{one.syntax.removeprefix(one.verb)}"
+    star = "*" if lacking(entry.permissions, context.actor.permissions) else ""
+    return f"→ {entry.verb}{star}{entry.syntax.removeprefix(entry.verb)}"
 
 
 def _explained(context: Context, verb: str) -> Reply:
@@ -180,20 +187,20 @@ def _explained(context: Context, verb: str) -> Reply:
             "NOT_FOUND", f"There is no command {verb!r}.", hint="→ help lists them all"
         )
     lines = []
-    for one in (one for one in registry.listed() if one.verb == verb):
+    for entry in (entry for entry in registry.listed() if entry.verb == verb):
         lines += [
-            _listed(context, one),
-            f"  {one.summary}",
-            f"  needs {', '.join(in_order(one.permissions))}",
+            _listed(context, entry),
+            f"  {entry.summary}",
+            f"  needs {', '.join(in_order(entry.permissions))}",
         ]
-        defaults = defaults_of(one.form)
+        defaults = defaults_of(entry.form)
         if defaults:
             lines.append(f"  if left out: {' · '.join(defaults)}")
-        missing = lacking(one.permissions, context.actor.permissions)
+        missing = lacking(entry.permissions, context.actor.permissions)
         if missing:
             lines.append(f"  * you may not use it here: {', '.join(missing)} is missing")
         if verb in unusable(context.actor):
             lines.append("  the grove has no service for it: an owner can add one in its settings")
-        if one.aliases:
-            lines.append(f"  also: {', '.join(one.aliases)}")
+        if entry.aliases:
+            lines.append(f"  also: {', '.join(entry.aliases)}")
     return Reply("\n".join(lines))

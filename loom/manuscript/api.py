@@ -93,22 +93,27 @@ def manuscript(request: Request, uid: str) -> Response:
     return Response(manuscript_body(manuscript_of(actor, tree)))
 
 
-def manuscript_body(found: Manuscript) -> dict[str, Any]:
+def manuscript_body(manuscript: Manuscript) -> dict[str, Any]:
     """A manuscript as the API describes it."""
     chapters = []
-    for one in found.chapters:
-        target, note = found.of(one)
-        known = {"title": one.title, "level": one.level, "node": one.node, "words": one.words}
-        more = {"target": target, "note": note, "beginning": one.beginning}
-        chapters.append({"key": one.key, **known, **more})
+    for chapter in manuscript.chapters:
+        target, note = manuscript.of(chapter)
+        known = {
+            "title": chapter.title,
+            "level": chapter.level,
+            "node": chapter.node,
+            "words": chapter.words,
+        }
+        more = {"target": target, "note": note, "beginning": chapter.beginning}
+        chapters.append({"key": chapter.key, **known, **more})
     return {
-        "tree": found.tree.uid,
-        "title": found.title,
-        "author": found.author,
-        "language": found.language,
-        "target": found.target,
-        "words": found.story.words,
-        "number": found.number,
+        "tree": manuscript.tree.uid,
+        "title": manuscript.title,
+        "author": manuscript.author,
+        "language": manuscript.language,
+        "target": manuscript.target,
+        "words": manuscript.story.words,
+        "number": manuscript.number,
         "chapters": chapters,
     }
 
@@ -130,11 +135,11 @@ def book(request: Request, uid: str) -> StreamingHttpResponse:
             "INVALID_SYNTAX", "A book is epub, docx or pdf.", hint=" or ".join(WRITERS)
         )
     write, media = WRITERS[name]
-    made = book_of(manuscript_of(actor, tree))
-    pieces = write(made)
+    bound = book_of(manuscript_of(actor, tree))
+    pieces = write(bound)
     first = next(pieces, b"")  # what is refused is refused before anything is sent
     answer = StreamingHttpResponse(_after(first, pieces), content_type=media)
-    title = made.title or "Untitled tree"
+    title = bound.title or "Untitled tree"
     answer["Content-Disposition"] = content_disposition_header(True, f"{title[:100]}.{name}") or ""
     return answer
 

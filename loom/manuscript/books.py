@@ -8,40 +8,40 @@ from loom.transfer.book_writers import Book
 from loom.transfer.selection import Paragraph, TextRun, paragraphs
 
 
-def book_of(found: Manuscript) -> Book:
+def book_of(manuscript: Manuscript) -> Book:
     """The manuscript as a book with a title page."""
     return Book(
-        found.tree,
-        found.title,
-        lambda: _parts(found),
-        author=found.author,
-        language=found.language,
+        manuscript.tree,
+        manuscript.title,
+        lambda: _parts(manuscript),
+        author=manuscript.author,
+        language=manuscript.language,
         has_title_page=True,
     )
 
 
-def _parts(found: Manuscript) -> Iterator[tuple[str, list[Paragraph]]]:
+def _parts(manuscript: Manuscript) -> Iterator[tuple[str, list[Paragraph]]]:
     """(title, paragraphs) of each chapter of the highest level; those below it are headings in
     it."""
-    highest = min((one.level for one in found.chapters if one.title), default=1)
-    title, made, has_begun = "", list[Paragraph](), False
-    for one in found.chapters:
-        if one.title and one.level > highest and has_begun:
-            level = one.level - highest + 1
-            made += [Paragraph(f"h{level}", [TextRun(one.title)]), *_text(found, one)]
+    highest = min((chapter.level for chapter in manuscript.chapters if chapter.title), default=1)
+    title, body, has_begun = "", list[Paragraph](), False
+    for chapter in manuscript.chapters:
+        if chapter.title and chapter.level > highest and has_begun:
+            level = chapter.level - highest + 1
+            body += [Paragraph(f"h{level}", [TextRun(chapter.title)]), *_text(manuscript, chapter)]
             continue
         if has_begun:
-            yield title, made
-        title, made, has_begun = one.title, list(_text(found, one)), True
+            yield title, body
+        title, body, has_begun = chapter.title, list(_text(manuscript, chapter)), True
     if has_begun:
-        yield title, made
+        yield title, body
 
 
-def _text(found: Manuscript, chapter: Chapter) -> Iterator[Paragraph]:
-    if found.tree.mode == "buffer":
-        yield from paragraphs(found.story.text[chapter.body : chapter.end])
+def _text(manuscript: Manuscript, chapter: Chapter) -> Iterator[Paragraph]:
+    if manuscript.tree.mode == "buffer":
+        yield from paragraphs(manuscript.story.text[chapter.body : chapter.end])
         return
-    for piece, part, is_beginning in found.story.parts(chapter):
+    for piece, part, is_beginning in manuscript.story.parts(chapter):
         if is_beginning and part.strip():
             yield Paragraph("by", [TextRun(piece.by)])
         yield from paragraphs(part)

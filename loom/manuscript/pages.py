@@ -66,13 +66,13 @@ def manuscript_page(request: PersonRequest, uid: str) -> HttpResponse:
     holds; it answers with the page as it is then."""
     role: Role = "writer" if request.method == "POST" else "reader"
     actor, tree = access.get_tree(request.user, uid, role=role)
-    said, refused = "", ""
+    reply, refused = "", ""
     if request.method == "POST":
         try:
-            said = _changed(request, actor, tree)
+            reply = _changed(request, actor, tree)
         except CommandError as error:
             refused = in_one_line(error)
-    return render(request, "pages/manuscript.html", _context(request, actor, tree, said, refused))
+    return render(request, "pages/manuscript.html", _context(request, actor, tree, reply, refused))
 
 
 def _context(
@@ -80,7 +80,7 @@ def _context(
 ) -> dict[str, object]:
     found = manuscript_of(actor, tree)
     words = found.story.words
-    target = found.target or sum(found.of(one)[0] for one in found.chapters)
+    target = found.target or sum(found.of(chapter)[0] for chapter in found.chapters)
     kept = versions_of_order(tree)
     return {
         **frame(request, actor, "trees"),
@@ -91,18 +91,18 @@ def _context(
         "words": words,
         "target": target,
         "percent": _percent(words, target),
-        "orders": [OrderKept(one, one == kept[0]) for one in kept],
+        "orders": [OrderKept(version, version == kept[0]) for version in kept],
         "said": said,
         "refused": refused,
         "moved": word_of(request, "chapter") if said else "",
     }
 
 
-def _cards(found: Manuscript) -> list[ChapterCard]:
+def _cards(manuscript: Manuscript) -> list[ChapterCard]:
     cards = []
-    for number, one in enumerate(found.chapters, 1):
-        target, note = found.of(one)
-        cards.append(ChapterCard(one, number, target, note, _percent(one.words, target)))
+    for number, chapter in enumerate(manuscript.chapters, 1):
+        target, note = manuscript.of(chapter)
+        cards.append(ChapterCard(chapter, number, target, note, _percent(chapter.words, target)))
     return cards
 
 

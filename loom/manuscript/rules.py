@@ -55,7 +55,7 @@ class Story:
     @property
     def words(self) -> int:
         """The number of words of all chapters, without their titles."""
-        return sum(one.words for one in self.chapters)
+        return sum(chapter.words for chapter in self.chapters)
 
     def parts(self, chapter: Chapter) -> Iterable[tuple[Piece, str, bool]]:
         """The texts of a chapter without its title: (text of the main line, the part of it that
@@ -76,13 +76,13 @@ class Story:
 def story_of(pieces: Sequence[Piece], *, joint: str) -> Story:
     """The chapters of texts that are joined by `joint`. A chapter begins at a heading of the first
     three levels, or where a text has a bookmark with a label. Time grows with the text alone."""
-    sizes = (len(one.text) + len(joint) for one in pieces)
+    sizes = (len(piece.text) + len(joint) for piece in pieces)
     starts = tuple(accumulate(sizes, initial=0))[:-1] if pieces else ()
-    text = joint.join(one.text for one in pieces)
+    text = joint.join(piece.text for piece in pieces)
     breaks = _breaks(text, pieces, starts)
     if not breaks or text[: breaks[0][0]].strip():
         breaks.insert(0, (0, 1, "", 0))
-    found: list[Chapter] = []
+    chapters: list[Chapter] = []
     counts: dict[str, int] = {}
     for (start, level, title, body), after in zip(
         breaks, [*breaks[1:], (len(text), 0, "", 0)], strict=True
@@ -92,7 +92,7 @@ def story_of(pieces: Sequence[Piece], *, joint: str) -> Story:
         counts[slot] = counts.get(slot, 0) + 1
         key = slot if counts[slot] == 1 else f"{slot}.{counts[slot]}"
         words = text[body : after[0]].split()
-        found.append(
+        chapters.append(
             Chapter(
                 key=key if title or start else START,
                 title=title,
@@ -105,25 +105,25 @@ def story_of(pieces: Sequence[Piece], *, joint: str) -> Story:
                 end=after[0],
             )
         )
-    return Story(text, starts, tuple(pieces), tuple(found))
+    return Story(text, starts, tuple(pieces), tuple(chapters))
 
 
 def _breaks(
     text: str, pieces: Sequence[Piece], starts: Sequence[int]
 ) -> list[tuple[int, int, str, int]]:
     """(place, level, title, where the text begins) of each chapter with a title, in order."""
-    found: dict[int, tuple[int, int, str, int]] = {}
+    breaks: dict[int, tuple[int, int, str, int]] = {}
     fence = ""
     for match in _SIGNS.finditer(text):
         if match[2]:
             fence = "" if fence == match[2] else fence or match[2]
         elif not fence and (title := _title_of(match[0])):
-            found[match.start()] = (match.start(), len(match[1]), title, match.end())
-    headings = sorted(found)
+            breaks[match.start()] = (match.start(), len(match[1]), title, match.end())
+    headings = sorted(breaks)
     for piece, start in zip(pieces, starts, strict=True):
         if piece.label and not _has_heading(text, headings, start):
-            found[start] = (start, 1, piece.label[:LONGEST_TITLE], start)
-    return [found[start] for start in sorted(found)][:MOST_CHAPTERS]
+            breaks[start] = (start, 1, piece.label[:LONGEST_TITLE], start)
+    return [breaks[start] for start in sorted(breaks)][:MOST_CHAPTERS]
 
 
 def _title_of(line: str) -> str:
@@ -143,15 +143,15 @@ def _has_heading(text: str, headings: Sequence[int], start: int) -> bool:
 def in_order(chapters: Sequence[Chapter], order: Sequence[str]) -> list[Chapter]:
     """The chapters in the order of these keys. One that is not among them follows the one that it
     follows in the text; keys without a chapter are left out."""
-    by_key = {one.key: one for one in chapters}
+    by_key = {chapter.key: chapter for chapter in chapters}
     known = [key for key in dict.fromkeys(order) if key in by_key]
     after: dict[str, list[str]] = {}
     kept, before = set(known), ""
-    for one in chapters:
-        if one.key not in kept:
-            after.setdefault(before, []).append(one.key)
+    for chapter in chapters:
+        if chapter.key not in kept:
+            after.setdefault(before, []).append(chapter.key)
         else:
-            before = one.key
+            before = chapter.key
     keys = [*after.get("", ())]
     for key in known:
         keys += [key, *after.get(key, ())]
@@ -161,7 +161,7 @@ def in_order(chapters: Sequence[Chapter], order: Sequence[str]) -> list[Chapter]
 def moved(chapters: Sequence[Chapter], key: str, to: int) -> list[str]:
     """The keys after a chapter, with those below it, has moved to place `to` (from 1) of the list.
     It does not come between another chapter and what is below that."""
-    at = next(place for place, one in enumerate(chapters) if one.key == key)
+    at = next(place for place, chapter in enumerate(chapters) if chapter.key == key)
     level = chapters[at].level
     last = at + 1
     while last < len(chapters) and chapters[last].level > level:
@@ -171,7 +171,7 @@ def moved(chapters: Sequence[Chapter], key: str, to: int) -> list[str]:
     step = -1 if place < at else 1
     while 0 < place < len(rest) and rest[place].level > level:
         place += step
-    return [one.key for one in [*rest[:place], *block, *rest[place:]]]
+    return [chapter.key for chapter in [*rest[:place], *block, *rest[place:]]]
 
 
 def language_problem(language: str) -> str:

@@ -143,7 +143,7 @@ def why_not_address(address: Address, target: UrlTarget, allow: Sequence[str]) -
     if _lists_address(inner, target.port, allow):
         return ""
     named = _lists_name(target, allow)
-    if any(one in net for one in (inner, *_inside(inner)) for net in _METADATA):
+    if any(inside in net for inside in (inner, *_inside(inner)) for net in _METADATA):
         return _sentence(target, f"{inner} is a link-local or metadata address", str(inner))
     kind = not_public(inner)
     if kind and not named:
@@ -185,7 +185,7 @@ def private_entry(url: str) -> str:
         return ""
     if target.literal is not None:
         inner = unwrapped(target.literal)
-        if any(one in net for one in (inner, *_inside(inner)) for net in _METADATA):
+        if any(inside in net for inside in (inner, *_inside(inner)) for net in _METADATA):
             return ""
     return target.entry
 
@@ -201,11 +201,11 @@ def _inside(address: Address) -> list[Address]:
     IPv4-compatible address."""
     if not isinstance(address, IPv6Address):
         return []
-    found: list[Address] = [one for one in (address.sixtofour,) if one is not None]
-    found += address.teredo or ()
+    addresses: list[Address] = [inner for inner in (address.sixtofour,) if inner is not None]
+    addresses += address.teredo or ()
     if any(address in net for net in _WITH_IPV4):
-        found.append(IPv4Address(address.packed[-4:]))
-    return found
+        addresses.append(IPv4Address(address.packed[-4:]))
+    return addresses
 
 
 def not_public(address: Address) -> str:
@@ -234,7 +234,7 @@ def _lists_loopback(target: UrlTarget, allow: Sequence[str]) -> bool:
     """Whether localhost is requested and its addresses are in the list."""
     loopback = (IPv4Address("127.0.0.1"), IPv6Address("::1"))
     return target.host.split(".")[-1] == "localhost" and any(
-        _lists_address(one, target.port, allow) for one in loopback
+        _lists_address(address, target.port, allow) for address in loopback
     )
 
 

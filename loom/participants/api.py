@@ -122,10 +122,10 @@ class ParticipantSchema(BaseModel):
     archived_at: str | None
 
 
-def _body(one: models.Participant) -> dict[str, Any]:
-    members = one.membership_set.all() if one.kind == "human" else []
+def _body(participant: models.Participant) -> dict[str, Any]:
+    members = participant.membership_set.all() if participant.kind == "human" else []
     role = next((member.role for member in members), None)
-    return verbs.participant_body(one, role)  # type: ignore[arg-type]
+    return verbs.participant_body(participant, role)  # type: ignore[arg-type]
 
 
 def _changes(sent: dict[str, Any]) -> verbs.ParticipantChangeArgs:
@@ -192,8 +192,8 @@ def participants(request: Request) -> Response:
 def probe(request: Request, uid: str) -> Response:
     """A worker sends small test requests to the endpoint; the participant's `probe` has the
     result."""
-    actor, one = access.get_participant(user_of(request), uid, role="owner")
-    return Response(_body(verbs.ask_probe(actor, one)), status=202)
+    actor, participant = access.get_participant(user_of(request), uid, role="owner")
+    return Response(_body(verbs.ask_probe(actor, participant)), status=202)
 
 
 class TemplateBody(BaseModel):
@@ -217,8 +217,8 @@ class TemplatesBody(BaseModel):
 def templates(request: Request) -> Response:
     """The templates; a model of the grove can be used like one."""
     user_of(request)
-    found = [one.body() for one in TEMPLATES.values()]
-    return Response({"count": len(found), "results": found})
+    bodies = [template.body() for template in TEMPLATES.values()]
+    return Response({"count": len(bodies), "results": bodies})
 
 
 @operation("GET", "participants one", "A participant", answers=ParticipantSchema)

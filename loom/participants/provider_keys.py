@@ -20,17 +20,21 @@ from loom.people.models import Participant
 WAYS_OF_AUTH = ("bearer", "basic", "none")  # how a key is sent
 
 
-def demand_auth(one: Participant, key: str | None) -> None:
+def demand_auth(participant: Participant, key: str | None) -> None:
     """Refuses a way of sending the key that does not fit; `key` is a new one, None if the stored
     one stays."""
-    provider = one.model_ref.partition(":")[0]
-    if one.auth != "bearer" and provider == "litellm":
+    provider = participant.model_ref.partition(":")[0]
+    if participant.auth != "bearer" and provider == "litellm":
         raise CommandError(
             "REJECTED", "litellm: sends keys in its own way.", hint="send auth bearer"
         )
-    if one.auth != "basic":
+    if participant.auth != "basic":
         return
-    held = open_sealed(one.sealed_key, one.base_url) if key is None and one.sealed_key else key
+    held = (
+        open_sealed(participant.sealed_key, participant.base_url)
+        if key is None and participant.sealed_key
+        else key
+    )
     if held and ":" not in held:
         raise CommandError(
             "INVALID_SYNTAX",
@@ -75,10 +79,10 @@ def key_of(participant: Participant) -> str:
         return open_sealed(participant.sealed_key, participant.base_url)
     if participant.uid not in settings.ENV_KEYS:
         return ""
-    found = kind_of(participant.model_ref.partition(":")[0])
-    if not found.variable or _bare(participant.base_url) not in ("", found.url):
+    kind = kind_of(participant.model_ref.partition(":")[0])
+    if not kind.variable or _bare(participant.base_url) not in ("", kind.url):
         return ""
-    return settings.PROVIDER_KEY(found.variable)
+    return settings.PROVIDER_KEY(kind.variable)
 
 
 def allowed_addresses(base_url: str, *, allow_private: bool) -> tuple[str, ...]:

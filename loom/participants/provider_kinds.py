@@ -42,7 +42,7 @@ SAMPLERS = (
     Sampler("presence_penalty", -2, 2, 0, 2),
     Sampler("seed", 0, 2**31 - 1, None, 7, is_whole=True),
 )
-SAMPLERS_BY_NAME = {one.name: one for one in SAMPLERS}
+SAMPLERS_BY_NAME = {sampler.name: sampler for sampler in SAMPLERS}
 # Settings that are not numbers: stop texts, biases by token, and a GBNF grammar.
 OTHERS = ("stop", "logit_bias", "grammar")
 SAMPLER_NAMES = (*SAMPLERS_BY_NAME, *OTHERS)
@@ -60,13 +60,13 @@ def checked_samplers(
     empty values are left out."""
     if not isinstance(given, Mapping):
         raise _refused("Settings are an object of names and values.", '{"top_p": 0.9}')
-    made = {}
+    checked = {}
     for name, value in given.items():
         if name not in only:
             raise _refused(f"There is no setting {str(name)[:40]!r}.", ", ".join(only))
         if value is not None and value not in ("", [], {}):
-            made[str(name)] = _CHECKS.get(name, _number)(str(name), value)
-    return made
+            checked[str(name)] = _CHECKS.get(name, _number)(str(name), value)
+    return checked
 
 
 def _refused(message: str, hint: str) -> CommandError:
@@ -74,21 +74,23 @@ def _refused(message: str, hint: str) -> CommandError:
 
 
 def _number(name: str, value: object) -> float | int:
-    one = {**SAMPLERS_BY_NAME, **REQUEST_OPTIONS}[name]
-    between = f"{name} is {'a whole number' if one.is_whole else 'a number'} from "
-    between += f"{one.lowest:g} to {int(one.highest) if one.is_whole else f'{one.highest:g}'}."
+    option = {**SAMPLERS_BY_NAME, **REQUEST_OPTIONS}[name]
+    between = f"{name} is {'a whole number' if option.is_whole else 'a number'} from "
+    between += (
+        f"{option.lowest:g} to {int(option.highest) if option.is_whole else f'{option.highest:g}'}."
+    )
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise _refused(between, f"{name}={one.probe:g}")
-    if not one.lowest <= value <= one.highest or (one.is_whole and value != int(value)):
-        raise _refused(between, f"{name}={one.probe:g}")
-    return int(value) if one.is_whole else float(value)
+        raise _refused(between, f"{name}={option.probe:g}")
+    if not option.lowest <= value <= option.highest or (option.is_whole and value != int(value)):
+        raise _refused(between, f"{name}={option.probe:g}")
+    return int(value) if option.is_whole else float(value)
 
 
 def _stop(name: str, value: object) -> list[str]:
     stops = [value] if isinstance(value, str) else value
     if not isinstance(stops, list | tuple) or len(stops) > MAX_STOPS:
         raise _refused(f"stop is a list of at most {MAX_STOPS} texts.", '{"stop": ["\\n\\n"]}')
-    if not all(isinstance(one, str) and 0 < len(one) <= MAX_STOP for one in stops):
+    if not all(isinstance(text, str) and 0 < len(text) <= MAX_STOP for text in stops):
         raise _refused(f"A stop text has 1 to {MAX_STOP} characters.", '{"stop": ["\\n\\n"]}')
     return list(stops)
 
@@ -117,11 +119,11 @@ def sampler_schemas() -> dict[str, Any]:
     """JSON schemas of the settings, by name. A null or an empty value is left out."""
     numbers = {
         name: {
-            "type": ["integer" if one.is_whole else "number", "null"],
-            "minimum": one.lowest,
-            "maximum": one.highest,
+            "type": ["integer" if option.is_whole else "number", "null"],
+            "minimum": option.lowest,
+            "maximum": option.highest,
         }
-        for name, one in {**REQUEST_OPTIONS, **SAMPLERS_BY_NAME}.items()
+        for name, option in {**REQUEST_OPTIONS, **SAMPLERS_BY_NAME}.items()
     }
     stop = {"type": "string", "minLength": 1, "maxLength": MAX_STOP}
     bias = {"type": "number", "minimum": -100, "maximum": 100}
@@ -148,14 +150,14 @@ def read_samplers(written: str) -> dict[str, Any]:
             return checked_samplers(json.loads(text))
         except ValueError as error:
             raise _refused(f"The settings are not JSON: {error}.", '{"top_p": 0.9}') from None
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for part in text.replace(",", " ").split():
         name, _sign, value = part.partition("=")
         try:
-            found[name] = int(value) if value.lstrip("-").isdecimal() else float(value)
+            settings[name] = int(value) if value.lstrip("-").isdecimal() else float(value)
         except ValueError:
             raise _refused(f"{part[:40]!r} is no setting.", "top_p=0.9 top_k=40") from None
-    return checked_samplers(found)
+    return checked_samplers(settings)
 
 
 def samplers_written(settings: Mapping[str, Any]) -> str:
@@ -264,7 +266,7 @@ def usual_limits(model_ref: str, base_url: str) -> tuple[int, int | None]:
 
 def search_service(name: str) -> Kind | None:
     """The kind of web search service with that name; None if there is none."""
-    return next((one for one in SEARCH_SERVICES if one.name == name), None)
+    return next((service for service in SEARCH_SERVICES if service.name == name), None)
 
 
 def kind_of(name: str) -> Kind:
@@ -304,14 +306,14 @@ _DOCUMENTED: Final[dict[str, frozenset[str]]] = {
 PROBED: Final = (*(one.name for one in SAMPLERS), "logit_bias")
 
 
-def samplers_of(model_ref: str, found: Mapping[str, bool]) -> frozenset[str]:
+def samplers_of(model_ref: str, can: Mapping[str, bool]) -> frozenset[str]:
     """The samplers that a participant's endpoint supports: found by the probe, else as documented
     for its kind."""
-    if any(name in found for name in PROBED):
-        taken = {name for name in PROBED if found.get(name)}
-        return frozenset(taken | {"stop"} | ({"grammar"} if found.get("grammar") else set()))
+    if any(name in can for name in PROBED):
+        taken = {name for name in PROBED if can.get(name)}
+        return frozenset(taken | {"stop"} | ({"grammar"} if can.get("grammar") else set()))
     documented = _DOCUMENTED.get(model_ref.partition(":")[0], frozenset({"stop"}))
-    return documented | ({"grammar"} if found.get("grammar") else frozenset())
+    return documented | ({"grammar"} if can.get("grammar") else frozenset())
 
 
 def broken_prices(body: Any) -> str:

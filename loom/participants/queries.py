@@ -21,15 +21,15 @@ _AGENT = PreparedQuery(
 
 def get_agents(context: Context, refs: tuple[Ref, ...]) -> list[Participant]:
     """The model participants of the grove that `agent:"…"` refs name, in their order."""
-    found: list[Participant] = []
+    agents: list[Participant] = []
     for ref in refs:
         word = ref.name or ref.id
         named = _AGENT.all(grove=context.actor.grove.pk, word=word)
         if not named:
             raise not_found(f'agent:"{word}"', _agents_hint(context.actor))
         # An id comes before a name, in case a name equals the id of somebody else.
-        found.append(next((one for one in named if one.uid == word), named[0]))
-    return found
+        agents.append(next((agent for agent in named if agent.uid == word), named[0]))
+    return agents
 
 
 def _agents_hint(actor: Actor) -> str:

@@ -46,8 +46,8 @@ _EDITOR = (
 _NARRATOR = "You continue stories. Write only the next passage, in the voice of the text."
 
 TEMPLATES: Final[dict[str, Template]] = {
-    one.name: one
-    for one in (
+    template.name: template
+    for template in (
         Template(
             "collaborator",
             "writes along in turns of its own, with all permissions",
@@ -91,36 +91,39 @@ COPIED: Final = (
 def begun(grove: Grove, name: str, fields: Mapping[str, Any]) -> Participant:
     """A new participant, not stored yet, with the settings of the template `name` ("": none). The
     `fields` are not applied yet. NOT_FOUND if there is no such template."""
-    made = Participant(grove=grove, kind="model")
+    participant = Participant(grove=grove, kind="model")
     template = TEMPLATES.get(name)
     if template is not None:
         for key, value in template.fields.items():
-            setattr(made, key, value)
-        made.permissions = list(template.permissions)
+            setattr(participant, key, value)
+        participant.permissions = list(template.permissions)
     elif name:
-        _copy(_participant(grove, name), made)
-    if not made.model_ref:
+        _copy(_participant(grove, name), participant)
+    if not participant.model_ref:
         address = str(fields.get("base_url", ""))
         context, length = usual_limits(str(fields.get("model_ref", "")), address)
-        made.context_limit, made.max_tokens = context, made.max_tokens or length
-    return made
+        participant.context_limit, participant.max_tokens = (
+            context,
+            participant.max_tokens or length,
+        )
+    return participant
 
 
 def _participant(grove: Grove, uid: str) -> Participant:
     rows = Participant.objects.filter(grove=grove, kind="model", uid=uid)
-    found = rows.first()
-    if found is None:
+    participant = rows.first()
+    if participant is None:
         raise CommandError(
             "NOT_FOUND",
             f"There is no template {uid[:40]!r}.",
             hint=f"there are {', '.join(TEMPLATES)}, and the models of the grove by their ids",
         )
-    return found
+    return participant
 
 
-def _copy(one: Participant, made: Participant) -> None:
+def _copy(source: Participant, target: Participant) -> None:
     for name in COPIED:
-        setattr(made, name, getattr(one, name))
-    made.permissions = list(one.permissions)
-    made.probe = dict(one.probe)
-    made.sealed_key, made.lane = one.sealed_key, one.lane
+        setattr(target, name, getattr(source, name))
+    target.permissions = list(source.permissions)
+    target.probe = dict(source.probe)
+    target.sealed_key, target.lane = source.sealed_key, source.lane

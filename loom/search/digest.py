@@ -153,30 +153,31 @@ def digest_of(part: DigestScope) -> tuple[str, tuple[str, ...]]:
         "unfinished": _unfinished(part),
         "written last": _last(part),
     }
-    hidden = places.hidden_among({one.slot for some in lines.values() for one in some})
+    hidden = places.hidden_among({entry.slot for some in lines.values() for entry in some})
     most = SIZES[0][0]
     kept = {
-        name: [one for one in some if one.slot not in hidden][:most] for name, some in lines.items()
+        name: [entry for entry in some if entry.slot not in hidden][:most]
+        for name, some in lines.items()
     }
-    texts = _texts_of(part, (one.slot for some in kept.values() for one in some))
-    kept = {name: [one for one in some if one.slot in texts] for name, some in kept.items()}
-    head, foot, said, shown = _head(part), _documents(part), list[str](), list[DigestEntry]()
+    texts = _texts_of(part, (entry.slot for some in kept.values() for entry in some))
+    kept = {name: [entry for entry in some if entry.slot in texts] for name, some in kept.items()}
+    head, foot, shown_lines, shown = _head(part), _documents(part), list[str](), list[DigestEntry]()
     for most, words in SIZES:
-        shown = [one for some in kept.values() for one in some[:most]]
-        said = [
-            f"{name}: {' · '.join(_said(texts[one.slot], one, words) for one in some[:most])}"
+        shown = [entry for some in kept.values() for entry in some[:most]]
+        shown_lines = [
+            f"{name}: {' · '.join(_said(texts[entry.slot], entry, words) for entry in some[:most])}"
             for name, some in kept.items()
             if some
         ]
-        if count("\n".join([head, *said, *foot])) <= TOKENS:
+        if count("\n".join([head, *shown_lines, *foot])) <= TOKENS:
             break
     else:
         foot = []
-        while count("\n".join([head, *said])) > TOKENS:
-            said.pop()
+        while count("\n".join([head, *shown_lines])) > TOKENS:
+            shown_lines.pop()
     tree = part.context.tree.pk
-    refs = [lookup.node_ref(texts[one.slot][0], tree) for one in shown]
-    return "\n".join([head, *said, *foot]), tuple(dict.fromkeys(refs))
+    refs = [lookup.node_ref(texts[entry.slot][0], tree) for entry in shown]
+    return "\n".join([head, *shown_lines, *foot]), tuple(dict.fromkeys(refs))
 
 
 def _head(part: DigestScope) -> str:
@@ -198,10 +199,12 @@ def _texts_of(part: DigestScope, slots: Iterable[int]) -> dict[int, tuple[Node, 
     }
 
 
-def _said(found: tuple[Node, str], one: DigestEntry, words: int) -> str:
-    node, text = found
-    said = text if text == WITHHELD else excerpt(text, words) if words else ""
-    return " ".join(part for part in (f"[{node.local_id}]", one.before, said, one.after) if part)
+def _said(read: tuple[Node, str], entry: DigestEntry, words: int) -> str:
+    node, text = read
+    excerpted = text if text == WITHHELD else excerpt(text, words) if words else ""
+    return " ".join(
+        part for part in (f"[{node.local_id}]", entry.before, excerpted, entry.after) if part
+    )
 
 
 def _marked(part: DigestScope) -> list[DigestEntry]:
@@ -237,21 +240,21 @@ def _unfinished(part: DigestScope) -> list[DigestEntry]:
     newest = list(part.leaves.values_list("pk", flat=True)[:LEAVES])
     selected = lookup.selected_versions(set(newest), part.context.workspace)
     rows = Node.objects.filter(pk__in=[key for key, _ in selected.values()]).exclude(text="")
-    found = []
+    entries = []
     for slot, text, finish in rows.order_by("-pk").values_list("slot", "text", "finish"):
         if finish != "complete":
-            found.append(DigestEntry(slot, finish.removeprefix("interrupted:")[:20]))
+            entries.append(DigestEntry(slot, finish.removeprefix("interrupted:")[:20]))
         elif not _END.search(text[-20:]):
-            found.append(DigestEntry(slot))
-    return found
+            entries.append(DigestEntry(slot))
+    return entries
 
 
 def _last(part: DigestScope) -> list[DigestEntry]:
     rows = part.newest(part.texts).select_related("author").order_by("-pk")
     now = part.context.now
     return [
-        DigestEntry(one.pk, f"{as_sent(one.author.name)} {age(now, one.created_at)}")
-        for one in rows.only("created_at", "author__name")[:4]
+        DigestEntry(node.pk, f"{as_sent(node.author.name)} {age(now, node.created_at)}")
+        for node in rows.only("created_at", "author__name")[:4]
     ]
 
 

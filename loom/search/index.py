@@ -43,12 +43,12 @@ class Match(NamedTuple):
 @cache
 def _table() -> dict[int, int]:
     """Every letter with a lower case of one character; built on first use, in 20 ms."""
-    unfolded = {one for first, last in _UNFOLDED for one in range(first, last + 1)}
+    unfolded = {code for first, last in _UNFOLDED for code in range(first, last + 1)}
     table = {}
-    for one in range(_LAST_CASED + 1):
-        lower = chr(one).lower()
-        if len(lower) == 1 and ord(lower) != one and one not in unfolded:
-            table[one] = ord(lower)
+    for code in range(_LAST_CASED + 1):
+        lower = chr(code).lower()
+        if len(lower) == 1 and ord(lower) != code and code not in unfolded:
+            table[code] = ord(lower)
     return table
 
 
@@ -61,16 +61,16 @@ def fold(text: str) -> str:
 def _cases() -> dict[str, list[str]]:
     """The other letters that fold to a letter."""
     cases: dict[str, list[str]] = {}
-    for one, lower in _table().items():
-        cases.setdefault(chr(lower), []).append(chr(one))
+    for code, lower in _table().items():
+        cases.setdefault(chr(lower), []).append(chr(code))
     return cases
 
 
 def spellings(query: str) -> list[str]:
     """All texts that fold to the same as the query; few for one or two characters."""
     found = [""]
-    for one in fold(query):
-        found = [head + case for head in found for case in (one, *_cases().get(one, ()))]
+    for letter in fold(query):
+        found = [head + case for head in found for case in (letter, *_cases().get(letter, ()))]
     return found
 
 
@@ -186,12 +186,12 @@ def newest(scope: Scope) -> Iterator[list[IndexedVersion]]:
     last, size = 1 << 62, CHUNK
     while True:
         rows = fetch(f"{sql} AND n.id < %s ORDER BY n.id DESC LIMIT {size}", [*params, last])
-        found = [IndexedVersion._make(row) for row in rows]
-        if found:
-            yield found
-        if len(found) < size:
+        versions = [IndexedVersion._make(row) for row in rows]
+        if versions:
+            yield versions
+        if len(versions) < size:
             return
-        last = found[-1].id
+        last = versions[-1].id
 
 
 def scanned(scope: Scope, query: str, most: int) -> list[IndexedVersion]:
@@ -217,7 +217,7 @@ def block(scope: Scope, query: str, first: int, last: int) -> list[IndexedVersio
 def sampled(scope: Scope, ordinals: Sequence[int]) -> list[tuple[IndexedVersion, str]]:
     """Those of the ordinals of one tree that are candidates, with their texts."""
     base = scope.trees[0] << ORDINAL_BITS
-    those, given = within("n.id", [base + one for one in ordinals])
+    those, given = within("n.id", [base + ordinal for ordinal in ordinals])
     more = f" AND {scope.where.sql}" if scope.where.sql else ""
     sql = f"""SELECT n.id, n.slot_id, n.length, n.text FROM trees_node n
         WHERE {those} AND {_SEEN}{more}"""
@@ -263,11 +263,11 @@ def _trigrams(query: str, texts: Sequence[str]) -> str:
     every = list(dict.fromkeys(query[at : at + TRIGRAM] for at in range(len(query) - TRIGRAM + 1)))
     if texts:
         folded = [fold(text) for text in texts]
-        common = {one: sum(fold(one) in text for text in folded) for one in every}
+        common = {trigram: sum(fold(trigram) in text for text in folded) for trigram in every}
         asked = sorted(every, key=common.__getitem__)[:RAREST]
     else:
         asked = every[:: -(-len(every) // MAX_TRIGRAMS)]
-    return " AND ".join('"' + one.replace('"', '""') + '"' for one in asked)
+    return " AND ".join('"' + trigram.replace('"', '""') + '"' for trigram in asked)
 
 
 def _compared(query: str) -> tuple[str, list[str]]:
@@ -284,14 +284,14 @@ def _compared(query: str) -> tuple[str, list[str]]:
 def _like(query: str) -> str:
     """A LIKE pattern that matches every text with the query. SQLite's LIKE folds only ASCII, so any
     letter with another case beyond ASCII matches any character."""
-    return f"%{''.join(_fits(one) for one in query)}%"
+    return f"%{''.join(_fits(letter) for letter in query)}%"
 
 
-def _fits(one: str) -> str:
-    ways = spellings(one)
-    if one in "\\%_":
-        return "\\" + one
-    return one if len(ways) == 1 or all(way.isascii() for way in ways) else "_"
+def _fits(letter: str) -> str:
+    ways = spellings(letter)
+    if letter in "\\%_":
+        return "\\" + letter
+    return letter if len(ways) == 1 or all(way.isascii() for way in ways) else "_"
 
 
 def _ilike(query: str) -> str:

@@ -56,17 +56,17 @@ class Dialogue:
     def messages(self, rows: list[NodeRow]) -> list[Message]:
         """The rows as messages: one for each text of a dialogue; of a buffer, one for each run of
         texts with the same role."""
-        made: list[Message] = list(self.head)
+        messages: list[Message] = list(self.head)
         for row in rows:
             role = "assistant" if row.author_kind == "model" else "user"
-            is_run = not self.is_dialogue and len(made) > len(self.head)
-            if is_run and made[-1]["role"] == role:
-                made[-1]["content"] += row.text
+            is_run = not self.is_dialogue and len(messages) > len(self.head)
+            if is_run and messages[-1]["role"] == role:
+                messages[-1]["content"] += row.text
                 continue
-            made.append({"role": role, "content": row.text})
+            messages.append({"role": role, "content": row.text})
             if self.wanted.authors and self.is_dialogue and _NAME.fullmatch(row.author_name):
-                made[-1]["name"] = row.author_name
-        return made
+                messages[-1]["name"] = row.author_name
+        return messages
 
 
 def jsonl(wanted: ExportSelection) -> Iterator[bytes]:
@@ -195,12 +195,14 @@ def _said(wanted: ExportSelection, row: NodeRow, beside: list[NodeRow]) -> Messa
         "mes": row.text,
         "extra": {"model": row.author_name, "api": "heddle"} if is_model else {},
     }
-    others = [one for one in beside if one.text and (one.author_kind == "model") == is_model]
-    if is_model and any(one.id == row.id for one in others):
-        body["swipe_id"] = next(at for at, one in enumerate(others) if one.id == row.id)
-        body["swipes"] = [one.text for one in others]
+    others = [
+        other for other in beside if other.text and (other.author_kind == "model") == is_model
+    ]
+    if is_model and any(other.id == row.id for other in others):
+        body["swipe_id"] = next(at for at, other in enumerate(others) if other.id == row.id)
+        body["swipes"] = [other.text for other in others]
         body["swipe_info"] = [
-            {"send_date": one.at, "extra": {"model": one.author_name}} for one in others
+            {"send_date": other.at, "extra": {"model": other.author_name}} for other in others
         ]
     return body
 
@@ -352,16 +354,16 @@ def exoloom(wanted: ExportSelection) -> Iterator[bytes]:
             "authorType": "LLM" if row.author_kind == "model" else "USER",
             **({"authorName": row.author_name} if wanted.authors else {}),
             "parentId": numbers.get(step.above),
-            "childrenIds": [numbers[one] for one in selection.below.get(step.slot, [])],
+            "childrenIds": [numbers[child] for child in selection.below.get(step.slot, [])],
             "createdAt": row.at,
         }
         yield f'{comma}"{numbers[step.slot]}":{_json(body)}'.encode()
         comma = ",\n"
-    bookmarks = sorted(numbers[slot] for slot, one in marks.items() if one.bookmarks)
+    bookmarks = sorted(numbers[slot] for slot, marked in marks.items() if marked.bookmarks)
     pruned = sorted(numbers[slot] for slot in selection.pruned)
     lens = {
-        "bookmarks": [{"nodeId": one} for one in bookmarks],
-        "prunedNodes": [{"nodeId": one} for one in pruned],
+        "bookmarks": [{"nodeId": number} for number in bookmarks],
+        "prunedNodes": [{"nodeId": number} for number in pruned],
     }
     yield f'}}}},"lens":{_json(lens)}}}\n'.encode()
 
@@ -393,7 +395,7 @@ def miniloom(wanted: ExportSelection) -> Iterator[bytes]:
             "rating": None,
             "read": True,
             "parent": str(numbers[step.above]) if step.above else None,
-            "children": [str(numbers[one]) for one in selection.below.get(step.slot, [])],
+            "children": [str(numbers[child]) for child in selection.below.get(step.slot, [])],
             **({"model": row.author_name} if row.author_kind == "model" else {}),
         }
         packed = _json(body)
@@ -425,14 +427,14 @@ def _patch(text: str, at: int, end: str) -> list[Body]:
 
 def _units(text: str) -> int:
     """The length in UTF-16 units."""
-    return len(text) + sum(one > "\uffff" for one in text)
+    return len(text) + sum(letter > "\uffff" for letter in text)
 
 
 def _last_units(text: str) -> str:
     """The last four units, or five where the fourth would be half of a character."""
     end = ""
-    for one in reversed(text[-_CONTEXT:]):
+    for letter in reversed(text[-_CONTEXT:]):
         if _units(end) >= _CONTEXT:
             break
-        end = one + end
+        end = letter + end
     return end

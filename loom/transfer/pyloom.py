@@ -96,18 +96,18 @@ class Answers:
 
     def settle(self, record: NodeRecord) -> None:
         """Adds the answer that a record came from to the record."""
-        found = dict(self.known.get(record.answer, {})) if record.answer else {}
-        ends = found.pop("ends", [])
-        made = record.imported.get("generation")
-        index = made.get("index") if isinstance(made, dict) else None
+        answer = dict(self.known.get(record.answer, {})) if record.answer else {}
+        ends = answer.pop("ends", [])
+        generation = record.imported.get("generation")
+        index = generation.get("index") if isinstance(generation, dict) else None
         if isinstance(index, int) and 0 <= index < len(ends):
-            found["finishReason"] = ends[index]
-        if found:
-            record.imported["model_response"] = found
+            answer["finishReason"] = ends[index]
+        if answer:
+            record.imported["model_response"] = answer
         if record.author_kind == "model" and not record.author:
-            record.author = text_of(found.get("model"), 80) or UNNAMED
+            record.author = text_of(answer.get("model"), 80) or UNNAMED
         if not record.at:
-            record.at = _instant(found.get("timestamp"))
+            record.at = _instant(answer.get("timestamp"))
 
 
 def _instant(given: Any) -> str:
@@ -151,25 +151,25 @@ class Compounds:
     def _apart(self, frame: FileObject) -> Iterator[FileObject]:
         head, tail = frame.fields["masked_head"], frame.fields.get("tail_id")
         waiting = [(head, frame.parent)]
-        has_tail: bool | None = any(one.get("id") == tail for one in _chain(head))
-        made: FileObject | None = None
+        has_tail: bool | None = any(child.get("id") == tail for child in _chain(head))
+        piece: FileObject | None = None
         while waiting:
             fields, parent = waiting.pop()
-            children = [one for one in _list(fields.get("children")) if isinstance(one, dict)]
+            children = [child for child in _list(fields.get("children")) if isinstance(child, dict)]
             is_tail = fields.get("id") == tail if has_tail else not children
             if is_tail and has_tail is not None:
                 number, has_tail = frame.number, None
             else:
                 number, self._extra = self._extra, self._extra + 1
             self._above[number] = parent
-            self._rank[number] = (-1, len(self._rank)) if made else (frame.number, 0)
-            own = {name: one for name, one in fields.items() if name != "children"}
-            made = FileObject(number, parent, own)
+            self._rank[number] = (-1, len(self._rank)) if piece else (frame.number, 0)
+            own = {name: value for name, value in fields.items() if name != "children"}
+            piece = FileObject(number, parent, own)
             if isinstance(own.get("masked_head"), dict):
-                yield from self._apart(made)
+                yield from self._apart(piece)
             else:
-                yield made
-            waiting.extend((one, number) for one in reversed(children))
+                yield piece
+            waiting.extend((child, number) for child in reversed(children))
 
     def note(self, number: int, text: str) -> NodeRecord:
         """A note on a node."""
@@ -184,12 +184,12 @@ class Compounds:
         if not self._rank and not self._noted:
             return None
         below: dict[int, list[int]] = {}
-        for number in sorted(self._above, key=lambda one: self._rank.get(one, (one, 0))):
+        for number in sorted(self._above, key=lambda key: self._rank.get(key, (key, 0))):
             below.setdefault(self._above[number], []).append(number)
         order: array[int] = array("q")
         walk(below, below.get(-1, []), order)
         place = {number: at for at, number in enumerate(order)}
-        parents = array("q", (place.get(self._above[one], -1) for one in order))
+        parents = array("q", (place.get(self._above[number], -1) for number in order))
         roots = parents.count(-1)
         for at, number in enumerate(self._noted):
             order.append(_NOTE + at)
@@ -200,9 +200,9 @@ class Compounds:
 def _chain(head: dict[str, Any]) -> Iterator[dict[str, Any]]:
     waiting = [head]
     while waiting:
-        one = waiting.pop()
-        yield one
-        waiting.extend(child for child in _list(one.get("children")) if isinstance(child, dict))
+        node = waiting.pop()
+        yield node
+        waiting.extend(child for child in _list(node.get("children")) if isinstance(child, dict))
 
 
 def _list(value: Any) -> list[Any]:
@@ -296,11 +296,11 @@ def _whole(
 
 
 def _put(frame: FileObject, compounds: Compounds, put: Put) -> None:
-    for one in compounds.unzipped(frame):
-        notes = _notes(one.fields)
-        put(_record(one, compounds.report))
+    for piece in compounds.unzipped(frame):
+        notes = _notes(piece.fields)
+        put(_record(piece, compounds.report))
         for text in notes:
-            put(compounds.note(one.number, node_text(text, one.number)))
+            put(compounds.note(piece.number, node_text(text, piece.number)))
 
 
 def _notes(fields: dict[str, Any]) -> list[str]:
@@ -308,19 +308,19 @@ def _notes(fields: dict[str, Any]) -> list[str]:
     stay there."""
     given = fields.get("notes")
     listed = given if isinstance(given, list) else [given]
-    texts = [one.get("text") if isinstance(one, dict) else one for one in listed]
-    if not all(isinstance(one, str) for one in texts):
+    texts = [note.get("text") if isinstance(note, dict) else note for note in listed]
+    if not all(isinstance(note, str) for note in texts):
         return []
-    if not any(isinstance(one, dict) and len(one) > 1 for one in listed):
+    if not any(isinstance(note, dict) and len(note) > 1 for note in listed):
         fields.pop("notes")
-    return [one for one in texts if isinstance(one, str) and one.strip()]
+    return [note for note in texts if isinstance(note, str) and note.strip()]
 
 
 def _record(frame: FileObject, report: Report) -> NodeRecord:
     fields, number = frame.fields, frame.number
     if "text" not in fields:
         report.warn(f"Node {number:,} has no text and is kept as an empty one.")
-    meta, made = _object(fields.get("meta")), _object(fields.get("generation"))
+    meta, generation = _object(fields.get("meta")), _object(fields.get("generation"))
     older = _object(meta.get("generation"))
     tags = _tags(fields, number, report)
     record = NodeRecord(
@@ -329,17 +329,17 @@ def _record(frame: FileObject, report: Report) -> NodeRecord:
         text=node_text(fields.get("text", ""), number),
         at=_instant_of(meta.get("creation_timestamp"), number, report),
         source=text_of(fields.get("id"), 200),
-        answer=text_of(made.get("id"), 200) or text_of(older.get("id"), 200),
+        answer=text_of(generation.get("id"), 200) or text_of(older.get("id"), 200),
         chapter=text_of(fields.get("chapter_id"), 200),
         bookmark="" if fields.get("bookmark") is True or "bookmark" in tags else None,
         tags=[tag for tag in tags if tag != "bookmark"],
         imported=_beside(fields, report),
     )
     # A model's text that a person changed ("mixed") belongs to the person.
-    origin = meta.get("source", "AI" if made or older else "prompt")
+    origin = meta.get("source", "AI" if generation or older else "prompt")
     if origin == "AI":
         record.author_kind = "model"
-        record.author = text_of(made.get("model"), 80) or text_of(older.get("model"), 80)
+        record.author = text_of(generation.get("model"), 80) or text_of(older.get("model"), 80)
     return record
 
 
@@ -387,13 +387,13 @@ def _instant_of(given: Any, number: int, report: Report) -> str:
 def _head(whole: dict[str, Any], answers: Answers, report: Report) -> Head:
     """What the file says about the whole tree; it completes each record later."""
     chapters = {
-        uid: text_of(one.get("title"), 200) or "chapter"
-        for uid, one in _object(whole.get("chapters")).items()
-        if isinstance(one, dict)
+        uid: text_of(chapter.get("title"), 200) or "chapter"
+        for uid, chapter in _object(whole.get("chapters")).items()
+        if isinstance(chapter, dict)
     }
     canonical = whole.get("canonical")
     canon = (
-        {one for one in canonical if isinstance(one, str)} if isinstance(canonical, list) else ()
+        {uid for uid in canonical if isinstance(uid, str)} if isinstance(canonical, list) else ()
     )
 
     def settle(record: NodeRecord) -> None:

@@ -70,7 +70,7 @@ class TreeBuilder:
     def add(self, records: list[NodeRecord], progress: Progress) -> None:
         """Writes one batch in its own transaction, with its events. `progress` is called in it
         first, and aborts it by raising."""
-        self.authors.meet((one.author, one.author_kind) for one in records)
+        self.authors.meet((record.author, record.author_kind) for record in records)
         self._write(records, progress)
         self.report.nodes += len(records)
 
@@ -142,18 +142,18 @@ class TreeBuilder:
             writer.append("annotation.resolved", {"node": row.local_id, "resolved": True})
 
     def _sources(self, records: list[NodeRecord], rows: list[NodeRow]) -> None:
-        made = []
+        sources = []
         for record, row in zip(records, rows, strict=True):
             for item, role, seen in record.sources:
-                found = self.addressing.of(item)
-                if found is None:
+                item_id = self.addressing.of(item)
+                if item_id is None:
                     self.report.dropped["sources elsewhere"] += 1
                 else:
-                    made.append(
-                        NodeSource(node_id=row.id, item_id=found, role=role, version_seen=seen)
+                    sources.append(
+                        NodeSource(node_id=row.id, item_id=item_id, role=role, version_seen=seen)
                     )
-        make_items(one.item_id for one in made)
-        NodeSource.objects.bulk_create(made)
+        make_items(source.item_id for source in sources)
+        NodeSource.objects.bulk_create(sources)
 
     def _row(self, record: NodeRecord) -> NodeRow:
         """The next node, with its place and hash. Instances of the model would take as long as
@@ -197,7 +197,7 @@ class TreeBuilder:
 
     def _rest(self, record: NodeRecord, author: str, edited: int) -> str | None:
         """The columns that most nodes leave empty."""
-        found = RareColumns(
+        columns = RareColumns(
             record.form,
             None if record.blocks is None else json.dumps(record.blocks),
             self.written.row(edited) if edited else None,
@@ -208,7 +208,7 @@ class TreeBuilder:
             record.proof_author if record.proof_author != author else "",
             record.summary,
         )
-        return None if found == _EMPTY else json.dumps(found)
+        return None if columns == _EMPTY else json.dumps(columns)
 
     def _bits(self, record: NodeRecord, first: int) -> int:
         """The flags of a node: its own, or those of the first version of its slot (0: itself)."""
@@ -292,29 +292,29 @@ def marks_of(record: records.NodeRecord) -> Iterator[records.MarkRecord]:
 
 def add_marks(builder: TreeBuilder, given: list[records.MarkRecord], progress: Progress) -> None:
     """Writes marks in batches, with their events."""
-    builder.authors.meet((one.by, kind_of(builder, one.by)) for one in given)
+    builder.authors.meet((mark.by, kind_of(builder, mark.by)) for mark in given)
     names = builder.written.labels
     waiting = iter(given)
     while batch := list(islice(waiting, BATCH)):
         with transaction.atomic():
             progress()
             writer = streams.lock(builder.tree, actor=builder.authors.person.uid)
-            numbers = [one.number + builder.shift if one.number >= 0 else -1 for one in batch]
+            numbers = [mark.number + builder.shift if mark.number >= 0 else -1 for mark in batch]
             marked = ["tree" if number < 0 else names[number] for number in numbers]
             items = {name: item for name in marked if (item := builder.addressing.of(name))}
             make_items(items.values())
             rows = [
                 Mark(
                     tree=builder.tree,
-                    kind=one.kind,
-                    label=one.label,
+                    kind=mark.kind,
+                    label=mark.label,
                     item_id=items[name],
-                    participant=builder.authors.of(one.by, kind_of(builder, one.by)),
-                    at=_made_at(one.at, builder),
+                    participant=builder.authors.of(mark.by, kind_of(builder, mark.by)),
+                    at=_made_at(mark.at, builder),
                 )
-                for name, one in zip(marked, batch, strict=True)
+                for name, mark in zip(marked, batch, strict=True)
             ]
-            insert_rows(Mark, [vars(one) for one in rows])
+            insert_rows(Mark, [vars(mark) for mark in rows])
             for name, row in zip(marked, rows, strict=True):
                 shown = builder.addressing.shown(name)
                 writer.append("mark.added", {"mark": mark_body(row, shown)})
@@ -324,7 +324,7 @@ def add_marks(builder: TreeBuilder, given: list[records.MarkRecord], progress: P
 
 def add_links(builder: TreeBuilder, given: list[records.LinkRecord], progress: Progress) -> None:
     """Writes links in batches, with their events; links without a target are left out."""
-    builder.authors.meet((one.by, kind_of(builder, one.by)) for one in given)
+    builder.authors.meet((link.by, kind_of(builder, link.by)) for link in given)
     addressing = builder.addressing
     types = vocabulary_of(builder.tree.grove)
     waiting = iter(given)
@@ -332,17 +332,17 @@ def add_links(builder: TreeBuilder, given: list[records.LinkRecord], progress: P
         with transaction.atomic():
             progress()
             writer = streams.lock(builder.tree, actor=builder.authors.person.uid)
-            for one in batch:
-                source, target = addressing.of(one.source), addressing.of(one.target)
+            for link in batch:
+                source, target = addressing.of(link.source), addressing.of(link.target)
                 if source is None or target is None:
                     builder.report.dropped["links to elsewhere"] += 1
                     continue
                 make_items([source, target])
-                kind, outward = types.by_word.get(one.type.lower(), (None, True))
-                note = one.note if kind is not None else f"{one.type}: {one.note}".rstrip(": ")
+                kind, outward = types.by_word.get(link.type.lower(), (None, True))
+                note = link.note if kind is not None else f"{link.type}: {link.note}".rstrip(": ")
                 if kind is None:
                     builder.report.warn(
-                        f"The grove has no link type {one.type!r}: such links became related."
+                        f"The grove has no link type {link.type!r}: such links became related."
                     )
                 if not outward:
                     source, target = target, source
@@ -352,16 +352,16 @@ def add_links(builder: TreeBuilder, given: list[records.LinkRecord], progress: P
                     source_id=source,
                     target_id=target,
                     note=note,
-                    words=one.words,
-                    confidence=one.confidence,
-                    by=builder.authors.of(one.by, kind_of(builder, one.by)),
-                    at=_made_at(one.at, builder),
+                    words=link.words,
+                    confidence=link.confidence,
+                    by=builder.authors.of(link.by, kind_of(builder, link.by)),
+                    at=_made_at(link.at, builder),
                 )
                 slots = slots_of([source, target])
                 row.source_slot, row.target_slot = slots[source], slots[target]
                 row.save(force_insert=True)
                 count_added(row, builder.tree.grove_id)
-                ends = addressing.shown(one.source), addressing.shown(one.target)
+                ends = addressing.shown(link.source), addressing.shown(link.target)
                 ends = ends if outward else (ends[1], ends[0])
                 writer.append("link.added", {"link": link_body(row, *ends)})
                 builder.report.kept["links"] += 1

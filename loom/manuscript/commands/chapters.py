@@ -41,20 +41,22 @@ class ListChapters(Args):
 @command("chapter", group="Make", klass="look", permissions={LOOM})
 def chapter_list(context: Context, args: ListChapters) -> Reply:
     """Lists the chapters of the main line in their order, with their words and targets."""
-    found = manuscript_of(context.actor, context.tree)
-    head = f"{found.title or 'Untitled tree'} · {found.story.words:,} words"
-    head += f" of {found.target:,}" if found.target else ""
-    lines = [_line(found, number, one) for number, one in enumerate(found.chapters, 1)]
+    manuscript = manuscript_of(context.actor, context.tree)
+    head = f"{manuscript.title or 'Untitled tree'} · {manuscript.story.words:,} words"
+    head += f" of {manuscript.target:,}" if manuscript.target else ""
+    lines = [
+        _line(manuscript, number, chapter) for number, chapter in enumerate(manuscript.chapters, 1)
+    ]
     return Reply("\n".join([head, *lines]))
 
 
-def _line(found: Manuscript, number: int, chapter: Chapter) -> str:
-    target, note = found.of(chapter)
+def _line(manuscript: Manuscript, number: int, chapter: Chapter) -> str:
+    target, note = manuscript.of(chapter)
     aim = f" of {target:,}" if target else ""
-    said = f" · {plain(note)}" if note else ""
+    shown_note = f" · {plain(note)}" if note else ""
     title = plain(chapter.title) or "(before the first chapter)"
     indent = "  " * (chapter.level - 1)
-    return f"{number}. {indent}{title} [{chapter.node}] · {chapter.words:,}{aim} words{said}"
+    return f"{number}. {indent}{title} [{chapter.node}] · {chapter.words:,}{aim} words{shown_note}"
 
 
 class MoveChapter(Args):
@@ -69,10 +71,10 @@ class MoveChapter(Args):
 def chapter_move(context: Context, args: MoveChapter) -> Reply:
     """Moves a chapter, with those below it, to another place of the manuscript. The texts stay
     where they are: the order has a new version, and every earlier one is kept."""
-    found = manuscript_of(context.actor, context.tree)
-    chapter = _named(found, args.chapter)
-    before = [one.key for one in found.chapters]
-    keys = moved(found.chapters, chapter.key, args.to)
+    manuscript = manuscript_of(context.actor, context.tree)
+    chapter = _named(manuscript, args.chapter)
+    before = [item.key for item in manuscript.chapters]
+    keys = moved(manuscript.chapters, chapter.key, args.to)
     if keys == before:
         raise CommandError("REJECTED", f"{_shown(chapter)} is already there.", hint="nothing to do")
     inverse = _store(context, "order", keys)
@@ -183,21 +185,25 @@ def manuscript(context: Context, args: SetManuscript) -> Reply:
     if not fresh:
         raise CommandError("REJECTED", "The manuscript already has these.", hint="nothing to do")
     inverse = tuple(_store(context, key, value) for key, value in fresh.items())
-    said = ", ".join(f"{key} {value!r}" if value else f"no {key}" for key, value in fresh.items())
-    return Reply(f"✓ the manuscript has {plain(said)}", inverse=tuple(reversed(inverse)))
+    changes = ", ".join(
+        f"{key} {value!r}" if value else f"no {key}" for key, value in fresh.items()
+    )
+    return Reply(f"✓ the manuscript has {plain(changes)}", inverse=tuple(reversed(inverse)))
 
 
 # Storing, and what reverses it.
 
 
-def _named(found: Manuscript, name: str) -> Chapter:
+def _named(manuscript: Manuscript, name: str) -> Chapter:
     """The chapter with this key, title (in any case) or number. NOT_FOUND, or REJECTED if several
     have the title."""
     wanted = " ".join(name.split())
-    by_key = [one for one in found.chapters if one.key == wanted]
-    named = by_key or [one for one in found.chapters if one.title.casefold() == wanted.casefold()]
+    by_key = [chapter for chapter in manuscript.chapters if chapter.key == wanted]
+    named = by_key or [
+        chapter for chapter in manuscript.chapters if chapter.title.casefold() == wanted.casefold()
+    ]
     if not named and wanted.isascii() and wanted.isdecimal() and len(wanted) < 6:
-        named = found.chapters[int(wanted) - 1 : int(wanted)] if int(wanted) else []
+        named = manuscript.chapters[int(wanted) - 1 : int(wanted)] if int(wanted) else []
     if not named:
         raise not_found(f"The chapter {plain(wanted)[:60]!r}", "→ chapter list shows them")
     if len(named) > 1:

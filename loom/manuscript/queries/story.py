@@ -72,8 +72,8 @@ def current_version(tree: Tree) -> ManuscriptVersion | None:
 
 def versions_of_order(tree: Tree, *, most: int = 50) -> list[ManuscriptVersion]:
     """The versions that changed the order, the newest first."""
-    found = ManuscriptVersion.objects.filter(tree=tree, what="order").select_related("by")
-    return list(found.order_by("-number")[:most])
+    versions = ManuscriptVersion.objects.filter(tree=tree, what="order").select_related("by")
+    return list(versions.order_by("-number")[:most])
 
 
 def manuscript_of(actor: Actor, tree: Tree) -> Manuscript:
@@ -89,7 +89,7 @@ def manuscript_of(actor: Actor, tree: Tree) -> Manuscript:
 def _pieces(actor: Actor, tree: Tree, line: MainLine) -> list[Piece]:
     path = path_ids(actor, tree, None, line.end)
     labels = _labels(tree)
-    found: list[Piece] = []
+    pieces: list[Piece] = []
     for first in range(0, len(path), AT_ONCE):
         part = path[first : first + AT_ONCE]
         names = _first_ids(part)
@@ -97,8 +97,8 @@ def _pieces(actor: Actor, tree: Tree, line: MainLine) -> list[Piece]:
             if row.text and not row.is_ask:
                 label = labels.get(row.id) or labels.get(row.slot_id, "")
                 slot = names.get(row.slot_id, row.local_id)
-                found.append(Piece(slot, row.local_id, row.text, row.author_name, label))
-    return found
+                pieces.append(Piece(slot, row.local_id, row.text, row.author_name, label))
+    return pieces
 
 
 def _first_ids(part: Sequence[tuple[int, int]]) -> dict[int, str]:
@@ -110,7 +110,7 @@ def _first_ids(part: Sequence[tuple[int, int]]) -> dict[int, str]:
 def _labels(tree: Tree) -> dict[int, str]:
     """The labels of bookmarks by row id; the oldest of each."""
     marks = Mark.objects.filter(tree=tree, kind="bookmark", removed_at__isnull=True)
-    found: dict[int, str] = {}
+    labels: dict[int, str] = {}
     for item, label in marks.exclude(label="").order_by("id").values_list("item_id", "label"):
-        found.setdefault(item, label)
-    return found
+        labels.setdefault(item, label)
+    return labels

@@ -61,7 +61,7 @@ def _head(
     rest: dict[str, Any], collector: NodeCollector, report: Report, finish: Finish | None
 ) -> Head:
     head = Head(imported=rest_of(rest, (), _KNOWN, report), plan=collector.plan())
-    head.current = next(filter(None, (name_of(rest.get(one)) for one in _CURRENT)), "")
+    head.current = next(filter(None, (name_of(rest.get(name)) for name in _CURRENT)), "")
     if finish is not None:
         finish(head, rest)
     return head
@@ -85,14 +85,14 @@ def is_loomsidian(sketch: Any) -> bool:
     """The export of a note: `nodes` by id, with `parentId`; or the older list."""
     nodes = mapping_of(sketch).get("nodes")
     return any(
-        "parentId" in one and ("text" in one or "value" in one) and "childIds" not in one
-        for one in _values(nodes)
+        "parentId" in node and ("text" in node or "value" in node) and "childIds" not in node
+        for node in _values(nodes)
     )
 
 
 def is_loomsidian_data(sketch: Any) -> bool:
     """The `data.json` of the plugin: `state` holds the trees by the path of their note."""
-    return any("nodes" in one for one in _values(mapping_of(mapping_of(sketch).get("state"))))
+    return any("nodes" in node for node in _values(mapping_of(mapping_of(sketch).get("state"))))
 
 
 def _values(given: Any) -> list[dict[str, Any]]:
@@ -126,18 +126,18 @@ def take_loomsidian(
 def loomsidian_notes(file: Input) -> Iterator[TreeInFile]:
     """The trees of `data.json`, one for each note. `settings`, which has keys, is not read."""
     events = file.events()
-    found = False
+    has_tree = False
     if next(events)[0] == "start_map":
         for event, name in events:
             if event != "map_key":
                 continue
             first = next(events)
             if name == "state" and first[0] == "start_map":
-                found = True
+                has_tree = True
                 yield from _notes(events)
             else:
                 skip(first, events)
-    if not found:
+    if not has_tree:
         raise unreadable("The file has no trees.")
 
 
@@ -158,7 +158,7 @@ def _notes(events: Iterator[Any]) -> Iterator[TreeInFile]:
 def _read_note(title: str, state: dict[str, Any], put: Put, report: Report) -> Head:
     collector = NodeCollector(put, report)
     nodes = state.get("nodes")
-    pairs = nodes.items() if isinstance(nodes, dict) else (("", one) for one in list_of(nodes))
+    pairs = nodes.items() if isinstance(nodes, dict) else (("", item) for item in list_of(nodes))
     for key, value in pairs:
         take_loomsidian(key, _node(value, collector), collector, report)
     rest = {name: value for name, value in state.items() if name != "nodes"}
@@ -190,7 +190,7 @@ def take_exoloom(key: str, node: dict[str, Any], collector: NodeCollector, repor
         source=key,
         imported=rest_of(node, used, (), report),
     )
-    children = [name_of(one) for one in list_of(node.get("childrenIds"))]
+    children = [name_of(child) for child in list_of(node.get("childrenIds"))]
     collector.add(key, name_of(node.get("parentId")), record, children=children)
 
 
@@ -200,7 +200,7 @@ def finish_exoloom(head: Head, rest: dict[str, Any]) -> None:
     head.title = text_of(tree.get("title"), 300)
     head.description = text_of(tree.get("description"), 10_000)
     marked, pruned = (
-        {name_of(one.get("nodeId")) for one in objects_of(lens.get(name))}
+        {name_of(mark.get("nodeId")) for mark in objects_of(lens.get(name))}
         for name in ("bookmarks", "prunedNodes")
     )
 
@@ -219,7 +219,7 @@ def finish_exoloom(head: Head, rest: dict[str, Any]) -> None:
 def is_wool(sketch: Any) -> bool:
     """`nodes` by id, with `parent_id` and `type`."""
     nodes = mapping_of(mapping_of(sketch).get("nodes"))
-    return any("parent_id" in one and "type" in one for one in _values(nodes))
+    return any("parent_id" in node and "type" in node for node in _values(nodes))
 
 
 def take_wool(key: str, node: dict[str, Any], collector: NodeCollector, report: Report) -> None:
@@ -239,7 +239,7 @@ def take_wool(key: str, node: dict[str, Any], collector: NodeCollector, report: 
 
 def is_helm(sketch: Any) -> bool:
     """A list of nodes with `childIds`."""
-    return any("childIds" in one for one in objects_of(mapping_of(sketch).get("nodes")))
+    return any("childIds" in node for node in objects_of(mapping_of(sketch).get("nodes")))
 
 
 def take_helm(_: str, node: dict[str, Any], collector: NodeCollector, report: Report) -> None:
@@ -272,7 +272,7 @@ def finish_helm(head: Head, rest: dict[str, Any]) -> None:
 def is_basemode(sketch: Any) -> bool:
     """A list of nodes with `parent_id` and `root_id`."""
     nodes = objects_of(mapping_of(sketch).get("nodes"))
-    return any("parent_id" in one and "text" in one for one in nodes)
+    return any("parent_id" in node and "text" in node for node in nodes)
 
 
 def take_basemode(_: str, node: dict[str, Any], collector: NodeCollector, report: Report) -> None:
@@ -299,13 +299,13 @@ def take_basemode(_: str, node: dict[str, Any], collector: NodeCollector, report
 
 def is_bonsai(sketch: Any) -> bool:
     """A list of nodes with `parentIds`."""
-    return any("parentIds" in one for one in _values(mapping_of(sketch).get("nodes")))
+    return any("parentIds" in node for node in _values(mapping_of(sketch).get("nodes")))
 
 
 def take_bonsai(key: str, node: dict[str, Any], collector: NodeCollector, report: Report) -> None:
     """A node of bonsai, below the first of its parents; the others are kept beside it."""
     name = name_of(node.get("id")) or key
-    parents = [name_of(one) for one in list_of(node.get("parentIds"))]
+    parents = [name_of(parent) for parent in list_of(node.get("parentIds"))]
     written = text_of(node.get("model"), 80) or text_of(node.get("type"), 80)
     is_model = written not in ("", "user", "human", "root")
     used = ("id", "text", "model", "createdAt", *(("parentIds",) if len(parents) < 2 else ()))

@@ -95,8 +95,8 @@ def _root(group: list[int], at: int) -> int:
 
 def _header(file: Input) -> dict[str, Any]:
     for value in file.values():
-        found = mapping_of(value)
-        return {} if "mes" in found else found
+        header = mapping_of(value)
+        return {} if "mes" in header else header
     return {}
 
 
@@ -211,7 +211,7 @@ def is_openai(sketch: Any) -> bool:
     whole = mapping_of(sketch)
     messages = objects_of(whole.get("messages"))
     return (
-        any("role" in one for one in messages)
+        any("role" in message for message in messages)
         or {"preferred_output", "non_preferred_output"} <= whole.keys()
         or {"chosen", "rejected"} <= whole.keys()
     )
@@ -349,13 +349,13 @@ def each_mikupad_session(file: Input) -> Iterator[TreeInFile]:
     for value in file.values():
         whole = mapping_of(value)
         names = {
-            name_of(one.get("key")): text_of(_inner(one.get("value")), 300)
-            for one in objects_of(whole.get("Names"))
+            name_of(row.get("key")): text_of(_inner(row.get("value")), 300)
+            for row in objects_of(whole.get("Names"))
         }
-        for one in objects_of(whole.get("Sessions")):
-            session = _inner(one.get("value"))
+        for row in objects_of(whole.get("Sessions")):
+            session = _inner(row.get("value"))
             if isinstance(session, dict):
-                title = names.get(name_of(one.get("key")), "")
+                title = names.get(name_of(row.get("key")), "")
                 yield TreeInFile(title, "", 0, partial(_read_mikupad, title, session))
 
 
@@ -365,11 +365,11 @@ def _inner(value: Any) -> Any:
         return value
     try:
         events = parsed(BytesIO(value.encode()))
-        found = value_of(next(events), events, most=MAX_PART, weight=16)
+        inner = value_of(next(events), events, most=MAX_PART, weight=16)
         drained(events)
     except (CommandError, TooMuch, StopIteration):
         return value
-    return found
+    return inner
 
 
 def _read_mikupad(title: str, session: dict[str, Any], put: Put, report: Report) -> Head:
@@ -405,18 +405,18 @@ def _lore(given: Any) -> tuple[list[DocumentRecord], bool]:
     """The entries of a world as documents with keys, and whether nothing else is in it. An entry
     without keys or text, and what surrounds all of them, cannot be represented."""
     world = mapping_of(given)
-    found: list[DocumentRecord] = []
+    documents: list[DocumentRecord] = []
     entries = list_of(world.get("entries"))
-    for one in objects_of(entries):
-        keys = [_key(key) for key in list_of(one.get("keys")) if isinstance(key, str)]
-        text = text_of(one.get("text"), MOST_LORE).strip("\n")
+    for entry in objects_of(entries):
+        keys = [_key(key) for key in list_of(entry.get("keys")) if isinstance(key, str)]
+        text = text_of(entry.get("text"), MOST_LORE).strip("\n")
         named = [key for key in keys if key]
-        if named and text.strip() and len(found) < MOST_PAPERS:
-            title = text_of(one.get("displayName"), 180).strip() or named[0].strip("\"'")
+        if named and text.strip() and len(documents) < MOST_PAPERS:
+            title = text_of(entry.get("displayName"), 180).strip() or named[0].strip("\"'")
             front = f"{FENCE}\nkeys: {', '.join(named)}\n{FENCE}\n"
-            found.append(DocumentRecord(title, front + text + "\n"))
-    around = "".join(text_of(world.get(one), 1000) for one in ("prefix", "suffix"))
-    return found, bool(found) and len(found) == len(entries) and not around.strip()
+            documents.append(DocumentRecord(title, front + text + "\n"))
+    around = "".join(text_of(world.get(name), 1000) for name in ("prefix", "suffix"))
+    return documents, bool(documents) and len(documents) == len(entries) and not around.strip()
 
 
 def _key(given: str) -> str:
@@ -439,13 +439,15 @@ def _around(given: Any) -> str:
     parts = mapping_of(given)
     if not text_of(parts.get("text"), 1):
         return ""
-    return "".join(text_of(parts.get(one), 50_000) for one in ("prefix", "text", "suffix"))
+    return "".join(text_of(parts.get(name), 50_000) for name in ("prefix", "text", "suffix"))
 
 
 def _tokens(pieces: list[dict[str, Any]], report: Report) -> dict[str, Any]:
     """The tokens of a text with their alternatives, unless they are too large to keep."""
-    found = [one for one in pieces if "prob" in one or "completion_probabilities" in one]
-    _, clean = without_secrets("tokens", found, report)
+    with_tokens = [
+        piece for piece in pieces if "prob" in piece or "completion_probabilities" in piece
+    ]
+    _, clean = without_secrets("tokens", with_tokens, report)
     if not clean or len(json.dumps(clean)) > 256 * 1024:
         report.dropped["tokens"] += bool(clean)
         return {}
