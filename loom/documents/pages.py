@@ -3,7 +3,7 @@
 import json
 import re
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,11 +27,13 @@ from loom.documents.models import Document
 from loom.documents.portal_pages import foot_of_document
 from loom.engine.by_name import run_command
 from loom.errors import CommandError, not_found
+from loom.people.models import User
 from loom.permissions import WRITE_DOCUMENTS
 from loom.platform import deadlines
 from loom.site import markdown
 from loom.site.display import Who, cast_of
-from loom.site.page_requests import PersonRequest, frame, in_one_line, person, text_of, word_of
+from loom.site.forms import PageForm, Text, Word
+from loom.site.page_requests import PersonRequest, frame, in_one_line, person
 from loom.text.front_matter import MAX_TITLE, body_start
 from loom.text.hashes import instant
 from loom.trees.models import Node, Tree
@@ -147,7 +149,7 @@ def _made(request: PersonRequest, actor: Actor) -> HttpResponse:
         if files:
             made = [_imported(actor, one) for one in files[:MOST_FILES]]
         else:
-            title = word_of(request, "title") or gettext("Untitled document")
+            title = DocumentForm.read(request)["title"] or gettext("Untitled document")
             made = [document_actions.make_document(actor, title=title)]
     except CommandError as refused:
         messages.error(request, in_one_line(refused))
@@ -269,7 +271,7 @@ def change(request: PersonRequest, uid: str, action: str) -> HttpResponse:
     """Renames a document, restores a revision, or links it to a tree."""
     actor, document = document_access.get_document(request.user, uid, role="writer")
     try:
-        _ACTIONS[action](request, actor, document)
+        _ACTIONS[action](request.user, actor, document, DocumentForm.read(request))
         messages.success(request, gettext("Saved."))
     except KeyError:
         messages.error(request, gettext("That did not work"))
@@ -278,25 +280,37 @@ def change(request: PersonRequest, uid: str, action: str) -> HttpResponse:
     return HttpResponseRedirect(f"/documents/{document.uid}")
 
 
-def _rename(request: PersonRequest, actor: Actor, document: Document) -> None:
-    title = word_of(request, "title")
-    document_actions.change_document(actor, document, title=title or " ")
+class DocumentForm(PageForm):
+    """The forms of a document's page and of its history."""
+
+    title = Word()
+    revision = Word()
+    tree = Text()
+    node = Word()
+    text = Text()
 
 
-def _restore(request: PersonRequest, actor: Actor, document: Document) -> None:
-    number = word_of(request, "revision")
+Given = Mapping[str, Any]
+
+
+def _rename(user: User, actor: Actor, document: Document, given: Given) -> None:
+    document_actions.change_document(actor, document, title=given["title"] or " ")
+
+
+def _restore(user: User, actor: Actor, document: Document, given: Given) -> None:
+    number = given["revision"]
     if not (number.isascii() and number.isdecimal() and len(number) < 9):
         raise CommandError("INVALID_SYNTAX", "Name a revision.", hint="Choose one of the list.")
     document_actions.restore_document(actor, document, int(number))
 
 
-def _link(request: PersonRequest, actor: Actor, document: Document) -> None:
-    _, tree = access.get_tree(request.user, text_of(request, "tree"))
+def _link(user: User, actor: Actor, document: Document, given: Given) -> None:
+    _, tree = access.get_tree(user, given["tree"])
     run_command(actor, tree, "link", _ends(document, tree))
 
 
-def _unlink(request: PersonRequest, actor: Actor, document: Document) -> None:
-    _, tree = access.get_tree(request.user, text_of(request, "tree"))
+def _unlink(user: User, actor: Actor, document: Document, given: Given) -> None:
+    _, tree = access.get_tree(user, given["tree"])
     run_command(actor, tree, "unlink", _ends(document, tree))
 
 
@@ -304,28 +318,24 @@ def _ends(document: Document, tree: Tree) -> dict[str, str]:
     return {"source": f"doc:{document.uid}", "target": f"tree:{tree.uid}"}
 
 
-def _suggest(request: PersonRequest, actor: Actor, document: Document) -> None:
+def _suggest(user: User, actor: Actor, document: Document, given: Given) -> None:
     tree = queries.trees_linked(actor, document).filter(archived_at=None).first()
     if tree is None:
         raise CommandError("REJECTED", "The document is linked to no tree.", hint="Link it first.")
-    text = text_of(request, "text").replace("\r\n", "\n")
-    run_command(actor, tree, "suggest", {"ref": f"doc:{document.uid}", "content": text})
+    run_command(actor, tree, "suggest", {"ref": f"doc:{document.uid}", "content": given["text"]})
 
 
-def _decide(request: PersonRequest, actor: Actor, verb: str) -> None:
-    _, tree = access.get_tree(request.user, text_of(request, "tree"))
-    run_command(actor, tree, verb, {"ref": word_of(request, "node")})
+def _accept(user: User, actor: Actor, document: Document, given: Given) -> None:
+    _, tree = access.get_tree(user, given["tree"])
+    run_command(actor, tree, "accept", {"ref": given["node"]})
 
 
-def _accept(request: PersonRequest, actor: Actor, document: Document) -> None:
-    _decide(request, actor, "accept")
+def _reject(user: User, actor: Actor, document: Document, given: Given) -> None:
+    _, tree = access.get_tree(user, given["tree"])
+    run_command(actor, tree, "reject", {"ref": given["node"]})
 
 
-def _reject(request: PersonRequest, actor: Actor, document: Document) -> None:
-    _decide(request, actor, "reject")
-
-
-_ACTIONS: dict[str, Callable[[PersonRequest, Actor, Document], None]] = {
+_ACTIONS: dict[str, Callable[[User, Actor, Document, Given], None]] = {
     "rename": _rename,
     "restore": _restore,
     "link": _link,

@@ -1,6 +1,8 @@
 """Pages of the story: the manuscript as cards, and the whole of it to read and print."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -23,17 +25,16 @@ from loom.manuscript.queries.story import (
     manuscript_of,
     versions_of_order,
 )
-from loom.manuscript.rules import Chapter
+from loom.manuscript.rules import Chapter, language_problem
 from loom.permissions import Role
 from loom.site import markdown
+from loom.site.forms import FieldRefused, PageForm, Word
 from loom.site.page_requests import (
     PersonRequest,
     abilities,
     frame,
     in_one_line,
     person,
-    text_of,
-    word_of,
 )
 from loom.trees.models import Tree
 
@@ -66,18 +67,47 @@ def manuscript_page(request: PersonRequest, uid: str) -> HttpResponse:
     holds; it answers with the page as it is then."""
     role: Role = "writer" if request.method == "POST" else "reader"
     actor, tree = access.get_tree(request.user, uid, role=role)
+    form = ManuscriptForm(request.POST if request.method == "POST" else None)
     reply, refused = "", ""
-    if request.method == "POST":
+    if form.is_bound:
         try:
-            reply = _changed(request, actor, tree)
+            reply = _changed(actor, tree, form.values)
         except CommandError as error:
+            form.show(error)
             refused = in_one_line(error)
-    return render(request, "pages/manuscript.html", _context(request, actor, tree, reply, refused))
+    context = _context(request, actor, tree) | {
+        "said": reply,
+        "refused": refused,
+        "moved": form["chapter"].value() if reply else "",
+    }
+    if refused and form["what"].value() == "book":
+        context["book"] = form
+    return render(request, "pages/manuscript.html", context)
 
 
-def _context(
-    request: PersonRequest, actor: Actor, tree: Tree, said: str, refused: str
-) -> dict[str, object]:
+class ManuscriptForm(PageForm):
+    """The forms of the page; `what` says which of them was sent."""
+
+    what = Word()
+    chapter = Word()
+    to = Word()
+    order = Word()
+    words = Word(empty="0")
+    note = Word()
+    title = Word()
+    author = Word()
+    language = Word()
+    target = Word(empty="0")
+
+    def clean_language(self) -> str:
+        """The tag of a language, or nothing."""
+        language = str(self.cleaned_data["language"])
+        if problem := language_problem(language):
+            raise FieldRefused(problem, "en, de or pt-BR.")
+        return language
+
+
+def _context(request: PersonRequest, actor: Actor, tree: Tree) -> dict[str, object]:
     found = manuscript_of(actor, tree)
     words = found.story.words
     target = found.target or sum(found.of(chapter)[0] for chapter in found.chapters)
@@ -92,9 +122,14 @@ def _context(
         "target": target,
         "percent": _percent(words, target),
         "orders": [OrderKept(version, version == kept[0]) for version in kept],
-        "said": said,
-        "refused": refused,
-        "moved": word_of(request, "chapter") if said else "",
+        "book": ManuscriptForm(
+            initial={
+                "title": found.body.get("title", ""),
+                "author": found.author,
+                "language": found.body.get("language", ""),
+                "target": found.target,
+            }
+        ),
     }
 
 
@@ -110,17 +145,17 @@ def _percent(words: int, target: int) -> int | None:
     return min(PERCENT, words * PERCENT // target) if target else None
 
 
-def _changed(request: PersonRequest, actor: Actor, tree: Tree) -> str:
-    """Does what a form of the page asks for; returns what to tell the person."""
-    what, chapter = word_of(request, "what"), word_of(request, "chapter")
+def _changed(actor: Actor, tree: Tree, given: Mapping[str, Any]) -> str:
+    """Does what a form of the page asks for; returns what to say to the person."""
+    what, chapter = given["what"], given["chapter"]
     if what == "move":
-        sent = {"move": "move", "chapter": chapter, "to": request.POST.get("to", "")}
+        sent = {"move": "move", "chapter": chapter, "to": given["to"]}
         execute(actor, tree, verbs.chapter_move, checked(verbs.MoveChapter, sent))
         return gettext("Moved. The texts stay where they are; only the order is another.")
     if what == "card":
-        return _card_changed(request, actor, tree, chapter)
+        return _card_changed(actor, tree, given)
     if what == "restore":
-        sent = {"restore": "restore", "order": request.POST.get("order", "")}
+        sent = {"restore": "restore", "order": given["order"]}
         execute(actor, tree, verbs.chapter_restore, checked(verbs.RestoreOrder, sent))
         return gettext("The order has been restored.")
     if what == "undo":
@@ -128,18 +163,16 @@ def _changed(request: PersonRequest, actor: Actor, tree: Tree) -> str:
         return gettext("Undone.")
     if what != "book":
         raise CommandError("NOT_FOUND", "This form does not exist.", hint="Reload the page.")
-    names = ("title", "author", "language")
-    values: dict[str, object] = {name: word_of(request, name) for name in names}
-    values["target"] = request.POST.get("target", "") or 0
+    values = {name: given[name] for name in ("title", "author", "language", "target")}
     execute(actor, tree, verbs.manuscript, checked(verbs.SetManuscript, values))
     return gettext("Saved.")
 
 
-def _card_changed(request: PersonRequest, actor: Actor, tree: Tree, chapter: str) -> str:
+def _card_changed(actor: Actor, tree: Tree, given: Mapping[str, Any]) -> str:
     """Stores the target and the note of a card, if they are others. The story is read by the
     commands alone."""
+    chapter, words, note = given["chapter"], given["words"], given["note"]
     target, old_note = card_of(current_version(tree), chapter)
-    words, note = request.POST.get("words", "") or "0", text_of(request, "note").strip()
     if words != str(target):
         sent = {"target": "target", "chapter": chapter, "words": words}
         execute(actor, tree, verbs.chapter_target, checked(verbs.AimChapter, sent))

@@ -456,3 +456,21 @@ def test_a_card_reads_the_story_once_to_store_and_once_to_show(
     assert len(reads) == 1
     client.post(address, {**card, "words": "700"})
     assert len(reads) == 3
+
+
+@pytest.mark.django_db
+def test_what_is_wrong_with_the_book_is_said_beside_its_field(
+    client: Client, owner: User, story: Tree, written: Say
+) -> None:
+    client.force_login(owner)
+    address = f"/trees/{story.uid}/manuscript"
+    book = {"what": "book", "title": "Lights", "author": "", "language": "no such tongue"}
+    page = client.post(address, book).content.decode()
+    beside = re.findall(r'name="(\w+)" aria-invalid="true".*?field-error">([^<]+)<', page)
+    assert [(name, "en, de or pt-BR" in said) for name, said in beside] == [("language", True)]
+    assert 'value="Lights"' in page and 'value="no such tongue"' in page
+    assert ManuscriptVersion.objects.filter(tree=story).count() == 0
+    page = client.post(address, {**book, "language": "en", "target": "-4"}).content.decode()
+    assert re.findall(r'name="(\w+)" aria-invalid="true"', page) == ["target"]
+    page = client.post(address, {**book, "language": "en"}).content.decode()
+    assert "aria-invalid" not in page and 'value="Lights"' in page
