@@ -334,7 +334,7 @@ def rendered(text: str, base: str = "", *, embeds: bool = True) -> SafeString:
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
 
-def rendered_part(text: str, first: int, part: str) -> SafeString:
+def rendered_part(text: str, first: int, part: str, base: str = "") -> SafeString:
     """`rendered` for a part of a text that begins at its line `first`: a part that begins inside a
     block of code is code. This is not checked for a very long text."""
     opened = ""
@@ -346,7 +346,7 @@ def rendered_part(text: str, first: int, part: str) -> SafeString:
             opened = line
         elif fence[1].startswith(opened.strip()[:3]) and not fence[2].strip():
             opened = ""
-    return rendered(f"{opened}\n{part}" if opened else part)
+    return rendered(f"{opened}\n{part}" if opened else part, base)
 
 
 def plain(text: str) -> SafeString:

@@ -22,7 +22,7 @@ from loom.language.portals import (
 from loom.people.commands.groves import change_grove
 from loom.people.models import User
 from loom.site.markdown import rendered, rendered_by
-from loom.trees.models import Tree
+from loom.trees.models import Node, Tree, Workspace
 from tests.commands.conftest import Say
 from tests.two_groves import SECRET, TITLE, TwoGroves
 
@@ -261,3 +261,19 @@ def test_what_a_portal_and_a_list_leave_out_is_counted_with_the_line_that_shows_
     assert listed.startswith("→ 4 documents:")
     assert listed.endswith("… 1 more: → list documents after:3")
     assert 'doc:"D0"' in say("list documents after:3").reply
+
+
+@pytest.mark.django_db
+def test_a_window_in_the_page_has_the_references_and_portals_of_its_text(
+    say: Say, write: Write, tree: Tree, owner: User, client: Client
+) -> None:
+    client.force_login(owner)
+    a = write("The lamp is lit.")
+    say(f"respond {a}\nSee [{a}] and @[supports -> {a}].\n←")
+    node = Node.objects.latest("id").local_id
+    say(f"open {node} keep")
+    workspace = Workspace.objects.get(participant__user=owner, tree=tree)
+    body = client.get(f"/trees/{tree.uid}/windows", {"of": workspace.uid}).json()
+    (drawn,) = body["drawn"].values()
+    assert f'href="/trees/{tree.uid}?node={a}"' in drawn
+    assert f'data-portal="/trees/{tree.uid}/portal?type=supports' in drawn

@@ -265,6 +265,21 @@ def test_every_change_of_a_window_is_an_event(
     ]
 
 
+def test_the_event_of_a_window_says_which_link_led_there_and_from_where(
+    say: Say, node: str, actor: Actor, tree: Tree
+) -> None:
+    say(f"open {node}")
+    say(f'respond {node} "below"')
+    say(f"expand continues of {node}")
+    workspace = node_writer.workspace_of(actor.participant, tree)
+    events = Event.objects.filter(stream__name=f"workspace:{workspace.uid}", kind="window.opened")
+    told = [one.payload["windows"][0] for one in events.order_by("seq")]
+    assert [(one["via"], one["parent"]) for one in told] == [
+        (None, None),
+        ("continuations", told[0]["number"]),
+    ]
+
+
 def test_others_do_not_see_a_persons_windows(
     say: Say,
     node: str,

@@ -274,13 +274,20 @@ def windows(request: PersonRequest, uid: str) -> HttpResponse:
             "results": [window_body(window) for window in shown],
             "drawn": {
                 window.window.number: markdown.rendered_part(
-                    window.whole, window.lines.first, window.text
+                    window.whole, window.lines.first, window.text, _base(window)
                 )
                 for window in shown
                 if window.lines and window.window.is_visible and _is_markdown(window)
             },
         }
     )
+
+
+def _base(shown: WindowContent) -> str:
+    """Where the references and portals of what a window shows lead from; "" if from nowhere."""
+    if shown.node is not None:
+        return f"/trees/{shown.node.tree.uid}"
+    return f"/documents/{shown.document}" if shown.document else ""
 
 
 def _is_markdown(shown: WindowContent) -> bool:

@@ -88,9 +88,11 @@ def state_of(window: Window) -> WindowState:
 
 
 def window_brief(window: Window) -> dict[str, Any]:
-    """A window as events name it."""
+    """A window as events name it: also by which link type, and from which window, it was opened."""
     return {
         "number": window.number,
+        "via": window.via or None,
+        "parent": window.parent_number or None,
         "kind": window.kind,
         "visible": window.is_visible,
         "keep": window.is_kept,

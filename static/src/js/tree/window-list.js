@@ -47,7 +47,7 @@ function windowRow(shown, markup, viewer) {
 /** What a window shows: as the path draws it, else as it is.
  * @param {Shown} shown @param {string | undefined} markup @param {Viewer} viewer */
 function textOf(shown, markup, viewer) {
-  const words = markup ? [drawnText(markup)] : linked(shown.text, shown.kind === "result", viewer);
+  const words = markup ? [drawnText(markup, shown.ref)] : linked(shown.text, shown.kind === "result", viewer);
   const values = { dir: "auto", ...(shown.text.length > LONG ? { tabIndex: 0 } : {}) };
   return make(markup ? "div" : "pre", values, ...around(shown.before), ...words, ...around(shown.after));
 }
@@ -112,8 +112,14 @@ export function revisionRow(number, authors, pieces) {
 /** Lines around a window, which it does not own. @param {string[]} lines */
 const around = (lines) => (lines.length ? [make("span", { className: "soft around", textContent: lines.join("\n") })] : []);
 
-/** A text as the path draws it. @param {string} markup */
-const drawnText = (markup) => make("div", { className: "text window-text" }, parsed(markup));
+/** A text as the path draws it; its portals are those of the node that it is of.
+ * @param {string} markup @param {string} ref */
+function drawnText(markup, ref) {
+  const text = make("div", { className: "text window-text" }, parsed(markup));
+  const node = /^\[([a-z0-9]+)\]/.exec(ref)?.[1];
+  if (node) text.dataset.of = node;
+  return text;
+}
 
 /** The beginning of a text, by which a folded one is known. @param {string} text */
 const beginning = (text) => (text.length > SHOWN ? `${text.slice(0, SHOWN).trimEnd()}…` : text);
