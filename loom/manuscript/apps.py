@@ -24,8 +24,13 @@ class ManuscriptConfig(AppConfig):
     def ready(self) -> None:
         from loom.site.routes import add_routes
         from loom.site.slots import add_to_slot
+        from loom.transfer.feature_parts import add_part
 
         for module in COMMANDS:
             import_module(module)
+        # After the commands: help lists them in the order in which they are imported.
+        from loom.manuscript.portable import PART
+
+        add_part("manuscript", PART)
         add_routes("loom.manuscript.urls")
         add_to_slot("tree-menu", "parts/manuscript_of_tree.html")

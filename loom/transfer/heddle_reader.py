@@ -18,6 +18,7 @@ from loom.errors import CommandError
 from loom.language.ids import looks_like_id
 from loom.links import link_types
 from loom.text.hashes import instant
+from loom.transfer import feature_parts
 from loom.transfer.files import Event, TooMuch, skip, value_of
 from loom.transfer.heddle_writer import (
     VERSION,
@@ -136,6 +137,7 @@ class _Reader:
         self.calls: set[str] = set()
         self.marks: list[MarkPart] = []
         self.links: list[LinkPart] = []
+        self.parts: dict[str, Any] = {}
 
     def take(self, name: str, first: Event, events: Iterator[Event]) -> None:
         """Reads one key of the outermost object."""
@@ -165,10 +167,16 @@ class _Reader:
         elif name == "calls":
             for record in _list(name, first, events):
                 self.put(self._call(_part(CallPart, record, "A call")))
-        else:
+        elif not self._feature(name, first, events):
             self.report.unknown[name] += 1
             self.report.warn(f"{name[:80]} is not part of the format and was left out.")
             skip(first, events)
+
+    def _feature(self, name: str, first: Event, events: Iterator[Event]) -> bool:
+        is_known = name in feature_parts.names()
+        if is_known:
+            self.parts[name] = _value(first, events, name)
+        return is_known
 
     def head(self) -> Head:
         """What the file says about the whole tree."""
@@ -181,6 +189,7 @@ class _Reader:
             kinds=self.kinds,
             marks=[self._mark(mark) for mark in self.marks],
             links=[_link(link) for link in self.links],
+            parts=self.parts,
             settle=self._settle,
         )
 

@@ -21,6 +21,7 @@ from loom.links.vocabulary import vocabulary_of
 from loom.notes.models import Mark
 from loom.people.models import Participant
 from loom.text.hashes import instant, instant_or_none
+from loom.transfer import feature_parts
 from loom.transfer.records import MAX_TEXT_BYTES
 from loom.trees.models import Node, NodeSource, Tree
 from loom.trees.queries.places import in_chunks
@@ -130,7 +131,7 @@ class CallPart(_Part):
 class MarkPart(_Part):
     """A mark on a node (its local id) or on the tree (`tree`)."""
 
-    kind: Literal["bookmark", "tag", "read"]
+    kind: Literal["bookmark", "tag", "read", "main", "plus", "minus"]
     label: Annotated[str, Field(max_length=200)] = ""
     item: Item
     by: Name = ""
@@ -202,10 +203,13 @@ def pieces(actor: Actor, tree: Tree, *, calls: bool = True) -> Iterator[bytes]:
     last = nodes.order_by("-id").values_list("id", flat=True)[0]
     nodes = nodes.filter(id__lte=last)
     marks = Mark.objects.filter(tree=tree, removed_at=None)
+    # Ratings are everybody's own: others see only how many there are.
+    marks = marks.exclude(~Q(participant=actor.participant), kind__in=("plus", "minus"))
     links = Link.objects.filter(tree=tree, removed_at=None)
     head = {
         "heddle": VERSION,
         "tree": {name: getattr(tree, name) for name in TreePart.model_fields},
+        **feature_parts.written(tree),
     }
     yield _json(head)[:-1] + b',\n"participants": '
     yield _json(_participants(nodes, marks, links)) + b',\n"nodes": [\n'

@@ -19,7 +19,7 @@ from loom.engine import streams
 from loom.engine.jobs import enqueue
 from loom.engine.sweeps import sweeps
 from loom.errors import CommandError
-from loom.transfer import heddle_reader, tree_builder, uploads
+from loom.transfer import feature_parts, heddle_reader, tree_builder, uploads
 from loom.transfer.authors import Authors
 from loom.transfer.inputs import ImportFormat, TreeInFile
 from loom.transfer.models import Import, ImportPart
@@ -387,6 +387,8 @@ def _write(
     lore = heddle_reader.add_document_records(builder, head.documents, actor)
     tree_builder.add_links(builder, [*head.links, *lore], progress.keep)
     heddle_reader.add_calls(builder, stored.calls(), progress.keep)
+    for name in feature_parts.store(tree, head.parts, row.participant):
+        report.kept[name] += 1
     tree_builder.show(builder, row, progress.keep, done)
 
 

@@ -174,6 +174,7 @@ class Head:
     marks: list[MarkRecord] = field(default_factory=list)
     links: list[LinkRecord] = field(default_factory=list)
     documents: list[DocumentRecord] = field(default_factory=list)
+    parts: dict[str, Any] = field(default_factory=dict)  # of features, by name
     settle: Callable[[NodeRecord], None] = _as_it_is
     plan: RecordPlan | None = None
     is_rooted: bool = True
