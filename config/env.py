@@ -5,7 +5,7 @@ import secrets
 from dataclasses import dataclass, field
 from ipaddress import ip_network
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -52,6 +52,19 @@ class Env:
     database_connections: int
     metrics_key: str
     openid: OpenId = field(default_factory=OpenId)
+    mail: "Mail | None" = None
+
+
+@dataclass(frozen=True)
+class Mail:
+    """A server that takes e-mail. `tls`: starttls, implicit or none."""
+
+    host: str
+    port: int
+    user: str
+    password: str
+    tls: str
+    sender: str
 
 
 def _listed(name: str) -> tuple[str, ...]:
@@ -159,6 +172,42 @@ def _openid() -> OpenId:
     return OpenId(issuer=issuer, groups=tuple(roles), **given)
 
 
+_MAIL_TLS = {"smtp": "starttls", "smtps": "implicit", "smtp+plain": "none"}
+_MAIL_PORTS = {"starttls": 587, "implicit": 465, "none": 25}
+
+
+def _mail() -> Mail | None:
+    """`HEDDLE_MAIL_URL` and `HEDDLE_MAIL_FROM`: the server that takes e-mail, None without one."""
+    given, sender = (os.environ.get(f"HEDDLE_MAIL_{one}", "").strip() for one in ("URL", "FROM"))
+    if not given:
+        return None
+    try:
+        url = urlsplit(given)
+        port = url.port
+    except ValueError:
+        url, port = urlsplit(""), None
+    if url.scheme not in _MAIL_TLS or not url.hostname:
+        raise WrongSetting(
+            "HEDDLE_MAIL_URL is no address of a mail server. Write it as "
+            "smtp://name:password@mail.example.org:587 (STARTTLS), smtps://… (TLS from the start) "
+            "or smtp+plain://… (a relay on your own network)."
+        )
+    if "@" not in sender:
+        raise WrongSetting(
+            "HEDDLE_MAIL_FROM is no address. Write who mails are from, such as "
+            "Heddle <heddle@example.org>."
+        )
+    tls = _MAIL_TLS[url.scheme]
+    return Mail(
+        host=url.hostname,
+        port=port or _MAIL_PORTS[tls],
+        user=unquote(url.username or ""),
+        password=unquote(url.password or ""),
+        tls=tls,
+        sender=sender,
+    )
+
+
 def host_of(origin: str) -> str:
     """The host of an origin as a Host header has it, without the port."""
     host = urlsplit(origin).hostname or ""
@@ -226,6 +275,7 @@ def read() -> Env:
         sockets=_count("HEDDLE_SOCKETS", 600, least=1, most=10_000, of="sockets"),
         metrics_key=_metrics_key(),
         openid=_openid(),
+        mail=_mail(),
         database_connections=_count(
             "HEDDLE_DATABASE_CONNECTIONS", 20, least=8, most=100, of="connections"
         ),

@@ -260,6 +260,14 @@ SOCKETS = ENV.sockets
 IS_SQLITE = DATABASES["default"]["ENGINE"] == "config.sqlite3"
 REQUEST_THREADS = 64 if IS_SQLITE else ENV.database_connections - 6
 OPENID = ENV.openid
+# E-mail about mentions, if the operator named a server; without one nobody is asked for an address.
+EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+EMAIL_TIMEOUT = 10  # seconds
+MAIL_FROM = ENV.mail.sender if ENV.mail else ""
+if ENV.mail:
+    EMAIL_HOST, EMAIL_PORT = ENV.mail.host, ENV.mail.port
+    EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = ENV.mail.user, ENV.mail.password
+    EMAIL_USE_TLS, EMAIL_USE_SSL = ENV.mail.tls == "starttls", ENV.mail.tls == "implicit"
 METRICS_KEY = ENV.metrics_key  # of GET /metrics; "": there is none
 # Requests a minute for one API key or session (docs/model.md §14.3, Limits).
 REQUESTS_A_MINUTE = 1200

@@ -9,6 +9,8 @@ from django.db import DatabaseError, close_old_connections
 
 from loom.claims.commands import checks
 from loom.engine import jobs
+from loom.notes import mention_mails
+from loom.people import mail
 from loom.transfer import importing
 from loom.trees import erasing, images
 from loom.trees.commands import node_writer
@@ -39,6 +41,18 @@ def measure_tree(uid: str) -> None:
 def run_checks(item: int) -> None:
     """Runs the checks of a new text that run on save."""
     checks.run_on_save(item)
+
+
+@shared_task(name="loom.tasks.mail_mentions")
+def mail_mentions(keys: list[int]) -> None:
+    """Writes to people about mentions that they have not seen."""
+    mention_mails.send(keys)
+
+
+@shared_task(name="loom.tasks.confirm_address")
+def confirm_address(user: int, address: str) -> None:
+    """Sends the link that confirms an address."""
+    mail.send_link(user, address)
 
 
 @worker_ready.connect

@@ -8,6 +8,7 @@ from django.apps import AppConfig
 COMMANDS = (
     "loom.notes.effects",
     "loom.notes.erasing",
+    "loom.notes.mention_mails",
     "loom.notes.commands.annotations",
     "loom.notes.commands.marks",
 )

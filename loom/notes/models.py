@@ -36,7 +36,7 @@ class Mark(PublicIdentity):
 
 class Mention(models.Model):
     """An annotation that mentions a member with an @, or a claim that waits for them to commit it;
-    `seen_at`: when they looked at its tree."""
+    `seen_at`: when they looked at its tree; `mailed_at`: when they were written to about it."""
 
     id = models.BigAutoField(primary_key=True)
     participant = models.ForeignKey(Participant, models.CASCADE, related_name="mentions")
@@ -44,15 +44,21 @@ class Mention(models.Model):
     node = models.ForeignKey(Node, models.CASCADE, related_name="+")
     at = models.DateTimeField()
     seen_at = models.DateTimeField(null=True)
+    mailed_at = models.DateTimeField(null=True)
 
     class Meta:
         ordering = ["-id"]
         indexes = [
             models.Index(
+                fields=["at"],
+                condition=models.Q(seen_at__isnull=True, mailed_at__isnull=True),
+                name="mention_unmailed",
+            ),
+            models.Index(
                 fields=["participant"],
                 condition=models.Q(seen_at__isnull=True),
                 name="mention_unseen",
-            )
+            ),
         ]
 
     def __str__(self) -> str:

@@ -73,6 +73,7 @@ class Migration(migrations.Migration):
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("at", models.DateTimeField()),
                 ("seen_at", models.DateTimeField(null=True)),
+                ("mailed_at", models.DateTimeField(null=True)),
                 (
                     "node",
                     models.ForeignKey(
@@ -102,10 +103,15 @@ class Migration(migrations.Migration):
                 "ordering": ["-id"],
                 "indexes": [
                     models.Index(
+                        condition=models.Q(("mailed_at__isnull", True), ("seen_at__isnull", True)),
+                        fields=["at"],
+                        name="mention_unmailed",
+                    ),
+                    models.Index(
                         condition=models.Q(("seen_at__isnull", True)),
                         fields=["participant"],
                         name="mention_unseen",
-                    )
+                    ),
                 ],
             },
         ),

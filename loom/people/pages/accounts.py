@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from loom.access import visible_groves
 from loom.errors import CommandError, not_found
-from loom.people import shortcuts
+from loom.people import mail, shortcuts
 from loom.people.commands import accounts as people
 from loom.people.commands import groves
 from loom.people.models import User
@@ -262,6 +262,7 @@ def _you(request: PersonRequest) -> dict[str, object]:
         "languages": conf.LANGUAGES,
         "has_password": request.user.has_usable_password(),
         "groves": visible_groves(request.user),
+        "sends_mail": mail.is_on(),
     }
 
 
@@ -302,8 +303,10 @@ def _shown(request: PersonRequest, name: str, **more: object) -> HttpResponse:
 @require_GET
 @person
 def settings_page(request: PersonRequest) -> HttpResponse:
-    """The account page."""
-    return _shown(request, "you")
+    """The account page; with `?address=`, the link of a mail, it asks whether to use that one."""
+    secret = request.GET.get("address", "")[:1000]
+    address = mail.address_in(request.user, secret) if secret else ""
+    return _shown(request, "you", secret=secret, address=address)
 
 
 class ProfileForm(PageForm):
@@ -324,6 +327,31 @@ def _profile(request: PersonRequest) -> str:
     people.prefer(request.user, {"language": language})
     groves.show_as(request.user, name=given["display_name"], theme=given["theme"])
     return gettext("Saved.")
+
+
+class AddressForm(PageForm):
+    """An address for mails; or the secret of the link that was sent there."""
+
+    email = Word()
+    secret = Word()
+
+
+def _address(request: PersonRequest) -> str:
+    given = AddressForm.read(request)
+    if given["secret"]:
+        mail.use_address(request.user, given["secret"])
+        return gettext("Mentions that you have not seen are sent to %(address)s.") % {
+            "address": request.user.email
+        }
+    if not given["email"]:
+        mail.forget_address(request.user)
+        return gettext("You are written to no more.")
+    if given["email"] == request.user.email:
+        return gettext("Saved.")
+    mail.ask_for(request.user, given["email"])
+    return gettext("A link was sent to %(address)s. Open it to use this address.") % {
+        "address": given["email"]
+    }
 
 
 class NewPasswordForm(PageForm):
@@ -364,6 +392,7 @@ class AccountForm:
 _ACTIONS = {
     "profile": AccountForm(_profile),
     "password": AccountForm(_password),
+    "address": AccountForm(_address),
     "grove": AccountForm(_make_grove),
     "look": AccountForm(look, "/settings/look"),
     "writing": AccountForm(writing, "/settings/look"),

@@ -1,0 +1,97 @@
+"""Mails about mentions that somebody has not seen for a while, one for all of a person's."""
+
+import time
+from collections import defaultdict
+from datetime import timedelta
+
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
+from django.utils.translation import gettext, ngettext, override
+
+from loom import access
+from loom.engine import jobs
+from loom.engine.sweeps import sweeps
+from loom.notes.models import Mention
+from loom.people import mail
+from loom.people.models import Membership, User
+from loom.text.shortening import excerpt
+
+REST = timedelta(minutes=2)  # who is here sees it in this time
+OLDEST = timedelta(days=1)
+MOST = 100  # mentions of one round
+QUOTED = 40  # words of a note
+AFTER_FAILURE_S = 300.0
+_failed_at = -AFTER_FAILURE_S
+
+
+@sweeps
+def mail_unseen() -> int:
+    """Hands over mentions that were not seen in two minutes, of those who gave an address; returns
+    how many. Reads only mentions of the last day that nobody was written to about."""
+    if not mail.is_on() or time.monotonic() - _failed_at < AFTER_FAILURE_S:
+        return 0
+    now = timezone.now()
+    reachable = Membership.objects.filter(participant=OuterRef("participant")).exclude(
+        user__email=""
+    )
+    rows = Mention.objects.filter(
+        Exists(reachable),
+        seen_at__isnull=True,
+        mailed_at__isnull=True,
+        at__gt=now - OLDEST,
+        at__lt=now - REST,
+    )
+    keys = list(rows.order_by("at").values_list("pk", flat=True)[:MOST])
+    # Whoever marks one first sends it: two workers may look at the same time.
+    taken = [
+        key
+        for key in keys
+        if Mention.objects.filter(pk=key, mailed_at__isnull=True).update(mailed_at=now)
+    ]
+    if taken:
+        jobs.enqueue("loom.tasks.mail_mentions", [taken], queue="transfer")
+    return len(taken)
+
+
+def send(keys: list[int]) -> None:
+    """Writes to each person once about these mentions, as far as they may still read them. What
+    the server does not take is tried again later."""
+    global _failed_at  # noqa: PLW0603 (of this process, which sends)
+    rows = Mention.objects.filter(pk__in=keys, seen_at__isnull=True)
+    rows = rows.select_related("tree", "node__author").order_by("at")
+    members = Membership.objects.filter(participant__in=rows.values("participant"))
+    users = {one.participant_id: one.user for one in members.select_related("user")}
+    of_person: dict[User, list[Mention]] = defaultdict(list)
+    for row in rows:
+        user = users.get(row.participant_id)
+        if user is not None and user.email:
+            of_person[user].append(row)
+    for user, mentions in of_person.items():
+        seen = access.visible_trees(user).filter(pk__in={one.tree_id for one in mentions})
+        trees = set(seen.values_list("pk", flat=True))
+        readable = [one for one in mentions if one.tree_id in trees and not one.node.version_pruned]
+        if readable and not _tell(user, readable):
+            _failed_at = time.monotonic()
+            again = Mention.objects.filter(pk__in=[one.pk for one in readable])
+            again.update(mailed_at=None)
+
+
+def _tell(user: User, mentions: list[Mention]) -> bool:
+    with override(user.likes.language or None):
+        subject = ngettext("%(name)s mentioned you", "%(n)s new mentions", len(mentions)) % {
+            "name": mentions[0].node.author.name,
+            "n": len(mentions),
+        }
+        parts = [
+            "{name}, “{tree}”:\n{words}\n{link}".format(
+                name=one.node.author.name,
+                tree=one.tree.title or gettext("Untitled tree"),
+                words=excerpt(one.node.text, QUOTED),
+                link=mail.address_of(f"/trees/{one.tree.uid}?node={one.node.local_id}"),
+            )
+            for one in mentions
+        ]
+        end = gettext("You get this because your address is in your settings: %(link)s") % {
+            "link": mail.address_of("/settings")
+        }
+        return mail.send(user, subject, "\n\n".join([*parts, end]))
