@@ -37,6 +37,7 @@ GET /groves/{grove}/checks | POST /groves/{grove}/checks
 GET /trees/{tree}/claims?cite={node}&words={long} | POST /trees/{tree}/claims
 GET /trees/{tree}/claims/{node} | POST /trees/{tree}/claims/{node}
 GET /trees/{tree}/manuscript | POST /trees/{tree}/manuscript | GET /trees/{tree}/manuscript/text
+GET /trees/{tree}/lore | POST /trees/{tree}/lore | GET /trees/{tree}/lore/keys
 GET /groves/{grove}/ratings | POST /groves/{grove}/ratings
 GET /trees/{tree}/explorations | POST /trees/{tree}/explorations/cost | GET /explorations/{secret}
 GET /groves/{grove}/trails | GET /trails/{secret} | POST /trails/{secret}

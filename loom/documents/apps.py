@@ -38,3 +38,5 @@ class DocumentsConfig(AppConfig):
         add_to_slot("tree-menu", "parts/documents_menu_item.html")
         add_to_slot("tree-bar", "parts/documents_button.html")
         add_to_slot("right-pane", "parts/documents_pane.html")
+        add_to_slot("tree-menu", "parts/lore_of_tree.html")
+        add_to_slot("right-pane", "parts/lore_in_text.html")

@@ -243,12 +243,17 @@ MOST_LORE = 500  # documents of a tree that are searched for keys
 def lore_of(actor: Actor, tree: Tree) -> tuple[LoreEntry, ...]:
     """The lore entries of a tree: the documents that are linked to it or to one of its nodes, that
     the actor may read, and whose front matter names keys. One query."""
-    if READ_DOCUMENTS not in actor.permissions:
-        return ()
-    first, last = item_ids.ids_in(tree.pk)
-    rows = _LORE.all(grove=actor.grove.pk, first=first, last=last)
-    entries = (entry_of(uid, title, text) for uid, title, text in rows)
+    entries = (entry_of(uid, title, text) for uid, title, text in lore_texts(actor, tree))
     return tuple(entry for entry in entries if entry is not None)
+
+
+def lore_texts(actor: Actor, tree: Tree) -> list[tuple[str, str, str]]:
+    """(id, title, text) of the documents that are linked to a tree or to one of its nodes, that the
+    actor may read, and that begin with front matter. One query."""
+    if READ_DOCUMENTS not in actor.permissions:
+        return []
+    first, last = item_ids.ids_in(tree.pk)
+    return list(_LORE.all(grove=actor.grove.pk, first=first, last=last))
 
 
 def _lore() -> QuerySet[Revision, tuple[str, str, str]]:

@@ -3,8 +3,8 @@
 from django.urls import URLPattern, path
 
 from loom.documents import api as endpoints
+from loom.documents import lore_pages, portal_pages
 from loom.documents import pages as views
-from loom.documents import portal_pages
 
 
 def pages() -> list[URLPattern]:
@@ -12,6 +12,8 @@ def pages() -> list[URLPattern]:
     return [
         path("groves/<uid:uid>/documents", views.documents_page),
         path("trees/<uid:uid>/documents", views.beside_tree),
+        path("trees/<uid:uid>/lore", lore_pages.lore_page),
+        path("trees/<uid:uid>/lore/keys", lore_pages.keys_in_text),
         path("documents/<uid:uid>", views.document_page),
         path("documents/<uid:uid>/drawn", views.drawn_page),
         path("documents/<uid:uid>/embed", views.embedded),

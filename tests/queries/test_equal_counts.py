@@ -79,6 +79,7 @@ PAGES = """
 /trees/{tree}/claims /trees/{tree}/claims/{claim}
 /groves/{grove}/people /groves/{grove}/money /groves/{grove}/participants
 /groves/{grove}/ratings /groves/{grove}/trails /trails/{trail} /trails/{trail}/file
+/trees/{tree}/lore /trees/{tree}/lore/keys
 /groves/{grove}/participants/{participant} /groves/{grove}/documents
 /groves/{grove}/documents?tree={tree} /trees/{tree}/documents
 /trees/{tree}/documents?document={document} /documents/{document} /documents/{document}/drawn

@@ -64,6 +64,8 @@ PARTS = {
     "its links": ("/links/{linked}", 12),
     "claims": ("/claims", 8),
     "manuscript": ("/manuscript", 19),
+    "lore": ("/lore", 7),
+    "keys of lore": ("/lore/keys", 4),
     "story to read": ("/manuscript/text", 17),
     "claim": ("/claims/{claim}", 14),
     "links out": ("/nodes/{linked}/portals", 7),
