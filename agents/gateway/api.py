@@ -4,15 +4,18 @@ programs, whose trees all members of the grove read."""
 from typing import Any, Literal
 
 from django.urls import URLPattern, URLResolver, path
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
 from pydantic import BaseModel, Field
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from agents.gateway import attaching, hiding, queries
 from agents.gateway import keys as commands
-from agents.gateway import queries
 from agents.gateway.keys import MOST_DAYS, MOST_NAME
 from agents.gateway.models import GatewayKey, GatewaySession
+from loom import access
 from loom.site import responses
 from loom.site.api_requests import Body, demand_browser, read, user_of
 from loom.site.schema import PAGES, operation, paged
@@ -58,6 +61,7 @@ class GatewaySessionBody(BaseModel):
     parent: str | None
     key: str
     tree: str
+    workspace: str
     grove: str
     program: str
     requests: int
@@ -65,12 +69,44 @@ class GatewaySessionBody(BaseModel):
     seen_at: str
 
 
+class ResultBody(BaseModel):
+    """A result of a tool in the last request of a session, by the program's own id: the number of
+    its message (from 1) and its size. To hide it `saves` tokens (about) of each later request, and
+    its provider reads `rereads` tokens again, for `usd`; `why_not` says what hangs on it."""
+
+    tool_use_id: str
+    tool: str
+    message: int
+    length: int
+    tokens: int
+    is_error: bool
+    state: Literal["visible", "hidden"]
+    saves: int
+    rereads: int
+    usd: float | None
+    why_not: str
+
+
+class ResultSent(Body):
+    """Whether a result is sent. `anyway` gives a marked cache up; `dry_run` changes nothing."""
+
+    tool_use_id: str = Field(min_length=1, max_length=256)
+    visible: bool
+    anyway: bool = False
+    dry_run: bool = False
+
+
+class SessionSent(Body):
+    """The tree whose workspace a session is sent; null for its own."""
+
+    workspace: str | None = Field(max_length=32)
+
+
 class SessionState(BaseModel):
-    """The last requests of a session, newest first, and the results of tools in the last one, by
-    the program's own ids, with their place and size."""
+    """The last requests of a session, newest first, and the results of tools in the last one."""
 
     requests: list[dict[str, Any]]
-    results: list[dict[str, Any]]
+    results: list[ResultBody]
 
 
 class RequestBody(BaseModel):
@@ -137,6 +173,7 @@ def _session(session: GatewaySession) -> dict[str, object]:
         "parent": session.parent.uid if session.parent else None,
         "key": session.key.uid,
         "tree": session.tree.uid,
+        "workspace": (session.attached or session.tree).uid,
         "grove": session.tree.grove.uid,
         "program": session.program,
         "requests": getattr(session, "request_count", 0),
@@ -159,24 +196,75 @@ def sessions(request: Request) -> Response:
 
 
 @operation("GET", "gateway session", "A session of a program", answers=GatewaySessionBody)
-@api_view(["GET"])
+@operation(
+    "PATCH",
+    "gateway attach",
+    "Send a session the workspace of another tree",
+    body=SessionSent,
+    answers=GatewaySessionBody,
+)
+@api_view(["GET", "PATCH"])
 def session(request: Request, uid: str) -> Response:
-    """One session of the caller's programs."""
-    return Response(_session(queries.get_session(user_of(request), uid)))
+    """One session of the caller's programs. A PATCH names the tree of its grove whose workspace it
+    is sent, for keys of the mode workspace: that of a conversation which was cleared, for example.
+    """
+    user = user_of(request)
+    found = queries.get_session(user, uid)
+    if request.method == "PATCH":
+        sent = read(request, SessionSent)
+        attaching.attach(user, found, sent.workspace or "")
+        found = queries.get_session(user, uid)
+    return Response(_session(found))
 
 
-@operation("GET", "gateway original", "What a program sent last", answers=RequestBody)
+ASKS = (
+    OpenApiParameter("request", OpenApiTypes.STR, description="One of the last 20; default: last."),
+)
+
+
+def _body(request: Request, uid: str, *, original: bool) -> Response:
+    found = queries.get_session(user_of(request), uid)
+    one = queries.get_request(found, request.query_params.get("request", "")[:32])
+    return Response(queries.body_of(one, original=original))
+
+
+@operation("GET", "gateway original", "What a program sent", answers=RequestBody, asks=ASKS)
 @api_view(["GET"])
 def original(request: Request, uid: str) -> Response:
-    """The body of the last request as the program sent it."""
-    return Response(queries.last_body(queries.get_session(user_of(request), uid), original=True))
+    """The body of the last request, or of `request`, as the program sent it."""
+    return _body(request, uid, original=True)
 
 
-@operation("GET", "gateway modified", "What its provider was sent last", answers=RequestBody)
+@operation("GET", "gateway modified", "What its provider was sent", answers=RequestBody, asks=ASKS)
 @api_view(["GET"])
 def modified(request: Request, uid: str) -> Response:
-    """The body of the last request as it went to the provider."""
-    return Response(queries.last_body(queries.get_session(user_of(request), uid), original=False))
+    """The body of the last request, or of `request`, as it went to the provider."""
+    return _body(request, uid, original=False)
+
+
+@operation(
+    "POST",
+    "gateway result",
+    "Hide a result of a tool, or show it again",
+    body=ResultSent,
+    answers=ResultBody,
+)
+@api_view(["POST"])
+def result(request: Request, uid: str) -> Response:
+    """Hides a result in every later request of a session, or shows it again."""
+    user = user_of(request)
+    found = queries.get_session(user, uid)
+    sent = read(request, ResultSent)
+    actor = access.get_actor(user, found.tree.grove)
+    changed = hiding.change(
+        actor,
+        found,
+        sent.tool_use_id,
+        visible=sent.visible,
+        anyway=sent.anyway,
+        dry_run=sent.dry_run,
+    )
+    return Response(queries.result_body(changed))
 
 
 @operation("GET", "gateway state", "The state of a session", answers=SessionState)
@@ -194,4 +282,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("sessions/<id:uid>/original", original),
     path("sessions/<id:uid>/modified", modified),
     path("sessions/<id:uid>/state", state),
+    path("sessions/<id:uid>/results", result),
 ]

@@ -5,7 +5,12 @@ from importlib import import_module
 from django.apps import AppConfig
 
 # The modules that register actions.
-COMMANDS = ("agents.gateway.keys", "agents.gateway.recording")
+COMMANDS = (
+    "agents.gateway.keys",
+    "agents.gateway.recording",
+    "agents.gateway.hiding",
+    "agents.gateway.attaching",
+)
 
 
 class GatewayConfig(AppConfig):

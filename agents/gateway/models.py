@@ -51,7 +51,9 @@ class GatewaySession(PublicIdentity):
     """One session of a program: a tree. `name` is what the program calls it ("" if it sends no
     name), always scoped by the key. `agent` is the program's id of a subagent, whose `parent` is
     the session that started it. `head` is what the provider was first sent in front of the
-    messages, in the mode workspace: `{system, tools}`, which then never change."""
+    messages, in the mode workspace: `{system, tools}`, which then never change; `hidden` are the
+    ids of results that it is no longer sent, `attached` the tree whose workspace it is sent, if not
+    that of its own."""
 
     key = models.ForeignKey(GatewayKey, models.CASCADE, related_name="sessions")
     name = models.CharField(max_length=256, blank=True)
@@ -60,6 +62,8 @@ class GatewaySession(PublicIdentity):
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="gateway_sessions")
     program = models.CharField(max_length=80, blank=True)  # the start of its User-Agent
     head = PackedJSON(default=dict)
+    hidden = models.JSONField(default=list)
+    attached = models.ForeignKey(Tree, models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     seen_at = models.DateTimeField(auto_now_add=True)
 
@@ -81,13 +85,15 @@ class GatewaySession(PublicIdentity):
 class GatewayMessage(models.Model):
     """Where a message of a session is in its tree. `digest` covers the message and all before it
     (`agents.gateway.messages.chain`). `added` is the text of the workspace that the provider was
-    sent with this message, and is sent again with it in every later request."""
+    sent with this message, and is sent again with it in every later request; `lasts_a_turn` if it
+    is a message that the provider shows for one turn alone."""
 
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="gateway_messages")
     digest = models.CharField(max_length=64)
     node = models.ForeignKey(Node, models.CASCADE, related_name="+", db_index=False)
     added = models.TextField(blank=True)
     stated = PackedJSON(default=dict)  # the sections that the provider knows after `added`
+    lasts_a_turn = models.BooleanField(default=False)
 
     class Meta:
         constraints = [

@@ -12,10 +12,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST
 
-from agents.gateway import keys, queries
+from agents.gateway import attaching, hiding, keys, queries
 from agents.gateway.models import GatewayKey
+from agents.gateway.recording import KEPT_REQUESTS
 from loom import access
-from loom.errors import CommandError
+from loom.errors import CommandError, not_found
 from loom.people.models import Participant
 from loom.people.pages.accounts import KEY_DAYS
 from loom.site.forms import Days, PageForm, Word
@@ -125,7 +126,81 @@ def revoke(request: PersonRequest) -> HttpResponse:
     return HttpResponseRedirect("/settings/gateway")
 
 
+@never_cache
+@require_http_methods(["GET", "HEAD"])
+@person
+def session_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """A session: what its program sent in a request, what its provider got, and what differs; the
+    results of tools, and the workspace that it is sent."""
+    session = queries.get_session(request.user, uid)
+    requests = list(queries.requests_of(session))
+    named = request.GET.get("request", "")
+    chosen = next((one for one in requests if one.uid == named), None) or next(iter(requests), None)
+    if named and (chosen is None or chosen.uid != named):
+        raise not_found("This request")
+    parts = queries.compared_bodies(chosen) if chosen is not None else []
+    context = {
+        "current": "gateway",
+        "session": session,
+        "children": queries.children_of(request.user, session),
+        "others": queries.other_trees(request.user, session),
+        "requests": requests,
+        "chosen": chosen,
+        "kept": KEPT_REQUESTS,
+        "parts": parts,
+        "changes": sum(one.state != "equal" for one in parts),
+        "results": hiding.results_of(session),
+    }
+    return render(request, "pages/settings/session.html", context)
+
+
+class ResultForm(PageForm):
+    """A result of a tool to be hidden, or shown again."""
+
+    tool_use_id = Word()
+    visible = Word(empty="")
+    anyway = Word(empty="")
+
+
+@never_cache
+@require_POST
+@person
+def result(request: PersonRequest, uid: str) -> HttpResponse:
+    """Hides a result of a session, or shows it again."""
+    session = queries.get_session(request.user, uid)
+    given = ResultForm.read(request)
+    try:
+        hiding.change(
+            access.get_actor(request.user, session.tree.grove),
+            session,
+            given["tool_use_id"],
+            visible=bool(given["visible"]),
+            anyway=bool(given["anyway"]),
+        )
+        messages.success(request, gettext("The next request is sent so."))
+    except CommandError as refused:
+        messages.error(request, in_one_line(refused))
+    return HttpResponseRedirect(f"/settings/gateway/sessions/{uid}#results")
+
+
+@never_cache
+@require_POST
+@person
+def workspace_of_session(request: PersonRequest, uid: str) -> HttpResponse:
+    """Sends a session the workspace of another tree."""
+    session = queries.get_session(request.user, uid)
+    try:
+        attaching.attach(request.user, session, word_of(request, "tree"))
+        messages.success(request, gettext("The next request is sent so."))
+    except CommandError as refused:
+        messages.error(request, in_one_line(refused))
+    return HttpResponseRedirect(f"/settings/gateway/sessions/{uid}")
+
+
 urlpatterns: list[URLPattern | URLResolver] = [
     path("settings/gateway", gateway_page),
+    path("settings/gateway/sessions/<slug:uid>", session_page),
+    path("settings/gateway/sessions/<slug:uid>/results", result),
+    path("settings/gateway/sessions/<slug:uid>/workspace", workspace_of_session),
     path("settings/gateway/revoke", revoke),
 ]

@@ -4,20 +4,24 @@ from typing import Any
 
 from django.db.models import Count, QuerySet
 
-from agents.gateway.messages import history_of
+from agents.gateway.comparing import ComparedPart, compared
+from agents.gateway.hiding import HidableResult, results_of
 from agents.gateway.models import GatewayRequest, GatewaySession
 from agents.gateway.recording import KEPT_REQUESTS
 from loom import access
 from loom.errors import not_found
 from loom.people.models import User
 from loom.text.hashes import instant, instant_or_none
+from loom.trees.models import Tree
+
+MOST_LISTED = 20
 
 
 def sessions_of(user: User) -> QuerySet[GatewaySession]:
     """The sessions of the person's programs in trees that they may still read, the last used
     first."""
     rows = GatewaySession.objects.filter(key__user=user, tree__in=access.visible_trees(user))
-    rows = rows.select_related("key", "tree__grove", "parent")
+    rows = rows.select_related("key__participant", "tree__grove", "parent", "attached")
     return rows.annotate(request_count=Count("requests"))
 
 
@@ -29,12 +33,17 @@ def get_session(user: User, uid: str) -> GatewaySession:
     return found
 
 
-def last_body(session: GatewaySession, *, original: bool) -> dict[str, Any]:
-    """The last request of a session: as its program sent it, or as it went to the provider."""
+def get_request(session: GatewaySession, uid: str = "") -> GatewayRequest:
+    """A request of a session, the last one without a `uid`. Raises NOT_FOUND."""
     rows = GatewayRequest.objects.filter(session=session).select_related("call")
-    request = rows.first()
+    request = rows.filter(uid=uid).first() if uid else rows.first()
     if request is None:
         raise not_found("A request of this session")
+    return request
+
+
+def body_of(request: GatewayRequest, *, original: bool) -> dict[str, Any]:
+    """A request as its program sent it, or as it went to the provider."""
     sent = request.call.request.get("body")
     body = request.original or sent if original else sent
     return {"request": request.uid, "at": instant(request.created_at), "body": body}
@@ -44,8 +53,27 @@ def state_of(session: GatewaySession) -> dict[str, Any]:
     """The last requests of a session, newest first, and the results of tools in the last one."""
     rows = GatewayRequest.objects.filter(session=session).select_related("call", "point")
     requests = list(rows[:KEPT_REQUESTS])
-    results = _results(requests[0]) if requests else []
-    return {"requests": [_request_body(one) for one in requests], "results": results}
+    return {
+        "requests": [_request_body(one) for one in requests],
+        "results": [result_body(one) for one in results_of(session)],
+    }
+
+
+def result_body(one: HidableResult) -> dict[str, Any]:
+    """A result of a tool as the API shows it."""
+    return {
+        "tool_use_id": one.result.tool_use_id,
+        "tool": one.result.tool,
+        "message": one.result.message,
+        "length": one.result.length,
+        "tokens": one.result.tokens,
+        "is_error": one.result.is_error,
+        "state": "hidden" if one.is_hidden else "visible",
+        "saves": one.hiding.saves,
+        "rereads": one.hiding.rereads,
+        "usd": one.usd,
+        "why_not": one.why_not,
+    }
 
 
 def _request_body(request: GatewayRequest) -> dict[str, Any]:
@@ -64,19 +92,30 @@ def _request_body(request: GatewayRequest) -> dict[str, Any]:
     }
 
 
-def _results(request: GatewayRequest) -> list[dict[str, Any]]:
-    """The results of tools in a request, in order: the number of their message (from 1), the
-    program's id, their size in characters, and whether they are errors."""
-    body = request.original or request.call.request.get("body") or {}
-    messages = history_of(request.shape, body).messages  # type: ignore[arg-type]
-    return [
-        {
-            "message": number,
-            "tool_use_id": block["tool_use_id"],
-            "length": len(block["content"]),
-            "is_error": block["is_error"],
-        }
-        for number, message in enumerate(messages, 1)
-        for block in message["blocks"]
-        if block["type"] == "tool_result"
-    ]
+def requests_of(session: GatewaySession) -> QuerySet[GatewayRequest]:
+    """The last requests of a session, newest first."""
+    rows = GatewayRequest.objects.filter(session=session).select_related("call")
+    return rows[:KEPT_REQUESTS]
+
+
+def compared_bodies(request: GatewayRequest) -> list[ComparedPart]:
+    """What the program sent beside what its provider got; nothing if it is no longer kept."""
+    sent = request.call.request.get("body") or {}
+    if not any(sent.get(name) for name in ("messages", "input", "prompt")):
+        return []
+    return compared(request.shape, request.original or sent, sent)  # type: ignore[arg-type]
+
+
+def children_of(user: User, session: GatewaySession) -> list[GatewaySession]:
+    """The sessions of its subagents, the last used first."""
+    return list(sessions_of(user).filter(parent=session)[:MOST_LISTED])
+
+
+def other_trees(user: User, session: GatewaySession) -> list[Tree]:
+    """The trees whose workspace a session may be sent: of the person's other sessions in the grove,
+    the last used first."""
+    rows = sessions_of(user).filter(tree__grove=session.tree.grove).exclude(tree=session.tree)
+    trees = {one.tree.pk: one.tree for one in rows[:MOST_LISTED]}
+    if session.attached is not None:
+        trees.setdefault(session.attached.pk, session.attached)
+    return list(trees.values())

@@ -285,7 +285,8 @@ def session_of(incoming: Incoming) -> GatewaySession:
 
 
 def _find_session(incoming: Incoming) -> GatewaySession | None:
-    rows = GatewaySession.objects.filter(key=incoming.key).select_related("tree__grove")
+    rows = GatewaySession.objects.filter(key=incoming.key)
+    rows = rows.select_related("tree__grove", "attached__grove")
     named = incoming.named
     if not named.is_empty:
         return rows.filter(name=named.session, agent=named.agent).first()
@@ -340,7 +341,8 @@ def _new_session(incoming: Incoming) -> GatewaySession:
     )
     if not is_new:  # two first requests at once
         Tree.objects.filter(pk=tree.pk).update(archived_at=timezone.now())
-    return GatewaySession.objects.select_related("tree__grove").get(pk=session.pk)
+    rows = GatewaySession.objects.select_related("tree__grove", "attached__grove")
+    return rows.get(pk=session.pk)
 
 
 def _title(history: ChatHistory) -> str:

@@ -15,7 +15,7 @@ from agents.agent_prompt import PromptPlace, view_of
 from agents.context import sections
 from agents.context.agent_request import augments
 from agents.gateway import messages as rules
-from agents.gateway import recording
+from agents.gateway import recording, results
 from agents.gateway.messages import Message, Shape
 from agents.gateway.models import GatewayMessage, GatewayRequest, GatewaySession
 from agents.gateway.recording import Incoming
@@ -28,6 +28,8 @@ from loom.trees.queries.lookup import root_of
 
 # Sections of the workspace that are not the program's own conversation once more.
 SHOWN = ("OUTLINE", "WINDOWS", "CLAIMS", "TODOS", "SCRATCHPAD", "MEMORY", "NOTIFICATIONS")
+# The provider's name for messages that last one turn (docs/gateway.md).
+TURN_MESSAGES = "mid-conversation-system-clear-at-2026-08-21"
 MOST_HEADS = 8  # different heads of a program that a session remembers
 TRANSCRIPT_TEXTS = 40  # texts of an earlier conversation
 TRANSCRIPT_CHARACTERS = 200  # of each
@@ -53,8 +55,9 @@ def prepare(incoming: Incoming) -> PreparedRequest:
         newest = known[digests[-1]]
         if not newest.added:
             _state(incoming, session, point, newest, [known[one] for one in digests])
-    added = [known[one].added for one in digests]
-    body = with_added(incoming.shape, _with_head(incoming, session, point), added)
+    added = [(known[one].added, known[one].lasts_a_turn) for one in digests]
+    body = results.without(incoming.shape, _with_head(incoming, session, point), session.hidden)
+    body = with_added(incoming.shape, body, added)
     request = recording.request_of(
         incoming, session, point, digest, sent=body, original=incoming.sent
     )
@@ -73,10 +76,15 @@ def _state(
 ) -> None:
     """Stores with the newest message what has changed since the last one that had a workspace; the
     whole workspace the first time, nothing if nothing has changed."""
-    workspace = node_writer.workspace_of(incoming.actor.participant, session.tree)
-    view = view_of(PromptPlace(incoming.actor, session.tree, workspace, point))
+    tree = session.attached or session.tree
+    workspace = node_writer.workspace_of(incoming.actor.participant, tree)
+    if tree != session.tree:
+        point = workspace.position or root_of(tree)
+    view = view_of(PromptPlace(incoming.actor, tree, workspace, point))
     now = [(name, text) for name, text in sections.rendered(view) if name in SHOWN]
-    before: Mapping[str, str] = next((one.stated for one in reversed(path) if one.stated), {})
+    newest.lasts_a_turn = _has_turn_messages(incoming)
+    known = (one.stated for one in reversed(path) if one.stated and not one.lasts_a_turn)
+    before: Mapping[str, str] = {} if newest.lasts_a_turn else next(known, {})
     changed = sections.stated(now, before)
     if not changed and before:
         return
@@ -86,26 +94,36 @@ def _state(
     body = "\n".join([status, *(text for _, text in changed)])
     newest.added = sections.framed("WORKSPACE", body, more=more)
     newest.stated = dict(now) or {"STATUS": status}
-    newest.save(update_fields=["added", "stated"])
+    newest.save(update_fields=["added", "stated", "lasts_a_turn"])
 
 
-def with_added(shape: Shape, body: dict[str, Any], added: list[str]) -> dict[str, Any]:
+def _has_turn_messages(incoming: Incoming) -> bool:
+    """Whether the provider has messages that last one turn: the program has switched them on."""
+    switched = incoming.headers.get("anthropic-beta", "")
+    return incoming.shape == "messages" and TURN_MESSAGES in switched
+
+
+def with_added(shape: Shape, body: dict[str, Any], added: list[tuple[str, bool]]) -> dict[str, Any]:
     """The body with these texts after the messages of its history, in order; "" adds nothing. A
     text becomes a part of the user's message; a result of a tool that is a message of its own is
-    followed by one."""
+    followed by one. If it lasts one turn (True), it is a message of the system behind the user's,
+    unless another of the user follows, before which no such message may stand."""
     key = "input" if shape == "responses" else "messages"
     said = body.get(key)
     if shape == "responses" and isinstance(said, str):
         content = [{"type": "input_text", "text": said}]
         said = [{"type": "message", "role": "user", "content": content}]
-    if not isinstance(said, list) or not any(added):
+    if not isinstance(said, list) or not any(text for text, _ in added):
         return body
     texts = dict(zip(rules.places_of(shape, said), added, strict=True))
     sent: list[Any] = []
     for place, raw in enumerate(said):
-        text = texts.get(place, "")
-        if not text:
+        text, lasts_a_turn = texts.get(place, ("", False))
+        following = said[place + 1] if place + 1 < len(said) else {}
+        if not text or (lasts_a_turn and following.get("role") == "user"):
             sent.append(raw)
+        elif lasts_a_turn:
+            sent += [raw, {"role": "system", "clear_at": "next_user_message", "content": text}]
         elif raw.get("role") == "user":
             sent.append({**raw, "content": _longer(shape, raw.get("content"), text)})
         else:
@@ -174,7 +192,8 @@ def _tool_name(tool: Any) -> str:
 def _system(incoming: Incoming, session: GatewaySession, point: Node) -> str:
     """The system text: the persona, what the program said, the loaded augments, and the beginning
     of what was said before its conversation was cleared."""
-    workspace = node_writer.workspace_of(incoming.actor.participant, session.tree)
+    attached = session.attached or session.tree
+    workspace = node_writer.workspace_of(incoming.actor.participant, attached)
     core = incoming.history.system
     parts = [
         escaped(incoming.key.participant.persona),

@@ -24,6 +24,7 @@ from loom.people import preferences, shortcuts
 from loom.people.models import Grove, Participant, User
 from loom.people.names import TAG_COLOURS
 from loom.permissions import LOOM
+from loom.text.tokens import thousands
 
 SHOWN_WORDS = (
     *(gettext_noop("dialogue"), gettext_noop("buffer")),
@@ -268,6 +269,9 @@ def keys_for_scripts(user: User, mode: str) -> list[dict[str, Any]]:
 
 
 register = Library()
+
+
+register.filter("thousands", thousands)
 
 
 @register.filter

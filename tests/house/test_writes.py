@@ -15,6 +15,7 @@ READERS |= {"text", "permissions", "errors", "access", "room", "feed"}
 ELSEWHERE = {
     "agents/gateway/keys.py": "keys of a person's programs belong to no grove",
     "agents/gateway/recording.py": "the nodes of a session are actions; its rows go with them",
+    "agents/gateway/hiding.py": "what is no longer sent, an action",
     "agents/gateway/hosted.py": "where the answer of an agent is in its session",
     "agents/gateway/workspace.py": "what is sent with a message, beside its place",
     "agents/webhooks/commands.py": "where events of a grove are sent, which changes nothing in it",

@@ -29,6 +29,8 @@ POST   gateway-keys                    201 201 403 404 401 {"name":"a","particip
 DELETE gateway-keys/{gateway_key}      200 404 404 404 401
 GET    sessions                        200 200 200 200 401
 GET    sessions/{gateway_session}      200 404 404 404 401
+PATCH  sessions/{gateway_session}      400 404 404 404 401  {"workspace": null}
+POST   sessions/{gateway_session}/results 404 404 404 404 401 {"tool_use_id":"t","visible":false}
 GET    sessions/{gateway_session}/original 200 404 404 404 401
 GET    sessions/{gateway_session}/modified 200 404 404 404 401
 GET    sessions/{gateway_session}/state 200 404 404 404 401

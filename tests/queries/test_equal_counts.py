@@ -72,6 +72,7 @@ DEAR = {  # what collects all that hangs at a tree or at a workspace
 API = [f"/api/{row.address}" for row in ROWS if row.method == "GET"]
 PAGES = """
 / /about /guide /settings /settings/gateway /mentions /mentions/unseen
+/settings/gateway/sessions/{gateway_session}
 /groves/{grove} /groves/{grove}/rows /groves/{grove}/settings
 /groves/{grove}/link-types /groves/{grove}/webhooks
 /groves/{grove}/checks /trees/{tree}/candidates/{node} /trees/{tree}/nodes/{node}/tokens

@@ -26,6 +26,7 @@ from loom.trees.pages import node_parts
 from loom.trees.queries.lookup import find_node
 from loom.trees.queries.path_page import Way, way_of
 from tests.conftest import join, make_user
+from tests.interfaces.world import gateway_session
 from tests.web.conftest import Visitor
 
 # Two of each say who asks (session, user): a page of a path is six besides, a part of it fewer.
@@ -76,6 +77,7 @@ PARTS = {
 PAGES = {
     "its webhooks": ("/groves/{grove}/webhooks", 8),
     "gateway": ("/settings/gateway", 9),
+    "what a program sent": ("/settings/gateway/sessions/{gateway_session}", 12),
     "its checks": ("/groves/{grove}/checks", 9),
     "its types of links": ("/groves/{grove}/link-types", 9),
     "first page": ("/", 17),
@@ -239,6 +241,8 @@ def test_a_page_costs_no_more_for_more_of_everything(
     names = {"grove": grove.uid, "model": model.uid, "document": document, "node": node}
     names["trail"] = Trail.objects.latest("id").uid
     names["exploration"] = Exploration.objects.latest("id").uid
+    for number in range(many):
+        names |= gateway_session(actor, model, str(number))
     pages = {page: (address.format(**names), most) for page, (address, most) in PAGES.items()}
     assert too_dear(lambda: visitor(owner), pages) == {}
 

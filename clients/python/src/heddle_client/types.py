@@ -627,6 +627,7 @@ class GatewaySessionBody(TypedDict):
     parent: str | None
     key: str
     tree: str
+    workspace: str
     grove: str
     program: str
     requests: int
@@ -1586,6 +1587,25 @@ class RestoreSent(TypedDict):
     revision: int
 
 
+class ResultBody(TypedDict):
+    """A result of a tool in the last request of a session, by the program's own id: the number
+    of its message (from 1) and its size. To hide it `saves` tokens (about) of each later
+    request, and its provider reads `rereads` tokens again, for `usd`; `why_not` says what hangs
+    on it."""
+
+    tool_use_id: str
+    tool: str
+    message: int
+    length: int
+    tokens: int
+    is_error: bool
+    state: Literal["visible", "hidden"]
+    saves: int
+    rereads: int
+    usd: float | None
+    why_not: str
+
+
 class ResultOf(TypedDict):
     """What a check said about an item; `outcome` is passed, failed, unsure, or asked while a
     judge reads."""
@@ -1598,6 +1618,15 @@ class ResultOf(TypedDict):
     version: str
     call: str | None
     at: str
+
+
+class ResultSent(TypedDict):
+    """Whether a result is sent. `anyway` gives a marked cache up; `dry_run` changes nothing."""
+
+    tool_use_id: str
+    visible: bool
+    anyway: NotRequired[bool]
+    dry_run: NotRequired[bool]
 
 
 class Results(TypedDict):
@@ -1754,12 +1783,17 @@ class SessionPage(TypedDict):
     results: list[Session]
 
 
+class SessionSent(TypedDict):
+    """The tree whose workspace a session is sent; null for its own."""
+
+    workspace: str | None
+
+
 class SessionState(TypedDict):
-    """The last requests of a session, newest first, and the results of tools in the last one,
-    by the program's own ids, with their place and size."""
+    """The last requests of a session, newest first, and the results of tools in the last one."""
 
     requests: list[dict[str, Any]]
-    results: list[dict[str, Any]]
+    results: list[ResultBody]
 
 
 class Settings(TypedDict):

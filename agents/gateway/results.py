@@ -1,0 +1,162 @@
+"""The results of tools in a request: how long each is, what hangs on it, and the request without
+some of them, whatever the API. Pure (docs/model.md §11)."""
+
+import json
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agents.gateway.messages import THINKING, Shape, history_of
+from loom.text.tokens import count
+
+Hangs = Literal["", "thinking", "cache"]
+MARKS = ("cache_control", "prompt_cache_breakpoint")  # by which programs ask for a cache
+# Where chat programs send a model's thinking back.
+_THOUGHT = ("reasoning_content", "reasoning_details", "thinking_blocks")
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """A result in a request: the number of its message (from 1), the name of the tool, the length
+    in characters and tokens (about)."""
+
+    tool_use_id: str
+    tool: str
+    message: int
+    length: int
+    tokens: int
+    is_error: bool
+
+
+@dataclass(frozen=True)
+class Hiding:
+    """What it means to hide a result: the tokens (about) that each later request is shorter by,
+    those behind it that the provider reads again, and what hangs on the bytes of it."""
+
+    saves: int
+    rereads: int
+    hangs: Hangs
+
+
+def hidden_text(tool_use_id: str) -> str:
+    """What stands in place of a hidden result."""
+    return f"tool_use_id: {tool_use_id} (hidden)"
+
+
+def results_in(shape: Shape, body: dict[str, Any]) -> list[ToolResult]:
+    """The results in a request, in their order."""
+    messages = history_of(shape, body).messages
+    tools = {
+        block["id"]: block["name"]
+        for message in messages
+        for block in message["blocks"]
+        if block["type"] == "tool_use"
+    }
+    return [
+        ToolResult(
+            tool_use_id=block["tool_use_id"],
+            tool=tools.get(block["tool_use_id"], ""),
+            message=number,
+            length=len(block["content"]),
+            tokens=count(block["content"]),
+            is_error=block["is_error"],
+        )
+        for number, message in enumerate(messages, 1)
+        for block in message["blocks"]
+        if block["type"] == "tool_result"
+    ]
+
+
+def hiding_of(shape: Shape, body: dict[str, Any], result: ToolResult) -> Hiding:
+    """What it would mean to hide a result that this request has; `body` is the request as its
+    provider got it."""
+    found, own = -1, []
+    for place, block in _blocks(shape, body):
+        if found < 0 and _result_id(shape, block) == result.tool_use_id:
+            found = place
+        if place == found:
+            own.append(block)  # the result, and what is behind it in its message
+    raws = body.get(_key(shape))
+    behind = raws[found + 1 :] if isinstance(raws, list) else []
+    size = len(json.dumps(behind, ensure_ascii=False)) // 4
+    saves = max(0, result.tokens - count(hidden_text(result.tool_use_id)))
+    return Hiding(saves, size, _hangs(body, own, behind))
+
+
+def _hangs(body: dict[str, Any], own: list[Any], behind: list[Any]) -> Hangs:
+    is_marked = any(mark in body for mark in MARKS)
+    for value in _values([own, behind]):
+        if value.get("type") in THINKING or any(value.get(name) for name in _THOUGHT):
+            return "thinking"
+        is_marked = is_marked or any(value.get(mark) for mark in MARKS)
+    return "cache" if is_marked else ""
+
+
+def _values(value: Any) -> Iterator[dict[str, Any]]:
+    """The objects in a value, without recursion: a program may nest what it likes."""
+    open_ones = [value]
+    while open_ones:
+        one = open_ones.pop()
+        if isinstance(one, dict):
+            yield one
+            open_ones.extend(one.values())
+        elif isinstance(one, list):
+            open_ones.extend(one)
+
+
+def without(shape: Shape, body: dict[str, Any], hidden: Collection[str]) -> dict[str, Any]:
+    """The request with these results hidden; every tool's use keeps its result."""
+    raws = body.get(_key(shape))
+    if not hidden or not isinstance(raws, list):
+        return body
+    return {**body, _key(shape): [_without(shape, raw, hidden) for raw in raws]}
+
+
+def _without(shape: Shape, raw: Any, hidden: Collection[str]) -> Any:
+    if not isinstance(raw, dict):
+        return raw
+    own = _result_id(shape, raw)
+    if own in hidden:
+        name = "output" if shape == "responses" else "content"
+        return {**raw, name: hidden_text(own)}
+    content = raw.get("content")
+    if shape == "messages" and isinstance(content, list):
+        blocks = [_without_block(block, hidden) for block in content]
+        return {**raw, "content": blocks}
+    return raw
+
+
+def _without_block(block: Any, hidden: Collection[str]) -> Any:
+    own = _result_id("messages", block)
+    return {**block, "content": hidden_text(own)} if own in hidden else block
+
+
+def _blocks(shape: Shape, body: dict[str, Any]) -> Iterator[tuple[int, Any]]:
+    """(place of the message, block) of everything that may be a result."""
+    raws = body.get(_key(shape))
+    for place, raw in enumerate(raws if isinstance(raws, list) else []):
+        content = raw.get("content") if isinstance(raw, dict) else None
+        if shape == "messages" and isinstance(content, list):
+            yield from ((place, block) for block in content)
+        else:
+            yield place, raw
+
+
+def _result_id(shape: Shape, raw: Any) -> str:
+    """The id of the use that a message or block is the result of; "" for any other."""
+    if not isinstance(raw, dict):
+        return ""
+    kind = raw.get("type")
+    if shape == "chat":
+        found = raw.get("tool_call_id") if raw.get("role") in ("tool", "function") else None
+    elif shape == "responses":
+        is_one = kind in ("function_call_output", "custom_tool_call_output")
+        found = raw.get("call_id") if is_one else None
+    else:
+        is_one = isinstance(kind, str) and kind.endswith("tool_result")
+        found = raw.get("tool_use_id") if is_one else None
+    return found if isinstance(found, str) else ""
+
+
+def _key(shape: Shape) -> str:
+    return "input" if shape == "responses" else "messages"
