@@ -29,6 +29,8 @@ GET /signin | POST /signin | GET /signin/{secret} | POST /signin/{secret} | GET 
 GET /invitations/{secret} | POST /invitations/{secret} | GET /palette?q={long} | GET /mentions
 GET /mentions/unseen | POST /settings/name | GET /groves/{grove} | GET /groves/{grove}/rows?q={long}
 GET /settings/gateway | POST /settings/gateway | POST /settings/gateway/revoke
+GET /settings/gateway/sessions/{secret} | POST /settings/gateway/sessions/{secret}/results
+POST /settings/gateway/sessions/{secret}/workspace
 GET /groves/{grove}/webhooks | POST /groves/{grove}/webhooks
 POST /groves/{grove}/webhooks/{secret} | GET /groves/{grove}/settings
 POST /groves/{grove}/settings | GET /groves/{grove}/tags

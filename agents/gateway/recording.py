@@ -33,6 +33,8 @@ from loom.engine.arguments import Args, Secret
 from loom.engine.execute import execute
 from loom.engine.sweeps import sweeps
 from loom.errors import CommandError
+from loom.language.refs import Ref
+from loom.links.commands.links import LinkArgs, link
 from loom.money import spending
 from loom.money.days import today
 from loom.money.prices import TokenCounts, counts_of, prices_of
@@ -331,6 +333,7 @@ def _new_session(incoming: Incoming) -> GatewaySession:
     if named.agent or named.parent_session:
         rows = GatewaySession.objects.filter(key=incoming.key)
         name = named.parent_session or named.session
+        rows = rows.select_related("tree")
         parent = rows.filter(name=name, agent=named.parent_agent).first()
     session, is_new = GatewaySession.objects.get_or_create(
         key=incoming.key,
@@ -339,10 +342,32 @@ def _new_session(incoming: Incoming) -> GatewaySession:
         **({} if not named.is_empty else {"tree": tree}),
         defaults={"tree": tree, "parent": parent, "program": incoming.program[:80]},
     )
+    if is_new and parent is not None:
+        _link_to_parent(incoming.actor, session, parent)
     if not is_new:  # two first requests at once
         Tree.objects.filter(pk=tree.pk).update(archived_at=timezone.now())
     rows = GatewaySession.objects.select_related("tree__grove", "attached__grove")
     return rows.get(pk=session.pk)
+
+
+def _link_to_parent(actor: Actor, session: GatewaySession, parent: GatewaySession) -> None:
+    """Links the tree of a subagent to the place that started it: the newest answer of its parent,
+    which asks for it, or the message that is being answered."""
+    rows = GatewayRequest.objects.filter(session=parent).select_related("point")
+    request = rows.first()
+    if request is None:
+        return
+    answers = GatewayMessage.objects.filter(tree=parent.tree_id, digest=request.answer_digest)
+    answer = answers.select_related("node").first() if request.answer_digest else None
+    node = answer.node if answer is not None else request.point
+    own, home = session.tree.uid, parent.tree.uid
+    target = Ref("node", id=node.local_id, tree_id="" if home == own else home)
+    name = "subagent " + (session.agent or session.name)[:80]
+    args = LinkArgs(source=Ref("tree", tree_id=own), target=target, note=name)
+    try:
+        execute(actor, session.tree, link, args)
+    except CommandError:  # such as a place that was erased: the session is recorded all the same
+        return
 
 
 def _title(history: ChatHistory) -> str:

@@ -1,10 +1,12 @@
 """Requests of a tool to this installation's own API, in the process, as the caller."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
 import httpx
 
+Tell = Callable[[float, float, str], Awaitable[None]]
 WAIT_S = 60.0  # seconds that a line may wait for what it started, such as candidates
 
 
@@ -20,13 +22,15 @@ class Refused(Exception):
 class McpCaller:
     """Who calls: the application that serves the API, its address as the client wrote it, the
     client's own address, the value of its Authorization header, and the name of the account that
-    this names ("" until the API was asked)."""
+    this names ("" until the API was asked). `tell(done, of, message)` says how far a call has come,
+    if its client asked for that."""
 
     application: Any
     base_url: str
     client: tuple[str, int]
     authorization: str
     user: str = ""
+    tell: Tell | None = None
 
     async def get(self, path: str, **query: str) -> Any:
         """The JSON of an API address. Raises Refused."""

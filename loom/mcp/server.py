@@ -1,5 +1,6 @@
-"""The MCP endpoint, `/mcp`: streamable HTTP without sessions of its own, JSON answers, by the
-official SDK. Needs an API key; every call has the rights of that key, and no others."""
+"""The MCP endpoint, `/mcp`: streamable HTTP without sessions of its own, by the official SDK.
+Answers are JSON; a call that asks for its progress is answered by a stream. Needs an API key;
+every call has the rights of that key, and no others."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -39,15 +40,30 @@ async def handle(application: Any, scope: Scope, receive: Receive, send: Send) -
     caller = _caller(application, scope)
     try:
         caller = replace(caller, user=(await caller.get("me"))["user"])
-        receive = _again(await _body(receive))
+        body = await _body(receive)
     except Refused as refused:
         await _refuse(send, refused.body)
         return
+    wants = _wants_progress(body)
     manager = StreamableHTTPSessionManager(
-        _server(caller), stateless=True, json_response=True, max_request_body_size=MOST_BYTES
+        _server(caller, wants_progress=wants),
+        stateless=True,
+        json_response=not wants,
+        max_request_body_size=MOST_BYTES,
     )
     async with manager.run():
-        await manager.handle_request(scope, receive, send)
+        await manager.handle_request(scope, _again(body, receive), send)
+
+
+def _wants_progress(body: bytes) -> bool:
+    """Whether a request names a token by which it is told how far its tool has come."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    params = value.get("params") if isinstance(value, dict) else None
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    return isinstance(meta, dict) and isinstance(meta.get("progressToken"), (str, int))
 
 
 async def _body(receive: Receive) -> bytes:
@@ -69,12 +85,12 @@ async def _body(receive: Receive) -> bytes:
     return body
 
 
-def _again(body: bytes) -> Receive:
-    """What gives a body that was read already."""
+def _again(body: bytes, rest: Receive) -> Receive:
+    """What gives a body that was read already, and then what follows."""
     messages = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive() -> Any:
-        return messages.pop() if messages else {"type": "http.disconnect"}
+        return messages.pop() if messages else await rest()
 
     return receive
 
@@ -103,7 +119,7 @@ async def _refuse(send: Send, body: dict[str, Any]) -> None:
     await send({"type": "http.response.body", "body": json.dumps(body).encode()})
 
 
-def _server(caller: McpCaller) -> Server[Any]:
+def _server(caller: McpCaller, *, wants_progress: bool) -> Server[Any]:
     """The server for one caller."""
 
     async def list_tools(
@@ -112,7 +128,8 @@ def _server(caller: McpCaller) -> Server[Any]:
         return types.ListToolsResult(tools=[tool.declared for tool in TOOLS.values()])
 
     async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        return await _called(caller, params)
+        tell = context.session.report_progress if wants_progress else None
+        return await _called(replace(caller, tell=tell), params)
 
     async def list_resources(
         context: Any, params: types.PaginatedRequestParams | None

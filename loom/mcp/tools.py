@@ -5,7 +5,9 @@ and no document, `loom_write` adds, `loom_destroy` takes away and asks first. Th
 (`windows`, `result`, `outline`, `augment`, `todo`) are other ways to write the same lines.
 """
 
+import asyncio
 import secrets
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,11 +18,12 @@ from django.core import signing
 from loom.engine import registry
 from loom.language.lines import read
 from loom.language.refs import ParseError, quote, short
-from loom.mcp.api_client import WAIT_S, McpCaller, Refused
+from loom.mcp.api_client import WAIT_S, McpCaller, Refused, Tell
 from loom.permissions import GENERATE
 
 SALT = "heddle.mcp.session"
 MOST_TREES = 100  # the last used ones, among which a title is looked for
+LOOK_EVERY_S = 0.3  # how often the generations of a call that tells its progress are read
 MOST_NAMED = 20  # trees that a refusal names
 
 
@@ -94,10 +97,30 @@ async def _line(
     caller: McpCaller, given: Mapping[str, Any], line: str, *, is_dry: bool = False
 ) -> dict[str, Any]:
     """What a line answers, in the caller's own workspace."""
-    session = _session(caller, given)
+    address = f"trees/{_session(caller, given).tree}/commands"
     body = {"line": line, "dry_run": is_dry, "wait": 0 if is_dry else WAIT_S}
-    answer = await caller.post(f"trees/{session.tree}/commands", body)
-    return {**answer, "message": answer["reply"]}
+    if caller.tell is None or is_dry or GENERATE not in _command(line).permissions:
+        answer = await caller.post(address, body)
+        return {**answer, "message": answer["reply"]}
+    # By its key the same line is known again, and answered with what it started.
+    body["key"] = secrets.token_hex(16)
+    begun = await caller.post(address, {**body, "wait": 0})
+    await _tell(caller, caller.tell, begun["generations"])
+    answer = await caller.post(address, body)
+    return {**answer, "repeated": False, "message": answer["reply"]}
+
+
+async def _tell(caller: McpCaller, tell: Tell, generations: list[str]) -> None:
+    """Says how many of these generations have ended, whenever that is more than before."""
+    end, told, ended = time.monotonic() + WAIT_S, -1, 0
+    while ended < len(generations) and time.monotonic() < end:
+        states = [await caller.get(f"generations/{key}") for key in generations]
+        ended = sum(one["status"] not in ("queued", "running") for one in states)
+        if ended > told:
+            told = ended
+            await tell(ended, len(generations), f"{ended} of {len(generations)} have ended")
+        if ended < len(generations):
+            await asyncio.sleep(LOOK_EVERY_S)
 
 
 def _command(line: str) -> registry.Command:

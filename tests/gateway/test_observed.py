@@ -10,6 +10,7 @@ from django.utils import timezone
 from agents.gateway import recording
 from agents.gateway.models import GatewayRequest, GatewaySession
 from loom.access import Actor
+from loom.links.models import Link
 from loom.money.models import DailySpending
 from loom.people.models import Participant
 from loom.trees.models import Node
@@ -306,3 +307,18 @@ def test_what_an_answer_costs_is_counted_and_limited(
     got = run(program.chat(("user", "Hello")))
     assert got.status == 429 and "Today's limit is used up." in got.json["error"]["message"]
     assert len(provider.seen) == 1
+
+
+def test_the_tree_of_a_subagent_is_linked_to_the_answer_that_asked_for_it(
+    program: Program, provider: ScriptedProvider
+) -> None:
+    provider.default = whole("Ask the explorer.")
+    head = {"x_claude_code_session_id": "s"}
+    run(program.chat(("user", "Look around"), headers=head))
+    agent = {**head, "x_claude_code_agent_id": "explore-1"}
+    run(program.chat(("user", "Find the tests"), headers=agent))
+    run(program.chat(("user", "Find more"), headers=agent))
+    child = GatewaySession.objects.get(agent="explore-1")
+    [link] = Link.objects.filter(tree=child.tree)
+    answer = Node.objects.get(text="Ask the explorer.", tree=child.parent.tree)  # type: ignore[union-attr]
+    assert link.target_slot == answer.slot_id and link.note == "subagent explore-1"
