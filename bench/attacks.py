@@ -41,6 +41,8 @@ GET /trees/{tree}/claims/{node} | POST /trees/{tree}/claims/{node}
 GET /trees/{tree}/manuscript | POST /trees/{tree}/manuscript | GET /trees/{tree}/manuscript/text
 GET /trees/{tree}/lore | POST /trees/{tree}/lore | GET /trees/{tree}/lore/keys
 GET /groves/{grove}/ratings | POST /groves/{grove}/ratings
+GET /trees/{tree}/models | POST /trees/{tree}/models
+GET /groves/{grove}/choices | POST /groves/{grove}/choices
 GET /trees/{tree}/explorations | POST /trees/{tree}/explorations/cost | GET /explorations/{secret}
 GET /groves/{grove}/trails | GET /trails/{secret} | POST /trails/{secret}
 GET /trails/{secret}/file | GET /trees/{tree}/candidates/{node}

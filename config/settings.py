@@ -53,6 +53,8 @@ INSTALLED_APPS = [
     "loom.ratings",
     "loom.documents",
     "loom.meaning",
+    "loom.comparing",
+    "loom.choices",
     "loom.exploring",
     "loom.openid",
     "agents",

@@ -36,9 +36,9 @@ def candidates(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     node = lookup.find_node(tree, local_id)
     if node is None:
         raise not_found("This node")
-    grid = grid_of(
-        actor, lookup.with_tree(tree, node), access.workspace_of(actor.participant, tree)
-    )
+    order = request.GET.get("order", "")
+    here = access.workspace_of(actor.participant, tree)
+    grid = grid_of(actor, lookup.with_tree(tree, node), here, order=order)
     if request.GET.get("said"):
         return JsonResponse({"said": grid.said, "count": grid.count})
     cast = cast_of(actor)
@@ -47,6 +47,7 @@ def candidates(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
         "tree": tree,
         "node": node,
         "grid": grid,
+        "wanted": order,
         "cells": [(cell, cast[cell.candidate.by]) for cell in grid.cells],
         "may_write": WRITE in actor.permissions and tree.archived_at is None,
     }

@@ -1,6 +1,7 @@
 """The candidates below a node as a grid to skim: near-duplicates folded, in the order of nearness,
 with what differs from the first, and a sentence about their variety. Works while they stream."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -47,20 +48,48 @@ class SkimCell:
 
 
 @dataclass(frozen=True)
+class GivenOrder:
+    """An order of texts, by their places (None: it stays as it is), and why, in a sentence."""
+
+    places: list[int] | None
+    why: str
+
+
+Order = Callable[[Actor, Node, Sequence[str]], GivenOrder | None]
+_orders: dict[str, Order] = {}
+
+
+def orders_candidates(name: str) -> Callable[[Order], Order]:
+    """Registers another order of the candidates below a node; it returns None where there is
+    none for this person."""
+
+    def register(order: Order) -> Order:
+        _orders[name] = order
+        return order
+
+    return register
+
+
+@dataclass(frozen=True)
 class SkimGrid:
     """The cells in order; `said` is the sentence about all `count` candidates, of which `coming`
-    are still written; `left` are those that are not compared."""
+    are still written; `left` are those that are not compared. `order` is that of the cells:
+    nearness, or one that is registered, with `why`."""
 
     cells: tuple[SkimCell, ...]
     said: str
     count: int
     coming: int
     left: int
+    order: str = "nearness"
+    why: str = ""
 
 
-def grid_of(actor: Actor, node: Node, workspace: Workspace | None) -> SkimGrid:
-    """The candidates below a node as the actor may see them: selected wordings, none pruned. About
-    eight queries."""
+def grid_of(
+    actor: Actor, node: Node, workspace: Workspace | None, *, order: str = "nearness"
+) -> SkimGrid:
+    """The candidates below a node as the actor may see them: selected wordings, none pruned, by
+    nearness or in an `order` that is registered. About eight queries."""
     from loom.meaning.variety import alike, how_many, in_order, nearness
 
     some, left = _candidates(actor, node, workspace)
@@ -69,10 +98,14 @@ def grid_of(actor: Actor, node: Node, workspace: Workspace | None) -> SkimGrid:
     groups = alike(texts, vectors)
     near = nearness(texts, vectors)
     firsts = [group[0] for group in groups]
-    order = in_order(near[firsts][:, firsts])
-    first = texts[firsts[order[0]]] if order else ""
+    given = _orders[order](actor, node, [texts[at] for at in firsts]) if order in _orders else None
+    is_given = given is not None and given.places is not None
+    places = given.places if given is not None else None
+    if places is None:
+        places = in_order(near[firsts][:, firsts])
+    first = texts[firsts[places[0]]] if places else ""
     cells = []
-    for number, place in enumerate(order):
+    for number, place in enumerate(places):
         group = groups[place]
         one = some[group[0]]
         cells.append(
@@ -89,6 +122,8 @@ def grid_of(actor: Actor, node: Node, workspace: Workspace | None) -> SkimGrid:
         len(texts),
         sum(not one.id for one in some),
         left,
+        order if is_given else "nearness",
+        given.why if given is not None else "",
     )
 
 

@@ -142,6 +142,12 @@ POST   trees/{tree}/turns              202 202 403 404 401  {"participant": "{pa
 GET    turns/{turn}                    200 200 200 404 401
 POST   turns/{turn}/extend             409 403 403 404 401  {"steps": 20}
 POST   turns/{turn}/stop               200 200 403 404 401
+GET    trees/{tree}/models             200 200 200 404 401
+POST   trees/{tree}/exposures          200 200 200 404 401  {"point": "{node}", "shown": []}
+GET    groves/{grove}/choices          200 200 200 404 401
+PATCH  groves/{grove}/choices          200 200 200 404 401  {"orders": true}
+DELETE groves/{grove}/choices          200 200 200 404 401
+GET    groves/{grove}/choices/export   200 200 200 404 401
 GET    trees/{tree}/explorations       200 200 200 404 401
 GET    explorations/{exploration}      200 200 200 404 401
 POST   explorations/{exploration}/stop 200 200 403 404 401

@@ -75,8 +75,9 @@ PAGES = """
 /settings/gateway/sessions/{gateway_session}
 /groves/{grove} /groves/{grove}/rows /groves/{grove}/settings
 /groves/{grove}/link-types /groves/{grove}/webhooks
-/groves/{grove}/checks /trees/{tree}/candidates/{node} /trees/{tree}/nodes/{node}/tokens
-/trees/{tree}/explorations?node={end} /explorations/{exploration}
+/groves/{grove}/checks /groves/{grove}/choices
+/trees/{tree}/candidates/{node} /trees/{tree}/nodes/{node}/tokens
+/trees/{tree}/models /trees/{tree}/explorations?node={end} /explorations/{exploration}
 /trees/{tree}/claims /trees/{tree}/claims/{claim}
 /groves/{grove}/people /groves/{grove}/money /groves/{grove}/participants
 /groves/{grove}/ratings /groves/{grove}/trails /trails/{trail} /trails/{trail}/file

@@ -72,6 +72,7 @@ PARTS = {
     "links out": ("/nodes/{linked}/portals", 7),
     "documents beside it": ("/documents", 7),
     "explorations": ("/explorations?node={at}", 7),
+    "models side by side": ("/models", 12),
 }
 # Pages of a grove and of a person: never more for more trees, members and participants.
 PAGES = {
@@ -79,6 +80,7 @@ PAGES = {
     "gateway": ("/settings/gateway", 9),
     "what a program sent": ("/settings/gateway/sessions/{gateway_session}", 12),
     "its checks": ("/groves/{grove}/checks", 9),
+    "one's choices": ("/groves/{grove}/choices", 8),
     "its types of links": ("/groves/{grove}/link-types", 9),
     "first page": ("/", 17),
     "grove": ("/groves/{grove}", 16),

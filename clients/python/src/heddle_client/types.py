@@ -212,6 +212,29 @@ class CheckSent(TypedDict):
     grove: NotRequired[str]
 
 
+class ChoicesChanged(TypedDict):
+    """The changes: whether what is shown is logged, whether candidates may be ordered, whether
+    one's own words may be in what other members export for training."""
+
+    logs: NotRequired[bool]
+    orders: NotRequired[bool]
+    consents: NotRequired[bool]
+
+
+class ChoicesOf(TypedDict):
+    """What the caller has decided about their choices, how many there are, what was learned
+    from them (weights by name; `why` in words), and how good it is."""
+
+    logs: bool
+    orders: bool
+    consents: bool
+    choices: int
+    why: str
+    said: str
+    weights: dict[str, float]
+    figures: FiguresOf | None
+
+
 class CiteOf(TypedDict):
     """A piece of evidence. `side` is for, against or undercuts; `gate` is what was said about
     its quote: found, elsewhere, joined or not there."""
@@ -356,6 +379,15 @@ class ContextBody(TypedDict):
     before: DifferenceBody | None
 
 
+class ContributionOf(TypedDict):
+    """The texts and characters that somebody added on a day (UTC)."""
+
+    day: str
+    participant: str
+    texts: int
+    characters: int
+
+
 class Counts(TypedDict):
     """Counts of what belongs to a node and is visible. `descendants` only on request: counted
     up to 10,000, and if there are more `is_more`."""
@@ -488,6 +520,15 @@ class Estimate(TypedDict):
     participants: list[ToRead]
 
 
+class EstimateOf(TypedDict):
+    """A value of `n` texts or places with its interval of 95 %; null where there is none."""
+
+    n: int
+    value: float | None
+    low: float | None
+    high: float | None
+
+
 class Event(TypedDict):
     """One change; for a hidden one only `seq` and `kind` are given."""
 
@@ -549,6 +590,22 @@ class ExportPreview(TypedDict):
     left_out: list[LeftOut]
 
 
+class ExposureLogged(TypedDict):
+    """Whether it was logged: not if the person has switched that off."""
+
+    logged: bool
+
+
+class ExposureSent(TypedDict):
+    """What was shown below a node, in its order; or which of them was opened."""
+
+    point: str
+    shown: NotRequired[list[str]]
+    opened: NotRequired[str]
+    where: NotRequired[Literal["tree", "grid"]]
+    order: NotRequired[Literal["siblings", "nearness", "taste"]]
+
+
 class Extension(TypedDict):
     """Additional steps and tokens that the agent asks for, and why."""
 
@@ -562,6 +619,20 @@ class ExtensionSent(TypedDict):
 
     steps: NotRequired[int]
     tokens: NotRequired[int]
+
+
+class FiguresOf(TypedDict):
+    """How good the order is on `n` later choices that were not shown in it: how often it put
+    the taken text first, how often it ranked it above another (`auc`), and what chance, the
+    longest and the first shown text do there; `better` names those that it beats beyond luck."""
+
+    n: int
+    taste: RivalOf
+    auc: float
+    chance: float
+    longest: RivalOf
+    first: RivalOf
+    better: list[Literal["chance", "longest", "first"]]
 
 
 class Found(TypedDict):
@@ -1090,6 +1161,31 @@ class MemberSent(TypedDict):
 
     user: str
     role: Literal["reader", "writer", "owner"]
+
+
+class ModelOf(TypedDict):
+    """What a model was asked for: texts and places; for each text `length` in characters,
+    `cost` in dollars and `speed` in characters a second; `variety`, the share of different
+    answers among those of one place; `taken`, the share that somebody went on from; `failed`,
+    the share that failed or broke off."""
+
+    participant: str
+    name: str
+    asked: int
+    places: int
+    length: EstimateOf
+    variety: EstimateOf
+    cost: EstimateOf
+    speed: EstimateOf
+    taken: EstimateOf
+    failed: EstimateOf
+
+
+class ModelsOfTree(TypedDict):
+    """The models of a tree, and who contributed when."""
+
+    models: list[ModelOf]
+    contributions: list[ContributionOf]
 
 
 class Money(TypedDict):
@@ -1676,6 +1772,14 @@ class RevisionOne(TypedDict):
     restored: int | None
     at: str
     text: str
+
+
+class RivalOf(TypedDict):
+    """How often something put the taken text first, with its interval of 95 %."""
+
+    share: float
+    low: float
+    high: float
 
 
 class SavedNamed(TypedDict):

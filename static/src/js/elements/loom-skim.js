@@ -4,6 +4,7 @@
 
 import { call } from "../live/calls.js";
 import { json, part, Refused } from "../live/api.js";
+import { Exposures } from "../tree/exposures.js";
 import { t } from "../t.js";
 
 const AGAIN_MS = 1500;
@@ -15,12 +16,22 @@ export class LoomSkim extends HTMLElement {
     this.addEventListener("keydown", (event) => this.pressed(event), { signal });
     this.addEventListener("focusin", (event) => this.entered(/** @type {Element} */ (event.target)), { signal });
     this.addEventListener("click", (event) => this.clicked(event), { signal });
+    this.exposures = new Exposures(this.dataset.tree ?? "", "grid", () => this.shown());
+    for (const name of ["scroll", "visibilitychange"]) document.addEventListener(name, () => this.exposures?.changed(), { signal, passive: true });
+    this.exposures.changed();
     this.wait();
   }
 
   disconnectedCallback() {
     this.stop?.abort();
+    this.exposures?.stop();
     clearTimeout(this.later);
+  }
+
+  /** What stands here, for the log of what was seen. */
+  shown() {
+    const { point = "", order = "nearness" } = /** @type {HTMLElement | null} */ (this.querySelector("[data-grid]"))?.dataset ?? {};
+    return { point, order, cards: this.cells().filter((one) => one.dataset.id) };
   }
 
   /** @returns {HTMLElement[]} */
@@ -64,7 +75,7 @@ export class LoomSkim extends HTMLElement {
     const cell = cells[at];
     if (step !== undefined) cells[at + step]?.focus();
     else if (cell && event.key === "Enter" && !(/** @type {Element} */ (event.target).closest("a"))) this.open(cell);
-    else if (cell && event.key.toLowerCase() === "o") cell.classList.toggle("open");
+    else if (cell && event.key.toLowerCase() === "o") this.unfold(cell);
     else if (cell && event.key.toLowerCase() === "t") void this.take(cell);
     else if (cell && event.key.toLowerCase() === "b") void this.bookmark(cell);
     else if (cell && event.key.toLowerCase() === "x") void this.prune(cell);
@@ -74,7 +85,13 @@ export class LoomSkim extends HTMLElement {
 
   /** @param {HTMLElement} cell */
   open(cell) {
+    if (cell.dataset.id) void this.exposures?.opened(cell.dataset.id);
     if (cell.dataset.id) location.assign(`/trees/${this.dataset.tree}?node=${cell.dataset.id}`);
+  }
+
+  /** Shows all of its text, or its beginning again. @param {HTMLElement} cell */
+  unfold(cell) {
+    if (cell.classList.toggle("open") && cell.dataset.id) void this.exposures?.opened(cell.dataset.id);
   }
 
   /** Moves there and opens it. @param {HTMLElement} cell */
@@ -121,7 +138,7 @@ export class LoomSkim extends HTMLElement {
   /** Draws the grid as it is now; the focus stays at its candidate, or where it was. */
   async draw() {
     try {
-      const fresh = new DOMParser().parseFromString(await part(location.pathname, this.stop?.signal), "text/html").querySelector("[data-grid]");
+      const fresh = new DOMParser().parseFromString(await part(location.pathname + location.search, this.stop?.signal), "text/html").querySelector("[data-grid]");
       const old = this.querySelector("[data-grid]");
       if (!fresh || !old) return;
       const cell = this.current();
@@ -139,6 +156,7 @@ export class LoomSkim extends HTMLElement {
       if (!(error instanceof Refused)) throw error;
       this.say(t("The candidates could not be fetched."));
     }
+    this.exposures?.changed();
     this.wait();
   }
 

@@ -1,0 +1,97 @@
+"""What a person's choices are logged by, and what they decide about them. Nobody else sees any of
+it, so none of it has a step."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from loom.access import Actor
+from loom.choices.models import ChoiceSettings, Exposure
+from loom.choices.queries import MOST_SHOWN, settings_of
+from loom.errors import CommandError, not_found
+from loom.language.ids import ids_in
+from loom.trees.models import Node, Tree
+from loom.trees.queries import lookup
+
+WHERE = ("tree", "grid")
+ORDERS = ("siblings", "nearness", "taste")
+
+
+def log_shown(
+    actor: Actor, tree: Tree, point: str, shown: Sequence[str], *, where: str, order: str
+) -> Exposure | None:
+    """Logs that the actor saw these candidates (local ids, in the order in which they stood) below
+    a node; None if they have switched that off, or if fewer than two are candidates there."""
+    node = lookup.find_node(tree, point)
+    if node is None:
+        raise not_found(f"[{point}]")
+    if not settings_of(actor.participant).logs:
+        return None
+    keys = _candidates(tree, node, shown)
+    if len(keys) < 2:
+        return None
+    last = _last_below(actor, node)
+    if last is not None and last.shown == keys and last.order == order:
+        return last
+    return Exposure.objects.create(
+        participant=actor.participant,
+        tree=tree,
+        point=node,
+        where=where,
+        order=order,
+        shown=keys,
+        at=timezone.now(),
+    )
+
+
+def log_opened(actor: Actor, tree: Tree, point: str, opened: str) -> Exposure | None:
+    """Logs that the actor opened one of the candidates that they saw last below a node; None if
+    they did not see it there."""
+    node, candidate = lookup.find_node(tree, point), lookup.find_node(tree, opened)
+    if node is None or candidate is None:
+        raise not_found(f"[{point if node is None else opened}]")
+    with transaction.atomic():
+        last = _last_below(actor, node)
+        if last is None or candidate.pk not in last.shown or candidate.pk in last.opened:
+            return last
+        last = Exposure.objects.select_for_update().get(pk=last.pk)
+        last.opened = [*last.opened, candidate.pk]
+        last.save(update_fields=["opened"])
+    return last
+
+
+def _last_below(actor: Actor, node: Node) -> Exposure | None:
+    rows = Exposure.objects.filter(participant=actor.participant, point=node)
+    return rows.order_by("-id").first()
+
+
+def _candidates(tree: Tree, point: Node, shown: Sequence[str]) -> list[int]:
+    """The versions with these local ids that hang below the point, in their order."""
+    if len(shown) > MOST_SHOWN:
+        raise CommandError(
+            "LIMIT_EXCEEDED", f"At most {MOST_SHOWN} candidates.", hint="send the first of them"
+        )
+    rows = Node.objects.filter(
+        tree=tree, pk__range=ids_in(tree.pk), local_id__in=shown, parent_slot=point.slot_id
+    )
+    keys = dict(rows.filter(kind="text").values_list("local_id", "pk"))
+    return [keys[one] for one in dict.fromkeys(shown) if one in keys]
+
+
+def change_settings(actor: Actor, **fields: bool) -> ChoiceSettings:
+    """Changes what the actor has decided: `logs`, `orders`, `consents`."""
+    row, _ = ChoiceSettings.objects.get_or_create(participant=actor.participant)
+    changed: dict[str, Any] = dict(fields)
+    if "consents" in changed:
+        changed["consented_at"] = timezone.now() if changed["consents"] else None
+    for name, value in changed.items():
+        setattr(row, name, value)
+    row.save()
+    return row
+
+
+def forget(actor: Actor) -> int:
+    """Deletes all that was logged for the actor; returns how many exposures."""
+    return Exposure.objects.filter(participant=actor.participant).delete()[0]

@@ -1,0 +1,60 @@
+"""What was learned of a person's choices, in words, with its honest figures."""
+
+from django.utils.translation import gettext, gettext_noop
+
+from loom.choices.queries import Learned
+
+MOST_SAID = 2  # leanings that a sentence names
+LEAST_SAID = 0.15  # weight from which on one is named
+WORDS = {
+    ("length", True): gettext_noop("longer"),
+    ("length", False): gettext_noop("shorter"),
+    ("dialogue", True): gettext_noop("more dialogue"),
+    ("dialogue", False): gettext_noop("less dialogue"),
+    ("markdown", True): gettext_noop("more Markdown"),
+    ("markdown", False): gettext_noop("less Markdown"),
+    ("sentences", True): gettext_noop("longer sentences"),
+    ("sentences", False): gettext_noop("shorter sentences"),
+    ("meaning", True): gettext_noop("what it is about"),
+}
+RIVALS = {
+    "chance": gettext_noop("chance"),
+    "longest": gettext_noop("length"),
+    "first": gettext_noop("what is shown first"),
+}
+
+
+def leanings(known: Learned) -> str:
+    """What counts most: `shorter, more dialogue`."""
+    found = known.taste.leanings() if known.taste is not None else []
+    named = [
+        gettext(WORDS[name, weight > 0]) for name, weight in found if abs(weight) >= LEAST_SAID
+    ]
+    return ", ".join(named[:MOST_SAID]) or gettext("nothing stands out")
+
+
+def honest(known: Learned) -> str:
+    """How good it is on later choices: `Right about 58 % of 70 later choices …`, or that it is not
+    yet better than chance, length, or what is shown first."""
+    figures = known.figures
+    if figures is None:
+        return gettext("There are too few choices to measure it (n = %(n)s).") % {"n": known.n}
+    if not figures.is_better:
+        lacking = [gettext(RIVALS[one]) for one in RIVALS if one not in figures.better]
+        return gettext("It is not yet better than %(rivals)s (n = %(n)s).") % {
+            "rivals": ", ".join(lacking),
+            "n": figures.n,
+        }
+    low, high = figures.taste.interval
+    return gettext(
+        "It put what you took first in %(share)s %% of %(n)s later choices (95 %%: %(low)s to "
+        "%(high)s); chance %(chance)s %%, the longest %(long)s %%, the first shown %(first)s %%."
+    ) % {
+        "share": round(100 * figures.taste.share),
+        "n": figures.n,
+        "low": round(100 * low),
+        "high": round(100 * high),
+        "chance": round(100 * figures.chance),
+        "long": round(100 * figures.longest.share),
+        "first": round(100 * figures.first.share),
+    }

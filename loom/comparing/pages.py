@@ -1,0 +1,173 @@
+"""The page on which the models of a tree are compared, asked at the same places, and on which it
+is seen who contributed when."""
+
+import csv
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import StringIO
+from uuid import uuid4
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.utils.http import content_disposition_header
+from django.utils.translation import gettext, gettext_noop
+from django.views.decorators.http import require_http_methods
+
+from loom import access
+from loom.access import Actor
+from loom.comparing.queries import (
+    FIGURES,
+    ModelCompared,
+    behind,
+    by_author,
+    coming_in,
+    compared,
+    contributions,
+)
+from loom.comparing.rules import ModelFigure
+from loom.engine.arguments import checked
+from loom.engine.context import Request
+from loom.engine.execute import execute
+from loom.errors import CommandError, not_found
+from loom.language.refs import Ref
+from loom.people.models import Participant
+from loom.permissions import GENERATE
+from loom.site.page_requests import PersonRequest, frame, in_one_line, person, place_at, word_of
+from loom.trees.models import Tree
+from loom.turns.commands.continuing import Continue, continue_
+
+MOST_PLACES = 20
+_ID = re.compile(r"[a-z0-9]{4,8}")
+NAMES = {
+    "length": gettext_noop("Characters"),
+    "variety": gettext_noop("Variety"),
+    "cost": gettext_noop("Cost"),
+    "speed": gettext_noop("Characters a second"),
+    "taken": gettext_noop("Gone on from"),
+    "failed": gettext_noop("Failed"),
+}
+
+
+@dataclass(frozen=True)
+class FigureShown:
+    """A figure of the table: its name, the value, and the interval in words."""
+
+    name: str
+    value: str
+    interval: str
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@person
+def models_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """The models of a tree side by side; `?figure=&model=` shows the texts behind a figure,
+    `?csv=1` is the table as a file, and a POST asks several models at the same places."""
+    place = place_at(request, uid)
+    actor, tree = place.actor, place.tree
+    if request.method == "POST":
+        return _asked(request, actor, tree)
+    only_shared = request.GET.get("shared") == "1"
+    rows = compared(tree, only_shared=only_shared)
+    if request.GET.get("csv"):
+        return _file(tree, rows)
+    added = contributions(tree)
+    most = max((one.characters for one in added), default=1)
+    agents = Participant.objects.filter(grove=tree.grove, kind="model", archived_at__isnull=True)
+    context = {
+        **frame(request, actor, "trees"),
+        "tree": tree,
+        "node": place.node,
+        "rows": [(one, [_figure(one, name) for name in FIGURES]) for one in rows],
+        "names": [gettext(NAMES[name]) for name in FIGURES],
+        "only_shared": only_shared,
+        "coming": coming_in(tree),
+        "behind": _behind(request, actor, tree),
+        "authors": [
+            (
+                who,
+                sum(one.texts for one in own),
+                sum(one.characters for one in own),
+                [(one, max(1, round(100 * one.characters / most))) for one in own],
+            )
+            for who, own in by_author(added)
+        ],
+        "agents": list(agents.order_by("name")),
+        "may_ask": GENERATE in actor.permissions and tree.archived_at is None,
+    }
+    return render(request, "comparing/models.html", context)
+
+
+def _behind(request: PersonRequest, actor: Actor, tree: Tree) -> dict[str, object] | None:
+    figure, uid = request.GET.get("figure", ""), request.GET.get("model", "")[:32]
+    if figure not in FIGURES or not uid:
+        return None
+    model = Participant.objects.filter(grove=tree.grove, uid=uid).first()
+    if model is None:
+        raise not_found("This model")
+    texts = behind(actor, tree, model, figure)
+    return {"model": model, "figure": gettext(NAMES[figure]), "texts": texts}
+
+
+def _figure(row: ModelCompared, name: str) -> FigureShown:
+    found = row.figure(name)
+    return FigureShown(name, _value(name, found.value), _interval(name, found))
+
+
+def _value(name: str, value: float | None) -> str:
+    if value is None:
+        return "–"
+    if name in ("variety", "taken", "failed"):
+        return f"{round(100 * value)} %"
+    return f"${value:.4f}" if name == "cost" else f"{value:,.0f}"
+
+
+def _interval(name: str, found: ModelFigure) -> str:
+    if found.low is None or found.high is None:
+        return f"n = {found.n}" if found.n else ""
+    low, high = _value(name, max(0.0, found.low)), _value(name, found.high)
+    return f"{low} – {high}, n = {found.n}"
+
+
+def _file(tree: Tree, rows: Sequence[ModelCompared]) -> HttpResponse:
+    made = StringIO()
+    writer = csv.writer(made)
+    parts = ("n", "value", "low", "high")
+    writer.writerow(
+        ["model", "asked", "places", *(f"{name}_{part}" for name in FIGURES for part in parts)]
+    )
+    for row in rows:
+        name = row.model.name
+        safe = f"'{name}" if name[:1] in "=+-@\t" else name  # no formula for a spreadsheet
+        values = [row.figure(figure).body[part] for figure in FIGURES for part in parts]
+        writer.writerow([safe, row.asked, row.places, *values])
+    answer = HttpResponse(made.getvalue(), content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = content_disposition_header(True, f"models-{tree.uid}.csv")
+    return answer
+
+
+def _asked(request: PersonRequest, actor: Actor, tree: Tree) -> HttpResponse:
+    """Asks each chosen model for n texts at each place that the form names."""
+    access.demand(actor, {GENERATE}, "asking models")
+    places = list(dict.fromkeys(_ID.findall(word_of(request, "places").lower())))[:MOST_PLACES]
+    models = tuple(Ref("agent", name=one) for one in request.POST.getlist("using")[:20])
+    act = uuid4().hex
+    asked = 0
+    try:
+        if not places or not models:
+            raise CommandError(
+                "INVALID_SYNTAX", "Name a place and a model.", hint="Choose at least one of each."
+            )
+        for place in places:
+            args = checked(
+                Continue, {"ref": place, "n": word_of(request, "n") or "3", "using": models}
+            )
+            together = Request("", act=act, doing=gettext("comparing models"))
+            answer = execute(actor, tree, continue_, args, request=together)
+            asked += len(answer.body["generations"])
+    except CommandError as refused:
+        messages.error(request, in_one_line(refused))
+    if asked:
+        messages.success(request, gettext("%(n)s texts are being written.") % {"n": asked})
+    return HttpResponseRedirect(f"/trees/{tree.uid}/models?shared=1")

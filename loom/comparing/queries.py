@@ -1,0 +1,239 @@
+"""What models wrote in a tree, side by side, and who contributed when. The reader has been let into
+the tree by those who ask."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+
+from django.db.models import Count, Exists, F, OuterRef, Sum
+from django.db.models.functions import TruncDate
+
+from loom.access import Actor
+from loom.comparing.rules import ModelFigure, mean, share
+from loom.money.prices import NANO
+from loom.people.models import Participant
+from loom.trees.models import Node, Tree
+from loom.trees.queries.lookup import withheld
+from loom.turns.models import Generation
+
+MOST = 2_000  # generations that are compared, the newest
+MOST_READ = 600  # texts whose variety is measured, the newest
+MOST_DAYS = 120  # that a history of contributions has, the newest
+ENDED = ("done", "stopped", "interrupted", "failed")
+FIGURES = ("length", "variety", "cost", "speed", "taken", "failed")
+
+
+@dataclass
+class _Heap:
+    """What one model wrote, as it is counted."""
+
+    lengths: list[float] = field(default_factory=list)
+    costs: list[float] = field(default_factory=list)
+    speeds: list[float] = field(default_factory=list)
+    texts: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+    asked: int = 0
+    failed: int = 0
+    written: int = 0
+    taken: int = 0
+    places: set[int] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class ModelCompared:
+    """One model: how many texts it was asked for and at how many places, then for each text the
+    characters, the dollars (where a price is known), the characters a second; the share of
+    different answers among those of one place; the shares that somebody went on from, and that
+    failed or broke off."""
+
+    model: Participant
+    asked: int
+    places: int
+    length: ModelFigure
+    variety: ModelFigure
+    cost: ModelFigure
+    speed: ModelFigure
+    taken: ModelFigure
+    failed: ModelFigure
+
+    def figure(self, name: str) -> ModelFigure:
+        """One of FIGURES."""
+        found: ModelFigure = getattr(self, name)
+        return found
+
+
+@dataclass(frozen=True)
+class _Asked:
+    model: int
+    place: int
+    status: str
+    spent: int | None
+    seconds: float | None
+    node: int | None
+    length: int
+    is_taken: bool
+
+
+def compared(tree: Tree, *, only_shared: bool) -> list[ModelCompared]:
+    """The models of a tree by what they were asked for; with `only_shared` only at places where at
+    least two of them were. Three queries, which read 2,000 generations and 600 texts at most."""
+    rows = _asked(tree)
+    if only_shared:
+        models_at: dict[int, set[int]] = defaultdict(set)
+        for one in rows:
+            models_at[one.place].add(one.model)
+        rows = [one for one in rows if len(models_at[one.place]) > 1]
+    read = [one.node for one in rows if one.node is not None][:MOST_READ]
+    texts = dict(Node.objects.filter(pk__in=read).values_list("pk", "text"))
+    heaps: dict[int, _Heap] = defaultdict(_Heap)
+    for one in rows:
+        _count(heaps[one.model], one, texts)
+    models = Participant.objects.in_bulk(list(heaps))
+    found = [_summed(models[key], heap) for key, heap in heaps.items()]
+    return sorted(found, key=lambda one: (-one.asked, one.model.name))
+
+
+def _asked(tree: Tree) -> list[_Asked]:
+    went_on = Node.objects.filter(parent_slot=OuterRef("node__slot"), kind="text")
+    rows = (
+        Generation.objects.filter(tree=tree, round=0, ended_at__isnull=False)
+        .annotate(is_taken=Exists(went_on))
+        .order_by("-id")
+        .values_list(
+            "participant_id",
+            "point__slot_id",
+            "status",
+            "spent",
+            "call__started_at",
+            "ended_at",
+            "node_id",
+            "node__length",
+            "is_taken",
+        )[:MOST]
+    )
+    return [
+        _Asked(model, place, status, spent, _seconds(begun, ended), node, length or 0, taken)
+        for model, place, status, spent, begun, ended, node, length, taken in rows
+    ]
+
+
+def _seconds(begun: datetime | None, ended: datetime | None) -> float | None:
+    if begun is None or ended is None:
+        return None
+    passed = (ended - begun).total_seconds()
+    return passed if passed > 0 else None
+
+
+def _count(heap: _Heap, one: _Asked, texts: dict[int, str]) -> None:
+    heap.asked += 1
+    heap.places.add(one.place)
+    heap.failed += one.status in ("failed", "interrupted")
+    if one.spent is not None:
+        heap.costs.append(one.spent / NANO)
+    if one.node is None:
+        return
+    heap.written += 1
+    heap.taken += one.is_taken
+    heap.lengths.append(float(one.length))
+    if one.seconds is not None:
+        heap.speeds.append(one.length / one.seconds)
+    if one.node in texts:
+        heap.texts[one.place].append(texts[one.node])
+
+
+def _summed(model: Participant, heap: _Heap) -> ModelCompared:
+    from loom.meaning.variety import how_many, shared  # NumPy is loaded when it is needed
+
+    several = [texts for texts in heap.texts.values() if len(texts) > 1]
+    return ModelCompared(
+        model,
+        heap.asked,
+        len(heap.places),
+        mean(heap.lengths),
+        mean([how_many(shared(texts)) / len(texts) for texts in several]),
+        mean(heap.costs),
+        mean(heap.speeds),
+        share(heap.taken, heap.written),
+        share(heap.failed, heap.asked),
+    )
+
+
+def coming_in(tree: Tree) -> int:
+    """How many candidates are being written in a tree."""
+    return Generation.objects.filter(tree=tree, round=0, ended_at__isnull=True).count()
+
+
+@dataclass(frozen=True)
+class TextBehind:
+    """A text behind a figure: its place, and whether somebody went on from it; without a node it
+    failed."""
+
+    point: str
+    node: str
+    text: str
+    status: str
+    is_taken: bool
+
+
+def behind(actor: Actor, tree: Tree, model: Participant, figure: str) -> list[TextBehind]:
+    """The texts behind a figure of a model, newest first: those that were taken or have failed, or
+    all. One query, and for agents one more."""
+    went_on = Node.objects.filter(parent_slot=OuterRef("node__slot"), kind="text")
+    rows = Generation.objects.filter(
+        tree=tree, round=0, ended_at__isnull=False, participant=model
+    ).annotate(is_taken=Exists(went_on))
+    if figure == "taken":
+        rows = rows.filter(is_taken=True)
+    elif figure == "failed":
+        rows = rows.filter(status__in=("failed", "interrupted"))
+    else:
+        rows = rows.filter(node__isnull=False)
+    found = list(
+        rows.order_by("-id").values_list(
+            "point__local_id", "node_id", "node__local_id", "node__text", "status", "is_taken"
+        )[:100]
+    )
+    gone = withheld(actor, [key for _, key, *_ in found if key is not None])
+    return [
+        TextBehind(point, local_id or "", "" if key in gone else (text or "")[:400], status, taken)
+        for point, key, local_id, text, status, taken in found
+    ]
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """How many texts and characters somebody added to a tree on a day (UTC)."""
+
+    day: date
+    who: Participant
+    texts: int
+    characters: int
+
+
+def contributions(tree: Tree) -> list[Contribution]:
+    """Who added how much on each of the newest days, oldest first. Two queries, which count the
+    texts of the tree once."""
+    rows = (
+        Node.objects.filter(tree=tree, kind="text", parent_slot__isnull=False)
+        .annotate(day=TruncDate("created_at"))
+        .values("day", "author")
+        .annotate(texts=Count("pk"), characters=Sum(F("length")))
+        .order_by("-day")[: MOST_DAYS * 20]
+    )
+    found = list(rows)
+    days = sorted({one["day"] for one in found})[-MOST_DAYS:]
+    authors = Participant.objects.in_bulk({one["author"] for one in found})
+    return [
+        Contribution(one["day"], authors[one["author"]], one["texts"], one["characters"] or 0)
+        for one in sorted(found, key=lambda one: (one["day"], -one["texts"], one["author"]))
+        if one["day"] in set(days)
+    ]
+
+
+def by_author(rows: Iterable[Contribution]) -> list[tuple[Participant, Sequence[Contribution]]]:
+    """The contributions of each author, who added most first."""
+    heaps: dict[int, list[Contribution]] = defaultdict(list)
+    for one in rows:
+        heaps[one.who.pk].append(one)
+    ordered = sorted(heaps.values(), key=lambda own: -sum(one.characters for one in own))
+    return [(own[0].who, own) for own in ordered]

@@ -1,0 +1,105 @@
+"""What is learned from choices, measured on simulated people whose taste is known."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from loom.choices.taste import ChoiceMade, learned, measured, traits_of
+from loom.meaning.rules import Floats, unit
+
+Liked = Callable[[Floats, Floats], Floats]  # how much texts are liked, by their traits and vectors
+DIRECTION = np.array([0.6, -0.5, 0.4, 0.3, -0.3, 0.2], np.float32)
+
+
+def person(seed: int, liked: Liked, *, count: int = 200, size: int = 4) -> list[ChoiceMade]:
+    """Choices of somebody who takes the best of some texts, with some luck."""
+    dice = np.random.default_rng(seed)
+    made = []
+    for _ in range(count):
+        vectors = dice.normal(size=(size, 48)).astype(np.float32)
+        vectors[:, :6] *= 4  # texts of one tree differ along few axes
+        vectors = unit(vectors)
+        traits = dice.normal(size=(size, 4)).astype(np.float32)
+        scores = liked(traits, vectors) + dice.gumbel(size=size)
+        made.append(ChoiceMade(traits, vectors, int(np.argmax(scores))))
+    return made
+
+
+def likes_a_theme(_traits: Floats, vectors: Floats) -> Floats:
+    found: Floats = 8 * vectors[:, :6] @ DIRECTION
+    return found
+
+
+def likes_short_dialogue(traits: Floats, _vectors: Floats) -> Floats:
+    found: Floats = -1.5 * traits[:, 0] + 1.2 * traits[:, 1]
+    return found
+
+
+def likes_nothing(traits: Floats, _vectors: Floats) -> Floats:
+    return np.zeros(len(traits), np.float32)
+
+
+def likes_the_first(traits: Floats, _vectors: Floats) -> Floats:
+    return (-1.5 * np.arange(len(traits))).astype(np.float32)
+
+
+def likes_long(traits: Floats, _vectors: Floats) -> Floats:
+    found: Floats = 2 * traits[:, 0]
+    return found
+
+
+@pytest.mark.parametrize("liked", [likes_a_theme, likes_short_dialogue])
+def test_a_known_taste_is_found_in_200_choices(liked: Liked) -> None:
+    claims = []
+    for seed in range(6):
+        figures = measured(person(seed, liked))
+        assert figures is not None and figures.n == 70 and figures.auc > 0.6
+        claims.append(figures.is_better)
+    assert sum(claims) >= 5
+
+
+@pytest.mark.parametrize("liked", [likes_nothing, likes_the_first, likes_long])
+def test_nothing_is_claimed_where_there_is_no_taste(liked: Liked) -> None:
+    """Neither for random choices, nor where length or the place explains them."""
+    for seed in range(8):
+        figures = measured(person(seed, liked))
+        assert figures is not None and not figures.is_better, seed
+
+
+def test_what_is_shown_first_is_not_taken_for_what_is_liked() -> None:
+    taste = learned(person(1, likes_the_first))
+    assert taste is not None
+    assert all(abs(weight) < 0.5 for _, weight in taste.leanings())
+
+
+def test_the_leanings_say_what_counts() -> None:
+    taste = learned(person(2, likes_short_dialogue))
+    assert taste is not None
+    found = dict(taste.leanings())
+    assert found["length"] < -0.5 and found["dialogue"] > 0.5
+    assert {name for name, _ in taste.leanings()[:2]} == {"length", "dialogue"}
+
+
+def test_only_choices_that_were_not_ordered_by_it_measure_it() -> None:
+    made = person(3, likes_short_dialogue)
+    ranked = [ChoiceMade(one.traits, one.vectors, one.taken, is_fair=False) for one in made]
+    assert measured(ranked) is None
+    figures = measured([*made[:150], *ranked[150:180], *made[180:]])
+    assert figures is not None and figures.n == 40
+
+
+def test_too_few_choices_teach_nothing() -> None:
+    assert learned(person(4, likes_a_theme, count=10)) is None
+    assert measured(person(4, likes_a_theme, count=25)) is None
+    assert measured([]) is None
+
+
+def test_traits_are_read_in_linear_time_and_say_what_they_should() -> None:
+    plain, said = (
+        traits_of("He went home and slept. " * 5),
+        traits_of("“Go,” she said. “Now!” " * 5),
+    )
+    assert said[1] > plain[1] and plain[3] > said[3]
+    assert traits_of("# A\n- b\n- c")[2] > traits_of("A b c")[2]
+    assert len(traits_of("—" * 500_000)) == 4 and len(traits_of("")) == 4

@@ -1,0 +1,162 @@
+"""Models side by side: figures with intervals, the texts behind them, and who contributed when."""
+
+import csv
+from collections.abc import Callable
+from io import StringIO
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from loom.access import Actor
+from loom.comparing.queries import compared, contributions
+from loom.comparing.rules import mean, share
+from loom.people.models import Participant, User
+from loom.trees.models import Node, Tree
+from loom.turns.models import Generation
+from tests.queries.growing import add
+from tests.two_groves import SECRET, TwoGroves
+
+pytestmark = pytest.mark.django_db
+
+
+def test_intervals_hold_what_they_should() -> None:
+    assert mean([]).value is None and share(0, 0).value is None
+    assert (mean([4.0]).value, mean([4.0]).low) == (4.0, None)
+    found = mean([1.0, 2.0, 3.0, 4.0])
+    assert found.value == 2.5 and found.low is not None and found.high is not None
+    assert found.low == pytest.approx(2.5 - 1.96 * 1.2909944 / 2) and found.high > 2.5
+    none = share(0, 10)
+    assert none.value == 0 and none.low == 0 and none.high == pytest.approx(0.2775, abs=1e-3)
+
+
+def _wrote(
+    model: Participant, by: Participant, point: Node, text: str, **more: object
+) -> Node | None:
+    """A candidate that a model wrote below a node; none for a failed one."""
+    node = add(point.tree, model, text, point) if text else None
+    Generation.objects.create(
+        tree=point.tree,
+        participant=model,
+        asked_by=by,
+        point=point,
+        index=1,
+        node=node,
+        status="done" if node else "failed",
+        ended_at=timezone.now(),
+        **more,
+    )
+    return node
+
+
+@pytest.fixture
+def scene(actor: Actor, muse: Participant, tree: Tree) -> tuple[Node, Participant, Participant]:
+    """A place where two models were asked, and one where only the first was."""
+    other = Participant.objects.create(
+        grove=actor.grove, kind="model", name="=Other", model_ref="local:b"
+    )
+    person = actor.participant
+    here = add(tree, person, "Who keeps the tower?", None)
+    for text in ("A kestrel.", "A kestrel.", "An old man with a lamp."):
+        _wrote(muse, person, here, text, spent=2_000_000)
+    taken = _wrote(other, person, here, "Nobody at all, they say.")
+    _wrote(other, person, here, "")
+    there = add(tree, person, "Go on.", taken)
+    _wrote(muse, person, there, "And so it went, for a long time, until it ended.")
+    return here, muse, other
+
+
+def test_models_are_compared_with_intervals(
+    scene: tuple[Node, Participant, Participant], tree: Tree
+) -> None:
+    _, muse, other = scene
+    rows = {one.model.pk: one for one in compared(tree, only_shared=False)}
+    one, two = rows[muse.pk], rows[other.pk]
+    assert (one.asked, one.places, two.asked, two.places) == (4, 2, 2, 1)
+    assert one.cost.value == pytest.approx(0.002) and one.cost.n == 3 and two.cost.value is None
+    assert (two.taken.value, two.failed.value) == (1, 0.5)
+    assert one.taken.value == 0 and one.taken.high is not None and one.taken.high > 0.3
+    assert one.variety.value is not None and one.variety.value < 0.9 and one.variety.n == 1
+    shared = {one.model.pk: one for one in compared(tree, only_shared=True)}
+    assert (shared[muse.pk].asked, shared[muse.pk].places) == (3, 1)
+
+
+def test_every_figure_leads_to_its_texts_and_the_table_is_a_file(
+    owner: User, scene: tuple[Node, Participant, Participant], tree: Tree
+) -> None:
+    _, muse, other = scene
+    client = Client()
+    client.force_login(owner)
+    at = f"/trees/{tree.uid}/models"
+    page = client.get(at).content.decode()
+    assert "Muse" in page and f"model={muse.uid}&amp;figure=length" in page
+    taken = client.get(at, {"model": other.uid, "figure": "taken"}).content.decode()
+    assert "Nobody at all" in taken and "An old man" not in taken
+    failed = client.get(at, {"model": other.uid, "figure": "failed"}).content.decode()
+    assert "no text" in failed
+    rows = list(csv.DictReader(StringIO(client.get(at, {"csv": "1"}).content.decode())))
+    assert [row["model"] for row in rows] == ["Muse", "'=Other"]
+    assert rows[0]["length_n"] == "4" and rows[1]["taken_value"] == "1.0"
+
+
+def test_several_models_are_asked_at_the_same_places(
+    owner: User, scene: tuple[Node, Participant, Participant], tree: Tree
+) -> None:
+    here, muse, _ = scene
+    client = Client()
+    client.force_login(owner)
+    before = Generation.objects.count()
+    child = Node.objects.filter(tree=tree, author=muse).first()
+    assert child is not None
+    form = {"places": f"{here.local_id}, {child.local_id}", "n": "2", "using": ["Muse", "=Other"]}
+    client.post(f"/trees/{tree.uid}/models", form)
+    made = Generation.objects.order_by("id")[before:]
+    assert len(made) == 8 and {one.point_id for one in made} == {here.pk, child.pk}
+    client.post(f"/trees/{tree.uid}/models", {"places": "", "n": "2"})
+    assert Generation.objects.count() == before + 8
+
+
+def test_contributions_are_counted_by_day_and_author(
+    actor: Actor, scene: tuple[Node, Participant, Participant], tree: Tree
+) -> None:
+    rows = contributions(tree)
+    texts = {one.who.name: one.texts for one in rows}
+    assert texts == {"Owner": 2, "Muse": 4, "=Other": 1}
+    assert sum(one.characters for one in rows) == sum(
+        Node.objects.filter(tree=tree, kind="text").values_list("length", flat=True)
+    )
+
+
+def test_nobody_compares_models_of_another_grove(
+    two_groves: TwoGroves, api: Callable[..., APIClient]
+) -> None:
+    there = two_groves.right
+    agent = two_groves.agent(there)
+    _wrote(agent, there.actor(two_groves.only_right).participant, there.text, SECRET)
+    for user, status in (
+        (two_groves.only_left, 404),
+        (two_groves.nobody, 404),
+        (two_groves.both, 200),
+    ):
+        for address in (f"/api/trees/{there.tree.uid}/models", f"/trees/{there.tree.uid}/models"):
+            assert two_groves.client(user).get(address).status_code == status
+    form = {"places": there.text.local_id, "n": "1", "using": [agent.name]}
+    answer = two_groves.client(two_groves.only_left).post(f"/trees/{there.tree.uid}/models", form)
+    assert answer.status_code == 404 and Generation.objects.count() == 1
+
+
+@pytest.mark.parametrize("many", [3, 30])
+def test_more_texts_take_no_more_queries(
+    scene: tuple[Node, Participant, Participant],
+    actor: Actor,
+    tree: Tree,
+    many: int,
+    django_assert_num_queries: Callable[..., object],
+) -> None:
+    here, muse, _ = scene
+    for number in range(many):
+        _wrote(muse, actor.participant, here, f"Text {number}.")
+    with django_assert_num_queries(5):  # type: ignore[attr-defined]
+        compared(tree, only_shared=True)
+        contributions(tree)
