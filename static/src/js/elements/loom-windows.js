@@ -204,10 +204,12 @@ export class LoomWindows extends HTMLElement {
     event.preventDefault();
     if (!this.form || event.target !== this.form) return;
     const field = /** @type {HTMLInputElement} */ (this.form.elements.namedItem("what"));
-    const what = openingOf(field.value, await this.titles());
+    const typed = field.value;
+    const what = openingOf(typed, await this.titles());
     const refs = await this.run(what);
     if (!refs) return;
-    field.value = "";
+    // What was typed meanwhile stays.
+    if (field.value === typed) field.value = "";
     if (what.command === "find_open" && !refs.length) this.refuse(new Refused({ message: t("Nothing was found.") }, 0));
   }
 

@@ -80,6 +80,16 @@ test("what is typed is opened, and the field keeps what was refused", async () =
   assert.equal(field.value, "doc:missing");
 });
 
+test("what is typed while the answer is on its way stays in the field", async () => {
+  const { element } = windows((url) => (url.startsWith("/api/documents") ? { results: [] } : { refs: ["#1"], results: [], drawn: {} }));
+  const field = element.form.elements.namedItem("what");
+  field.value = "late";
+  element.form.requestSubmit();
+  field.value = "early";
+  for (let turn = 0; turn < 9; turn += 1) await settled();
+  assert.equal(field.value, "early");
+});
+
 test("an arrow key moves a window and keeps the order", async () => {
   const sent = [];
   const { element, box } = windows((_, { body }) => (body ? sent.push(body) && {} : { results: [shown({ number: 1 }), shown({ number: 2 })], drawn: {} }));

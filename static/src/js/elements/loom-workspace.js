@@ -157,8 +157,10 @@ export class LoomWorkspace extends HTMLElement {
       await this.run([field.value.trim() ? call("scratchpad", { content: field.value }) : call("scratchpad_clear")]);
       return;
     }
-    const isDone = kind === "task" ? await this.run([call("todo_add", { texts: [field.value] })]) : await this.keep(field.value);
-    if (isDone) field.value = "";
+    const typed = field.value;
+    const isDone = kind === "task" ? await this.run([call("todo_add", { texts: [typed] })]) : await this.keep(typed);
+    // What was typed meanwhile stays.
+    if (isDone && field.value === typed) field.value = "";
   }
 
   /** Runs commands in the workspace that is shown, each whatever became of the others; whether all went well.
