@@ -29,7 +29,7 @@ POST   gateway-keys                    201 201 403 404 401 {"name":"a","particip
 DELETE gateway-keys/{gateway_key}      200 404 404 404 401
 GET    sessions                        200 200 200 200 401
 GET    sessions/{gateway_session}      200 404 404 404 401
-PATCH  sessions/{gateway_session}      400 404 404 404 401  {"workspace": null}
+PATCH  sessions/{gateway_session}      409 404 404 404 401  {"workspace": null}
 POST   sessions/{gateway_session}/results 404 404 404 404 401 {"tool_use_id":"t","visible":false}
 GET    sessions/{gateway_session}/original 200 404 404 404 401
 GET    sessions/{gateway_session}/modified 200 404 404 404 401
@@ -143,7 +143,7 @@ GET    turns/{turn}                    200 200 200 404 401
 POST   turns/{turn}/extend             409 403 403 404 401  {"steps": 20}
 POST   turns/{turn}/stop               200 200 403 404 401
 GET    trees/{tree}/models             200 200 200 404 401
-POST   trees/{tree}/exposures          200 200 200 404 401  {"point": "{node}", "shown": []}
+POST   trees/{tree}/exposures          200 200 200 404 401  {"point": "{node}"}
 GET    groves/{grove}/choices          200 200 200 404 401
 PATCH  groves/{grove}/choices          200 200 200 404 401  {"orders": true}
 DELETE groves/{grove}/choices          200 200 200 404 401

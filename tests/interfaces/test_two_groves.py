@@ -156,6 +156,8 @@ def test_no_page_holds_the_other_grove(house: House) -> None:
             expected = {200, 302, 403} if is_ours else {200, 302, 403, 404}
             if names == "there" and not is_ours:
                 expected = {404}
+            if "{gateway_session}" in page:
+                expected = {404}  # the session of a program is its owner's, also in the own grove
             if answer.status_code not in expected or KESTREL in said(answer):
                 wrong.append((name, names, page, answer.status_code, said(answer)[-300:]))
     assert wrong == []
@@ -193,7 +195,13 @@ def test_pages_show_the_other_grove_to_its_member(house: House) -> None:
 
 def _posts() -> Iterator[str]:
     """Every address of the pages that names something."""
-    uids = {"groves": "grove", "trees": "tree", "documents": "document", "trails": "trail"}
+    uids = {
+        "groves": "grove",
+        "trees": "tree",
+        "documents": "document",
+        "trails": "trail",
+        "explorations": "exploration",
+    }
     for address, callback in _pages(get_resolver().url_patterns):
         parts = address.split("/")
         for at, part in enumerate(parts):

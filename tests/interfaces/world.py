@@ -129,7 +129,7 @@ def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict
         "claim": claim,
         "tasks": tasks,
         "token": "1",
-        "exploration": _exploration(say, node, word),
+        "exploration": _exploration(say, node, muse.name, word),
         "listed": tokens_in(newest(notes).text, stable=True)[0].key,
         "trail": Trail.objects.get(grove=grove, name=f"way{tail}").uid,
         "document": notes.uid,
@@ -161,9 +161,9 @@ def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict
     }
 
 
-def _exploration(say: Callable[[str], str], node: str, word: str) -> str:
+def _exploration(say: Callable[[str], str], node: str, agent: str, word: str) -> str:
     """An exploration that is stopped before it has asked for a text."""
-    say(f'explore from {node} using agent:"Muse" n:1 depth:1 by:variety "{word or "light"}"')
+    say(f'explore from {node} using agent:"{agent}" n:1 depth:1 by:variety "{word or "light"}"')
     row = Exploration.objects.latest("id")
     Exploration.objects.filter(pk=row.pk).update(stop_asked=True)
     progress.advance(row.uid)

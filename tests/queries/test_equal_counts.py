@@ -58,7 +58,7 @@ DEAR = {  # what collects all that hangs at a tree or at a workspace
     "/api/trees/{tree}/verify?what=view": 27,
     "/api/workspaces/{agents}/verify": 18,
     "/api/workspaces/{workspace}/verify": 26,
-    "/api/trees/{tree}/export": 24,
+    "/api/trees/{tree}/export": 25,
     "/api/trees/{tree}/export/preview": 19,
     "/api/trees/{tree}/nodes/{node}/provenance": 21,
     "/trees/{tree}/nodes/{end}/provenance": 21,

@@ -72,7 +72,7 @@ PARTS = {
     "links out": ("/nodes/{linked}/portals", 7),
     "documents beside it": ("/documents", 7),
     "explorations": ("/explorations?node={at}", 7),
-    "models side by side": ("/models", 12),
+    "models side by side": ("/models", 17),
 }
 # Pages of a grove and of a person: never more for more trees, members and participants.
 PAGES = {

@@ -21,6 +21,7 @@ OTHERS = {
     *("generation.ended", "call.sealed", "turn.ended", "node.summarised"),
     *("tree.created", "import.finished"),
     *("token.changed", "commitment.added", "commitment.vetoed"),  # no skeleton shows them
+    "exploration.changed",  # its texts come as nodes do
 }
 
 # Besides one line of each verb: versions of versions, flags on slots with several versions,
