@@ -1,4 +1,4 @@
-"""Checks, claims and tokens in the API."""
+"""Checks, claims, tokens and pipes in the API."""
 
 from functools import partial
 from typing import Any, Literal
@@ -15,6 +15,7 @@ from loom import access
 from loom.access import Actor
 from loom.claims import access as check_access
 from loom.claims.commands import checks as verbs
+from loom.claims.commands.pipes import PipeChosen, PipeGiven, archive_pipe, save_pipe
 from loom.claims.models import Claim
 from loom.claims.queries.checks import check_body, checks_for, results_in, texts_of
 from loom.claims.queries.claims import (
@@ -30,11 +31,12 @@ from loom.claims.queries.claims import (
 from loom.claims.queries.evidence import cites_of
 from loom.claims.queries.explored import openings_of
 from loom.claims.queries.inline_tokens import line_for, token_of, tokens_of
+from loom.claims.queries.pipes import pipe_body, pipes_for
 from loom.claims.rules import levels
 from loom.claims.rules.checks import Kind
 from loom.claims.rules.inline_tokens import MACHINES
 from loom.engine.context import Request as LineRequest
-from loom.engine.execute import execute_line
+from loom.engine.execute import execute, execute_line
 from loom.errors import CommandError, not_found
 from loom.site import api_requests as requests
 from loom.site import responses
@@ -546,3 +548,62 @@ def _item_of(request: Request, ref: str) -> tuple[Actor, Tree, Node | GroveText]
     if node is None:
         raise not_found("This item")
     return actor, tree, node
+
+
+# Pipes.
+
+
+class PipeOf(BaseModel):
+    """A saved pipe: its lines as they were given, what they take and give (`kinds`), and whether
+    models may run it, as those that a person saved."""
+
+    id: str
+    grove: str
+    name: str
+    lines: list[str]
+    kinds: str
+    by: str
+    for_models: bool
+    at: str
+
+
+class PipeSent(requests.Body):
+    """A new pipe; without a grove, in the caller's first. Its lines are joined by `|` or stand one
+    below the other."""
+
+    name: str = Field(json_schema_extra={"minLength": 1, "maxLength": 100, "pattern": "\\S"})
+    lines: str = Field(json_schema_extra={"minLength": 1, "maxLength": 4000})
+    grove: str = Field("", json_schema_extra={"pattern": "^[A-Za-z0-9]*$"})
+
+
+@operation(
+    "GET",
+    "pipes list",
+    "The pipes of a grove",
+    answers=responses.Page[PipeOf],
+    asks=(an_id("grove", "Default: the caller's first."), *PAGES),
+)
+@operation("POST", "pipes save", "Save a pipe", body=PipeSent, answers=PipeOf, status=201)
+@api_view(["GET", "POST"])
+def pipes(request: Request) -> Response:
+    """Lists the pipes of a grove by name; or checks the lines of a new one and saves it. `run`, a
+    line, runs it."""
+    user = user_of(request)
+    if request.method == "POST":
+        sent = read(request, PipeSent)
+        actor, grove = access.get_grove(user, sent.grove or access.first_grove(user).uid)
+        given = PipeGiven(name=sent.name, lines=sent.lines)
+        return Response(pipe_body(execute(actor, grove, save_pipe, given)), status=201)
+    actor, _ = access.get_grove(user, word(request, "grove") or access.first_grove(user).uid)
+    return paged(request, pipes_for(actor), pipe_body)
+
+
+@operation("GET", "pipes one", "A pipe", answers=PipeOf)
+@operation("DELETE", "pipes archive", "Archive a pipe", answers=PipeOf)
+@api_view(["GET", "DELETE"])
+def pipe(request: Request, uid: str) -> Response:
+    """A pipe; an archived one can no longer be run."""
+    actor, found = check_access.get_pipe(user_of(request), uid)
+    if request.method == "DELETE":
+        found = execute(actor, actor.grove, archive_pipe, PipeChosen(pipe=found.uid))
+    return Response(pipe_body(found))

@@ -11,6 +11,7 @@ COMMANDS = (
     "loom.claims.commands.claims",
     "loom.claims.commands.checks",
     "loom.claims.commands.text_tasks",
+    "loom.claims.commands.pipes",
 )
 
 

@@ -12,6 +12,13 @@ class CheckChanged(Payload):
     results: list[Body] = []
 
 
+@event("pipe.saved", stream="grove")
+class PipeSavedEvent(Payload):
+    """A pipe was saved for the grove, or archived."""
+
+    pipe: Body
+
+
 @event("token.changed", stream=("tree", "grove"))
 class TokenChanged(Payload):
     """A token of an item, such as a task (`token`), has another state or a note."""

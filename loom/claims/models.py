@@ -170,6 +170,34 @@ class Commitment(PublicIdentity):
         return f"{self.level} {self.claim_id}"
 
 
+class Pipe(PublicIdentity):
+    """Lines that are run one after the other, saved for a grove under a name: as they were given,
+    some without their target or text. `kinds` says what they take and give; `by` is a person if
+    models may run it."""
+
+    grove = models.ForeignKey(Grove, models.CASCADE, related_name="pipes")
+    name = models.CharField(max_length=100)
+    name_key = models.CharField(max_length=200)  # the case-folded name
+    lines = models.JSONField()
+    kinds = models.CharField(max_length=200)
+    by = models.ForeignKey(Participant, models.PROTECT, related_name="+")
+    at = models.DateTimeField()
+    archived_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["grove", "name_key"],
+                condition=models.Q(archived_at__isnull=True),
+                name="pipe_name_once",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class TokenState(models.Model):
     """The state of a token that is written in an item (`loom.claims.rules.inline_tokens`), where
     its text does not say it: of a node always, of a document if it is archived or has notes."""

@@ -1,5 +1,5 @@
-"""Pages: the claims of a tree with their ledger, the card of one claim, and the checks of a
-grove."""
+"""Pages: the claims of a tree with their ledger, the card of one claim, and the checks and pipes of
+a grove."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods
 from loom import access
 from loom.access import Actor
 from loom.claims.commands import checks as check_verbs
+from loom.claims.commands.pipes import PipeChosen, PipeGiven, archive_pipe, save_pipe
 from loom.claims.models import Check, Cite, Claim, Commitment
 from loom.claims.queries.checks import checks_for
 from loom.claims.queries.claims import (
@@ -29,11 +30,12 @@ from loom.claims.queries.claims import (
     waits_for_a_person,
 )
 from loom.claims.queries.explored import opening_bodies, openings_of
+from loom.claims.queries.pipes import pipes_for
 from loom.claims.rules import levels
 from loom.claims.rules.checks import KINDS, PARAMETER
 from loom.claims.rules.levels import Obligation
 from loom.engine.context import Request
-from loom.engine.execute import execute_line
+from loom.engine.execute import execute, execute_line
 from loom.errors import CommandError, not_found
 from loom.language import ids
 from loom.language.refs import quote as quoted
@@ -460,3 +462,36 @@ def _checked(request: PersonRequest, actor: Actor) -> str:
         agent=word_of(request, "agent") if kind == "judge" else "",
     )
     return gettext("Declared %(name)s.") % {"name": check.name}
+
+
+# The pipes of a grove.
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@person
+def pipes_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """The pipes of a grove; a POST checks and saves one, or archives it."""
+    actor, grove = access.get_grove(request.user, uid)
+    sent: dict[str, str] = {}
+    if request.method == "POST":
+        chosen = word_of(request, "pipe")
+        sent = {"name": word_of(request, "name"), "lines": request.POST.get("lines", "")}
+        sent["lines"] = sent["lines"].replace("\r\n", "\n")
+        try:
+            if chosen:
+                execute(actor, grove, archive_pipe, PipeChosen(pipe=chosen))
+                messages.success(request, gettext("Archived."))
+            else:
+                made = execute(actor, grove, save_pipe, PipeGiven(**sent))
+                said = {"name": made.name, "kinds": made.kinds}
+                messages.success(request, gettext("Saved %(name)s: %(kinds)s.") % said)
+            return HttpResponseRedirect(f"/groves/{grove.uid}/pipes")
+        except CommandError as refused:  # what was typed stays in the form
+            messages.error(request, in_one_line(refused))
+    context = {
+        **frame(request, actor, "settings"),
+        "pipes": pipes_for(actor)[:MOST],
+        "sent": sent,
+        "may_write": WRITE in actor.permissions,
+    }
+    return render(request, "pages/pipes.html", context)

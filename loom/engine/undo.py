@@ -165,6 +165,7 @@ describe_verb(
         taught="undo [n:1] — your last changes",
         is_destructive=True,
         asks_first=True,
+        in_pipes=False,
         dropped=("change changes last my step steps times"),
         hints=((r"undo (?:that|this|it)[.!]?", lambda _: iter(("undo",))),),
         meant_by="revert rollback cancel",
@@ -209,6 +210,7 @@ def undo_ref(context: Context, args: UndoRef) -> Reply:
 describe_verb(
     Verb(
         "redo",
+        in_pipes=False,
         dropped=("change changes last my step steps times"),
     )
 )

@@ -56,6 +56,7 @@ class Verb:
     * `asks_first`: other programs ask a person before they run it.
     * `outlives_budget`: it still runs when the budget of a turn is used up.
     * `answers_later`: what it was asked for arrives after its line has run.
+    * `in_pipes`: it may be a line of a pipe; not for verbs that run other lines or take them back.
     * `instead`: the hint for somebody who may not use it, given the values of the line.
     * `takes_each`: a line that names several items is several lines.
     * `takes_text`: everything after the verb is its text, also without quotes.
@@ -84,6 +85,7 @@ class Verb:
     asks_first: bool = False
     outlives_budget: bool = False
     answers_later: bool = False
+    in_pipes: bool = True
     instead: Callable[[Mapping[str, object]], str] | None = None
     takes_each: bool = False
     takes_text: bool = False

@@ -113,6 +113,8 @@ _api: list[URLPattern | URLResolver] = [
     path("claims", claims.claims),
     path("claims/<id:local_id>", claims.claim),
     path("claims/<id:local_id>/obligations", claims.obligations),
+    path("pipes", claims.pipes),
+    path("pipes/<id:uid>", claims.pipe),
     path("checks", claims.checks),
     path("checks/results", claims.results),
     path("checks/<id:uid>", claims.check),

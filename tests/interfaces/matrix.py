@@ -172,6 +172,10 @@ GET    claims?tree={tree}              200 200 200 404 401
 GET    claims/{claim}?tree={tree}      200 200 200 404 401
 GET    claims/{claim}/obligations?tree={tree} 200 200 200 404 401
 GET    trees/{tree}/verify?claim={claim} 200 200 200 404 401
+GET    pipes?grove={grove}             200 200 200 404 401
+POST   pipes 201 201 403 404 401 {"name":"new","lines":"view | annotate root","grove":"{grove}"}
+GET    pipes/{pipe}                    200 200 200 404 401
+DELETE pipes/{pipe}                    200 200 403 404 401
 GET    checks?grove={grove}            200 200 200 404 401
 POST   checks 201 201 403 404 401 {"name":"b","kind":"json","grove":"{grove}"}
 GET    checks/results?tree={tree}&items={tasks} 200 200 200 404 401
@@ -313,6 +317,8 @@ LINES = {
     "since": ["since"],
     "digest": ["digest"],
     "scratchpad": ["scratchpad clear", 'scratchpad "a lamp"'],
+    "pipe": ['pipe "view {node}"', 'pipe "view {node}" save:"new"'],
+    "run": ['run pipe:"{piped}" from {node}'],
     "claim": ['claim "it is dark" cite:{node}'],
     "cite": [
         'cite doc:"Notes" for {claim}',

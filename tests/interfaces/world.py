@@ -20,12 +20,13 @@ from agents.gateway.sessions import SessionNames
 from agents.webhooks import commands as webhooks
 from loom.access import Actor, get_actor
 from loom.claims.commands.checks import declare_check
+from loom.claims.commands.pipes import PipeGiven, save_pipe
 from loom.claims.rules.inline_tokens import tokens_in
 from loom.documents import actions as documents
 from loom.documents.queries import newest
 from loom.engine import streams
 from loom.engine.context import Request
-from loom.engine.execute import execute_line
+from loom.engine.execute import execute, execute_line
 from loom.engine.items import make_items
 from loom.exploring import progress
 from loom.exploring.models import Exploration
@@ -120,11 +121,14 @@ def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict
     say(f'trail save "way{tail}"')
     say(f'trail share "way{tail}"')
     check = declare_check(actor, name=f"parsed{tail}", kind="json")
+    pipe = execute(actor, grove, save_pipe, PipeGiven(name=f"Look{tail}", lines="view"))
     tasks = say(f"respond {node}\n- [ ] a task{tail}\n←")
     claim = say(f'claim "The lamp is lit{tail}" cite:{node}')
     say(f'cite {note} against {claim} "no"')
     return {
         "check": check.uid,
+        "pipe": pipe.uid,
+        "piped": pipe.name,
         "table": "choices",
         "claim": claim,
         "tasks": tasks,

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from loom.access import Actor
-from loom.claims.models import Check, Cite, Claim
+from loom.claims.models import Check, Cite, Claim, Pipe
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.people.models import Grove, User
@@ -124,3 +124,23 @@ def test_checks_are_declared_switched_and_archived(
     assert "There are no checks yet" in client.get(page).content.decode()
     bad = client.post(page, {"name": "a", "kind": "regex", "value": "("}, follow=True)
     assert "can&#x27;t be used" in bad.content.decode()
+
+
+def test_pipes_are_saved_and_archived_and_a_wrong_one_stays_in_the_form(
+    writer: User, reader: User, outsider: User, grove: Grove
+) -> None:
+    page, client = f"/groves/{grove.uid}/pipes", _client(writer)
+    wrong = client.post(page, {"name": "Gloss", "lines": "view\r\nfly away"}).content.decode()
+    assert "Line 2:" in wrong and "view\nfly away</textarea>" in wrong and not Pipe.objects.exists()
+    client.post(page, {"name": "Gloss", "lines": "view full\r\nannotate root"})
+    pipe = Pipe.objects.get()
+    assert pipe.lines == ["view full", "annotate root"]
+    shown = _client(reader).get(page).content.decode()
+    assert "→ view full" in shown and "node → text → node" in shown and "New pipe" not in shown
+    for user, status in ((reader, 200), (outsider, 404)):  # refused in the page, and not found
+        assert _client(user).post(page, {"name": "x", "lines": "view"}).status_code == status
+        assert _client(user).post(page, {"pipe": pipe.uid}).status_code == status
+    assert Pipe.objects.filter(archived_at=None).count() == 1
+    assert _client(outsider).get(page).status_code == 404
+    client.post(page, {"pipe": pipe.uid})
+    assert "There are no pipes yet" in client.get(page).content.decode()

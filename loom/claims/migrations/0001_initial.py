@@ -312,6 +312,53 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name="Pipe",
+            fields=[
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                (
+                    "uid",
+                    models.CharField(
+                        default=loom.engine.fields.new_uid,
+                        editable=False,
+                        max_length=32,
+                        unique=True,
+                    ),
+                ),
+                ("name", models.CharField(max_length=100)),
+                ("name_key", models.CharField(max_length=200)),
+                ("lines", models.JSONField()),
+                ("kinds", models.CharField(max_length=200)),
+                ("at", models.DateTimeField()),
+                ("archived_at", models.DateTimeField(null=True)),
+                (
+                    "by",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="people.participant",
+                    ),
+                ),
+                (
+                    "grove",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="pipes",
+                        to="people.grove",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["id"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("archived_at__isnull", True)),
+                        fields=("grove", "name_key"),
+                        name="pipe_name_once",
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
             name="TokenState",
             fields=[
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
