@@ -48,6 +48,8 @@ class Verb:
 
     * `past`: the verb in the past tense, as "Recent actions" has it; else the name. `done`: what it
       did, in words for people, as the history has it.
+    * `phase`: what a line of it is for in the thinking of an agent, such as `testing`; else its
+      group says.
     * `example`: a purpose and an example line; models with a small context are taught only these.
     * `taught`: its line in the INSTRUCTIONS of agents, if it is used every day: its forms joined in
       one, and what they do; in `{…}` what is only for those who may read documents.
@@ -78,6 +80,7 @@ class Verb:
     name: str
     past: str = ""
     done: str = ""
+    phase: str = ""
     example: str = ""
     taught: str = ""
     is_harmless: bool = False

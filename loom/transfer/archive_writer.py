@@ -15,7 +15,7 @@ from loom.links.models import Link
 from loom.links.queries import written
 from loom.text.hashes import instant, instant_or_none
 from loom.text.images import IMAGE_TYPES
-from loom.transfer import heddle_writer, text_export
+from loom.transfer import heddle_writer, text_export, thinking_files
 from loom.transfer.selection import ExportSelection, Selection, batched, notes_of
 from loom.trees.grove_texts import grove_texts
 from loom.trees.images import bytes_of
@@ -41,6 +41,7 @@ A tree of Heddle, exported on {day} UTC.
 * `documents/`: documents that are linked to the tree or its texts; `documents.json` lists them.
 * `images/`: the images that the texts name by these hashes.
 * `thoughts/`: what models noted for themselves.
+* `thinking/`: by turn of an agent, its steps with what each was for, a trace, and the outcome.
 * `evidence/`: what supports and what refutes a text; of claims by claim, source and strength.
 * `decisions/`: the commitments of claims with their records and hashes.
 """
@@ -124,6 +125,8 @@ def archive(wanted: ExportSelection) -> Iterator[bytes]:
         yield out.one("documents.json", json.dumps(listed, ensure_ascii=False, indent=1) + "\n")
     for row in _thoughts(tree):
         yield out.one(f"thoughts/{row.local_id}.md", _thought(row))
+    for name, content in thinking_files.files_of(wanted.actor, tree):
+        yield out.one(name, content)
     for name, text_of in _evidence(tree):
         yield out.one(f"evidence/{name}.md", text_of)
     for name, content in files_of(wanted.actor, tree):

@@ -21,9 +21,10 @@ from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.execute import execute
-from loom.engine.registry import command
+from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError, not_found
 from loom.language import ids
+from loom.language.verbs import Verb
 from loom.people.models import Grove, Participant
 from loom.permissions import GENERATE, LOOM, WRITE
 from loom.trees.commands.node_writer import after_adding
@@ -62,6 +63,9 @@ def tests(kind: str) -> Callable[[Test], Test]:
         return test
 
     return register
+
+
+describe_verb(Verb("check", phase="testing"))
 
 
 @command("check", group="Mind", klass="look", permissions={LOOM}, stream="tree", aliases=("test",))

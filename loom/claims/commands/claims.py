@@ -65,11 +65,13 @@ MOST_CITES = 1_000  # of one claim
 SIDES = {"for": "supports", "against": "refutes"}
 
 
-describe_verb(Verb("claim", past="claimed"))
-describe_verb(Verb("cite", past="cited"))
-describe_verb(Verb("address", past="addressed"))
-describe_verb(Verb("conclude", past="concluded"))
-describe_verb(Verb("commit", past="committed", is_destructive=True, asks_first=True))
+describe_verb(Verb("claim", past="claimed", phase="hypothesizing"))
+describe_verb(Verb("cite", past="cited", phase="hypothesizing"))
+describe_verb(Verb("address", past="addressed", phase="testing"))
+describe_verb(Verb("conclude", past="concluded", phase="concluding"))
+describe_verb(
+    Verb("commit", past="committed", phase="committed", is_destructive=True, asks_first=True)
+)
 describe_verb(Verb("withdraw", past="withdrew", is_destructive=True, asks_first=True))
 describe_verb(Verb("veto", past="vetoed", is_destructive=True, asks_first=True))
 
