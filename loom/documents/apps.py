@@ -12,6 +12,7 @@ COMMANDS = (
     "loom.documents.commands.writing",
     "loom.documents.commands.suggestions",
     "loom.documents.commands.augments",
+    "loom.documents.commands.patterns",
     "loom.documents.commands.forms",
     "loom.documents.actions",
     "loom.documents.windows",

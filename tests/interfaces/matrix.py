@@ -297,7 +297,12 @@ LINES = {
     "stash": ['stash "new" "a lamp"', 'stash "new" content-of:{node}'],
     "recall": ['recall "idea"'],
     "memory": ["memory"],
-    "augment": ["augment list", "augment load good/plain", "augment store good/new\nA lamp.\n←"],
+    "augment": [
+        "augment list",
+        "augment load good/plain",
+        "augment store good/new\nA lamp.\n←",
+        "augment store good/kept from {claim}",
+    ],
     "todo": [
         "todo",
         'todo add "a lamp"',
@@ -317,8 +322,8 @@ LINES = {
     "since": ["since"],
     "digest": ["digest"],
     "scratchpad": ["scratchpad clear", 'scratchpad "a lamp"'],
-    "pipe": ['pipe "view {node}"', 'pipe "view {node}" save:"new"'],
-    "run": ['run pipe:"{piped}" from {node}'],
+    "pipe": ['pipe "view"', 'pipe "view" save:"new"'],
+    "run": ["run pipe:{pipe} from {node}"],
     "claim": ['claim "it is dark" cite:{node}'],
     "cite": [
         'cite doc:"Notes" for {claim}',

@@ -128,7 +128,6 @@ def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict
     return {
         "check": check.uid,
         "pipe": pipe.uid,
-        "piped": pipe.name,
         "table": "choices",
         "claim": claim,
         "tasks": tasks,

@@ -42,19 +42,24 @@ class Store(Args):
 def augment_store(context: Context, args: Store) -> Reply:
     """Stores an augment, or a new revision of it. Front matter between lines of `---` may name
     what it requires (`requires: group/name`) and the commands it teaches (`tools: find, view`)."""
-    name = args.name.removeprefix("augment:")
+    return store(context, args.name, args.content)
+
+
+def store(context: Context, given: str, content: str) -> Reply:
+    """Stores an augment under a name as it was given, or a new revision of it."""
+    name = given.removeprefix("augment:")
     if not _NAME.fullmatch(name) or len(name) > MAX_TITLE:
         raise CommandError(
             "INVALID_SYNTAX",
-            f"{args.name[:60]!r} is not the name of an augment.",
+            f"{given[:60]!r} is not the name of an augment.",
             hint="write a group and a name, such as style/plain",
         )
-    if not args.content.strip():
+    if not content.strip():
         raise CommandError("INVALID_SYNTAX", "There is no text to store.", hint="write one")
     every = augments_of(context.actor.grove)
-    one = augment_of("", name, args.content)
+    one = augment_of("", name, content)
     _demand_requirements(one, every)
-    revision = _stored(context, context.world, name, args.content, len(every))
+    revision = _stored(context, context.world, name, content, len(every))
     lines = [f"✓ stored {name} (revision {revision.number}); → augment load {name} loads it"]
     lines += [f"  ! {said}" for said in warnings_of(one, every)]
     document = revision.document
