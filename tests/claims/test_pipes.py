@@ -5,7 +5,7 @@ import pytest
 from loom.access import acting_as, get_actor
 from loom.claims.models import Pipe
 from loom.claims.rules.pipes import LONGEST, adapter, lines_of
-from loom.engine.context import Request
+from loom.engine.context import Answer, Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Event, Step
 from loom.people.models import Grove, Participant, User
@@ -143,7 +143,7 @@ def test_a_model_runs_only_what_a_person_saved(
     )
     actor = acting_as(get_actor(owner, grove), agent)
 
-    def agent_says(line: str) -> object:
+    def agent_says(line: str) -> Answer:
         return execute_line(actor, tree, Request(line))
 
     agent_says('pipe "tag #own" save:"Own"')
@@ -151,7 +151,7 @@ def test_a_model_runs_only_what_a_person_saved(
     assert why.code == "PERMISSION_DENIED" and "saved by a model" in why.message
     assert "✓ tagged" in say(f'run pipe:"Own" from {a}').reply
     say('pipe "tag #theirs" save:"Theirs"')
-    assert "✓ tagged" in agent_says(f'run pipe:"Theirs" from {a}').reply  # type: ignore[attr-defined]
+    assert "✓ tagged" in agent_says(f'run pipe:"Theirs" from {a}').reply
     # Each line is checked as the agent's own.
     say('pipe save:"Book"\nwrite doc:"Bible" new "a"\n←')
     assert refused(agent_says, 'run pipe:"Book"').code == "PERMISSION_DENIED"
@@ -173,8 +173,13 @@ def test_readers_check_and_run_looks_but_save_nothing(
 def test_pipes_stay_in_their_grove(two_groves: TwoGroves) -> None:
     left, right = two_groves.left, two_groves.right
     right.run(two_groves.both, 'pipe "view" save:"Far"')
-    why = refused(lambda line: left.run(two_groves.both, line), 'run pipe:"Far"')  # type: ignore[arg-type]
+
+    def left_says(line: str) -> Answer:
+        actor = left.actor(two_groves.both)
+        return execute_line(actor, left.tree, Request(line))
+
+    why = refused(left_says, 'run pipe:"Far"')
     assert why.code == "NOT_FOUND" and "Far" not in why.hint
     uid = Pipe.objects.get().uid
-    why = refused(lambda line: left.run(two_groves.both, line), f"run pipe:{uid}")  # type: ignore[arg-type]
+    why = refused(left_says, f"run pipe:{uid}")
     assert why.code == "NOT_FOUND"

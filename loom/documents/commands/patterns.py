@@ -14,8 +14,8 @@ from loom.links.models import Trail
 from loom.links.queries import written
 from loom.links.trails import get_trail, steps_of
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
+from loom.text.counts import counted
 from loom.text.shortening import plain
-from loom.trees.commands.view import counted
 from loom.trees.named_items import get_node
 
 MOST_CITES = 100
