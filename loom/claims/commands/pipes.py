@@ -275,7 +275,7 @@ class RunArgs(Args):
 
 
 @dataclass(frozen=True)
-class Given:
+class LineResult:
     """What a line gave: the item that it names first, and its reply."""
 
     ref: Ref | None
@@ -297,7 +297,7 @@ def run(context: Context, args: RunArgs) -> Reply:
     if context.world.is_dry:
         raise ReadsItsWritesError("a line of a pipe reads what the one before wrote")
     act, doing = uuid4().hex, f'ran pipe:"{pipe.name}"'[:200]
-    given = Given(args.start, "")
+    given = LineResult(args.start, "")
     before: tuple[Kind, ...] = ("document",) if _is_document(args.start) else ("node",)
     at, shown, items = context.at, [], []
     refs: tuple[str, ...] = ()
@@ -335,14 +335,14 @@ def _is_document(ref: Ref | None) -> bool:
 
 
 def _filled(
-    context: Context, one: PipeLine, given: Given, before: tuple[Kind, ...], number: int
+    context: Context, one: PipeLine, given: LineResult, before: tuple[Kind, ...], number: int
 ) -> str:
     """The line with what the one before gave in its gap."""
     if not one.slot or (number == 1 and given.ref is None and one.is_whole):
         return one.line.canonical
     way = rules.adapter(before, one.takes)
     if number == 1 and given.ref is None and one.takes != "document":
-        given, way = Given(parse_ref("here"), ""), "" if one.takes == "node" else "content-of"
+        given, way = LineResult(parse_ref("here"), ""), "" if one.takes == "node" else "content-of"
     if way is None or ((one.takes != "text" or way) and given.ref is None):
         missing = "a document" if one.takes == "document" else "a node"
         raise CommandError(
@@ -362,7 +362,7 @@ def _filled(
         raise CommandError(bad.code, f"Line {number}: {bad.message}", hint=bad.hint) from None
 
 
-def _text(context: Context, given: Given, way: Adapter) -> str:
+def _text(context: Context, given: LineResult, way: Adapter) -> str:
     """The text that a line takes: the reply before, or by an adapter the content of a node or the
     summary of a document."""
     if not way or given.ref is None:
@@ -380,9 +380,9 @@ def _text(context: Context, given: Given, way: Adapter) -> str:
     return node.text
 
 
-def _given(answer: Answer) -> Given:
+def _given(answer: Answer) -> LineResult:
     first = next(iter(answer.body["refs"]), None)
-    return Given(parse_ref(str(first)) if first is not None else None, answer.reply)
+    return LineResult(parse_ref(str(first)) if first is not None else None, answer.reply)
 
 
 def _shown(answer: Answer, *, is_last: bool) -> list[str]:
