@@ -183,3 +183,14 @@ def test_pipes_stay_in_their_grove(two_groves: TwoGroves) -> None:
     uid = Pipe.objects.get().uid
     why = refused(left_says, f"run pipe:{uid}")
     assert why.code == "NOT_FOUND"
+
+
+def test_a_document_becomes_text_by_its_summary(say: Say, write: Say) -> None:
+    a = str(write("the lamp"))
+    say('write doc:"Notes" new\n# Tower\nNobody comes before night.\n←')
+    say(f'pipe save:"Sum"\nwrite append "It burns." | annotate {a}\n←')
+    assert refused(say, 'pipe "write append | view"').code == "INVALID_SYNTAX"
+    ran = say('run pipe:"Sum" from doc:"Notes"').reply
+    assert "→ annotate" in ran
+    note = Node.objects.get(kind="annotation")
+    assert note.text.startswith('doc:"Notes"') and "§" in note.text

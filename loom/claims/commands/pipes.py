@@ -15,6 +15,7 @@ from loom.claims.rules.pipes import Adapter, Kind
 from loom.engine import registry
 from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args, RefField, Written
+from loom.engine.by_name import run_command
 from loom.engine.context import Answer, Context, Reply, Request
 from loom.engine.dry_runs import ReadsItsWritesError
 from loom.engine.execute import execute_line
@@ -368,8 +369,9 @@ def _text(context: Context, given: LineResult, way: Adapter) -> str:
     if not way or given.ref is None:
         return given.text
     if way == "summary":
-        said = Request(line=f"view {print_ref(given.ref)} summary")
-        return execute_line(context.actor, context.tree, said, context.workspace).reply
+        values = {"ref": print_ref(given.ref), "length": "summary"}
+        own = context.workspace
+        return run_command(context.actor, context.tree, "view", values, workspace=own).reply
     node = get_node(context, given.ref, slices=True)
     if withheld(context.actor, [node.pk]):
         raise CommandError(
