@@ -36,6 +36,7 @@ POST /groves/{grove}/webhooks/{secret} | GET /groves/{grove}/settings
 POST /groves/{grove}/settings | GET /groves/{grove}/tags
 GET /groves/{grove}/link-types | POST /groves/{grove}/link-types
 GET /groves/{grove}/checks | POST /groves/{grove}/checks
+GET /groves/{grove}/pipes | POST /groves/{grove}/pipes
 GET /trees/{tree}/claims?cite={node}&words={long} | POST /trees/{tree}/claims
 GET /trees/{tree}/claims/{node} | POST /trees/{tree}/claims/{node}
 GET /trees/{tree}/manuscript | POST /trees/{tree}/manuscript | GET /trees/{tree}/manuscript/text
