@@ -1557,6 +1557,36 @@ class PinnedSettings(TypedDict):
     settings: dict[str, Any]
 
 
+class PipeOf(TypedDict):
+    """A saved pipe: its lines as they were given, what they take and give (`kinds`), and
+    whether models may run it, as those that a person saved."""
+
+    id: str
+    grove: str
+    name: str
+    lines: list[str]
+    kinds: str
+    by: str
+    for_models: bool
+    at: str
+
+
+class PipeOfPage(TypedDict):
+    """One page; `count` of all."""
+
+    count: int
+    results: list[PipeOf]
+
+
+class PipeSent(TypedDict):
+    """A new pipe; without a grove, in the caller's first. Its lines are joined by `|` or stand
+    one below the other."""
+
+    name: str
+    lines: str
+    grove: NotRequired[str]
+
+
 class Place(TypedDict):
     """The caller's workspace in a tree, and their position."""
 
