@@ -36,14 +36,15 @@ from loom.people.grove_settings import budget_in, number_of
 from loom.people.models import Participant
 from loom.permissions import GENERATE, LOOM, READ_DOCUMENTS, WEB_SEARCH, Permission, in_order
 from loom.platform.prepared_queries import Given, PreparedQuery
+from loom.reading.queries.margins import margins_of
 from loom.text.ages import age
 from loom.text.shortening import excerpt, summary_or_excerpt
 from loom.text.tokens import count
 from loom.trees.commands import node_writer
 from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries import lookup
+from loom.trees.queries.around import Spot
 from loom.trees.queries.lookup import PRUNED, NodeRow, fetch, path_of, withheld_from_models, within
-from loom.trees.queries.node_context import Spot, margins_of
 from loom.trees.queries.outline import LINES, outline_left, outline_of, size_of
 from loom.turns import budgets
 from loom.turns.models import Turn

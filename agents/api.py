@@ -32,12 +32,13 @@ from loom.errors import CommandError, not_found
 from loom.language.ids import looks_like_id
 from loom.people.models import Participant
 from loom.permissions import GENERATE, in_order
+from loom.reading.queries import provenance
 from loom.site.api_requests import user_of
 from loom.site.schema import a_choice, a_truth, an_id, operation, word
 from loom.site.waiting import hold_until_stopped
 from loom.text.hashes import instant
 from loom.trees.models import Workspace
-from loom.trees.queries import lookup, provenance
+from loom.trees.queries import lookup
 from loom.turns import access as turn_access
 from loom.turns import generation_lifecycle
 from loom.turns.left_out import parts_in

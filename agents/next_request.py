@@ -26,10 +26,11 @@ from loom.money.prices import NANO, caches_from, prices_of
 from loom.people.models import Participant
 from loom.permissions import LOOM
 from loom.platform.prepared_queries import Given, PreparedQuery
+from loom.reading.queries import provenance
 from loom.text.tokens import count
 from loom.trees.commands.node_writer import demand_text_node, demand_visible
 from loom.trees.models import Node, Tree, Workspace
-from loom.trees.queries import lookup, places, provenance
+from loom.trees.queries import lookup, places
 from loom.turns import access as turn_access
 from loom.turns.models import Call, Generation, Turn
 from loom.turns.queries import turns

@@ -8,7 +8,7 @@ from loom.engine import registry
 from loom.language.gbnf import Known, grammar_of
 from loom.links.vocabulary import names_for
 from loom.people.models import Participant
-from loom.trees.commands.view import LISTS
+from loom.trees.lists import LISTS
 
 # The grammar of an agent's answer, for providers that support one.
 

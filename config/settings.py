@@ -36,6 +36,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "loom",
+    "loom.reading",
     "loom.trees",
     "loom.search",
     "loom.web_search",
@@ -215,7 +216,7 @@ USE_I18N = True
 LOCALE_PATHS = [ENV.data / "locale", BASE_DIR / "locale"]
 LANGUAGES = env.languages(*LOCALE_PATHS)
 # Renders what an event changed on a page; sockets send it to clients that asked for it.
-DRAWING = "loom.trees.pages.live_parts.parts_for"
+DRAWING = "loom.reading.pages.live_parts.parts_for"
 
 # Bodies are bounded by our interfaces (docs/model.md §14.3): JSON 8 MiB, import files 512 MiB to
 # disk.

@@ -8,6 +8,7 @@ from django.apps import AppConfig
 COMMANDS = (
     "loom.claims.effects",
     "loom.claims.erasing",
+    "loom.claims.queries.problems",
     "loom.claims.commands.claims",
     "loom.claims.commands.checks",
     "loom.claims.commands.text_tasks",

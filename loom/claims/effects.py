@@ -1,6 +1,9 @@
 """What happens to checks and claims."""
 
+from loom.claims.models import Cite
 from loom.engine.event_kinds import Body, Payload, event
+from loom.links.commands.links import keeps_links
+from loom.links.models import Link
 
 
 @event("check.changed", stream=("tree", "grove"))
@@ -51,3 +54,9 @@ class CommitmentVetoed(Payload):
 
     claim: str
     commitment: Body
+
+
+@keeps_links
+def _is_cited(link: Link) -> bool:
+    """Whether a claim stands on a link, which is then answered and never removed."""
+    return Cite.objects.filter(link=link).exists()

@@ -31,13 +31,12 @@ from loom.people.models import User
 from loom.permissions import WRITE_DOCUMENTS
 from loom.platform import deadlines
 from loom.site import markdown
-from loom.site.display import Who, cast_of
+from loom.site.display import Who, age_of, cast_of
 from loom.site.forms import PageForm, Text, Word
 from loom.site.page_requests import PersonRequest, frame, in_one_line, person
 from loom.text.front_matter import MAX_TITLE, body_start
 from loom.text.hashes import instant
 from loom.trees.models import Node, Tree
-from loom.trees.pages.node_parts import age_of
 from loom.trees.queries import lookup, places
 
 MOST_LISTED = 300

@@ -19,14 +19,17 @@ from loom.engine import put_aside as aside
 from loom.engine import streams
 from loom.errors import CommandError, require
 from loom.notes.commands import marks as tag_commands
+from loom.notes.queries import tags_in
 from loom.participants.provider_kinds import SEARCH_SERVICES
 from loom.people.commands import accounts as people
 from loom.people.commands import groves as verbs
 from loom.people.grove_settings import SETTINGS, settings_schema, values_of
+from loom.people.queries import grove_bodies, grove_body
 from loom.permissions import Role
 from loom.search.grove_texts import TextHit, find_texts
 from loom.search.queries import MAX_QUERY, By, Filters, Hit, Kind, Sort, find_in_grove, parse_since
 from loom.site import responses
+from loom.site.api_items import events_of
 from loom.site.api_requests import (
     ONE_LINE,
     Body,
@@ -50,9 +53,7 @@ from loom.site.schema import (
     truth,
 )
 from loom.text.hashes import instant
-from loom.trees.api.nodes import events_of
 from loom.trees.queries.event_log import MAX_EVENTS
-from loom.trees.queries.trees import grove_bodies, grove_body, tags_in
 from loom.web_search import commands as searching
 from loom.web_search.models import SearchService
 

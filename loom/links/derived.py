@@ -8,7 +8,7 @@ from loom.access import Actor
 from loom.language.ids import looks_like_id
 from loom.links.link_types import MENTIONED_BY, OF_NODES, SAME
 from loom.trees.models import Node, Workspace
-from loom.trees.queries import lookup, node_context, places
+from loom.trees.queries import around, lookup, places
 
 MOST_NAMED = 40  # refs of a text that `mentions` follows
 _NAMED = re.compile(r"\[([a-z0-9]{4,8})\]", re.IGNORECASE)
@@ -36,11 +36,11 @@ def nodes_of(
         return _part(_named_in(node), after, most)
     rows = {
         "continuations": lambda: lookup.slots_below(node.slot_id),
-        "annotations": lambda: node_context.annotations_of(node),
+        "annotations": lambda: around.annotations_of(node),
         "versions": lambda: places.versions_of(node),
         "siblings": lambda: places.siblings_of(node),
-        "sources": lambda: node_context.sources_of(actor, node),
-        "merges": lambda: node_context.merges_of(actor, node),
+        "sources": lambda: around.sources_of(actor, node),
+        "merges": lambda: around.merges_of(actor, node),
     }[kind]()
     found = list(rows[after : after + most])
     if kind in ("continuations", "siblings"):

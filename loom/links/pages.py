@@ -36,10 +36,10 @@ from loom.people.models import Grove
 from loom.people.names import TAG_COLOURS
 from loom.permissions import LOOM, WRITE
 from loom.site import markdown
+from loom.site.display import MAX_SHOWN
 from loom.site.forms import PageForm, Word, Words
 from loom.site.page_requests import PersonRequest, frame, in_one_line, person, whole_of, word_of
 from loom.trees.models import Tree
-from loom.trees.pages.node_parts import MAX_SHOWN
 
 MOST_TRAILS = 200
 MOST_WAYS = 3

@@ -13,6 +13,7 @@ from loom.language.portals import EMBED, PortalItem, PortalView, named, too_deep
 from loom.language.refs import ParseError, Ref, Slice, print_slice
 from loom.language.slices import parse_ref
 from loom.links.foot import Portal, portals_of
+from loom.links.sides import links_of
 from loom.links.trails import UNAVAILABLE, EndSeen, EndsSeen
 from loom.people.grove_settings import number_of
 from loom.people.models import Grove
@@ -21,7 +22,6 @@ from loom.trees.grove_texts import grove_texts, is_text
 from loom.trees.models import GroveText, Node, Tree
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import withheld
-from loom.trees.queries.node_context import links_of
 
 MOST_SHOWN = 50  # items of one portal
 MOST_TEXT = 4_000  # characters of a text in a portal

@@ -1,5 +1,5 @@
 """Links for readers who may see both ends; portals, grouped by type; and what can be reached over
-links. The links of one item from its own side are in `node_context`."""
+links. The links of one item from its own side are in `sides`."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,34 +17,18 @@ from loom.text.hashes import instant
 from loom.text.shortening import excerpt
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Tree
-from loom.trees.queries.lookup import fetch, listed, withheld
-from loom.trees.queries.node_context import ERASED, erased_among
+from loom.trees.queries.item_names import erased_among, item_names
+from loom.trees.queries.lookup import withheld
 
 
 def written(stored: Iterable[int], tree_id: int) -> dict[int, str]:
-    """Each item as a reference for a reader of the tree with that row id; two queries.
-
-    A reader who may not see another tree gets its id, never its content.
-    """
+    """Each item as a reference for a reader of the tree with that row id, as `item_names` returns
+    it; saved trails by their ids. Three queries at most."""
     every = set(stored)
-    nodes = {one for one in every if ids.node_id(one) is not None}
-    trees = {key: one for one in every if (key := ids.tree_id(one)) is not None}
-    shown = dict.fromkeys(every, ERASED)
-    shown.update(grove_texts().names(every))
+    shown = item_names(every, tree_id)
     if trails := [key for one in every if (key := ids.trail_id(one)) is not None]:
         kept = Trail.objects.filter(pk__in=trails).values_list("pk", "uid")
         shown.update({ids.of_trail(key): f"trail:{uid}" for key, uid in kept})
-    if nodes:
-        sql = f"""SELECT n.id, n.local_id, n.tree_id, t.uid FROM trees_node n
-            JOIN trees_tree t ON t.id = n.tree_id AND t.erasing_at IS NULL
-            WHERE n.id IN ({listed(nodes)})"""
-        for key, local_id, home, uid in fetch(sql):
-            here = home == tree_id
-            shown[key] = local_id if here else f"tree:{uid} node:{local_id}"
-    if trees:
-        sql = f"""SELECT id, uid FROM trees_tree WHERE erasing_at IS NULL
-            AND id IN ({listed(trees)})"""
-        shown.update({trees[key]: f"tree:{uid}" for key, uid in fetch(sql)})
     return shown
 
 

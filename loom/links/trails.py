@@ -18,7 +18,7 @@ from loom.text.shortening import excerpt
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries import lookup
-from loom.trees.queries.node_context import ERASED, PRUNED
+from loom.trees.queries.item_names import ERASED, PRUNED
 
 READ = 500  # steps of a workspace that are searched
 MOST_STEPS = 200  # of a trail

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from loom.engine.arguments import Written
 from loom.engine.context import Context, Reply
 from loom.engine.registry import command
+from loom.links.sides import links_of
 from loom.meaning.embedders import embedder_of
 from loom.meaning.queries import similar_to
 from loom.permissions import LOOM
@@ -12,12 +13,11 @@ from loom.search.commands import FindArgs, answered
 from loom.search.queries import EVERYTHING
 from loom.text.counts import counted
 from loom.text.shortening import excerpt
-from loom.trees.commands.view import lists
+from loom.trees.lists import lists
 from loom.trees.models import Node
 from loom.trees.named_items import touched
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import withheld
-from loom.trees.queries.node_context import links_of
 from loom.workspace.queries.windows import WITHHELD
 
 MOST_SIMILAR = 10

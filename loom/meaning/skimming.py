@@ -11,11 +11,11 @@ from loom.access import Actor
 from loom.meaning.embedders import EmbedderFailed, embedder_of
 from loom.meaning.queries import vectors_of
 from loom.notes.models import Mark
+from loom.reading.queries.path_page import candidates_of
 from loom.text.changes import difference
 from loom.trees.models import Node, Workspace
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import rows_of, selected_versions, withheld
-from loom.trees.queries.path_page import candidates_of
 
 if TYPE_CHECKING:
     from loom.meaning.rules import Floats

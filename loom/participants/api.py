@@ -23,9 +23,9 @@ from loom.people import models
 from loom.people.models import User
 from loom.permissions import Permission
 from loom.site import responses
+from loom.site.api_items import get_node
 from loom.site.api_requests import MAX_TEXT, PartialBody, Word, read, user_of
 from loom.site.schema import PAGES, a_truth, an_id, operation, paged, truth, word
-from loom.trees.api.nodes import get_node
 from loom.trees.models import Node, Tree, Workspace
 
 # Request bodies.

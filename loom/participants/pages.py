@@ -42,7 +42,7 @@ from loom.participants.provider_kinds import (
 from loom.participants.templates import TEMPLATES, begun
 from loom.people.models import Participant
 from loom.permissions import NEEDS, PRESETS, Permission, preset_of
-from loom.site.display import cast_of
+from loom.site.display import age_of, cast_of
 from loom.site.page_requests import (
     PersonRequest,
     as_shown,
@@ -50,7 +50,6 @@ from loom.site.page_requests import (
     person,
 )
 from loom.text.tokens import thousands
-from loom.trees.pages.node_parts import age_of
 from loom.turns import budgets
 
 PATIENCE = timedelta(seconds=90)

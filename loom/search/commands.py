@@ -15,6 +15,7 @@ from loom.language.refs import Ref
 from loom.language.slices import parse_ref
 from loom.language.verbs import Phrases, Verb
 from loom.notes.commands.annotations import ANNOTATION_FORMS
+from loom.notes.queries import marks_shown
 from loom.people.names import as_sent, tree_named
 from loom.permissions import CROSS_TREE, LOOM, READ_DOCUMENTS
 from loom.search import queries as search
@@ -26,7 +27,6 @@ from loom.trees.models import Node, Tree
 from loom.trees.named_items import get_node, touched, tree_of
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import NodeRow, withheld
-from loom.trees.queries.node_context import marks_shown
 from loom.trees.queries.outline import drawn, outline, outline_of
 from loom.trees.queries.places import places_of
 from loom.turns.models import Turn

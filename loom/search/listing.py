@@ -14,6 +14,7 @@ from loom.language.refs import Ref, print_ref
 from loom.notes.models import Mark
 from loom.people.names import as_sent, tree_named
 from loom.permissions import CROSS_TREE, LOOM
+from loom.reading.queries.tree_bodies import tree_bodies
 from loom.text.ages import age
 from loom.text.counts import counted
 from loom.text.shortening import excerpt, plain, summary_or_excerpt
@@ -21,7 +22,6 @@ from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup, places
 from loom.trees.queries.lookup import withheld
-from loom.trees.queries.trees import tree_bodies
 from loom.workspace.queries.windows import WITHHELD
 
 MOST_LISTED = 50

@@ -14,6 +14,7 @@ from loom.errors import CommandError
 from loom.language import ids as item_ids
 from loom.language.ids import ORDINAL_BITS
 from loom.notes.models import Mark
+from loom.notes.queries import is_tag
 from loom.people.models import Grove
 from loom.search.blending import can_blend, fused, nearest
 from loom.search.collecting import (
@@ -154,11 +155,6 @@ def _trees(only: Filters, ids: list[int]) -> dict[int, datetime | None]:
 def _tagged(name: str, items: set[int]) -> set[int]:
     rows = Mark.objects.filter(kind="tag", item__in=items, removed_at__isnull=True)
     return {item for item, label in rows.values_list("item", "label") if is_tag(label, name)}
-
-
-def is_tag(label: str, name: str) -> bool:
-    """The condition that a mark is the tag with that name, in any case."""
-    return label.casefold() == name.casefold()
 
 
 def bearing(tag: str, trees: Iterable[int]) -> set[int]:

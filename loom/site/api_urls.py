@@ -13,11 +13,11 @@ from loom.groves import api as groves
 from loom.links import api as links
 from loom.participants import api as participants
 from loom.people.api import account
+from loom.reading.api import nodes, trees
 from loom.site import api_errors as errors
 from loom.site import routes
 from loom.site.schema import SchemaOnce
 from loom.transfer import api as transfer
-from loom.trees.api import nodes, trees
 from loom.turns import api as commands
 from loom.workspace import api as workspaces
 

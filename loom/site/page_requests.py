@@ -25,10 +25,10 @@ from loom.people.grove_settings import SETTINGS
 from loom.people.models import User
 from loom.people.preferences import language_of
 from loom.permissions import GENERATE, WRITE
+from loom.reading.queries.path_page import MOST_STEPS, NEAREST, Way, first_text
 from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries import lookup, places
-from loom.trees.queries.node_context import Spot
-from loom.trees.queries.path_page import MOST_STEPS, NEAREST, Way, first_text
+from loom.trees.queries.around import Spot
 from loom.trees.queries.places import path_ids
 
 Made = TypeVar("Made")

@@ -13,9 +13,10 @@ from loom.links import graph_page, portal_pages
 from loom.links import pages as links
 from loom.participants import pages as participants
 from loom.people.pages import accounts
+from loom.reading.pages import candidates, history, live_parts, panels, public, trees
 from loom.site import routes
-from loom.trees.pages import history, live_parts, panels, public, trees
-from loom.turns.pages import candidates, turns
+from loom.transfer import pages as exporting
+from loom.turns.pages import turns
 
 
 class Uid(StringConverter):
@@ -75,8 +76,12 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("trees/<uid:uid>/claims", claims.claims_page),
     path("trees/<uid:uid>/claims/<local:local_id>", claims.claim_page),
     path("groves/<uid:uid>/checks", claims.checks_page),
+<<<<<<< HEAD
     path("groves/<uid:uid>/pipes", claims.pipes_page),
     path("trees/<uid:uid>/export", trees.export_page),
+=======
+    path("trees/<uid:uid>/export", exporting.export_page),
+>>>>>>> a8165727 (reading: Give the page, API and commands of a tree a feature of their own)
     path("trees/<uid:uid>/share", public.share),
     path("trees/<uid:uid>/share/<slug:action>", public.change),
     path("public/<str:secret>", public.page),

@@ -13,6 +13,7 @@ from loom.claims.queries.files import files_of
 from loom.errors import CommandError
 from loom.links.models import Link
 from loom.links.queries import written
+from loom.reading.queries.provenance import response_of
 from loom.text.hashes import instant, instant_or_none
 from loom.text.images import IMAGE_TYPES
 from loom.transfer import heddle_writer, text_export, thinking_files
@@ -22,7 +23,6 @@ from loom.trees.images import bytes_of
 from loom.trees.models import Image, Node, Tree
 from loom.trees.queries.lookup import NodeRow, rows_of
 from loom.trees.queries.places import in_chunks
-from loom.trees.queries.provenance import response_of
 from loom.turns.access import may_read_call
 from loom.turns.models import Call
 

@@ -19,7 +19,7 @@ from loom.engine import streams
 from loom.engine.jobs import enqueue
 from loom.engine.sweeps import sweeps
 from loom.errors import CommandError
-from loom.transfer import feature_parts, heddle_reader, tree_builder, uploads
+from loom.transfer import feature_parts, heddle_reader, message_images, tree_builder, uploads
 from loom.transfer.authors import Authors
 from loom.transfer.inputs import ImportFormat, TreeInFile
 from loom.transfer.models import Import, ImportPart
@@ -218,7 +218,7 @@ def _ended(row: Import, report: Report, upload: uploads.Upload) -> Callable[[], 
     def record() -> None:
         tree = Import.objects.select_related("tree__grove").get(pk=row.pk).tree
         if upload.images and tree is not None:
-            images.keep_all(upload.images, _actor(row), tree, report)
+            message_images.keep_all(upload.images, _actor(row), tree, report)
         Import.objects.filter(pk=row.pk).update(
             status="done", done=row.total, report=report.body(), error=None, leased_until=None
         )
@@ -360,7 +360,7 @@ def _write(
     *,
     progress: ImportProgress,
     done: Callable[[], None],
-    archive: images.ArchiveImages | None,
+    archive: message_images.ArchiveImages | None,
 ) -> None:
     tree, actor = _hidden_tree(row, head, progress), _actor(row)
     authors = Authors(row.grove, row.participant, report)
@@ -372,7 +372,7 @@ def _write(
         for one in records:
             head.settle(one)
             if one.images:
-                images.put_into(one, actor, tree, archive, report)
+                message_images.put_into(one, actor, tree, archive, report)
             if head.current != "" and head.current in (one.source, one.number):
                 builder.current = one.number
             marks += tree_builder.marks_of(one)

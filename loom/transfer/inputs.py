@@ -24,8 +24,8 @@ from loom.transfer.files import (
     readable_json,
     value_of,
 )
+from loom.transfer.message_images import ArchiveImages
 from loom.transfer.records import CallRecord, Head, NodeRecord, Report, unreadable
-from loom.trees.images import ArchiveImages
 
 Put = Callable[[NodeRecord | CallRecord], None]
 Read = Callable[[Put, Report], Head]

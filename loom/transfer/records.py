@@ -32,10 +32,10 @@ _SECRET_NAME = re.compile(
 class NodeRecord:
     """One node of a file. `number` is its position in reading order, from 0; `parent` (-1: none),
     `slot` (-1: a new one) and `edited_from` (-1: none) are numbers of earlier records. `author` ""
-    is the importer. `images` are in the message but not in its text yet, see images.named_in. `at`
-    is RFC 3339, "" if unknown. `source` and `answer` are the other program's names of the node and
-    of the model's answer it came from. Only Heddle's own files have the other fields; `hash` "":
-    computed here.
+    is the importer. `images` are in the message but not in its text yet, see
+    message_images.named_in. `at` is RFC 3339, "" if unknown. `source` and `answer` are the other
+    program's names of the node and of the model's answer it came from. Only Heddle's own files have
+    the other fields; `hash` "": computed here.
     """
 
     number: int

@@ -24,11 +24,11 @@ from loom.transfer.inputs import (
     json_format,
     looks_like_json,
 )
+from loom.transfer.message_images import ENDING, ArchiveImages
 from loom.transfer.node_collector import mapping_of
 from loom.transfer.readers import books, chats, documents, looms, patches, sequences, tapestry
 from loom.transfer.readers.looms import one_tree
 from loom.transfer.records import Head, Report, unreadable
-from loom.trees.images import ENDING, ArchiveImages
 
 ZIP = b"PK\x03\x04"
 # Files that are not read, by their first bytes: what they are, and what to do.

@@ -7,7 +7,6 @@ from django.apps import AppConfig
 # The modules that register effects, commands and actions; help lists commands in this order.
 COMMANDS = (
     "loom.trees.effects",
-    "loom.trees.commands.view",
     "loom.trees.commands.nodes",
     "loom.trees.commands.trees",
     "loom.trees.commands.public_links",

@@ -37,6 +37,23 @@ def erased_with_tree(belonging: Belonging) -> Belonging:
     return belonging
 
 
+Stopping = Callable[[Tree], None]
+_stopping: list[Stopping] = []
+
+
+def stops_when_erased(stopping: Stopping) -> Stopping:
+    """Registers how another feature stops what is still going on in a tree when somebody erases
+    it, in the transaction of the action."""
+    _stopping.append(stopping)
+    return stopping
+
+
+def stop_work(tree: Tree) -> None:
+    """Stops what is going on in a tree that somebody erases."""
+    for stopping in _stopping:
+        stopping(tree)
+
+
 def waiting() -> list[str]:
     """The uids of trees that are marked as erased but still stored, to resume after a restart. A
     tree that an import is still writing is hidden in the same way, but is not among them.

@@ -14,6 +14,7 @@ from loom.people.names import tree_named as titled
 from loom.permissions import CROSS_TREE
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup, places
+from loom.trees.queries.lookup import NodeRow, path_of
 
 # From a Ref to the node that it names for the caller, or a refusal with the reason.
 
@@ -208,3 +209,27 @@ def unknown(context: Context, tree: Tree, ref: Ref) -> CommandError:
                 hint=f"add {' or '.join(names)}",
             )
     return not_found(f"[{ref.id}]", "→ find or → tree shows what is here")
+
+
+def is_range(ref: Ref) -> bool:
+    """Whether the ref names a branch or a range."""
+    return ref.kind in ("branch", "range")
+
+
+def range_of(context: Context, ref: Ref) -> list[NodeRow]:
+    """The nodes of a branch, from the root, or of a range."""
+    if ref.kind == "branch":
+        node = get_node(context, ref)
+        return path_of(context.actor, node.tree, context.workspace, node)
+    first, last = (get_node(context, Ref("node", id=local_id)) for local_id in (ref.id, ref.end))
+    if first.depth > last.depth:
+        first, last = last, first
+    rows = path_of(context.actor, last.tree, context.workspace, last)
+    slots = [row.slot_id for row in rows]
+    if first.slot_id not in slots:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"[{first.local_id}] is not above [{last.local_id}].",
+            hint="a range goes from a node down to one below it",
+        )
+    return rows[slots.index(first.slot_id) :]

@@ -61,17 +61,6 @@ def after_answer(answer: Node) -> str:
 
 
 def turn_ended(turn: Turn, answer: Node | None) -> None:
-    """Ends the question that a turn was asked to answer, and, unless the turn came to its own end,
-    stops those that it asked for."""
+    """Ends the question that a turn was asked to answer."""
     for ask in Ask.objects.filter(turn=turn, ended_at__isnull=True):
         end(ask, answer)
-    if turn.status != "done":
-        stop_asked_by(turn)
-
-
-def stop_asked_by(turn: Turn) -> None:
-    """Stops the turns that a turn asked for: they use its budget."""
-    from loom.turns.turn_lifecycle import ask_stop  # it ends questions itself
-
-    for one in Turn.objects.filter(asking=turn, status__in=OPEN_TURN):
-        ask_stop(one)

@@ -10,7 +10,7 @@ from django.db.models import Exists, Min, OuterRef, Q, QuerySet
 
 from loom.text.quotations import GONE
 from loom.trees.erased_texts import batches, clears_texts, own_title, touching
-from loom.trees.erasing import erased_with_tree
+from loom.trees.erasing import erased_with_tree, stops_when_erased
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Tree
 from loom.turns.models import OPEN_TURN, SUMMARY, Ask, Call, Generation, Turn
@@ -26,6 +26,12 @@ def _rows_of(tree: Tree) -> Iterable[QuerySet[Any]]:
     """Questions, generations, calls and turns."""
     Turn.objects.filter(tree=tree).update(generation=None)  # the two tables reference each other
     return [rows.objects.filter(tree=tree) for rows in (Ask, Generation, Call, Turn)]
+
+
+@stops_when_erased
+def _stop_generations(tree: Tree) -> None:
+    """Asks the generations of the tree to stop."""
+    Generation.objects.filter(tree=tree).update(stop_asked=True)
 
 
 @clears_texts

@@ -1,6 +1,6 @@
 """Turns as readers see them, with their rounds, lines and what they spent."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import chain
@@ -19,7 +19,6 @@ from loom.trees.models import Node
 from loom.turns import budgets
 from loom.turns.budgets import Budget, Spent
 from loom.turns.models import Call, Generation, Turn
-from loom.workspace.queries.shown_windows import depths_of
 
 # Turns: what they may use, what they have used, and the body of docs/model.md §14.3.
 
@@ -73,6 +72,23 @@ def texts_made_by(turn: Turn) -> list[str]:
 def made_by(replies: Iterable[dict[str, Any]]) -> list[str]:
     """The ids that the lines of a round made, in order; "" for a line that made nothing."""
     return [one["made"] for one in replies if not one.get("near")]
+
+
+Depths = Callable[[Sequence[Turn]], dict[int, int]]
+_depths: list[Depths] = []
+
+
+def measures_depth(measure: Depths) -> Depths:
+    """Registers what measures how deep the windows of turns of one tree are nested, by the row ids
+    of the turns."""
+    _depths.append(measure)
+    return measure
+
+
+def depths_of(turns: Sequence[Turn]) -> dict[int, int]:
+    """The greatest nesting depth of windows, by the row ids of turns of one tree."""
+    measured = [measure(turns) for measure in _depths]
+    return {turn.pk: max((one[turn.pk] for one in measured), default=0) for turn in turns}
 
 
 def spent_of(turn: Turn, now: datetime) -> Spent:

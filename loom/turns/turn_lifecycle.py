@@ -280,8 +280,14 @@ def ask_stop(turn: Turn) -> None:
     Turn.objects.filter(pk=turn.pk, status__in=OPEN_TURN).update(stop_asked=True)
     for one in Generation.objects.filter(turn=turn, status__in=generation_lifecycle.OPEN_STATUSES):
         generation_lifecycle.ask_stop(one)
-    asks.stop_asked_by(turn)
+    stop_asked_by(turn)
     enqueue("agents.tasks.run_turn", [turn.uid], queue="continue")
+
+
+def stop_asked_by(turn: Turn) -> None:
+    """Stops the turns that a turn asked for: they use its budget."""
+    for one in Turn.objects.filter(asking=turn, status__in=OPEN_TURN):
+        ask_stop(one)
 
 
 def end(
@@ -303,6 +309,8 @@ def end(
     turn.save()
     seen = writer.append("turn.ended", {"turn": turn_body(turn)})
     asks.turn_ended(turn, node)
+    if status != "done":
+        stop_asked_by(turn)
     workspace = node_writer.workspace_of(turn.participant, turn.tree)
     position.set_checkpoint(workspace, seen, actor=turn.participant)
     hide_windows(workspace, text, actor=turn.participant)

@@ -19,6 +19,7 @@ from loom.errors import not_found
 from loom.language.ids import looks_like_id
 from loom.links.queries import written
 from loom.site import responses
+from loom.site.api_items import events_of
 from loom.site.api_requests import Body, PartialBody, demand_scope, read, user_of
 from loom.site.schema import (
     MOST_ROWS,
@@ -32,16 +33,15 @@ from loom.site.schema import (
     word,
 )
 from loom.text.hashes import instant
-from loom.trees.api.nodes import events_of
 from loom.trees.commands import drafts as draft_commands
 from loom.trees.models import Node
 from loom.trees.models import Workspace as Stored
 from loom.trees.queries import lookup
 from loom.trees.queries.event_log import MAX_EVENTS
 from loom.trees.queries.outline import outline_of
-from loom.trees.queries.verify import verify_view
 from loom.turns import access as turn_access
 from loom.workspace.commands.windows import set_settings
+from loom.workspace.queries.view_problems import verify_view
 from loom.workspace.queries.window_contents import windows_of
 from loom.workspace.queries.workspace_bodies import (
     augments_body,

@@ -4,8 +4,8 @@ import pytest
 
 from loom.access import Actor
 from loom.people.models import Participant
+from loom.reading.queries.path_page import AskedSettings, candidates_of
 from loom.trees.models import Node, Tree
-from loom.trees.queries.path_page import AskedSettings, candidates_of
 from tests.agents.acting import asked, went
 from tests.agents.conftest import Say, run
 from tests.providers.scripted import ScriptedProvider

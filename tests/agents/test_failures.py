@@ -14,15 +14,14 @@ from agents.providers.values import Failure, of_status, wait_before_next
 from loom.access import Actor, get_visit
 from loom.engine.by_name import run as run_by_name
 from loom.people.models import Participant
-from loom.site.display import cast_of
+from loom.reading.pages.candidates import Card, cards_of, weave_of
+from loom.reading.queries.path_page import way_of
+from loom.reading.queries.provenance import pieces_of
+from loom.site.display import broken_reason, cast_of
 from loom.trees.models import Tree
-from loom.trees.pages.node_parts import broken_reason
 from loom.trees.queries.lookup import rows_of
-from loom.trees.queries.path_page import way_of
-from loom.trees.queries.provenance import pieces_of
 from loom.turns import generation_lifecycle
 from loom.turns.models import Generation
-from loom.turns.pages.candidates import Card, cards_of, weave_of
 from tests.agents.conftest import Running, Say, a_moment, again, run
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import Script, cuts, fails, nothing, says, stalls

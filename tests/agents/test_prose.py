@@ -9,8 +9,8 @@ from loom.access import Actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.people.models import Participant
+from loom.reading.queries.provenance import provenance_of
 from loom.trees.models import Tree
-from loom.trees.queries.provenance import provenance_of
 from tests.agents.conftest import Say, run
 from tests.agents.watching import Watcher
 from tests.providers.scripted import ScriptedProvider

@@ -12,10 +12,10 @@ from rest_framework.test import APIClient
 
 from loom.engine import steps
 from loom.people.models import User
+from loom.reading.queries.provenance import thoughts_in
 from loom.trees.commands import node_writer, trees
 from loom.trees.models import Node
 from loom.trees.named_items import touched
-from loom.trees.queries.provenance import thoughts_in
 from loom.turns.models import Call, Generation, Turn
 from tests.agents.conftest import Say, run
 from tests.providers.scripted import ScriptedProvider
@@ -105,7 +105,7 @@ def test_a_call_that_holds_what_a_member_may_not_see_shows_its_sections_only(
     ask: Say, api: Api, reader: User, owner: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node = _written(ask)[1]
-    monkeypatch.setattr("loom.trees.queries.provenance.may_read_call", lambda actor, call: False)
+    monkeypatch.setattr("loom.reading.queries.provenance.may_read_call", lambda actor, call: False)
     body = (
         api(reader)
         .get(f"/api/trees/{node.tree.uid}/nodes/{node.local_id}/provenance")

@@ -14,8 +14,8 @@ from loom.access import Actor, get_actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.people.models import Grove, Participant, User
+from loom.reading.queries.path_page import candidates_of
 from loom.trees.models import Tree
-from loom.trees.queries.path_page import candidates_of
 from loom.turns import generation_lifecycle, lanes
 from loom.turns.models import Generation, Lane
 from tests.agents.conftest import Running, Say, again, run

@@ -10,7 +10,7 @@ from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.errors import CommandError
 from loom.people.models import Participant
-from loom.trees.commands.view import MOST_WORDS, word_difference
+from loom.reading.commands.view import MOST_WORDS, word_difference
 from loom.trees.models import Tree
 from tests.commands.conftest import Say
 

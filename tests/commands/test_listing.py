@@ -14,12 +14,12 @@ from loom.documents.commands import writing as document_commands
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.errors import CommandError
+from loom.notes.queries import marks_shown
 from loom.people.models import User
 from loom.permissions import CROSS_TREE
 from loom.search import listing
 from loom.trees.models import Tree
 from loom.trees.queries import lookup
-from loom.trees.queries.node_context import marks_shown
 from tests.commands.conftest import Say
 from tests.two_groves import TITLE, TwoGroves
 

@@ -9,10 +9,10 @@ from loom.access import Actor
 from loom.errors import CommandError
 from loom.links.models import Link
 from loom.links.queries import link_bodies, links_in
+from loom.links.sides import links_of
 from loom.notes.models import Mark
 from loom.people.models import User
 from loom.trees.models import Node, Tree
-from loom.trees.queries.node_context import links_of
 from tests.commands.conftest import Say
 from tests.two_groves import TwoGroves
 

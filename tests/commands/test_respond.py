@@ -9,11 +9,11 @@ from loom.engine.by_name import run
 from loom.engine.models import Event, Step
 from loom.errors import CommandError
 from loom.people.models import Grove, Participant, User
+from loom.reading.queries.provenance import pieces_of
 from loom.text import hashes
 from loom.trees.commands import trees
 from loom.trees.models import Node, NodeSource, Tree
 from loom.trees.queries.lookup import rows_of
-from loom.trees.queries.provenance import pieces_of
 from tests.commands.conftest import Say
 from tests.queries.growing import add
 

@@ -11,10 +11,10 @@ from loom.engine.by_name import run
 from loom.engine.models import Event
 from loom.errors import CommandError
 from loom.people.models import Participant, User
+from loom.reading.pages.candidates import again
 from loom.trees.models import Tree
 from loom.trees.queries.places import settings_at
 from loom.turns.models import Generation
-from loom.turns.pages.candidates import again
 from loom.workspace.commands.saved import pin_settings
 from tests.commands.conftest import Say
 from tests.two_groves import TwoGroves

@@ -14,9 +14,9 @@ from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Event
 from loom.errors import CommandError
+from loom.links.sides import mentioning
 from loom.people.models import Participant, User
 from loom.trees.models import Node, Tree
-from loom.trees.queries.node_context import mentioning
 from tests.commands.conftest import Say
 
 Write = Callable[..., str]

@@ -9,11 +9,11 @@ from loom.engine.models import Event
 from loom.errors import CommandError
 from loom.notes.commands import marks
 from loom.notes.models import Mark
+from loom.notes.queries import tags_in
 from loom.people.commands import groves
 from loom.people.models import Grove, User
 from loom.search.queries import find_in_grove, find_in_tree
 from loom.trees.models import Tree
-from loom.trees.queries.trees import tags_in
 from loom.workspace.commands import saved
 from tests.commands.conftest import Say
 from tests.machines.replay import replayed, stored

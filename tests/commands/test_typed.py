@@ -17,9 +17,9 @@ from loom.errors import CommandError
 from loom.language.lines import read
 from loom.language.refs import Ref
 from loom.notes.commands.marks import Tag, tag
+from loom.reading.commands.view import ViewArgs, view
 from loom.text.shortening import STORED_WHOLE
 from loom.trees.commands.nodes import Respond, Split, respond, split
-from loom.trees.commands.view import ViewArgs, view
 from loom.trees.models import Node, Tree
 from loom.turns.commands.continuing import Continue, continue_
 from loom.workspace.commands.move import Switch, switch

@@ -13,8 +13,8 @@ from loom.access import Actor
 from loom.links.models import Link
 from loom.money.models import DailySpending
 from loom.people.models import Participant
+from loom.reading.queries import verify
 from loom.trees.models import Node
-from loom.trees.queries import verify
 from tests.gateway.conftest import Program, run, shape_of
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import CUT, HOLD, Script, fails, says

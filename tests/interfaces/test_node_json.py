@@ -10,9 +10,9 @@ from loom.language import ids
 from loom.links.models import Link
 from loom.notes.models import Mark
 from loom.people.models import Participant
+from loom.reading.queries.node_bodies import node_bodies, nodes_json
 from loom.trees.models import Node, Tree
 from loom.trees.queries.lookup import rows_of
-from loom.trees.queries.node_bodies import node_bodies, nodes_json
 from tests.queries.growing import add, chain, flag, version
 
 STRANGE = '  "→"\\ \r\n\t\x01\x7f\u2028 👩‍🚀 </script> %s {0} '

@@ -99,8 +99,8 @@ def test_a_deep_path_is_read_in_pieces(
     flag(nodes[2], pruned=True)
     whole = _get(api(owner), tree, f"path?node={nodes[-1].local_id}")
     assert [one["hidden"] for one in whole["nodes"]] == [False] * 4 + [True] * 4
-    monkeypatch.setattr("loom.trees.api.nodes.DEEP", 3)
-    monkeypatch.setattr("loom.trees.api.nodes._BATCH", 3)
+    monkeypatch.setattr("loom.reading.api.nodes.DEEP", 3)
+    monkeypatch.setattr("loom.reading.api.nodes._BATCH", 3)
     address = f"path?node={nodes[-1].local_id}"
     assert _get(api(owner), tree, address) == whole
     answer = api(owner).get(

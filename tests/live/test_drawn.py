@@ -20,12 +20,12 @@ from loom.live import frames
 from loom.live import reads as live_reads
 from loom.live.to_render import ToRender, changed_by
 from loom.people.models import Participant, User
+from loom.reading.pages import live_parts
+from loom.reading.pages.node_parts import drawn_of
 from loom.site.display import cast_from
 from loom.site.page_requests import known_node
 from loom.trees.models import Tree
-from loom.trees.pages import live_parts
-from loom.trees.pages.node_parts import drawn_of
-from loom.trees.queries.node_context import Spot
+from loom.trees.queries.around import Spot
 from loom.turns.models import Generation, Turn
 from tests.conftest import join, make_user
 from tests.live.conftest import Opener, bearer, in_db

@@ -10,11 +10,11 @@ from loom.access import Actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.errors import CommandError
+from loom.reading.queries.tree_bodies import tree_body
 from loom.trees.commands import node_writer
 from loom.trees.models import Node, Tree
 from loom.trees.queries import outline
 from loom.trees.queries.outline import measured, size_of
-from loom.trees.queries.trees import tree_body
 from tests.queries.growing import add, chain, flag, version
 
 

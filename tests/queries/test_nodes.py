@@ -13,10 +13,11 @@ from loom.links.commands.counting import recount
 from loom.links.models import Link
 from loom.notes.models import Mark
 from loom.people.models import User
+from loom.reading.queries.node_bodies import node_bodies
 from loom.text import hashes
 from loom.trees.models import Node, Tree
 from loom.trees.queries.lookup import path_of, rows_of
-from loom.trees.queries.node_bodies import event_body, node_bodies
+from loom.trees.queries.node_bodies import event_body
 from tests.conftest import join
 from tests.machines.replay import events_of
 from tests.queries.growing import add, chain, flag, fresh, version

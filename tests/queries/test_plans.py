@@ -25,12 +25,12 @@ from loom.language.ids import of_node
 from loom.live import reads
 from loom.notes.models import Mark
 from loom.people.models import Participant, User
+from loom.reading.pages.live_parts import parts_for
+from loom.reading.queries.provenance import pieces_of
 from loom.transfer import importing
 from loom.trees.commands.public_links import make_public_link
 from loom.trees.models import Tree, Workspace
-from loom.trees.pages.live_parts import parts_for
 from loom.trees.queries.lookup import rows_of
-from loom.trees.queries.provenance import pieces_of
 from loom.turns.models import Generation, Turn
 from loom.web_search import commands as web_search
 from tests.agents.acting import asked, went

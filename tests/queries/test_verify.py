@@ -10,10 +10,10 @@ from django.utils import timezone
 
 from loom.access import Actor
 from loom.people.models import Participant
+from loom.reading.queries import verify
 from loom.text import hashes
 from loom.trees.commands import node_writer
 from loom.trees.models import Node, Tree, VersionChoice
-from loom.trees.queries import verify
 from loom.turns.models import Call
 from tests.queries.growing import add, chain, flag, fresh, version
 from tests.triggers import triggers_aside

@@ -11,8 +11,8 @@ from PIL import Image as Pillow
 
 from loom.text.images import hashes_in
 from loom.transfer import importing
+from loom.transfer.message_images import named_in
 from loom.trees import images
-from loom.trees.images import named_in
 from loom.trees.models import Image
 from tests.transfer.conftest import Bring, tree_of
 from tests.transfer.test_chats import chatgpt, message

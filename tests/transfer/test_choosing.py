@@ -16,11 +16,11 @@ from loom.access import Actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.people.models import Participant, User
+from loom.reading.queries.verify import verify_tree
 from loom.transfer import importing
 from loom.transfer.models import Import
 from loom.trees.commands.trees import new_tree
 from loom.trees.models import Tree, Workspace
-from loom.trees.queries.verify import verify_tree
 from tests.transfer.conftest import Bring, file_of, texts
 from tests.transfer.test_chats import chatgpt
 from tests.transfer.test_sequences import zipped

@@ -114,7 +114,7 @@ def test_what_is_too_large_is_refused_before_it_is_decoded(
     claims = bomb[:12] + head + struct.pack(">I", zlib.crc32(head)) + bomb[33:]
     answer = sent(api(writer), tree, claims)
     assert answer.status_code == 413 and "25,000,000 pixels" in answer.json()["message"]
-    monkeypatch.setattr("loom.trees.api.trees.MOST_IMAGE_BYTES", 10)
+    monkeypatch.setattr("loom.reading.api.trees.MOST_IMAGE_BYTES", 10)
     assert sent(api(writer), tree, picture()).status_code == 413
     assert api(writer).post(f"/api/trees/{tree.uid}/images", {}, format="json").status_code == 400
 

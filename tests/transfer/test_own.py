@@ -21,6 +21,7 @@ from loom.language.ids import of_tree
 from loom.links.models import Link
 from loom.notes.models import Mark
 from loom.people.models import Grove, Participant, User
+from loom.reading.queries.verify import verify_tree
 from loom.transfer import heddle_writer, importing
 from loom.transfer.exporting import FORMATS
 from loom.transfer.tree_builder import TreeBuilder
@@ -28,7 +29,6 @@ from loom.trees.commands import node_writer, trees
 from loom.trees.models import Node, Tree
 from loom.trees.queries.lookup import NodeRow, rows_of
 from loom.trees.queries.node_bodies import Facts, facts_of
-from loom.trees.queries.verify import verify_tree
 from tests.machines.replay import Replayed, events_of, stored
 from tests.thorough import tries
 from tests.transfer.conftest import Bring, file_of, nothing_left, tree_of

@@ -14,12 +14,12 @@ from django.utils import timezone
 from loom.access import Actor, get_actor
 from loom.engine import streams
 from loom.people.models import Participant, User
+from loom.reading.queries.provenance import call_of, response_of
+from loom.reading.queries.verify import verify_tree
 from loom.transfer import heddle_writer
 from loom.trees.commands import node_writer
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
-from loom.trees.queries.provenance import call_of, response_of
-from loom.trees.queries.verify import verify_tree
 from loom.turns.models import Call
 from tests.transfer.conftest import Bring, nothing_left, tree_of
 

@@ -9,11 +9,11 @@ import pytest
 from loom.access import Actor
 from loom.notes.models import Mark
 from loom.people.models import Participant, User
+from loom.reading.queries.verify import verify_tree
 from loom.text.hashes import instant
 from loom.transfer import files, pyloom
 from loom.transfer.records import NodeRecord, Report
 from loom.trees.models import Node, Tree
-from loom.trees.queries.verify import verify_tree
 from tests.machines.replay import stored
 from tests.transfer.conftest import Bring, texts, tree_of
 

@@ -14,11 +14,11 @@ from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.errors import CommandError
 from loom.people.models import Participant, User
+from loom.reading.queries.verify import verify_tree
 from loom.trees.commands import node_writer
 from loom.trees.commands.node_writer import NewNode
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
-from loom.trees.queries.verify import verify_tree
 from tests.web.conftest import Visitor
 
 pytestmark = pytest.mark.django_db

@@ -5,8 +5,8 @@ import re
 
 from config.release import VERSION
 from loom.people.models import Grove, User
+from loom.reading.pages import public
 from loom.trees.models import Tree
-from loom.trees.pages import public
 from tests.house.sources import ROOT
 from tests.web.conftest import Visitor
 from tests.web.test_settings import text

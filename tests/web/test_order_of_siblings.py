@@ -13,11 +13,12 @@ from loom.access import Actor, get_actor, workspace_of
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.people.models import Grove, Participant, User
+from loom.reading.queries.margins import margins_of
 from loom.transfer import heddle_writer
 from loom.transfer.selection import ExportSelection, select
 from loom.trees.models import Node, Tree
 from loom.trees.queries import event_log, lookup
-from loom.trees.queries.node_context import Spot, margins_of
+from loom.trees.queries.around import Spot
 from loom.trees.queries.outline import outline
 from loom.trees.queries.trees import skeleton
 from loom.turns import generation_lifecycle

@@ -112,8 +112,8 @@ def test_a_link_opens_nothing_but_its_page(owner: User, tree: Tree, visitor: Vis
 def test_too_many_pages_a_minute_are_refused(owner: User, tree: Tree, visitor: Visitor) -> None:
     from django.core.cache import cache
 
+    from loom.reading.pages.public import A_MINUTE
     from loom.text.hashes import digest
-    from loom.trees.pages.public import A_MINUTE
 
     address = shared(visitor(owner), tree)
     cache.set(f"public:{digest('127.0.0.1')}", A_MINUTE, 60)

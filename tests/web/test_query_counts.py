@@ -17,14 +17,14 @@ from loom.engine.execute import execute_line
 from loom.exploring.models import Exploration
 from loom.links.models import Trail
 from loom.people.models import Grove, Participant, User
+from loom.reading.pages import node_parts
+from loom.reading.queries.path_page import Way, way_of
 from loom.site.display import Who, cast_of
 from loom.site.page_requests import stretch_of
 from loom.trees.commands import node_writer, trees
 from loom.trees.commands.public_links import make_public_link
 from loom.trees.models import Tree
-from loom.trees.pages import node_parts
 from loom.trees.queries.lookup import find_node
-from loom.trees.queries.path_page import Way, way_of
 from tests.conftest import join, make_user
 from tests.interfaces.world import gateway_session
 from tests.web.conftest import Visitor

@@ -50,8 +50,8 @@ from loom.text.hashes import instant
 from loom.text.shortening import excerpt, plain
 from loom.trees.commands import node_writer
 from loom.trees.commands.node_writer import NewNode, demand_text
-from loom.trees.commands.view import lists
 from loom.trees.grove_texts import grove_texts
+from loom.trees.lists import lists
 from loom.trees.models import Node
 from loom.trees.named_items import get_node, get_own_node
 from loom.trees.queries import lookup

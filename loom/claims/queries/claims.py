@@ -20,11 +20,11 @@ from loom.links.queries import written
 from loom.links.trails import trails_for
 from loom.people.models import Grove
 from loom.permissions import CROSS_TREE
+from loom.reading.queries.verify import verified_among, verifies
 from loom.text.hashes import instant
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Tree
 from loom.trees.queries.lookup import find_node
-from loom.trees.queries.verify import verified_among
 
 COMPILER = "heddle-claims/1"  # the version of the rules that a commitment was made by
 ABOVE: dict[str, Level] = {"tentative": "moderate", "moderate": "strong", "strong": "definitive"}
@@ -304,6 +304,11 @@ def hash_of(record: dict[str, Any]) -> str:
     """The SHA-256 of the canonical JSON of a record."""
     text = json.dumps(record, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+@verifies("claim", "Only the commitments of this claim.")
+def _verify_claim_of(node: Node) -> dict[str, Any]:
+    return verify_claim(claim_of(node))
 
 
 def verify_claim(claim: Claim) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from loom.claims.queries.checks import passed_among
 from loom.claims.rules.levels import Basis, Strength, Weights, strength_of
 from loom.language import ids
 from loom.links.models import Trail
+from loom.reading.queries.verify import verified_among
 from loom.trees.models import Node
-from loom.trees.queries.verify import verified_among
 
 ORDER: tuple[Strength, ...] = ("weak", "moderate", "strong")
 

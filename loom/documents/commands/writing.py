@@ -34,11 +34,11 @@ from loom.links import link_types
 from loom.links.commands.links import join, link_body
 from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
+from loom.reading.commands.view import escaped_for
 from loom.text.ages import age
 from loom.text.counts import counted
 from loom.text.front_matter import MAX_TITLE, body_start, title_key
 from loom.text.shortening import SUMMARY_WORDS, excerpt
-from loom.trees.commands.view import escaped_for
 from loom.trees.models import Tree
 from loom.trees.named_items import item_of
 from loom.workspace.commands.lenses import move_along, range_of

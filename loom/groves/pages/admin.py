@@ -21,6 +21,7 @@ from loom.money.days import today
 from loom.money.prices import NANO, dollars
 from loom.notes.commands import marks
 from loom.notes.models import Mark
+from loom.notes.queries import tags_in
 from loom.participants import commands as participants
 from loom.participants.provider_kinds import SEARCH_SERVICES, search_service
 from loom.people.commands import groves
@@ -39,7 +40,6 @@ from loom.site.page_requests import (
     shown_once,
     word_of,
 )
-from loom.trees.queries.trees import tags_in
 from loom.web_search import commands as web_search
 from loom.web_search.models import SearchService
 

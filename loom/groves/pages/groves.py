@@ -21,9 +21,12 @@ from loom.engine.models import Stream
 from loom.engine.presence import present
 from loom.errors import CommandError
 from loom.language.ids import ORDINAL_BITS, looks_like_id
+from loom.notes import queries as tag_queries
 from loom.notes.models import Mark
+from loom.notes.queries import marks_of
 from loom.people.models import Participant
 from loom.permissions import WRITE
+from loom.reading.queries.provenance import pieces_of, writers_of
 from loom.search.grove_texts import find_texts
 from loom.search.queries import (
     By,
@@ -36,17 +39,13 @@ from loom.search.queries import (
     find_in_tree,
     parse_since,
 )
-from loom.site.display import Who, cast_of
+from loom.site.display import Who, age_of, cast_of
 from loom.site.page_requests import PersonRequest, frame, in_one_line, person, text_of, word_of
 from loom.text.images import beginning
 from loom.trees.commands import trees as trees_module
 from loom.trees.models import Node, Tree, Workspace
-from loom.trees.pages.node_parts import age_of
-from loom.trees.queries import trees as tag_queries
 from loom.trees.queries.event_log import counts_of
 from loom.trees.queries.lookup import PARTS, rows_of
-from loom.trees.queries.provenance import pieces_of, writers_of
-from loom.trees.queries.trees import marks_of
 from loom.workspace.commands import saved
 
 WORDS = 200

@@ -1,13 +1,12 @@
 """Links between items: stored once, in the tree of their source; the reverse is computed."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated
 
 from django.db.models import Q
 from django.utils.translation import gettext_noop
 
-from loom.claims.models import Cite
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.items import make_items
@@ -41,6 +40,16 @@ from loom.trees.queries import lookup
 
 MAX_NOTE = 2000
 EVIDENCE = "evidence"  # append-only: such a link is answered, never removed
+
+
+Keeping = Callable[[Link], bool]
+_keeping: list[Keeping] = []
+
+
+def keeps_links(keeping: Keeping) -> Keeping:
+    """Registers which links are evidence of another feature, so that nobody removes them."""
+    _keeping.append(keeping)
+    return keeping
 
 
 class LinkArgs(Args):
@@ -303,7 +312,7 @@ def unlink_items(context: Context, args: UnlinkArgs) -> Reply:
             f"There are {len(found)} links between {shown} and {shown_to}.",
             hint=" or ".join(f"as:{types.read(one.type, outward=True)}" for one in found),
         )
-    if found[0].type == EVIDENCE or Cite.objects.filter(link=found[0]).exists():
+    if found[0].type == EVIDENCE or any(keeping(found[0]) for keeping in _keeping):
         raise CommandError(
             "REJECTED",
             "Evidence is never removed, only answered.",

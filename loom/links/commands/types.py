@@ -24,7 +24,7 @@ from loom.links.link_types import (
 from loom.links.models import LinkType
 from loom.links.vocabulary import type_of
 from loom.people.models import Grove
-from loom.trees.commands.view import LISTS
+from loom.trees.lists import LISTS
 
 
 class NewType(Args):

@@ -8,8 +8,8 @@ from django.core.management.base import CommandError, CommandParser
 from loom import access
 from loom.errors import CommandError as Refusal
 from loom.management.shell import StartedCommand
+from loom.reading.queries.verify import verify_tree
 from loom.trees.models import Tree
-from loom.trees.queries.verify import verify_tree
 
 
 class Command(StartedCommand):

@@ -19,10 +19,10 @@ from loom.errors import CommandError
 from loom.language import ids
 from loom.language.verbs import Phrases, Verb
 from loom.notes.models import Mark
+from loom.notes.queries import is_tag
 from loom.people.models import Grove
 from loom.people.names import TAG_COLOURS, tree_named
 from loom.permissions import LOOM, WRITE
-from loom.search.queries import is_tag
 from loom.text.shortening import plain
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Item, Tree

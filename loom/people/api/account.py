@@ -17,12 +17,12 @@ from loom.people import preferences
 from loom.people.commands import accounts as people
 from loom.people.commands import groves
 from loom.people.models import ApiKey, User, UserSession
+from loom.people.queries import browsers_of, grove_bodies
 from loom.permissions import Scope
 from loom.site import responses
 from loom.site.api_requests import Body, PartialBody, demand_browser, read, user_of
 from loom.site.schema import PAGES, one_of, operation, paged
 from loom.text.hashes import instant, instant_or_none
-from loom.trees.queries.trees import browsers_of, grove_bodies
 from loom.workspace.commands import saved as saving
 
 # Request bodies.

@@ -6,6 +6,7 @@ from typing import Any
 
 from loom.transfer.files import text_of
 from loom.transfer.inputs import Input, Put, TreeInFile
+from loom.transfer.message_images import named_in, without_data
 from loom.transfer.node_collector import (
     NodeCollector,
     as_text,
@@ -19,7 +20,6 @@ from loom.transfer.node_collector import (
     without_steps,
 )
 from loom.transfer.records import Head, MarkRecord, NodeRecord, Report
-from loom.trees.images import named_in, without_data
 
 Describe = Callable[[dict[str, Any]], TreeInFile | None]
 

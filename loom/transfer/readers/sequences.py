@@ -20,6 +20,7 @@ from loom.transfer.files import (
     without_secrets,
 )
 from loom.transfer.inputs import Input, Put, TreeInFile
+from loom.transfer.message_images import named_in, without_data
 from loom.transfer.node_collector import (
     UNNAMED,
     Trie,
@@ -33,7 +34,6 @@ from loom.transfer.node_collector import (
     time_of,
 )
 from loom.transfer.records import DocumentRecord, Head, NodeRecord, Report, unreadable
-from loom.trees.images import named_in, without_data
 
 MOST_LORE = 100_000  # characters of an entry
 MOST_PAPERS = 500

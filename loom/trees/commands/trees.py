@@ -28,8 +28,8 @@ from loom.trees.commands.public_links import (
     SAID,
     STEERING,
 )
+from loom.trees.erasing import stop_work
 from loom.trees.models import Node, Tree
-from loom.turns.models import Generation
 from loom.workspace.window_rules import TRUNCATIONS
 
 
@@ -192,7 +192,7 @@ def _erase_tree(change: RunningAction, args: TreeErasureArgs) -> None:
     row.erasing_at = change.now
     row.save(update_fields=["erasing_at"])
     Stream.objects.filter(name=streams.name_of(tree)).update(erasing=True)
-    Generation.objects.filter(tree=tree).update(stop_asked=True)
+    stop_work(tree)
     change.writer.append("tree.erased", {"tree": tree.uid, "title": row.title})
     access_changed(change.grove.uid, change.actor.user.pk)
     enqueue("loom.tasks.erase_tree", [tree.uid], queue="transfer")

@@ -13,8 +13,7 @@ from loom.text.shortening import summary_or_excerpt
 from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries import lookup, places
 from loom.trees.queries.lookup import NodeRow, fetch, rows_of, selected_versions, step_down, walked
-from loom.trees.queries.node_bodies import counted_below
-from loom.trees.queries.places import order_sql
+from loom.trees.queries.places import counted_below, order_sql
 
 OUTLINE_DEPTH = 2  # levels shown by default
 SIBLINGS = 12  # siblings shown beside the position

@@ -18,6 +18,7 @@ from loom.trees.queries.lookup import (
     by_id,
     end_of,
     fetch,
+    listed,
     marked_below,
     selected_version,
     selected_version_sql,
@@ -301,3 +302,11 @@ def in_chunks(
         size += length
     if chunk:
         yield chunk
+
+
+def counted_below(slots: Iterable[int]) -> dict[tuple[int, str], int]:
+    """Slots directly below that are not pruned, counted by slot above and kind; one query."""
+    sql = f"""SELECT parent_slot_id, kind, COUNT(*) FROM trees_node
+        WHERE parent_slot_id IN ({listed(slots)}) AND slot_id = id AND NOT pruned
+        GROUP BY parent_slot_id, kind"""
+    return {(slot, kind): count for slot, kind, count in fetch(sql)}

@@ -26,12 +26,11 @@ from loom.language.batches import prose_of, segments_of, with_ids
 from loom.language.lines import read
 from loom.language.refs import ParseError
 from loom.permissions import GENERATE, WRITE
-from loom.site.display import Who, cast_of
+from loom.site.display import Who, age_of, broken_reason, cast_of
 from loom.site.page_requests import PagePlace, PersonRequest, abilities, person, place_at
 from loom.text.hashes import instant
 from loom.text.shortening import without_name
 from loom.trees.models import Node, Tree, Workspace
-from loom.trees.pages.node_parts import age_of, broken_reason
 from loom.trees.queries.places import path_ids
 from loom.turns import budgets, queries
 from loom.turns.budgets import Budget, Spent

@@ -18,10 +18,9 @@ from loom.people.grove_settings import number_of
 from loom.permissions import LOOM, READ_DOCUMENTS
 from loom.text.counts import counted
 from loom.text.shortening import in_one_line, summary_or_excerpt
-from loom.trees.commands.view import is_range, range_of
 from loom.trees.grove_texts import TextPart, grove_texts
 from loom.trees.models import GroveText
-from loom.trees.named_items import get_node, touched
+from loom.trees.named_items import get_node, is_range, range_of, touched
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import rows_of
 from loom.turns.models import Turn

@@ -17,13 +17,13 @@ from loom.language.refs import ParseError, Ref, quote
 from loom.links.derived import derived_type, nodes_of
 from loom.links.foot import portals_of
 from loom.links.portals import NamedItem
+from loom.links.sides import LinkSide, links_of, mentioning
 from loom.people.grove_settings import number_of
 from loom.people.models import Participant
 from loom.permissions import READ_DOCUMENTS, WRITE
 from loom.trees.grove_texts import WindowSource, grove_texts, is_text
 from loom.trees.models import GroveText, Node, Workspace
 from loom.trees.queries import lookup
-from loom.trees.queries.node_context import LinkSide, links_of, mentioning
 from loom.turns.queries import budget_of, turns
 from loom.workspace.effects import (
     WindowChanged,

@@ -11,6 +11,7 @@ from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.trees.models import Workspace
 from loom.trees.queries.lookup import fetch, listed, walked
 from loom.turns.models import Turn
+from loom.turns.queries import measures_depth
 from loom.workspace.models import Window
 from loom.workspace.queries.tasks import current_tasks
 from loom.workspace.window_states import WindowState
@@ -124,6 +125,7 @@ def depth_in(parents: Mapping[int, int], number: int) -> int:
     return len(seen) - 1
 
 
+@measures_depth
 def depths_of(turns: Sequence[Turn]) -> dict[int, int]:
     """The greatest nesting depth of windows, by the row ids of turns of one tree: of those that
     the agent of a running turn sees now, and of those that an ended turn opened. One query, which

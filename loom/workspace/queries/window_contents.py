@@ -20,8 +20,8 @@ from loom.text.tokens import count
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Workspace
 from loom.trees.queries import lookup
+from loom.trees.queries.item_names import erased_among
 from loom.trees.queries.lookup import fetch, listed
-from loom.trees.queries.node_context import erased_among
 from loom.trees.queries.outline import drawn, outline
 from loom.workspace.models import Window
 from loom.workspace.queries.shown_windows import window_brief

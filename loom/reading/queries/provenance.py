@@ -14,6 +14,8 @@ from django.db.models import Q
 from loom.access import Actor
 from loom.language import ids as item_ids
 from loom.language.ids import ORDINAL_BITS
+from loom.reading.queries.node_bodies import node_bodies
+from loom.reading.queries.verify import chain_of, verify_node
 from loom.text.changes import Pieces, inherited, put_together
 from loom.text.hashes import instant, instant_or_none
 from loom.trees.models import Node, NodeSource, Tree, Workspace
@@ -27,8 +29,7 @@ from loom.trees.queries.lookup import (
     rows_of,
     walked,
 )
-from loom.trees.queries.node_bodies import node_bodies, row_of
-from loom.trees.queries.verify import chain_of, verify_node
+from loom.trees.queries.node_bodies import row_of
 from loom.turns.access import may_read_call
 from loom.turns.models import Call, Generation, Turn
 from loom.turns.queries import nodes_of_call

@@ -25,16 +25,17 @@ from loom import access
 from loom.errors import not_found
 from loom.language.ids import looks_like_id
 from loom.people.models import Participant
+from loom.reading.pages.candidates import MAX_CARDS, NodesBelow, woven
+from loom.reading.pages.node_parts import NodeData, drawn_from, drawn_of, found_for
+from loom.reading.queries.margins import margins_of
+from loom.reading.queries.path_page import Candidate, PathText, candidates_of, texts_of_path
+from loom.reading.queries.provenance import pieces_of, with_origins
 from loom.site.display import Who, cast_from, cast_of
 from loom.site.page_requests import PersonRequest, known_node, person, place_at
 from loom.text.changes import Pieces
 from loom.trees.models import Node, Tree, Workspace
-from loom.trees.pages.node_parts import NodeData, drawn_from, drawn_of, found_for
+from loom.trees.queries.around import Around, Spot
 from loom.trees.queries.lookup import fetch, rows_of
-from loom.trees.queries.node_context import Around, Spot, margins_of
-from loom.trees.queries.path_page import Candidate, PathText, candidates_of, texts_of_path
-from loom.trees.queries.provenance import pieces_of, with_origins
-from loom.turns.pages.candidates import MAX_CARDS, NodesBelow, woven
 from loom.turns.pages.turns import drawable
 
 MOST_NODES = 6  # rendered at once, 7 kB each. Pages count siblings, and fetch others that they show

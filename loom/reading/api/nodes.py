@@ -19,22 +19,24 @@ from rest_framework.response import Response
 
 from loom import access
 from loom.access import Actor
-from loom.claims.queries.claims import claim_of, verify_claim
 from loom.engine import streams
 from loom.errors import CommandError, not_found
-from loom.language.ids import looks_like_id
 from loom.links.queries import MOST_AWAY, MOST_REACHED, graph_body, graph_of, items_in
 from loom.links.vocabulary import archetype_of, link_type, vocabulary_of
+from loom.reading.queries import verify
+from loom.reading.queries.node_bodies import node_bodies, nodes_json
+from loom.reading.queries.provenance import provenance_of
 from loom.site import responses
+from loom.site.api_items import events_of, get_node
 from loom.site.api_requests import user_of
 from loom.site.schema import a_number, a_truth, an_id, number, operation, truth, word
 from loom.trees import models
 from loom.trees.models import Tree, Workspace
-from loom.trees.queries import event_log, lookup, skeleton_tiles, trees, verify
+from loom.trees.queries import event_log, lookup, skeleton_tiles, trees
 from loom.trees.queries.lookup import NodeRow, path_of, rows_of
-from loom.trees.queries.node_bodies import node_bodies, nodes_json, row_of
+from loom.trees.queries.node_bodies import row_of
 from loom.trees.queries.places import path_ids
-from loom.trees.queries.provenance import provenance_of
+from loom.workspace.queries.view_problems import verify_view
 
 # Responses.
 
@@ -318,7 +320,7 @@ def events(request: Request, uid: str) -> Response:
     asks=(
         an_id("node", "Only this node and what it depends on."),
         an_id("path", "Only the path to this node, as the caller reads it."),
-        an_id("claim", "Only the commitments of this claim."),
+        *(an_id(name, says) for name, (says, _) in verify.VERIFIERS.items()),
     ),
 )
 @api_view(["GET"])
@@ -326,14 +328,15 @@ def verification(request: Request, uid: str) -> Response:
     """Recomputes every hash from the node's own fields and every seal from its bytes."""
     actor, tree = access.get_tree(user_of(request), uid)
     workspace = _own_workspace(actor, tree)
-    claim = _named(request, tree, "claim")
-    if claim is not None:
-        return Response(verify_claim(claim_of(claim)))
+    for name, (_, verifier) in verify.VERIFIERS.items():
+        node = _named(request, tree, name)
+        if node is not None:
+            return Response(verifier(node))
     if "what" in request.query_params:
         if word(request, "what") != "view":
             raise CommandError("INVALID_SYNTAX", "what= is view.", hint="?what=view")
         own = access.workspace_of(actor.participant, tree)
-        return Response(verify.verify_view(actor, own))
+        return Response(verify_view(actor, own))
     one, end = _named(request, tree, "node"), _named(request, tree, "path")
     if one is not None and end is not None:
         raise CommandError("INVALID_SYNTAX", "node= and path= exclude each other.", hint="use one")
@@ -457,23 +460,6 @@ def graph(request: Request, uid: str, local_id: str) -> Response:
     }
     reached = graph_of(actor, found, types, depth, stops=named["stop"], through=named["through"])
     return Response(graph_body(actor, reached, tree))
-
-
-def events_of(request: Request, actor: Actor, stream: str) -> dict[str, Any]:
-    """The events of any stream, by the parameters `since` and `limit`."""
-    since = number(request, "since", default=0)
-    limit = number(
-        request, "limit", default=event_log.MAX_EVENTS, least=1, most=event_log.MAX_EVENTS
-    )
-    return event_log.events_since(actor, stream, since=since, limit=limit)
-
-
-def get_node(tree: Tree, local_id: str) -> models.Node:
-    """The node with that local id, in any case; otherwise NOT_FOUND."""
-    found = lookup.find_node(tree, local_id.lower()) if looks_like_id(local_id) else None
-    if found is None:
-        raise not_found("This node", "GET …/nodes lists those of the tree.")
-    return found
 
 
 def _named(request: Request, tree: Tree, name: str) -> models.Node | None:

@@ -21,15 +21,15 @@ from loom.engine.execute import execute, execute_line
 from loom.errors import CommandError
 from loom.language.refs import Ref, print_ref
 from loom.participants.provider_kinds import samplers_written
-from loom.site.display import Who, call
+from loom.reading.pages.node_parts import painted
+from loom.reading.queries.path_page import AskedSettings, Candidate, Way, candidates_of, rests_of
+from loom.reading.queries.provenance import writers_of
+from loom.site.display import Who, age_of, broken_reason, call
 from loom.site.page_requests import PersonRequest, person, text_of
 from loom.text.changes import Pieces
 from loom.trees.commands.nodes import Respond, respond
 from loom.trees.models import Tree
-from loom.trees.pages.node_parts import age_of, broken_reason, painted
 from loom.trees.queries.lookup import NodeRow
-from loom.trees.queries.path_page import AskedSettings, Candidate, Way, candidates_of, rests_of
-from loom.trees.queries.provenance import writers_of
 from loom.turns.commands.continuing import Continue, continue_
 from loom.turns.models import Generation
 

@@ -33,8 +33,10 @@ from loom.access import Actor
 from loom.errors import CommandError, not_found
 from loom.language.ids import looks_like_id
 from loom.people.commands import groves
+from loom.reading.queries import public_tree
+from loom.reading.queries.margins import Margin
 from loom.site import markdown
-from loom.site.display import COLOURS
+from loom.site.display import COLOURS, MAX_SHOWN, age_of
 from loom.site.forms import Number, PageForm, Text, Word
 from loom.site.page_requests import PersonRequest, anybody, frame, in_one_line, person
 from loom.text.hashes import digest
@@ -42,10 +44,7 @@ from loom.text.images import images_replaced
 from loom.trees.commands import public_links
 from loom.trees.images import served
 from loom.trees.models import Tree
-from loom.trees.pages.node_parts import MAX_SHOWN, age_of
-from loom.trees.queries import trees
 from loom.trees.queries.lookup import NodeRow
-from loom.trees.queries.node_context import Margin
 
 log = logging.getLogger("heddle.web")
 
@@ -79,8 +78,8 @@ def page(request: HttpRequest, secret: str) -> HttpResponse:
     named = request.GET.get("node", "").lower()
     if named and not looks_like_id(named):
         raise not_found(f"[{named[:20]}]", "Open the link without it.")
-    found = trees.public_path(actor, link.tree, named)
-    lines, is_cut = trees.public_lines(actor, link.tree)
+    found = public_tree.public_path(actor, link.tree, named)
+    lines, is_cut = public_tree.public_lines(actor, link.tree)
     colours = _colours([*(row for _, row in lines), *found.rows, *found.below])
     context = {
         "tree": link.tree,
@@ -167,7 +166,7 @@ def image(request: HttpRequest, secret: str, local_id: str, sha256: str) -> Http
     """An image for anybody with the link, if a text that the link shows names it."""
     _demand_room(request)
     actor, link = access.get_public_tree(secret)
-    return served(trees.public_image(actor, link.tree, local_id.lower(), sha256))
+    return served(public_tree.public_image(actor, link.tree, local_id.lower(), sha256))
 
 
 def _words(row: NodeRow) -> str:

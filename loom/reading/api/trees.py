@@ -22,8 +22,10 @@ from loom.access import Actor
 from loom.errors import CommandError
 from loom.links.queries import link_bodies, links_in
 from loom.people.models import User
+from loom.reading.queries.tree_bodies import tree_bodies, tree_body
 from loom.site import api_requests as requests
 from loom.site import responses
+from loom.site.api_items import get_node
 from loom.site.api_requests import MAX_TEXT, Body, PartialBody, read, user_of
 from loom.site.schema import (
     PAGES,
@@ -40,13 +42,11 @@ from loom.site.schema import (
 from loom.text import hashes
 from loom.text.images import IMAGE_TYPES, MOST_IMAGE_BYTES, image_reference
 from loom.trees import erasing, images
-from loom.trees.api.nodes import get_node
 from loom.trees.commands import public_links as public_links_module
 from loom.trees.commands import trees as trees_module
 from loom.trees.models import Tree, Workspace
 from loom.trees.queries import lookup
 from loom.trees.queries.places import pins_on
-from loom.trees.queries.trees import tree_bodies, tree_body
 from loom.turns import summaries as summary_commands
 from loom.workspace.commands import saved as saving
 
@@ -140,7 +140,7 @@ class NewPublicLinkSchema(PublicLinkSchema):
     link: str
 
 
-# Public links of a tree. The page that they open is in `loom.trees.pages.public`.
+# Public links of a tree. The page that they open is in `loom.reading.pages.public`.
 
 
 @operation(

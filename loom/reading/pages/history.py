@@ -24,7 +24,7 @@ from loom.errors import CommandError, not_found
 from loom.language.refs import Ref, print_ref
 from loom.notes.mentions import mark_mention_seen, mentions_of, newest_mentions
 from loom.site import markdown
-from loom.site.display import Who, call, cast_of
+from loom.site.display import MAX_SHOWN, Who, age_of, call, cast_of
 from loom.site.page_requests import (
     PersonRequest,
     abilities,
@@ -36,7 +36,6 @@ from loom.site.page_requests import (
 )
 from loom.text.hashes import instant
 from loom.trees.models import Tree, Workspace
-from loom.trees.pages.node_parts import MAX_SHOWN, age_of
 from loom.trees.queries import event_log
 from loom.trees.queries.lookup import NodeRow
 from loom.turns.models import OPEN_TURN, Turn

@@ -4,37 +4,29 @@ import gzip
 import hashlib
 import io
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import combinations, pairwise
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 from django.db import DatabaseError
 from django.db.models import Q
 
 from loom.access import Actor
-from loom.claims.models import Cite
-from loom.language import ids as item_ids
 from loom.language.ids import ORDINAL_BITS
-from loom.links.models import Link
-from loom.links.queries import links_in, written
 from loom.text import hashes
 from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries.lookup import (
     NodeRow,
     as_row,
-    below_pruned,
     columns,
     fetch,
     listed,
     selected_versions,
 )
 from loom.trees.queries.node_bodies import proof_of
-from loom.trees.queries.node_context import ERASED
 from loom.trees.queries.places import in_chunks, path_ids
 from loom.turns.models import Call
-from loom.workspace.queries.window_contents import WindowContent, contents_of, staleness
-from loom.workspace.queries.windows import is_lens, visible
 
 Verdict = Literal["sealed", "open", "broken"]
 _PIECE = 1 << 20
@@ -154,6 +146,21 @@ class _Findings:
     calls: dict[str, Verdict] = field(default_factory=dict)
     checked: int = 0
     imported: int = 0
+
+
+Verifier = Callable[[Node], dict[str, Any]]
+VERIFIERS: dict[str, tuple[str, Verifier]] = {}
+
+
+def verifies(name: str, says: str) -> Callable[[Verifier], Verifier]:
+    """Registers the report on what belongs to a node, which is asked for by the parameter `name`;
+    `says` describes it in the API."""
+
+    def register(verifier: Verifier) -> Verifier:
+        VERIFIERS[name] = (says, verifier)
+        return verifier
+
+    return register
 
 
 def verify_tree(actor: Actor, tree: Tree, workspace: Workspace | None) -> dict[str, Any]:
@@ -293,122 +300,3 @@ def _later_in_tree(tree: Tree, workspace: Workspace | None, findings: _Findings)
         if selected.get(slot, slot) == key
         and selected[above] > findings.upon.get(key, selected[above])
     ]
-
-
-# Problems of a view (docs/model.md §14.3.13): windows that overlap or are behind, and links between
-# claims that lead nowhere or in a circle.
-
-
-THOUGHT = ("evidence", "supports", "requires")
-CITED = ("supports", "refutes")
-
-
-def verify_view(actor: Actor, workspace: Workspace) -> dict[str, Any]:
-    """The report on the visible windows of a workspace, and on the evidence and requirements of its
-    tree as the actor may see them."""
-    shown = contents_of(actor, workspace, visible(workspace))
-    warnings = [*_overlapping(shown), *_behind(shown), *_thought(actor, workspace.tree)]
-    return {"status": "invalid" if warnings else "valid", "violations": warnings}
-
-
-def _violation(
-    kind: str, says: str, windows: Iterable[int], items: Iterable[str]
-) -> dict[str, Any]:
-    return {"kind": kind, "says": says, "windows": list(windows), "items": list(items)}
-
-
-def _overlapping(shown: list[WindowContent]) -> Iterator[dict[str, Any]]:
-    lenses = [
-        (window, window.lines)
-        for window in shown
-        if is_lens(window.window) and window.lines is not None
-    ]
-    for (lens, lines), (other, others) in combinations(lenses, 2):
-        same = lens.window.item_id == other.window.item_id and lens.revision == other.revision
-        if same and lines.overlaps(others):
-            numbers = (lens.window.number, other.window.number)
-            says = f"#{numbers[0]} and #{numbers[1]} hold the same lines of {lens.ref}."
-            yield _violation("OverlappingLenses", says, numbers, [lens.ref])
-
-
-def _behind(shown: list[WindowContent]) -> Iterator[dict[str, Any]]:
-    for window in shown:
-        if window.is_stale:
-            says = f"#{window.window.number} {window.name}: {staleness(window)}."
-            yield _violation("StaleLens", says, [window.window.number], [window.ref])
-
-
-def _thought(actor: Actor, tree: Tree) -> Iterator[dict[str, Any]]:
-    every = [link for link in links_in(actor, tree) if link.type in {*THOUGHT, *CITED}]
-    yield from _orphans(tree, [piece for piece in every if piece.type in CITED])
-    links = [piece for piece in every if piece.type in THOUGHT]
-    ends = {end for link in links for end in (link.source_id, link.target_id)}
-    names = written(ends, tree.pk) if ends else {}
-    gone = _gone(ends) | {end for end, name in names.items() if name == ERASED}
-    for link in links:
-        if link.type == "evidence" and link.target_id in gone:
-            items = (names[link.source_id], names[link.target_id])
-            lost = f"Evidence for {items[0]} was erased with its tree."
-            says = (
-                lost
-                if items[1] == ERASED
-                else f"{items[1]} is pruned; it is evidence for {items[0]}."
-            )
-            yield _violation("OrphanEvidence", says, [], items)
-    for circle in _circles([(link.source_id, link.target_id) for link in links]):
-        round_ = [names[end] for end in circle]
-        says = f"{' → '.join([*round_, round_[0]])} leads back to itself."
-        yield _violation("CircularThinking", says, [], round_)
-
-
-def _orphans(tree: Tree, links: list[Link]) -> Iterator[dict[str, Any]]:
-    """The evidence of claims whose item is pruned or erased."""
-    cited = set(Cite.objects.filter(claim__tree=tree).values_list("link", flat=True))
-    cited_links = [link for link in links if link.pk in cited]
-    items = {link.source_id for link in cited_links}
-    names = (
-        written(items | {link.target_id for link in cited_links}, tree.pk) if cited_links else {}
-    )
-    gone = _gone(items) | {source for source in items if names[source] == ERASED}
-    for piece in cited_links:
-        if piece.source_id in gone:
-            item, claim = names[piece.source_id], names[piece.target_id]
-            lost = "was erased" if item == ERASED else f"[{item}] is pruned"
-            says = f"{lost}; it is evidence of the claim [{claim}]."
-            yield _violation("OrphanEvidence", says, [], [item, claim])
-
-
-def _gone(ends: Iterable[int]) -> set[int]:
-    """Those of the items that are nodes which are pruned, or below a pruned one."""
-    keys = [key for end in ends if (key := item_ids.node_id(end)) is not None]
-    flags = ("pk", "slot_id", "slot__pruned", "version_pruned")
-    rows = list(Node.objects.filter(pk__in=keys).values_list(*flags))
-    trees: dict[int, set[int]] = {}
-    for key, slot, _, _ in rows:
-        trees.setdefault(item_ids.home_of(key), set()).add(slot)
-    hidden = set().union(*(below_pruned(tree, slots) for tree, slots in trees.items()))
-    return {key for key, slot, is_slot, is_own in rows if is_slot or is_own or slot in hidden}
-
-
-def _circles(pairs: Iterable[tuple[int, int]]) -> Iterator[list[int]]:
-    """Circles of links, each once, from its smallest end. Walks with a stack of its own."""
-    onward: dict[int, list[int]] = {}
-    for item, other in pairs:
-        onward.setdefault(item, []).append(other)
-    done: set[int] = set()
-    for start in sorted(onward):
-        path: list[int] = []
-        stack = [(start, iter(onward[start]))] if start not in done else []
-        path += [start] if stack else []
-        while stack:
-            following = next(stack[-1][1], None)
-            if following is None:
-                done.add(stack.pop()[0])
-                path.pop()
-            elif following in path:
-                circle = path[path.index(following) :]
-                turn = circle.index(min(circle))
-                yield [*circle[turn:], *circle[:turn]]
-            elif following not in done:
-                stack.append((following, iter(onward.get(following, []))))
-                path.append(following)

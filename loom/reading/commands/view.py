@@ -3,7 +3,7 @@
 import difflib
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
@@ -23,20 +23,23 @@ from loom.language.verbs import Phrases, Verb
 from loom.links import link_types
 from loom.links.derived import derived_type, nodes_of
 from loom.links.foot import Portal, portals_of
+from loom.links.sides import LinkSide, links_of, mentioning
 from loom.links.vocabulary import archetype_of, vocabulary_of
+from loom.notes.queries import marks_shown
 from loom.people.models import Participant
 from loom.people.names import as_sent, tree_named
 from loom.permissions import LOOM
+from loom.reading.queries import margins
+from loom.reading.queries.tree_bodies import tree_body
 from loom.text.ages import age
 from loom.text.counts import counted
 from loom.text.frames import escaped
 from loom.text.shortening import excerpt, summary_or_excerpt
+from loom.trees.lists import LISTS, lister_of
 from loom.trees.models import Node, Tree
-from loom.trees.named_items import get_node, touched, tree_of
-from loom.trees.queries import lookup, node_context, places
-from loom.trees.queries.lookup import NodeRow, path_of, withheld
-from loom.trees.queries.node_context import LinkSide, links_of, mentioning
-from loom.trees.queries.trees import tree_body
+from loom.trees.named_items import get_node, is_range, range_of, touched, tree_of
+from loom.trees.queries import around, lookup, places
+from loom.trees.queries.lookup import NodeRow, withheld
 from loom.workspace.commands.lenses import aimed, shown_part
 from loom.workspace.models import Window
 from loom.workspace.queries.open_windows import get_window
@@ -88,11 +91,6 @@ def escaped_for(actor: Actor, text: str) -> str:
 MAX_SUMMARY = 50
 
 
-def is_range(ref: Ref) -> bool:
-    """Whether the ref names a branch or a range."""
-    return ref.kind in ("branch", "range")
-
-
 def view_tree(context: Context, ref: Ref) -> Reply:
     """A tree's title, size and what it is about."""
     tree = tree_of(context, ref)
@@ -131,25 +129,6 @@ def view_range(context: Context, ref: Ref, *, full: bool, form: str | None) -> R
 
 def _refs(rows: list[NodeRow]) -> tuple[str, ...]:
     return tuple(row.local_id for row in rows)
-
-
-def range_of(context: Context, ref: Ref) -> list[NodeRow]:
-    """The nodes of a branch, from the root, or of a range."""
-    if ref.kind == "branch":
-        node = get_node(context, ref)
-        return path_of(context.actor, node.tree, context.workspace, node)
-    first, last = (get_node(context, Ref("node", id=local_id)) for local_id in (ref.id, ref.end))
-    if first.depth > last.depth:
-        first, last = last, first
-    rows = path_of(context.actor, last.tree, context.workspace, last)
-    slots = [row.slot_id for row in rows]
-    if first.slot_id not in slots:
-        raise CommandError(
-            "INVALID_SYNTAX",
-            f"[{first.local_id}] is not above [{last.local_id}].",
-            hint="a range goes from a node down to one below it",
-        )
-    return rows[slots.index(first.slot_id) :]
 
 
 # View.
@@ -307,7 +286,7 @@ def _viewed(context: Context, args: ViewArgs) -> Reply:
     node = get_node(context, args.ref, slices=True)
     lines = [header(node, context.now), _text(context, node, args)]
     if args.with_annotations:
-        notes = list(node_context.annotations_of(node))
+        notes = list(around.annotations_of(node))
         gone = withheld(context.actor, [note.pk for note in notes])
         lines += [line_of(note, context.now, withheld=gone) for note in notes]
     current = lookup.selected_version(node.slot_id, context.workspace)
@@ -367,7 +346,7 @@ def _diff(node: Node) -> str:
 
 
 def _foot(context: Context, node: Node) -> str:
-    counts = node_context.counts_of(context.actor, node)
+    counts = margins.counts_of(context.actor, node)
     parts = [
         *places.places_of([node.pk], context.workspace)[node.pk],
         counted(counts.continuations, "continuation"),
@@ -380,7 +359,7 @@ def _foot(context: Context, node: Node) -> str:
         parts.append(counted(counts.sources, "source"))
     if counts.merges:
         parts.append(f"a source of {counted(counts.merges, 'node')}")
-    parts += node_context.marks_shown({node.pk: node.slot_id}).values()
+    parts += marks_shown({node.pk: node.slot_id}).values()
     return " · ".join(parts)
 
 
@@ -503,18 +482,6 @@ def _shortened(pieces: list[str], *, is_first: bool = False, is_last: bool = Fal
     return "".join([*head, *([" … "] if is_cut else []), *tail])
 
 
-LISTS = (
-    "continuations",
-    "annotations",
-    "links",
-    "versions",
-    "siblings",
-    "sources",
-    "merges",
-    "claims",
-)
-
-
 class ViewListArgs(Args):
     """The item, and which of its lists or link types."""
 
@@ -567,20 +534,6 @@ describe_verb(
 )
 
 
-Lister = Callable[[Context, Node], Reply]
-_LISTERS: dict[tuple[str, str], Lister] = {}
-
-
-def lists(name: str, *, kind: str = "") -> Callable[[Lister], Lister]:
-    """Registers what `list REF name` answers; with `kind` only for nodes of that kind."""
-
-    def register(lister: Lister) -> Lister:
-        _LISTERS[name, kind] = lister
-        return lister
-
-    return register
-
-
 @command("list", group="Look", klass="look", permissions={LOOM})
 def list_(context: Context, args: ViewListArgs) -> Reply:
     """Lists what belongs to a node or tree, one line each; without a type, its links by type."""
@@ -590,7 +543,7 @@ def list_(context: Context, args: ViewListArgs) -> Reply:
     node = get_node(context, args.ref)
     if not kind:
         return _affordances(context, node)
-    lister = _LISTERS.get((kind, node.kind)) or _LISTERS.get((kind, ""))
+    lister = lister_of(kind, node)
     if lister is not None:
         return lister(context, node)
     words = _link_words(context)
@@ -629,7 +582,7 @@ def _listed(
         else f"[{node.local_id}] → no {kind}"
     ]
     gone = withheld(context.actor, [row.pk for row in nodes])
-    marks = node_context.marks_shown({row.pk: row.slot_id for row in nodes})
+    marks = marks_shown({row.pk: row.slot_id for row in nodes})
     lines += [line_of(row, context.now, withheld=gone, marks=marks) for row in nodes]
     line = f"list {lookup.node_ref(node, context.tree.pk)} {kind}"
     lines += _left(line, names, part[0] + len(nodes), every)
@@ -725,7 +678,7 @@ def _end(context: Context, seen: LinkSide, gone: Collection[int]) -> str:
 
 
 def _affordances(context: Context, node: Node) -> Reply:
-    counts = node_context.counts_of(context.actor, node)
+    counts = margins.counts_of(context.actor, node)
     parts = _counts(portals_of(context.actor, {node.pk: node.slot_id}).get(node.pk, ()))
     mentions = len(mentioning(context.actor, node))
     derived = (

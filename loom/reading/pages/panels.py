@@ -16,18 +16,13 @@ from loom import access
 from loom.access import Actor
 from loom.errors import not_found
 from loom.links.foot import portals_of
+from loom.links.sides import LinkSide, links_of, mentioning
 from loom.notes.models import Mark
 from loom.participants.provider_kinds import samplers_written
-from loom.site import markdown
-from loom.site.display import cast_of
-from loom.site.page_requests import PersonRequest, abilities, frame, known_node, person
-from loom.text.hashes import instant
-from loom.trees.models import Node, Tree, Workspace
-from loom.trees.pages.node_parts import MAX_SHOWN, age_of, found_for, personal, reader_of
-from loom.trees.queries import places
-from loom.trees.queries.lookup import selected_versions
-from loom.trees.queries.node_context import LinkSide, Margin, Spot, links_of, mentioning
-from loom.trees.queries.provenance import (
+from loom.reading.pages.candidates import again
+from loom.reading.pages.node_parts import found_for, personal, reader_of
+from loom.reading.queries.margins import Margin
+from loom.reading.queries.provenance import (
     call_before,
     call_of,
     calls_of,
@@ -37,9 +32,16 @@ from loom.trees.queries.provenance import (
     request_text,
     seen,
 )
+from loom.site import markdown
+from loom.site.display import MAX_SHOWN, age_of, cast_of
+from loom.site.page_requests import PersonRequest, abilities, frame, known_node, person
+from loom.text.hashes import instant
+from loom.trees.models import Node, Tree, Workspace
+from loom.trees.queries import places
+from loom.trees.queries.around import Spot
+from loom.trees.queries.lookup import selected_versions
 from loom.turns import access as turn_access
 from loom.turns.models import Call, Generation, Turn
-from loom.turns.pages.candidates import again
 from loom.turns.queries import turns
 from loom.turns.summaries import last_failure
 from loom.workspace.queries.window_contents import WindowContent, window_body, windows_shown

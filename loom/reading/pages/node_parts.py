@@ -9,7 +9,7 @@ import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cache as once
 from inspect import getsource
 from itertools import accumulate
@@ -20,51 +20,24 @@ from django.core.cache import cache
 from django.template.loader import get_template, render_to_string
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import get_language, gettext, gettext_noop
+from django.utils.translation import get_language, gettext
 
 from loom.access import Actor
 from loom.links.foot import CountRow
 from loom.people import preferences, shortcuts
+from loom.reading.queries.margins import Margin, NodeMarks, margins_of
+from loom.reading.queries.provenance import pieces_of, with_origins, writers_of
 from loom.site import markdown
-from loom.site.display import Who, combo, tag_colour
+from loom.site.display import MAX_SHOWN, Who, age_of, broken_reason, combo, tag_colour
 from loom.text.changes import Pieces, difference
 from loom.text.hashes import digest
 from loom.trees.models import Tree
+from loom.trees.queries.around import Around, Spot
 from loom.trees.queries.lookup import NodeRow
-from loom.trees.queries.node_context import Around, Margin, NodeMarks, Spot, margins_of
-from loom.trees.queries.provenance import pieces_of, with_origins, writers_of
 
 log = logging.getLogger("heddle.web")
 
 KEPT_S = 60 * 60 * 24
-# The length of a text that a page shows at first; the rest is loaded on request.
-MAX_SHOWN = 20_000
-
-REASONS = {
-    "money": gettext_noop("stopped: daily limit reached; the text so far is kept"),
-    "stopped": gettext_noop("stopped; the text so far is kept"),
-    "length": gettext_noop("stopped: max tokens reached"),
-    "time": gettext_noop("stopped: the time of the turn is over; the text so far is kept"),
-    "tokens": gettext_noop("stopped: the tokens of the turn are used up; the text so far is kept"),
-    "rounds": gettext_noop("stopped: the rounds of the turn are used up; the text so far is kept"),
-    "steps": gettext_noop("stopped: the steps of the turn are used up; the text so far is kept"),
-    "items": gettext_noop("stopped: the items of the turn are used up; the text so far is kept"),
-    "day": gettext_noop(
-        "stopped: the agent has used its steps of the day; the text so far is kept"
-    ),
-    "loop": gettext_noop("halted: it repeated itself; the text so far is kept"),
-    "no progress": gettext_noop("interrupted: no progress for two minutes; the text is kept"),
-    "worker lost": gettext_noop("interrupted: the worker stopped; the text so far is kept"),
-    "worker stopped": gettext_noop("interrupted: Heddle was stopped; the text so far is kept"),
-    "worker error": gettext_noop("interrupted: internal error; the text so far is kept"),
-    "too long": gettext_noop("stopped: maximum length of a node reached"),
-    "network": gettext_noop("interrupted: the connection was lost; the text so far is kept"),
-    "timeout": gettext_noop("interrupted: the provider timed out; the text so far is kept"),
-    "server": gettext_noop("interrupted: the provider failed; the text so far is kept"),
-    "rate": gettext_noop("interrupted: rate limited; the text so far is kept"),
-    "credit": gettext_noop("interrupted: no credit left at the provider; the text so far is kept"),
-    "filtered": gettext_noop("stopped by the provider's content filter; the text so far is kept"),
-}
 
 
 @dataclass(frozen=True)
@@ -142,20 +115,6 @@ class NodeShown:
     broken: str
     summary: str
     tools: tuple[ToolShown, ...] = ()
-
-
-def age_of(at: datetime, now: datetime | None = None) -> str:
-    """How long ago, in short: now, 3m ago, 2h ago, 5d ago, else the date."""
-    seconds = ((now or datetime.now(UTC)) - at).total_seconds()
-    if seconds < 60:
-        return gettext("now")
-    if seconds < 3600:
-        return gettext("%(n)sm ago") % {"n": int(seconds // 60)}
-    if seconds < 86400:
-        return gettext("%(n)sh ago") % {"n": int(seconds // 3600)}
-    if seconds < 86400 * 30:
-        return gettext("%(n)sd ago") % {"n": int(seconds // 86400)}
-    return f"{at:%-d %b %Y}"
 
 
 def _pieces(row: NodeRow, pieces: Pieces, cast: dict[str, Who]) -> SafeString:
@@ -239,16 +198,6 @@ def _asked(row: NodeRow, cast: Mapping[str, Who], replies: Sequence[NodeRow]) ->
     asked = max(named, key=lambda one: len(one.name), default=None)
     is_answered = asked is not None and any(one.author_uid == asked.uid for one in replies)
     return asked.uid if asked is not None and not is_answered else ""
-
-
-def broken_reason(finish: str) -> str:
-    """Why a text ends where it does, in words; "" if it is complete."""
-    if not finish.startswith("interrupted"):
-        return ""
-    reason = finish.partition(":")[2]
-    if reason in REASONS:
-        return gettext(REASONS[reason])
-    return f"{gettext('interrupted')}: {reason}" if reason else gettext("interrupted")
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from loom.language.ids import LAST_PLACE, place_asked
 from loom.participants.provider_kinds import samplers_written
 from loom.people.models import Participant
 from loom.trees.models import Node, Tree, Workspace
+from loom.trees.queries.around import NEAR, Around, Spot
 from loom.trees.queries.lookup import (
     ASK,
     PARTS,
@@ -34,7 +35,6 @@ from loom.trees.queries.lookup import (
     selected_sql,
     selected_version_sql,
 )
-from loom.trees.queries.node_context import NEAR, Around, Spot
 from loom.trees.queries.places import ONLY_WAY
 
 NEAREST = 200  # nodes of a path that are read if not all are needed

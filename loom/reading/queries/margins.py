@@ -1,0 +1,197 @@
+"""What is shown beside the nodes of a path: siblings, versions, annotations, marks, links, and how
+many there are of each."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from loom.access import Actor
+from loom.links.foot import JOINED, OTHER_END, CountRow, count_of
+from loom.trees.models import Node, Tree, Workspace
+from loom.trees.queries import lookup
+from loom.trees.queries.around import (
+    AnnotationThread,
+    Around,
+    Spot,
+    annotations_of,
+    merges_of,
+    sources_of,
+)
+from loom.trees.queries.lookup import fetch, listed
+
+
+@dataclass(frozen=True)
+class NodeCounts:
+    """What belongs to a node: visible continuations, annotations, links, versions, the `sources`
+    that it was made from, and the nodes that it is a source of (`merges`)."""
+
+    continuations: int
+    annotations: int
+    links: int
+    versions: int
+    sources: int = 0
+    merges: int = 0
+
+
+def counts_of(actor: Actor, node: Node) -> NodeCounts:
+    """The counts of one node; eleven queries at most."""
+    return NodeCounts(
+        continuations=lookup.slots_below(node.slot_id).count(),
+        annotations=annotations_of(node).count(),
+        links=count_of(actor, {node.pk: node.slot_id})[node.pk],
+        versions=Node.objects.filter(slot=node.slot_id).count(),
+        sources=sources_of(actor, node).count(),
+        merges=merges_of(actor, node).count(),
+    )
+
+
+# Marks of nodes, and how many links they have by type, direction and the tree at the other end.
+_KEPT = f"""
+    SELECT m.kind, m.item_id, m.label, p.uid, 0, 0, m.id, 0, 0, 0, 0 FROM notes_mark m
+    JOIN people_participant p ON p.id = m.participant_id
+    WHERE m.tree_id + 0 = %s AND m.item_id IN ({{items}}) AND m.removed_at IS NULL
+    UNION ALL SELECT 'link', n.id, c.type, {OTHER_END},
+        CASE WHEN c.outward THEN 1 ELSE 0 END, c.count, c.last, c.home, c.grove_id, c.slot,
+        h.grove_id
+    FROM trees_node n JOIN links_linkcount c ON c.slot = n.slot_id AND c.count > 0 {JOINED}
+    WHERE n.id IN ({{items}})
+"""
+# The reader's own data: the versions they chose, and their drafts at one slot.
+_OWN = """
+    UNION ALL SELECT 'choice', c.slot_id, s.local_id, v.local_id, 0, c.node_id, c.id, 0, 0, 0, 0
+        FROM trees_versionchoice c JOIN trees_node s ON s.id = c.slot_id
+        JOIN trees_node v ON v.id = c.node_id WHERE c.workspace_id = %s
+    UNION ALL SELECT 'draft', d.slot_id, d.kind, d.text, 0, 0, d.id, 0, 0, 0, 0
+        FROM trees_draft d WHERE d.workspace_id = %s AND d.slot_id = %s
+"""
+
+
+@dataclass
+class NodeMarks:
+    """Marks and links by the row id of the node, oldest first; and for a reader the versions they
+    chose, by slot, as row ids and as local ids, and their drafts at one slot, by kind."""
+
+    marks: dict[int, list[tuple[str, str, str]]]  # kind, label, participant
+    links: dict[int, list[CountRow]]
+    chosen: dict[int, int] = field(default_factory=dict)
+    choices: dict[str, str] = field(default_factory=dict)
+    drafts: dict[str, str] = field(default_factory=dict)
+
+
+def kept_of(
+    tree: Tree, nodes: Iterable[int], *, workspace: Workspace | None = None, slot: int = 0
+) -> NodeMarks:
+    """The marks and links of the nodes (row ids), and with a `workspace` its reader's versions and
+    drafts in the tree and at a slot. One query."""
+    sql, params = _KEPT.format(items=listed(nodes)), [tree.pk]
+    if workspace is not None:
+        sql, params = sql + _OWN, [*params, workspace.pk, workspace.pk, slot]
+    kept = NodeMarks(defaultdict(list), defaultdict(list))
+    rows = sorted(fetch(sql, params), key=_in_order)
+    for kind, own, name, other, outward, far, last, home, grove, at, there in rows:
+        if kind == "link":
+            row = CountRow(at, name, bool(outward), grove, home, far, last, other, there)
+            kept.links[own].append(row)
+        elif kind == "choice":
+            kept.chosen[own] = far
+            kept.choices[name] = other
+        elif kind == "draft":
+            kept.drafts[name] = other
+        else:
+            kept.marks[own].append((kind, name, other))
+    return kept
+
+
+def _in_order(row: Sequence[Any]) -> tuple[int, int]:
+    """Links from a node before links to it, then oldest first."""
+    return -row[4], row[6]
+
+
+@dataclass
+class Margin:
+    """What is shown beside one node; all ids are local.
+
+    `place` of `of` siblings (text slots; pruned ones are left out, except its own), `before` and
+    `after` the newest versions of its neighbours; `versions` oldest first, without pruned ones;
+    `notes` oldest first. `wordings` are the versions above that the node was written after or
+    accepted below; None: all of them. Below any other it is marked as written after an older
+    version. `links` are counts for nobody in particular: a node that has some is rendered with a
+    place for those that its reader may see.
+    """
+
+    place: int = 1
+    of: int = 1
+    before: str = ""
+    after: str = ""
+    versions: list[str] = field(default_factory=list)
+    notes: list[AnnotationThread] = field(default_factory=list)
+    bookmarks: list[tuple[str, str]] = field(default_factory=list)  # label, participant
+    tags: list[str] = field(default_factory=list)
+    children: int = 0
+    wordings: tuple[str, ...] | None = None
+    links: tuple[CountRow, ...] = ()
+
+
+Margins = dict[int, Margin]
+
+
+def margins_of(
+    tree: Tree, spots: Sequence[Spot], around: Around | None = None, kept: NodeMarks | None = None
+) -> Margins:
+    """The margin of each version, by row id. Two queries; fewer if `around` (which contains the
+    slots of the spots) or `kept` was already read; none without spots."""
+    if not spots:
+        return {}
+    around = around or Around({spot.slot_id for spot in spots})
+    kept = kept or kept_of(tree, [spot.id for spot in spots])
+    margins = {spot.id: _margin(around, spot) for spot in spots}
+    for spot in spots:
+        margin = margins[spot.id]
+        accepted = _put_marks(margin, kept.marks[spot.id])
+        margin.wordings = _wordings(around, spot, accepted)
+        margin.links = tuple(kept.links[spot.id])
+    return margins
+
+
+def _margin(around: Around, spot: Spot) -> Margin:
+    versions = around.versions[spot.slot_id]
+    margin = Margin(
+        versions=[version.local_id for version in versions if not version.version_pruned],
+        children=len(around.texts(spot.slot_id)),
+        notes=[
+            AnnotationThread(note, tuple(around.notes(note.slot_id)))
+            for note in around.notes(spot.slot_id)
+        ],
+    )
+    beside = around.texts(versions[0].parent_slot_id, own=spot.slot_id)
+    if spot.slot_id in beside:
+        at = beside.index(spot.slot_id)
+        margin.place, margin.of = at + 1, len(beside)
+        margin.before = around.newest(beside[at - 1]).local_id if at else ""
+        margin.after = around.newest(beside[at + 1]).local_id if at + 1 < len(beside) else ""
+    return margin
+
+
+def _wordings(around: Around, spot: Spot, accepted: set[str]) -> tuple[str, ...] | None:
+    """The versions above that this one was written after, or accepted below; None: all."""
+    own = next(version for version in around.versions[spot.slot_id] if version.id == spot.id)
+    if own.parent_slot_id is None or not own.parent_hash:
+        return None
+    hashes = accepted | {own.parent_hash}
+    above = around.versions[own.parent_slot_id]
+    fits = tuple(version.local_id for version in above if version.hash in hashes)
+    return None if len(fits) == len(above) else fits
+
+
+def _put_marks(margin: Margin, marks: Iterable[tuple[str, str, str]]) -> set[str]:
+    """Bookmarks and tags; returns the hashes above that somebody accepted."""
+    accepted = set()
+    for kind, label, by in marks:
+        if kind == "bookmark":
+            margin.bookmarks.append((label, by))
+        elif kind == "tag" and label not in margin.tags:
+            margin.tags.append(label)
+        elif kind == "read":
+            accepted.add(label)
+    return accepted
