@@ -76,12 +76,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("trees/<uid:uid>/claims", claims.claims_page),
     path("trees/<uid:uid>/claims/<local:local_id>", claims.claim_page),
     path("groves/<uid:uid>/checks", claims.checks_page),
-<<<<<<< HEAD
     path("groves/<uid:uid>/pipes", claims.pipes_page),
-    path("trees/<uid:uid>/export", trees.export_page),
-=======
     path("trees/<uid:uid>/export", exporting.export_page),
->>>>>>> a8165727 (reading: Give the page, API and commands of a tree a feature of their own)
     path("trees/<uid:uid>/share", public.share),
     path("trees/<uid:uid>/share/<slug:action>", public.change),
     path("public/<str:secret>", public.page),
