@@ -95,6 +95,19 @@ def compile_to(catalog: Catalog, folder: Path, domain: str) -> None:
         write_mo(file, catalog)
 
 
+def missing_in(catalog: Catalog, template: Catalog) -> list[str]:
+    """The texts of the sources that a language does not have, or not in all forms, or marked as
+    uncertain; in order."""
+    found = []
+    for message in template:
+        kept = catalog.get(message.id) if message.id else None
+        said = kept.string if kept is not None else ""
+        forms = said if isinstance(said, tuple | list) else (said,)
+        if message.id and (kept is None or kept.fuzzy or not all(forms)):
+            found.append(message.id if isinstance(message.id, str) else message.id[0])
+    return sorted(found)
+
+
 _ACCENTS = str.maketrans("aeiouyAEIOUYcnsz", "àéîöüÿÀÉÎÖÜŸçñšž")
 _HOLES = re.compile(r"(%\([^)]*\)[sd]|\{[^}]*\}|<[^>]*>|&[a-z]+;)")
 

@@ -1,184 +1,98 @@
-"""Every page in another language: nothing of its own is left in English."""
+"""The pages speak German and Spanish: every text of the sources, with the same values in it."""
 
-import json
+import gettext
 import re
-from collections.abc import Callable
-from html.parser import HTMLParser
-from pathlib import Path
-from typing import Any
+from collections import Counter
+from collections.abc import Sequence
 
 import pytest
-from django.test import Client
 
-from loom.access import Actor
-from loom.engine.context import Request
-from loom.engine.execute import execute_line
-from loom.people.models import Participant, User
-from loom.trees.models import Tree
-from tests.house.catalogues import pseudo, speak_pseudo
+from loom.people.models import User
+from tests.house.catalogues import LOCALES, missing_in, stored, taken
 from tests.web.conftest import Visitor
 
-# One process takes all words out of the sources, once.
-
-# Words of people and of this test; words that are the same in every language.
-NAMES = """
-    Heddle Marie Owner owner The grove One Two Three father Muse
-    Django Channels REST framework Celery LiteLLM xllamacpp CodeMirror htmx Garamond Inter
-    JetBrains Mono BSD Clause MIT Apache OFL seq local smollm openai gpt mini https UTC chat
-    completion Markdown JSON English Pseudo OpenAI Anthropic OpenRouter Ollama llama cpp
-    SearXNG Brave Search Tavily search example org
-""".split()
-SHOWN = ("aria-label", "placeholder", "title", "alt")
-HIDDEN = {"script", "style", "code", "kbd", "textarea", "input", "time"}
+DOMAINS = ("django", "djangojs")
+LANGUAGES = sorted(path.name for path in LOCALES.glob("*") if path.name != "en")
+VALUES = re.compile(r"%\(\w+\)[sd]|%[sd%]|\{\w+\}")
+MARKUP = re.compile(r"</?\w+(?: [^>]*)?>")
+every = pytest.mark.parametrize(
+    ("locale", "domain"), [(locale, domain) for locale in LANGUAGES for domain in DOMAINS]
+)
 
 
-class _Texts(HTMLParser):
-    """Collects what a reader or a screen reader gets."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[str] = []
-        self.hidden: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found += [value or "" for name, value in attrs if name in SHOWN]
-        if tag in HIDDEN and tag != "input":
-            self.hidden.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if self.hidden and self.hidden[-1] == tag:
-            self.hidden.pop()
-
-    def handle_data(self, data: str) -> None:
-        if not self.hidden:
-            self.found.append(data)
+def _forms(texts: str | Sequence[str] | None) -> tuple[str, ...]:
+    return (texts,) if isinstance(texts, str) else tuple(texts or ())
 
 
-def english_left(page: str) -> list[str]:
-    """Words outside the pseudo brackets that nobody has written."""
-    texts = _Texts()
-    texts.feed(page)
-    # A sentence with tags inside it comes in several pieces: the brackets span them.
-    whole = "\n".join(texts.found)
-    bare = re.sub(r"⟦[^⟦⟧]*⟧", " ", re.sub(r"⟦[^⟦⟧]*⟧", " ", whole))
-    return [word for word in re.findall(r"[A-Za-z]{3,}", bare) if word not in NAMES]
+def _pairs(locale: str, domain: str) -> list[tuple[str, str]]:
+    """Each text of the sources with what the language has for it, all forms."""
+    found = []
+    for message in stored(LOCALES / locale / "LC_MESSAGES", domain, locale):
+        ids, said = _forms(message.id), _forms(message.string)
+        if message.id:
+            # Languages with more forms say the same in all but the first.
+            found += list(zip((*ids, *[ids[-1]] * (len(said) - len(ids))), said, strict=True))
+    return found
 
 
-@pytest.fixture(scope="module")
-def pseudo_words(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of catalogues in which every text is pseudo."""
-    folder = tmp_path_factory.mktemp("locale")
-    speak_pseudo(folder, "ar")
-    return folder
+def test_there_are_two_more_languages() -> None:
+    assert {"de", "es"} <= set(LANGUAGES)
 
 
-@pytest.fixture
-def speaking(settings: Any, pseudo_words: Path) -> Callable[[Client], Client]:
-    """Makes a browser ask for a language in which every text of the catalogues is pseudo."""
-    settings.LOCALE_PATHS = [pseudo_words]
-    settings.LANGUAGES = [("en", "English"), ("ar", "Pseudo")]
-
-    def speak(client: Client) -> Client:
-        client.defaults["HTTP_ACCEPT_LANGUAGE"] = "ar"
-        return client
-
-    return speak
+@every
+def test_no_text_is_missing_or_uncertain(locale: str, domain: str) -> None:
+    kept = stored(LOCALES / locale / "LC_MESSAGES", domain, locale)
+    assert missing_in(kept, taken()[domain]) == [], "script/messages lists them"
+    gone = {message.id for message in kept} - {message.id for message in taken()[domain]}
+    assert gone == set(), "run: script/messages update"
 
 
-def _grow(actor: Actor, tree: Tree) -> None:
-    for line in (
-        "respond\nOne.\n←",
-        'annotate here "One" as:question',
-        'bookmark here "father"',
-        "tag here #father",
-        "respond\nTwo.\n←",
-        'edit here "Three." as:version',
-        "switch to parent",
-    ):
-        execute_line(actor, tree, Request(line=line))
+@every
+def test_values_and_markup_stay(locale: str, domain: str) -> None:
+    for text, said in _pairs(locale, domain):
+        for what in (VALUES, MARKUP):
+            assert Counter(what.findall(said)) == Counter(what.findall(text)), (text, said)
 
 
-def test_no_page_is_left_in_english(
-    owner: User,
-    actor: Actor,
-    tree: Tree,
-    muse: Participant,
-    visitor: Visitor,
-    speaking: Callable[[Client], Client],
+@every
+def test_blanks_at_the_ends_stay(locale: str, domain: str) -> None:
+    for text, said in _pairs(locale, domain):
+        ends = [re.match(r"\s*", text), re.search(r"\s*$", text)]
+        other = [re.match(r"\s*", said), re.search(r"\s*$", said)]
+        assert [one and one[0] for one in ends] == [one and one[0] for one in other], text
+
+
+@every
+def test_what_programs_read_was_compiled_from_it(locale: str, domain: str) -> None:
+    folder = LOCALES / locale / "LC_MESSAGES"
+    with (folder / f"{domain}.mo").open("rb") as file:
+        compiled = gettext.GNUTranslations(file)
+    for message in stored(folder, domain, locale):
+        if not message.id:
+            continue
+        if isinstance(message.id, str):
+            assert compiled.gettext(message.id) == message.string, "run: script/messages update"
+        else:
+            one, many = message.id
+            forms = {compiled.ngettext(one, many, n) for n in range(200)}
+            assert forms <= set(_forms(message.string)), "run: script/messages update"
+
+
+@pytest.mark.parametrize(
+    ("language", "words"), [("de-AT,de;q=0.9", "Anmelden"), ("es-MX", "Iniciar sesión")]
+)
+def test_a_browser_is_answered_in_its_language(visitor: Visitor, language: str, words: str) -> None:
+    page = visitor().get("/signin", headers={"accept-language": language}).content.decode()
+    assert words in page
+    assert f'lang="{language[:2]}"' in page
+
+
+def test_an_account_has_a_language_whatever_the_browser_asks_for(
+    owner: User, visitor: Visitor
 ) -> None:
-    _grow(actor, tree)
-    client = speaking(visitor(owner))
-    here, grove = f"/trees/{tree.uid}", f"/groves/{actor.grove.uid}"
-    node = client.get(f"{here}/path").content.decode().split('data-id="')[1].split('"')[0]
-    left: dict[str, list[str]] = {}
-    for path in (
-        "/",
-        f"{grove}?q=One",
-        f"{grove}?archived=1",
-        f"{grove}/people",
-        f"{grove}/participants",
-        f"{grove}/participants/new",
-        f"{grove}/settings",
-        here,
-        f"{here}/about",
-        f"{here}/bookmarks",
-        f"{here}/history",
-        f"{here}/nodes/{node}",
-        "/settings",
-        "/settings/look",
-        "/settings/keys",
-        "/settings/access",
-        "/about",
-        "/offline",
-    ):
-        answer = client.get(path)
-        assert answer.status_code == 200, path
-        page = answer.content.decode()
-        assert "⟦" in page, path
-        if found := english_left(page):
-            left[path] = found
-    assert left == {}, json.dumps(left)
-
-
-def test_the_page_turns_round_for_who_reads_from_the_right(
-    owner: User, tree: Tree, visitor: Visitor, speaking: Callable[[Client], Client]
-) -> None:
-    page = speaking(visitor(owner)).get(f"/trees/{tree.uid}").content.decode()
-    assert '<html lang="ar" dir="rtl"' in page
-    found = re.search(r'<script id="words" type="application/json">(.*?)</script>', page)
-    assert found
-    assert json.loads(found[1])["Close"] == pseudo("Close")
-    assert len(json.loads(found[1])["{n} node"]) == len(set("zero one two few many other".split()))
-
-
-def test_english_brings_no_catalogue(owner: User, tree: Tree, visitor: Visitor) -> None:
-    page = visitor(owner).get(f"/trees/{tree.uid}").content.decode()
-    assert '<html lang="en" dir="ltr"' in page
-    assert 'id="words"' not in page
-
-
-def test_lines_are_answered_in_english_whatever_is_spoken(
-    owner: User, tree: Tree, visitor: Visitor, speaking: Callable[[Client], Client]
-) -> None:
-    client = speaking(visitor(owner))
-    body = {"line": "respond\nOne.\n←"}
-    answer = client.post(f"/api/trees/{tree.uid}/commands", body, content_type="application/json")
-    assert answer.json()["reply"].startswith("✓ created")
-
-
-def test_the_language_that_somebody_chose_goes_before_the_browsers(
-    owner: User, visitor: Visitor, speaking: Callable[[Client], Client]
-) -> None:
-    client = speaking(visitor(owner))
-    chosen = {"theme": "system", "language": "en"}
-    assert client.post("/settings/profile", chosen).status_code == 302
-    client.get("/settings")  # which says, in the language of before, that it is saved
+    client = visitor(owner)
     page = client.get("/settings").content.decode()
-    assert '<html lang="en" dir="ltr"' in page
-    assert "⟦" not in page
-    client.post("/settings/profile", {"theme": "system", "language": "ar"})
-    client.defaults["HTTP_ACCEPT_LANGUAGE"] = "en"
-    assert '<html lang="ar" dir="rtl"' in client.get("/settings").content.decode()
-    client.post("/settings/profile", {"theme": "system", "language": "tlh"})
-    owner.refresh_from_db()
-    assert owner.likes.language == "ar"
+    assert "Deutsch" in page and "español" in page
+    client.post("/settings/profile", {"display_name": "Owner", "language": "de"})
+    page = client.get("/", headers={"accept-language": "es"}).content.decode()
+    assert 'lang="de"' in page and "Beteiligte" in page
