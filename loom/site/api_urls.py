@@ -134,6 +134,7 @@ _api: list[URLPattern | URLResolver] = [
     path("trees/<id:uid>/path", nodes.path),
     path("trees/<id:uid>/skeleton", nodes.columns),
     path("trees/<id:uid>/skeleton/<int:tile>", nodes.tile),
+    path("trees/<id:uid>/overview", nodes.from_afar),
     path("trees/<id:uid>/events", nodes.events),
     path("trees/<id:uid>/verify", nodes.verification),
     path("trees/<id:uid>/usage", participants.usage_of_tree),

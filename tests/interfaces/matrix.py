@@ -93,6 +93,7 @@ GET    trees/{tree}/nodes/{node}/graph 200 200 200 404 401
 GET    trees/{tree}/path               200 200 200 404 401
 GET    trees/{tree}/skeleton           200 200 200 404 401
 GET    trees/{tree}/skeleton/{tile}    200 200 200 404 401
+GET    trees/{tree}/overview           200 200 200 404 401
 GET    trees/{tree}/events             200 200 200 404 401
 GET    trees/{tree}/verify             200 200 200 404 401
 GET    trees/{tree}/usage              200 200 200 404 401

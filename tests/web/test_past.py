@@ -8,6 +8,7 @@ from loom.engine.execute import execute_line
 from loom.engine.models import Event
 from loom.people.models import Grove, User
 from loom.trees.models import Tree
+from loom.trees.queries.event_log import ticks_of
 from tests.web.conftest import Visitor
 
 
@@ -82,3 +83,19 @@ def test_what_was_not_there_yet_is_not_found(
     assert visitor(reader).get(f"{address}?seq=1").status_code == 200
     assert visitor(outsider).get(f"{address}?seq=1").status_code == 404
     assert visitor(None).get(f"{address}?seq=1").status_code == 302
+
+
+def test_ticks_say_who_changed_most_at_a_cost_that_stays(
+    owner: User, grove: Grove, tree: Tree, visitor: Visitor
+) -> None:
+    actor = get_actor(owner, grove)
+    one = say(actor, tree, 'respond root "One."')
+    found = visitor(owner).get(f"/trees/{tree.uid}/past?seq=1&ticks=1").json()["ticks"]
+    assert found[-1] == [actor.participant.uid, 8]
+    for _ in range(70):
+        say(actor, tree, f"prune {one}")
+        say(actor, tree, f"restore {one}")
+    found = ticks_of(actor, tree)
+    assert len(found) == 96
+    assert found[-1] == (actor.participant.uid, 0)
+    assert "ticks" not in moment(visitor, owner, tree, 1)

@@ -32,7 +32,7 @@ from loom.site.api_requests import user_of
 from loom.site.schema import a_number, a_truth, an_id, number, operation, truth, word
 from loom.trees import models
 from loom.trees.models import Tree, Workspace
-from loom.trees.queries import event_log, lookup, skeleton_tiles, trees
+from loom.trees.queries import event_log, lookup, overview, skeleton_tiles, trees
 from loom.trees.queries.lookup import NodeRow, path_of, rows_of
 from loom.trees.queries.node_bodies import row_of
 from loom.trees.queries.places import path_ids
@@ -181,6 +181,20 @@ class SkeletonTile(BaseModel):
     ordinals: list[int] | None = None
 
 
+class Overview(BaseModel):
+    """The largest branches of a tree in columns of the same length, parents first: `parents` are
+    places in them (-1: the root), `sizes` the texts of each branch, `rows` how many texts one below
+    the other a place stands for. The texts up to the ordinal `last` are counted."""
+
+    last: int
+    ids: list[str]
+    parents: list[int]
+    authors: list[int]
+    participants: list[Author]
+    sizes: list[int]
+    rows: list[int]
+
+
 @operation(
     "GET",
     "trees",
@@ -279,6 +293,21 @@ def tile(request: Request, uid: str, tile: int) -> HttpResponseBase:
         raise not_found("This tile", hint=f"the last one is {last // size}")
     name = f"{tree.uid}-tile-{tile}-{min(last, (tile + 1) * size)}"
     return _unless_known(request, name, lambda: skeleton_tiles.tile_of(actor, tree, tile).encode())
+
+
+@operation(
+    "GET",
+    "trees",
+    "A tree from afar",
+    id="tree_overview",
+    answers=Overview,
+)
+@api_view(["GET"])
+def from_afar(request: Request, uid: str) -> HttpResponseBase:
+    """The branches that have at least one text in 2,000, for a picture of the whole tree."""
+    actor, tree = access.get_tree(user_of(request), uid)
+    name = f"{tree.uid}-overview-{skeleton_tiles.last_ordinal(tree)}"
+    return _unless_known(request, name, lambda: overview.overview_of(actor, tree).encode())
 
 
 def _unless_known(request: Request, name: str, make: Callable[[], bytes]) -> HttpResponseBase:

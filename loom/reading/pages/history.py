@@ -420,7 +420,8 @@ class PastText:
 @person
 def moment(request: PersonRequest, uid: str) -> HttpResponse:
     """`{seq, head, at, by, words, node, last, flags: [[node, flag, value]]}` at `?seq=`. `last` is
-    the newest node at that time; `flags` are those that were different from now.
+    the newest node at that time; `flags` are those that were different from now. With `?ticks=1`
+    also `ticks`, the parts of the whole history: [participant, how many of eight were texts].
     """
     actor, tree = access.get_tree(request.user, uid)
     at = event_log.moment(actor, tree, _seq(request))
@@ -435,6 +436,7 @@ def moment(request: PersonRequest, uid: str) -> HttpResponse:
             "node": sentence.node if sentence else "",
             "last": at.last_id,
             "flags": [[node, flag, value] for (node, flag), value in at.flags.items()],
+            **({"ticks": event_log.ticks_of(actor, tree)} if request.GET.get("ticks") else {}),
         }
     )
 

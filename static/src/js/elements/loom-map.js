@@ -3,7 +3,7 @@
 // outline says the same to those who cannot see it.
 
 import { Camera, hover, listenForPointers } from "../map/camera.js";
-import { IcicleView, textsOf } from "../map/icicle-view.js";
+import { IcicleView, textsFrom, textsOf } from "../map/icicle-view.js";
 import { ICICLE_FROM } from "../map/icicle.js";
 import { draw, frameFor, inkOf, onTheme } from "../map/draw.js";
 import { factsOf, listenToPage, parentsOf, pathIn, Scene, sifted, slotsShown, swapsOf } from "../map/scene.js";
@@ -39,6 +39,8 @@ export class LoomMap extends HTMLElement {
   frameAsked = 0;
   /** @type {IcicleView | null} while the tree is drawn as an icicle */
   icicle = null;
+  /** @type {import("../map/icicle-view.js").Overview | undefined} */
+  foreseen;
   /** @type {string[]} what a search has found */
   lit = [];
   /** @type {HTMLElement | undefined} */
@@ -145,9 +147,24 @@ export class LoomMap extends HTMLElement {
     this.took = performance.now() - began;
   }
 
+  /** Draws the largest branches of a tree that is on its way. @param {import("../map/icicle-view.js").Overview} overview */
+  foresee(overview) {
+    if (this.page?.store || !this.isWide(Infinity)) return;
+    this.foreseen = overview;
+    this.ask += 1;
+    const known = { sizes: Uint32Array.from(overview.sizes), rows: Int32Array.from(overview.rows) };
+    this.worker?.postMessage({ ask: this.ask, form: "icicle", parents: Int32Array.from(overview.parents), swaps: [], known });
+  }
+
   /** @param {any} data */
   placed(data) {
     const store = this.page?.store;
+    if (data.ask === this.ask && !this.asked && this.foreseen) {
+      this.dress(true);
+      this.icicle?.show(data.places, textsFrom(this.foreseen));
+      this.redraw();
+      return void this.toggleAttribute("data-foreseen", true);
+    }
     if (data.ask !== this.ask || !this.asked || !store) return;
     const began = performance.now();
     this.dress(data.form === "icicle");

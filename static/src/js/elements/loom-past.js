@@ -10,6 +10,7 @@ import { nearest, storeAt } from "../tree/past.js";
 
 // Sooner than this nobody needs to be told.
 const LATE_MS = 150;
+const MOST_TEXTS = 8; // of a tick
 
 export class LoomPast extends HTMLElement {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -70,7 +71,10 @@ export class LoomPast extends HTMLElement {
     this.said = make("p", { className: "past-said" });
     this.said.setAttribute("role", "status");
     this.text = make("div", { className: "past-text mode-dialogue" });
-    const bar = make("div", { className: "past-bar" }, step(-1, "‹", t("Previous change")), this.range, step(1, "›", t("Next change")), back, this.said, this.wait);
+    this.ticks = make("div", { className: "past-ticks" });
+    this.ticks.setAttribute("aria-hidden", "true"); // the history says the same in words
+    const track = make("div", { className: "past-track" }, this.ticks, this.range);
+    const bar = make("div", { className: "past-bar" }, step(-1, "‹", t("Previous change")), track, step(1, "›", t("Next change")), back, this.said, this.wait);
     bar.addEventListener("keydown", (event) => {
       event.stopPropagation();
       if (event.key === "Escape") this.close();
@@ -99,7 +103,8 @@ export class LoomPast extends HTMLElement {
     this.busy();
     try {
       /** @type {import("../tree/past.js").Moment} */
-      const moment = await json(`${page.web}/past?seq=${seq}`);
+      const moment = await json(`${page.web}/past?seq=${seq}${this.ticks?.childElementCount ? "" : "&ticks=1"}`);
+      if (moment.ticks) this.mark(moment.ticks);
       if (this.range?.value !== seq) return;
       page.showStore(storeAt(page.present, moment));
       this.tell(moment);
@@ -111,6 +116,16 @@ export class LoomPast extends HTMLElement {
       if (!(error instanceof Refused)) throw error;
       page.emit("refused", error);
     }
+  }
+
+  /** Marks along the slider who changed most, and how much of that were texts. @param {[string, number][]} ticks */
+  mark(ticks) {
+    this.ticks?.replaceChildren(...ticks.map(([who, texts]) => {
+      const tick = make("i");
+      tick.style.background = `var(--thread-${this.page?.cast.get(who)?.colour ?? 0})`;
+      tick.style.blockSize = `${25 + (75 * texts) / MOST_TEXTS}%`;
+      return tick;
+    }));
   }
 
   /** Says that a moment is being read, where that takes longer than a look. */

@@ -38,6 +38,22 @@ export function textsOf(store, slots) {
   };
 }
 
+/** The largest branches of a tree, while it is on its way.
+ * @typedef {{ids: string[], parents: number[], authors: number[], participants: {id: string}[], sizes: number[], rows: number[]}} Overview */
+
+/** @param {Overview} overview @returns {Texts} */
+export function textsFrom({ ids, authors, participants }) {
+  const places = new Map(ids.map((id, place) => [id, place]));
+  return {
+    count: ids.length,
+    idOf: (place) => ids[place],
+    authorOf: (place) => participants[authors[place]].id,
+    isPruned: () => false,
+    placeOf: (id) => places.get(id) ?? -1,
+    slotOf: () => -1,
+  };
+}
+
 /** How many texts each author has, most first. @param {Texts} texts @returns {[string, number][]} */
 export function countsOf(texts) {
   /** @type {Map<string, number>} */
@@ -95,7 +111,7 @@ export class IcicleView {
     this.sift();
     this.light(this.map.lit);
     this.tellLegend();
-    this.loadChapters();
+    if (this.map.page?.store) this.loadChapters();
   }
 
   resized() {

@@ -25,7 +25,7 @@ const REJECTED = 0.25;
 export function icicle(parents, swaps = [], known = undefined) {
   const count = parents.length;
   const size = known ? known.sizes : sizesOf(parents);
-  const h = known ? Float32Array.from(known.rows) : heightsOf(parents);
+  const h = known ? Float32Array.from(known.rows, lowered) : heightsOf(parents);
   const { y, low } = rowsOf(parents, h);
   const { starts, kids } = kidsOf(parents, swaps);
   const leaves = new Int32Array(count);
@@ -39,7 +39,7 @@ export function icicle(parents, swaps = [], known = undefined) {
     for (let at = starts[place]; at < starts[place + 1]; at += 1) sum += weight[kids[at]];
     let left = x[place];
     // What an overview leaves out of a branch takes its room all the same.
-    const whole = known ? Math.max(sum, weight[place] - 1) : sum;
+    const whole = known ? Math.max(sum, weight[place] - known.rows[place]) : sum;
     for (let at = starts[place]; at < starts[place + 1]; at += 1) {
       const kid = kids[at];
       x[kid] = left;
@@ -73,6 +73,12 @@ function heightsOf(parents) {
     if (below[place] <= 1) h[place] = LOWER.find(([from]) => run[place] >= from)?.[1] ?? 1;
   }
   return h;
+}
+
+/** How high so many texts of a run are together. @param {number} rows */
+function lowered(rows) {
+  const [[far, least], [near, less]] = LOWER;
+  return Math.min(rows, near) + Math.max(0, Math.min(rows, far) - near) * less + Math.max(0, rows - far) * least;
 }
 
 /** Where each begins, and where the lowest of its branch ends. @param {Int32Array} parents @param {Float32Array} h */

@@ -103,3 +103,12 @@ test("the newest texts are the strongest", () => {
   assert.equal(levelOf(0, 100), 0);
   assert.equal(levelOf(99, 100), 5);
 });
+
+test("of an overview a place is as high as its run, and leaves room for what is not told", () => {
+  const known = { sizes: Uint32Array.from([101, 60, 30]), rows: Int32Array.from([1, 60, 10]) };
+  const { x, w, h } = icicle(Int32Array.from([-1, 0, 0]), [], known);
+  near(w[1], 0.6);
+  near(w[2], 0.3);
+  near(x[2], 0.6);
+  assert.equal(Math.round(h[1]), 27);
+});

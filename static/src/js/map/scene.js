@@ -189,6 +189,7 @@ export function pathIn(scene, slot) {
 
 /** @param {import("../elements/loom-map.js").LoomMap} map @param {import("../tree/page.js").TreePage} page @param {AbortSignal} signal */
 export function listenToPage(map, page, signal) {
+  page.addEventListener("overview", (event) => map.foresee(/** @type {CustomEvent} */ (event).detail), { signal });
   page.addEventListener("store", () => map.layOut(), { signal });
   page.addEventListener("changed", () => map.layOutSoon(), { signal });
   page.addEventListener("moved", () => map.moved(), { signal });

@@ -280,6 +280,8 @@ export class TreeStore {
 /** @param {import("./page.js").TreePage} page */
 export async function storeNow(page) {
   const found = await json(`${page.api}/skeleton?tiles=1`);
+  // A picture of a big tree comes first.
+  if (found.tiles) await json(`${page.api}/overview`).then((overview) => page.emit("overview", overview)).catch(() => {});
   const tiles = Array.from({ length: found.tiles ?? 0 }, (_, at) => json(`${page.api}/skeleton/${at}`));
   const skeleton = tiles.length ? await joinedSoon(found, tiles) : found;
   const missed = /** @type {any[]} */ ([]);
