@@ -59,6 +59,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("trails/<uid:uid>/file", links.trail_file),
     path("groves/<uid:uid>/searches", groves.save_search),
     path("groves/<uid:uid>/trees", groves.make_tree),
+    path("groves/<uid:uid>/chosen", groves.change_chosen),
     path("groves/<uid:uid>/people", grove_admin.members_page),
     path("groves/<uid:uid>/people/<slug:action>", grove_admin.change_members),
     path("groves/<uid:uid>/money", grove_admin.money_page),

@@ -111,6 +111,7 @@ class TreeSchema(BaseModel):
     note_depth: int
     lore_scan: int
     lore_budget: int
+    folder: str
     root: str
     node_count: int
     branch_count: int

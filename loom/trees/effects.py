@@ -37,6 +37,7 @@ class TreeChanged(Payload):
     lore_scan: int = 0
     truncation: str = ""
     lore_budget: int = 0
+    folder: str = ""
 
 
 @event("tree.erased", stream="grove")

@@ -20,6 +20,7 @@ class Tree(PublicIdentity):
     grove = models.ForeignKey(Grove, models.CASCADE, related_name="trees")
     title = models.CharField(max_length=300, blank=True)
     description = models.TextField(blank=True)
+    folder = models.CharField(max_length=80, blank=True, default="")
     mode = models.CharField(max_length=8)
     system_context = models.TextField(blank=True)
     summary = models.TextField(blank=True)
@@ -38,6 +39,7 @@ class Tree(PublicIdentity):
 
     class Meta:
         ordering = ["-touched_at", "-id"]
+        indexes = [models.Index(fields=["grove", "folder"], name="tree_folder")]
 
     def __str__(self) -> str:
         return self.title or self.uid

@@ -13,7 +13,7 @@ import { LoomToast } from "./js/elements/loom-toast.js";
 import { csrfToken } from "./js/live/api.js";
 import { forgetOnSignOut, guardTrees } from "./js/live/kept-trees.js";
 import { keepOfflinePage, leaveWhenBack, showKept } from "./js/offline.js";
-import { copyOnClick, showAges } from "./js/pages.js";
+import { chooseTrees, copyOnClick, showAges } from "./js/pages.js";
 import { listenForPortals } from "./js/tree/portals.js";
 
 document.addEventListener("htmx:configRequest", (event) => {
@@ -29,6 +29,7 @@ customElements.define("loom-provider", LoomProvider);
 customElements.define("loom-summary", LoomSummary);
 customElements.define("loom-taught", LoomTaught);
 showAges();
+chooseTrees();
 copyOnClick();
 listenForPortals();
 keepOfflinePage();

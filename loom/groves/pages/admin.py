@@ -1,7 +1,9 @@
 """A grove's settings, members, invitations and money."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import date, timedelta
+from operator import itemgetter
 from typing import Any
 
 from django.contrib import messages
@@ -29,7 +31,7 @@ from loom.people.grove_settings import SETTINGS, daily_limit
 from loom.people.models import Grove, Invitation, Membership, Participant
 from loom.people.names import TAG_COLOURS
 from loom.permissions import ROLES, WRITE
-from loom.site.display import cast_of
+from loom.site.display import Who, cast_of
 from loom.site.forms import Flag, Number, PageForm, Text, Whole, Word, Words
 from loom.site.page_requests import (
     PersonRequest,
@@ -394,8 +396,63 @@ def money_page(request: PersonRequest, uid: str) -> HttpResponse:
         "people": [{**_left(one), "who": cast[one["participant"]]} for one in spent["people"]],
         "trees": [{**_row(one), "uid": one["tree"]} for one in spent["trees"][:20]],
         "days": [_row(one) for one in sorted(spent["days"], key=_day, reverse=True)],
+        "bars": _bars(actor, spent, cast),
     }
     return render(request, "pages/money.html", context)
+
+
+@dataclass(frozen=True)
+class Share:
+    """One part of a bar: where it begins and how wide it is, in hundredths."""
+
+    name: str
+    money: str
+    colour: int
+    start: float
+    width: float
+
+
+@dataclass(frozen=True)
+class MoneyBar:
+    """One bar of the money page: what it is about, its sum in words, its parts."""
+
+    name: str
+    said: str
+    parts: list[Share]
+
+
+def _bars(actor: Actor, spent: dict[str, Any], cast: dict[str, Who]) -> list[MoneyBar]:
+    """The reader's day against the limit, and the period by member and by model."""
+    own = next((p for p in spent["people"] if p["participant"] == actor.person.uid), None)
+    bars = []
+    limit = spent["limit_usd"]
+    if own is not None and limit:
+        used = max(0.0, limit - (own["today"]["left_usd"] or 0))
+        left = gettext("%(left)s of %(limit)s left")
+        said = left % {"left": _shown(max(0.0, limit - used)), "limit": _shown(limit)}
+        me = cast[own["participant"]]
+        parts = _shares([(me.shown, me.colour, used)], limit)
+        bars.append(MoneyBar(gettext("Your day"), said, parts))
+    for name, key in ((gettext("By member"), "person"), (gettext("By model"), "participant")):
+        sums: dict[str, float] = {}
+        for one in spent["shares"]:
+            sums[one[key]] = sums.get(one[key], 0) + (one["usd"] or 0)
+        listed = sorted(sums.items(), key=itemgetter(1), reverse=True)
+        paid = [(cast[who].shown, cast[who].colour, usd) for who, usd in listed if usd]
+        whole = sum(usd for _, _, usd in paid)
+        if whole:
+            bars.append(MoneyBar(name, _shown(whole), _shares(paid, whole)))
+    return bars
+
+
+def _shares(given: list[tuple[str, int, float]], whole: float) -> list[Share]:
+    found: list[Share] = []
+    start = 0.0
+    for name, colour, usd in given:
+        width = min(100 - start, 100 * usd / whole)
+        found.append(Share(name, _shown(usd), colour, round(start, 2), round(width, 2)))
+        start += width
+    return found
 
 
 def _days(back: int) -> tuple[date, date]:

@@ -2,24 +2,26 @@
 the palette.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.db.models import Exists, Max, OuterRef, Q, QuerySet
-from django.db.models.functions import Left
-from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
+from django.db.models import Exists, F, Max, OrderBy, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Concat, Left, Lower
+from django.http import HttpResponse, HttpResponseRedirect, JsonResponse, StreamingHttpResponse
 from django.shortcuts import render
-from django.utils.translation import gettext, gettext_noop
+from django.utils.http import content_disposition_header
+from django.utils.translation import gettext, gettext_noop, ngettext
 from django.views.decorators.http import require_GET, require_POST
 
 from loom import access
 from loom.access import Actor, visible_groves
 from loom.engine.models import Stream
 from loom.engine.presence import present
-from loom.errors import CommandError
+from loom.errors import CommandError, not_found
 from loom.language.ids import ORDINAL_BITS, looks_like_id
 from loom.notes import queries as tag_queries
 from loom.notes.models import Mark
@@ -42,6 +44,8 @@ from loom.search.queries import (
 from loom.site.display import Who, age_of, cast_of
 from loom.site.page_requests import PersonRequest, frame, in_one_line, person, text_of, word_of
 from loom.text.images import beginning
+from loom.transfer import heddle_writer
+from loom.transfer.archive_writer import ZipStream
 from loom.trees.commands import trees as trees_module
 from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries.event_log import counts_of
@@ -50,6 +54,8 @@ from loom.workspace.commands import saved
 
 WORDS = 200
 MAX_TAGS = 40
+SHAPED = 40  # texts in the drawing of a tree
+MOST_NAMED = 3  # of who has worked in it
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,10 @@ class TreeShown:
     tags: tuple[str, ...]
     here: tuple[Who, ...]
     news: int
+    folder: str
+    people: tuple[str, ...]
+    more: int
+    shape: str
 
 
 def tags_of(actor: Actor) -> list[str]:
@@ -85,13 +95,15 @@ def _tags(actor: Actor) -> QuerySet[Mark]:
 
 
 def rows_shown(actor: Actor, trees: Sequence[Tree]) -> list[TreeShown]:
-    """The rows; four more queries, whatever their number."""
+    """The rows; six more queries, whatever their number, and at most 40 texts of each tree."""
     names = {tree.pk: f"tree:{tree.uid}" for tree in trees}
     counts = dict(Stream.objects.filter(name__in=names.values()).values_list("name", "items"))
     firsts = _openings(trees)
     tags = tag_queries.tags_on(trees)
     here = viewers_by_tree(actor, trees)
     fresh = counts_of(actor, trees)
+    begun = beginnings_of(trees)
+    writers = _writers(actor, trees, begun)
     return [
         TreeShown(
             uid=tree.uid,
@@ -104,9 +116,97 @@ def rows_shown(actor: Actor, trees: Sequence[Tree]) -> list[TreeShown]:
             tags=tags.get(tree.pk, ()),
             here=here[tree.uid],
             news=fresh.get(tree.pk, 0),
+            folder=tree.folder,
+            people=writers[tree.pk][:MOST_NAMED],
+            more=max(0, len(writers[tree.pk]) - MOST_NAMED),
+            shape=shape_of([(node.pk, node.parent_slot_id) for node in begun[tree.pk]]),
         )
         for tree in trees
     ]
+
+
+def beginnings_of(trees: Sequence[Tree]) -> dict[int, list[Node]]:
+    """The first texts of each tree, at most 40 ids of each, without what is pruned; one query."""
+    found: dict[int, list[Node]] = {tree.pk: [] for tree in trees}
+    wanted = Q(pk__in=())
+    for tree in trees:
+        first = (tree.pk << ORDINAL_BITS) + 1
+        wanted |= Q(pk__range=(first, first + SHAPED - 1))
+    rows = Node.objects.filter(wanted, kind="text", slot=F("pk"), pruned=False).order_by("pk")
+    for node in rows.only("tree_id", "parent_slot_id", "author_id"):
+        found[node.tree_id].append(node)
+    return found
+
+
+def _writers(
+    actor: Actor, trees: Sequence[Tree], begun: Mapping[int, list[Node]]
+) -> dict[int, tuple[str, ...]]:
+    """The names of who else has worked in each tree: of those with a workspace there, and of the
+    authors of its first texts; two queries."""
+    keys: dict[int, list[int]] = {}
+    for tree in trees:
+        keys[tree.pk] = [node.author_id for node in begun[tree.pk][1:]]
+    visits = Workspace.objects.filter(tree__in=trees, participant__grove=actor.grove)
+    for tree_id, who in visits.order_by("pk").values_list("tree_id", "participant_id"):
+        keys[tree_id].append(who)
+    every = {key for many in keys.values() for key in many}
+    names = dict(Participant.objects.filter(pk__in=every).values_list("pk", "name"))
+    own = actor.participant.pk
+    return {
+        tree: tuple(names[key] for key in dict.fromkeys(many) if key != own)
+        for tree, many in keys.items()
+    }
+
+
+def shape_of(nodes: Sequence[tuple[int, int | None]]) -> str:
+    """A tiny drawing of (key, key above), parents first: the `d` of an SVG path, with the root at
+    the left in a box of 96 by 28. Empty for fewer than two."""
+    above = {key: up for key, up in nodes if up is not None}
+    kept = {key for key, _ in nodes if key not in above or above[key] in dict(nodes)}
+    depth: dict[int, int] = {}
+    below: dict[int, list[int]] = {}
+    for key, up in nodes:
+        if key in kept and (up is None or up in depth):
+            depth[key] = 0 if up is None else depth[up] + 1
+            if up is not None:
+                below.setdefault(up, []).append(key)
+    if len(depth) < 2:
+        return ""
+    across = _heights(depth, below)
+    deep, wide = max(depth.values()), max(across.values())
+    points = {
+        key: (
+            round(2 + 92 * level / deep, 1),
+            round(14 if not wide else 2 + 24 * across[key] / wide, 1),
+        )
+        for key, level in depth.items()
+    }
+    steps = []
+    for key, up in above.items():
+        if key in points and up in points:
+            (x0, y0), (x1, y1) = points[up], points[key]
+            steps.append(f"M{x0:g} {y0:g}L{x1:g} {y1:g}")
+    return "".join(steps)
+
+
+def _heights(depth: Mapping[int, int], below: Mapping[int, list[int]]) -> dict[int, float]:
+    """How far down each is drawn: leaves one below the other, the others between their children."""
+    place: dict[int, float] = {}
+    leaves = 0
+    todo = [next(iter(depth))]
+    order = []
+    while todo:
+        key = todo.pop()
+        order.append(key)
+        todo += reversed(below.get(key, []))
+    for key in order:
+        if not below.get(key):
+            place[key] = leaves
+            leaves += 1
+    for key in reversed(order):
+        if below.get(key):
+            place[key] = sum(place[one] for one in below[key]) / len(below[key])
+    return place
 
 
 def _openings(trees: Sequence[Tree]) -> dict[int, str]:
@@ -134,6 +234,13 @@ def viewers_by_tree(actor: Actor, trees: Sequence[Tree]) -> dict[str, tuple[Who,
 
 PAGE = 50
 MAX_HITS = 30
+MAX_FOLDERS = 100
+SORTS: dict[str, tuple[str, tuple[str | OrderBy, ...]]] = {
+    "touched": (gettext_noop("last changed"), ("-touched_at", "-id")),
+    "new": (gettext_noop("newest"), ("-id",)),
+    "title": (gettext_noop("title"), (Lower("title").asc(), "id")),
+    "size": (gettext_noop("size"), (F("size").desc(nulls_last=True), "-id")),
+}
 
 
 @require_GET
@@ -161,7 +268,11 @@ def rows(request: PersonRequest, uid: str) -> HttpResponse:
     actor, _ = access.get_grove(request.user, uid)
     listed = _listed(request, actor)
     trees = list(listed.trees[listed.offset : listed.offset + PAGE])
-    context = {"grove": actor.grove, "trees": rows_shown(actor, trees)}
+    context = {
+        "grove": actor.grove,
+        "trees": rows_shown(actor, trees),
+        "may_write": WRITE in actor.permissions,
+    }
     return render(request, "parts/tree_rows.html", context)
 
 
@@ -173,10 +284,24 @@ class Listed:
     offset: int
     archived: bool
     tag: str
+    folder: str
+    sort: str
+
+    @property
+    def address(self) -> str:
+        """What the address says of this part, without the offset."""
+        said = {
+            "archived": "1" if self.archived else "",
+            "tag": self.tag,
+            "folder": self.folder,
+            "sort": self.sort if self.sort != "touched" else "",
+        }
+        return urlencode({name: value for name, value in said.items() if value})
 
 
 def _listed(request: PersonRequest, actor: Actor) -> Listed:
-    """The part that the address requests: `?archived=1`, `?tag=`, `?offset=`."""
+    """The part that the address requests: `?archived=1`, `?tag=`, `?folder=`, `?sort=`,
+    `?offset=`."""
     archived = request.GET.get("archived") == "1"
     tag = request.GET.get("tag", "").strip().removeprefix("#").replace("\0", "")
     asked = request.GET.get("offset", "")
@@ -185,14 +310,30 @@ def _listed(request: PersonRequest, actor: Actor) -> Listed:
     )
     if tag:
         trees = trees.filter(pk__in=trees_tagged(actor, tag))
+    folder = request.GET.get("folder", "").strip().replace("\0", "")
+    if folder:
+        trees = trees.filter(folder=folder)
+    sort = request.GET.get("sort", "")
+    sort = sort if sort in SORTS else "touched"
+    if sort == "size":
+        named = Stream.objects.filter(name=Concat(Value("tree:"), OuterRef("uid")))
+        trees = trees.annotate(size=Subquery(named.values("items")[:1]))
+    trees = trees.order_by(*SORTS[sort][1])
     offset = int(asked) if asked.isdecimal() and len(asked) < 9 else 0
-    return Listed(trees, offset, archived, tag)
+    return Listed(trees, offset, archived, tag, folder, sort)
+
+
+def folders_of(actor: Actor) -> list[str]:
+    """The folders of the trees in the grove, at most 100, by name."""
+    trees = Tree.objects.filter(grove=actor.grove, erasing_at__isnull=True).exclude(folder="")
+    return list(trees.order_by("folder").values_list("folder", flat=True).distinct()[:MAX_FOLDERS])
 
 
 def _page(request: PersonRequest, actor: Actor) -> HttpResponse:
     listed = _listed(request, actor)
     trees, offset = listed.trees, listed.offset
-    rows = rows_shown(actor, list(trees[offset : offset + PAGE]))
+    some = list(trees[offset : offset + PAGE + 1])
+    rows = rows_shown(actor, some[:PAGE])
     context = {
         **frame(request, actor, "trees"),
         "trees": rows,
@@ -200,11 +341,16 @@ def _page(request: PersonRequest, actor: Actor) -> HttpResponse:
         "archived": listed.archived,
         "tag": listed.tag,
         "tags": tags_of(actor),
+        "folder": listed.folder,
+        "folders": folders_of(actor),
+        "sort": listed.sort,
+        "sorts": [(name, gettext(said)) for name, (said, _) in SORTS.items()],
+        "address_of_list": listed.address,
         "has_archive": Tree.objects.filter(
             grove=actor.grove, erasing_at__isnull=True, archived_at__isnull=False
         ).exists(),
         "offset": offset,
-        "next": offset + PAGE if trees.count() > offset + PAGE else 0,
+        "next": offset + PAGE if len(some) > PAGE else 0,
         "before": max(0, offset - PAGE) if offset else None,
         "may_write": WRITE in actor.permissions,
         "cast": list(cast_of(actor).values()),
@@ -298,6 +444,62 @@ def make_tree(request: PersonRequest, uid: str) -> HttpResponse:
         messages.error(request, in_one_line(refused))
         return HttpResponseRedirect(f"/groves/{grove.uid}")
     return HttpResponseRedirect(f"/trees/{made.uid}")
+
+
+@require_POST
+@person
+def change_chosen(request: PersonRequest, uid: str) -> HttpResponse:
+    """Archives, restores, moves or exports the trees that were chosen on the page: `tree` their
+    ids, `do` what, `folder` where to. Each is changed as if alone; what was refused is said."""
+    actor, grove = access.get_grove(request.user, uid)
+    trees = [access.get_tree(request.user, one)[1] for one in request.POST.getlist("tree")[:PAGE]]
+    if any(tree.grove_id != grove.pk for tree in trees):
+        raise not_found("This tree")
+    do = request.POST.get("do", "")
+    back = HttpResponseRedirect(f"/groves/{grove.uid}?{request.POST.get('back', '')}")
+    if not trees:
+        messages.error(request, gettext("Choose trees first."))
+        return back
+    if do == "export":
+        answer: Any = StreamingHttpResponse(_archive(actor, trees), content_type="application/zip")
+        answer["Content-Disposition"] = content_disposition_header(True, f"{grove.name}.zip") or ""
+        return answer  # type: ignore[no-any-return]
+    wanted: dict[str, dict[str, Any]] = {
+        "archive": {"archived": True},
+        "restore": {"archived": False},
+        "move": {"folder": text_of(request, "folder")},
+    }
+    changes = wanted.get(do)
+    if changes is None:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            "This cannot be done with trees.",
+            hint="archive, restore, move or export",
+        )
+    done = 0
+    for tree in trees:
+        try:
+            trees_module.change_tree(actor, tree, changes)
+            done += 1
+        except CommandError as refused:
+            messages.error(request, f"{tree.title or tree.uid}: {in_one_line(refused)}")
+    if done:
+        said = {
+            "archive": ngettext("%(n)s tree archived.", "%(n)s trees archived.", done),
+            "restore": ngettext("%(n)s tree restored.", "%(n)s trees restored.", done),
+            "move": ngettext("%(n)s tree moved.", "%(n)s trees moved.", done),
+        }[do]
+        messages.success(request, said % {"n": done})
+    return back
+
+
+def _archive(actor: Actor, trees: Sequence[Tree]) -> Iterator[bytes]:
+    """A ZIP with a file of Heddle's own for each tree."""
+    out = ZipStream()
+    for number, tree in enumerate(trees, start=1):
+        title = re.sub(r"[^\w -]+", " ", tree.title).strip()[:60] or "tree"
+        yield from out.file(f"{number:02} {title}.json", heddle_writer.pieces(actor, tree))
+    yield out.end()
 
 
 # Search in a tree and excerpts, the palette, and marks, for the page's scripts.

@@ -83,6 +83,7 @@ class TreeChangedSchema(PartialBody):
     note_depth: Annotated[int, _range("note_depth")] = 3
     lore_scan: Annotated[int, _range("lore_scan")] = 2000
     lore_budget: Annotated[int, _range("lore_budget")] = 1000
+    folder: str = Field("", max_length=public_links_module.MAX_FOLDER)
     archived: bool = False
     seen: dict[str, str | int] = {}
 

@@ -43,6 +43,7 @@ def tree_bodies(trees: Sequence[Tree], own: Mapping[int, Workspace]) -> list[dic
                 "note_depth": tree.note_depth,
                 "lore_scan": tree.lore_scan,
                 "lore_budget": tree.lore_budget,
+                "folder": tree.folder,
                 "root": roots[tree.pk],
                 "node_count": size.nodes,
                 "branch_count": size.branches,

@@ -99,6 +99,7 @@ def public_link_body(one: PublicLink) -> dict[str, object]:
 STEERING = ("memory", "author_note", "note_depth", "lore_scan", "lore_budget")
 FIELDS = ("title", "description", "system_context", "summary", "truncation", *STEERING)
 MAX_TITLE = 300
+MAX_FOLDER = 80
 LOOKED_THROUGH = 50  # events that are searched for who changed a field last
 RANGES = {"note_depth": (1, 100), "lore_scan": (1, 100_000), "lore_budget": (0, 100_000)}
 SAID = {

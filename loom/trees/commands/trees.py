@@ -23,6 +23,7 @@ from loom.trees.commands.node_writer import MODES, NewNode, add_node
 from loom.trees.commands.public_links import (
     FIELDS,
     LOOKED_THROUGH,
+    MAX_FOLDER,
     MAX_TITLE,
     RANGES,
     SAID,
@@ -34,14 +35,14 @@ from loom.workspace.window_rules import TRUNCATIONS
 
 
 def change_tree(actor: Actor, tree: Tree, changes: Mapping[str, Any]) -> Tree:
-    """Changes title, description, system_context, summary, truncation, the additions for subjects
-    (STEERING: `→ undo` undoes these), or `archived`.
+    """Changes title, description, folder, system_context, summary, truncation, the additions for
+    subjects (STEERING: `→ undo` undoes these), or `archived`.
 
     An archived tree is read-only: it takes nothing but `archived`, or other fields together with
     `archived: false`. Unchanged values write no event. `seen` holds fields as the caller has read
     them: CONFLICT if a field that would change has another value by now.
     """
-    names = (*FIELDS, "archived", "seen")
+    names = (*FIELDS, "folder", "archived", "seen")
     known = {name: value for name, value in changes.items() if name in names}
     return execute(actor, tree, _change_tree, TreeChanges(**known))
 
@@ -59,6 +60,7 @@ class TreeChanges(Args):
     note_depth: int = 3
     lore_scan: int = 2000
     lore_budget: int = 1000
+    folder: str = ""
     archived: bool | None = None
     seen: dict[str, str | int] = {}
 
@@ -66,9 +68,13 @@ class TreeChanges(Args):
 @action("change_tree", stream="tree", role="writer")
 def _change_tree(change: RunningAction, args: TreeChanges) -> Tree:
     """Changes the fields of a tree, archives it, or takes it out of the archive."""
-    fields = {name: getattr(args, name) for name in FIELDS if name in args.model_fields_set}
+    fields = {
+        name: getattr(args, name) for name in (*FIELDS, "folder") if name in args.model_fields_set
+    }
     if "title" in fields:
         fields["title"] = shown_title(args.title)
+    if "folder" in fields:
+        fields["folder"] = " ".join(args.folder.replace("\0", "").split())
     _demand_fields(fields)
     row = Tree.objects.select_related("grove").get(pk=change.tree.pk)
     if row.erasing_at is not None:
@@ -140,6 +146,13 @@ def _demand_fields(fields: Mapping[str, Any]) -> None:
         raise CommandError(
             "LIMIT_EXCEEDED",
             f"A title has at most {MAX_TITLE} characters.",
+            hint="shorten it",
+            is_size=True,
+        )
+    if len(fields.get("folder", "")) > MAX_FOLDER:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"The name of a folder has at most {MAX_FOLDER} characters.",
             hint="shorten it",
             is_size=True,
         )

@@ -35,6 +35,7 @@ class Migration(migrations.Migration):
                 ),
                 ("title", models.CharField(blank=True, max_length=300)),
                 ("description", models.TextField(blank=True)),
+                ("folder", models.CharField(blank=True, default="", max_length=80)),
                 ("mode", models.CharField(max_length=8)),
                 ("system_context", models.TextField(blank=True)),
                 ("summary", models.TextField(blank=True)),
@@ -66,6 +67,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-touched_at", "-id"],
+                "indexes": [models.Index(fields=["grove", "folder"], name="tree_folder")],
             },
         ),
         migrations.CreateModel(

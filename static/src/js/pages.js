@@ -1,7 +1,7 @@
 // @ts-check
 // Small things every page does: ages that keep up, links that remember the place.
 
-import { language, t } from "./t.js";
+import { language, t, tn } from "./t.js";
 
 /** Whose way of writing dates: the reader's own, where it is one of the page's language. */
 function place() {
@@ -61,5 +61,20 @@ export function copyOnClick() {
       getSelection()?.selectAllChildren(secret);
       button.textContent = t("Selected; press Ctrl or ⌘ C");
     }
+  });
+}
+
+/** The trees that are chosen in a list: how many is said, and the list stays as it is meanwhile. A field that sends its
+ * form does so when it changes. */
+export function chooseTrees() {
+  const chosen = () => document.querySelectorAll(".tree-pick:checked").length;
+  document.addEventListener("change", (event) => {
+    const field = /** @type {HTMLInputElement} */ (event.target);
+    if (field.matches("[data-sends]")) field.form?.requestSubmit();
+    const said = field.matches(".tree-pick") && document.querySelector("[data-chosen]");
+    if (said) said.textContent = tn("1 tree chosen", "{n} trees chosen", chosen());
+  });
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    if (/** @type {Element} */ (event.target).matches(".trees[data-polled]") && chosen()) event.preventDefault();
   });
 }

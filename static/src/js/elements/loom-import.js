@@ -132,7 +132,9 @@ export class LoomImport extends HTMLElement {
     if (state.status !== "done") return this.refuse(name, state.error?.message ?? t("The import was stopped, and nothing was added."), state.error?.hint ?? "");
     const report = state.report ?? {};
     const open = state.tree ? make("a", { className: "button primary", href: `/trees/${state.tree}`, textContent: t("Open the tree") }) : make("a", { className: "button primary", href: "", textContent: t("Show the trees") });
-    this.draw(make("div", { className: "report" }, make("b", { textContent: t("{name} has been imported", { name }) }), this.sentences(report), this.details(report), open));
+    const close = make("button", { type: "button", className: "quiet close", textContent: "×", ariaLabel: t("Close") });
+    close.addEventListener("click", () => this.draw());
+    this.draw(make("div", { className: "report" }, close, make("b", { textContent: t("{name} has been imported", { name }) }), this.sentences(report), this.details(report), open));
     open.focus();
     // The list of trees on the same page waits for this.
     this.dispatchEvent(new CustomEvent("imported", { bubbles: true }));
