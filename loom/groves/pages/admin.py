@@ -402,7 +402,7 @@ def money_page(request: PersonRequest, uid: str) -> HttpResponse:
 
 
 @dataclass(frozen=True)
-class Share:
+class BarPart:
     """One part of a bar: where it begins and how wide it is, in hundredths."""
 
     name: str
@@ -418,7 +418,7 @@ class MoneyBar:
 
     name: str
     said: str
-    parts: list[Share]
+    parts: list[BarPart]
 
 
 def _bars(actor: Actor, spent: dict[str, Any], cast: dict[str, Who]) -> list[MoneyBar]:
@@ -445,12 +445,12 @@ def _bars(actor: Actor, spent: dict[str, Any], cast: dict[str, Who]) -> list[Mon
     return bars
 
 
-def _shares(given: list[tuple[str, int, float]], whole: float) -> list[Share]:
-    found: list[Share] = []
+def _shares(given: list[tuple[str, int, float]], whole: float) -> list[BarPart]:
+    found: list[BarPart] = []
     start = 0.0
     for name, colour, usd in given:
         width = min(100 - start, 100 * usd / whole)
-        found.append(Share(name, _shown(usd), colour, round(start, 2), round(width, 2)))
+        found.append(BarPart(name, _shown(usd), colour, round(start, 2), round(width, 2)))
         start += width
     return found
 
