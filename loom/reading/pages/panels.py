@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import Q
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
@@ -54,7 +55,7 @@ LEFT_TO_CURL = ("host", "content-length", "connection", "accept-encoding")
 # Parts beside the path: one node's details, bookmarks, a whole text.
 
 
-MAX_BOOKMARKS = 500
+BOOKMARKS = 100  # at once
 
 
 @dataclass(frozen=True)
@@ -240,14 +241,18 @@ class BookmarkShown:
 @require_GET
 @person
 def bookmarks(request: PersonRequest, uid: str) -> HttpResponse:
-    """The bookmarks of the tree, newest first."""
+    """The newest 100 bookmarks of the tree; with `?before=` those that follow it, as rows only."""
     actor, tree = access.get_tree(request.user, uid)
     cast = cast_of(actor)
-    marks = list(
-        Mark.objects.filter(tree=tree, kind="bookmark", removed_at__isnull=True)
-        .select_related("participant")
-        .order_by("-at", "-id")[:MAX_BOOKMARKS]
-    )
+    found = Mark.objects.filter(tree=tree, kind="bookmark", removed_at__isnull=True)
+    asked = request.GET.get("before", "")
+    last = Mark.objects.filter(tree=tree, uid=asked).first() if asked else None
+    if asked and last is None:
+        raise not_found(gettext("This bookmark"))
+    if last is not None:
+        found = found.filter(Q(at__lt=last.at) | Q(at=last.at, pk__lt=last.pk))
+    rows = list(found.select_related("participant").order_by("-at", "-id")[: BOOKMARKS + 1])
+    marks = rows[:BOOKMARKS]
     ids = {mark.item_id for mark in marks}
     nodes = {node.pk: node for node in Node.objects.filter(pk__in=ids, tree=tree)}
     shown = []
@@ -258,7 +263,10 @@ def bookmarks(request: PersonRequest, uid: str) -> HttpResponse:
             shown.append(
                 BookmarkShown(node.local_id, mark.label, who.shown, who.colour, node.text[:120])
             )
-    return render(request, "parts/bookmarks.html", {"bookmarks": shown, "tree": tree})
+    more = marks[-1].uid if len(rows) > BOOKMARKS else ""
+    context = {"bookmarks": shown, "tree": tree, "more": more}
+    name = "bookmark_rows" if asked else "bookmarks"
+    return render(request, f"parts/{name}.html", context)
 
 
 @require_GET

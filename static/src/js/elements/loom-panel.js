@@ -31,7 +31,27 @@ export class LoomPanel extends HTMLElement {
     this.page.addEventListener("redraw", () => this.look(this.node), { signal });
     document.addEventListener("pane", () => this.soon(), { signal });
     this.closest("details")?.addEventListener("toggle", () => this.soon(0), { signal });
+    this.addEventListener("click", (event) => {
+      const more = /** @type {Element} */ (event.target).closest("[data-more]");
+      if (more) void this.more(more);
+    }, { signal });
     this.soon();
+  }
+
+  /** Puts the rows that follow in the place of the row that asks for them. @param {Element} button */
+  async more(button) {
+    try {
+      const row = button.closest("li");
+      const rows = await part(button.getAttribute("data-more") ?? "");
+      if (!row?.isConnected) return;
+      const [before, list] = [row.previousElementSibling, row.parentElement];
+      row.outerHTML = rows;
+      const first = before ? before.nextElementSibling : list?.firstElementChild;
+      /** @type {HTMLElement | null | undefined} */ (first?.querySelector("a"))?.focus();
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      button.textContent = error.message;
+    }
   }
 
   disconnectedCallback() {

@@ -84,3 +84,12 @@ test("a refusal is said in its place", async () => {
   await element.draw();
   assert.equal(element.textContent, "There is no such node.");
 });
+
+test("rows that follow take the place of the button that asks for them", async () => {
+  const { element } = panel((url) => (url.includes("before") ? '<li><a href="?node=b">older</a></li>' : '<ul><li><a href="?node=a">newer</a></li><li><button data-more="/x?before=1">Older</button></li></ul>'));
+  await element.draw();
+  element.querySelector("[data-more]").click();
+  await new Promise((done) => setTimeout(done, 20));
+  assert.deepEqual([...element.querySelectorAll("li")].map((row) => row.textContent), ["newer", "older"]);
+  assert.equal(document.activeElement?.textContent, "older");
+});
