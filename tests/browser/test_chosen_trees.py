@@ -5,6 +5,7 @@ from uuid import uuid4
 from playwright.sync_api import expect
 
 from tests.browser.conftest import PHONE, Heddle, Open
+from tests.browser.test_accessible import violations_in_both_themes
 
 
 def test_trees_are_chosen_moved_sorted_and_archived(heddle: Heddle, visit: Open) -> None:
@@ -39,7 +40,8 @@ def test_trees_are_chosen_moved_sorted_and_archived(heddle: Heddle, visit: Open)
 def test_the_list_fits_a_phone(heddle: Heddle, visit: Open) -> None:
     title = f"Willow {uuid4().hex[:6]}"
     heddle.tree(title, "The rain had stopped.", "She went out.")
-    page = visit("/", size=PHONE)
+    page = visit("/", size=PHONE, bypass_csp=True)
     page.get_by_role("checkbox", name=f"Choose {title}").check()
     expect(page.get_by_role("form", name="Chosen trees")).to_be_visible()
+    assert violations_in_both_themes(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]

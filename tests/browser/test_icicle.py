@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import PHONE, Heddle, Open
+from tests.browser.test_accessible import violations_in_both_themes
 from tests.browser.test_two_people import live
 from tests.house.processes import wait_for
 
@@ -127,6 +128,14 @@ def test_a_key_fills_the_page_with_the_map_and_escape_gives_it_back(visit: Open,
     page.keyboard.press("Escape")
     expect(page.locator("loom-map[data-full]")).to_have_count(0)
     assert not page.locator("main").evaluate("main => Boolean(main.closest('[inert]'))")
+
+
+def test_the_icicle_can_be_used_by_everybody(visit: Open, tree: str) -> None:
+    page = opened(live(visit(f"/trees/{tree}", bypass_csp=True)))
+    page.locator("loom-map canvas").press("ArrowDown")
+    page.locator("loom-map canvas").press("z")
+    page.get_by_text("Branches as a list").click()
+    assert violations_in_both_themes(page) == []
 
 
 def test_the_icicle_fits_a_phone(visit: Open, tree: str) -> None:

@@ -100,10 +100,11 @@ def rows_shown(actor: Actor, trees: Sequence[Tree]) -> list[TreeShown]:
     counts = dict(Stream.objects.filter(name__in=names.values()).values_list("name", "items"))
     firsts = _openings(trees)
     tags = tag_queries.tags_on(trees)
-    here = viewers_by_tree(actor, trees)
+    cast = cast_of(actor)
+    here = viewers_by_tree(trees, cast)
     fresh = counts_of(actor, trees)
     begun = beginnings_of(trees)
-    writers = _writers(actor, trees, begun)
+    writers = _writers(actor, trees, begun, cast)
     return [
         TreeShown(
             uid=tree.uid,
@@ -133,28 +134,28 @@ def beginnings_of(trees: Sequence[Tree]) -> dict[int, list[Node]]:
         first = (tree.pk << ORDINAL_BITS) + 1
         wanted |= Q(pk__range=(first, first + SHAPED - 1))
     rows = Node.objects.filter(wanted, kind="text", slot=F("pk"), pruned=False).order_by("pk")
-    for node in rows.only("tree_id", "parent_slot_id", "author_id"):
+    for node in rows.only("tree_id", "parent_slot_id").annotate(by=F("author__uid")):
         found[node.tree_id].append(node)
     return found
 
 
 def _writers(
-    actor: Actor, trees: Sequence[Tree], begun: Mapping[int, list[Node]]
+    actor: Actor,
+    trees: Sequence[Tree],
+    begun: Mapping[int, list[Node]],
+    cast: Mapping[str, Who],
 ) -> dict[int, tuple[str, ...]]:
     """The names of who else has worked in each tree: of those with a workspace there, and of the
-    authors of its first texts; two queries."""
-    keys: dict[int, list[int]] = {}
+    authors of its first texts; one query."""
+    found: dict[int, list[str]] = {}
     for tree in trees:
-        keys[tree.pk] = [node.author_id for node in begun[tree.pk][1:]]
+        found[tree.pk] = [node.by for node in begun[tree.pk][1:]]  # type: ignore[attr-defined]
     visits = Workspace.objects.filter(tree__in=trees, participant__grove=actor.grove)
-    for tree_id, who in visits.order_by("pk").values_list("tree_id", "participant_id"):
-        keys[tree_id].append(who)
-    every = {key for many in keys.values() for key in many}
-    names = dict(Participant.objects.filter(pk__in=every).values_list("pk", "name"))
-    own = actor.participant.pk
+    for tree_id, uid in visits.order_by("pk").values_list("tree_id", "participant__uid"):
+        found[tree_id].append(uid)
     return {
-        tree: tuple(names[key] for key in dict.fromkeys(many) if key != own)
-        for tree, many in keys.items()
+        tree: tuple(cast[uid].name for uid in dict.fromkeys(many) if not cast[uid].is_me)
+        for tree, many in found.items()
     }
 
 
@@ -218,11 +219,10 @@ def _openings(trees: Sequence[Tree]) -> dict[int, str]:
     return dict(Node.objects.filter(pk__in=newest).values_list("tree_id", begun))
 
 
-def viewers_by_tree(actor: Actor, trees: Sequence[Tree]) -> dict[str, tuple[Who, ...]]:
+def viewers_by_tree(trees: Sequence[Tree], cast: Mapping[str, Who]) -> dict[str, tuple[Who, ...]]:
     """Who has each tree open now, by the tree's uid, without the reader's own other tabs."""
     names = {f"tree:{tree.uid}": tree.uid for tree in trees}
     here = present(names)
-    cast = cast_of(actor)
     return {
         uid: tuple(cast[who] for who in here.get(name, ()) if who in cast and not cast[who].is_me)
         for name, uid in names.items()
