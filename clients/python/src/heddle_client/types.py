@@ -1415,6 +1415,20 @@ class Outline(TypedDict):
     scores: dict[str, float]
 
 
+class Overview(TypedDict):
+    """The largest branches of a tree in columns of the same length, parents first: `parents`
+    are places in them (-1: the root), `sizes` the texts of each branch, `rows` how many texts
+    one below the other a place stands for. The texts up to the ordinal `last` are counted."""
+
+    last: int
+    ids: list[str]
+    parents: list[int]
+    authors: list[int]
+    participants: list[Author]
+    sizes: list[int]
+    rows: list[int]
+
+
 class OwnRatings(TypedDict):
     """The caller's ratings in a tree, by local id."""
 
@@ -1965,7 +1979,7 @@ class SettingsChanged(TypedDict):
 
     name: NotRequired[str]
     theme: NotRequired[Literal["system", "light", "dark"]]
-    language: NotRequired[Literal["", "en"]]
+    language: NotRequired[Literal["", "en", "de", "es"]]
     prose: NotRequired[Literal["serif", "sans", "mono"]]
     size: NotRequired[Literal["small", "medium", "large", "larger"]]
     width: NotRequired[Literal["narrow", "medium", "wide"]]
@@ -2427,6 +2441,7 @@ class Tree(TypedDict):
     note_depth: int
     lore_scan: int
     lore_budget: int
+    folder: str
     root: str
     node_count: int
     branch_count: int
@@ -2452,6 +2467,7 @@ class TreeChanged(TypedDict):
     note_depth: NotRequired[int]
     lore_scan: NotRequired[int]
     lore_budget: NotRequired[int]
+    folder: NotRequired[str]
     archived: NotRequired[bool]
     seen: NotRequired[dict[str, str | int]]
 
