@@ -94,13 +94,12 @@ def _tags(actor: Actor) -> QuerySet[Mark]:
     return on_trees.filter(item__kind="tree").order_by("label")
 
 
-def rows_shown(actor: Actor, trees: Sequence[Tree]) -> list[TreeShown]:
+def rows_shown(actor: Actor, trees: Sequence[Tree], cast: Mapping[str, Who]) -> list[TreeShown]:
     """The rows; six more queries, whatever their number, and at most 40 texts of each tree."""
     names = {tree.pk: f"tree:{tree.uid}" for tree in trees}
     counts = dict(Stream.objects.filter(name__in=names.values()).values_list("name", "items"))
     firsts = _openings(trees)
     tags = tag_queries.tags_on(trees)
-    cast = cast_of(actor)
     here = viewers_by_tree(trees, cast)
     fresh = counts_of(actor, trees)
     begun = beginnings_of(trees)
@@ -270,7 +269,7 @@ def rows(request: PersonRequest, uid: str) -> HttpResponse:
     trees = list(listed.trees[listed.offset : listed.offset + PAGE])
     context = {
         "grove": actor.grove,
-        "trees": rows_shown(actor, trees),
+        "trees": rows_shown(actor, trees, cast_of(actor)),
         "may_write": WRITE in actor.permissions,
     }
     return render(request, "parts/tree_rows.html", context)
@@ -333,7 +332,8 @@ def _page(request: PersonRequest, actor: Actor) -> HttpResponse:
     listed = _listed(request, actor)
     trees, offset = listed.trees, listed.offset
     some = list(trees[offset : offset + PAGE + 1])
-    rows = rows_shown(actor, some[:PAGE])
+    cast = cast_of(actor)
+    rows = rows_shown(actor, some[:PAGE], cast)
     context = {
         **frame(request, actor, "trees"),
         "trees": rows,
@@ -353,7 +353,7 @@ def _page(request: PersonRequest, actor: Actor) -> HttpResponse:
         "next": offset + PAGE if len(some) > PAGE else 0,
         "before": max(0, offset - PAGE) if offset else None,
         "may_write": WRITE in actor.permissions,
-        "cast": list(cast_of(actor).values()),
+        "cast": list(cast.values()),
         "saved": saved.saved_by(actor, "search"),
         **_found(request, actor),
     }
