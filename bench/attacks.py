@@ -48,7 +48,8 @@ GET /trees/{tree}/explorations | POST /trees/{tree}/explorations/cost | GET /exp
 GET /groves/{grove}/trails | GET /trails/{secret} | POST /trails/{secret}
 GET /trails/{secret}/file | GET /trees/{tree}/candidates/{node}
 GET /trees/{tree}/nodes/{node}/tokens?at=1 | POST /trees/{tree}/nodes/{node}/tokens
-POST /groves/{grove}/searches | POST /groves/{grove}/trees | GET /groves/{grove}/people
+POST /groves/{grove}/searches | POST /groves/{grove}/trees | POST /groves/{grove}/chosen
+GET /groves/{grove}/people
 POST /groves/{grove}/people/invite | GET /groves/{grove}/money | POST /groves/{grove}/money
 GET /groves/{grove}/participants | GET /groves/{grove}/participants/new
 POST /groves/{grove}/participants/new | GET /groves/{grove}/participants/models
