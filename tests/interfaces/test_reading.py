@@ -207,7 +207,7 @@ def test_an_unknown_tree_is_not_found(reader: User, api: Client, uid: str) -> No
 def test_many_descendants_are_counted_to_a_bound(
     actor: Actor, tree: Tree, reader: User, api: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("loom.trees.queries.node_bodies.MOST_DESCENDANTS", 3)
+    monkeypatch.setattr("loom.reading.queries.node_bodies.MOST_DESCENDANTS", 3)
     nodes = chain(tree, actor.participant, *"abcdef")
     for place, expected in ((0, (3, True)), (2, (3, None)), (4, (1, None))):
         asked = f"nodes/{nodes[place].local_id}?descendants=1"

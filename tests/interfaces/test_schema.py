@@ -162,6 +162,7 @@ LOOSE = {
     "GET /api/workspaces/{uid}/context": "a participant is named for a person's workspace only",
     "GET /api/groves/{uid}/search": "by q or by tag, likewise",
     "POST /api/groves/{uid}/saved": "lines of an arrangement are commands",
+    "POST /api/pipes": "its lines are commands",
     "PUT /api/groves/{uid}/web-search": "some services need a key, others an address",
     "POST /api/trees/{uid}/images": "bytes that are an image",
     "POST /api/import": "a part with a file name",

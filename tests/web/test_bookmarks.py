@@ -8,8 +8,8 @@ from loom.access import Actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.people.models import User
+from loom.reading.pages import panels
 from loom.trees.models import Tree
-from loom.trees.pages import panels
 from tests.two_groves import TwoGroves
 from tests.web.conftest import Visitor
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { freshPage, held, place, treePage } from "../testing/dom.js";
+import { freshPage, held, place, settled, treePage } from "../testing/dom.js";
 import { LoomPanel } from "./loom-panel.js";
 
 customElements.define("loom-panel", LoomPanel);
@@ -89,7 +89,7 @@ test("rows that follow take the place of the button that asks for them", async (
   const { element } = panel((url) => (url.includes("before") ? '<li><a href="?node=b">older</a></li>' : '<ul><li><a href="?node=a">newer</a></li><li><button data-more="/x?before=1">Older</button></li></ul>'));
   await element.draw();
   element.querySelector("[data-more]").click();
-  await new Promise((done) => setTimeout(done, 20));
+  for (let turn = 0; turn < 9; turn += 1) await settled();
   assert.deepEqual([...element.querySelectorAll("li")].map((row) => row.textContent), ["newer", "older"]);
   assert.equal(document.activeElement?.textContent, "older");
 });
