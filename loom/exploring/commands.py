@@ -101,8 +101,7 @@ def explore(context: Context, args: Explore) -> Reply:
         row.save()
         context.world.append("exploration.changed", {"exploration": exploration_body(row)})
         enqueue(TASK, [row.uid], queue="continue")
-    begins = "exploring" if row.pk else "would explore"
-    lines = [f"✓ {begins} from [{row.point.local_id}]", *_details(row, most)]
+    lines = [f"✓ exploring from [{row.point.local_id}]", *_details(row, most)]
     return Reply(
         "\n  ".join(lines),
         refs=(row.point.local_id,),
@@ -217,9 +216,7 @@ def _details(row: Exploration, most: Amount) -> list[str]:
     ]
     if row.goal:
         lines.append(f"goal: {excerpt(row.goal, SHOWN)}")
-    if row.pk:
-        lines.append(f"exploration {row.uid}")
-    return lines
+    return [*lines, f"exploration {row.uid}"]
 
 
 @undoes("exploration")

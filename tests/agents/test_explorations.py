@@ -189,7 +189,7 @@ def test_what_it_may_do_and_use_is_said_before(
     model.save()
     line = f'explore from {opening} n:4 depth:3 keep:2 by:judge "surprise"'
     said = execute_line(actor, tree, Request(line, dry_run=True)).reply
-    assert "would explore" in said and "at most 20 texts in 3 rounds" in said
+    assert "exploring from" in said and "at most 20 texts in 3 rounds" in said
     assert "budget: 40 calls" in said and "at most $" in said and "judged by Echo" in said
     assert not Exploration.objects.exists()
 

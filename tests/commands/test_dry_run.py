@@ -24,7 +24,8 @@ def _said(actor: Actor, tree: Tree, request: Request) -> Any:
         body = execute_line(actor, tree, request).body
     except CommandError as refused:
         return refused.code, refused.message
-    refs = "|".join([*body["refs"], body["position"], "step:[0-9]+"])
+    drawn = ["step:[0-9]+", "exploration [a-z0-9]+"]
+    refs = "|".join([*body["refs"], body["position"], *drawn])
     told = re.sub(rf"\b({refs})\b", "…", body["reply"])
     return told, body["canonical"], len(body["refs"])
 
@@ -76,7 +77,8 @@ def test_a_dry_run_waits_for_no_lock(
             for line in (filled(one, world) for many in LINES.values() for one in many)
             if "is busy" in str(_said(actor, tree, Request(line, dry_run=True)))
         ]
-        assert waited == []
+        # A line of a pipe reads what the one before wrote: it is run, and taken back.
+        assert [line for line in waited if not line.startswith("run pipe:")] == []
         # PostgreSQL waits as long as it must; only this test sets a limit.
         with pytest.raises(CommandError if sqlite else OperationalError) as refusal:
             execute_line(actor, tree, Request('respond root "x"'))
