@@ -10,7 +10,7 @@ import pytest
 from PIL import Image as Pillow
 
 from loom.text.images import hashes_in
-from loom.transfer import importing
+from loom.transfer import importing, message_images
 from loom.transfer.message_images import named_in
 from loom.trees import images
 from loom.trees.models import Image
@@ -151,7 +151,7 @@ def test_an_import_that_fails_leaves_no_image(
     def broken(*_: object) -> None:
         raise OSError("the disk is gone")
 
-    monkeypatch.setattr(images, "image_reference", broken)
+    monkeypatch.setattr(message_images, "image_reference", broken)
     row = bring(packed(**FILES["chatgpt"]))
     assert row.status == "failed" and not Image.objects.exists()
     assert not [one for one in images.files() if one[1].read_bytes() == RED]
