@@ -157,6 +157,6 @@ def test_more_texts_take_no_more_queries(
     here, muse, _ = scene
     for number in range(many):
         _wrote(muse, actor.participant, here, f"Text {number}.")
-    with django_assert_num_queries(5):  # type: ignore[attr-defined]
+    with django_assert_num_queries(6):  # type: ignore[attr-defined]
         compared(tree, only_shared=True)
         contributions(tree)
