@@ -11,6 +11,7 @@ from django.db.models.functions import TruncDate
 
 from loom.access import Actor
 from loom.comparing.rules import ModelFigure, mean, share
+from loom.language.ids import ORDINAL_BITS
 from loom.money.prices import NANO
 from loom.people.models import Participant
 from loom.trees.models import Node, Tree
@@ -214,10 +215,11 @@ class Contribution:
 def contributions(tree: Tree) -> list[Contribution]:
     """Who added how much on each of the newest days, oldest first, of the newest MOST_COUNTED
     nodes. Three queries, which read no more in a larger tree."""
-    older = Node.objects.filter(tree=tree).order_by("-pk").values_list("pk", flat=True)
-    start = next(iter(older[MOST_COUNTED : MOST_COUNTED + 1]), 0)
+    first, after = tree.pk << ORDINAL_BITS, (tree.pk + 1) << ORDINAL_BITS
+    older = Node.objects.filter(pk__gte=first, pk__lt=after).order_by("-pk")
+    start = next(iter(older.values_list("pk", flat=True)[MOST_COUNTED : MOST_COUNTED + 1]), first)
     rows = (
-        Node.objects.filter(tree=tree, pk__gt=start, kind="text", parent_slot__isnull=False)
+        Node.objects.filter(pk__gte=start, pk__lt=after, kind="text", parent_slot__isnull=False)
         .annotate(day=TruncDate("created_at"))
         .values("day", "author")
         .annotate(texts=Count("pk"), characters=Sum(F("length")))

@@ -16,7 +16,7 @@ from django.db.models import Count, F, Max, Q, QuerySet
 from loom.access import Actor
 from loom.engine.models import Event, Stream
 from loom.errors import not_found
-from loom.language.ids import home_of
+from loom.language.ids import ORDINAL_BITS, home_of
 from loom.links.models import Link
 from loom.links.queries import written
 from loom.links.vocabulary import vocabulary_of
@@ -56,7 +56,8 @@ class Table:
 def extent_of(actor: Actor, tree: Tree) -> Extent:
     """What there is of the tree at this moment. Two queries."""
     head = Stream.objects.filter(name=f"tree:{tree.uid}").values_list("head", flat=True).first()
-    last = Node.objects.filter(tree=tree).aggregate(last=Max("id"))["last"]
+    ids = Node.objects.filter(pk__gte=tree.pk << ORDINAL_BITS, pk__lt=(tree.pk + 1) << ORDINAL_BITS)
+    last = ids.order_by("-pk").values_list("pk", flat=True).first()
     return Extent(actor, tree, last or 0, head or 0)
 
 

@@ -8,6 +8,8 @@ PARTS = {
     "agents.webhooks.tasks.sweep_beside",
     "loom.documents.log.settle_forgotten",
     "loom.meaning.tasks.want_indexes",
+    "loom.exploring.tasks.look_for_unfinished",
+    "loom.notes.mention_mails.mail_unseen",
     "loom.transfer.importing.sweep",
     "loom.web_search.commands.sweep",
 }
