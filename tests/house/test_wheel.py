@@ -13,6 +13,7 @@ import pytest
 from config.release import VERSION
 from tests.clients import get, open_client
 from tests.house.processes import ROOT, server, wait_until_well
+from tests.house.sources import files, name_of
 
 pytestmark = pytest.mark.kill
 NAME = "heddle_loom"
@@ -44,14 +45,12 @@ def command(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_it_holds_the_program_and_names_what_it_needs(wheel: Path) -> None:
     assert wheel.name == f"{NAME}-{VERSION}-py3-none-any.whl"
-    with zipfile.ZipFile(wheel) as files:
-        names = set(files.namelist())
-        about = files.read(f"{NAME}-{VERSION}.dist-info/METADATA").decode()
-    tracked = subprocess.run(
-        ["git", "ls-files", "config", "loom", "agents", "templates", "locale", "manage.py"],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    ).stdout.split()  # fmt: skip
-    assert {f"{NAME}/program/{name}" for name in tracked if (ROOT / name).exists()} <= names
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        about = archive.read(f"{NAME}-{VERSION}.dist-info/METADATA").decode()
+    parts = ("config", "loom", "agents", "templates", "locale", "manage.py")
+    ours = {name for file in files() if (name := name_of(file)).split("/")[0] in parts}
+    assert ours and {f"{NAME}/program/{name}" for name in ours} <= names
     assert any(name.startswith(f"{NAME}/program/static/dist/") for name in names)
     # Nothing else lies among the packages of the environment.
     assert {name.split("/")[0] for name in names} == {NAME, f"{NAME}-{VERSION}.dist-info"}
