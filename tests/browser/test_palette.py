@@ -1,6 +1,7 @@
 """Ctrl K: what is offered before anything is typed, and what is found besides nodes."""
 
 import re
+from uuid import uuid4
 
 from playwright.sync_api import Page, expect
 
@@ -83,7 +84,8 @@ def at_once(page: Page, text: str) -> None:
 def test_enter_takes_what_belongs_to_the_words_and_not_to_those_before(
     heddle: Heddle, visit: Open
 ) -> None:
-    other = heddle.tree("A quick heron", "One.")
+    title = f"A quick heron {uuid4().hex[:6]}"
+    other = heddle.tree(title, "One.")
     tree = heddle.tree("Typed at once", "One.", "Two.")
     page = live(visit(f"/trees/{tree}"))
     bar(page)
@@ -96,7 +98,7 @@ def test_enter_takes_what_belongs_to_the_words_and_not_to_those_before(
     page.keyboard.press("Escape")
     bar(page)
     expect(choices.first).to_have_attribute("aria-selected", "true")
-    at_once(page, "A quick heron")
+    at_once(page, title)
     page.wait_for_url(f"**/trees/{other}*")
 
 
