@@ -223,7 +223,7 @@ def contributions(tree: Tree) -> list[Contribution]:
         .annotate(day=TruncDate("created_at"))
         .values("day", "author")
         .annotate(texts=Count("pk"), characters=Sum(F("length")))
-        .order_by("-day")[: MOST_DAYS * 20]
+        .order_by()
     )
     found = list(rows)
     days = sorted({one["day"] for one in found})[-MOST_DAYS:]
