@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
+from django.db.models.functions import Coalesce
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.utils.safestring import SafeString
@@ -165,7 +166,9 @@ def _ways(actor: Actor) -> list[WayHere]:
     """The ways that the person is on in the trees of the grove that they were in last; at most
     MOST_WAYS. Two queries for each, and six."""
     rows = actor.participant.workspaces.filter(tree__in=trees_for(actor), tree__grove=actor.grove)
-    last_seen = rows.select_related("tree").order_by("-seen_at", "-pk")[:MOST_WAYS]
+    # By lines alone nothing is seen: such a way is as new as its workspace.
+    newest = Coalesce("seen_at", "made_at").desc()
+    last_seen = rows.select_related("tree").order_by(newest, "-pk")[:MOST_WAYS]
     ways = [(one.tree, steps) for one in last_seen if len(steps := way_of(one)) > 1]
     if not ways:
         return []
