@@ -1,17 +1,22 @@
 """Trails: kept, shown, replayed by others, forked, joined, annotated, shared, exported."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.test import Client
+from django.utils import timezone
 from rest_framework.test import APIClient
 
+from loom.access import Actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.errors import CommandError
 from loom.links.models import Trail
 from loom.people.models import User
-from loom.trees.models import Tree
+from loom.trees.commands import node_writer, trees
+from loom.trees.models import Tree, Workspace
 from loom.workspace.models import Window
 from tests.commands.conftest import Say
 from tests.two_groves import TwoGroves
@@ -53,6 +58,19 @@ def test_a_way_over_links_is_shown_and_kept_without_what_was_taken_back(
     assert "supported_by" not in shown
     with pytest.raises(CommandError, match="already a trail"):
         say('trail save "TOWER"')
+
+
+def test_a_way_by_lines_is_offered_although_other_trees_were_opened(
+    walked: dict[str, str], actor: Actor, owner: User, client: Client
+) -> None:
+    for number in range(4):  # opened in the page, before the way was begun
+        other = trees.new_tree(actor, title=f"Opened {number}")
+        own = node_writer.workspace_of(actor.participant, other)
+        early = timezone.now() - timedelta(hours=1)
+        Workspace.objects.filter(pk=own.pk).update(seen_at=early, made_at=early)
+    client.force_login(owner)
+    page = client.get(f"/groves/{actor.grove.uid}/trails").content.decode()
+    assert "5 steps, last: &quot;text e&quot;" in page
 
 
 def test_a_private_trail_is_its_owners_alone_until_it_is_shared(
