@@ -156,6 +156,8 @@ export class LoomCommand extends HTMLElement {
 
   /** @param {KeyboardEvent} event */
   pressed(event) {
+    // Its field has the focus for a moment after Escape: what is pressed then is for the page.
+    if (!this.dialog?.open) return;
     event.stopPropagation();
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const isUp = step === -1 && !this.input?.value && this.active <= 0;

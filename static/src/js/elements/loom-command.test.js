@@ -11,6 +11,7 @@ function bar(values = {}) {
   const page = treePage(values);
   const element = place(LoomCommand);
   element.suggest = async () => {};
+  element.dialog.showModal();
   return { page, element, field: element.input };
 }
 const choice = (values) => ({ group: "", parts: [{ kind: "words", text: "a gate" }], ...values });
@@ -36,6 +37,18 @@ test("arrows choose within the list", () => {
   assert.deepEqual(chosen(element), ["choice-1"]);
   for (const key of ["ArrowUp", "ArrowUp", "ArrowUp"]) press(element, key);
   assert.deepEqual(chosen(element), []);
+});
+
+test("a key that comes after the bar was closed is left to the page", () => {
+  const { element } = bar();
+  const after = () => {
+    const event = Object.assign(new Event("keydown", { cancelable: true }), { key: "k", ctrlKey: true, isLeft: true, stopPropagation() { event.isLeft = false; } });
+    element.pressed(event);
+    return event.isLeft;
+  };
+  assert.equal(after(), false);
+  element.dialog.close();
+  assert.equal(after(), true);
 });
 
 test("a group has its name once", () => {
