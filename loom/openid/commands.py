@@ -7,7 +7,6 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 
 from loom.engine.actions import RunningAction, action
-from loom.engine.announcements import access_changed
 from loom.engine.arguments import Args
 from loom.engine.execute import execute
 from loom.errors import CommandError, require
@@ -15,7 +14,13 @@ from loom.openid.models import OpenIdentity
 from loom.openid.provider import groups_in
 from loom.people import names
 from loom.people.commands import accounts as people
-from loom.people.commands.groves import demand_role_name, enter, member_body
+from loom.people.commands.groves import (
+    demand_role_name,
+    end_membership,
+    enter,
+    give_role,
+    is_last_owner,
+)
 from loom.people.models import Grove, Membership, User
 from loom.permissions import ROLES, Role
 
@@ -173,21 +178,10 @@ def _follow(change: RunningAction, args: FollowedRole) -> bool:
         return args.role is not None
     change.author = member.participant
     change.writer.actor = member.participant.uid
-    if not args.by_group or member.role == args.role or _is_last_owner(member):
+    if not args.by_group or member.role == args.role or is_last_owner(member):
         return args.by_group and args.role is not None
     if args.role is None:
-        change.writer.append("member.removed", {"member": member_body(member)})
-        member.participant.archived_at = change.now
-        member.participant.save(update_fields=["archived_at"])
-        member.delete()
+        end_membership(change, member)
     else:
-        member.role = args.role
-        member.save(update_fields=["role"])
-        change.writer.append("member.changed", {"member": member_body(member)})
-    access_changed(change.grove.uid, user.pk)
+        give_role(change, member, args.role)
     return args.role is not None
-
-
-def _is_last_owner(member: Membership) -> bool:
-    owners = Membership.objects.filter(grove=member.grove, role="owner").exclude(pk=member.pk)
-    return member.role == "owner" and not owners.exists()

@@ -5,7 +5,6 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import path
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
@@ -14,6 +13,7 @@ from loom.errors import CommandError, not_found
 from loom.openid import commands, provider
 from loom.people.commands import accounts as people
 from loom.people.models import User
+from loom.people.pages.accounts import next_address
 from loom.site.page_requests import PersonRequest, anybody, as_shown, in_one_line, person
 
 NEXT, LINKS = "openid_next", "openid_links"  # in the session, between going there and coming back
@@ -31,9 +31,7 @@ def _demand_set_up() -> None:
 def start(request: HttpRequest) -> HttpResponse:
     """Sends the browser to the organisation; `?next=` is where it goes afterwards."""
     _demand_set_up()
-    wanted = request.GET.get("next", "/")
-    is_ours = url_has_allowed_host_and_scheme(wanted, allowed_hosts={request.get_host()})
-    request.session[NEXT] = wanted if is_ours else "/"
+    request.session[NEXT] = next_address(request)
     return provider.send_there(request)
 
 

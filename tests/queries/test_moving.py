@@ -2,35 +2,20 @@
 
 import gzip
 import json
-import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 import tarfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-import psycopg
 import pytest
 
-from tests.house.sources import ROOT
+from tests.queries.installations import own_database, rows_on_server, run
 from tests.queries.test_takeover import STORED
 
 pytestmark = pytest.mark.postgres
 DERIVED = ("sqlite_", "trees_node_fts", "django_migrations", "django_content", "auth_permission")
-
-
-def _run(folder: Path, *words: str, database: str = "", fails: bool = False) -> str:
-    env = {"HEDDLE_DATA": str(folder), "PATH": "/usr/bin:/bin"}
-    if database:
-        env["DATABASE_URL"] = database
-    done = subprocess.run(
-        [sys.executable, *words], cwd=ROOT, env=env, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode != 0) is fails, done.stderr
-    return done.stderr if fails else done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -39,24 +24,17 @@ def backup_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sqlite")
     with gzip.open(STORED) as stored, (folder / "heddle.sqlite3").open("wb") as file:
         shutil.copyfileobj(stored, file)
-    _run(folder, "-m", "config.prepare")
-    _run(folder, "manage.py", "loom", '→ respond here "Written on SQLite → é🙂."')
-    _run(folder, "manage.py", "backup", str(folder / "one.backup"))
+    run(folder, "-m", "config.prepare")
+    run(folder, "manage.py", "loom", '→ respond here "Written on SQLite → é🙂."')
+    run(folder, "manage.py", "backup", str(folder / "one.backup"))
     return folder / "one.backup"
 
 
 @pytest.fixture
 def server() -> Iterator[str]:
     """The URL of an empty database of its own."""
-    url = os.environ["DATABASE_URL"]
-    name = f"heddle_moved_{os.getpid()}"
-    with psycopg.connect(url, autocommit=True) as connected:
-        connected.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')  # type: ignore[arg-type,unused-ignore]
-        connected.execute(f'CREATE DATABASE "{name}" TEMPLATE template0')  # type: ignore[arg-type,unused-ignore]
-        try:
-            yield f"{url.rpartition('/')[0]}/{name}"
-        finally:
-            connected.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')  # type: ignore[arg-type,unused-ignore]
+    with own_database("heddle_moved") as url:
+        yield url
 
 
 def _rows_in_file(file: Path) -> dict[str, int]:
@@ -72,13 +50,8 @@ def _rows_in_file(file: Path) -> dict[str, int]:
 
 
 def _rows_on_server(url: str, names: list[str]) -> dict[str, int]:
-    counts = {}
-    with psycopg.connect(url) as connected:
-        for name in names:
-            row = connected.execute(f'SELECT COUNT(*) FROM "{name}"').fetchone()  # type: ignore[arg-type,unused-ignore]
-            assert row is not None
-            counts[name] = int(row[0])
-    return counts
+    counts = rows_on_server(url)
+    return {name: counts[name] for name in names}
 
 
 def test_every_row_arrives_and_can_be_written_below(
@@ -87,23 +60,23 @@ def test_every_row_arrives_and_can_be_written_below(
     expected = _rows_in_file(backup_file.parent / "heddle.sqlite3")
     assert expected["trees_node"] > 10
     assert expected["documents_revision"] and expected["engine_step"]
-    said = _run(tmp_path, "manage.py", "restore", str(backup_file), database=server)
+    said = run(tmp_path, "manage.py", "restore", str(backup_file), database=server)
     assert "moved from SQLite to PostgreSQL" in said
     assert _rows_on_server(server, list(expected)) == expected
     secret = (tmp_path / "secret").read_text()
     assert secret == (backup_file.parent / "secret").read_text()
-    verified = _run(tmp_path, "manage.py", "verify", database=server)
+    verified = run(tmp_path, "manage.py", "verify", database=server)
     assert " 0 broken" in verified and "1 broken" not in verified
 
     def say(line: str) -> str:
-        return _run(tmp_path, "manage.py", "loom", line, database=server)
+        return run(tmp_path, "manage.py", "loom", line, database=server)
 
     assert "[" in say('→ find "Written on SQLite"')
     # What was pruned stays hidden, and new rows get ids that are free.
     assert "0 hits" in say('→ find "below a pruned"')
     assert "✓" in say('→ respond here "Still growing."')
     # A second time: what was there is kept, and replaced.
-    again = _run(tmp_path, "manage.py", "restore", str(backup_file), database=server)
+    again = run(tmp_path, "manage.py", "restore", str(backup_file), database=server)
     assert "What there is now is kept in" in again
     assert _rows_on_server(server, list(expected)) == expected
 
@@ -111,7 +84,7 @@ def test_every_row_arrives_and_can_be_written_below(
 def test_a_backup_of_an_earlier_version_changes_nothing(
     backup_file: Path, server: str, tmp_path: Path
 ) -> None:
-    _run(tmp_path, "-m", "config.prepare", database=server)
+    run(tmp_path, "-m", "config.prepare", database=server)
     before = _rows_on_server(server, ["people_user", "trees_tree", "trees_node"])
     older = tmp_path / "older.backup"
     with tarfile.open(backup_file) as old, tarfile.open(older, "w") as new:
@@ -125,6 +98,6 @@ def test_a_backup_of_an_earlier_version_changes_nothing(
                 new.add(tmp_path / "about", member.name)
             else:
                 new.addfile(member, content)
-    refused = _run(tmp_path, "manage.py", "restore", str(older), database=server, fails=True)
+    refused = run(tmp_path, "manage.py", "restore", str(older), database=server, fails=True)
     assert "earlier version" in refused and missing in refused
     assert _rows_on_server(server, list(before)) == before

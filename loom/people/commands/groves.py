@@ -302,11 +302,16 @@ def _change_role(change: RunningAction, args: MemberRole) -> Membership:
     if kind == member.role:
         return member
     _demand_other_owner(member)
-    member.role = kind
+    give_role(change, member, kind)
+    return member
+
+
+def give_role(change: RunningAction, member: Membership, role: Role) -> None:
+    """Gives a member of the grove that is being changed another role."""
+    member.role = role
     member.save(update_fields=["role"])
     change.writer.append("member.changed", {"member": member_body(member)})
     access_changed(change.grove.uid, member.user.pk)
-    return member
 
 
 def remove_member(actor: Actor, username: str) -> None:
@@ -319,6 +324,11 @@ def _remove_member(change: RunningAction, args: MemberNamed) -> None:
     """Removes a member from the grove; what they wrote remains theirs."""
     member = _member(change.actor, args.user)
     _demand_other_owner(member)
+    end_membership(change, member)
+
+
+def end_membership(change: RunningAction, member: Membership) -> None:
+    """Ends a membership of the grove that is being changed; what they wrote remains theirs."""
     change.writer.append("member.removed", {"member": member_body(member)})
     Participant.objects.filter(pk=member.participant.pk).update(archived_at=change.now)
     member.delete()
@@ -334,9 +344,14 @@ def _member(actor: Actor, username: str) -> Membership:
     return member
 
 
-def _demand_other_owner(member: Membership) -> None:
+def is_last_owner(member: Membership) -> bool:
+    """Whether the grove would have no owner without this one."""
     owners = Membership.objects.filter(grove=member.grove, role="owner").exclude(pk=member.pk)
-    if member.role == "owner" and not owners.exists():
+    return member.role == "owner" and not owners.exists()
+
+
+def _demand_other_owner(member: Membership) -> None:
+    if is_last_owner(member):
         raise CommandError(
             "REJECTED",
             f"{member.user.username} is the last owner; a grove needs one.",

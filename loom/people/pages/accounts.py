@@ -37,8 +37,8 @@ from loom.site.page_requests import (
 from loom.trees.models import Tree
 
 
-def _next(request: HttpRequest) -> str:
-    """The address to continue to, if it is an address of this site."""
+def next_address(request: HttpRequest) -> str:
+    """The address to continue to, if it is an address of this site; else the first page."""
     wanted = request.POST.get("next") or request.GET.get("next") or "/"
     safe = url_has_allowed_host_and_scheme(wanted, allowed_hosts={request.get_host()})
     return wanted if safe else "/"
@@ -50,18 +50,18 @@ def _next(request: HttpRequest) -> str:
 @anybody
 def sign_in(request: HttpRequest) -> HttpResponse:
     """The form for name and password; a correct one redirects to where the sender wanted to go."""
-    context: dict[str, object] = {"next": _next(request)}
+    context: dict[str, object] = {"next": next_address(request)}
     status = 200
     if request.method == "POST":
         try:
             people.sign_in(request, _known(request))
-            return HttpResponseRedirect(_next(request))
+            return HttpResponseRedirect(next_address(request))
         except CommandError as refused:
             typed = PasswordForm.of(request).typed("username")
             context |= {"refused": as_shown(refused), "name": typed["username"]}
             status = 429 if refused.code == "LIMIT_EXCEEDED" else 400
     elif request.user.is_authenticated:
-        return HttpResponseRedirect(_next(request))
+        return HttpResponseRedirect(next_address(request))
     return render(request, "pages/signin.html", context, status=status)
 
 
