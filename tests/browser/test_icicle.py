@@ -115,6 +115,7 @@ def test_branches_are_a_list_as_well(visit: Open, tree: str) -> None:
     expect(branches).to_have_count(2)
     expect(branches.first).to_contain_text("Passage 4 of the tale. · 75 texts below")
     branches.last.get_by_role("button").click()
+    expect(branches).to_have_count(1)  # two rows at once are refused without waiting
     expect(branches).to_have_text("No branch: 30 texts one below the other")
 
 

@@ -39,7 +39,7 @@ export class LoomBuffer extends HTMLElement {
     this.place = placeAt(this.page, "buffer");
     // What the editor needs is on its way while the text is drawn; the editor itself does not come
     // before the text can be read.
-    this.ahead = { position: this.page.position, all: Promise.all([editorModule(), this.leaves.path(this.page.position)]) };
+    this.ahead = { position: this.page.position, isBare: !this.page.store, all: Promise.all([editorModule(), this.leaves.path(this.page.position)]) };
     this.ahead.all.catch(() => {}); // told by who waits for it
     requestAnimationFrame(() => setTimeout(() => this.open(), 0));
   }
@@ -60,6 +60,8 @@ export class LoomBuffer extends HTMLElement {
       if (!this.isConnected || !module) return;
       this.mount(module.BufferEditor, leaves ?? [], position);
       if (page.position !== position) this.moved();
+      // The tree's shape came while the editor did: what it tells of these texts is not drawn yet.
+      else if (isAhead && this.ahead?.isBare && page.store) this.soon(0);
     } catch (error) {
       // Without the editor there is still the text, and the composer below it.
       if (!(error instanceof Refused)) throw error;
