@@ -68,7 +68,7 @@ def tables_with_rows(connection: BaseDatabaseWrapper) -> list[str]:
 def clear(connection: BaseDatabaseWrapper) -> None:
     """Deletes every row that a test has made."""
     if connection.vendor == "sqlite":
-        _forget_statistics(connection)
+        forget_statistics(connection)
     full = tables_with_rows(connection)
     if not full:
         return
@@ -88,16 +88,17 @@ def clear(connection: BaseDatabaseWrapper) -> None:
             cursor.execute(f'DELETE FROM "{name}"')
 
 
-def _forget_statistics(connection: BaseDatabaseWrapper) -> None:
-    """Drops what the planner was told of the rows of a test: in the next it would choose its plans
-    by them. The table must go, not only its rows: while it is there, an ANALYZE that is rolled back
-    leaves its estimates in the memory of the connection, which is closed for the same reason."""
+def forget_statistics(connection: BaseDatabaseWrapper) -> None:
+    """Drops what SQLite's planner was told of the rows of a test: in the next it would choose its
+    plans by them. The table must go, not only its rows: while it is there, an ANALYZE that is
+    rolled back leaves its estimates in the memory of the connection, which is closed for the same
+    reason. Within a transaction it stays open: its end, as it drops tables, forgets them too."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT name FROM sqlite_master WHERE name LIKE 'sqlite_stat_'")
         names = [name for (name,) in cursor.fetchall()]
         for name in names:
             cursor.execute(f"DROP TABLE {name}")
-    if names:
+    if names and not connection.in_atomic_block:
         connection.close()
 
 

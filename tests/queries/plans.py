@@ -11,6 +11,8 @@ import pytest
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
+from tests.triggers import forget_statistics
+
 # Tables that may be read whole: all others grow with what people and models do.
 SMALL = {"people_user"}  # looked up by a name whatever its case, where people sign in or are added
 _TEXTS = re.compile(r'\b"?(text|payload|message|line|rounds|request|response|blocks)"?(?![\w(])')
@@ -101,9 +103,7 @@ def _statistics() -> Iterator[None]:
         finally:
             transaction.set_rollback(True)
     if connection.vendor == "sqlite":
-        with connection.cursor() as cursor:
-            cursor.execute("DELETE FROM sqlite_stat1")
-            cursor.execute("ANALYZE sqlite_schema")
+        forget_statistics(connection)
 
 
 def _scale_sqlite(cursor: CursorWrapper) -> None:
