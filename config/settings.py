@@ -112,7 +112,7 @@ def _database(url: str) -> dict[str, Any]:
     """
     entry: dict[str, Any] = dict(dj_database_url.parse(url))
     if entry["ENGINE"].endswith("sqlite3"):
-        entry["ENGINE"] = "config.sqlite3"
+        entry["ENGINE"] = "loom.platform.sqlite3"
         # A new connection reads the schema again: 1.3 ms for each request and task (measured).
         entry["CONN_MAX_AGE"] = None
         entry["OPTIONS"] = {
@@ -260,7 +260,7 @@ SPECTACULAR_SETTINGS = {
 SOCKETS = ENV.sockets
 # Requests of one web process that run at the same time. More would not be faster, as a process
 # computes on one core; on PostgreSQL each needs a connection, and sockets need some too.
-IS_SQLITE = DATABASES["default"]["ENGINE"] == "config.sqlite3"
+IS_SQLITE = DATABASES["default"]["ENGINE"] == "loom.platform.sqlite3"
 REQUEST_THREADS = 64 if IS_SQLITE else ENV.database_connections - 6
 OPENID = ENV.openid
 # E-mail about mentions, if the operator named a server; without one nobody is asked for an address.

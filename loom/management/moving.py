@@ -78,7 +78,7 @@ def _models() -> list[type[Model]]:
 @contextmanager
 def _opened(file: Path) -> Iterator[None]:
     connections.settings[ALIAS] = connections.configure_settings(
-        {"default": {}, ALIAS: {"ENGINE": "config.sqlite3", "NAME": str(file)}}
+        {"default": {}, ALIAS: {"ENGINE": "loom.platform.sqlite3", "NAME": str(file)}}
     )[ALIAS]
     try:
         yield

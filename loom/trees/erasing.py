@@ -9,6 +9,7 @@ from django.db.models import Exists, ManyToOneRel, Model, OuterRef, QuerySet
 from loom.engine import streams
 from loom.engine.models import Event, Receipt, Step, StepItem, Stream
 from loom.language.ids import ORDINAL_BITS
+from loom.platform.deletes import delete_without_loading
 from loom.trees.erased_texts import clear_elsewhere
 from loom.trees.models import (
     BranchSettings,
@@ -108,7 +109,7 @@ def _delete_in_batches(rows: Any) -> None:
     # Newest first: rows of one table only point at older rows.
     while ids := list(rows.order_by("-pk").values_list("pk", flat=True)[:BATCH]):
         with transaction.atomic():
-            rows.model.objects.filter(pk__in=ids)._raw_delete(rows.db)
+            delete_without_loading(rows.model.objects.filter(pk__in=ids))
 
 
 def _unreferenced(tree: Tree) -> QuerySet[Item]:
@@ -132,8 +133,8 @@ def _delete_nodes(tree: Tree) -> None:
     newest_first = Node.objects.filter(tree=tree).order_by("-id").values_list("id", flat=True)
     while ids := list(newest_first[:NODES]):
         with transaction.atomic(), connection.cursor() as cursor:
-            NodeSource.objects.filter(node__in=ids)._raw_delete(newest_first.db)
-            Chain.objects.filter(pk__range=(ids[-1], ids[0]))._raw_delete(newest_first.db)
+            delete_without_loading(NodeSource.objects.filter(node__in=ids))
+            delete_without_loading(Chain.objects.filter(pk__range=(ids[-1], ids[0])))
             # By hand: the trigger of the index must see each row, and Django would first
             # load them all.
             cursor.execute(

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from django.db import OperationalError, connection, transaction
 
-from config.sqlite3 import base
-from config.sqlite3.base import Queue
 from loom.people.models import User
+from loom.platform.sqlite3 import base
+from loom.platform.sqlite3.base import Queue
 from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.sqlite]
@@ -47,7 +47,7 @@ def _number_in(file: Path) -> int:
 
 HOG = """
 import sys, time
-from config.sqlite3.base import Queue
+from loom.platform.sqlite3.base import Queue
 queue, turns = Queue(sys.argv[1]), 0
 while True:
     assert queue.enter(600)

@@ -1,4 +1,9 @@
-"""SQLite as Django's database, with one fair queue of writers for each process."""
+"""SQLite as Django's database, with one fair queue of writers for each process.
+
+Overrides `_start_transaction_under_autocommit`, `_commit`, `_rollback` and `_close` of Django 5.2,
+which has no public place where a transaction begins and ends. It can go when SQLite itself lets
+writers in by the order in which they came.
+"""
 
 import fcntl
 import os
