@@ -274,6 +274,12 @@ def new_workspace(participant: Participant, tree: Tree) -> Workspace:
     return Workspace(pk=0, uid=uid, participant=participant, tree=tree, position_id=root)
 
 
+def find_invited_tree(grove: Grove, uid: str) -> Tree | None:
+    """The tree of the grove to which an invitation leads whoever accepts it; None if it names none.
+    For whoever holds the invitation, who is to see no more than its title."""
+    return Tree.objects.filter(grove=grove, uid=uid, erasing_at__isnull=True).first()
+
+
 def get_public_tree(secret: str) -> tuple[Actor, PublicLink]:
     """The link with its tree, for anybody with its secret; NOT_FOUND if it has ended. The actor is
     nobody: not a member of any grove, without permissions or rows.

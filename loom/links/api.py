@@ -15,7 +15,7 @@ from loom.engine.execute import execute
 from loom.errors import CommandError, not_found
 from loom.links.commands import trails as trail_verbs
 from loom.links.commands import types as verbs
-from loom.links.link_types import ARCHETYPES, STANDARD, Type
+from loom.links.link_types import STANDARD, Type
 from loom.links.markdown import trail_markdown
 from loom.links.models import Trail
 from loom.links.trails import (
@@ -29,6 +29,7 @@ from loom.links.trails import (
 )
 from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.people.models import Grove
+from loom.people.participant_fields import ARCHETYPES
 from loom.site import responses
 from loom.site.api_requests import Body, PartialBody, read, user_of
 from loom.site.schema import PAGES, an_id, operation, paged

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from loom.errors import CommandError
 from loom.people.names import TAG_COLOURS
+from loom.people.participant_fields import ARCHETYPES
 
 GROUPS: Final = ("structural", "testing", "specification", "evidence", "temporal", "semantic")
-ARCHETYPES: Final = ("reader", "writer", "editor", "auditor")
 # Who sees what an archetype sees: a wider one always sees a superset.
 _WIDER: Final[Mapping[str, tuple[str, ...]]] = {
     "reader": ARCHETYPES,

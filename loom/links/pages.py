@@ -19,7 +19,7 @@ from loom.language.refs import Ref
 from loom.links.api import markdown_of
 from loom.links.commands import trails as trail_verbs
 from loom.links.commands import types as verbs
-from loom.links.link_types import ARCHETYPES, GROUPS, Type
+from loom.links.link_types import GROUPS, Type
 from loom.links.models import Trail
 from loom.links.trails import (
     EndSeen,
@@ -35,6 +35,7 @@ from loom.links.trails import (
 from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.people.models import Grove
 from loom.people.names import TAG_COLOURS
+from loom.people.participant_fields import ARCHETYPES
 from loom.permissions import LOOM, WRITE
 from loom.site import markdown
 from loom.site.display import MAX_SHOWN

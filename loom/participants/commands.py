@@ -30,6 +30,7 @@ from loom.participants.templates import begun
 from loom.people.commands.groves import demand_name, names_taken
 from loom.people.models import Participant
 from loom.people.names import look_alike
+from loom.people.participant_fields import ARCHETYPES
 from loom.permissions import LOOM, NEEDS, OF_ROLE, Role, broken_rule, in_order
 from loom.text.hashes import digest, instant, instant_or_none
 from loom.turns import budgets
@@ -199,7 +200,7 @@ PLAIN = (
 CHOICES = {
     "auth": provider_keys.WAYS_OF_AUTH,
     "endpoint": ("chat", "completion"),
-    "archetype": ("reader", "writer", "editor", "auditor"),
+    "archetype": ARCHETYPES,
     "budget": tuple(budgets.BUDGETS),
 }
 RANGES = {

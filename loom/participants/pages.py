@@ -31,7 +31,6 @@ from loom.participants.commands import (
 from loom.participants.forms import ENDPOINTS, PRICES, ParticipantForm, initial_of
 from loom.participants.provider_kinds import (
     CHECKS,
-    DEFAULT_CONTEXT,
     KINDS,
     LOCAL,
     SAMPLERS,
@@ -41,6 +40,7 @@ from loom.participants.provider_kinds import (
 )
 from loom.participants.templates import TEMPLATES, begun
 from loom.people.models import Participant
+from loom.people.participant_fields import DEFAULT_CONTEXT
 from loom.permissions import NEEDS, PRESETS, Permission, preset_of
 from loom.site.display import age_of, cast_of
 from loom.site.page_requests import (

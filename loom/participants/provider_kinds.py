@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from loom.errors import CommandError
 from loom.money.prices import MOST, NAMES
+from loom.people.participant_fields import DEFAULT_CONTEXT
 
 # Samplers: optional settings of a request.
 
@@ -186,9 +187,7 @@ class Kind:
 
 
 LOCAL: Final = "local"
-# The context of a model, in tokens, if neither a person nor its provider specifies it.
-DEFAULT_CONTEXT: Final = 32_768
-RESERVE: Final = 1024  # of these, reserved for the answer (docs/model.md §6.3)
+RESERVE: Final = 1024  # tokens of a context, reserved for the answer (docs/model.md §6.3)
 LOCAL_LIMITS: Final = (4096, 2048)  # tokens read and written by other local models, if unsaid
 LOCAL_WINDOW: Final = 1200  # tokens that the embedded model reads within 5 s on two cores
 KINDS: Final = (

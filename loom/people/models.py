@@ -10,8 +10,8 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from loom.engine.fields import PublicIdentity
-from loom.participants.provider_kinds import DEFAULT_CONTEXT
 from loom.people.names import skeleton
+from loom.people.participant_fields import DEFAULT_CONTEXT
 from loom.people.preferences import Preferences, read_preferences
 from loom.permissions import Scope
 

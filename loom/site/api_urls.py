@@ -11,6 +11,7 @@ from rest_framework.renderers import JSONRenderer
 from loom.claims import api as claims
 from loom.groves import api as groves
 from loom.links import api as links
+from loom.money import api as money
 from loom.participants import api as participants
 from loom.people.api import account
 from loom.reading.api import nodes, trees
@@ -20,6 +21,7 @@ from loom.site.schema import SchemaOnce
 from loom.transfer import api as transfer
 from loom.turns import api as commands
 from loom.workspace import api as workspaces
+from loom.workspace import saved_api
 
 
 class ApiId(StringConverter):
@@ -78,7 +80,7 @@ _api: list[URLPattern | URLResolver] = [
     path("groves/<id:uid>/events", groves.events),
     path("groves/<id:uid>/search", groves.search),
     path("groves/<id:uid>/tags", groves.tags),
-    path("groves/<id:uid>/saved", account.saved),
+    path("groves/<id:uid>/saved", saved_api.saved),
     path("groves/<id:uid>/members", groves.members),
     path("groves/<id:uid>/invitations", groves.invitations),
     path("participants", participants.participants),
@@ -137,9 +139,9 @@ _api: list[URLPattern | URLResolver] = [
     path("trees/<id:uid>/overview", nodes.from_afar),
     path("trees/<id:uid>/events", nodes.events),
     path("trees/<id:uid>/verify", nodes.verification),
-    path("trees/<id:uid>/usage", participants.usage_of_tree),
-    path("trees/<id:uid>/estimate", participants.estimate),
-    path("groves/<id:uid>/usage", participants.usage_of_grove),
+    path("trees/<id:uid>/usage", money.usage_of_tree),
+    path("trees/<id:uid>/estimate", money.estimate),
+    path("groves/<id:uid>/usage", money.usage_of_grove),
     path("import", transfer.upload),
     path("imports/<id:uid>", transfer.state),
     path("imports/<id:uid>/stop", transfer.stop),

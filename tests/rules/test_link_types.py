@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from loom.errors import CommandError
 from loom.links.link_types import (
-    ARCHETYPES,
     GROUPS,
     STANDARD,
     Type,
@@ -17,6 +16,7 @@ from loom.links.link_types import (
     closed,
     demand_name,
 )
+from loom.people.participant_fields import ARCHETYPES
 from tests.thorough import tries
 
 WIDER = (("reader", "writer"), ("writer", "editor"), ("reader", "auditor"))

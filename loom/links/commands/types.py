@@ -11,7 +11,6 @@ from loom.engine.execute import execute
 from loom.errors import CommandError
 from loom.language.refs import WORDS
 from loom.links.link_types import (
-    ARCHETYPES,
     MAX_NAME,
     MOST_TYPES,
     STANDARD,
@@ -23,7 +22,9 @@ from loom.links.link_types import (
 )
 from loom.links.models import LinkType
 from loom.links.vocabulary import type_of
+from loom.people.commands.groves import begins_grove
 from loom.people.models import Grove
+from loom.people.participant_fields import ARCHETYPES
 from loom.trees.lists import LISTS
 
 
@@ -109,6 +110,7 @@ def _change_type(change: RunningAction, args: TypeChange) -> Type:
     return after
 
 
+@begins_grove
 def begin(grove: Grove) -> None:
     """Gives a grove without link types of its own the standard list, as rows."""
     rows = (LinkType(grove=grove, **_columns(one)) for one in STANDARD.types)

@@ -1,6 +1,7 @@
 """Groves, their members and invitations. Every change is an event of the grove."""
 
 import secrets
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Annotated, Any
 
@@ -15,10 +16,10 @@ from loom.engine.arguments import Args, Secret
 from loom.engine.execute import execute
 from loom.engine.streams import Writer
 from loom.errors import CommandError, not_found, require
-from loom.links.link_types import ARCHETYPES
 from loom.people import grove_settings, names
 from loom.people.commands import accounts as people
 from loom.people.models import Grove, Invitation, Membership, Participant, User
+from loom.people.participant_fields import ARCHETYPES
 from loom.permissions import ROLES, Role
 from loom.text.hashes import digest, instant, instant_or_none
 
@@ -49,11 +50,15 @@ def make_grove(user: User, name: str) -> Grove:
     return execute(user, None, _make_grove, NewGrove(name=name))
 
 
-def begin_link_types(grove: Grove) -> None:
-    """Gives a new grove the standard list of link types."""
-    from loom.links.commands.types import begin  # it imports the engine, which imports people
+Beginning = Callable[[Grove], None]
 
-    begin(grove)
+_beginnings: list[Beginning] = []
+
+
+def begins_grove(beginning: Beginning) -> Beginning:
+    """Registers what a feature gives a new grove, in the transaction that makes it."""
+    _beginnings.append(beginning)
+    return beginning
 
 
 class NewGrove(Args):
@@ -66,7 +71,8 @@ class NewGrove(Args):
 def _make_grove(change: RunningAction, args: NewGrove) -> Grove:
     """Makes a grove, owned by its maker."""
     grove = Grove.objects.create(name=names.checked(args.name, most=MAX_NAME, writes=False))
-    begin_link_types(grove)
+    for begin in _beginnings:
+        begin(grove)
     user = require(change.user, "who makes the grove")
     person = _person(grove, user)
     writer = change.open(grove, person)

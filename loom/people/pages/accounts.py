@@ -15,6 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from loom import access
 from loom.access import visible_groves
 from loom.errors import CommandError, not_found
 from loom.people import mail, shortcuts
@@ -34,7 +35,6 @@ from loom.site.page_requests import (
     text_of,
     word_of,
 )
-from loom.trees.models import Tree
 
 
 def next_address(request: HttpRequest) -> str:
@@ -126,8 +126,8 @@ def by_invitation(request: HttpRequest, secret: str) -> HttpResponse:
     found = groves.find_invitation(secret)
     if found is None:
         raise not_found("This invitation", "It was used, revoked or is over; ask for a new one.")
-    trees = Tree.objects.filter(grove=found.grove, erasing_at__isnull=True)
-    tree = trees.filter(uid=word_of(request, "tree") or request.GET.get("tree", "")).first()
+    named = word_of(request, "tree") or request.GET.get("tree", "")
+    tree = access.find_invited_tree(found.grove, named)
     context: dict[str, object] = {
         "grove": found.grove.name,
         "role": found.role,
