@@ -62,11 +62,11 @@ class DocumentRow:
 @person
 def documents_page(request: PersonRequest, uid: str) -> HttpResponse:
     """The documents of a grove, or with `?tree=` those linked to a tree; a POST makes one, or one
-    for each uploaded Markdown file."""
+    for each uploaded Markdown file, and links them to that tree."""
     actor, _ = access.get_grove(request.user, uid)
     tree = _tree_of(request, request.GET.get("tree", ""), actor)
     if request.method == "POST":
-        return _made(request, actor)
+        return _made(request, actor, tree)
     rows = documents_for(actor)
     rows = linked_to(tree, rows) if tree is not None else rows
     context = {
@@ -140,9 +140,10 @@ def _row(one: Document) -> DocumentRow:
     )
 
 
-def _made(request: PersonRequest, actor: Actor) -> HttpResponse:
+def _made(request: PersonRequest, actor: Actor, tree: Tree | None) -> HttpResponse:
     access.demand_role(actor, "writer")
     home = f"/groves/{actor.grove.uid}/documents"
+    home = f"{home}?tree={tree.uid}" if tree is not None else home
     try:
         files = request.FILES.getlist("file")
         if files:
@@ -150,6 +151,9 @@ def _made(request: PersonRequest, actor: Actor) -> HttpResponse:
         else:
             title = DocumentForm.read(request)["title"] or gettext("Untitled document")
             made = [document_actions.make_document(actor, title=title)]
+        if tree is not None:
+            for document in made:
+                run_command(actor, tree, "link", _ends(document, tree))
     except CommandError as refused:
         messages.error(request, in_one_line(refused))
         return HttpResponseRedirect(home)

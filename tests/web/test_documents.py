@@ -54,6 +54,20 @@ def test_the_list_has_all_documents_or_those_of_a_tree(
     assert "Near" in page(f"/documents/{Document.objects.get(title='Near').uid}")
 
 
+def test_a_document_made_in_the_list_of_a_tree_is_linked_to_it(
+    page: Page, actor: Actor, tree: Tree, owner: User
+) -> None:
+    home = f"/groves/{actor.grove.uid}/documents?tree={tree.uid}"
+    assert f'href="/trees/{tree.uid}"' in page(home)
+    answer = _signed_in(owner).post(home, {"title": "Bible"})
+    made = Document.objects.get(title="Bible")
+    assert (answer.status_code, answer["Location"]) == (302, f"/documents/{made.uid}")
+    file = SimpleUploadedFile("Places.md", b"The bay.")
+    assert _signed_in(owner).post(home, {"file": file}).status_code == 302
+    shown = page(home)
+    assert "Bible" in shown and "Places" in shown
+
+
 def test_beside_a_tree_are_its_documents_and_others_to_link(
     page: Page, actor: Actor, tree: Tree, owner: User, reader: User
 ) -> None:

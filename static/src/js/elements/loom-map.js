@@ -297,7 +297,7 @@ export class LoomMap extends HTMLElement {
     this.canvas.width = Math.round(width * scale);
     this.canvas.height = Math.round(height * scale);
     this.icicle?.resized();
-    if (!this.touched) this.start();
+    if (!this.touched || this.camera.isFitted) this.start();
     this.redraw();
   }
 

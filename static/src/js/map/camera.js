@@ -15,6 +15,7 @@ export class Camera {
     this.y = 0;
     this.k = 1;
     this.kx = 1; // across: smaller than k where a wide tree is squeezed to fit
+    this.fitted = ""; // the view that showed all of it
   }
 
   /** Both zooms at once. @param {number} k */
@@ -73,6 +74,16 @@ export class Camera {
     const top = high * this.k < height - 2 * pad ? pad : (height - high * this.k) / 2;
     this.x = left - x0 * ROOM_X * this.kx;
     this.y = top - y0 * ROOM_Y * this.k;
+    this.fitted = this.view;
+  }
+
+  get view() {
+    return [this.x, this.y, this.k, this.kx].join(" ");
+  }
+
+  /** Nobody has moved it since it was fitted. */
+  get isFitted() {
+    return this.fitted === this.view;
   }
 }
 

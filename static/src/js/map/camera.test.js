@@ -38,3 +38,16 @@ test("a very wide tree is squeezed to fit, and widens again on coming nearer", (
   for (let step = 0; step < 40; step += 1) camera.zoom(1.4, 150, 250);
   assert.equal(camera.kx, camera.k);
 });
+
+test("a view is the fitted one until somebody moves it", () => {
+  const camera = new Camera();
+  assert.ok(!camera.isFitted);
+  camera.fit({ x0: 0, x1: 2, y0: 0, y1: 9 }, 300, 500);
+  assert.ok(camera.isFitted);
+  camera.pan(1, 0);
+  assert.ok(!camera.isFitted);
+  camera.fit({ x0: 0, x1: 2, y0: 0, y1: 9 }, 200, 500);
+  assert.ok(camera.isFitted);
+  camera.zoom(1.1, 10, 10);
+  assert.ok(!camera.isFitted);
+});
