@@ -14,12 +14,13 @@ from loom import access
 from loom.access import Actor
 from loom.choices import commands
 from loom.choices.export import FORMATS, exported
-from loom.choices.queries import MOST_SHOWN, learned_from, settings_of
+from loom.choices.queries import MOST_SHOWN, learned_from, logged_of, settings_of
 from loom.choices.words import honest, leanings
 from loom.errors import CommandError
 from loom.site import api_requests as requests
 from loom.site.api_requests import read, user_of
 from loom.site.schema import operation
+from loom.text.hashes import instant_or_none
 
 
 class ExposureSent(requests.Body):
@@ -61,12 +62,16 @@ class FiguresOf(BaseModel):
 
 
 class ChoicesOf(BaseModel):
-    """What the caller has decided about their choices, how many there are, what was learned from
-    them (weights by name; `why` in words), and how good it is."""
+    """What the caller has decided about their choices, how much is logged and since when, how many
+    choices there are, what was learned from them (weights by name; `author:` with the id of who
+    wrote; `why` in words), and how good it is."""
 
     logs: bool
+    keep_days: Literal[30, 90, 365]
     orders: bool
     consents: bool
+    logged: int
+    oldest: str | None
     choices: int
     why: str
     said: str
@@ -75,10 +80,12 @@ class ChoicesOf(BaseModel):
 
 
 class ChoicesChanged(requests.PartialBody):
-    """The changes: whether what is shown is logged, whether candidates may be ordered, whether
-    one's own words may be in what other members export for training."""
+    """The changes: whether what is shown is logged, after how many days it is deleted, whether
+    candidates may be ordered, whether one's own words may be in what other members export for
+    training."""
 
     logs: bool = True
+    keep_days: Literal[30, 90, 365] = 365
     orders: bool = False
     consents: bool = False
 
@@ -123,11 +130,15 @@ def choices(request: Request, uid: str) -> Response:
 def choices_body(actor: Actor) -> dict[str, Any]:
     """The body of the caller's choices."""
     settings, known = settings_of(actor.participant), learned_from(actor)
+    logged = logged_of(actor)
     figures = known.figures
     return {
         "logs": settings.logs,
+        "keep_days": settings.keep_days,
         "orders": settings.orders,
         "consents": settings.consents,
+        "logged": logged.count,
+        "oldest": instant_or_none(logged.oldest),
         "choices": known.n,
         "why": leanings(known) if known.taste is not None else "",
         "said": honest(known),

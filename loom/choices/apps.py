@@ -6,7 +6,7 @@ from importlib import import_module
 
 from django.apps import AppConfig
 
-MODULES = ("loom.choices.effects", "loom.choices.ordering")
+MODULES = ("loom.choices.commands", "loom.choices.effects", "loom.choices.ordering")
 
 
 class ChoicesConfig(AppConfig):

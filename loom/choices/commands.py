@@ -2,14 +2,18 @@
 it, so none of it has a step."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
+from django.core.cache import cache
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from loom.access import Actor
-from loom.choices.models import ChoiceSettings, Exposure
-from loom.choices.queries import MOST_SHOWN, settings_of
+from loom.choices.models import KEEP_DAYS, ChoiceSettings, Exposure
+from loom.choices.queries import MOST_KEPT, MOST_SHOWN, settings_of
+from loom.engine.sweeps import sweeps
 from loom.errors import CommandError, not_found
 from loom.language.ids import ids_in
 from loom.trees.models import Node, Tree
@@ -17,6 +21,9 @@ from loom.trees.queries import lookup
 
 WHERE = ("tree", "grid")
 ORDERS = ("siblings", "nearness", "taste")
+TRIMMED_AFTER = 100  # exposures of an installation; then whoever made the last is trimmed
+LOOK_S = 3600  # seconds between two looks for old exposures
+AT_ONCE = 5_000  # exposures that a look deletes of each kind
 
 
 def log_shown(
@@ -35,7 +42,7 @@ def log_shown(
     last = _last_below(actor, node)
     if last is not None and last.shown == keys and last.order == order:
         return last
-    return Exposure.objects.create(
+    row = Exposure.objects.create(
         participant=actor.participant,
         tree=tree,
         point=node,
@@ -44,6 +51,9 @@ def log_shown(
         shown=keys,
         at=timezone.now(),
     )
+    if row.pk % TRIMMED_AFTER == 0:
+        _trim(actor)
+    return row
 
 
 def log_opened(actor: Actor, tree: Tree, point: str, opened: str) -> Exposure | None:
@@ -67,6 +77,35 @@ def _last_below(actor: Actor, node: Node) -> Exposure | None:
     return rows.order_by("-id").first()
 
 
+def _trim(actor: Actor) -> None:
+    """Deletes the actor's exposures beyond the newest MOST_KEPT."""
+    rows = Exposure.objects.filter(participant=actor.participant).order_by("-id")
+    last = rows.values_list("pk", flat=True)[MOST_KEPT - 1 : MOST_KEPT].first()
+    if last is not None:
+        Exposure.objects.filter(participant=actor.participant, pk__lt=last).delete()
+
+
+@sweeps
+def delete_old() -> int:
+    """Deletes exposures that are older than the person keeps them, at most AT_ONCE of each kind in
+    a look, and returns how many. Looks once an hour."""
+    if not cache.add("choices:old", 1, LOOK_S):
+        return 0
+    now, deleted = timezone.now(), 0
+    for days in KEEP_DAYS:
+        rows = Exposure.objects.filter(at__lt=now - timedelta(days=days))
+        if days != KEEP_DAYS[-1]:
+            rows = rows.filter(participant__in=_keeping(days))
+        keys = list(rows.order_by("at").values_list("pk", flat=True)[:AT_ONCE])
+        deleted += Exposure.objects.filter(pk__in=keys).delete()[0]
+    return deleted
+
+
+def _keeping(days: int) -> "QuerySet[ChoiceSettings, Any]":
+    """The members who keep what was shown for so many days."""
+    return ChoiceSettings.objects.filter(keep_days=days).values("participant")
+
+
 def _candidates(tree: Tree, point: Node, shown: Sequence[str]) -> list[int]:
     """The versions with these local ids that hang below the point, in their order."""
     if len(shown) > MOST_SHOWN:
@@ -80,8 +119,9 @@ def _candidates(tree: Tree, point: Node, shown: Sequence[str]) -> list[int]:
     return [keys[one] for one in dict.fromkeys(shown) if one in keys]
 
 
-def change_settings(actor: Actor, **fields: bool) -> ChoiceSettings:
-    """Changes what the actor has decided: `logs`, `orders`, `consents`."""
+def change_settings(actor: Actor, **fields: bool | int) -> ChoiceSettings:
+    """Changes what the actor has decided: `logs`, `keep_days`, `orders`, `consents`. What is older
+    than they keep from now on is deleted at once."""
     row, _ = ChoiceSettings.objects.get_or_create(participant=actor.participant)
     changed: dict[str, Any] = dict(fields)
     if "consents" in changed:
@@ -89,6 +129,9 @@ def change_settings(actor: Actor, **fields: bool) -> ChoiceSettings:
     for name, value in changed.items():
         setattr(row, name, value)
     row.save()
+    if "keep_days" in changed:
+        until = timezone.now() - timedelta(days=row.keep_days)
+        Exposure.objects.filter(participant=actor.participant, at__lt=until).delete()
     return row
 
 

@@ -5,14 +5,18 @@ from django.db import models
 from loom.people.models import Participant
 from loom.trees.models import Node, Tree
 
+KEEP_DAYS = (30, 90, 365)  # what was shown is deleted after so many days; the last is the default
+
 
 class ChoiceSettings(models.Model):
     """What a member has decided about their choices: whether what was shown to them is logged (it
-    is, until they switch it off), whether candidates may be ordered by their taste, and whether
-    their own words may be in the training data that other members export."""
+    is, until they switch it off) and for how many days it is kept, whether candidates may be
+    ordered by their taste, and whether their own words may be in the training data that other
+    members export."""
 
     participant = models.OneToOneField(Participant, models.CASCADE, related_name="+")
     logs = models.BooleanField(default=True)
+    keep_days = models.IntegerField(default=KEEP_DAYS[-1])  # one of KEEP_DAYS
     orders = models.BooleanField(default=False)
     consents = models.BooleanField(default=False)
     consented_at = models.DateTimeField(null=True)
@@ -42,6 +46,7 @@ class Exposure(models.Model):
         ordering = ["id"]
         indexes = [
             models.Index(fields=["participant", "id"], name="exposure_by_person"),
+            models.Index(fields=["at"], name="exposure_by_age"),
         ]
 
     def __str__(self) -> str:

@@ -12,7 +12,8 @@ from django.views.decorators.http import require_http_methods
 from loom import access
 from loom.choices import commands
 from loom.choices.export import FORMATS
-from loom.choices.queries import Learned, learned_from, settings_of
+from loom.choices.models import KEEP_DAYS
+from loom.choices.queries import MOST_KEPT, Learned, learned_from, logged_of, settings_of
 from loom.choices.words import honest, leanings
 from loom.site.page_requests import PersonRequest, frame, person
 
@@ -43,13 +44,18 @@ def choices_page(request: PersonRequest, uid: str) -> HttpResponse:
             messages.success(request, gettext("What was logged is forgotten."))
         else:
             sent = {name: request.POST.get(name) == "1" for name in SWITCHES}
-            commands.change_settings(actor, **sent)
+            days = request.POST.get("keep_days", "")
+            kept = {"keep_days": int(days)} if days in map(str, KEEP_DAYS) else {}
+            commands.change_settings(actor, **sent, **kept)
             messages.success(request, gettext("Saved."))
         return HttpResponseRedirect(request.path)
     known = learned_from(actor)
     context = {
         **frame(request, actor, "choices"),
         "settings": settings_of(actor.participant),
+        "logged": logged_of(actor),
+        "keeps": KEEP_DAYS,
+        "most": MOST_KEPT,
         "n": known.n,
         "why": leanings(known) if known.taste is not None else "",
         "said": honest(known),

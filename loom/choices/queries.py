@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from django.core.cache import cache
+from django.db.models import Count, Min
 
 from loom import access
 from loom.access import Actor
@@ -25,7 +26,7 @@ if TYPE_CHECKING:  # NumPy is loaded with the first measure: most processes neve
     from loom.meaning.rules import Floats
 
 MOST_SHOWN = 128  # candidates of an exposure
-MOST_READ = 3_000  # of a person's exposures, the newest
+MOST_KEPT = 3_000  # of a person's exposures, the newest
 MOST_LEARNED = 600  # choices, the newest
 KEPT_S = 3600  # seconds for which what was learned is kept
 UNRANKED = 5  # one point in so many is never ordered by taste
@@ -53,7 +54,7 @@ def choices_of(actor: Actor) -> list[SeenChoice]:
     rows = Exposure.objects.filter(
         participant=actor.participant, tree__in=access.trees_for(actor).filter(grove=actor.grove)
     ).select_related("point")
-    exposures = list(rows.order_by("-id")[:MOST_READ])[::-1]
+    exposures = list(rows.order_by("-id")[:MOST_KEPT])[::-1]
     went_on = _went_on(actor, {key for one in exposures for key in one.shown})
     by_point: dict[int, list[Exposure]] = {}
     for one in exposures:
@@ -105,7 +106,10 @@ def _observed(actor: Actor, chosen: Sequence[SeenChoice]) -> "list[ChoiceMade]":
     from loom.choices.taste import ChoiceMade, traits_of
 
     keys = sorted({key for one in chosen for key in one.exposure.shown})
-    texts = dict(Node.objects.filter(pk__in=keys).values_list("pk", "text"))
+    rows = Node.objects.filter(pk__in=keys).values_list("pk", "text", "author__uid")
+    texts, authors = {}, {}
+    for key, text, author in rows:
+        texts[key], authors[key] = text, author
     vectors = vectors_of(actor.grove, texts)
     traits = {key: traits_of(text) for key, text in texts.items()}
     made = []
@@ -119,6 +123,7 @@ def _observed(actor: Actor, chosen: Sequence[SeenChoice]) -> "list[ChoiceMade]":
                 np.stack([vectors[key] for key in shown]) if vectors is not None else None,
                 shown.index(one.taken),
                 is_fair=one.exposure.order != "taste",
+                authors=tuple(authors[key] for key in shown),
             )
         )
     return made
@@ -162,11 +167,46 @@ def learned_from(actor: Actor) -> Learned:
     return kept
 
 
+def scored_by_taste(
+    actor: Actor, taste: "Taste", texts: Sequence[str], authors: Sequence[str]
+) -> "Floats | None":
+    """How much the actor tends to like each of these texts by these authors (uids); None if the
+    taste needs vectors and there is no embedder now."""
+    import numpy as np
+
+    from loom.choices.taste import traits_of
+
+    vectors = vectors_of(actor.grove, dict(enumerate(texts)))
+    if not texts or (vectors is None and taste.axes is not None):
+        return None
+    return taste.scores(
+        np.array([traits_of(text) for text in texts], np.float32),
+        np.stack([vectors[at] for at in range(len(texts))]) if vectors is not None else None,
+        authors,
+    )
+
+
 def is_unranked(participant: Participant, point: Node) -> bool:
     """Whether candidates below this node are never ordered by the taste of this person: one place
     in five, so that the measure stays fair."""
     named = hashlib.sha256(f"{participant.uid} {point.pk}".encode()).digest()
     return named[0] % UNRANKED == 0
+
+
+@dataclass(frozen=True)
+class LoggedExposures:
+    """What is logged of a person in a grove: how many exposures, and when the oldest was made."""
+
+    count: int
+    oldest: datetime | None
+
+
+def logged_of(actor: Actor) -> LoggedExposures:
+    """What is logged of the actor. One query."""
+    found = Exposure.objects.filter(participant=actor.participant).aggregate(
+        n=Count("pk"), first=Min("at")
+    )
+    return LoggedExposures(found["n"], found["first"])
 
 
 def judged_texts(actor: Actor, keys: Sequence[int]) -> dict[int, bool]:

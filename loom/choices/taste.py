@@ -7,6 +7,7 @@ taken for what is liked; it is no part of what is predicted.
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,6 +24,8 @@ STRENGTHS = (0.3, 1.0, 3.0, 10.0, 30.0)
 _MARKS = re.compile(r"^(?:#{1,6} |[-*] |\d{1,3}[.)] |```|> )|\*\*", re.MULTILINE)
 _SAID = re.compile(r"[\"“”„«»]|^\s{0,3}[–—-]\s", re.MULTILINE)
 TRAITS = ("length", "dialogue", "markdown", "sentences")
+MOST_AUTHORS = 8  # who wrote the texts: the most frequent ones
+LEAST_BY = 10  # choices in which an author must be for them to count
 
 
 def traits_of(text: str) -> list[float]:
@@ -41,13 +44,15 @@ def traits_of(text: str) -> list[float]:
 
 @dataclass(frozen=True)
 class ChoiceMade:
-    """One choice: the traits of the texts as they were shown, in order, their vectors, and the
-    place of the one that was taken. `is_fair`: they were not in the order of this taste."""
+    """One choice: the traits of the texts as they were shown, in order, their vectors, the place of
+    the one that was taken, and the uid of each text's author, where known. `is_fair`: they were not
+    in the order of this taste."""
 
     traits: Floats
     vectors: Floats | None
     taken: int
     is_fair: bool = True
+    authors: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:
@@ -100,37 +105,67 @@ class TasteFigures:
 
 @dataclass(frozen=True)
 class Taste:
-    """What was learned: the axes of the vectors, the mean and scale of the features, and their
-    weights, traits first."""
+    """What was learned: the axes of the vectors, the authors that count (uids), the mean and scale
+    of the features, and their weights: traits first, then authors, then axes."""
 
     axes: Floats | None
     mean: Floats
     scale: Floats
     weights: Floats
+    authors: tuple[str, ...] = ()
 
-    def scores(self, traits: Floats, vectors: Floats | None) -> Floats:
+    def scores(self, traits: Floats, vectors: Floats | None, authors: Sequence[str] = ()) -> Floats:
         """How much each text is liked; only differences mean something."""
-        values = (_features(traits, vectors, self.axes) - self.mean) / self.scale
+        made = _features(traits, vectors, authors, _Kinds(self.axes, self.authors))
+        values = (made - self.mean) / self.scale
         liked: Floats = (values @ self.weights).astype(np.float32)
         return liked
 
     def leanings(self) -> list[tuple[str, float]]:
         """The traits by how much they count, strongest first: the name, and the weight, positive
-        where more of it is liked. `meaning` stands for all axes of the vectors together."""
-        named = list(zip(TRAITS, map(float, self.weights), strict=False))
-        rest = self.weights[len(TRAITS) :]
+        where more of it is liked. `author:uid` is that somebody wrote the text; `meaning` stands
+        for all axes of the vectors together."""
+        names = [*TRAITS, *(f"author:{uid}" for uid in self.authors)]
+        named = list(zip(names, map(float, self.weights), strict=False))
+        rest = self.weights[len(names) :]
         if len(rest):
             named.append(("meaning", float(np.linalg.norm(rest))))
         return sorted(named, key=lambda one: -abs(one[1]))
 
 
-def _features(traits: Floats, vectors: Floats | None, axes: Floats | None) -> Floats:
-    if axes is None:
-        return traits
-    if vectors is None:
-        vectors = np.zeros((len(traits), axes.shape[1]), np.float32)
-    joined: Floats = np.hstack([traits, vectors @ axes.T])
+@dataclass(frozen=True)
+class _Kinds:
+    """Which features there are besides the traits."""
+
+    axes: Floats | None
+    authors: tuple[str, ...]
+
+
+def _features(
+    traits: Floats, vectors: Floats | None, authors: Sequence[str], kinds: _Kinds
+) -> Floats:
+    parts = [traits]
+    if kinds.authors:
+        by = np.zeros((len(traits), len(kinds.authors)), np.float32)
+        for at, uid in enumerate(authors[: len(traits)]):
+            if uid in kinds.authors:
+                by[at, kinds.authors.index(uid)] = 1.0
+        parts.append(by)
+    if kinds.axes is not None:
+        if vectors is None:
+            vectors = np.zeros((len(traits), kinds.axes.shape[1]), np.float32)
+        parts.append(vectors @ kinds.axes.T)
+    joined: Floats = np.hstack(parts)
     return joined
+
+
+def _authors(choices: Sequence[ChoiceMade]) -> tuple[str, ...]:
+    """The authors that can count: those who wrote some but not all texts of enough choices. The
+    most frequent come first."""
+    counts = Counter(
+        uid for one in choices if len(set(one.authors)) > 1 for uid in sorted(set(one.authors))
+    )
+    return tuple(uid for uid, n in counts.most_common(MOST_AUTHORS) if n >= LEAST_BY)
 
 
 def _axes(choices: Sequence[ChoiceMade]) -> Floats | None:
@@ -143,9 +178,11 @@ def _axes(choices: Sequence[ChoiceMade]) -> Floats | None:
     return found
 
 
-def _fitted(choices: Sequence[ChoiceMade], axes: Floats | None, strength: float) -> Taste:
+def _fitted(choices: Sequence[ChoiceMade], kinds: _Kinds, strength: float) -> Taste:
     """The weights that make the choices likeliest, held near zero by `strength`."""
-    sets = [_features(one.traits, one.vectors, axes).astype(np.float64) for one in choices]
+    sets = [
+        _features(one.traits, one.vectors, one.authors, kinds).astype(np.float64) for one in choices
+    ]
     every = np.vstack(sets)
     mean, scale = every.mean(axis=0), np.maximum(every.std(axis=0), 1e-6)
     # The place counts while fitting, so that the first shown is not taken for the liked.
@@ -167,10 +204,11 @@ def _fitted(choices: Sequence[ChoiceMade], axes: Floats | None, strength: float)
         if np.abs(step).max() < 1e-6:
             break
     return Taste(
-        axes,
+        kinds.axes,
         mean.astype(np.float32),
         scale.astype(np.float32),
         weights[:-1].astype(np.float32),
+        kinds.authors,
     )
 
 
@@ -182,7 +220,7 @@ def _soft(values: np.ndarray) -> np.ndarray:
 def _likelihood(taste: Taste, choices: Sequence[ChoiceMade]) -> float:
     total = 0.0
     for one in choices:
-        scores = taste.scores(one.traits, one.vectors).astype(np.float64)
+        scores = taste.scores(one.traits, one.vectors, one.authors).astype(np.float64)
         total += float(np.log(max(1e-12, _soft(scores)[one.taken])))
     return total
 
@@ -192,11 +230,11 @@ def learned(choices: Sequence[ChoiceMade]) -> Taste | None:
     is decided on the last third of them."""
     if len(choices) < LEAST:
         return None
-    axes = _axes(choices)
+    kinds = _Kinds(_axes(choices), _authors(choices))
     split = len(choices) * 2 // 3
     early, late = choices[:split], choices[split:]
-    best = max(STRENGTHS, key=lambda one: (_likelihood(_fitted(early, axes, one), late), one))
-    return _fitted(choices, axes, best)
+    best = max(STRENGTHS, key=lambda one: (_likelihood(_fitted(early, kinds, one), late), one))
+    return _fitted(choices, kinds, best)
 
 
 def measured(choices: Sequence[ChoiceMade]) -> TasteFigures | None:
@@ -206,7 +244,7 @@ def measured(choices: Sequence[ChoiceMade]) -> TasteFigures | None:
     taste = learned(early)
     if taste is None or len(late) < 5:
         return None
-    ranked = [taste.scores(one.traits, one.vectors) for one in late]
+    ranked = [taste.scores(one.traits, one.vectors, one.authors) for one in late]
     hit = [int(np.argmax(scores)) == one.taken for scores, one in zip(ranked, late, strict=True)]
     length = TRAITS.index("length")
     long = [int(np.argmax(one.traits[:, length])) == one.taken for one in late]

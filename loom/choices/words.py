@@ -1,9 +1,13 @@
 """What was learned of a person's choices, in words, with its honest figures."""
 
+from collections.abc import Mapping
+
 from django.utils.translation import gettext, gettext_noop
 
 from loom.choices.queries import Learned
+from loom.people.models import Participant
 
+BY = "author:"
 MOST_SAID = 2  # leanings that a sentence names
 LEAST_SAID = 0.15  # weight from which on one is named
 WORDS = {
@@ -27,10 +31,18 @@ RIVALS = {
 def leanings(known: Learned) -> str:
     """What counts most: `shorter, more dialogue`."""
     found = known.taste.leanings() if known.taste is not None else []
-    named = [
-        gettext(WORDS[name, weight > 0]) for name, weight in found if abs(weight) >= LEAST_SAID
-    ]
-    return ", ".join(named[:MOST_SAID]) or gettext("nothing stands out")
+    named = [(name, weight) for name, weight in found if abs(weight) >= LEAST_SAID][:MOST_SAID]
+    uids = [name.removeprefix(BY) for name, _ in named if name.startswith(BY)]
+    names = dict(Participant.objects.filter(uid__in=uids).values_list("uid", "name"))
+    said = [_said(name, weight > 0, names) for name, weight in named]
+    return ", ".join(said) or gettext("nothing stands out")
+
+
+def _said(name: str, is_more: bool, names: Mapping[str, str]) -> str:
+    if not name.startswith(BY):
+        return gettext(WORDS[name, is_more])
+    who = {"who": names.get(name.removeprefix(BY), "?")}
+    return (gettext("more by %(who)s") if is_more else gettext("less by %(who)s")) % who
 
 
 def honest(known: Learned) -> str:

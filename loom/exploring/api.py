@@ -53,7 +53,7 @@ class ExplorationOf(BaseModel):
     n: int
     depth: int
     keep: int
-    by: Literal["judge", "check", "variety"]
+    by: Literal["judge", "check", "taste", "variety"]
     goal: str
     length: int
     budget: BudgetOfExploration

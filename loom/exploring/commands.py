@@ -4,9 +4,12 @@
 from typing import Annotated, Literal
 
 from django.db.models import QuerySet
+from django.utils import translation
 from django.utils.translation import gettext_noop
 
 from loom.access import Actor
+from loom.choices.queries import Learned, learned_from, settings_of
+from loom.choices.words import honest, leanings
 from loom.claims.queries.checks import applying
 from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args, RefField, Written
@@ -35,7 +38,7 @@ from loom.trees.commands.node_writer import demand_text_node, demand_visible
 from loom.trees.named_items import get_own_node, touched
 from loom.turns.commands.continuing import usual_agent
 
-WAYS = ("judge", "check", "variety")
+WAYS = ("judge", "check", "taste", "variety")
 MOST_OPEN = 5  # explorations of a tree that run at once
 MOST_GOAL = 1_000  # characters
 TASK = "loom.exploring.tasks.advance"
@@ -52,7 +55,7 @@ class Explore(Args):
     depth: Annotated[int, Written("option", key="depth", value="int", minimum=1, maximum=20)] = 3
     keep: Annotated[int, Written("option", key="keep", value="int", minimum=1, maximum=50)] = 2
     by: Annotated[
-        Literal["judge", "check", "variety"],
+        Literal["judge", "check", "taste", "variety"],
         Written("option", key="by", value="choice", choices=WAYS),
     ] = "judge"
     goal: Annotated[str, Written("quoted", shown='"goal"')] = ""
@@ -94,14 +97,15 @@ describe_verb(
     stream="tree",
 )
 def explore(context: Context, args: Explore) -> Reply:
-    """Grows the tree in rounds within a budget: models write, a judge, checks or variety choose
-    what the next round goes on from. What is not kept is folded, not pruned."""
+    """Grows the tree in rounds within a budget: models write, a judge, checks, your taste or
+    variety choose what the next round goes on from. What is not kept is folded, not pruned."""
     row, most = _asked_for(context, args)
+    known = _demand_taste(context.actor) if args.by == "taste" else None
     if not context.world.is_dry:
         row.save()
         context.world.append("exploration.changed", {"exploration": exploration_body(row)})
         enqueue(TASK, [row.uid], queue="continue")
-    lines = [f"✓ exploring from [{row.point.local_id}]", *_details(row, most)]
+    lines = [f"✓ exploring from [{row.point.local_id}]", *_details(row, most, known)]
     return Reply(
         "\n  ".join(lines),
         refs=(row.point.local_id,),
@@ -200,7 +204,26 @@ def _demand_checks(context: Context, name: str) -> None:
         )
 
 
-def _details(row: Exploration, most: Amount) -> list[str]:
+def _demand_taste(actor: Actor) -> Learned:
+    """What is known of the actor's taste. Refuses by:taste unless they have switched on that texts
+    may be ordered by it, and something was learned."""
+    if not settings_of(actor.participant).orders:
+        raise CommandError(
+            "REJECTED",
+            "Ordering as you tend to choose is off.",
+            hint="switch it on under Your choices, or take by:judge",
+        )
+    known = learned_from(actor)
+    if known.taste is None:
+        raise CommandError(
+            "REJECTED",
+            f"Your choices here are too few to learn from (n = {known.n}).",
+            hint="go on from texts that you see side by side, or take by:judge",
+        )
+    return known
+
+
+def _details(row: Exploration, most: Amount, known: Learned | None) -> list[str]:
     """What an exploration may do and use, in words."""
     shape = Shape(row.n, row.depth, row.keep, row.judge is not None)
     texts = f"at most {counted(shape.texts, 'text')} in {counted(row.depth, 'round')}"
@@ -216,6 +239,9 @@ def _details(row: Exploration, most: Amount) -> list[str]:
     ]
     if row.goal:
         lines.append(f"goal: {excerpt(row.goal, SHOWN)}")
+    if known is not None:
+        with translation.override("en"):  # replies are English
+            lines.append(f"as you tend to choose ({leanings(known)}): {honest(known)}")
     return [*lines, f"exploration {row.uid}"]
 
 

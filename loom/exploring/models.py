@@ -9,8 +9,8 @@ from loom.trees.models import Node, Tree
 
 class Exploration(PublicIdentity):
     """One exploration, from `point` on. In each of `depth` rounds `agent` writes `n` texts below
-    each text of the `frontier`, of which `keep` are kept, chosen `by` judge, check or variety; the
-    last kept ones are where the next round begins.
+    each text of the `frontier`, of which `keep` are kept, chosen `by` judge, check, taste or
+    variety; the last kept ones are where the next round begins.
 
     `phase` is what the worker does next: plan, ask, texts, judge, ratings, choose, sum. `plan` is
     what a round asks for: (version, how many) for each text of the frontier; it is stored before

@@ -43,6 +43,7 @@ SHOWN = 600  # characters of a text
 WORDS_OF = {
     "judge": gettext_noop("a judge"),
     "check": gettext_noop("checks"),
+    "taste": gettext_noop("your taste"),
     "variety": gettext_noop("variety"),
     "running": gettext_noop("running"),
     "done": gettext_noop("done"),

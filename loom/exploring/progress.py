@@ -15,6 +15,7 @@ from django.utils.translation import gettext
 
 from loom import access
 from loom.access import Actor
+from loom.choices.queries import learned_from, scored_by_taste, settings_of
 from loom.claims.queries.checks import applying
 from loom.claims.rules import checks as check_rules
 from loom.engine import streams
@@ -51,6 +52,7 @@ from loom.turns.generation_lifecycle import OPEN_STATUSES, asks, ends_as
 from loom.turns.models import RATING, Generation
 from loom.turns.queueing import queue
 
+RANKED = ("taste", "variety")  # ways whose scores are only places
 MOST_LINKED = 50  # kept texts that the note links
 BY_HEART = "How good is this text as a continuation: is it alive, clear and consistent?"
 INSTRUCTIONS = (
@@ -251,7 +253,7 @@ def _judge(row: Exploration) -> bool:
     """Asks the judge about each text, or says at once what checks and nearness say."""
     texts = [one for one in _of_round(row) if one.node is not None]
     if row.judge is None:
-        scored = _by_check(row, texts) if row.by == "check" else _by_variety(row, texts)
+        scored = _WITHOUT_JUDGE[row.by](row, texts)
         with _locked(row) as held:
             if held is not None:
                 ExploredText.objects.bulk_update(scored, ["score", "reason"])
@@ -363,6 +365,29 @@ def _by_variety(row: Exploration, texts: list[ExploredText]) -> list[ExploredTex
     return texts
 
 
+def _by_taste(row: Exploration, texts: list[ExploredText]) -> list[ExploredText]:
+    """Scores in the order in which who explores tends to choose. The reason says only the place:
+    what they like is theirs alone."""
+    actor = acting_for(row)
+    taste = learned_from(actor).taste if settings_of(actor.participant).orders else None
+    nodes = [require(one.node, "the text") for one in texts]
+    wrote = [row.agent.uid] * len(nodes)
+    read = [node.text for node in nodes]
+    liked = scored_by_taste(actor, taste, read, wrote) if taste is not None else None
+    if liked is None:
+        for one in texts:
+            one.reason = "not ranked: the taste is not known now"
+        return texts
+    order = sorted(range(len(texts)), key=lambda at: (-float(liked[at]), at))
+    for place, at in enumerate(order):
+        texts[at].score = float(max(0, 10 - place))
+        texts[at].reason = f"{place + 1} of {len(texts)} as chosen by who explores"
+    return texts
+
+
+_WITHOUT_JUDGE = {"check": _by_check, "taste": _by_taste, "variety": _by_variety}
+
+
 @_phase("choose")
 def _choose(row: Exploration) -> bool:
     """Keeps the best texts of the round, and goes on from them."""
@@ -425,7 +450,7 @@ def _note(row: Exploration, kept: Sequence[ExploredText]) -> Node:
 
 
 def _why(one: ExploredText) -> str:
-    has_score = one.score is not None and one.exploration.by != "variety"
+    has_score = one.score is not None and one.exploration.by not in RANKED
     score = f"{one.score:g}/10" if has_score else ""
     return " – ".join(part for part in (score, one.reason) if part) or "kept"
 

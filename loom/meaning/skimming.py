@@ -49,13 +49,13 @@ class SkimCell:
 
 @dataclass(frozen=True)
 class GivenOrder:
-    """An order of texts, by their places (None: it stays as it is), and why, in a sentence."""
+    """An order of candidates, by their places (None: it stays as it is), and why, in a sentence."""
 
     places: list[int] | None
     why: str
 
 
-Order = Callable[[Actor, Node, Sequence[str]], GivenOrder | None]
+Order = Callable[[Actor, Node, Sequence[Skimmed]], GivenOrder | None]
 _orders: dict[str, Order] = {}
 
 
@@ -98,7 +98,7 @@ def grid_of(
     groups = alike(texts, vectors)
     near = nearness(texts, vectors)
     firsts = [group[0] for group in groups]
-    given = _orders[order](actor, node, [texts[at] for at in firsts]) if order in _orders else None
+    given = _orders[order](actor, node, [some[at] for at in firsts]) if order in _orders else None
     is_given = given is not None and given.places is not None
     places = given.places if given is not None else None
     if places is None:

@@ -6,6 +6,8 @@ import pytest
 from django.test import Client
 
 from loom.access import Actor
+from loom.choices import queries
+from loom.choices.commands import change_settings, log_shown
 from loom.claims.commands.checks import declare_check
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
@@ -194,10 +196,50 @@ def test_what_it_may_do_and_use_is_said_before(
     assert not Exploration.objects.exists()
 
 
+def test_texts_are_kept_as_the_person_tends_to_choose(
+    actor: Actor,
+    tree: Tree,
+    begin: Began,
+    provider: ScriptedProvider,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(queries, "vectors_of", lambda *_: None)  # length alone tells them apart
+    line = "n:3 depth:1 keep:1 by:taste"
+    with pytest.raises(CommandError, match="is off"):
+        begin(line)
+    change_settings(actor, orders=True)
+    with pytest.raises(CommandError, match="too few"):
+        begin(line)
+    for number in range(24):  # always the shortest
+
+        def said(words: str) -> str:
+            return str(execute_line(actor, tree, Request(words)).body["refs"][0])
+
+        at = said(f'respond root "Scene {number}."')
+        sizes = [5 + 12 * ((number + place) % 3) for place in range(3)]
+        shown = [said(f'respond {at} "{"word " * size}{number}."') for size in sizes]
+        log_shown(actor, tree, at, shown, where="tree", order="siblings")
+        said(f'respond {shown[sizes.index(min(sizes))]} "on"')
+    provider.script(says("long " * 40), says("short."), says("middling " * 12))
+    row = went(begin(line), 6)
+    assert row.status == "done"
+    (kept,) = [one for one in texts(row) if one[3]]
+    assert kept[1] == "short."
+    # The note is for everybody: it says the place, and nothing of what the person likes.
+    assert "1 of 3 as chosen by who explores" in noted(row).text
+    assert "shorter" not in noted(row).text and "/10" not in noted(row).text
+    dry = execute_line(actor, tree, Request(f"explore {line}", dry_run=True)).reply
+    assert "as you tend to choose (shorter" in dry and "n = " in dry
+    later = begin(line)
+    change_settings(actor, orders=False)  # while it runs: nothing is ranked, nothing breaks
+    assert went(later, 6).status == "done"
+
+
 @pytest.mark.parametrize(
     ("words", "code"),
     [
         ("by:check", "REJECTED"),
+        ("by:taste", "REJECTED"),
         ('by:variety judge agent:"Echo"', "INVALID_SYNTAX"),
         ("n:10 depth:20 keep:50 by:judge", "LIMIT_EXCEEDED"),
         ('using agent:"Nobody"', "NOT_FOUND"),

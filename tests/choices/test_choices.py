@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 from django.core.cache import cache
 from django.test import Client
+from django.utils import timezone
 from rest_framework.test import APIClient
 
 from loom.access import Actor, get_actor
@@ -80,6 +82,54 @@ def test_nothing_is_logged_once_it_is_switched_off(
     assert commands.forget(actor) == 1 and not Exposure.objects.exists()
 
 
+def _aged(days: int) -> None:
+    Exposure.objects.update(at=timezone.now() - timedelta(days=days))
+
+
+def test_what_was_shown_is_deleted_after_the_days_that_the_person_chose(
+    actor: Actor, writer: User, grove: Grove, tree: Tree, point: str, cards: list[str]
+) -> None:
+    other = get_actor(writer, grove)
+    commands.change_settings(other, keep_days=30)
+    for one in (actor, other):
+        _log(one, tree, point, cards)
+    for days, kept in ((29, 2), (31, 1), (366, 0)):
+        _aged(days)
+        cache.clear()
+        commands.delete_old()
+        assert Exposure.objects.count() == kept, days
+    assert commands.delete_old() == 0  # it has looked already within this hour
+
+
+def test_keeping_for_fewer_days_deletes_at_once(
+    owner: User, grove: Grove, actor: Actor, tree: Tree, point: str, cards: list[str]
+) -> None:
+    _log(actor, tree, point, cards)
+    _aged(100)
+    client = Client()
+    client.force_login(owner)
+    at = f"/groves/{grove.uid}/choices"
+    page = client.get(at).content.decode()
+    assert "1 list of candidates is logged" in page and "The oldest is of" in page
+    client.post(at, {"logs": "1", "keep_days": "90"})
+    assert not Exposure.objects.exists()
+    client.post(at, {"logs": "1", "keep_days": "7"})  # none of those that are offered
+    assert ChoiceSettings.objects.get().keep_days == 90
+    body = client.get(f"/api/groves/{grove.uid}/choices").json()
+    assert (body["keep_days"], body["logged"], body["oldest"]) == (90, 0, None)
+
+
+def test_only_the_newest_are_kept(
+    actor: Actor, tree: Tree, point: str, cards: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands, "MOST_KEPT", 3)
+    monkeypatch.setattr(commands, "TRIMMED_AFTER", 1)
+    for number in range(6):
+        _log(actor, tree, point, cards if number % 2 else cards[::-1])
+    assert Exposure.objects.count() == 3
+    assert Exposure.objects.latest("id").shown == [_node(tree, one).pk for one in cards]
+
+
 def test_a_choice_is_the_first_text_that_one_went_on_from(
     actor: Actor, tree: Tree, say: Say, point: str, cards: list[str]
 ) -> None:
@@ -121,8 +171,8 @@ def _choices_of_short_ones(actor: Actor, tree: Tree, say: Say, count: int) -> No
 def test_candidates_are_ordered_as_one_chooses_and_it_says_why(
     actor: Actor, tree: Tree, say: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (queries, ordering):  # so that length alone tells these texts apart
-        monkeypatch.setattr(module, "vectors_of", lambda *_: None)
+    # So that length alone tells these texts apart.
+    monkeypatch.setattr(queries, "vectors_of", lambda *_: None)
     _choices_of_short_ones(actor, tree, say, 24)
     at = say('respond root "And then?"')
     while is_unranked(actor.participant, _node(tree, at)):

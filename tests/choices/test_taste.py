@@ -1,6 +1,7 @@
 """What is learned from choices, measured on simulated people whose taste is known."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,8 +13,11 @@ Liked = Callable[[Floats, Floats], Floats]  # how much texts are liked, by their
 DIRECTION = np.array([0.6, -0.5, 0.4, 0.3, -0.3, 0.2], np.float32)
 
 
-def person(seed: int, liked: Liked, *, count: int = 200, size: int = 4) -> list[ChoiceMade]:
-    """Choices of somebody who takes the best of some texts, with some luck."""
+def person(
+    seed: int, liked: Liked, *, count: int = 200, size: int = 4, models: tuple[str, ...] = ()
+) -> list[ChoiceMade]:
+    """Choices of somebody who takes the best of some texts, with some luck. With `models`, each
+    text is by one of them, and the first of them is liked more."""
     dice = np.random.default_rng(seed)
     made = []
     for _ in range(count):
@@ -21,8 +25,10 @@ def person(seed: int, liked: Liked, *, count: int = 200, size: int = 4) -> list[
         vectors[:, :6] *= 4  # texts of one tree differ along few axes
         vectors = unit(vectors)
         traits = dice.normal(size=(size, 4)).astype(np.float32)
+        by = tuple(map(str, dice.choice(models, size=size))) if models else ()
         scores = liked(traits, vectors) + dice.gumbel(size=size)
-        made.append(ChoiceMade(traits, vectors, int(np.argmax(scores))))
+        scores += np.array([4.0 * (one == models[0]) for one in by] or 0.0)
+        made.append(ChoiceMade(traits, vectors, int(np.argmax(scores)), authors=by))
     return made
 
 
@@ -59,12 +65,38 @@ def test_a_known_taste_is_found_in_200_choices(liked: Liked) -> None:
     assert sum(claims) >= 5
 
 
+def test_a_liked_model_is_found_in_200_choices() -> None:
+    claims = []
+    for seed in range(4):
+        made = person(seed, likes_nothing, models=("wise", "quick", "plain"))
+        figures, taste = measured(made), learned(made)
+        assert figures is not None and taste is not None and figures.auc > 0.6
+        claims.append(figures.is_better)
+        weights = dict(taste.leanings())
+        assert weights["author:wise"] > max(weights["author:quick"], weights["author:plain"]) + 0.5
+        by_wise, by_quick = taste.scores(
+            np.zeros((2, 4), np.float32), np.zeros((2, 48), np.float32), ("wise", "quick")
+        )
+        assert by_wise > by_quick + 0.5
+    assert sum(claims) >= 3
+
+
+def test_who_wrote_counts_only_where_the_texts_are_by_several() -> None:
+    taste = learned(person(5, likes_short_dialogue, models=("alone",)))
+    assert taste is not None and taste.authors == ()
+
+
 @pytest.mark.parametrize("liked", [likes_nothing, likes_the_first, likes_long])
 def test_nothing_is_claimed_where_there_is_no_taste(liked: Liked) -> None:
     """Neither for random choices, nor where length or the place explains them."""
     for seed in range(8):
-        figures = measured(person(seed, liked))
-        assert figures is not None and not figures.is_better, seed
+        made = person(seed, liked)
+        for names in ((), ("wise", "quick")):  # who wrote them explains nothing either
+            dice = np.random.default_rng(seed)
+            by = [tuple(map(str, dice.choice(names, size=4))) if names else () for _ in made]
+            some = [replace(one, authors=who) for one, who in zip(made, by, strict=True)]
+            figures = measured(some)
+            assert figures is not None and not figures.is_better, seed
 
 
 def test_what_is_shown_first_is_not_taken_for_what_is_liked() -> None:

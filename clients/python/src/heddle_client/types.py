@@ -213,21 +213,27 @@ class CheckSent(TypedDict):
 
 
 class ChoicesChanged(TypedDict):
-    """The changes: whether what is shown is logged, whether candidates may be ordered, whether
-    one's own words may be in what other members export for training."""
+    """The changes: whether what is shown is logged, after how many days it is deleted, whether
+    candidates may be ordered, whether one's own words may be in what other members export for
+    training."""
 
     logs: NotRequired[bool]
+    keep_days: NotRequired[Literal[30, 90, 365]]
     orders: NotRequired[bool]
     consents: NotRequired[bool]
 
 
 class ChoicesOf(TypedDict):
-    """What the caller has decided about their choices, how many there are, what was learned
-    from them (weights by name; `why` in words), and how good it is."""
+    """What the caller has decided about their choices, how much is logged and since when, how
+    many choices there are, what was learned from them (weights by name; `author:` with the id
+    of who wrote; `why` in words), and how good it is."""
 
     logs: bool
+    keep_days: Literal[30, 90, 365]
     orders: bool
     consents: bool
+    logged: int
+    oldest: str | None
     choices: int
     why: str
     said: str
@@ -561,7 +567,7 @@ class ExplorationOf(TypedDict):
     n: int
     depth: int
     keep: int
-    by: Literal["judge", "check", "variety"]
+    by: Literal["judge", "check", "taste", "variety"]
     goal: str
     length: int
     budget: BudgetOfExploration
@@ -2662,7 +2668,7 @@ class WholeExploration(TypedDict):
     n: int
     depth: int
     keep: int
-    by: Literal["judge", "check", "variety"]
+    by: Literal["judge", "check", "taste", "variety"]
     goal: str
     length: int
     budget: BudgetOfExploration
