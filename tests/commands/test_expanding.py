@@ -1,6 +1,7 @@
 """Following links of every type, also derived ones; steps hold where they led."""
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 
@@ -8,7 +9,8 @@ from loom.access import Actor
 from loom.engine.context import Answer
 from loom.engine.models import StepItem
 from loom.errors import CommandError
-from loom.trees.models import Node
+from loom.people.commands.groves import change_grove
+from loom.trees.models import Node, Tree
 from loom.workspace.models import Window
 from tests.commands.conftest import Say
 
@@ -125,6 +127,49 @@ def test_what_is_expanded_again_brings_back_what_was_open_below_it(
     say(f"expand supports of {a}")
     say(f"collapse supports of {a}")
     assert not _visible() and not Window.objects.filter(is_closed=True).exists()
+
+
+def _chain(say: Say, write: Write, many: int) -> list[str]:
+    """So many texts, each supported by the next: `supports` leads on, `supported_by` back."""
+    ids = [write(f"text {at}", "root") for at in range(many)]
+    for one, other in pairwise(ids):
+        say(f"link {one} to {other} as:supports")
+    return ids
+
+
+def test_the_sixth_portal_by_lines_is_refused_and_the_chain_is_named(
+    say: Say, write: Write, actor: Actor
+) -> None:
+    ids = _chain(say, write, 9)
+    say(f"open {ids[0]}")  # where the portals begin lies in none
+    say(f"expand supports of {ids[0]}")
+    for _ in range(4):
+        say("expand supports of focus")
+    for line in ("expand supports of focus", f"expand supports of {ids[5]}"):
+        with pytest.raises(CommandError) as refused:
+            say(line)
+        assert refused.value.code == "LIMIT_EXCEEDED"
+        chain = " → ".join(["supports"] * 6)
+        assert refused.value.message == f"Portals lie at most 5 deep: {chain}."
+    assert len(_visible()) == 6
+    # The text is opened by itself, and portals begin anew below it; the grove may allow more.
+    say(f"open {ids[6]}")
+    say(f"expand supports of {ids[6]}")
+    change_grove(actor, settings={"portal_depth": 12})
+    tree = Tree.objects.get()
+    assert "→ 1 item as #" in say(f"expand supports of {ids[5]}", into=tree).reply
+
+
+def test_a_portal_in_a_text_lies_as_deep_as_others(say: Say, write: Write) -> None:
+    last = write("the end")
+    ids = [last]
+    for _ in range(6):
+        ids.append(write(f"next @[uses -> {ids[-1]}]", "root"))
+    ids.reverse()
+    for one, other in list(pairwise(ids))[:5]:
+        assert "as #" in say(f'expand uses of {one} to:"{other}"').reply
+    with pytest.raises(CommandError, match="at most 5 deep: uses → uses"):
+        say(f'expand uses of {ids[5]} to:"{last}"')
 
 
 def test_a_window_is_collapsed_and_expanded_by_its_number(say: Say, nested: dict[str, str]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -107,6 +108,18 @@ def test_a_second_person_replays_it_and_is_told_what_changed(
     assert replayed.body["position"] == e
     shown = Window.objects.filter(workspace__participant__user=writer, is_visible=True)
     assert shown.filter(via="quotes").count() == 1 and shown.count() >= 4
+
+
+def test_a_way_that_leads_further_than_windows_nest_is_replayed(say: Say, write: Write) -> None:
+    ids = [write(f"text {at}") for at in range(9)]
+    for one, other in pairwise(ids):
+        say(f"link {one} to {other} as:supports")
+        say(f"expand supports of {one} inline")  # as a page opens it: no window
+    say('trail save "far"')
+    assert "✓ replayed" in say('trail replay "far"').reply
+    parents = list(Window.objects.order_by("number").values_list("via", "parent_number"))
+    assert len(parents) == 8 and parents[0] == ("supports", 0)
+    assert [via for via, parent in parents if not parent] == ["supports", "supports"]
 
 
 def test_trails_are_forked_joined_and_annotated(say: Say, walked: dict[str, str]) -> None:

@@ -30,8 +30,8 @@ from loom.text.shortening import excerpt
 from loom.trees.models import Node
 from loom.trees.queries.lookup import withheld
 from loom.workspace.commands.windows import (
-    demand_depth,
     ends_of,
+    fits_below,
     held,
     items_of,
     numbered,
@@ -189,7 +189,7 @@ def _opened(
             node = stops[item].node
             if node is None or not node.text or item in opened or len(opened) >= MOST_REPLAYED:
                 continue
-            demand_depth(context, parent)
+            parent = parent if fits_below(context, parent, step.type) else 0
             source = source_of(node)
             window = place_window(context, source, Lines(1, total_of(source.text)))
             if window._state.adding and window.number != parent:

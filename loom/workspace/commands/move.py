@@ -297,10 +297,10 @@ def expand_type(context: Context, args: OpenLinkedArgs) -> Reply:
                 (f"[{lookup.node_ref(end, context.tree.pk)}]", source_of(end) if end.text else None)
                 for end in nodes
             ]
-            linked = open_sources(context, ends, kind, parent, most=most)
+            linked = open_sources(context, ends, kind, parent, most=most, is_portal=True)
             every += number
         else:
-            linked = open_linked(context, node, kind, parent, most=most)
+            linked = open_linked(context, node, kind, parent, most=most, is_portal=True)
             every += how_many(context.actor, node, kind)
         opened, left = [*opened, *linked.opened], [*left, *linked.left]
     rest = LinkedItems(opened, left).rest
@@ -370,7 +370,7 @@ def _window_on(context: Context, one: NamedItem, kind: str, parent: int) -> list
     source, lines = source_and_lines(context, one)
     if source is None or not source.text:
         return []
-    demand_depth(context, parent)
+    demand_depth(context, parent, kind)
     made = place_window(context, source, lines)
     if made._state.adding and made.number != parent:
         made.via, made.parent_number = kind, parent

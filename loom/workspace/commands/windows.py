@@ -16,7 +16,7 @@ from loom.language import ids
 from loom.language.refs import ParseError, Ref, quote
 from loom.links.derived import derived_type, nodes_of
 from loom.links.foot import portals_of
-from loom.links.portals import NamedItem
+from loom.links.portals import NamedItem, demand_not_deep
 from loom.links.sides import LinkSide, links_of, mentioning
 from loom.people.grove_settings import number_of
 from loom.people.models import Participant
@@ -374,16 +374,23 @@ MOST_LEFT = 40  # linked items without a window that a reply names
 
 
 def open_linked(
-    context: Context, node: Node, kind: str, parent: int, *, most: int, keep: bool = False
+    context: Context,
+    node: Node,
+    kind: str,
+    parent: int,
+    *,
+    most: int,
+    keep: bool = False,
+    is_portal: bool = False,
 ) -> LinkedWindows:
     """Opens windows on what is linked to a node by one type, from the window `parent` (0: from
-    none). LIMIT_EXCEEDED if they would be nested too deep."""
+    none). LIMIT_EXCEEDED if they would be nested too deep; `is_portal` as in `open_sources`."""
     if kind == "mentioned_by":
         mentions = mentioning(context.actor, node)
     else:
         mentions = links_of(context.actor, node, kind=kind, most=MOST_FOLLOWED)
     sources = ((_link_name(context, link), _linked(context, link)) for link in mentions)
-    return open_sources(context, sources, kind, parent, most=most, keep=keep)
+    return open_sources(context, sources, kind, parent, most=most, keep=keep, is_portal=is_portal)
 
 
 def how_many(actor: Actor, node: Node, kind: str) -> int:
@@ -450,15 +457,17 @@ def open_sources(
     *,
     most: int,
     keep: bool = False,
+    is_portal: bool = False,
 ) -> LinkedWindows:
-    """Opens windows on texts, given with their names, from the window `parent` (0: from none)."""
+    """Opens windows on texts, given with their names, from the window `parent` (0: from none); with
+    `is_portal`, as deep as portals may lie."""
     opened: list[Window] = []
     left: list[str] = []
     for name, source in sources:
         if source is None or len(opened) >= most:
             left += [name] if name else []
             continue
-        demand_depth(context, parent)
+        demand_depth(context, parent, kind if is_portal else "")
         window = place_window(context, source, Lines(1, total_of(source.text)), keep=keep)
         if window._state.adding and window.number != parent:
             window.via, window.parent_number = kind, parent
@@ -506,14 +515,34 @@ def _parents(context: Context, number: int) -> dict[int, int]:
     return parents_of(context.workspace, number, held(context))
 
 
-def demand_depth(context: Context, parent: int) -> None:
+def demand_depth(context: Context, parent: int, portal: str = "") -> None:
     """LIMIT_EXCEEDED if a window opened from the window `parent` (0: from none) would be nested
-    deeper than the budget of the turn, or MOST_DEEP, allows."""
-    depth = 1 + depth_in(_parents(context, parent), parent) if parent else 0
+    deeper than the budget of the turn, or MOST_DEEP, allows; one that a portal of the type `portal`
+    leads to, deeper than the grove allows portals (docs/model.md §8)."""
+    parents = _parents(context, parent) if parent else {}
     turn = turns().filter(uid=context.turn).first() if context.turn else None
-    most = budget_of(turn).depth if turn is not None else MOST_DEEP
+    if portal:
+        path = [*_vias(context, chain_of(parents, parent)), portal]
+        demand_not_deep(context.tree.grove, path)
+    elif turn is None:
+        _demand_nesting(parents, parent, MOST_DEEP)
+    if turn is not None:
+        _demand_nesting(parents, parent, budget_of(turn).depth)
+
+
+def fits_below(context: Context, parent: int, portal: str = "") -> bool:
+    """Whether `demand_depth` allows it."""
+    try:
+        demand_depth(context, parent, portal)
+    except CommandError:
+        return False
+    return True
+
+
+def _demand_nesting(parents: Mapping[int, int], parent: int, most: int) -> None:
+    depth = 1 + depth_in(parents, parent) if parent else 0
     if depth > most:
-        chain = " → ".join(f"#{one}" for one in _chain(context, parent))
+        chain = " → ".join(f"#{one}" for one in chain_of(parents, parent))
         raise CommandError(
             "LIMIT_EXCEEDED",
             f"Windows lie at most {most} deep; this one would lie {depth} deep: {chain}.",
@@ -521,14 +550,22 @@ def demand_depth(context: Context, parent: int) -> None:
         )
 
 
-def _chain(context: Context, number: int) -> list[int]:
+def chain_of(parents: Mapping[int, int], number: int) -> list[int]:
     """The numbers of the windows from which a window was opened, the first one first, and its
     own."""
-    parents = _parents(context, number)
     chain = [number]
     while (above := parents.get(chain[0], 0)) and above not in chain:
         chain.insert(0, above)
     return chain
+
+
+def _vias(context: Context, chain: Sequence[int]) -> list[str]:
+    """The link types that led to the windows of a chain, in its order; one that was opened by
+    itself has none. One query."""
+    rows = Window.objects.filter(workspace=context.workspace, number__in=chain)
+    vias = dict(rows.values_list("number", "via"))
+    vias |= {one.number: one.via for one in changed_windows(context)}
+    return [via for one in chain if (via := vias.get(one, ""))]
 
 
 def items_of(window: Window) -> tuple[int, ...]:
