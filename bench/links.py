@@ -16,7 +16,7 @@ from bench.installation import Case, medians_ms, open_installation, report, sett
 from bench.pruning import plant
 
 FEW, GRAPH = 10, 149
-AIM_MORE_MS, AIM_PORTAL_MS, AIM_FRAMES = 2.0, 100.0, 60
+AIM_MORE_MS, AIM_PORTAL_MS, AIM_FRAME_MS, AIM_FRAMES = 2.0, 100.0, 8.0, 60
 
 
 def join(actor: Any, tree: Any, pairs: list[tuple[Any, Any]]) -> None:
@@ -63,6 +63,20 @@ def cases_of(
     yield "graph", lambda: client.get(address)
 
 
+# The middle cost of a frame, with the pixels: what reads them waits for them.
+FRAME = """async () => {
+    const graph = document.querySelector("loom-graph");
+    const took = [];
+    for (let at = 0; at < 60; at += 1) {
+        graph.view.x += Math.sin(at / 5);
+        const began = performance.now();
+        graph.paint();
+        graph.context.getImageData(0, 0, 1, 1);
+        took.push(performance.now() - began);
+        await new Promise(requestAnimationFrame);
+    }
+    return took.sort((one, other) => one - other)[30];
+}"""
 SEEN = """async () => {
     const graph = document.querySelector("loom-graph");
     let frames = 0;
@@ -109,6 +123,9 @@ def seen_in_browser(actor: Any, tree: Any, hub: Any, middle: Any) -> None:
         print(f"  {'a portal opens in the browser':<44} {took:9.2f} ms   aim ≤ 100 {met}")
         page.goto(f"{url}/trees/{tree.uid}/graph?node={middle.local_id}")
         page.wait_for_selector("loom-graph[data-at-rest]", timeout=120_000)
+        took = page.evaluate(FRAME)
+        met = "met" if took <= AIM_FRAME_MS else "MISSED"
+        print(f"  {'a frame of the graph, drawn':<44} {took:9.2f} ms   aim ≤ 8 {met}")
         frames, items = page.evaluate(SEEN)
         met = "met" if frames >= AIM_FRAMES - 1 else "MISSED"
         print(f"  {f'frames a second, graph of {items} items':<44} {frames:9.1f}      aim 60 {met}")

@@ -59,6 +59,28 @@ def test_a_click_opens_an_item_and_places_stay(
     expect(page).to_have_url(re.compile(f"/trees/{tree}\\?node={ids[2]}"))
 
 
+def test_words_are_drawn_once_and_only_copied_into_the_frames(heddle: Heddle, visit: Open) -> None:
+    tree, ids = _linked(heddle, "Drawn as a graph")
+    page = visit(f"/trees/{tree}/graph?node={ids[0]}")
+    _at_rest(page)
+    written = page.evaluate(
+        """async () => {
+            const graph = document.querySelector("loom-graph");
+            const { prototype } = CanvasRenderingContext2D;
+            const write = prototype.fillText;
+            let many = 0;
+            prototype.fillText = function (...args) { many += 1; write.apply(this, args); };
+            await document.fonts.ready;
+            graph.redrawn();
+            graph.paint();
+            const first = many;
+            for (let at = 0; at < 5; at += 1) { graph.view.x += 3; graph.paint(); }
+            return [first, many - first];
+        }"""
+    )
+    assert written[0] >= 4 and written[1] == 0
+
+
 def test_a_graph_is_walked_by_keyboard_and_stops_where_it_is_told(
     heddle: Heddle, visit: Open
 ) -> None:

@@ -7,6 +7,7 @@ import { json, Refused, told } from "../live/api.js";
 import { asBody, call } from "../live/calls.js";
 import { t, tn } from "../t.js";
 import { inside, onto, towards } from "../graph/picking.js";
+import { Sprites } from "../graph/sprites.js";
 import { make, openForm } from "../tree/forms.js";
 import { menuOf } from "../tree/linking.js";
 
@@ -19,7 +20,9 @@ const NEAR = 16; // that a pointer may miss it by
 const A_CLICK = 4; // that it may move meanwhile
 const KEPT = 2000; // places of one tree
 const LABEL = 26; // characters
+const BOX = SIZE + 2; // half of what an item takes with its line
 
+/** @typedef {(x1: number, y1: number, x2: number, y2: number) => boolean} Seen */
 /** @typedef {{kind: string, at: number, x: number, y: number, from: [number, number], line: [number, number][], isFar: boolean}} Drag */
 
 /** @param {string} words */
@@ -41,11 +44,10 @@ export class LoomGraph extends HTMLElement {
   picked = new Set();
   /** @type {Map<string, string>} */
   colours = new Map();
-  /** @type {Map<string, number>} */
-  widths = new Map();
   /** @type {string[]} what items are called */
   names = [];
-  font = "";
+  sprites = new Sprites("", 1);
+  ranked = { chosen: -1, ranks: /** @type {number[]} */ ([]), order: /** @type {number[]} */ ([]) };
   /** @type {Drag | undefined} */
   drag = undefined;
   /** @type {number | undefined} */
@@ -80,6 +82,7 @@ export class LoomGraph extends HTMLElement {
     const known = places.filter(Boolean).length;
     this.worker.postMessage({ places, links: this.pairs, alpha: known > places.length / 2 ? 0.03 : 1 });
     new ResizeObserver(() => this.resize()).observe(canvas);
+    void document.fonts.ready.then(() => this.recolour()); // words in another font until then
   }
 
   disconnectedCallback() {
@@ -137,6 +140,7 @@ export class LoomGraph extends HTMLElement {
     const { clientWidth, clientHeight } = canvas;
     canvas.width = clientWidth * devicePixelRatio;
     canvas.height = clientHeight * devicePixelRatio;
+    this.redrawn();
     if (!this.isFitted || this.isWhole) this.fit();
     this.draw();
   }
@@ -168,7 +172,13 @@ export class LoomGraph extends HTMLElement {
 
   recolour() {
     this.colours.clear();
+    this.redrawn();
     this.draw();
+  }
+
+  /** Forgets the bitmaps: the theme or the pixels are others. */
+  redrawn() {
+    this.sprites = new Sprites(`12px ${getComputedStyle(this).fontFamily}`, devicePixelRatio);
   }
 
   /** Draws with the next frame. */
@@ -181,31 +191,28 @@ export class LoomGraph extends HTMLElement {
     });
   }
 
-  /** The links of one look are one stroke, so that a frame costs few of them; of names that would
-   * lie on one another the more important is shown. */
+  /** What lies outside of the canvas costs nothing; of names that would lie on one another the more
+   * important is shown. */
   paint() {
     const { context, canvas, graph, view, x, y } = this;
     if (!context || !canvas || !graph || !view || !x || !y) return;
-    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
-    context.clearRect(0, 0, canvas.clientWidth, canvas.clientHeight);
+    const { sprites } = this;
+    const { ratio } = sprites;
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.clearRect(0, 0, canvas.width, canvas.height);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const [right, low] = [canvas.width / ratio, canvas.height / ratio];
     const px = x.map((at) => at * view.scale + view.x);
     const py = y.map((at) => at * view.scale + view.y);
     const place = (/** @type {number} */ at) => [px[at], py[at]];
-    this.paintLinks(px, py);
+    /** Whether a box is seen. @type {Seen} */
+    const seen = (x1, y1, x2, y2) => Math.max(x1, x2) > 0 && Math.min(x1, x2) < right && Math.max(y1, y2) > 0 && Math.min(y1, y2) < low;
+    this.paintLinks(px, py, seen);
     graph.nodes.forEach((one, at) => {
-      const isMarked = this.picked.has(at) || at === this.chosen;
-      context.beginPath();
-      if (one.item.startsWith("doc:")) context.rect(px[at] - SIZE, py[at] - SIZE, SIZE * 2, SIZE * 2);
-      else context.arc(px[at], py[at], SIZE, 0, 2 * Math.PI);
-      context.fillStyle = one.depth ? this.colour("--paper") : this.colour("--link");
-      context.strokeStyle = isMarked ? this.colour("--link") : this.colour("--soft");
-      context.lineWidth = isMarked ? 3 : 1.5;
-      if (one.stop) context.setLineDash([3, 2]);
-      context.fill();
-      context.stroke();
-      if (one.stop) context.setLineDash([]);
+      if (!seen(px[at] - BOX, py[at] - BOX, px[at] + BOX, py[at] + BOX)) return;
+      sprites.copy(context, this.mark(one, this.picked.has(at) || at === this.chosen), px[at], py[at]);
     });
-    this.paintNames(px, py);
+    this.paintNames(px, py, seen);
     this.paintDrag(place);
     if (document.activeElement === canvas) {
       const [cx, cy] = place(this.chosen);
@@ -215,80 +222,87 @@ export class LoomGraph extends HTMLElement {
     }
   }
 
-  /** @param {Float64Array} px @param {Float64Array} py */
-  paintLinks(px, py) {
+  /** How an item looks. @param {GraphItem} item @param {boolean} isMarked */
+  mark({ item, depth, stop }, isMarked) {
+    const isDocument = item.startsWith("doc:");
+    return this.sprites.sprite(`item ${isDocument} ${!depth} ${stop} ${isMarked}`, BOX * 2, BOX * 2, (context) => {
+      context.beginPath();
+      if (isDocument) context.rect(-SIZE, -SIZE, SIZE * 2, SIZE * 2);
+      else context.arc(0, 0, SIZE, 0, 2 * Math.PI);
+      context.fillStyle = depth ? this.colour("--paper") : this.colour("--link");
+      context.strokeStyle = isMarked ? this.colour("--link") : this.colour("--soft");
+      context.lineWidth = isMarked ? 3 : 1.5;
+      if (stop) context.setLineDash([3, 2]);
+      context.fill();
+      context.stroke();
+    });
+  }
+
+  /** Each link is a stroke of its own: one of all of them would be a shape as large as the canvas, which
+   * costs far more to fill. @param {Float64Array} px @param {Float64Array} py @param {Seen} seen */
+  paintLinks(px, py, seen) {
     const { context, graph, pairs, chosen } = this;
     if (!context) return;
-    /** @type {Map<string, number[]>} */
-    const looks = new Map();
-    pairs.forEach(([from, to], number) => {
-      const look = `${from === chosen || to === chosen ? 1 : 0.45} ${this.colour("--edge", graph.colours[graph.links[number].type])}`;
-      if (!looks.has(look)) looks.set(look, []);
-      looks.get(look)?.push(number);
-    });
     context.lineWidth = 1.5;
-    for (const [look, numbers] of looks) {
-      const cut = look.indexOf(" ");
-      context.globalAlpha = Number(look.slice(0, cut));
-      context.strokeStyle = look.slice(cut + 1);
+    pairs.forEach(([from, to], number) => {
+      if (!seen(px[from], py[from], px[to], py[to])) return;
+      context.globalAlpha = from === chosen || to === chosen ? 1 : 0.45;
+      context.strokeStyle = this.colour("--edge", graph.colours[graph.links[number].type]);
+      const [dx, dy] = [px[to] - px[from], py[to] - py[from]];
+      const far = Math.hypot(dx, dy) || 1;
+      const [ex, ey] = [px[to] - (dx / far) * SIZE, py[to] - (dy / far) * SIZE];
+      const angle = Math.atan2(dy, dx);
       context.beginPath();
-      for (const number of numbers) {
-        const [from, to] = pairs[number];
-        const [dx, dy] = [px[to] - px[from], py[to] - py[from]];
-        const far = Math.hypot(dx, dy) || 1;
-        const [ex, ey] = [px[to] - (dx / far) * SIZE, py[to] - (dy / far) * SIZE];
-        const angle = Math.atan2(dy, dx);
-        context.moveTo(px[from], py[from]);
-        context.lineTo(ex, ey);
-        for (const turned of [0.45, -0.45]) {
-          context.moveTo(ex, ey);
-          context.lineTo(ex - 7 * Math.cos(angle + turned), ey - 7 * Math.sin(angle + turned));
-        }
+      context.moveTo(px[from], py[from]);
+      context.lineTo(ex, ey);
+      for (const turned of [0.45, -0.45]) {
+        context.moveTo(ex, ey);
+        context.lineTo(ex - 7 * Math.cos(angle + turned), ey - 7 * Math.sin(angle + turned));
       }
       context.stroke();
-    }
+    });
     context.globalAlpha = 1;
   }
 
-  /** The names of items, and the types of the links of the chosen one. @param {Float64Array} px @param {Float64Array} py */
-  paintNames(px, py) {
-    const { context, graph, pairs, chosen, view } = this;
+  /** The items by how much their names matter: the chosen one, the middle, what is beside the chosen. */
+  get order() {
+    if (this.ranked.chosen !== this.chosen) {
+      const { pairs, graph, chosen } = this;
+      const beside = new Set(pairs.filter((pair) => pair.includes(chosen)).flat());
+      const ranks = graph.nodes.map(({ depth }, at) => (at === chosen ? 0 : !depth ? 1 : beside.has(at) ? 2 : 3));
+      this.ranked = { chosen, ranks, order: [...ranks.keys()].sort((one, other) => ranks[one] - ranks[other]) };
+    }
+    return this.ranked;
+  }
+
+  /** The names of items, and the types of the links of the chosen one. @param {Float64Array} px
+   * @param {Float64Array} py @param {Seen} seen */
+  paintNames(px, py, seen) {
+    const { context, graph, pairs, chosen, view, sprites } = this;
     if (!context) return;
-    const beside = new Set(pairs.filter((pair) => pair.includes(chosen)).flat());
-    const rank = (/** @type {number} */ at) => (at === chosen ? 0 : !graph.nodes[at].depth ? 1 : beside.has(at) ? 2 : 3);
+    const { ranks, order } = this.order;
     /** @type {[number, number, number, number][]} */
     const taken = [];
+    const [ink, soft, paper] = [this.colour("--ink"), this.colour("--soft"), this.colour("--paper")];
     const write = (/** @type {string} */ words, /** @type {number} */ x, /** @type {number} */ y, /** @type {string} */ colour, isForced = false) => {
-      const half = this.width(words) / 2 + 3;
+      const sprite = sprites.words(words, colour, paper);
+      const half = sprite.width / 2;
       const box = /** @type {[number, number, number, number]} */ ([x - half, y - 12, x + half, y + 4]);
+      if (!seen(...box)) return true;
       if (!isForced && taken.some((other) => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3])) return false;
       taken.push(box);
-      context.globalAlpha = 0.8;
-      context.fillStyle = this.colour("--paper");
-      context.fillRect(box[0], box[1], half * 2, 16);
-      context.globalAlpha = 1;
-      context.fillStyle = colour;
-      context.fillText(words, x, y);
+      sprites.copy(context, sprite, x, y - 4);
       return true;
     };
-    context.font = this.font ||= `12px ${getComputedStyle(this).fontFamily}`;
-    context.textAlign = "center";
-    const order = graph.nodes.map((_, at) => at).sort((one, other) => rank(one) - rank(other));
     for (const at of order) {
-      if (rank(at) === 3 && view.scale <= 0.55) continue;
-      const isBelow = write(this.names[at], px[at], py[at] + SIZE + 14, this.colour("--ink"));
-      if (!isBelow) write(this.names[at], px[at], py[at] - SIZE - 6, this.colour("--ink"), rank(at) < 2);
+      if (ranks[at] === 3 && view.scale <= 0.55) break;
+      const isBelow = write(this.names[at], px[at], py[at] + SIZE + 14, ink);
+      if (!isBelow) write(this.names[at], px[at], py[at] - SIZE - 6, ink, ranks[at] < 2);
     }
     pairs.forEach(([from, to], number) => {
       if (from !== chosen && to !== chosen) return;
-      write(graph.links[number].type.replaceAll("_", " "), (px[from] + px[to]) / 2, (py[from] + py[to]) / 2 + 4, this.colour("--soft"));
+      write(graph.links[number].type.replaceAll("_", " "), (px[from] + px[to]) / 2, (py[from] + py[to]) / 2 + 4, soft);
     });
-  }
-
-  /** How wide words are written. @param {string} words */
-  width(words) {
-    if (!this.widths.has(words)) this.widths.set(words, this.context?.measureText(words).width ?? 0);
-    return this.widths.get(words) ?? 0;
   }
 
   /** What is being drawn by hand: a link, or a line around items. @param {(at: number) => number[]} place */
