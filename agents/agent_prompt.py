@@ -32,7 +32,7 @@ from loom.engine.steps import items_of
 from loom.language import ids
 from loom.language.lines import Line
 from loom.links.foot import Portal, portals_of
-from loom.people.grove_settings import budget_in, number_of
+from loom.people.grove_settings import number_of
 from loom.people.models import Participant
 from loom.permissions import GENERATE, LOOM, READ_DOCUMENTS, WEB_SEARCH, Permission, in_order
 from loom.platform.prepared_queries import Given, PreparedQuery
@@ -47,6 +47,7 @@ from loom.trees.queries.around import Spot
 from loom.trees.queries.lookup import PRUNED, NodeRow, fetch, path_of, withheld_from_models, within
 from loom.trees.queries.outline import LINES, outline_left, outline_of, size_of
 from loom.turns import budgets
+from loom.turns.grove_settings import budget_in
 from loom.turns.models import Turn
 from loom.turns.queries import budget_of, spent_of
 from loom.web_search import commands as web_search

@@ -22,7 +22,7 @@ from loom.access import Actor
 from loom.errors import CommandError
 from loom.links.vocabulary import names_for
 from loom.money import queries as usage
-from loom.money.prices import NANO, caches_from, prices_of
+from loom.participants.prices import NANO, caches_from, prices_of
 from loom.people.models import Participant
 from loom.permissions import LOOM
 from loom.platform.prepared_queries import Given, PreparedQuery

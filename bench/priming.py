@@ -22,7 +22,7 @@ from agents.providers import orders  # noqa: E402
 from loom.access import get_actor  # noqa: E402
 from loom.engine.context import Request  # noqa: E402
 from loom.engine.execute import execute_line  # noqa: E402
-from loom.money.prices import counts_of  # noqa: E402
+from loom.participants.prices import counts_of  # noqa: E402
 from loom.people.commands import groves  # noqa: E402
 from loom.people.models import Participant, User  # noqa: E402
 from loom.trees.commands import trees  # noqa: E402

@@ -12,7 +12,7 @@ from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args
 from loom.engine.execute import execute
 from loom.errors import CommandError, not_found
-from loom.money.prices import NANO, TokenCounts, prices_of
+from loom.participants.prices import NANO, TokenCounts, prices_of
 
 MOST_HIDDEN = 2000  # results of one session
 _THINKING = "A thinking of the model stands behind this result, and is only valid with it."

@@ -37,7 +37,7 @@ from loom.language.refs import Ref
 from loom.links.commands.links import LinkArgs, link
 from loom.money import spending
 from loom.money.days import today
-from loom.money.prices import TokenCounts, counts_of, prices_of
+from loom.participants.prices import TokenCounts, counts_of, prices_of
 from loom.people.models import Participant
 from loom.text.images import described_image, image_reference
 from loom.trees import images

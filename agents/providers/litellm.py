@@ -67,7 +67,7 @@ def _client(model: str, key: str, base: str | None, allow: Sequence[str]) -> Any
 class LiteLLMTransport(httpx.AsyncBaseTransport):
     """Answers an OpenAI-shaped chat request with LiteLLM. Belongs to one event loop.
 
-    Only providers in `loom/money/prices.py` are called, with the participant's own key and
+    Only providers in `loom/participants/prices.py` are called, with the participant's own key and
     Heddle's client, whose `CheckedTransport` checks each address. Raises Broken for all others.
     """
 

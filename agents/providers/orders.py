@@ -11,7 +11,7 @@ from agents.context.values import Portion
 from agents.providers.values import (
     ProviderRequest,
 )
-from loom.money.prices import caches_from
+from loom.participants.prices import caches_from
 
 if TYPE_CHECKING:  # this module is also imported without loaded apps
     from loom.access import Actor

@@ -12,7 +12,7 @@ from django.db.models.functions import TruncDate
 from loom.access import Actor
 from loom.comparing.rules import ModelFigure, mean, share
 from loom.language.ids import ORDINAL_BITS
-from loom.money.prices import NANO
+from loom.participants.prices import NANO
 from loom.people.models import Participant
 from loom.trees.models import Node, Tree
 from loom.trees.queries.lookup import withheld

@@ -25,8 +25,8 @@ from loom.exploring.models import Exploration
 from loom.exploring.queries import exploration_body
 from loom.exploring.rules import MOST_CALLS, SHOWN, Amount, Shape
 from loom.language.verbs import Phrases, Verb
-from loom.money.prices import NANO, dollars
 from loom.money.queries import path_tokens
+from loom.participants.prices import NANO, dollars
 from loom.participants.queries import get_agents
 from loom.people.grove_settings import number_of
 from loom.people.models import Participant

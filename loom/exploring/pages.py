@@ -21,7 +21,7 @@ from loom.exploring.commands import WAYS, Explore, explore
 from loom.exploring.models import Exploration, ExploredText
 from loom.exploring.queries import budget_of, explorations_in, texts_of, used_by
 from loom.language.refs import Ref
-from loom.money.prices import dollars
+from loom.participants.prices import dollars
 from loom.people.models import Participant
 from loom.permissions import GENERATE, WRITE
 from loom.site.display import Who, cast_of

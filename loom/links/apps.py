@@ -6,6 +6,7 @@ from django.apps import AppConfig
 
 # The modules that register effects, commands and actions; help lists commands in this order.
 COMMANDS = (
+    "loom.links.grove_settings",
     "loom.links.effects",
     "loom.links.erasing",
     "loom.links.commands.links",

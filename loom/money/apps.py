@@ -1,5 +1,7 @@
 """Prices, limits and spending."""
 
+from importlib import import_module
+
 from django.apps import AppConfig
 
 
@@ -8,3 +10,6 @@ class MoneyConfig(AppConfig):
 
     name = "loom.money"
     label = "money"
+
+    def ready(self) -> None:
+        import_module("loom.money.grove_settings")

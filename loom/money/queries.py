@@ -15,10 +15,10 @@ from django.db.models import Count, QuerySet, Sum
 
 from loom.access import Actor
 from loom.money.days import today
+from loom.money.grove_settings import daily_limit
 from loom.money.models import DailySpending
-from loom.money.prices import NANO, caches_from, prices_of
+from loom.participants.prices import NANO, caches_from, prices_of
 from loom.participants.provider_kinds import LOCAL, LOCAL_WINDOW, RESERVE
-from loom.people.grove_settings import daily_limit
 from loom.people.models import Participant
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Tree, Workspace

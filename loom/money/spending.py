@@ -10,10 +10,10 @@ from django.db.models import F
 
 from loom.errors import CommandError, require
 from loom.money.days import today
+from loom.money.grove_settings import daily_limit
 from loom.money.models import DailySpending
-from loom.money.prices import Prices, TokenCounts, counts_of, dollars, prices_from, prices_of
 from loom.money.queries import left_of
-from loom.people.grove_settings import daily_limit
+from loom.participants.prices import Prices, TokenCounts, counts_of, dollars, prices_from, prices_of
 from loom.people.models import Participant
 from loom.platform.prepared_queries import Given, PreparedQuery, lock_rows
 from loom.turns.models import Call, Generation

@@ -16,13 +16,13 @@ from loom.engine.arguments import Args, Secret
 from loom.engine.execute import execute
 from loom.engine.jobs import enqueue
 from loom.errors import CommandError, not_found
-from loom.participants import provider_keys
+from loom.participants import budgets, provider_keys
 from loom.participants.addresses import private_entry, why_refused
+from loom.participants.prices import broken_prices
 from loom.participants.provider_keys import allowed_addresses, key_of, mark_of, open_sealed, seal
 from loom.participants.provider_kinds import (
     REMEMBERED,
     Kind,
-    broken_prices,
     kind_of,
     why_not_litellm,
 )
@@ -33,7 +33,6 @@ from loom.people.names import look_alike
 from loom.people.participant_fields import ARCHETYPES
 from loom.permissions import LOOM, NEEDS, OF_ROLE, Role, broken_rule, in_order
 from loom.text.hashes import digest, instant, instant_or_none
-from loom.turns import budgets
 
 DAY_S = 24 * 3600
 Listing = dict[str, Any]

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from loom import access
 from loom.access import Actor
 from loom.errors import CommandError
-from loom.money.prices import listed, source
+from loom.participants import budgets
 from loom.participants import commands as participants
 from loom.participants.addresses import private_entry, why_refused
 from loom.participants.commands import (
@@ -29,6 +29,7 @@ from loom.participants.commands import (
     ProviderAddress,
 )
 from loom.participants.forms import ENDPOINTS, PRICES, ParticipantForm, initial_of
+from loom.participants.prices import listed, source
 from loom.participants.provider_kinds import (
     CHECKS,
     KINDS,
@@ -50,7 +51,6 @@ from loom.site.page_requests import (
     person,
 )
 from loom.text.tokens import thousands
-from loom.turns import budgets
 
 PATIENCE = timedelta(seconds=90)
 gettext_noop("OpenAI-compatible")

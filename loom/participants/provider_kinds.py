@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from loom.errors import CommandError
-from loom.money.prices import MOST, NAMES
 from loom.people.participant_fields import DEFAULT_CONTEXT
 
 # Samplers: optional settings of a request.
@@ -313,16 +312,3 @@ def samplers_of(model_ref: str, can: Mapping[str, bool]) -> frozenset[str]:
         return frozenset(taken | {"stop"} | ({"grammar"} if can.get("grammar") else set()))
     documented = _DOCUMENTED.get(model_ref.partition(":")[0], frozenset({"stop"}))
     return documented | ({"grammar"} if can.get("grammar") else frozenset())
-
-
-def broken_prices(body: Any) -> str:
-    """Why an owner's prices cannot be stored; "" if they can. {} removes them."""
-    if not isinstance(body, dict) or not set(body) <= {*NAMES, "caches_from"}:
-        return f"prices has {', '.join(NAMES)} and caches_from."
-    if body and not {"input", "output"} <= set(body):
-        return "prices has both input and output, or neither."
-    for name, value in body.items():
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not 0 <= value <= MOST:
-            return f"prices: {name} is from 0 to {MOST:,}."
-    return ""

@@ -1,25 +1,18 @@
-"""The settings of a grove: names, defaults, allowed values. Only values that were set are
-stored. Pure. See docs/model.md §14.3."""
+"""The settings of a grove: names, defaults, allowed values. Each feature registers its own, in a
+file of this name. Only values that were set are stored. Pure. See docs/model.md §14.3."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from loom.errors import CommandError, require
-from loom.language.portals import MOST_DEEP
-from loom.money.prices import NANO
-from loom.participants.provider_kinds import RESERVE
 from loom.people.names import TAG_COLOURS
-from loom.turns.budgets import BUDGETS, STEPS_A_DAY, Budget, budget_of
-from loom.workspace import window_rules as windows
 
 # The settings of a grove.
 
 Kind = Literal["integer", "number", "string", "boolean", "object"]
-DAILY_USD: Final = 1.0
 MAX_COLOURS: Final = 1000
 MAX_COLOUR: Final = 40  # characters of a tag or colour
-MOST_OF_A_RESULT: Final = 1_000_000  # tokens
 
 
 @dataclass(frozen=True)
@@ -63,119 +56,25 @@ class Setting:
         }
 
 
-def _(text: str) -> str:
-    """Marks a text that pages translate."""
+def translated_in_pages(text: str) -> str:
+    """The text itself; as `_` it marks a text that pages translate."""
     return text
 
 
-def _number(name: str, default: int, says: str, least: int, most: int, *, of: str = "") -> Setting:
+def number(name: str, default: int, says: str, least: int, most: int, *, of: str = "") -> Setting:
+    """A setting that is a whole number from `least` to `most`."""
     return Setting(name, "integer", default, says, least, most, of=of)
 
 
-def _of_budget(of: str, budget: Budget) -> list[Setting]:
-    seconds = budget.milliseconds // 1000
-    return [
-        _number(f"{of}_steps", budget.steps, _("lines of a turn"), 1, 100_000, of=of),
-        _number(f"{of}_depth", budget.depth, _("nested windows of a turn"), 1, 100, of=of),
-        _number(f"{of}_items", budget.items, _("different items of a turn"), 1, 100_000, of=of),
-        _number(f"{of}_rounds", budget.rounds, _("rounds of a turn"), 1, 1_000, of=of),
-        _number(f"{of}_seconds", seconds, _("seconds of a turn"), 1, 86_400, of=of),
-        _number(f"{of}_tokens", budget.tokens, _("tokens of a turn"), 1_000, 100_000_000, of=of),
-    ]
+SETTINGS: Final[dict[str, Setting]] = {}
 
 
-SETTINGS: Final[dict[str, Setting]] = {
-    one.name: one
-    for one in (
-        Setting(
-            "daily_budget_usd",
-            "number",
-            DAILY_USD,
-            "US dollars that each member may spend per day; 0: no limit",
-            0,
-            1e9,
-        ),
-        _number(
-            "result_threshold",
-            0,
-            _(
-                "results of up to this many tokens are sent whole; 0: a tenth of the model's "
-                "context, at least 4,000"
-            ),
-            0,
-            MOST_OF_A_RESULT,
-        ),
-        Setting(
-            "summary_model",
-            "string",
-            "",
-            "the id of the model that makes summaries; empty: the first with a key; none: no "
-            "summaries",
-        ),
-        _number("summary_words", 30, _("words up to which a text is its own summary"), 1, 1_000),
-        _number("summary_tokens", 50, _("tokens of the summary of a node"), 8, 2_000),
-        _number(
-            "tree_summary_tokens", 120, _("tokens of the summary of a tree or document"), 8, 4_000
-        ),
-        _number(
-            "tree_summary_every",
-            10,
-            _("new nodes after which the summary of a tree is updated"),
-            1,
-            1000,
-        ),
-        _number("truncation_kept", 4, _("number of last nodes that truncateMiddle keeps"), 1, 100),
-        _number("truncation_reserve", RESERVE, _("tokens reserved for the answer"), 0, 100_000),
-        _number("earlier_step", 8, _("nodes by which EARLIER grows"), 1, 100),
-        _number(
-            "trace_actions", 10, _("number of last actions in MEMORY and memory trace"), 1, 100
-        ),
-        _number("path_nodes", 12, _("number of last path nodes in PATH"), 1, 200),
-        _number("outline_lines", 30, _("lines of OUTLINE"), 5, 500),
-        _number("windows_share", 25, _("percent of the context for windows"), 1, 90),
-        _number(
-            "windows_visible", windows.MOST_VISIBLE, _("maximum number of visible windows"), 1, 500
-        ),
-        _number("portal_depth", MOST_DEEP, _("how deep portals lie inside portals"), 1, 40),
-        _number(
-            "windows_warn_lines", windows.WARNED, _("lines above which STATUS warns"), 1, 100_000
-        ),
-        _number("stashes", windows.MOST_STASHED, _("maximum number of stashed texts"), 1, 2_000),
-        _number(
-            "window_lines_max",
-            0,
-            _("maximum number of lines of all windows; 0: no limit"),
-            0,
-            1_000_000,
-        ),
-        Setting(
-            "evict",
-            "string",
-            "",
-            _("lru: over that limit, hide what was shown least recently; empty: refuse"),
-            choices=("", "lru"),
-        ),
-        Setting("auto_open", "boolean", False, _("open items that the request of a turn names")),
-        _number(
-            "active_seconds",
-            60,
-            _("seconds for which others count as active after a line"),
-            1,
-            3_600,
-        ),
-        _number("continue_max", 10, _("maximum number of continuations per line"), 1, 10),
-        _number("ask_depth", 1, _("turns in a row in which agents ask one another"), 1, 3),
-        _number(
-            "steps_a_day",
-            STEPS_A_DAY,
-            _("steps of an agent in a tree in 24 hours"),
-            1,
-            10**6,
-        ),
-        *(one for name, budget in BUDGETS.items() for one in _of_budget(name, budget)),
-        Setting("tag_colours", "object", {}, "colours by tag name"),
-    )
-}
+def add_settings(*settings: Setting) -> None:
+    """Registers settings of a feature. Pages and the API list them in this order."""
+    SETTINGS.update({setting.name: setting for setting in settings})
+
+
+add_settings(Setting("tag_colours", "object", {}, "colours by tag name"))
 
 
 def settings_schema() -> dict[str, Any]:
@@ -259,24 +158,3 @@ def number_of(settings: Mapping[str, Any], name: str) -> int:
 def values_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     """All settings with their values."""
     return {name: value_of(settings, name) for name in SETTINGS}
-
-
-def daily_limit(settings: Mapping[str, Any]) -> int:
-    """The limit per day and member of a grove with these settings, in billionths of a dollar; 0
-    means no limit."""
-    return round(float(value_of(settings, "daily_budget_usd")) * NANO)
-
-
-def budget_in(preset: str, settings: Mapping[str, Any]) -> Budget:
-    """The budget of a preset in a grove with these settings. Raises INVALID_SYNTAX for an unknown
-    preset."""
-    budget_of(preset)
-    return Budget(
-        steps=number_of(settings, f"{preset}_steps"),
-        depth=number_of(settings, f"{preset}_depth"),
-        items=number_of(settings, f"{preset}_items"),
-        rounds=number_of(settings, f"{preset}_rounds"),
-        milliseconds=number_of(settings, f"{preset}_seconds") * 1000,
-        tokens=number_of(settings, f"{preset}_tokens"),
-        day=number_of(settings, "steps_a_day"),
-    )

@@ -6,6 +6,7 @@ from django.apps import AppConfig
 
 # The modules that register effects, commands and actions; help lists commands in this order.
 COMMANDS = (
+    "loom.turns.grove_settings",
     "loom.turns.effects",
     "loom.turns.erasing",
     "loom.turns.commands.continuing",

@@ -1,41 +1,12 @@
-"""The budget of a turn: the presets, what a turn has used, and what follows when it is used up.
-Pure."""
+"""The budget of a turn: what it has used, and what follows when it is used up. Pure."""
 
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from loom.errors import CommandError
 from loom.language.batches import MAX_COMMANDS
+from loom.participants.budgets import Budget, clock
 from loom.text.tokens import thousands
-
-# Budgets of turns: a grove can change the numbers of each.
-
-
-BudgetName = Literal["quick", "standard", "thorough"]
-STEPS_A_DAY: Final = 1000  # steps of one agent in one tree, in 24 hours
-
-
-@dataclass(frozen=True)
-class Budget:
-    """What one turn may use: steps, nesting of windows, distinct items, rounds, time in
-    milliseconds, and tokens sent and written, as `cost` counts them. `day`: steps of the agent in
-    a tree in 24 hours."""
-
-    steps: int
-    depth: int
-    items: int
-    rounds: int
-    milliseconds: int
-    tokens: int
-    day: int = STEPS_A_DAY
-
-
-BUDGETS: Final[dict[BudgetName, Budget]] = {
-    "quick": Budget(20, 3, 15, 3, 60_000, 100_000),
-    "standard": Budget(100, 10, 50, 12, 300_000, 200_000),
-    "thorough": Budget(500, 20, 200, 40, 1_200_000, 500_000),
-}
-
 
 # The budget of a turn, and what it has used.
 
@@ -59,18 +30,6 @@ class Spent:
     milliseconds: int = 0
     tokens: int = 0
     steps_today: int = 0
-
-
-def budget_of(preset: str) -> Budget:
-    """The budget of a preset. Raises INVALID_SYNTAX for any other word."""
-    for name, budget in BUDGETS.items():
-        if name == preset:
-            return budget
-    raise CommandError(
-        "INVALID_SYNTAX",
-        f"There is no budget {preset[:40]!r}.",
-        hint=f"there are {', '.join(BUDGETS)}",
-    )
 
 
 def extended(budget: Budget, steps: int, tokens: int = 0) -> Budget:
@@ -223,9 +182,3 @@ def shown(budget: Budget, spent: Spent) -> str:
             f"{clock(spent.milliseconds)}/{clock(budget.milliseconds)}",
         )
     )
-
-
-def clock(milliseconds: int) -> str:
-    """Elapsed minutes and seconds: `0:21`, `5:00`, `75:09`."""
-    minutes, seconds = divmod(max(milliseconds, 0) // 1000, 60)
-    return f"{minutes}:{seconds:02}"

@@ -11,13 +11,14 @@ from django.db.models.functions import Length
 from django.utils import timezone
 
 from loom.engine.models import Step
-from loom.people.grove_settings import budget_in
+from loom.participants.budgets import Budget
 from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.hashes import instant, instant_or_none
 from loom.text.shortening import STORED_WHOLE
 from loom.trees.models import Node
 from loom.turns import budgets
-from loom.turns.budgets import Budget, Spent
+from loom.turns.budgets import Spent
+from loom.turns.grove_settings import budget_in
 from loom.turns.models import Call, Generation, Turn
 
 # Turns: what they may use, what they have used, and the body of docs/model.md §14.3.

@@ -22,6 +22,7 @@ from loom.engine.streams import Writer
 from loom.errors import CommandError, not_found
 from loom.money import spending
 from loom.money.spending import CandidateRequest
+from loom.participants import budgets as presets
 from loom.people.models import Participant
 from loom.permissions import GENERATE, LOOM
 from loom.platform.prepared_queries import Given, PreparedQuery, lock_rows
@@ -78,7 +79,7 @@ def _start(change: RunningAction, args: TurnStartArgs) -> Turn:
     access.demand(actor, {LOOM, GENERATE}, "a turn")
     agent = _agent(actor, args.participant)
     preset = args.budget or agent.budget
-    budgets.budget_of(preset)
+    presets.budget_of(preset)
     if args.input:
         demand_text(args.input, what="The input")
     tree.refresh_from_db(fields=["archived_at", "erasing_at"])

@@ -24,9 +24,9 @@ from loom.language.refs import quote
 from loom.language.verbs import Verb
 from loom.money import spending
 from loom.money.days import today
-from loom.money.prices import NANO, dollars
 from loom.money.queries import left_of
 from loom.participants.commands import demand_callable
+from loom.participants.prices import NANO, dollars
 from loom.participants.provider_keys import allowed_addresses, open_sealed, seal
 from loom.participants.provider_kinds import SEARCH_SERVICES, search_service
 from loom.people.models import Grove, Participant

@@ -6,6 +6,7 @@ from django.apps import AppConfig
 
 # The modules that register effects, commands and actions; help lists commands in this order.
 COMMANDS = (
+    "loom.workspace.grove_settings",
     "loom.workspace.effects",
     "loom.workspace.erasing",
     "loom.workspace.commands.move",

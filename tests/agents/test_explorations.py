@@ -19,7 +19,7 @@ from loom.exploring.commands import stop
 from loom.exploring.models import Exploration, ExploredText
 from loom.exploring.queries import used_by
 from loom.links.models import Link
-from loom.money.prices import NANO
+from loom.participants.prices import NANO
 from loom.people.models import Grove, Participant, User
 from loom.trees.models import Node, Tree
 from loom.turns.models import RATING, Generation

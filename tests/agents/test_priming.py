@@ -5,7 +5,7 @@ import pytest
 from loom.access import Actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
-from loom.money.prices import counts_of
+from loom.participants.prices import counts_of
 from loom.people.models import Participant
 from loom.trees.models import Tree
 from tests.agents.conftest import Running, Say, again, run

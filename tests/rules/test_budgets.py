@@ -8,12 +8,9 @@ from hypothesis import strategies as st
 
 from loom.engine import registry
 from loom.errors import CommandError
+from loom.participants.budgets import BUDGETS, Budget, budget_of, clock
 from loom.turns.budgets import (
-    BUDGETS,
-    Budget,
     Spent,
-    budget_of,
-    clock,
     cost,
     extended,
     next_round,

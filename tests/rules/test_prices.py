@@ -8,7 +8,7 @@ from subprocess import run
 
 import pytest
 
-from loom.money.prices import Prices, TokenCounts, cached_from, counts_of, dollars, listed
+from loom.participants.prices import Prices, TokenCounts, cached_from, counts_of, dollars, listed
 from tests.patience import PATIENCE_S
 
 TABLE = "model_prices_and_context_window_backup.json"
@@ -67,7 +67,7 @@ def test_the_listed_prices_are_those_of_litellm_which_is_not_imported() -> None:
     script = """
 import json, sys
 from dataclasses import astuple
-from loom.money.prices import listed
+from loom.participants.prices import listed
 found = {ref: astuple(listed(ref, "")) for ref in sys.argv[1:]}
 assert "litellm" not in sys.modules
 print(json.dumps(found))

@@ -20,14 +20,15 @@ from loom.engine import put_aside
 from loom.errors import CommandError
 from loom.money import queries as usage
 from loom.money.days import today
-from loom.money.prices import NANO, dollars
+from loom.money.grove_settings import daily_limit
 from loom.notes.commands import marks
 from loom.notes.models import Mark
 from loom.notes.queries import tags_in
 from loom.participants import commands as participants
+from loom.participants.prices import NANO, dollars
 from loom.participants.provider_kinds import SEARCH_SERVICES, search_service
 from loom.people.commands import groves
-from loom.people.grove_settings import SETTINGS, daily_limit
+from loom.people.grove_settings import SETTINGS
 from loom.people.models import Grove, Invitation, Membership, Participant
 from loom.people.names import TAG_COLOURS
 from loom.permissions import ROLES, WRITE

@@ -21,6 +21,7 @@ from loom.language.refs import Ref
 from loom.links.foot import portals_of
 from loom.notes.commands.marks import Tag, tag, untag
 from loom.notes.queries import tags_on
+from loom.participants.budgets import BUDGETS
 from loom.participants.provider_kinds import SAMPLERS
 from loom.reading.pages.candidates import agents_of, cards_of, weave_of
 from loom.reading.pages.history import news_shown
@@ -54,7 +55,6 @@ from loom.trees.commands import trees
 from loom.trees.models import Node, Tree
 from loom.trees.queries.outline import size_of
 from loom.turns import summaries
-from loom.turns.budgets import BUDGETS
 
 PAGE_NODES = 60
 

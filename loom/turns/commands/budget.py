@@ -7,6 +7,7 @@ from loom.engine.context import Context, Reply
 from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError
 from loom.language.verbs import Phrases, Verb
+from loom.participants.budgets import BUDGETS
 from loom.permissions import LOOM
 from loom.turns import budgets
 from loom.turns.budgets import Spent
@@ -40,7 +41,7 @@ def budget(context: Context, args: BudgetArgs) -> Reply:
     from windows (depth), different nodes and documents (items), rounds, tokens and time."""
     turn = turns().filter(uid=context.turn).first() if context.turn else None
     if turn is None:
-        each = (f"{name}: {budgets.shown(one, Spent())}" for name, one in budgets.BUDGETS.items())
+        each = (f"{name}: {budgets.shown(one, Spent())}" for name, one in BUDGETS.items())
         return Reply("This line is part of no turn. Turns may use:\n" + "\n".join(each))
     allowed, spent = budget_of(turn), spent_of(turn, context.now)
     lines = [budgets.shown(allowed, spent), budgets.warning(allowed, spent)]

@@ -14,10 +14,10 @@ from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError, not_found
 from loom.language.verbs import Phrases, Verb
 from loom.money import spending
-from loom.money.prices import prices_of
 from loom.money.queries import path_tokens
 from loom.money.spending import CandidateRequest, Share
 from loom.participants import provider_kinds
+from loom.participants.prices import prices_of
 from loom.participants.queries import get_agents
 from loom.people.grove_settings import number_of
 from loom.people.models import Participant

@@ -25,6 +25,7 @@ from loom.engine.steps import items_of
 from loom.language.batches import prose_of, segments_of, with_ids
 from loom.language.lines import read
 from loom.language.refs import ParseError
+from loom.participants.budgets import Budget
 from loom.permissions import GENERATE, WRITE
 from loom.site.display import Who, age_of, broken_reason, cast_of
 from loom.site.page_requests import PagePlace, PersonRequest, abilities, person, place_at
@@ -33,7 +34,7 @@ from loom.text.shortening import without_name
 from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries.places import path_ids
 from loom.turns import budgets, queries
-from loom.turns.budgets import Budget, Spent
+from loom.turns.budgets import Spent
 from loom.turns.commands.continuing import asked_for, outcome_in
 from loom.turns.models import OPEN_TURN, Generation, Turn
 from loom.turns.pages.turn_prose import in_prose

@@ -161,6 +161,19 @@ def _named(model_ref: str) -> tuple[str, str]:
     return provider, model
 
 
+def broken_prices(body: Any) -> str:
+    """Why an owner's prices cannot be stored; "" if they can. {} removes them."""
+    if not isinstance(body, dict) or not set(body) <= {*NAMES, "caches_from"}:
+        return f"prices has {', '.join(NAMES)} and caches_from."
+    if body and not {"input", "output"} <= set(body):
+        return "prices has both input and output, or neither."
+    for name, value in body.items():
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not 0 <= value <= MOST:
+            return f"prices: {name} is from 0 to {MOST:,}."
+    return ""
+
+
 class Priced(Protocol):
     """The fields of a participant that prices depend on."""
 
