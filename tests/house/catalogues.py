@@ -66,7 +66,7 @@ def taken() -> dict[str, Catalog]:
         if path.is_relative_to(ROOT / "templates"):
             _collect(made["django"], path, _template(path))
     for path in files(".py"):
-        if path.is_relative_to(ROOT / "loom") and "migrations" not in path.parts:
+        if name_of(path).startswith(("agents/", "loom/")) and "migrations" not in path.parts:
             _collect(made["django"], path, _python(text_of(path)))
     for path in files(".js"):
         is_ours = path.is_relative_to(ROOT / "static" / "src")
