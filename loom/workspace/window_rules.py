@@ -9,6 +9,7 @@ from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
 from loom.errors import CommandError
+from loom.trees.truncations import TRUNCATIONS
 
 MOST_VISIBLE = 40  # windows of one workspace
 MOST_DEEP = 10  # nesting depth of windows, if the budget of a turn does not say less
@@ -23,7 +24,6 @@ LARGE = 200  # for a text with more lines than this, a reply says how many
 # Of a grove or a workspace. `window_lines_max` 0: no limit, STATUS only warns. `auto_open`: what
 # the request of a turn names is opened for the turn.
 SETTINGS: dict[str, Any] = {"window_lines_max": 0, "evict": "", "auto_open": False}
-TRUNCATIONS = ("truncateMiddle", "rollingWindow", "stopAtLimit")
 # `truncation`: how the path is cut in what its participant asks for; `order`: the numbers of
 # windows in the order in which they are listed, before all others.
 OF_WORKSPACE = (*SETTINGS, "truncation", "order")

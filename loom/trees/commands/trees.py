@@ -31,7 +31,7 @@ from loom.trees.commands.public_links import (
 )
 from loom.trees.erasing import stop_work
 from loom.trees.models import Node, Tree
-from loom.workspace.window_rules import TRUNCATIONS
+from loom.trees.truncations import TRUNCATIONS
 
 
 def change_tree(actor: Actor, tree: Tree, changes: Mapping[str, Any]) -> Tree:
