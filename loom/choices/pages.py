@@ -15,6 +15,7 @@ from loom.choices.export import FORMATS
 from loom.choices.models import KEEP_DAYS
 from loom.choices.queries import MOST_KEPT, Learned, learned_from, logged_of, settings_of
 from loom.choices.words import honest, leanings
+from loom.site.forms import Flag, PageForm, Text
 from loom.site.page_requests import PersonRequest, frame, person
 
 if TYPE_CHECKING:  # NumPy is loaded with the first measure
@@ -33,18 +34,29 @@ class MeasureShown:
     high: int | None = None
 
 
+class ChoicesForm(PageForm):
+    """Switches that are on (1), or the button `forget`."""
+
+    forget = Flag()
+    logs = Text()
+    orders = Text()
+    consents = Text()
+    keep_days = Text()
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 @person
 def choices_page(request: PersonRequest, uid: str) -> HttpResponse:
     """A person's own choices in a grove; a POST changes what they have decided, or forgets."""
     actor, _ = access.get_grove(request.user, uid)
     if request.method == "POST":
-        if request.POST.get("forget"):
+        given = ChoicesForm.read(request)
+        if given["forget"]:
             commands.forget(actor)
             messages.success(request, gettext("What was logged is forgotten."))
         else:
-            sent = {name: request.POST.get(name) == "1" for name in SWITCHES}
-            days = request.POST.get("keep_days", "")
+            sent = {name: given[name] == "1" for name in SWITCHES}
+            days = given["keep_days"]
             kept = {"keep_days": int(days)} if days in map(str, KEEP_DAYS) else {}
             commands.change_settings(actor, **sent, **kept)
             messages.success(request, gettext("Saved."))

@@ -34,7 +34,8 @@ from loom.errors import CommandError, not_found
 from loom.language.refs import Ref
 from loom.people.models import Participant
 from loom.permissions import GENERATE
-from loom.site.page_requests import PersonRequest, frame, in_one_line, person, place_at, word_of
+from loom.site.forms import PageForm, Word, Words
+from loom.site.page_requests import PersonRequest, frame, in_one_line, person, place_at
 from loom.trees.models import Tree
 from loom.turns.commands.continuing import Continue, continue_
 
@@ -147,11 +148,20 @@ def _file(tree: Tree, rows: Sequence[ModelCompared]) -> HttpResponse:
     return answer
 
 
+class AskedForm(PageForm):
+    """The nodes (`places`), the models, and how many texts each writes at each place."""
+
+    places = Word()
+    using = Words()
+    n = Word(empty="3")
+
+
 def _asked(request: PersonRequest, actor: Actor, tree: Tree) -> HttpResponse:
     """Asks each chosen model for n texts at each place that the form names."""
     access.demand(actor, {GENERATE}, "asking models")
-    places = list(dict.fromkeys(_ID.findall(word_of(request, "places").lower())))[:MOST_PLACES]
-    models = tuple(Ref("agent", name=one) for one in request.POST.getlist("using")[:20])
+    given = AskedForm.read(request)
+    places = list(dict.fromkeys(_ID.findall(given["places"].lower())))[:MOST_PLACES]
+    models = tuple(Ref("agent", name=name) for name in given["using"][:20])
     act = uuid4().hex
     asked = 0
     try:
@@ -160,9 +170,7 @@ def _asked(request: PersonRequest, actor: Actor, tree: Tree) -> HttpResponse:
                 "INVALID_SYNTAX", "Name a place and a model.", hint="Choose at least one of each."
             )
         for place in places:
-            args = checked(
-                Continue, {"ref": place, "n": word_of(request, "n") or "3", "using": models}
-            )
+            args = checked(Continue, {"ref": place, "n": given["n"], "using": models})
             together = Request("", act=act, doing=gettext("comparing models"))
             answer = execute(actor, tree, continue_, args, request=together)
             asked += len(answer.body["generations"])

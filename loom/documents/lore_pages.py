@@ -18,14 +18,13 @@ from loom.documents.models import Document
 from loom.engine.by_name import run_command
 from loom.errors import CommandError, not_found
 from loom.permissions import WRITE_DOCUMENTS, Role
+from loom.site.forms import PageForm, Text, Word
 from loom.site.page_requests import (
     PersonRequest,
     abilities,
     frame,
     in_one_line,
     person,
-    text_of,
-    word_of,
 )
 from loom.text.images import beginning
 from loom.text.lore import MOST_ORDER, USUAL_ORDER, keys_of
@@ -68,10 +67,11 @@ def lore_page(request: PersonRequest, uid: str) -> HttpResponse:
     actor, tree = access.get_tree(request.user, uid, role=role)
     said, refused, typed = "", "", _BLANK
     if request.method == "POST":
+        form = CardForm.of(request)
         try:
-            said = _changed(request, actor, tree)
+            said = _changed(form, actor, tree)
         except CommandError as error:
-            refused, typed = in_one_line(error), _typed(request)
+            refused, typed = in_one_line(error), _typed(form)
     cards = [typed if one.uid == typed.uid else one for one in cards_of(actor, tree)]
     context = {
         **frame(request, actor, "trees"),
@@ -110,19 +110,31 @@ def keys_in_text(request: PersonRequest, uid: str) -> HttpResponse:
     return JsonResponse({"cards": cards})
 
 
-def _changed(request: PersonRequest, actor: Actor, tree: Tree) -> str:
+class CardForm(PageForm):
+    """A card of lore, new or of a `document`; or `what` is done with it."""
+
+    document = Word()
+    what = Word()
+    title = Word()
+    kind = Word()
+    order = Word(empty=str(USUAL_ORDER))
+    keys = Word()
+    text = Text()
+
+
+def _changed(form: CardForm, actor: Actor, tree: Tree) -> str:
     """Does what a form of the page asks for; what was done, as a sentence."""
-    uid = word_of(request, "document")
-    document = _of_tree(actor, tree, uid) if uid else None
-    if word_of(request, "what") == "remove":
+    given = form.values
+    document = _of_tree(actor, tree, given["document"]) if given["document"] else None
+    if given["what"] == "remove":
         if document is None:
             raise not_found("This card")
         run_command(actor, tree, "unlink", _ends(document, tree))
         return gettext("%(title)s is no lore of this tree any more. Its document stays.") % {
             "title": document.title
         }
-    title = word_of(request, "title")
-    card = _card(request, title)
+    title = given["title"]
+    card = _card(given)
     if document is None:
         made = document_actions.make_document(actor, title=title, text=document_of(card))
         run_command(actor, tree, "link", _ends(made, tree))
@@ -136,10 +148,10 @@ def _changed(request: PersonRequest, actor: Actor, tree: Tree) -> str:
     return gettext("Saved %(title)s.") % {"title": title or document.title}
 
 
-def _card(request: PersonRequest, title: str) -> LoreCard:
+def _card(given: dict[str, str]) -> LoreCard:
     """The card that a form holds; without keys its title is the key."""
-    kind, order = word_of(request, "kind"), word_of(request, "order") or str(USUAL_ORDER)
-    text = text_of(request, "text").strip("\n")
+    kind, order, title = given["kind"], given["order"], given["title"]
+    text = given["text"].strip("\n")
     if not text.strip():
         raise CommandError(
             "INVALID_SYNTAX", "The card has no text.", hint="Write what is true of it."
@@ -152,18 +164,17 @@ def _card(request: PersonRequest, title: str) -> LoreCard:
         )
     return LoreCard(
         kind=kind if kind in KINDS else "other",
-        keys=keys_of(word_of(request, "keys")) or keys_of(title),
+        keys=keys_of(given["keys"]) or keys_of(title),
         order=min(int(order), MOST_ORDER),
         text=text,
     )
 
 
-def _typed(request: PersonRequest) -> TreeCard:
+def _typed(form: CardForm) -> TreeCard:
     """What a form held that was refused, to be mended."""
-    fields = {name: request.POST.get(name, "") for name in ("document", "title", "kind", "keys")}
-    card = LoreCard(
-        fields["kind"], keys_of(fields["keys"]), USUAL_ORDER, request.POST.get("text", "")
-    )
+    fields = form.typed("document", "title", "kind", "keys")
+    text = str(form.data.get("text", ""))
+    card = LoreCard(fields["kind"], keys_of(fields["keys"]), USUAL_ORDER, text)
     return TreeCard(fields["document"], fields["title"], card)
 
 

@@ -25,6 +25,7 @@ from loom.participants.prices import dollars
 from loom.people.models import Participant
 from loom.permissions import GENERATE, WRITE
 from loom.site.display import Who, cast_of
+from loom.site.forms import PageForm, Text, Word
 from loom.site.page_requests import (
     PersonRequest,
     frame,
@@ -32,7 +33,6 @@ from loom.site.page_requests import (
     is_part,
     person,
     place_at,
-    word_of,
 )
 from loom.trees.models import Tree
 from loom.trees.queries.lookup import withheld
@@ -75,17 +75,27 @@ def explorations_page(request: PersonRequest, uid: str) -> HttpResponse:
     return render(request, "exploring/explorations.html", context)
 
 
+class ExplorationForm(PageForm):
+    """Where an exploration begins, who writes, who judges, and its options."""
+
+    node = Text()
+    using = Text()
+    judge = Text()
+
+
+ExplorationForm.base_fields |= {name: Word() for name in OPTIONS}
+
+
 def _args(request: PersonRequest) -> Explore:
     """The arguments of the form. Raises CommandError for what is not valid."""
-    values: dict[str, object] = {
-        name: value for name in OPTIONS if (value := word_of(request, name))
-    }
-    if request.POST.get("node"):
-        values["ref"] = request.POST["node"]
-    if request.POST.get("using"):
-        values["using"] = Ref("agent", name=request.POST["using"])
-    if request.POST.get("judge") and values.get("by", "judge") == "judge":
-        values["judge"] = Ref("agent", name=request.POST["judge"])
+    given = ExplorationForm.read(request)
+    values: dict[str, object] = {name: given[name] for name in OPTIONS if given[name]}
+    if given["node"]:
+        values["ref"] = given["node"]
+    if given["using"]:
+        values["using"] = Ref("agent", name=given["using"])
+    if given["judge"] and values.get("by", "judge") == "judge":
+        values["judge"] = Ref("agent", name=given["judge"])
     return checked(Explore, values)
 
 

@@ -39,8 +39,8 @@ from loom.people.participant_fields import ARCHETYPES
 from loom.permissions import LOOM, WRITE
 from loom.site import markdown
 from loom.site.display import MAX_SHOWN
-from loom.site.forms import PageForm, Word, Words
-from loom.site.page_requests import PersonRequest, frame, in_one_line, person, whole_of, word_of
+from loom.site.forms import PageForm, Whole, Word, Words
+from loom.site.page_requests import PersonRequest, frame, in_one_line, person
 from loom.trees.models import Tree
 
 MOST_TRAILS = 200
@@ -181,16 +181,26 @@ def _ways(actor: Actor) -> list[WayHere]:
     return found
 
 
+class NewTrailForm(PageForm):
+    """The name of a new trail, and what it is made of: the way in a tree, or two trails."""
+
+    name = Word()
+    tree = Word()
+    first = Word()
+    second = Word()
+
+
 def _kept(request: PersonRequest, actor: Actor, grove: Grove) -> str:
     """Keeps the way that the person is on in a tree, or joins two trails; the new one's name."""
-    name = " ".join(word_of(request, "name").split())
-    if "tree" in request.POST:
-        _, tree = access.get_tree(request.user, word_of(request, "tree"))
+    form = NewTrailForm.of(request)
+    name = " ".join(form.values["name"].split())
+    if form.has("tree"):
+        _, tree = access.get_tree(request.user, form.values["tree"])
         if tree.grove_id != grove.pk:
             raise not_found("This tree")
         execute(actor, tree, trail_verbs.trail_save, trail_verbs.Save(save="save", name=name))
         return name
-    first, second = (get_trail(actor, word_of(request, key)) for key in ("first", "second"))
+    first, second = (get_trail(actor, form.values[key]) for key in ("first", "second"))
     join = trail_verbs.Join(join="join", first=first.name, second=second.name, save=name)
     execute(actor, first.tree, trail_verbs.trail_join, join)
     return name
@@ -262,33 +272,44 @@ def _end_shown(stop: EndSeen) -> EndOfStep:
     return EndOfStep(stop.shown, node.author.name, body, stop.state, href)
 
 
+class TrailForm(PageForm):
+    """What is done with a trail, by the button that was pressed: `replay` it, `fork` it up to the
+    step `at` as `name`, `share` it (1) or not (0), or write the `note` on step `n`."""
+
+    at = Whole()
+    name = Word()
+    share = Word()
+    n = Whole()
+    note = Word()
+
+
 def _trail_changed(request: PersonRequest, actor: Actor, trail: Trail) -> HttpResponse:
     """Runs what a form of the page asks for, as the command of that name."""
     tree = trail.tree
-    if "replay" in request.POST:
+    form = TrailForm.of(request)
+    given = form.values
+    if form.has("replay"):
         args = trail_verbs.Replay(replay="replay", name=trail.name)
         answer = execute(actor, tree, trail_verbs.trail_replay, args)
         messages.success(request, answer.reply)
         position = answer.body["position"]
         return HttpResponseRedirect(f"/trees/{tree.uid}?node={position}")
-    if "fork" in request.POST:
-        name = " ".join(word_of(request, "name").split())
-        at = whole_of(request, "at") or len(trail.steps)
+    if form.has("fork"):
+        name = " ".join(given["name"].split())
+        at = given["at"] or len(trail.steps)
         fork = trail_verbs.Fork(fork="fork", name=trail.name, at=at, save=name)
         execute(actor, tree, trail_verbs.trail_fork, fork)
         return HttpResponseRedirect(f"/trails/{get_trail(actor, name).uid}")
-    if "share" in request.POST:
-        if word_of(request, "share") == "1":
+    if form.has("share"):
+        if given["share"] == "1":
             share = trail_verbs.ShareTrail(share="share", name=trail.name)
             execute(actor, tree, trail_verbs.trail_share, share)
         else:
             unshare = trail_verbs.UnshareTrail(unshare="unshare", name=trail.name)
             execute(actor, tree, trail_verbs.trail_unshare, unshare)
-    elif "note" in request.POST:
-        number = whole_of(request, "n") or 1
-        note = trail_verbs.TrailNoteArgs(
-            note="note", name=trail.name, n=number, text=word_of(request, "note")
-        )
+    elif form.has("note"):
+        number = given["n"] or 1
+        note = trail_verbs.TrailNoteArgs(note="note", name=trail.name, n=number, text=given["note"])
         execute(actor, tree, trail_verbs.trail_note, note)
     messages.success(request, gettext("Saved."))
     return HttpResponseRedirect(f"/trails/{trail.uid}")
@@ -304,7 +325,7 @@ def turn_trail(request: PersonRequest, uid: str, turn: str) -> HttpResponse:
     if home.pk != tree.pk:
         raise not_found(f"turn:{turn}")
     if request.method == "POST":
-        name = " ".join(word_of(request, "name").split())
+        name = " ".join(NewTrailForm.read(request)["name"].split())
         args = trail_verbs.Save(save="save", name=name, turn=Ref("turn", id=turn))
         try:
             execute(actor, tree, trail_verbs.trail_save, args)

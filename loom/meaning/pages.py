@@ -20,6 +20,7 @@ from loom.meaning.node_tokens import tokens_of
 from loom.meaning.skimming import grid_of
 from loom.permissions import WRITE
 from loom.site.display import cast_of
+from loom.site.forms import PageForm, Text
 from loom.site.page_requests import PersonRequest, in_one_line, is_part, person
 from loom.trees.commands.nodes import Respond, respond
 from loom.trees.models import Node
@@ -65,6 +66,13 @@ class _Shown:
     number: int = 0
 
 
+class RivalForm(PageForm):
+    """A token by its place, and the number of the rival to take instead."""
+
+    at = Text()
+    rival = Text()
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 @person
 def tokens(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
@@ -76,11 +84,12 @@ def tokens(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
         raise not_found("This node")
     node = lookup.with_tree(tree, node)
     found = tokens_of(actor, node)
-    given = request.POST.get("at", "") if request.method == "POST" else request.GET.get("at", "")
+    form = RivalForm.read(request)
+    given = form["at"] if request.method == "POST" else request.GET.get("at", "")
     at = int(given) if given.isdecimal() and len(given) < 6 and int(given) < len(found) else None
     chosen = found[at] if at is not None else None
     if request.method == "POST":
-        number = request.POST.get("rival", "")
+        number = form["rival"]
         is_there = number.isdecimal() and len(number) < 4
         if at is None or chosen is None or not is_there or int(number) >= len(chosen.rivals):
             raise not_found("This token")

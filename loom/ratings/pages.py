@@ -18,6 +18,7 @@ from loom.permissions import WRITE
 from loom.ratings.commands.rating import Rate, rate
 from loom.ratings.queries.ratings import blind_pair, counts_in
 from loom.site.display import cast_of
+from loom.site.forms import PageForm, Text
 from loom.site.page_requests import PersonRequest, frame, in_one_line, person
 from loom.trees.queries.lookup import find_node
 
@@ -44,16 +45,26 @@ def ratings_page(request: PersonRequest, uid: str) -> HttpResponse:
     return render(request, "pages/ratings.html", context)
 
 
+class PairForm(PageForm):
+    """Two nodes of a tree, the `better` and the `worse`; or `neither` (1) is good."""
+
+    tree = Text()
+    better = Text()
+    worse = Text()
+    neither = Text()
+
+
 def _judged(request: PersonRequest, user: User, actor: Actor) -> str:
     """Rates both texts of a pair; returns who wrote them, which was hidden before."""
-    names = [request.POST.get(field, "")[:32] for field in ("tree", "better", "worse")]
+    given = PairForm.read(request)
+    names = [given[field][:32] for field in ("tree", "better", "worse")]
     of_tree, tree = access.get_tree(user, names[0], role="writer")
     if tree.grove_id != actor.grove.pk:
         raise not_found("This tree")
     better, worse = (find_node(tree, name.lower()) for name in names[1:])
     if better is None or worse is None or better.parent_slot_id != worse.parent_slot_id:
         raise not_found("This pair", "Reload the page.")
-    both_fail = request.POST.get("neither") == "1"
+    both_fail = given["neither"] == "1"
     together = Request("", act=uuid4().hex, doing=gettext("judging two texts"))
     for node, is_better in ((better, not both_fail), (worse, False)):
         args = Rate(ref=Ref("node", node.local_id), rating="plus" if is_better else "minus")

@@ -142,6 +142,10 @@ class PageForm(forms.Form):
         """The values of the form by name. INVALID_SYNTAX for the first field that is wrong."""
         return cls.of(request).values
 
+    def has(self, name: str) -> bool:
+        """Whether the form was sent with this field, empty or not: its button was pressed."""
+        return name in self.data
+
     @property
     def values(self) -> dict[str, Any]:
         """The values by name. INVALID_SYNTAX for the first field that is wrong."""

@@ -41,7 +41,6 @@ from loom.site.page_requests import (
     in_one_line,
     person,
     shown_once,
-    word_of,
 )
 from loom.web_search import commands as web_search
 from loom.web_search.models import SearchService
@@ -63,12 +62,12 @@ def settings_page(request: PersonRequest, uid: str) -> HttpResponse:
     actor, grove = access.get_grove(request.user, uid)
     if request.method == "POST":
         access.demand_role(actor, "owner")
-        if "web-search" in request.POST:
+        form = GroveForm.of(request)
+        if form.has("web-search"):
             return _set_search_service(request, actor)
-        if "put-aside" in request.POST:
+        if form.has("put-aside"):
             return _take_up_again(request, actor)
         try:
-            form = GroveForm.of(request)
             groves.change_grove(actor, settings=_given(form), name=form.values["name"])
             messages.success(request, gettext("Saved."))
         except CommandError as refused:
@@ -77,9 +76,16 @@ def settings_page(request: PersonRequest, uid: str) -> HttpResponse:
     return _settings(request, actor)
 
 
+class PutAsideForm(PageForm):
+    """The kind and the id of a unit of work, with a space between."""
+
+
+PutAsideForm.base_fields["put-aside"] = Word()
+
+
 def _take_up_again(request: PersonRequest, actor: Actor) -> HttpResponse:
     """Has a unit of work that was put aside tried again."""
-    kind, _, unit = word_of(request, "put-aside").partition(" ")
+    kind, _, unit = PutAsideForm.read(request)["put-aside"].partition(" ")
     try:
         put_aside.take_up_again(actor, kind, unit)
         messages.success(request, gettext("It is tried again within half a minute."))
@@ -316,8 +322,14 @@ def _remove(request: PersonRequest, actor: Actor) -> str:
     return gettext("%(name)s is no longer a member. Their texts stay.") % {"name": name}
 
 
+class RevokedForm(PageForm):
+    """The invitation to revoke."""
+
+    invitation = Word()
+
+
 def _revoke(request: PersonRequest, actor: Actor) -> str:
-    groves.revoke_invitation(actor, word_of(request, "invitation"))
+    groves.revoke_invitation(actor, RevokedForm.read(request)["invitation"])
     return gettext("The invitation has been revoked.")
 
 

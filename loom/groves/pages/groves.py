@@ -42,7 +42,8 @@ from loom.search.queries import (
     parse_since,
 )
 from loom.site.display import Who, age_of, cast_of
-from loom.site.page_requests import PersonRequest, frame, in_one_line, person, text_of, word_of
+from loom.site.forms import PageForm, Text, Word, Words
+from loom.site.page_requests import PersonRequest, frame, in_one_line, person
 from loom.text.images import beginning
 from loom.transfer import heddle_writer
 from loom.transfer.archive_writer import ZipStream
@@ -414,22 +415,40 @@ def _only(request: PersonRequest) -> Filters:
     )
 
 
+class SearchForm(PageForm):
+    """The search on the page, and the name to save it under; or the saved one to `remove`."""
+
+    name = Text()
+    remove = Text()
+
+
+SearchForm.base_fields |= {field: Text() for field in saved.SEARCH}
+
+
 @require_POST
 @person
 def save_search(request: PersonRequest, uid: str) -> HttpResponse:
     """Saves the search on the page under a name; or removes a saved one."""
     actor, grove = access.get_grove(request.user, uid)
-    given = {name: value for name in saved.SEARCH if (value := text_of(request, name))}
+    form = SearchForm.read(request)
+    given = {name: form[name] for name in saved.SEARCH if form[name]}
     try:
-        if request.POST.get("remove"):
-            saved.remove(actor, text_of(request, "remove"))
+        if form["remove"]:
+            saved.remove(actor, form["remove"])
             messages.success(request, gettext("The search has been removed."))
         else:
-            saved.save_own(actor, "search", text_of(request, "name") or given.get("q", ""), given)
+            saved.save_own(actor, "search", form["name"] or given.get("q", ""), given)
             messages.success(request, gettext("The search has been saved."))
     except CommandError as refused:
         messages.error(request, in_one_line(refused))
     return HttpResponseRedirect(f"/groves/{grove.uid}?{urlencode(given)}")
+
+
+class NewTreeForm(PageForm):
+    """A new tree."""
+
+    title = Word()
+    mode = Text(empty="dialogue")
 
 
 @require_POST
@@ -438,12 +457,23 @@ def make_tree(request: PersonRequest, uid: str) -> HttpResponse:
     """Creates a tree and opens it."""
     actor, grove = access.get_grove(request.user, uid, role="writer")
     try:
-        title, mode = word_of(request, "title")[:300], request.POST.get("mode", "dialogue")
-        made = trees_module.make_tree(actor, trees_module.NewTree(title=title, mode=mode))
+        given = NewTreeForm.read(request)
+        new = trees_module.NewTree(title=given["title"][:300], mode=given["mode"])
+        made = trees_module.make_tree(actor, new)
     except CommandError as refused:
         messages.error(request, in_one_line(refused))
         return HttpResponseRedirect(f"/groves/{grove.uid}")
     return HttpResponseRedirect(f"/trees/{made.uid}")
+
+
+class ChosenForm(PageForm):
+    """Trees that were chosen on the page: their ids, what to `do` with them, where to move them,
+    and the query of the page to go `back` to."""
+
+    tree = Words()
+    do = Text()
+    folder = Text()
+    back = Text()
 
 
 @require_POST
@@ -452,11 +482,12 @@ def change_chosen(request: PersonRequest, uid: str) -> HttpResponse:
     """Archives, restores, moves or exports the trees that were chosen on the page: `tree` their
     ids, `do` what, `folder` where to. Each is changed as if alone; what was refused is said."""
     actor, grove = access.get_grove(request.user, uid)
-    trees = [access.get_tree(request.user, one)[1] for one in request.POST.getlist("tree")[:PAGE]]
+    given = ChosenForm.read(request)
+    trees = [access.get_tree(request.user, uid)[1] for uid in given["tree"][:PAGE]]
     if any(tree.grove_id != grove.pk for tree in trees):
         raise not_found("This tree")
-    do = request.POST.get("do", "")
-    back = HttpResponseRedirect(f"/groves/{grove.uid}?{request.POST.get('back', '')}")
+    do = given["do"]
+    back = HttpResponseRedirect(f"/groves/{grove.uid}?{given['back']}")
     if not trees:
         messages.error(request, gettext("Choose trees first."))
         return back
@@ -467,7 +498,7 @@ def change_chosen(request: PersonRequest, uid: str) -> HttpResponse:
     wanted: dict[str, dict[str, Any]] = {
         "archive": {"archived": True},
         "restore": {"archived": False},
-        "move": {"folder": text_of(request, "folder")},
+        "move": {"folder": given["folder"]},
     }
     changes = wanted.get(do)
     if changes is None:

@@ -32,14 +32,18 @@ from loom.site.page_requests import (
     in_one_line,
     person,
     shown_once,
-    text_of,
-    word_of,
 )
+
+
+class NextForm(PageForm):
+    """The address to continue to."""
+
+    next = Text()
 
 
 def next_address(request: HttpRequest) -> str:
     """The address to continue to, if it is an address of this site; else the first page."""
-    wanted = request.POST.get("next") or request.GET.get("next") or "/"
+    wanted = NextForm.of(request).typed("next")["next"] or request.GET.get("next") or "/"
     safe = url_has_allowed_host_and_scheme(wanted, allowed_hosts={request.get_host()})
     return wanted if safe else "/"
 
@@ -117,6 +121,12 @@ def by_link(request: HttpRequest, secret: str) -> HttpResponse:
     return render(request, "pages/signin_link.html", context, status=status)
 
 
+class InvitationForm(PageForm):
+    """The tree that the invitation leads to."""
+
+    tree = Word()
+
+
 @never_cache
 @sensitive_post_parameters("password")
 @require_http_methods(["GET", "POST"])
@@ -126,7 +136,7 @@ def by_invitation(request: HttpRequest, secret: str) -> HttpResponse:
     found = groves.find_invitation(secret)
     if found is None:
         raise not_found("This invitation", "It was used, revoked or is over; ask for a new one.")
-    named = word_of(request, "tree") or request.GET.get("tree", "")
+    named = InvitationForm.read(request)["tree"] or request.GET.get("tree", "")
     tree = access.find_invited_tree(found.grove, named)
     context: dict[str, object] = {
         "grove": found.grove.name,
@@ -204,10 +214,17 @@ def _label(name: str, value: str) -> str:
     return "plain text" if (name, value) == ("paste", "plain") else value
 
 
+class LookForm(PageForm):
+    """Fonts, sizes and nodes; what is left empty stays."""
+
+
+LookForm.base_fields |= {name: Word() for name in LOOK}
+
+
 def look(request: PersonRequest) -> str:
     """Fonts, sizes and nodes."""
-    given = {name: value for name in LOOK if (value := word_of(request, name))}
-    people.prefer(request.user, given)
+    given = LookForm.read(request)
+    people.prefer(request.user, {name: value for name, value in given.items() if value})
     return gettext("Saved.")
 
 
@@ -229,12 +246,21 @@ def writing(request: PersonRequest) -> str:
     return gettext("Saved.")
 
 
+class KeysForm(PageForm):
+    """The key of each action by its id; or `reset`."""
+
+    reset = Word()
+
+
+KeysForm.base_fields |= {action.id: Word() for action in shortcuts.ACTIONS}
+
+
 def rebind(request: PersonRequest) -> str:
     """Changes keyboard shortcuts; `reset` restores the defaults."""
-    if word_of(request, "reset"):
+    given = KeysForm.read(request)
+    if given.pop("reset"):
         people.prefer(request.user, {"keys": {}})
         return gettext("All keys are reset.")
-    given = {action.id: word_of(request, action.id) for action in shortcuts.ACTIONS}
     people.prefer(request.user, {"keys": given})
     return gettext("The keys have been saved.")
 
@@ -366,18 +392,31 @@ def _password(request: PersonRequest) -> str:
     return gettext("Your password has been changed, and your other browsers have been signed out.")
 
 
+class EndedForm(PageForm):
+    """The browser to sign out, or the key to revoke."""
+
+    session = Word()
+    key = Word()
+
+
 def _end_session(request: PersonRequest) -> str:
-    people.end_session(request.user, word_of(request, "session"))
+    people.end_session(request.user, EndedForm.read(request)["session"])
     return gettext("The browser has been signed out.")
 
 
 def _revoke(request: PersonRequest) -> str:
-    people.revoke_key(request.user, word_of(request, "key"))
+    people.revoke_key(request.user, EndedForm.read(request)["key"])
     return gettext("The key has been revoked.")
 
 
+class NewGroveForm(PageForm):
+    """The name of a new grove."""
+
+    name = Text()
+
+
 def _make_grove(request: PersonRequest) -> str:
-    made = groves.make_grove(request.user, text_of(request, "name"))
+    made = groves.make_grove(request.user, NewGroveForm.read(request)["name"])
     return gettext("The grove %(name)s has been created.") % {"name": made.name}
 
 

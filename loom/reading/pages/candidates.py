@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from urllib.parse import quote
 
 from django.contrib import messages
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseRedirect, QueryDict
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
@@ -25,7 +25,8 @@ from loom.reading.pages.node_parts import painted
 from loom.reading.queries.path_page import AskedSettings, Candidate, Way, candidates_of, rests_of
 from loom.reading.queries.provenance import writers_of
 from loom.site.display import Who, age_of, broken_reason, call
-from loom.site.page_requests import PersonRequest, person, text_of
+from loom.site.forms import PageForm, Text, Word, Words
+from loom.site.page_requests import PersonRequest, person
 from loom.text.changes import Pieces
 from loom.trees.commands.nodes import Respond, respond
 from loom.trees.models import Tree
@@ -36,17 +37,31 @@ from loom.turns.models import Generation
 _COMMAND = re.compile(r" {0,2}(→|->)")
 
 
-def continue_args(request: PersonRequest) -> list[Continue]:
+class ComposerForm(PageForm):
+    """What is written below the position `at`: a `text` or a line, and with the `action` continue
+    how many texts (`n`, or `n:NAME` of one model) the models `using` write."""
+
+    text = Text()
+    at = Text()
+    action = Text()
+    tokens = Word()
+    temperature = Word()
+    n = Word()
+    using = Words()
+
+    def __init__(self, sent: QueryDict) -> None:
+        super().__init__(sent)
+        self.fields |= {f"n:{name}": Word() for name in sent.getlist("using")}
+
+
+def _continue_args(given: Mapping[str, Any]) -> list[Continue]:
     """The arguments of `continue` from the form's settings: one set for all models that should
     write the same number. Raises CommandError for an invalid number."""
-    form = request.POST
-    shared = {
-        name: value for name in ("tokens", "temperature") if (value := form.get(name, "").strip())
-    }
-    usual = form.get("n", "").strip()
+    shared = {name: given[name] for name in ("tokens", "temperature") if given[name]}
+    usual = given["n"]
     by_count: dict[str, list[Ref]] = {}
-    for name in form.getlist("using"):
-        count = form.get(f"n:{name}", "").strip() or usual
+    for name in given["using"]:
+        count = given[f"n:{name}"] or usual
         by_count.setdefault(count, []).append(Ref("agent", name=name))
     return [
         checked(Continue, {**shared, **({"n": count} if count else {}), "using": tuple(agents)})
@@ -59,11 +74,11 @@ def continue_args(request: PersonRequest) -> list[Continue]:
 def run(request: PersonRequest, uid: str) -> HttpResponse:
     """Runs the command of the form, and redirects to the reader's new position."""
     actor, tree = access.get_tree(request.user, uid)
-    text = text_of(request, "text")
-    at = request.POST.get("at", "")
+    given = ComposerForm.read(request)
+    at = given["at"]
     try:
-        for one in _asked(request, text):
-            answer = _run(actor, tree, one, at)
+        for asked in _asked(given):
+            answer = _run(actor, tree, asked, at)
             at = str(answer.body["position"])
             messages.success(request, answer.reply)
     except CommandError as refused:
@@ -73,22 +88,23 @@ def run(request: PersonRequest, uid: str) -> HttpResponse:
     )
 
 
-def _asked(request: PersonRequest, text: str) -> list[str | Respond | Continue]:
+def _asked(given: Mapping[str, Any]) -> list[str | Respond | Continue]:
     """The line of the form, or the one that its text and button stand for."""
+    text = given["text"]
     if _COMMAND.match(text):
         return [text]
     asked: list[str | Respond | Continue] = [Respond(content=text)] if text else []
-    if request.POST.get("action") == "continue":
-        asked += continue_args(request)
+    if given["action"] == "continue":
+        asked += _continue_args(given)
     return asked or [Respond(content="")]
 
 
-def _run(actor: Actor, tree: Tree, one: str | Respond | Continue, at: str) -> Answer:
-    if isinstance(one, str):
-        return execute_line(actor, tree, Request(line=one, at=at))
-    if isinstance(one, Respond):
-        return execute(actor, tree, respond, one, request=Request("", at=at))
-    return execute(actor, tree, continue_, one, request=Request("", at=at))
+def _run(actor: Actor, tree: Tree, asked: str | Respond | Continue, at: str) -> Answer:
+    if isinstance(asked, str):
+        return execute_line(actor, tree, Request(line=asked, at=at))
+    if isinstance(asked, Respond):
+        return execute(actor, tree, respond, asked, request=Request("", at=at))
+    return execute(actor, tree, continue_, asked, request=Request("", at=at))
 
 
 # The weave below the position: continuations, finished and running.

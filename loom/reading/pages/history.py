@@ -25,14 +25,13 @@ from loom.language.refs import Ref, print_ref
 from loom.notes.mentions import mark_mention_seen, mentions_of, newest_mentions
 from loom.site import markdown
 from loom.site.display import MAX_SHOWN, Who, age_of, call, cast_of
+from loom.site.forms import PageForm, Text, Word
 from loom.site.page_requests import (
     PersonRequest,
     abilities,
     in_one_line,
     known_node,
     person,
-    text_of,
-    word_of,
 )
 from loom.text.hashes import instant
 from loom.trees.models import Tree, Workspace
@@ -246,25 +245,32 @@ def mentions(request: PersonRequest) -> HttpResponse:
     return render(request, "pages/mentions.html", {"mentions": found, "unseen": unseen})
 
 
+class MentionForm(PageForm):
+    """A mention that was seen, and the reply to it, if any."""
+
+    mention = Word()
+    text = Text()
+
+
 def _replied(request: PersonRequest) -> HttpResponse:
     """Adds the reply below the annotation, in the tree where it is."""
-    key = word_of(request, "mention")
+    given = MentionForm.read(request)
+    key, text = given["mention"], given["text"]
     known = mentions_of(request.user)
-    one = known.filter(pk=int(key)).first() if re.fullmatch(r"[0-9]{1,15}", key) else None
-    if one is None:
+    mention = known.filter(pk=int(key)).first() if re.fullmatch(r"[0-9]{1,15}", key) else None
+    if mention is None:
         raise not_found("This mention")
-    text = text_of(request, "text")
     if text.strip():
-        actor, tree = access.get_tree(request.user, one.tree.uid)
+        actor, tree = access.get_tree(request.user, mention.tree.uid)
         try:
-            values = {"ref": one.node.local_id, "content": text}
+            values = {"ref": mention.node.local_id, "content": text}
             made = run_command(actor, tree, "annotate", values)
         except CommandError as refused:
             messages.error(request, in_one_line(refused))
             return HttpResponseRedirect("/mentions")
         said = made.reply.partition("\n")[2].strip()
         messages.success(request, said or gettext("Your reply is in the tree."))
-    mark_mention_seen(one)
+    mark_mention_seen(mention)
     return HttpResponseRedirect("/mentions")
 
 

@@ -48,7 +48,6 @@ from loom.site.page_requests import (
     place_at,
     stretch_above,
     stretch_of,
-    text_of,
     visit_of,
 )
 from loom.trees.commands import trees
@@ -299,6 +298,18 @@ def change_tree(request: PersonRequest, uid: str, action: str) -> HttpResponse:
     return HttpResponseRedirect(f"/trees/{tree.uid}/about")
 
 
+class TagsForm(PageForm):
+    """The tags of a tree, separated by commas."""
+
+    tags = Text()
+
+
+class ErasureForm(PageForm):
+    """The title of the tree that is erased, so that it is the right one."""
+
+    title = Text()
+
+
 class HeadForm(PageForm):
     """What is said of a tree, and what models are told of it."""
 
@@ -313,7 +324,7 @@ def _action(request: PersonRequest, actor: Actor, tree: Tree, action: str) -> st
         trees.change_tree(actor, tree, {"archived": True})
         return gettext("The tree has been archived. It is read-only and no longer listed.")
     if action == "tags":
-        return _retag(actor, tree, text_of(request, "tags"))
+        return _retag(actor, tree, TagsForm.read(request)["tags"])
     if action == "unarchive":
         trees.change_tree(actor, tree, {"archived": False})
         return gettext("The tree has been restored.")
@@ -341,6 +352,6 @@ def _tag_of(part: str) -> str:
 
 def _erase(request: PersonRequest, actor: Actor, tree: Tree) -> HttpResponse:
     access.demand_role(actor, "owner")
-    trees.erase(actor, tree, text_of(request, "title"))
+    trees.erase(actor, tree, ErasureForm.read(request)["title"])
     messages.success(request, gettext("The tree has been erased."))
     return HttpResponseRedirect(f"/groves/{actor.grove.uid}")
