@@ -121,7 +121,7 @@ def by_link(request: HttpRequest, secret: str) -> HttpResponse:
     return render(request, "pages/signin_link.html", context, status=status)
 
 
-class InvitationForm(PageForm):
+class InvitedForm(PageForm):
     """The tree that the invitation leads to."""
 
     tree = Word()
@@ -136,7 +136,7 @@ def by_invitation(request: HttpRequest, secret: str) -> HttpResponse:
     found = groves.find_invitation(secret)
     if found is None:
         raise not_found("This invitation", "It was used, revoked or is over; ask for a new one.")
-    named = InvitationForm.read(request)["tree"] or request.GET.get("tree", "")
+    named = InvitedForm.read(request)["tree"] or request.GET.get("tree", "")
     tree = access.find_invited_tree(found.grove, named)
     context: dict[str, object] = {
         "grove": found.grove.name,
