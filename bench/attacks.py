@@ -25,6 +25,8 @@ WORST: dict[str, Callable[[int], str]] = {
 PAGES = """
 GET / | GET /about | GET /guide | GET /offline | GET /offline.js | GET /healthz | GET /settings
 GET /openid/start | GET /openid/back | POST /openid/link | POST /openid/unlink
+GET /operator | GET /operator/people?q={long} | GET /operator/groves | GET /operator/work
+POST /operator/do/name
 GET /signin | POST /signin | GET /signin/{secret} | POST /signin/{secret} | GET /signout
 GET /invitations/{secret} | POST /invitations/{secret} | GET /palette?q={long} | GET /mentions
 GET /mentions/unseen | POST /settings/name | GET /groves/{grove} | GET /groves/{grove}/rows?q={long}

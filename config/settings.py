@@ -58,6 +58,7 @@ INSTALLED_APPS = [
     "loom.choices",
     "loom.exploring",
     "loom.openid",
+    "loom.operations",
     "agents",
     "agents.gateway",
     "agents.webhooks",

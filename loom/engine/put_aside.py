@@ -86,9 +86,19 @@ def of_grove(grove: Grove) -> QuerySet[PutAside]:
     return PutAside.objects.filter(grove=grove, tries__gte=MOST_TRIES)
 
 
+def everywhere() -> QuerySet[PutAside]:
+    """The units of the installation that are put aside, the last first; for operators."""
+    return PutAside.objects.filter(tries__gte=MOST_TRIES)
+
+
 def count() -> int:
     """How many units of the installation are put aside."""
-    return PutAside.objects.filter(tries__gte=MOST_TRIES).count()
+    return everywhere().count()
+
+
+def again(rows: QuerySet[PutAside], kind: str, uid: str) -> bool:
+    """Has a unit of `rows` tried again, by the next round of the sweeper; whether it was there."""
+    return bool(rows.filter(kind=kind, uid=uid).update(tries=0, at=timezone.now()))
 
 
 def _count(kind: str, uid: str, reason: str, *, version: int, grove: Grove | None) -> None:
@@ -128,7 +138,6 @@ class Retried(Args):
 @action("retry_put_aside", stream="grove", role="owner")
 def _retry(change: RunningAction, args: Retried) -> None:
     """Takes up again what was put aside in a grove."""
-    rows = of_grove(change.grove).filter(kind=args.kind, uid=args.unit)
     change.message = f"{args.kind} {args.unit} is tried again"
-    if not rows.update(tries=0, at=change.now):
+    if not again(of_grove(change.grove), args.kind, args.unit):
         raise not_found(f"A {args.kind} that was put aside with this id")

@@ -19,7 +19,7 @@ from loom.money.grove_settings import daily_limit
 from loom.money.models import DailySpending
 from loom.participants.prices import NANO, caches_from, prices_of
 from loom.participants.provider_kinds import LOCAL, LOCAL_WINDOW, RESERVE
-from loom.people.models import Participant
+from loom.people.models import Grove, Participant
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries.lookup import fetch, listed, path_of
@@ -85,13 +85,20 @@ class Left:
         return max(0, self.limit - self.spent - self.reserved)
 
 
+def limit_of(grove: Grove) -> int:
+    """The limit per day and member of a grove, in billionths of a dollar: that of its owners, or
+    the operator's ceiling if that is lower; 0 means no limit."""
+    own = daily_limit(grove.settings)
+    return min(own or grove.ceiling, grove.ceiling or own)
+
+
 def left_of(person: Participant, day: date) -> Left:
     """What a member has spent and reserved on a day."""
     rows = DailySpending.objects.filter(participant=person, day=day)
     spent = rows.values_list("spent", flat=True)
     held = Generation.objects.filter(payer=person, day=day, ended_at__isnull=True)
     reserved = held.aggregate(all=Sum("reserved"))["all"]
-    return Left(daily_limit(person.grove.settings), spent.first() or 0, reserved or 0)
+    return Left(limit_of(person.grove), spent.first() or 0, reserved or 0)
 
 
 def path_tokens(actor: Actor, tree: Tree, workspace: Workspace | None, node: Node) -> int:
@@ -217,7 +224,7 @@ def of_grove(actor: Actor, first: date, last: date) -> dict[str, Any]:
     return {
         "from": first.isoformat(),
         "to": last.isoformat(),
-        "limit_usd": daily_limit(actor.grove.settings) / NANO,
+        "limit_usd": limit_of(actor.grove) / NANO,
         "total": total(rows).body(),
         "shares": [
             {"person": p, "person_name": pn, "participant": m, "participant_name": mn, **s.body()}
@@ -247,7 +254,7 @@ def _spent_by(actor: Actor, first: date, last: date) -> list[dict[str, Any]]:
     now = dict(spending.filter(day=today()).values_list("participant", "spent"))
     open_ones = Generation.objects.filter(payer__in=people, day=today(), ended_at__isnull=True)
     held = dict(open_ones.order_by().values_list("payer").annotate(all=Sum("reserved")))
-    limit = daily_limit(actor.grove.settings)
+    limit = limit_of(actor.grove)
     return [
         {
             "participant": one.uid,

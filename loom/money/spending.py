@@ -10,9 +10,8 @@ from django.db.models import F
 
 from loom.errors import CommandError, require
 from loom.money.days import today
-from loom.money.grove_settings import daily_limit
 from loom.money.models import DailySpending
-from loom.money.queries import left_of
+from loom.money.queries import left_of, limit_of
 from loom.participants.prices import Prices, TokenCounts, counts_of, dollars, prices_from, prices_of
 from loom.people.models import Participant
 from loom.platform.prepared_queries import Given, PreparedQuery, lock_rows
@@ -53,7 +52,7 @@ def reserve(
     """
     day = today()
     costs = [_cost(request, path_tokens) for request in requests]
-    if not daily_limit(payer.grove.settings) or not any(one.full for one in costs):
+    if not limit_of(payer.grove) or not any(one.full for one in costs):
         return day, [Share(one.prices, one.reading, 0) for one in costs]
     lock(payer, day)
     rest = left_of(payer, day).rest

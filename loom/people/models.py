@@ -40,7 +40,7 @@ class User(AbstractUser):
     display_name = models.CharField(max_length=80, blank=True)
     theme = models.CharField(max_length=10, default="system")
     preferences = models.JSONField(default=dict)  # read them by `likes`
-    is_operator = models.BooleanField(default=False)  # made by the first start
+    is_operator = models.BooleanField(default=False)  # by the first start, and manage.py operator
     skeleton = SkeletonField(max_length=450, blank=True, default="", editable=False)
 
     # Not stored: the scope of the API key of this request, see `ApiKey.scope`.
@@ -134,6 +134,9 @@ class Grove(PublicIdentity):
     # The digest of its list of link types, see `loom.links.vocabulary`; "": the standard list.
     link_types_digest = models.CharField(max_length=32, blank=True, default="")
     checks_on_save = models.BooleanField(default=False)  # whether any of its checks runs on save
+    # The most that each member may spend in a day, in billionths of a dollar, whatever its owners
+    # allow: set by an operator. 0: no such limit.
+    ceiling = models.BigIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -9,6 +9,8 @@ PARTS = {
     "loom.documents.log.settle_forgotten",
     "loom.meaning.tasks.want_indexes",
     "loom.exploring.tasks.look_for_unfinished",
+    "loom.choices.commands.delete_old",
+    "loom.operations.tasks.measure_daily",
     "loom.notes.mention_mails.mail_unseen",
     "loom.transfer.importing.sweep",
     "loom.web_search.commands.sweep",

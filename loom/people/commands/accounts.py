@@ -309,6 +309,29 @@ def end_session(user: User, uid: str) -> None:
         _tell_sockets(user)
 
 
+def end_sessions(user: User) -> None:
+    """Signs all browsers of the user out; their sockets close."""
+    with transaction.atomic():
+        for browser in user.browsers.all():
+            _end(browser)
+        _tell_sockets(user)
+
+
+def close(user: User) -> None:
+    """Closes the account: nobody signs in to it, its keys do nothing, and its sockets close. Its
+    memberships and what it wrote stay."""
+    with transaction.atomic():
+        user.is_active = False
+        user.save(update_fields=["is_active"])
+        end_sessions(user)
+
+
+def reopen(user: User) -> None:
+    """Opens an account that was closed."""
+    user.is_active = True
+    user.save(update_fields=["is_active"])
+
+
 def _end(browser: UserSession) -> None:
     Session.objects.filter(session_key=browser.session_key).delete()
     browser.delete()

@@ -38,6 +38,7 @@ class Migration(migrations.Migration):
                     models.CharField(blank=True, default="", max_length=32),
                 ),
                 ("checks_on_save", models.BooleanField(default=False)),
+                ("ceiling", models.BigIntegerField(default=0)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
             options={

@@ -1,0 +1,232 @@
+"""What an operator sees of an installation: numbers, names and states, but no texts. Each list is
+paged, and each page makes the same number of queries however much there is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Count, Max, Model, Q, QuerySet, Sum
+from django.db.models.functions import Lower
+from django.utils import timezone
+
+from loom.engine import put_aside
+from loom.engine.models import PutAside
+from loom.exploring.models import Exploration
+from loom.money.days import today
+from loom.money.grove_settings import daily_limit
+from loom.money.models import DailySpending
+from loom.participants.prices import NANO
+from loom.people.models import ApiKey, Grove, Membership, Participant, User, UserSession
+from loom.transfer.models import Import
+from loom.trees.models import Tree
+from loom.turns.models import OPEN_TURN, Generation, Turn
+
+PAGE = 50
+DAYS = 30  # of costs, and of who counts as active
+SHOWN = 20  # groves in the list of costs
+
+
+@dataclass(frozen=True)
+class ListPage:
+    """Some rows of a list, with the numbers of the pages before and after it, if any."""
+
+    rows: list[Any]
+    number: int
+    before: int | None
+    after: int | None
+
+
+def page_of(rows: "QuerySet[Any]", number: int) -> ListPage:
+    """The page of that number, from 1. One query."""
+    number = max(1, number)
+    start = (number - 1) * PAGE
+    found = list(rows[start : start + PAGE + 1])
+    return ListPage(
+        found[:PAGE],
+        number,
+        number - 1 if number > 1 else None,
+        number + 1 if len(found) > PAGE else None,
+    )
+
+
+@dataclass(frozen=True)
+class PersonRow:
+    """One account: in how many groves, browsers and keys, and when it was last seen."""
+
+    user: User
+    groves: int
+    browsers: int
+    keys: int
+    seen_at: datetime | None
+
+
+def people(words: str, number: int) -> ListPage:
+    """The accounts whose names contain the words, by name. Four queries."""
+    rows = User.objects.order_by(Lower("username"))
+    if words:
+        rows = rows.filter(Q(username__icontains=words) | Q(display_name__icontains=words))
+    page = page_of(rows, number)
+    keys = [one.pk for one in page.rows]
+    groves = _counted(Membership, keys)
+    browsers = _counted(UserSession, keys)
+    own_keys = dict(
+        ApiKey.objects.filter(user__in=keys, revoked_at__isnull=True)
+        .order_by()
+        .values_list("user")
+        .annotate(Count("pk"))
+    )
+    seen = dict(
+        UserSession.objects.filter(user__in=keys)
+        .order_by()
+        .values_list("user")
+        .annotate(Max("seen_at"))
+    )
+    found = [
+        PersonRow(
+            one,
+            groves.get(one.pk, 0),
+            browsers.get(one.pk, 0),
+            own_keys.get(one.pk, 0),
+            seen.get(one.pk) or one.last_login,
+        )
+        for one in page.rows
+    ]
+    return ListPage(found, page.number, page.before, page.after)
+
+
+def _counted(rows: type[Model], users: Sequence[int]) -> dict[int, int]:
+    found = rows._default_manager.filter(user__in=users).order_by()
+    return dict(found.values_list("user").annotate(Count("pk")))
+
+
+@dataclass(frozen=True)
+class GroveRow:
+    """One grove: members, models and trees, what it cost in DAYS, and its limits per member and
+    day in dollars: its own, and the most that operators allow (0: none)."""
+
+    grove: Grove
+    members: int
+    models: int
+    trees: int
+    usd: float
+    own_limit: float
+    ceiling: float
+
+    @property
+    def ceiling_shown(self) -> str:
+        """The operators' limit as a form has it, in any language; "" for none."""
+        return f"{self.ceiling:.12g}" if self.ceiling else ""
+
+
+def groves(number: int) -> ListPage:
+    """The groves, by name. Five queries."""
+    page = page_of(Grove.objects.order_by(Lower("name"), "id"), number)
+    keys = [one.pk for one in page.rows]
+
+    def counted(rows: "QuerySet[Any]") -> dict[int, int]:
+        return dict(
+            rows.filter(grove__in=keys).order_by().values_list("grove").annotate(Count("pk"))
+        )
+
+    members = counted(Membership.objects.all())
+    models = counted(Participant.objects.filter(kind="model", archived_at__isnull=True))
+    trees = counted(Tree.objects.filter(erasing_at__isnull=True))
+    spent = _spent(Q(participant__grove__in=keys))
+    found = [
+        GroveRow(
+            one,
+            members.get(one.pk, 0),
+            models.get(one.pk, 0),
+            trees.get(one.pk, 0),
+            spent.get(one.pk, 0) / NANO,
+            daily_limit(one.settings) / NANO,
+            one.ceiling / NANO,
+        )
+        for one in page.rows
+    ]
+    return ListPage(found, page.number, page.before, page.after)
+
+
+def _spent(which: Q) -> dict[int, int]:
+    """What was spent in the last DAYS, by grove, in billionths of a dollar."""
+    rows = DailySpending.objects.filter(which, day__gt=today() - timedelta(days=DAYS))
+    return dict(rows.order_by().values_list("participant__grove").annotate(Sum("spent")))
+
+
+def costs() -> tuple[float, list[tuple[Grove, float]]]:
+    """What the installation spent in the last DAYS in dollars, and the groves that spent the most.
+    Two queries."""
+    spent = {key: nano for key, nano in _spent(Q()).items() if nano}
+    most = sorted(spent, key=lambda key: -spent[key])[:SHOWN]
+    named = Grove.objects.in_bulk(most)
+    return sum(spent.values()) / NANO, [(named[key], spent[key] / NANO) for key in most]
+
+
+def totals() -> dict[str, int]:
+    """How many there are of what the first page counts. Five queries."""
+    since = timezone.now() - timedelta(days=DAYS)
+    return {
+        "people": User.objects.filter(is_active=True).count(),
+        "active": UserSession.objects.filter(seen_at__gt=since)
+        .aggregate(many=Count("user", distinct=True))
+        .get("many", 0),
+        "groves": Grove.objects.count(),
+        "trees": Tree.objects.filter(erasing_at__isnull=True).count(),
+        "put_aside": put_aside.count(),
+    }
+
+
+@dataclass(frozen=True)
+class Job:
+    """Something that runs or waits: of which kind, where, by whom, and since when."""
+
+    kind: str
+    uid: str
+    grove: Grove
+    who: str
+    status: str
+    since: datetime
+
+
+def generations(number: int) -> ListPage:
+    """The generations that run or wait, the oldest first. One query."""
+    rows = Generation.objects.filter(ended_at__isnull=True).order_by("id")
+    return _jobs("generation", rows.select_related("participant", "tree__grove"), number)
+
+
+def turns(number: int) -> ListPage:
+    """The turns that run or wait, the oldest first. One query."""
+    rows = Turn.objects.filter(ended_at__isnull=True, status__in=OPEN_TURN).order_by("id")
+    return _jobs("turn", rows.select_related("participant", "tree__grove"), number)
+
+
+def _jobs(kind: str, rows: "QuerySet[Any]", number: int) -> ListPage:
+    page = page_of(rows, number)
+    found = [
+        Job(kind, one.uid, one.tree.grove, one.participant.name, one.status, one.created_at)
+        for one in page.rows
+    ]
+    return ListPage(found, page.number, page.before, page.after)
+
+
+def other_jobs() -> list[Job]:
+    """The first imports and explorations that run. Two queries."""
+    reading = Import.objects.filter(status__in=("queued", "running")).order_by("id")
+    growing = Exploration.objects.filter(ended_at__isnull=True).order_by("id")
+    return [
+        *(
+            Job("import", one.uid, one.grove, one.participant.name, one.status, one.created_at)
+            for one in reading.select_related("grove", "participant")[:PAGE]
+        ),
+        *(
+            Job("exploration", one.uid, one.tree.grove, one.agent.name, one.status, one.created_at)
+            for one in growing.select_related("tree__grove", "agent")[:PAGE]
+        ),
+    ]
+
+
+def set_aside(number: int) -> ListPage:
+    """The work that was put aside in all groves, the last first. One query."""
+    rows: QuerySet[PutAside] = put_aside.everywhere().select_related("grove")
+    return page_of(rows, number)
