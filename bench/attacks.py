@@ -63,6 +63,7 @@ GET /groves/{grove}/documents | POST /groves/{grove}/documents | GET /documents/
 GET /trees/{tree}/documents | GET /trees/{tree}/documents?document={document}
 POST /trees/{tree}/documents
 GET /documents/{document}/drawn | POST /documents/{document}/drawn
+GET /documents/{document}/writers?clients=1,2
 GET /documents/{document}/portal?type=supports | GET /documents/{document}/ref?to={node}
 GET /documents/{document}/embed?ref={node} | GET /documents/{document}/file
 GET /documents/{document}/history | POST /documents/{document}/do/title

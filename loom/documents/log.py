@@ -19,6 +19,7 @@ from django.utils import timezone
 from loom.documents import rules as documents
 from loom.documents.models import (
     Document,
+    DocumentClient,
     DocumentEmbed,
     DocumentState,
     DocumentText,
@@ -308,12 +309,19 @@ def create(writer: Writer, document: Document, text: str, *, by: Participant, at
     document.save()  # its first update is its stored state
     shared, _ = SharedText.born(text)
     document.head = 1
+    _sign(document, shared, by)
     DocumentState.objects.create(document=document, seq=document.head, state=shared.state())
     announcements.announce(bell(document.uid), document.head)
     made = _revise(document, shared.text, by=by, authors=[by.uid], at=at)
     writer.texts.append(text)
     writer.append("document.added", {"document": body_of(document), "text": _named(made.revision)})
     return made
+
+
+def _sign(document: Document, shared: SharedText, by: Participant) -> None:
+    """Stores whose the letters are that this copy writes: each copy has a client id of its own."""
+    signed = DocumentClient(document=document, client=shared.client, participant=by)
+    DocumentClient.objects.bulk_create([signed], ignore_conflicts=True)
 
 
 def write(
@@ -339,6 +347,7 @@ def write(
             hint="change the text",
         )
     update = shared.edit(edits)
+    _sign(row, shared, by)
     append(row, update, [by.uid])
     made = _revise(row, shared.text, by=by, authors=[by.uid], at=at)
     writer.texts.append(shared.text)

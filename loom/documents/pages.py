@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.html import escape, format_html
@@ -43,6 +43,7 @@ MOST_LISTED = 300
 MOST_FILES = 50
 EMBEDDED = 4000  # characters of an embedded text that are shown
 MOST_REVISIONS = 100
+MOST_CLIENTS = 400  # client ids in one question
 
 
 @dataclass(frozen=True)
@@ -245,6 +246,24 @@ def drawn_page(request: PersonRequest, uid: str) -> HttpResponse:
     """The rendered document, without the page around it."""
     actor, document = document_access.get_document(request.user, uid)
     return HttpResponse(drawn(actor, document, queries.current(document)))
+
+
+@never_cache
+@require_GET
+@person
+def writers(request: PersonRequest, uid: str) -> JsonResponse:
+    """Who wrote what the Yjs client ids in `?clients=1,2` have signed: `{clients: {client id:
+    participant}, cast: {participant: [colour, name]}}`; those that nobody knows are left out."""
+    actor, document = document_access.get_document(request.user, uid)
+    named = re.findall(r"\d{1,16}", request.GET.get("clients", "")[: MOST_CLIENTS * 18])
+    wrote = queries.writers_of(document, {int(client) for client in named[:MOST_CLIENTS]})
+    cast = cast_of(actor) if wrote else {}
+    return JsonResponse(
+        {
+            "clients": wrote,
+            "cast": {who: [cast[who].colour, cast[who].name] for who in set(wrote.values())},
+        }
+    )
 
 
 @never_cache

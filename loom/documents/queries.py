@@ -18,7 +18,14 @@ from loom.access import Actor
 from loom.documents import access as document_access
 from loom.documents import rules as documents
 from loom.documents.access import documents_for
-from loom.documents.models import Document, DocumentState, DocumentUpdate, DocumentView, Revision
+from loom.documents.models import (
+    Document,
+    DocumentClient,
+    DocumentState,
+    DocumentUpdate,
+    DocumentView,
+    Revision,
+)
 from loom.documents.rules import Section, unpacked
 from loom.documents.shared_text import SharedText
 from loom.engine.context import Context
@@ -99,6 +106,13 @@ def document_of(actor: Actor, tree: Tree | None, ref: Ref) -> Document:
     chosen = next((document for document in rows_found if document.uid == ref.id), rows_found[0])
     chosen.grove = actor.grove
     return chosen
+
+
+def writers_of(document: Document, clients: Iterable[int]) -> dict[int, str]:
+    """Whose letters those of these client ids of Yjs are: the participant's public id. A client
+    that has signed nothing, or signed before clients were stored, is left out."""
+    rows = DocumentClient.objects.filter(document=document, client__in=list(clients))
+    return dict(rows.values_list("client", "participant__uid"))
 
 
 def get_document(context: Context, ref: Ref) -> Document:

@@ -80,6 +80,11 @@ class SharedText:
         return str(self._copy.text)
 
     @property
+    def client(self) -> int:
+        """The client id of Yjs that signs what `edit` writes."""
+        return int(self._copy.doc.client_id)
+
+    @property
     def vector(self) -> bytes:
         """All that was admitted, as a state vector of Yjs."""
         return self._front().doc.get_state()

@@ -16,6 +16,7 @@ def pages() -> list[URLPattern]:
         path("trees/<uid:uid>/lore/keys", lore_pages.keys_in_text),
         path("documents/<uid:uid>", views.document_page),
         path("documents/<uid:uid>/drawn", views.drawn_page),
+        path("documents/<uid:uid>/writers", views.writers),
         path("documents/<uid:uid>/embed", views.embedded),
         path("documents/<uid:uid>/portal", portal_pages.of_document),
         path("documents/<uid:uid>/ref", portal_pages.goto_from_document),

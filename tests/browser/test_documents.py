@@ -4,6 +4,7 @@ import re
 import sqlite3
 from contextlib import closing
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -76,6 +77,39 @@ def test_two_write_at_once_and_see_each_others_carets(
     _until_text(hers, f"{TEXT} Ada knew.")
     hers.close()
     expect(mine.locator("[data-here] span")).to_have_count(0)
+
+
+def test_the_letters_have_the_colours_of_who_wrote_them(
+    visit: Open, heddle: Heddle, ada: Cookies
+) -> None:
+    uid = _made(heddle, f"In colours {uuid4().hex[:6]}")
+    mine = _opened(visit(f"/documents/{uid}"))
+    hers = _opened(visit(f"/documents/{uid}", who=ada))
+    colours = mine.get_by_role("button", name="Colours by author")
+    expect(colours).to_be_hidden()  # one has written all
+    hers.get_by_role("textbox").click()
+    hers.keyboard.press("Control+End")
+    hers.keyboard.type(" Ada knew.")
+    written = mine.locator(".cm-content .by")
+    expect(written.last).to_have_text(" Ada knew.")
+    shares = mine.get_by_role("list", name="Who wrote how much")
+    expect(shares.get_by_role("listitem")).to_have_count(2)
+    expect(shares).to_contain_text("ada 24 %")
+    assert written.last.get_attribute("data-who") != written.first.get_attribute("data-who")
+    hers.close()
+    mine.reload()
+    _opened(mine)
+    expect(written.last).to_have_text(" Ada knew.")  # nobody who is here says so
+    expect(shares).to_contain_text("ada 24 %")
+    colours.click()
+    expect(written).to_have_count(0)
+    expect(shares).to_be_hidden()
+    mine.reload()
+    _opened(mine)
+    expect(colours).to_have_attribute("aria-pressed", "false")
+    expect(written).to_have_count(0)
+    colours.click()
+    expect(written.last).to_have_text(" Ada knew.")
 
 
 def test_what_is_written_offline_is_merged_on_return(

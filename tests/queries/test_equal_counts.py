@@ -87,6 +87,7 @@ PAGES = """
 /groves/{grove}/documents?tree={tree} /trees/{tree}/documents
 /trees/{tree}/documents?document={document} /documents/{document} /documents/{document}/drawn
 /documents/{document}/embed?ref={node} /documents/{document}/portal?type=supports
+/documents/{document}/writers?clients=1,2
 /documents/{document}/portal?type=embed&to={node} /documents/{document}/ref?to=doc:{document}
 /trees/{tree}/portal?type=supports&to={node},doc:{document} /trees/{tree}/ref?to={node}
 /trees/{tree}/graph?node={linked}

@@ -8,10 +8,11 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils.safestring import SafeString
 
+from loom import access
 from loom.access import Actor
 from loom.documents import actions as document_actions
 from loom.documents import pages as web_documents
-from loom.documents.models import Document
+from loom.documents.models import Document, DocumentClient
 from loom.documents.queries import newest
 from loom.documents.rules import MOST_EMBEDS
 from loom.engine.context import Request
@@ -105,9 +106,35 @@ def test_beside_a_tree_are_no_documents_of_another_grove(two_groves: TwoGroves) 
 
 def test_outsiders_find_nothing(page: Page, actor: Actor, outsider: User) -> None:
     made = document_actions.make_document(actor, title="Ours", text="Ours.")
-    for part in ("", "/drawn", "/embed?ref=a7x2", "/file", "/history"):
+    for part in ("", "/drawn", "/writers?clients=1", "/embed?ref=a7x2", "/file", "/history"):
         assert "Ours" not in page(f"/documents/{made.uid}{part}", by=outsider, status=404)
     page(f"/groves/{actor.grove.uid}/documents", by=outsider, status=404)
+
+
+def test_who_signed_which_letters_is_told_of_the_clients_that_are_named(
+    actor: Actor, tree: Tree, owner: User, writer: User
+) -> None:
+    theirs, _ = access.get_tree(writer, tree.uid)
+    made = document_actions.make_document(actor, title="Ours", text="Ours.")
+    execute_line(theirs, tree, Request(f'write doc:{made.uid} append "Theirs."'))
+    elsewhere = document_actions.make_document(actor, title="Elsewhere", text="Else.")
+    wrote = dict(
+        DocumentClient.objects.filter(document=made).values_list("client", "participant__uid")
+    )
+    assert sorted(wrote.values()) == sorted([actor.participant.uid, theirs.participant.uid])
+    foreign = DocumentClient.objects.get(document=elsewhere).client
+    named = [*wrote, foreign, 10**15, 1]
+    client = _signed_in(owner)
+
+    def told(query: str) -> dict[str, Any]:
+        return dict(client.get(f"/documents/{made.uid}/writers?clients={query}").json())
+
+    answer = told(",".join(map(str, named)))
+    assert answer["clients"] == {str(key): who for key, who in wrote.items()}
+    assert {who: name for who, (_, name) in answer["cast"].items()} == {
+        one.participant.uid: one.participant.name for one in (actor, theirs)
+    }
+    assert told("") == told("x,,'") == told("9" * 40) == {"clients": {}, "cast": {}}
 
 
 def test_markup_in_a_text_stays_text(page: Page, actor: Actor, tree: Tree) -> None:

@@ -111,6 +111,7 @@ PAGES = {
     "portal in a document": ("/documents/{document}/portal?type=x&to={node}", 11),
     "name in a document": ("/documents/{document}/ref?to=doc:{document}", 26),
     "what a document shows": ("/documents/{document}/drawn", 12),
+    "writers of a document": ("/documents/{document}/writers?clients=1,2", 6),
     "an embed": ("/documents/{document}/embed?ref={node}", 11),
     "a document's history": ("/documents/{document}/history", 8),
     "a document's file": ("/documents/{document}/file", 5),

@@ -6,6 +6,7 @@ import { EditorState } from "@codemirror/state";
 import { EditorView, keymap, placeholder } from "@codemirror/view";
 import { yCollab, yUndoManagerKeymap } from "y-codemirror.next";
 import { UndoManager } from "yjs";
+import { authors, Writers } from "../document/authors.js";
 import { carets, whoIs } from "../document/carets.js";
 import { embedPicker } from "../document/embed-picker.js";
 import { embeds } from "../document/embeds.js";
@@ -22,6 +23,7 @@ const LOOK = EditorView.theme({
   "& .cm-content": { padding: "0.2rem 0 8rem", caretColor: "var(--ink)" },
   "& .cm-line": { padding: "0" },
 });
+const COLOURS = "heddle:document-colours"; // in this browser: "off" where nobody wants to see who wrote what
 const UNBROKEN = 50_000; // characters of one line, above which nothing is styled
 
 export class LoomDocument extends HTMLElement {
@@ -41,6 +43,7 @@ export class LoomDocument extends HTMLElement {
     for (const button of this.querySelectorAll("[data-view]")) {
       button.addEventListener("click", () => this.turn(button.getAttribute("data-view") ?? "read"), { signal });
     }
+    this.querySelector("[data-authors]")?.addEventListener("click", () => this.toggleColours(), { signal });
     this.room.start();
   }
 
@@ -59,6 +62,7 @@ export class LoomDocument extends HTMLElement {
     const { room } = this;
     const place = /** @type {HTMLElement} */ (this.querySelector("[data-editor]"));
     if (!room || this.view) return;
+    this.writers = new Writers(room, this.cast ?? {});
     this.embeds = embeds(`/documents/${room.id}/embed`);
     const isUnbroken = room.text.toString().split("\n").some((line) => line.length > UNBROKEN);
     const state = EditorState.create({
@@ -79,6 +83,7 @@ export class LoomDocument extends HTMLElement {
         this.mayWrite && this.dataset.tree ? embedPicker(this.dataset.tree) : [],
         yCollab(room.text, null, { undoManager: new UndoManager(room.text) }),
         carets(room, this.cast ?? {}),
+        authors(room, this.writers, () => this.isColoured, (shares) => this.tellAuthors(shares)),
         keymap.of([...yUndoManagerKeymap, ...standardKeymap]),
         EditorView.updateListener.of(({ docChanged }) => docChanged && this.count()),
       ],
@@ -90,6 +95,36 @@ export class LoomDocument extends HTMLElement {
     // Who opens an empty one wants to write; who is somewhere else on the page is left there.
     const isElsewhere = document.activeElement && document.activeElement !== document.body;
     if (this.mayWrite && !room.text.length && !isElsewhere) this.view.focus();
+  }
+
+  get isColoured() {
+    return localStorage.getItem(COLOURS) !== "off";
+  }
+
+  /** Shows who wrote what, or one text. */
+  toggleColours() {
+    localStorage.setItem(COLOURS, this.isColoured ? "off" : "on");
+    this.writers?.dispatchEvent(new Event("known"));
+  }
+
+  /** Names those who wrote, most first, in their colours; nobody where one has written all. @param {[string, number][]} shares */
+  tellAuthors(shares) {
+    const place = /** @type {HTMLElement | null} */ (this.querySelector("[data-shares]"));
+    const button = /** @type {HTMLElement | null} */ (this.querySelector("[data-authors]"));
+    if (!place || !button) return;
+    const isShared = shares.length > 1;
+    const all = shares.reduce((sum, [, length]) => sum + length, 0);
+    button.hidden = !isShared;
+    button.setAttribute("aria-pressed", String(this.isColoured));
+    place.hidden = !isShared || !this.isColoured;
+    place.replaceChildren(
+      ...shares.map(([id, length]) => {
+        const { name, colour } = whoIs({ id }, this.cast ?? {});
+        const item = Object.assign(document.createElement("li"), { textContent: `${name} ${Math.max(1, Math.round((100 * length) / all))} %` });
+        item.dataset.who = String(colour);
+        return item;
+      }),
+    );
   }
 
   /** Shows one of the two ways. @param {string} way */
