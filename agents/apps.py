@@ -12,4 +12,5 @@ class AgentsConfig(AppConfig):
     label = "agents"
 
     def ready(self) -> None:
-        import_module("agents.grove_settings")
+        for module in ("agents.grove_settings", "agents.json_calls"):
+            import_module(module)

@@ -46,6 +46,7 @@ GET /trees/{tree}/lore | POST /trees/{tree}/lore | GET /trees/{tree}/lore/keys
 GET /groves/{grove}/ratings | POST /groves/{grove}/ratings
 GET /trees/{tree}/models | POST /trees/{tree}/models
 GET /groves/{grove}/choices | POST /groves/{grove}/choices
+GET /groves/{grove}/embedder | POST /groves/{grove}/embedder
 GET /trees/{tree}/explorations | POST /trees/{tree}/explorations/cost | GET /explorations/{secret}
 GET /groves/{grove}/trails | GET /trails/{secret} | POST /trails/{secret}
 GET /trails/{secret}/file | GET /trees/{tree}/candidates/{node}

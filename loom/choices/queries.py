@@ -15,7 +15,7 @@ from django.db.models import Count, Min
 from loom import access
 from loom.access import Actor
 from loom.choices.models import ChoiceSettings, Exposure
-from loom.meaning.embedders import EmbedderFailed, embedder_of
+from loom.meaning.embedders import EmbedderFailed, local_embedder_of
 from loom.notes.models import Mark
 from loom.people.models import Grove, Participant
 from loom.trees.models import Node
@@ -132,8 +132,8 @@ def _observed(actor: Actor, chosen: Sequence[SeenChoice]) -> "list[ChoiceMade]":
 def vectors_of(grove: Grove, texts: Mapping[int, str]) -> "dict[int, Floats] | None":
     """The vectors of the texts by their keys; None without an embedder in this process, because
     a provider is not asked for this."""
-    embedder = embedder_of(grove)
-    if embedder is None or ":" in embedder.name or not texts:
+    embedder = local_embedder_of(grove)
+    if embedder is None or not texts:
         return None
     try:
         made = embedder.vectors(list(texts.values()))

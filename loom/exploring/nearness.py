@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from loom.meaning.embedders import EmbedderFailed, embedder_of
+from loom.meaning.embedders import EmbedderFailed, local_embedder_of
 from loom.people.models import Grove
 
 
@@ -10,7 +10,7 @@ def nearness_of(grove: Grove, texts: Sequence[str]) -> list[list[float]]:
     """How near each two texts are, from 0 to 1."""
     from loom.meaning.variety import nearness  # NumPy is loaded when it is needed
 
-    embedder = embedder_of(grove)
+    embedder = local_embedder_of(grove)
     try:
         vectors = embedder.vectors(texts) if embedder is not None and texts else None
     except EmbedderFailed:

@@ -5,10 +5,14 @@ from importlib import import_module
 
 from django.apps import AppConfig
 
+from loom.site.routes import add_routes
 from loom.site.slots import add_to_slot
 
 # The modules that register commands, tasks, and what search adds to words.
 COMMANDS = (
+    "loom.meaning.effects",
+    "loom.meaning.embedder_settings",
+    "loom.meaning.endpoint_embedder",
     "loom.meaning.queries",
     "loom.meaning.commands",
     "loom.meaning.tasks",
@@ -27,6 +31,8 @@ class MeaningConfig(AppConfig):
         # Read when NumPy is loaded. A product of one vector gains nothing from threads, which wait
         # for each other on a busy machine.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        add_routes("loom.meaning.urls")
+        add_to_slot("grove-settings", "meaning/settings_link.html")
         add_to_slot("node-facts", "meaning/tokens_link.html")
         for module in COMMANDS:
             import_module(module)

@@ -9,7 +9,7 @@ from loom.links.sides import links_of
 from loom.meaning.embedders import embedder_of
 from loom.meaning.queries import similar_to
 from loom.permissions import LOOM
-from loom.search.commands import FindArgs, answered
+from loom.search.commands import FindArgs, answered, prepared
 from loom.search.queries import EVERYTHING
 from loom.text.counts import counted
 from loom.text.shortening import excerpt
@@ -33,7 +33,7 @@ class FindByMeaning(FindArgs):
     ]
 
 
-@command("find", group="Look", klass="look", permissions={LOOM})
+@command("find", group="Look", klass="look", permissions={LOOM}, ahead=prepared)
 def find_by(context: Context, args: FindByMeaning) -> Reply:
     """Finds the texts that are nearest in meaning to what is asked, also where they share no word
     with it; or by words alone. Without `by:` a search does both."""

@@ -97,8 +97,22 @@ def offers_embedder(chosen: Chosen) -> Chosen:
 
 
 def has_embedder() -> bool:
-    """Whether any grove can have an embedder; without one nothing has to be looked for."""
-    return bool(_others) or embedded() is not None
+    """Whether any grove has an embedder; without one nothing has to be looked for."""
+    from loom.meaning.models import EmbedderSettings
+
+    return embedded() is not None or EmbedderSettings.objects.exclude(model="").exists()
+
+
+def is_remote(embedder: Embedder) -> bool:
+    """Whether an embedder is an endpoint, which takes time and may cost money: it is asked for
+    texts that are kept and for questions, never for what is only looked at."""
+    return ":" in embedder.name
+
+
+def local_embedder_of(grove: Grove) -> Embedder | None:
+    """The embedder of a grove, or the embedded one if that is an endpoint."""
+    chosen = embedder_of(grove)
+    return embedded() if chosen is not None and is_remote(chosen) else chosen
 
 
 def embedder_of(grove: Grove) -> Embedder | None:

@@ -16,9 +16,18 @@ from django.utils import timezone
 from loom.engine.models import Event
 from loom.language.ids import ids_in
 from loom.meaning import backoff
-from loom.meaning.embedders import MOST_READ, Embedder, EmbedderFailed, embedded, embedder_of
-from loom.meaning.models import TextVector, VectorBlock, VectorState
+from loom.meaning.embedders import (
+    MOST_READ,
+    Embedder,
+    EmbedderFailed,
+    embedded,
+    embedder_of,
+    is_remote,
+)
+from loom.meaning.models import EmbedderSettings, TextVector, VectorBlock, VectorState
+from loom.people.models import Grove
 from loom.trees.models import Node, Tree
+from loom.trees.queries.lookup import withheld_from_models
 
 if TYPE_CHECKING:
     from loom.meaning.rules import Floats
@@ -52,7 +61,8 @@ def waiting() -> list[str]:
         seen_at__gte=OuterRef("touched_at"),
     )
     rows = Tree.objects.filter(Q(pk__in=keys) | Q(uid__in=_changed_trees()))
-    rows = rows.filter(~Exists(known), erasing_at__isnull=True)
+    stopped = EmbedderSettings.objects.filter(grove=OuterRef("grove"), is_stopped=True)
+    rows = rows.filter(~Exists(known), ~Exists(stopped), erasing_at__isnull=True)
     return list(rows.order_by("id").values_list("uid", flat=True))
 
 
@@ -96,7 +106,7 @@ class _Paused(EmbedderFailed):
 
 def index_tree(uid: str) -> int | None:
     """Makes the vectors that a tree lacks, and returns how many versions were taken in; None if
-    the tree has no embedder or is gone.
+    the tree has no embedder, is gone, or an owner has stopped it.
 
     Raises NotIndexed if the embedder fails or pauses. What was made before is stored, and the
     reason is in `VectorState.error`.
@@ -109,8 +119,13 @@ def index_tree(uid: str) -> int | None:
     _leave_others(tree, embedder)
     looked_at, done = tree.touched_at, 0
     try:
-        while (count := _next_batch(tree, embedder, state)) is not None:
+        while not is_stopped(tree.grove) and not tree_changed_embedder(tree, embedder):
+            count = _next_batch(tree, embedder, state)
+            if count is None:
+                break
             done += count
+        else:
+            return None
     except EmbedderFailed as failure:
         VectorState.objects.filter(pk=state.pk).update(error=str(failure)[:200])
         pause_s, _ = backoff.pause(embedder.name)
@@ -119,6 +134,17 @@ def index_tree(uid: str) -> int | None:
         raise NotIndexed(str(failure), retry_s) from failure
     VectorState.objects.filter(pk=state.pk).update(seen_at=looked_at, error="")
     return done
+
+
+def is_stopped(grove: Grove) -> bool:
+    """Whether an owner has stopped that vectors are made."""
+    return EmbedderSettings.objects.filter(grove=grove, is_stopped=True).exists()
+
+
+def tree_changed_embedder(tree: Tree, embedder: Embedder) -> bool:
+    """Whether the grove of a tree has another embedder meanwhile."""
+    now = embedder_of(tree.grove)
+    return now is None or now.name != embedder.name
 
 
 def _ask(embedder: Embedder, texts: Sequence[str]) -> "Floats":
@@ -151,6 +177,9 @@ def _next_batch(tree: Tree, embedder: Embedder, state: VectorState) -> int | Non
     if not found:
         return None
     texts = {key: text for key, kind, text in found if kind in KINDS and text.strip()}
+    if is_remote(embedder):  # what models are not sent leaves the server to no endpoint either
+        for key in withheld_from_models(list(texts)):
+            texts.pop(key, None)
     vectors = _vectors(tree, embedder, texts)
     with transaction.atomic():
         held = VectorState.objects.filter(pk=state.pk, last=state.last)
@@ -187,7 +216,7 @@ def _vectors(tree: Tree, embedder: Embedder, texts: dict[int, str]) -> list[byte
 
 def _append(tree: Tree, embedder: Embedder, nodes: Sequence[int], vectors: list[bytes]) -> None:
     """Adds versions with their vectors to the last block of the tree, and to new ones."""
-    from loom.meaning.rules import IN_BLOCK, block_of, row_type
+    from loom.meaning.rules import IN_BLOCK, block_of
 
     if not nodes:
         return
@@ -202,7 +231,7 @@ def _append(tree: Tree, embedder: Embedder, nodes: Sequence[int], vectors: list[
         number += 1
         some = slice(first, first + IN_BLOCK)
         rows = block_of(nodes[some], vectors[some])
-        count = len(rows) // row_type(embedder.dimensions).itemsize
+        count = len(nodes[some])
         VectorBlock.objects.create(
             tree=tree, embedder=embedder.name, number=number, count=count, rows=rows
         )

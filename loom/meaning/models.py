@@ -1,7 +1,10 @@
 """Vectors of texts: one for each text of a tree, and blocks of them in which a search reads."""
 
+from urllib.parse import urlsplit
+
 from django.db import models
 
+from loom.people.models import Grove, Participant
 from loom.trees.models import Tree
 
 
@@ -65,3 +68,33 @@ class VectorState(models.Model):
 
     def __str__(self) -> str:
         return f"{self.tree_id} up to {self.last}"
+
+
+class EmbedderSettings(models.Model):
+    """How a grove gets its vectors: from the embedded embedder (`model` is ""), or from an endpoint
+    of a provider, `price` of which is in billionths of a dollar for a million tokens. `payer` is
+    the owner who chose it: what it costs counts towards their day. `dimensions` are those of its
+    first answer (0: none yet). `is_stopped`: no vectors are made until an owner goes on."""
+
+    grove = models.OneToOneField(Grove, models.CASCADE, related_name="+")
+    model = models.CharField(max_length=100, blank=True)
+    base_url = models.CharField(max_length=500, blank=True)
+    allow_private = models.BooleanField(default=False)  # as a participant's
+    sealed_key = models.TextField(blank=True)  # as a participant's
+    price = models.BigIntegerField(default=0)
+    payer = models.ForeignKey(Participant, models.SET_NULL, null=True, related_name="+")
+    dimensions = models.IntegerField(default=0)
+    tokens = models.BigIntegerField(default=0)  # that it has read
+    spent = models.BigIntegerField(default=0)  # billionths of a dollar
+    is_stopped = models.BooleanField(default=False)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return f"{self.model or 'embedded'} of {self.grove_id}"
+
+    @property
+    def name(self) -> str:
+        """How its vectors are known: the host and the model. The colon marks an endpoint."""
+        return f"{urlsplit(self.base_url).netloc}:{self.model}"[:120]

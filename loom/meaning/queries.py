@@ -1,16 +1,21 @@
 """The texts that are nearest in meaning to a query or to a text. Who may see them is decided by
 those who ask: search, or `similar_to` for one reader."""
 
+import contextlib
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from django.core.cache import cache
+from django.db import connection
+
 from loom.access import Actor
 from loom.errors import CommandError
-from loom.meaning.embedders import Embedder, EmbedderFailed, embedder_of
+from loom.meaning import backoff
+from loom.meaning.embedders import Embedder, EmbedderFailed, embedder_of, is_remote
 from loom.meaning.indexing import digest_of
 from loom.meaning.models import TextVector
 from loom.people.models import Grove
-from loom.search.blending import finds_nearest
+from loom.search.blending import finds_nearest, prepares_nearest
 from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries import lookup, places
 from loom.trees.queries.lookup import fetch, selected_versions, within
@@ -22,6 +27,7 @@ if TYPE_CHECKING:  # NumPy is loaded with the first question: most processes nev
 # the texts of 40 paraphrases have 0.30 (median), the nearest ones to something else about 0.2.
 NEAR = 0.2
 ALIKE = 0.3  # cosine from which on `similar` lists a text
+QUERY_KEPT_S = 3600
 MOST_SIFTED = 400  # nearest texts of which those that may be seen are listed
 OFF = "Finding by meaning is off here: no embedder is installed."
 
@@ -42,6 +48,40 @@ def blocks(trees: Collection[int], embedder: str) -> Iterator[bytes]:
         yield bytes(rows)
 
 
+def query_vector(embedder: Embedder, query: str) -> "Floats":
+    """The vector of a question. That of an endpoint is kept for an hour; in a transaction, and
+    while the endpoint pauses after a failure, it is not asked. EmbedderFailed if there is none."""
+    if not is_remote(embedder):
+        found: Floats = embedder.vectors([query])[0]
+        return found
+    key = f"meaning:query:{digest_of(embedder.name)[:16]}:{digest_of(query)}"
+    kept: Floats | None = cache.get(key)
+    if kept is not None:
+        return kept
+    pause_s, reason = backoff.pause(embedder.name)
+    if pause_s:
+        raise EmbedderFailed(reason)
+    if connection.in_atomic_block:  # others would wait for our locks while we wait for it
+        raise EmbedderFailed("The embedder is not asked while a line writes.")
+    try:
+        made: Floats = embedder.vectors([query])[0]
+    except EmbedderFailed as failure:
+        backoff.failed(embedder.name, str(failure))
+        raise
+    cache.set(key, made, QUERY_KEPT_S)
+    return made
+
+
+@prepares_nearest
+def prepare_query(query: str, grove: Grove) -> None:
+    """Asks an endpoint for the vector of a question before a line takes its locks. What fails is
+    said, or left out, when the line runs."""
+    embedder = embedder_of(grove)
+    if embedder is not None and is_remote(embedder):
+        with contextlib.suppress(EmbedderFailed):
+            query_vector(embedder, query)
+
+
 @finds_nearest
 def nearest_to_query(
     query: str, grove: Grove, trees: Collection[int], most: int, is_wide: bool
@@ -54,7 +94,7 @@ def nearest_to_query(
     if embedder is None or not trees:
         return []
     try:
-        wanted = embedder.vectors([query])[0]
+        wanted = query_vector(embedder, query)
     except EmbedderFailed as failed:
         if is_wide:
             raise CommandError("UNAVAILABLE", str(failed), hint="try again later") from None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext, ngettext
 
 from loom.access import Actor
-from loom.meaning.embedders import EmbedderFailed, embedder_of
+from loom.meaning.embedders import EmbedderFailed, embedded, embedder_of, is_remote
 from loom.meaning.queries import vectors_of
 from loom.notes.models import Mark
 from loom.reading.queries.path_page import candidates_of
@@ -156,11 +156,15 @@ def _candidates(actor: Actor, node: Node, workspace: Workspace | None) -> tuple[
 
 def _vectors(node: Node, texts: list[str]) -> "Floats | None":
     """The vectors of the texts, one a row; None without an embedder, or if it does not answer."""
-    if not texts or embedder_of(node.tree.grove) is None:
+    embedder = embedder_of(node.tree.grove)
+    if not texts or embedder is None:
         return None
     import numpy as np
 
     try:
+        if is_remote(embedder):  # drafts change all the time: an endpoint is not asked for them
+            local = embedded()
+            return local.vectors(texts) if local is not None else None
         found = vectors_of(node.tree, dict(enumerate(texts)))
     except EmbedderFailed:
         return None

@@ -6,6 +6,7 @@ from django.core.cache import cache
 from loom.engine import jobs
 from loom.engine.sweeps import sweeps
 from loom.meaning import indexing
+from loom.meaning.embedder_settings import waiting_key
 from loom.meaning.embedders import has_embedder
 
 PATIENCE_S = 600  # seconds; a tree that was enqueued is not enqueued again before it is done
@@ -17,13 +18,9 @@ def index_tree(uid: str) -> None:
     PATIENCE_S, one whose embedder failed not until it may be asked."""
     try:
         if indexing.index_tree(uid) is not None:
-            cache.delete(_key(uid))
+            cache.delete(waiting_key(uid))
     except indexing.NotIndexed as refused:
-        cache.set(_key(uid), 1, max(1, refused.retry_s))
-
-
-def _key(uid: str) -> str:
-    return f"meaning:{uid}"
+        cache.set(waiting_key(uid), 1, max(1, refused.retry_s))
 
 
 @sweeps
@@ -33,7 +30,7 @@ def want_indexes() -> int:
     was indexed."""
     if not has_embedder():
         return 0
-    uids = [uid for uid in indexing.waiting() if cache.add(_key(uid), 1, PATIENCE_S)]
+    uids = [uid for uid in indexing.waiting() if cache.add(waiting_key(uid), 1, PATIENCE_S)]
     for uid in uids:
         jobs.enqueue("loom.meaning.tasks.index_tree", [uid], queue="transfer")
     return len(uids)

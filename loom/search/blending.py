@@ -20,6 +20,22 @@ def finds_nearest(function: Nearest) -> Nearest:
     return function
 
 
+Prepares = Callable[[str, Grove], None]
+_prepares: list[Prepares] = []
+
+
+def prepares_nearest(function: Prepares) -> Prepares:
+    """Registers what is done for a query before a line takes its locks."""
+    _prepares.append(function)
+    return function
+
+
+def prepare(query: str, grove: Grove) -> None:
+    """Does what may take long before a query is looked for."""
+    for function in _prepares:
+        function(query, grove)
+
+
 def can_blend() -> bool:
     """Whether anything is registered that finds texts otherwise than by words."""
     return bool(_nearest)

@@ -1,12 +1,13 @@
 """Finding things: the outline of a tree, and search."""
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Annotated, NamedTuple
 
 from django.db.models import F
 
-from loom.access import demand
+from loom.access import Actor, demand
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.registry import command, describe_verb
@@ -19,6 +20,7 @@ from loom.notes.queries import marks_shown
 from loom.people.names import as_sent, tree_named
 from loom.permissions import CROSS_TREE, LOOM, READ_DOCUMENTS
 from loom.search import queries as search
+from loom.search.blending import prepare
 from loom.text.counts import counted
 from loom.text.shortening import excerpt, summary_or_excerpt
 from loom.trees.effects import OutlineChanged
@@ -202,13 +204,22 @@ describe_verb(
 )
 
 
-@command("find", group="Look", klass="look", permissions={LOOM})
+@contextlib.contextmanager
+def prepared(actor: Actor, tree: Tree, args: FindArgs) -> Iterator[None]:
+    """Prepares the question before the line takes its locks: another feature may have to ask an
+    endpoint for it."""
+    if search.says_enough(args.query):
+        prepare(args.query, tree.grove)
+    yield
+
+
+@command("find", group="Look", klass="look", permissions={LOOM}, ahead=prepared)
 def find(context: Context, args: FindArgs) -> Reply:
     """Searches for text, anywhere in a word and in every script; best matches first."""
     return answered(context, args, search.EVERYTHING)
 
 
-@command("find", group="Look", klass="look", permissions={LOOM})
+@command("find", group="Look", klass="look", permissions={LOOM}, ahead=prepared)
 def find_with(context: Context, args: FindWith) -> Reply:
     """Finds what has a tag, an author, a kind, a time or a bookmark, or where a branch ends; the
     newest first. With words: only where they stand."""
@@ -344,7 +355,13 @@ class OpenQuery(FindArgs):
 
 
 @command(
-    "find", group="Look", klass="look ✓", permissions={LOOM}, stream="workspace", opens_windows=True
+    "find",
+    group="Look",
+    klass="look ✓",
+    permissions={LOOM},
+    stream="workspace",
+    opens_windows=True,
+    ahead=prepared,
 )
 def find_open(context: Context, args: FindOpen) -> Reply:
     """Opens windows on the best matches, with lines around them."""
@@ -352,7 +369,13 @@ def find_open(context: Context, args: FindOpen) -> Reply:
 
 
 @command(
-    "open", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace", opens_windows=True
+    "open",
+    group="Keep",
+    klass="look ✓",
+    permissions={LOOM},
+    stream="workspace",
+    opens_windows=True,
+    ahead=prepared,
 )
 def open_query(context: Context, args: OpenQuery) -> Reply:
     """Opens windows on the best matches, with lines around them, as `find … open` does."""

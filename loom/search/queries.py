@@ -388,7 +388,7 @@ def _blended(
     reciprocal rank fusion; a text that has no word of the query has `times` 0. As they were if
     nothing is near."""
     is_wide = asked.by == "meaning"
-    if not is_wide and (asked.by == "words" or not can_blend() or not _says(asked.query)):
+    if not is_wide and (asked.by == "words" or not can_blend() or not says_enough(asked.query)):
         return words, titles
     near = _near(asked, is_wide=is_wide)
     if is_wide:
@@ -403,7 +403,7 @@ def _blended(
     return nodes, {-key: one for key, one in blended.items() if key < 0}
 
 
-def _says(query: str) -> bool:
+def says_enough(query: str) -> bool:
     """Whether a query says enough to have a meaning: two words, or six characters of a script
     without blanks. One word, which may be half typed, is looked for as it is."""
     return len(query.split()) > 1 or (not query.isascii() and len(query.strip()) >= LONG)

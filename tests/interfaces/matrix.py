@@ -44,6 +44,10 @@ PATCH  groves/{grove}/settings         200 403 403 404 401  {"trace_actions": 3}
 GET    groves/{grove}/web-search       200 200 200 404 401
 PUT    groves/{grove}/web-search       200 403 403 404 401  {"kind": "tavily", "api_key": "k"}
 DELETE groves/{grove}/web-search       200 403 403 404 401
+GET    groves/{grove}/embedder         200 200 200 404 401
+PUT groves/{grove}/embedder 200 403 403 404 401 {"model": "m", "base_url": "https://e.example/v1"}
+PATCH  groves/{grove}/embedder         200 403 403 404 401  {"is_stopped": true}
+DELETE groves/{grove}/embedder         200 403 403 404 401
 GET    groves/{grove}/put-aside        200 403 403 404 401
 POST   groves/{grove}/put-aside        404 403 403 404 401  {"kind": "document", "id": "none"}
 GET    groves/{grove}/search?q=opening 200 200 200 404 401

@@ -195,7 +195,7 @@ def test_a_search_reads_blocks_and_not_texts(
 ) -> None:
     chain(tree, actor.participant, *(f"{BOAT} {number}" for number in range(60)))
     indexing.index_tree(tree.uid)
-    with django_assert_num_queries(1):
+    with django_assert_num_queries(2):
         queries.nearest_to_query("a captain", tree.grove, [tree.pk], 20, True)
 
 

@@ -75,7 +75,7 @@ PAGES = """
 /settings/gateway/sessions/{gateway_session}
 /groves/{grove} /groves/{grove}/rows /groves/{grove}/settings
 /groves/{grove}/link-types /groves/{grove}/webhooks
-/groves/{grove}/checks /groves/{grove}/choices
+/groves/{grove}/checks /groves/{grove}/choices /groves/{grove}/embedder
 /trees/{tree}/candidates/{node} /trees/{tree}/nodes/{node}/tokens
 /trees/{tree}/models /trees/{tree}/explorations?node={end} /explorations/{exploration}
 /groves/{grove}/pipes

@@ -81,6 +81,7 @@ PAGES = {
     "what a program sent": ("/settings/gateway/sessions/{gateway_session}", 12),
     "its checks": ("/groves/{grove}/checks", 9),
     "one's choices": ("/groves/{grove}/choices", 8),
+    "its embedder": ("/groves/{grove}/embedder", 13),
     "its pipes": ("/groves/{grove}/pipes", 9),
     "its types of links": ("/groves/{grove}/link-types", 9),
     "first page": ("/", 18),

@@ -519,6 +519,39 @@ class DraftSent(TypedDict):
     seen: NotRequired[str | None]
 
 
+class EmbedderOf(TypedDict):
+    """The embedder of a grove: `name` is that of its vectors ("": nothing is installed),
+    `model` is "" for the embedded one; what an endpoint has read and cost; and how far the
+    trees are indexed that the caller may see. `pause` says why the embedder is not asked at the
+    moment."""
+
+    name: str
+    model: str
+    base_url: str
+    has_key: bool
+    allow_private: bool
+    price_usd: float
+    tokens: int
+    spent_usd: float
+    is_stopped: bool
+    indexed: int
+    trees: int
+    texts: int
+    waiting: list[IndexedTree]
+    pause: str
+
+
+class EmbedderSent(TypedDict):
+    """An endpoint that makes vectors: its model, its address, its key (none: the stored one),
+    and the price of a million tokens."""
+
+    model: str
+    base_url: str
+    api_key: NotRequired[str | None]
+    allow_private: NotRequired[bool]
+    price_usd: NotRequired[float]
+
+
 class Estimate(TypedDict):
     """What continuing from a node would cost."""
 
@@ -956,6 +989,20 @@ class ImportState(TypedDict):
     asks: ImportAsks | None
     report: ImportReport | None
     error: ImportProblem | None
+
+
+class IndexedTree(TypedDict):
+    """A tree that is not indexed up to its last change."""
+
+    tree: str
+    percent: int
+    error: str
+
+
+class IndexingChanged(TypedDict):
+    """Whether vectors are made."""
+
+    is_stopped: bool
 
 
 class Invitation(TypedDict):
