@@ -119,7 +119,8 @@ def next_place(member: Actor, workspace: Workspace, node: Node | None = None) ->
     if current is not None:  # usually there is none, so the joins are only read here
         found = turns().get(pk=current[0])
         return place_of(turn_access.acting_in(found), found)
-    actor, position = access.acting_as(member, agent), workspace.position
+    actor = access.at_tree(access.acting_as(member, agent), tree)
+    position = workspace.position
     if node is not None and node.pk != position.pk:
         workspace.position = position = node  # as at the beginning of a turn; not stored
         workspace.revision += 1

@@ -81,7 +81,7 @@ def order_of_candidate(
     reading = _reading_of(generation, asker, asked.provider, then)
     allow = allowed_addresses(asked.base_url, allow_private=participant.allow_private)
     hashed = configuration_of(participant, reading.strategy)
-    reader = access.acting_as(asker, participant)
+    reader = access.at_tree(access.acting_as(asker, participant), generation.tree)
     seen_by = (reader, generation.tree) if sees(participant) else None
     made = GenerationOrder(
         asked.provider, reading, ask, hashed, left_out=left, allow=allow, sees=seen_by
@@ -220,7 +220,7 @@ def pieces_of(
     that are never sent: empty, excluded and pruned ones, and those that are not text."""
     rows = path_of(asker, generation.tree, workspace, generation.point)
     sent = sent_of(rows)
-    reader = access.acting_as(asker, generation.participant)
+    reader = access.at_tree(access.acting_as(asker, generation.participant), generation.tree)
     sources = _sources_of(reader, [row.id for row in sent])
     say = partial(said, reader=generation.participant)
     return tuple(_piece(row, sources.get(row.id, ()), say) for row in sent)

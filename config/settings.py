@@ -57,6 +57,7 @@ INSTALLED_APPS = [
     "loom.comparing",
     "loom.choices",
     "loom.exploring",
+    "loom.sandboxes",
     "loom.openid",
     "loom.operations",
     "agents",

@@ -40,7 +40,8 @@ from loom.trees.models import Image, Node, PublicLink, Tree, Workspace
 class Actor:
     """Somebody in one grove: who acts, on whose behalf, and what they may do there. `participant`
     acts and is the author; `person` is the member who is responsible (the same for people, the
-    inviter for an agent's turn). `permissions` is the intersection.
+    inviter for an agent's turn). `permissions` is the intersection. `within` is the row id of the
+    tree in which they act, which opens a sandbox to an agent that was asked there.
     """
 
     participant: Participant
@@ -49,6 +50,7 @@ class Actor:
     grove: Grove
     role: Role
     permissions: frozenset[Permission] = field(default_factory=frozenset)
+    within: int = 0
 
     @property
     def is_owner(self) -> bool:
@@ -106,11 +108,11 @@ def get_actor_now(actor: Actor) -> Actor:
     was waited for. NOT_FOUND if the person is no longer a member; one query, two for an agent."""
     person = get_actor(actor.user, actor.grove)
     if actor.participant == actor.person:
-        return person
+        return replace(person, within=actor.within)
     agent = _NAMED_NOW.first(pk=actor.participant.pk)
     if agent is None:
         raise not_found("This participant")
-    return acting_as(person, agent)
+    return replace(acting_as(person, agent), within=actor.within)
 
 
 def visible_groves(user: User) -> QuerySet[Grove]:
@@ -145,16 +147,42 @@ def get_grove(user: User, uid: str, *, role: Role = "reader") -> tuple[Actor, Gr
     return actor, actor.grove
 
 
+def no_sandbox_of_others(user: User | Given) -> Q:
+    """The condition that a tree is no sandbox of somebody else. Of columns that are read anyway."""
+    return Q(sandbox_of__isnull=True) | Q(sandbox_of=user)
+
+
+def is_sandbox_of_another(tree: Any, user: User) -> bool:
+    """Whether a row's tree (None: it has none) is a sandbox that the user may not see."""
+    return getattr(tree, "sandbox_of_id", None) not in (None, user.pk)
+
+
+def at_tree(actor: Actor, tree: Tree) -> Actor:
+    """The actor while they act in a tree."""
+    return actor if actor.within == tree.pk else replace(actor, within=tree.pk)
+
+
 def visible_trees(user: User) -> QuerySet[Tree]:
-    """The trees of the user's groves, including archived ones, without those being erased."""
-    return Tree.objects.filter(grove__memberships__user=user, erasing_at__isnull=True)
+    """The trees of the user's groves, including archived ones, without those being erased and the
+    sandboxes of others."""
+    members = Tree.objects.filter(grove__memberships__user=user, erasing_at__isnull=True)
+    return members.filter(no_sandbox_of_others(user))
 
 
 def trees_for(actor: Actor) -> QuerySet[Tree]:
     """The trees whose text the actor may fetch: for a person those of all their groves, for an
-    agent those of its own grove only, whoever started it."""
+    agent those of its own grove only, whoever started it, and of the sandboxes that its inviter may
+    see those that it made and the one in which it was asked."""
     trees = visible_trees(actor.user)
-    return trees if actor.participant == actor.person else trees.filter(grove=actor.grove)
+    if actor.participant == actor.person:
+        return trees
+    own = Q(sandbox_of__isnull=True) | Q(maker=actor.participant) | Q(pk=actor.within)
+    return trees.filter(own, grove=actor.grove)
+
+
+def grove_trees(actor: Actor) -> QuerySet[Tree]:
+    """The trees of the actor's grove that they may see."""
+    return trees_for(actor).filter(grove=actor.grove)
 
 
 def may_reach(actor: Actor, tree_id: int, *, here: Tree) -> bool:
@@ -172,6 +200,7 @@ def _trees() -> QuerySet[Tree]:
         "grove__memberships", condition=Q(grove__memberships__user_id=Given("user"))
     )
     found = Tree.objects.filter(uid=Given("uid"), erasing_at__isnull=True).order_by()
+    found = found.filter(no_sandbox_of_others(Given("user")))
     # (The stubs know no names of annotated relations.)
     return found.annotate(member=of_user).select_related("grove", "member__participant")  # type: ignore[misc]
 
@@ -277,7 +306,8 @@ def new_workspace(participant: Participant, tree: Tree) -> Workspace:
 def find_invited_tree(grove: Grove, uid: str) -> Tree | None:
     """The tree of the grove to which an invitation leads whoever accepts it; None if it names none.
     For whoever holds the invitation, who is to see no more than its title."""
-    return Tree.objects.filter(grove=grove, uid=uid, erasing_at__isnull=True).first()
+    rows = Tree.objects.filter(grove=grove, erasing_at__isnull=True, sandbox_of__isnull=True)
+    return rows.filter(uid=uid).first()
 
 
 def get_public_tree(secret: str) -> tuple[Actor, PublicLink]:
@@ -325,11 +355,21 @@ def demand_writable(tree: Tree) -> None:
         raise CommandError("REJECTED", said, hint=hint)
 
 
+def demand_no_sandbox(tree: Tree) -> None:
+    """Refuses with REJECTED in a sandbox, where nothing outside of it is changed."""
+    if tree.sandbox_of_id is not None:
+        raise CommandError(
+            "REJECTED",
+            "A sandbox changes nothing outside of itself.",
+            hint="→ promote first, or run the line in the tree that it hangs at",
+        )
+
+
 def of_grove(user: User, rows: PreparedQuery[Any], uid: str, what: str) -> tuple[Actor, Any]:
     """The row with an id that `rows` (see `by_uid`) finds in one of the user's groves, and who they
     are there. NOT_FOUND, which names `what`, for outsiders too."""
     row = rows.first(uid=uid)
-    if row is None:
+    if row is None or is_sandbox_of_another(getattr(row, "tree", None), user):
         raise not_found(what)
     try:
         return get_actor(user, row.grove if hasattr(row, "grove") else row.tree.grove), row
@@ -365,24 +405,32 @@ def closed_steps(
     actor: Actor, steps: Iterable[Step], touched: Mapping[int, Sequence[int]] | None = None
 ) -> set[int]:
     """The row ids of those steps whose texts the actor may not see: steps that touched an item in
-    a tree that the actor may not see, such as one of a grove that they have left. Owners see those
-    of others, by the rule for calls. What was erased is not closed: its words are gone from the
-    steps. `touched` are the items of each, if the caller has read them. At most three queries."""
-    own = actor.participant.pk
-    judged = [
-        step for step in steps if not actor.is_owner or own in (step.actor_id, step.on_behalf_of_id)
-    ]
-    if not judged:
+    a tree that the actor may not see, such as one of a grove that they have left, or a sandbox.
+    Owners see those of others, by the rule for calls, but of no sandbox. What was erased is not
+    closed: its words are gone from the steps. `touched` are the items of each, if the caller has
+    read them. At most three queries."""
+    steps = list(steps)
+    if not steps:
         return set()
     if touched is None:
-        touched = _touched([step.pk for step in judged])
-    homes = {step.pk: set(map(home_of, touched.get(step.pk, ()))) for step in judged}
+        touched = _touched([step.pk for step in steps])
+    homes = {step.pk: set(map(home_of, touched.get(step.pk, ()))) for step in steps}
     every = set().union(*homes.values()) - {0}
+    if not every:
+        return set()
     seen = set(visible_trees(actor.user).filter(pk__in=every).values_list("pk", flat=True))
     if every <= seen:
         return set()
-    hidden = set(Tree.objects.filter(pk__in=every - seen).values_list("pk", flat=True))
-    return {key for key, trees in homes.items() if trees & hidden}
+    unseen = Tree.objects.filter(pk__in=every - seen).values_list("pk", "sandbox_of")
+    hidden = dict(unseen)
+    sandboxes = {pk for pk, of in hidden.items() if of is not None}
+    own = actor.participant.pk
+
+    def closes(step: Step) -> Collection[int]:
+        is_by_others = own not in (step.actor_id, step.on_behalf_of_id)
+        return sandboxes if actor.is_owner and is_by_others else hidden.keys()
+
+    return {step.pk for step in steps if not homes[step.pk].isdisjoint(closes(step))}
 
 
 def _touched(steps: Collection[int]) -> dict[int, list[int]]:
@@ -409,6 +457,8 @@ def get_workspace(user: User, uid: str) -> tuple[Actor, Workspace]:
     """A workspace, perhaps not stored yet: a person's own, or an agent's of the user's groves."""
     found = _OF_WORKSPACE.first(uid=uid)
     try:
+        if found is not None and is_sandbox_of_another(found.tree, user):
+            raise not_found("This workspace")
         if found is not None and (
             found.participant.kind == "model" or found.participant.user_id == user.pk
         ):

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, TypeVar
 
-from loom.access import Actor, may_reach
+from loom.access import Actor, demand_no_sandbox, may_reach
 from loom.engine import streams
 from loom.engine.effects import Effect, Effects, ItemsRead
 from loom.engine.models import Step
@@ -138,17 +138,21 @@ class Context:
 
     def append(self, item: int, kind: str, payload: dict[str, Any]) -> None:
         """Writes an event to the stream that an item belongs to. For a document that is the stream
-        of the grove, which is locked for it if the line writes the tree."""
+        of the grove, which is locked for it if the line writes the tree. REJECTED in a sandbox."""
         is_here = ids.document_id(item) is None or self.world.stream.name[:6] == "grove:"
         if is_here:
             self.world.append(kind, payload)
-        elif not self.world.is_dry:
+            return
+        demand_no_sandbox(self.tree)
+        if not self.world.is_dry:
             with self.grove_stream() as writer:
                 writer.append(kind, payload)
 
     @contextmanager
     def grove_stream(self) -> Iterator[Writer]:
-        """The locked stream of the grove, for a line that writes it in addition to its tree."""
+        """The locked stream of the grove, for a line that writes it in addition to its tree.
+        REJECTED in a sandbox."""
+        demand_no_sandbox(self.tree)
         if self.world.stream.name[:6] == "grove:":
             yield self.world
             return

@@ -50,6 +50,7 @@ def execute_line(
     Raises CommandError, with `canonical` (if the line could be parsed) and `step` (its number,
     None for a dry run) set on it; a refusal changes nothing but the log of steps.
     """
+    actor = access.at_tree(actor, tree)
     own = views.stored(workspace or access.workspace_of(actor.participant, tree))
     return busy.retry_while_busy(lambda: _logged(Attempt(actor, tree, own, request), refusal))
 
@@ -96,6 +97,7 @@ def execute(
     if not isinstance(actor, Actor) or not isinstance(stream, Tree):
         raise TypeError("a command runs in a tree, for somebody")
     line = line_of(registry.command_of(command), args)
+    actor = access.at_tree(actor, stream)
     own = views.stored(workspace or access.workspace_of(actor.participant, stream))
     said = replace(request, line=line.canonical)
     return busy.retry_while_busy(lambda: _logged(Attempt(actor, stream, own, said, line), None))
@@ -146,6 +148,8 @@ def _run(attempt: Attempt, refusal: CommandError | None) -> Answer:
     _demand_scope(attempt.actor, command)
     if command.world:  # documents can't be changed from an archived tree either
         access.demand_writable(attempt.tree)
+    if command.stream == "grove":
+        access.demand_no_sandbox(attempt.tree)
     if attempt.request.dry_run:
         return _dry(attempt, command)
     if command.stream or attempt.request.key:

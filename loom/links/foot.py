@@ -71,7 +71,7 @@ class Portal:
 class CountRow(NamedTuple):
     """A row of `LinkCount` for nobody in particular; `name` is the local id of the other end of
     `last`, or its item if it is no node, if it is the only link; `there` the row id of
-    the grove of `home` (None for documents, and for a tree that was erased)."""
+    the grove of `home` (None for documents, and for a tree that was erased; -1: a sandbox)."""
 
     slot: int
     type: str
@@ -113,9 +113,11 @@ JOINED = """
 # The local id of the other end of a single link, or the item of one that is no node.
 OTHER_END = """COALESCE(f.local_id, CASE WHEN c.home = 0 AND l.id IS NOT NULL
     THEN CAST(CASE WHEN c.outward THEN l.target_id ELSE l.source_id END AS VARCHAR(24)) END, '')"""
+# The grove of the tree of the other ends, all of whose members see it; -1: it is a sandbox.
+THERE = "CASE WHEN h.sandbox_of_id IS NULL THEN h.grove_id ELSE -1 END"
 _ROWS = """
     SELECT c.slot, c.type, c.outward, c.grove_id, c.home, c.count, c.last,
-        {other}, h.grove_id
+        {other}, {there}
     FROM links_linkcount c {joined} WHERE c.slot IN ({slots}) AND c.count > 0
 """
 
@@ -128,7 +130,7 @@ def portals_of(
     `rows` are given and lead nowhere else."""
     slots = {slot for slot in items.values() if slot}
     if rows is None:
-        sql = _ROWS.format(joined=JOINED, other=OTHER_END, slots=listed(slots))
+        sql = _ROWS.format(joined=JOINED, other=OTHER_END, there=THERE, slots=listed(slots))
         rows = (CountRow._make((*row[:2], bool(row[2]), *row[3:])) for row in fetch(sql))
     found = sorted(rows, key=lambda row: (not row.outward, row.last))
     if not found:
@@ -170,8 +172,8 @@ def count_of(actor: Actor, items: Mapping[int, int]) -> dict[int, int]:
 
 
 def _trees_seen(actor: Actor, rows: Iterable[CountRow]) -> set[int]:
-    """Those of the trees that the actor may see: whoever acts in a grove sees all of its trees. One
-    query, none if there are no others."""
+    """Those of the trees that the actor may see: whoever acts in a grove sees all of its trees but
+    sandboxes. One query, none if there are no others."""
     homes = {row.home: row.there for row in rows if row.there is not None}
     own = {home for home, grove in homes.items() if grove == actor.grove.pk}
     if others := homes.keys() - own:

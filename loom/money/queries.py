@@ -13,7 +13,7 @@ import tiktoken
 from django.db import connection
 from django.db.models import Count, QuerySet, Sum
 
-from loom.access import Actor
+from loom.access import Actor, grove_trees
 from loom.money.days import today
 from loom.money.grove_settings import daily_limit
 from loom.money.models import DailySpending
@@ -216,7 +216,8 @@ def _named(rows: QuerySet[Generation], field: str) -> list[dict[str, Any]]:
 
 def of_grove(actor: Actor, first: date, last: date) -> dict[str, Any]:
     """A grove's sums for a range of days: by member and model, by day, by tree; and what each
-    member has left today. What was spent in trees that were erased stays in `people`."""
+    member has left today. What was spent in trees that were erased stays in `people`; `trees` names
+    no sandbox of others."""
     rows = Generation.objects.filter(
         tree__grove=actor.grove, tree__erasing_at__isnull=True, day__range=(first, last)
     )
@@ -234,7 +235,9 @@ def of_grove(actor: Actor, first: date, last: date) -> dict[str, Any]:
         "days": [{"day": day.isoformat(), **sums.body()} for (day,), sums in by(rows, "day")],
         "trees": [
             {"tree": uid, "title": title, **sums.body()}
-            for (uid, title), sums in by(rows, "tree__uid", "tree__title")
+            for (uid, title), sums in by(
+                rows.filter(tree__in=grove_trees(actor)), "tree__uid", "tree__title"
+            )
         ],
         "people": _spent_by(actor, first, last),
     }

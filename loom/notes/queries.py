@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import Count
 
-from loom.access import Actor
+from loom.access import Actor, grove_trees
 from loom.language import ids as item_ids
 from loom.notes.models import Mark
 from loom.people.models import Grove
@@ -55,8 +55,8 @@ _ON = """SELECT m.uid, m.kind, m.label, n.local_id FROM notes_mark m
 def tags_in(actor: Actor) -> list[dict[str, Any]]:
     """`[{name, colour, items}]`: the tags of the actor's grove by name, with how many items have
     each. Two queries."""
-    rows = Mark.objects.filter(tree__grove=actor.grove, kind="tag", removed_at__isnull=True)
-    rows = rows.filter(tree__erasing_at__isnull=True).order_by()
+    seen = grove_trees(actor)
+    rows = Mark.objects.filter(tree__in=seen, kind="tag", removed_at__isnull=True).order_by()
     found = dict(rows.values_list("label").annotate(many=Count("item", distinct=True)))
     colours = Grove.objects.values_list("settings", flat=True).get(pk=actor.grove.pk)
     chosen: dict[str, str] = colours.get("tag_colours", {})

@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.models import F, OuterRef, QuerySet, Subquery
 from django.utils.dateparse import parse_date, parse_datetime
 
-from loom.access import Actor
+from loom.access import Actor, grove_trees
 from loom.errors import CommandError
 from loom.language import ids as item_ids
 from loom.language.ids import ORDINAL_BITS
@@ -322,7 +322,7 @@ def find_in_grove(
     words or by meaning alone, else by both."""
     if query.strip() or only == Filters(archived=only.archived, sort=only.sort):
         _demand_query(query)
-    trees = Tree.objects.filter(grove=actor.grove, erasing_at__isnull=True).order_by()
+    trees = grove_trees(actor).order_by()
     if only.archived is not None:
         trees = trees.filter(archived_at__isnull=not only.archived)
     named = dict(trees.values_list("pk", "title"))  # 5,000 objects would take half a second

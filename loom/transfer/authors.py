@@ -111,6 +111,7 @@ class Addressing:
         if match is None:
             return None
         trees = Tree.objects.filter(grove=self.tree.grove_id, erasing_at__isnull=True)
+        trees = trees.filter(sandbox_of=None)
         tree = trees.filter(uid=match[1]).first()
         if tree is None or match[2] is None:
             return ids.of_tree(tree.pk) if tree else None

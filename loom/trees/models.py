@@ -7,7 +7,7 @@ from loom.engine.fields import PublicIdentity
 from loom.language import ids
 from loom.language.ids import ORDINAL_BITS, PLACE_BITS
 from loom.language.refs import quote
-from loom.people.models import Grove, Participant
+from loom.people.models import Grove, Participant, User
 
 # A node's id is its tree's id and its ordinal in one number (`loom.language.ids`), so
 # that a tree lies together on disk, order of id is order of creation, and a slot can name itself
@@ -36,6 +36,13 @@ class Tree(PublicIdentity):
     archived_at = models.DateTimeField(null=True)
     erasing_at = models.DateTimeField(null=True)
     imported = models.JSONField(null=True)
+    # Of a sandbox: the id of the text of another tree that it hangs at, how many texts above were
+    # copied, the person who alone sees it (an agent's inviter), and when it ends
+    # (docs/decisions/2026-11-26-sandboxes.md).
+    sandbox_at = models.BigIntegerField(null=True, db_index=True)
+    sandbox_copies = models.IntegerField(null=True)
+    sandbox_of = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
+    expires_at = models.DateTimeField(null=True)
 
     class Meta:
         ordering = ["-touched_at", "-id"]

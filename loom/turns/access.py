@@ -4,7 +4,17 @@ from dataclasses import replace
 
 from django.contrib.auth.models import AnonymousUser
 
-from loom.access import Actor, acting_as, by_uid, closed_steps, get_actor, of_grove, own_permissions
+from loom.access import (
+    Actor,
+    acting_as,
+    at_tree,
+    by_uid,
+    closed_steps,
+    get_actor,
+    is_sandbox_of_another,
+    of_grove,
+    own_permissions,
+)
 from loom.engine.models import Step
 from loom.errors import CommandError
 from loom.people.models import Participant, User
@@ -34,7 +44,7 @@ def acting_in(turn: Turn) -> Actor:
             "The person who started this turn is no longer a member.",
             hint="start a turn yourself",
         ) from None
-    actor = acting_as(inviter, agent)
+    actor = at_tree(acting_as(inviter, agent), turn.tree)
     asking = turn.asking_id
     while asking is not None:  # and of those who asked for it, of whom there are few
         above = Turn.objects.select_related("participant").get(pk=asking)
@@ -61,6 +71,10 @@ def get_turn(user: User, uid: str) -> tuple[Actor, Turn]:
 def may_read_call(actor: Actor, call: Call) -> bool:
     """Whether the actor may see a call's texts (docs/model.md §7): the person who asked for it,
     owners, and members who may see every item in it. Others see its size and sections."""
+    turn = call.turn
+    is_promoted = turn is not None and turn.tree_id != call.tree_id
+    if turn is not None and is_promoted and is_sandbox_of_another(turn.tree, actor.user):
+        return False
     if actor.is_owner or call.generations.filter(asked_by=actor.participant).exists():
         return True
     if call.turn is None:  # it read a path of the tree, which every member may see

@@ -24,7 +24,7 @@ def _said(actor: Actor, tree: Tree, request: Request) -> Any:
         body = execute_line(actor, tree, request).body
     except CommandError as refused:
         return refused.code, refused.message
-    drawn = ["step:[0-9]+", "exploration [a-z0-9]+"]
+    drawn = ["step:[0-9]+", "exploration [a-z0-9]+", "tree:[a-z0-9]+"]
     refs = "|".join([*body["refs"], body["position"], *drawn])
     told = re.sub(rf"\b({refs})\b", "…", body["reply"])
     return told, body["canonical"], len(body["refs"])

@@ -344,6 +344,9 @@ LINES = {
     "withdraw": ['withdraw {claim} "no"'],
     "veto": ['veto {claim} "no"'],
     "check": ['check doc:"Notes"', "check {node}"],
+    "sandbox": ["sandbox from {node}"],
+    "promote": ["promote"],
+    "discard": ["discard"],
     "think": ['think "hm"'],
     "trail": [
         'trail save "a way"',

@@ -104,7 +104,7 @@ def _settings(
     context = {
         **frame(request, actor, "settings"),
         "limit": f"{limit / NANO:.12g}" if limit else "",
-        "tags": [(tag, chosen.get(tag, "")) for tag in _tags(grove)],
+        "tags": [(tag, chosen.get(tag, "")) for tag in _tags(actor)],
         "colours": [(name, gettext(name)) for name in TAG_COLOURS],
         "models": Participant.objects.filter(grove=grove, kind="model", archived_at__isnull=True),
         "summary_model": grove.settings.get("summary_model", ""),
@@ -181,9 +181,10 @@ def _search_address(given: str, kind: str, grove: Grove) -> str:
     return "" if before is not None and given == before.base_url else given
 
 
-def _tags(grove: Grove) -> list[str]:
+def _tags(actor: Actor) -> list[str]:
     """The tags that are used in the grove, and those with a colour."""
-    rows = Mark.objects.filter(tree__grove=grove, kind="tag", removed_at__isnull=True)
+    grove, seen = actor.grove, access.grove_trees(actor)
+    rows = Mark.objects.filter(tree__in=seen, kind="tag", removed_at__isnull=True)
     used = rows.values_list("label", flat=True).distinct().order_by("label")[:MAX_TAGS]
     return sorted({*used, *grove.settings.get("tag_colours", {})})
 

@@ -91,7 +91,8 @@ def trees_tagged(actor: Actor, tag: str) -> list[int]:
 
 
 def _tags(actor: Actor) -> QuerySet[Mark]:
-    on_trees = Mark.objects.filter(tree__grove=actor.grove, kind="tag", removed_at__isnull=True)
+    seen = access.grove_trees(actor)
+    on_trees = Mark.objects.filter(tree__in=seen, kind="tag", removed_at__isnull=True)
     return on_trees.filter(item__kind="tree").order_by("label")
 
 
@@ -305,9 +306,7 @@ def _listed(request: PersonRequest, actor: Actor) -> Listed:
     archived = request.GET.get("archived") == "1"
     tag = request.GET.get("tag", "").strip().removeprefix("#").replace("\0", "")
     asked = request.GET.get("offset", "")
-    trees = Tree.objects.filter(
-        grove=actor.grove, erasing_at__isnull=True, archived_at__isnull=not archived
-    )
+    trees = access.grove_trees(actor).filter(archived_at__isnull=not archived)
     if tag:
         trees = trees.filter(pk__in=trees_tagged(actor, tag))
     folder = request.GET.get("folder", "").strip().replace("\0", "")
@@ -325,7 +324,7 @@ def _listed(request: PersonRequest, actor: Actor) -> Listed:
 
 def folders_of(actor: Actor) -> list[str]:
     """The folders of the trees in the grove, at most 100, by name."""
-    trees = Tree.objects.filter(grove=actor.grove, erasing_at__isnull=True).exclude(folder="")
+    trees = access.grove_trees(actor).exclude(folder="")
     return list(trees.order_by("folder").values_list("folder", flat=True).distinct()[:MAX_FOLDERS])
 
 
@@ -347,9 +346,7 @@ def _page(request: PersonRequest, actor: Actor) -> HttpResponse:
         "sort": listed.sort,
         "sorts": [(name, gettext(said)) for name, (said, _) in SORTS.items()],
         "address_of_list": listed.address,
-        "has_archive": Tree.objects.filter(
-            grove=actor.grove, erasing_at__isnull=True, archived_at__isnull=False
-        ).exists(),
+        "has_archive": access.grove_trees(actor).filter(archived_at__isnull=False).exists(),
         "offset": offset,
         "next": offset + PAGE if len(some) > PAGE else 0,
         "before": max(0, offset - PAGE) if offset else None,

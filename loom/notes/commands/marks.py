@@ -6,6 +6,7 @@ from typing import Annotated
 from django.db.models import QuerySet
 from django.utils.translation import gettext_noop
 
+from loom import access
 from loom.access import Actor
 from loom.engine import streams
 from loom.engine.actions import RunningAction, action
@@ -193,7 +194,8 @@ def remove_bookmark(context: Context, args: Unbookmark) -> Reply:
 
 def _spelling(context: Context, name: str) -> str:
     """A tag as the grove already spells it: names are unique case-insensitively."""
-    known = Mark.objects.filter(tree__grove=context.tree.grove_id, kind="tag", removed_at=None)
+    seen = access.grove_trees(context.actor)
+    known = Mark.objects.filter(tree__in=seen, kind="tag", removed_at=None)
     if name.isascii():  # SQLite folds only ASCII letters
         known = known.filter(label__iexact=name)
     labels = known.order_by().values_list("label", flat=True).distinct()
@@ -332,7 +334,7 @@ def remove_tag(actor: Actor, tag: str) -> int:
 @action("change_tag", stream="grove", role="writer")
 def _change_tag(change: RunningAction, args: TagChange) -> str:
     """Renames a tag or sets its colour, in all trees of the grove."""
-    labels = _labels(change.actor.grove)
+    labels = _labels(change.actor)
     known = _spelled(args.tag, labels)
     if args.colour and args.colour not in TAG_COLOURS:
         raise CommandError(
@@ -352,9 +354,9 @@ def _change_tag(change: RunningAction, args: TagChange) -> str:
 @action("remove_tag", stream="grove", role="owner")
 def _remove_tag(change: RunningAction, args: TagNamed) -> int:
     """Removes a tag everywhere in the grove. The items stay."""
-    known = _spelled(args.tag, _labels(change.actor.grove))
+    known = _spelled(args.tag, _labels(change.actor))
     removed = 0
-    for tree, marks in _by_tree(change.actor.grove, known):
+    for tree, marks in _by_tree(change.actor, known):
         writer = streams.lock(tree, actor=change.actor.participant.uid)
         items = list(marks.values_list("item_id", flat=True))
         removed += marks.update(removed_at=change.now)
@@ -364,11 +366,12 @@ def _remove_tag(change: RunningAction, args: TagNamed) -> int:
     return removed
 
 
-def _labels(grove: Grove) -> list[str]:
-    """The tags in use in a grove, and those with a colour."""
-    rows = Mark.objects.filter(tree__grove=grove, kind="tag", removed_at__isnull=True)
+def _labels(actor: Actor) -> list[str]:
+    """The tags in use in the actor's grove, and those with a colour."""
+    seen = access.grove_trees(actor)
+    rows = Mark.objects.filter(tree__in=seen, kind="tag", removed_at__isnull=True)
     used = rows.order_by().values_list("label", flat=True).distinct()
-    return [*dict.fromkeys([*used, *grove.settings.get("tag_colours", {})])]
+    return [*dict.fromkeys([*used, *actor.grove.settings.get("tag_colours", {})])]
 
 
 def _spelled(tag: str, labels: list[str]) -> list[str]:
@@ -393,17 +396,17 @@ def _checked(name: str) -> str:
     return kept
 
 
-def _by_tree(grove: Grove, labels: list[str]) -> list[tuple[Tree, "QuerySet[Mark]"]]:
+def _by_tree(actor: Actor, labels: list[str]) -> list[tuple[Tree, "QuerySet[Mark]"]]:
     """The trees with the tag, and its marks in each, in the order in which trees are locked."""
     marks = Mark.objects.filter(kind="tag", label__in=labels, removed_at__isnull=True)
-    tagged = marks.filter(tree__grove=grove).values("tree_id")
-    trees = Tree.objects.filter(grove=grove, erasing_at__isnull=True, pk__in=tagged)
+    tagged = marks.filter(tree__grove=actor.grove).values("tree_id")
+    trees = access.grove_trees(actor).filter(pk__in=tagged)
     return [(tree, marks.filter(tree=tree)) for tree in trees.order_by("pk")]
 
 
 def _rename(change: RunningAction, known: list[str], name: str) -> None:
     """Renames the tag on all marks; an item with both tags keeps one mark."""
-    for tree, marks in _by_tree(change.actor.grove, known):
+    for tree, marks in _by_tree(change.actor, known):
         writer = streams.lock(tree, actor=change.actor.participant.uid)
         for mark in _twice(tree, marks, name):
             mark.removed_at = change.now

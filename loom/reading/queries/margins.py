@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from loom.access import Actor
-from loom.links.foot import JOINED, OTHER_END, CountRow, count_of
+from loom.links.foot import JOINED, OTHER_END, THERE, CountRow, count_of
 from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries import lookup
 from loom.trees.queries.around import (
@@ -53,7 +53,7 @@ _KEPT = f"""
     WHERE m.tree_id + 0 = %s AND m.item_id IN ({{items}}) AND m.removed_at IS NULL
     UNION ALL SELECT 'link', n.id, c.type, {OTHER_END},
         CASE WHEN c.outward THEN 1 ELSE 0 END, c.count, c.last, c.home, c.grove_id, c.slot,
-        h.grove_id
+        {THERE}
     FROM trees_node n JOIN links_linkcount c ON c.slot = n.slot_id AND c.count > 0 {JOINED}
     WHERE n.id IN ({{items}})
 """

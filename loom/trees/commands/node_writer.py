@@ -37,7 +37,8 @@ Source = tuple[int, str, str]  # an item's id, role, version seen
 @dataclass(frozen=True)
 class NewNode:
     """A node to be made. `parent` is the version that it is built on; `slot` is any version of the
-    slot that it is a new version of (None: a new slot)."""
+    slot that it is a new version of (None: a new slot). One that was written elsewhere before
+    brings the instant, the author of its proof, and the local id that it keeps if that is free."""
 
     text: str
     kind: str = "text"
@@ -52,6 +53,9 @@ class NewNode:
     finish: str = "complete"
     place: int | None = None
     sources: tuple[Source, ...] = field(default_factory=tuple)
+    created_at: datetime | None = None
+    proof_author: str = ""
+    local_id: str = ""
 
 
 def demand_text(text: str, *, what: str = "The text") -> str:
@@ -95,6 +99,12 @@ def fresh_local_id(tree: Tree, used: int) -> str:
             return drawn
 
 
+def _free(tree: Tree, wanted: str) -> str:
+    """The local id, if no node of the tree has it; else ""."""
+    is_free = bool(wanted) and not _TAKEN.all(tree=tree.pk, local_id=wanted)
+    return wanted if is_free else ""
+
+
 def build_node(
     tree: Tree, author: Participant, new: NewNode, *, ordinal: int, at: datetime
 ) -> Node:
@@ -104,7 +114,7 @@ def build_node(
     node = Node(
         id=node_id,
         tree=tree,
-        local_id=fresh_local_id(tree, ordinal),
+        local_id=_free(tree, new.local_id) or fresh_local_id(tree, ordinal),
         kind=new.kind,
         form=new.form,
         text=new.text,
@@ -121,7 +131,8 @@ def build_node(
         generation_uid=new.generation_uid,
         finish=new.finish,
         place=new.place,
-        created_at=at,
+        proof_author=new.proof_author,
+        created_at=new.created_at or at,
     )
     node.hash = hashes.sha256(proof_of(node, author.uid))
     return node

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db import transaction
 
-from loom.access import Actor
+from loom.access import Actor, grove_trees
 from loom.engine import streams
 from loom.engine.actions import RunningAction, action
 from loom.engine.announcements import access_changed
@@ -15,6 +15,7 @@ from loom.engine.jobs import enqueue
 from loom.engine.models import Event, Stream
 from loom.engine.streams import Writer
 from loom.errors import CommandError, not_found
+from loom.language.ids import ids_in
 from loom.people.models import Participant
 from loom.people.names import shown_title
 from loom.platform.inserts import insert_row
@@ -187,7 +188,7 @@ class TreeErasureArgs(Args):
 @action("erase_tree", stream="grove", role="owner")
 def _erase_tree(change: RunningAction, args: TreeErasureArgs) -> None:
     """Erases an archived tree permanently."""
-    tree = Tree.objects.filter(grove=change.grove, uid=args.tree, erasing_at=None).first()
+    tree = grove_trees(change.actor).filter(uid=args.tree).first()
     if tree is None:
         raise not_found("This tree")
     streams.lock(tree)
@@ -202,13 +203,24 @@ def _erase_tree(change: RunningAction, args: TreeErasureArgs) -> None:
         raise CommandError(
             "REJECTED", "This is not the title of the tree.", hint=f"type {row.title!r}"
         )
+    _erase_sandboxes(change, row)
     row.erasing_at = change.now
     row.save(update_fields=["erasing_at"])
     Stream.objects.filter(name=streams.name_of(tree)).update(erasing=True)
     stop_work(tree)
-    change.writer.append("tree.erased", {"tree": tree.uid, "title": row.title})
+    if row.sandbox_of_id is None:  # else nobody else knew of it
+        change.writer.append("tree.erased", {"tree": tree.uid, "title": row.title})
     access_changed(change.grove.uid, change.actor.user.pk)
     enqueue("loom.tasks.erase_tree", [tree.uid], queue="transfer")
+
+
+def _erase_sandboxes(change: RunningAction, tree: Tree) -> None:
+    """Erases the sandboxes that hang at a tree: they hold copies of its texts."""
+    for one in Tree.objects.filter(sandbox_at__range=ids_in(tree.pk), erasing_at=None):
+        Tree.objects.filter(pk=one.pk).update(erasing_at=change.now)
+        Stream.objects.filter(name=streams.name_of(one)).update(erasing=True)
+        stop_work(one)
+        enqueue("loom.tasks.erase_tree", [one.uid], queue="transfer")
 
 
 def new_tree(

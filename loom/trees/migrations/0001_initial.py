@@ -2,6 +2,7 @@
 
 import django.db.models.deletion
 import loom.engine.fields
+from django.conf import settings
 from django.db import migrations, models
 
 
@@ -64,6 +65,18 @@ class Migration(migrations.Migration):
                         on_delete=django.db.models.deletion.PROTECT, to="people.participant"
                     ),
                 ),
+                ("sandbox_at", models.BigIntegerField(db_index=True, null=True)),
+                ("sandbox_copies", models.IntegerField(null=True)),
+                (
+                    "sandbox_of",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                ("expires_at", models.DateTimeField(null=True)),
             ],
             options={
                 "ordering": ["-touched_at", "-id"],

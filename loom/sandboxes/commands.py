@@ -1,0 +1,309 @@
+"""sandbox, promote and discard, their undoing, and the end of sandboxes whose days are over."""
+
+from datetime import timedelta
+from typing import Annotated
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext_noop
+
+from loom import access
+from loom.claims.queries.checks import applying, results_of
+from loom.claims.rules import checks as check_rules
+from loom.engine import streams
+from loom.engine.arguments import Args, RefField, Written
+from loom.engine.context import Context, Op, Reply
+from loom.engine.effects import Effects
+from loom.engine.registry import command, describe_verb
+from loom.engine.sweeps import sweeps
+from loom.engine.undo import Own, conflict, undoes
+from loom.engine.views import stored
+from loom.errors import CommandError
+from loom.language import ids
+from loom.language.verbs import Verb
+from loom.people.names import shown_title
+from loom.permissions import LOOM, WRITE
+from loom.platform.inserts import insert_row
+from loom.sandboxes.copying import copied, write_copies
+from loom.sandboxes.promoting import Promoted, promote_nodes
+from loom.sandboxes.queries import demand_sandbox, new_nodes, open_sandboxes, origin_of
+from loom.text.counts import counted
+from loom.text.hashes import instant_or_none
+from loom.trees.commands.node_writer import demand_text_node, demand_visible
+from loom.trees.models import Node, Tree, Workspace
+from loom.trees.named_items import get_own_node, touched
+from loom.trees.queries import lookup
+
+DAYS, MOST_DAYS = 7, 90
+MOST_OPEN = 50  # of a person
+MOST_PROMOTED = 2000  # nodes at once
+SHOWN = 5
+
+
+class SandboxArgs(Args):
+    """Where it begins, what it is called, and after how many days it ends."""
+
+    ref: Annotated[RefField | None, Written("ref", lead="from")] = None
+    label: Annotated[str, Written("quoted")] = ""
+    days: Annotated[
+        int, Written("option", key="days", value="int", minimum=1, maximum=MOST_DAYS)
+    ] = DAYS
+
+
+describe_verb(
+    Verb(
+        "sandbox",
+        past="began a sandbox at",
+        done=gettext_noop("Began a sandbox"),
+        takes_documents=False,
+        in_pipes=False,
+        meant_by="scratch private experiment",
+    )
+)
+
+
+@command("sandbox", group="Make", klass="write", permissions={LOOM, WRITE}, stream="workspace")
+def sandbox(context: Context, args: SandboxArgs) -> Reply:
+    """Begins a sandbox: a tree with the path to a text, which nobody sees but you (and who invited
+    you). `promote` in it adds what you wrote there to this tree; `discard`, or its days, end it."""
+    node = get_own_node(context, args.ref)
+    demand_text_node(node, "continued")
+    demand_visible(node)
+    access.demand_no_sandbox(context.tree)
+    access.demand_writable(context.tree)
+    user = context.actor.user
+    if open_sandboxes(user).count() >= MOST_OPEN:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"You have {MOST_OPEN} open sandboxes.",
+            hint="→ promote or → discard in one of them",
+        )
+    made = _begin(context, node, args)
+    until = f"{made.expires_at:%Y-%m-%d}"
+    is_agent = context.actor.participant != context.actor.person
+    who = "you and your inviter" if is_agent else "you only"
+    return Reply(
+        f"✓ sandbox at [{node.local_id}], visible to {who}\n"
+        f"  tree:{made.uid} until {until}; lines are run in that tree",
+        items=touched(made) if made.pk else (),
+        inverse=({"op": "sandbox", "tree": made.pk, "ends": True},),
+    )
+
+
+def _begin(context: Context, node: Node, args: SandboxArgs) -> Tree:
+    """The new tree with its copies."""
+    origin, by = context.tree, context.actor.participant
+    nodes = copied(context.actor, origin, context.workspace, node)
+    made = Tree(
+        grove=origin.grove,
+        title=shown_title(args.label)[:300] or origin.title,
+        mode=origin.mode,
+        system_context=origin.system_context,
+        truncation=origin.truncation,
+        memory=origin.memory,
+        author_note=origin.author_note,
+        note_depth=origin.note_depth,
+        lore_scan=origin.lore_scan,
+        lore_budget=origin.lore_budget,
+        maker=by,
+        sandbox_at=node.pk,
+        sandbox_copies=len(nodes),
+        sandbox_of=context.actor.user,
+        expires_at=context.now + timedelta(days=args.days),
+    )
+    if context.writer is not None and context.writer.is_dry:
+        return made
+    insert_row(made)
+    streams.open_stream(made)
+    writer = streams.lock(made, actor=by.uid)
+    new = write_copies(writer, made, nodes)
+    writer.append("tree.created", {"tree": made.uid, "title": made.title, "mode": made.mode})
+    writer.flush()
+    view = stored(access.workspace_of(by, made))
+    Workspace.objects.filter(pk=view.pk).update(position=new[node.pk])
+    return made
+
+
+class PromoteArgs(Args):
+    """Nothing: it is the sandbox in which the line is run."""
+
+
+describe_verb(
+    Verb(
+        "promote",
+        past="promoted",
+        done=gettext_noop("Promoted a sandbox"),
+        is_destructive=True,
+        in_pipes=False,
+        takes_documents=False,
+    )
+)
+
+
+@command("promote", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
+def promote(context: Context, args: PromoteArgs) -> Reply:
+    """Adds what was written in this sandbox to the tree that it hangs at, with its authors and
+    hashes, and closes the sandbox. The checks that apply to its texts have to pass."""
+    demand_sandbox(context.tree)
+    there, origin, node = origin_of(context.actor, context.tree)
+    access.demand(there, {WRITE}, "promoting")
+    access.demand_writable(origin)
+    demand_visible(lookup.with_tree(origin, node))
+    count = new_nodes(context.tree).order_by().count()
+    if not count:
+        raise CommandError(
+            "REJECTED", "Nothing was written in this sandbox.", hint="→ discard ends it"
+        )
+    if count > MOST_PROMOTED:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"At most {MOST_PROMOTED:,} nodes are promoted at once; here are {count:,}.",
+            hint="write what should stay in the tree itself",
+            is_size=True,
+        )
+    _demand_checks(context, origin)
+    by, dry = context.actor.participant.uid, context.world.is_dry
+    writer = streams.lock(origin, actor=by, origin=context.world.origin, is_dry=dry)
+    home = Context(
+        actor=context.actor,
+        tree=origin,
+        workspace=context.workspace,
+        at="",
+        now=context.now,
+        origin=context.origin,
+        turn=context.turn,
+        writer=writer,
+        effects=Effects(),
+    )
+    done = promote_nodes(home, context.tree)
+    if not dry:
+        Tree.objects.filter(pk=origin.pk).update(touched_at=context.now)
+        writer.flush()
+    _close(context.tree, context.world)
+    made = list(done.nodes.values())
+    return Reply(
+        _said(done, origin, node),
+        refs=tuple(one.local_id for one in made[:SHOWN]),
+        items=touched(*made[:SHOWN]) if not dry else (),
+    )
+
+
+def _demand_checks(context: Context, origin: Tree) -> None:
+    """Refuses with REJECTED if a text that would be seen fails a check of the tree of origin, or a
+    judge has said that it does. A judge that was not asked says nothing."""
+    rules = list(applying(origin.grove, origin))
+    if not rules:
+        return
+    failed = []
+    for node in new_nodes(context.tree).filter(kind="text", version_pruned=False):
+        if lookup.hidden_by(node) is not None or _is_older(node, context):
+            continue
+        for rule in rules:
+            if rule.kind == "judge":
+                said = [one for one in results_of(ids.of_node(node.pk)) if one.rule_id == rule.pk]
+                failed += [(node, rule.name, one.said) for one in said if one.outcome == "failed"]
+                continue
+            outcome = check_rules.run(rule.kind, rule.parameters, node.text)
+            if not outcome.passed:
+                failed.append((node, rule.name, outcome.said))
+    if failed:
+        named = "; ".join(
+            f"[{node.local_id}] {name} {said}".rstrip() for node, name, said in failed[:SHOWN]
+        )
+        more = f" and {len(failed) - SHOWN} more" if len(failed) > SHOWN else ""
+        raise CommandError(
+            "REJECTED",
+            f"{counted(len(failed), 'check')} failed: {named}{more}.",
+            hint="edit or prune these texts, then → promote",
+        )
+
+
+def _is_older(node: Node, context: Context) -> bool:
+    """Whether a newer wording of the slot is shown in its place."""
+    shown = lookup.selected_version(node.slot_id, context.workspace)
+    return shown is not None and shown.pk != node.pk
+
+
+def _said(done: Promoted, origin: Tree, node: Node) -> str:
+    lines = [f"✓ promoted {counted(len(done.nodes), 'node')} below [{node.local_id}]"]
+    if done.renamed:
+        named = ", ".join(f"[{old}] is [{new}]" for old, new in done.renamed[:SHOWN])
+        lines.append(f"  {named} there")
+    if done.left:
+        named = ", ".join(counted(many, name) for name, many in sorted(done.left.items()))
+        lines.append(f"  left in the sandbox: {named}")
+    lines.append(f"  tree:{origin.uid}")
+    return "\n".join(lines)
+
+
+class DiscardArgs(Args):
+    """Nothing: it is the sandbox in which the line is run."""
+
+
+describe_verb(
+    Verb(
+        "discard",
+        past="discarded",
+        done=gettext_noop("Discarded a sandbox"),
+        is_destructive=True,
+        asks_first=True,
+        in_pipes=False,
+        takes_documents=False,
+    )
+)
+
+
+@command("discard", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
+def discard(context: Context, args: DiscardArgs) -> Reply:
+    """Ends this sandbox without promoting it. It stays readable for you, in the archive."""
+    demand_sandbox(context.tree)
+    _close(context.tree, context.world)
+    return Reply("✓ discarded this sandbox; it is in your archive")
+
+
+def _close(tree: Tree, writer: streams.Writer) -> None:
+    """Archives a sandbox, whose stream is locked."""
+    if writer.is_dry:
+        return
+    tree.archived_at = timezone.now()
+    Tree.objects.filter(pk=tree.pk).update(archived_at=tree.archived_at)
+    writer.append(
+        "tree.changed", {"tree": tree.uid, "archived_at": instant_or_none(tree.archived_at)}
+    )
+
+
+@undoes("sandbox")
+def _undo_sandbox(context: Context, op: Op, own: Own) -> list[Op]:
+    """Discards a sandbox that was begun, or opens it again."""
+    tree = access.trees_for(context.actor).filter(pk=op["tree"]).first()
+    if tree is None or (tree.archived_at is None) != op["ends"]:
+        raise conflict("The sandbox")
+    if not context.world.is_dry:
+        writer = streams.lock(tree, actor=context.actor.participant.uid)
+        if op["ends"]:
+            _close(tree, writer)
+        else:
+            Tree.objects.filter(pk=tree.pk).update(archived_at=None)
+            writer.append("tree.changed", {"tree": tree.uid, "archived_at": None})
+        writer.flush()
+    return [{**op, "ends": not op["ends"]}]
+
+
+@sweeps
+def discard_ended() -> int:
+    """Discards sandboxes whose days are over; returns how many."""
+    over = Tree.objects.filter(
+        sandbox_at__isnull=False,
+        archived_at__isnull=True,
+        erasing_at__isnull=True,
+        expires_at__lt=timezone.now(),
+    )
+    found = list(over[:100])
+    for tree in found:
+        with transaction.atomic():
+            writer = streams.lock(tree)
+            now = Tree.objects.filter(pk=tree.pk, archived_at__isnull=True).first()
+            if now is not None:
+                _close(now, writer)
+                writer.flush()
+    return len(found)

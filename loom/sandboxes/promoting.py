@@ -1,0 +1,231 @@
+"""What promoting a sandbox writes into the tree that it hangs at: its nodes with their authors,
+instants and hashes, and what belongs to them."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from loom.engine.context import Context
+from loom.engine.effects import Effects
+from loom.engine.items import make_items
+from loom.language import ids
+from loom.language.ids import ORDINAL_BITS
+from loom.links.commands.counting import count_added
+from loom.links.commands.links import link_body
+from loom.links.models import Link
+from loom.links.queries import slots_of
+from loom.notes.commands.marks import mark_body
+from loom.notes.models import Mark
+from loom.sandboxes.queries import new_nodes
+from loom.trees.commands.node_writer import NewNode, Source, add_node, flag
+from loom.trees.models import Node, Tree
+from loom.trees.named_items import item_of
+from loom.trees.queries import lookup
+from loom.turns.models import Call, Generation
+
+FLAGS = ("excluded", "version_pruned", "pruned")
+
+
+@dataclass
+class Promoted:
+    """What was promoted: the new nodes by the ids of those of the sandbox, those that have another
+    local id than there, and what stays behind, counted by its name."""
+
+    nodes: dict[int, Node] = field(default_factory=dict)
+    renamed: list[tuple[str, str]] = field(default_factory=list)
+    left: Counter[str] = field(default_factory=Counter)
+
+
+def promote_nodes(context: Context, sandbox: Tree) -> Promoted:
+    """Writes what is new in a sandbox into the tree of `context`, which is locked there."""
+    done = Promoted()
+    known = _originals(context.tree, sandbox)
+    nodes = list(new_nodes(sandbox))
+    sources = _sources(nodes)
+    for node in nodes:
+        if node.kind == "claim":
+            done.left["claim"] += 1  # its evidence is of the sandbox, and strong there alone
+            continue
+        parent = _parent_of(node, known)
+        if parent is None:
+            done.left["note"] += 1  # below a claim
+            continue
+        slot = known.get(node.slot_id) if node.slot_id != node.pk else None
+        made = add_node(
+            context.world,
+            context.tree,
+            node.author,
+            NewNode(
+                text=node.text,
+                kind=node.kind,
+                form=node.form,
+                parent=parent,
+                slot=slot,
+                edited_from=known.get(node.edited_from_id or 0),
+                blocks=node.blocks,
+                call_uid=node.call_uid,
+                configuration=node.configuration,
+                generation_uid=node.generation_uid,
+                finish=node.finish,
+                sources=tuple(_moved(one, known) for one in sources.get(node.pk, ())),
+                created_at=node.created_at,
+                proof_author=node.proof_author,
+                local_id=node.local_id,
+            ),
+        )
+        known[node.pk] = done.nodes[node.pk] = made
+        if made.local_id != node.local_id:
+            done.renamed.append((node.local_id, made.local_id))
+    if not context.world.is_dry:
+        _set_flags(context, nodes, done.nodes)
+        _move_calls(context.tree, sandbox, nodes, known)
+        _copy_links(context, sandbox, known, done)
+        _copy_marks(context, sandbox, known)
+    return done
+
+
+def _originals(origin: Tree, sandbox: Tree) -> dict[int, Node]:
+    """The originals of the copies, by the ids of the copies."""
+    first = sandbox.pk << ORDINAL_BITS
+    copies = Node.objects.filter(pk__range=(first, first + (sandbox.sandbox_copies or 0)))
+    names = dict(copies.values_list("pk", "local_id"))
+    keys = sorted(names.values())
+    rows: dict[str, Node] = {}
+    for start in range(0, len(keys), 500):
+        some = lookup.rows().filter(tree=origin, local_id__in=keys[start : start + 500])
+        rows.update((one.local_id, one) for one in some)
+    for one in rows.values():
+        one.tree = origin
+    return {pk: rows[name] for pk, name in names.items() if name in rows}
+
+
+def _parent_of(node: Node, known: Mapping[int, Node]) -> Node | None:
+    """The version above that a node was written for."""
+    versions = Node.objects.filter(slot=node.parent_slot_id, hash=node.parent_hash)
+    for pk in versions.values_list("pk", flat=True):
+        if pk in known:
+            return known[pk]
+    return known.get(node.parent_slot_id or 0)
+
+
+def _sources(nodes: Sequence[Node]) -> dict[int, list[Source]]:
+    found: dict[int, list[Source]] = {}
+    for start in range(0, len(nodes), 500):
+        for node in Node.objects.filter(pk__in=[one.pk for one in nodes[start : start + 500]]):
+            rows = node.sources.values_list("item", "role", "version_seen")
+            found[node.pk] = list(rows)
+    return found
+
+
+def _moved(source: Source, known: Mapping[int, Node]) -> Source:
+    item, role, seen = source
+    return _item(item, known), role, seen
+
+
+def _item(item: int, known: Mapping[int, Node]) -> int:
+    """The item that stands for one of the sandbox in the tree of origin."""
+    made = known.get(ids.node_id(item) or 0)
+    return item if made is None else item_of(made)
+
+
+def _set_flags(context: Context, nodes: Sequence[Node], made: Mapping[int, Node]) -> None:
+    # What is hidden moves nobody: the flags are those of another tree than the line's.
+    apart = replace(context, effects=Effects())
+    for old in nodes:
+        new = made.get(old.pk)
+        if new is None:
+            continue
+        for name in FLAGS:
+            if getattr(old, name):
+                flag(apart, lookup.by_id(new.pk), name, True)
+        kept: dict[str, object] = {}
+        if old.summary:
+            kept["summary"] = old.summary
+        if old.resolved_at is not None:
+            kept["resolved_at"] = old.resolved_at
+            said = {"node": new.local_id, "resolved": True}
+            context.world.append("annotation.resolved", said)
+        if kept:
+            Node.objects.filter(pk=new.pk).update(**kept)
+
+
+def _move_calls(
+    origin: Tree, sandbox: Tree, nodes: Sequence[Node], known: Mapping[int, Node]
+) -> None:
+    """The calls and generations that made the nodes go with them, as their evidence."""
+    calls = sorted({one.call_uid for one in nodes if one.call_uid})
+    made = sorted({one.generation_uid for one in nodes if one.generation_uid})
+    for start in range(0, len(calls), 500):
+        some = calls[start : start + 500]
+        Call.objects.filter(tree=sandbox, uid__in=some).update(tree=origin)
+    for start in range(0, len(made), 500):
+        rows = Generation.objects.filter(tree=sandbox, uid__in=made[start : start + 500])
+        for row in rows.values_list("pk", "point", "node"):
+            point, node = known.get(row[1]), known.get(row[2] or 0)
+            if point is not None and node is not None:
+                there = {"tree": origin, "point": point, "node": node}
+                Generation.objects.filter(pk=row[0]).update(**there)
+
+
+def _shown(context: Context, item: int, known: Mapping[int, Node]) -> str | None:
+    """An item as events of the tree of origin name it; None for one of the sandbox that stays."""
+    made = known.get(ids.node_id(item) or 0)
+    if made is not None:
+        return made.local_id
+    if ids.document_id(item) is not None or ids.trail_id(item) is not None:
+        return None
+    node = Node.objects.select_related("tree").filter(pk=ids.node_id(item) or 0).first()
+    if node is None or node.tree.sandbox_of_id is not None:
+        return None
+    here = node.tree_id == context.tree.pk
+    return node.local_id if here else f"tree:{node.tree.uid} node:{node.local_id}"
+
+
+def _copy_links(context: Context, sandbox: Tree, known: Mapping[int, Node], done: Promoted) -> None:
+    rows = Link.objects.filter(tree=sandbox, removed_at__isnull=True).select_related("by")
+    for link in rows:
+        source, target = _item(link.source_id, known), _item(link.target_id, known)
+        shown, shown_to = (
+            _shown(context, link.source_id, known),
+            _shown(context, link.target_id, known),
+        )
+        at_home = ids.home_of(source) == context.tree.pk
+        if shown is None or shown_to is None or not at_home or link.type == "evidence":
+            done.left["link"] += 1
+            continue
+        make_items([source, target])
+        slots = slots_of([source, target])
+        made = Link.objects.create(
+            tree=context.tree,
+            type=link.type,
+            source_id=source,
+            target_id=target,
+            source_slot=slots[source],
+            target_slot=slots[target],
+            note=link.note,
+            words=link.words,
+            confidence=link.confidence,
+            by=link.by,
+            at=link.at,
+        )
+        count_added(made, context.tree.grove_id)
+        context.world.append("link.added", {"link": link_body(made, shown, shown_to)})
+
+
+def _copy_marks(context: Context, sandbox: Tree, known: Mapping[int, Node]) -> None:
+    kept = ("bookmark", "tag")
+    rows = Mark.objects.filter(tree=sandbox, kind__in=kept, removed_at__isnull=True)
+    for mark in rows.select_related("participant"):
+        made = known.get(ids.node_id(mark.item_id) or 0)
+        if made is None:
+            continue
+        make_items([item_of(made)])
+        row = Mark.objects.create(
+            tree=context.tree,
+            kind=mark.kind,
+            label=mark.label,
+            item_id=item_of(made),
+            participant=mark.participant,
+            at=mark.at,
+        )
+        context.world.append("mark.added", {"mark": mark_body(row, made.local_id)})

@@ -1,0 +1,225 @@
+"""Sandboxes: begun, promoted, discarded, ended; and who finds them."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from loom import access
+from loom.access import Actor, acting_as, at_tree, get_actor
+from loom.claims.commands.checks import declare_check
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Event, Stream
+from loom.errors import CommandError
+from loom.people.models import User
+from loom.reading.queries.verify import verify_tree
+from loom.sandboxes.commands import discard_ended
+from loom.trees.commands import node_writer
+from loom.trees.models import Node, Tree
+from loom.trees.queries import lookup
+from tests.two_groves import TwoGroves
+
+pytestmark = pytest.mark.django_db
+
+
+def say(actor: Actor, tree: Tree, line: str, **more: Any) -> Any:
+    """The answer to a line."""
+    return execute_line(actor, tree, Request(line, **more)).body
+
+
+def begin(two: TwoGroves, user: User, line: str = "sandbox") -> tuple[Actor, Tree]:
+    """A sandbox of a member of the left grove, at its text."""
+    actor = two.left.actor(user)
+    at = two.left.text.local_id
+    execute_line(actor, two.left.tree, Request(line, at=at))
+    return actor, Tree.objects.get(sandbox_of=user, archived_at__isnull=True)
+
+
+def refused(actor: Actor, tree: Tree, line: str) -> CommandError:
+    with pytest.raises(CommandError) as why:
+        execute_line(actor, tree, Request(line))
+    return why.value
+
+
+def test_a_sandbox_begins_with_the_path_and_hangs_at_its_text(two_groves: TwoGroves) -> None:
+    two = two_groves
+    actor = two.left.actor(two.both)
+    reply = say(actor, two.left.tree, f'sandbox from {two.left.text.local_id} "Trials" days:3')
+    made = Tree.objects.get(sandbox_of=two.both)
+    assert reply["reply"].startswith(
+        f"✓ sandbox at [{two.left.text.local_id}], visible to you only\n  tree:{made.uid} until 20"
+    )
+    assert made.title == "Trials" and made.sandbox_at == two.left.text.pk
+    assert timedelta(days=2) < made.expires_at - timezone.now() < timedelta(days=3)  # type: ignore[operator]
+    here = access.workspace_of(actor.participant, made)
+    path = lookup.path_of(actor, made, here)
+    old = lookup.path_of(actor, two.left.tree, None, two.left.text)
+    assert [(one.local_id, one.text, one.author_name, one.hash, one.at) for one in path] == [
+        (one.local_id, one.text, one.author_name, one.hash, one.at) for one in old
+    ]
+    assert verify_tree(actor, made, None)["status"] == "valid"
+
+
+def test_nothing_of_it_is_written_in_its_tree_of_origin(two_groves: TwoGroves) -> None:
+    two = two_groves
+    streams = [f"tree:{two.left.tree.uid}", f"grove:{two.left.grove.uid}"]
+    before = list(Stream.objects.filter(name__in=streams).values_list("name", "head"))
+    actor, made = begin(two, two.both)
+    say(actor, made, 'respond "The kestrel wakes."')
+    say(actor, made, "discard")
+    assert list(Stream.objects.filter(name__in=streams).values_list("name", "head")) == before
+
+
+def test_only_its_maker_finds_it(two_groves: TwoGroves) -> None:
+    two = two_groves
+    actor, made = begin(two, two.both)
+    owner = User.objects.get(username="leftowner")
+    for user in (owner, two.only_left, two.only_right, two.nobody):
+        assert not access.visible_trees(user).filter(pk=made.pk).exists()
+        for get in (access.get_tree, access.get_visit):
+            with pytest.raises(CommandError) as why:
+                get(user, made.uid)
+            assert why.value.code == "NOT_FOUND"
+    assert access.get_tree(two.both, made.uid)[1] == made
+    assert list(access.trees_for(actor).filter(pk=made.pk)) == [made]
+
+
+def test_an_agents_sandbox_is_seen_by_it_and_by_who_invited_it(two_groves: TwoGroves) -> None:
+    two = two_groves
+    agent = two.agent(two.left)
+    for_both = acting_as(two.left.actor(two.both), agent)
+    said = say(for_both, two.left.tree, f"sandbox from {two.left.text.local_id}")
+    assert "visible to you and your inviter" in said["reply"]
+    made = Tree.objects.get(maker=agent, sandbox_of=two.both)
+    assert access.get_tree(two.both, made.uid)[1] == made
+    assert made in access.trees_for(for_both)
+    others = acting_as(two.left.actor(two.only_left), agent)
+    assert made not in access.trees_for(others)
+    another = acting_as(two.left.actor(two.both), two.agent(two.left, name="Otto"))
+    assert made not in access.trees_for(another)
+    assert not access.may_reach(another, made.pk, here=two.left.tree)
+
+
+def test_an_agent_reads_its_inviters_sandbox_only_where_it_was_asked(
+    two_groves: TwoGroves,
+) -> None:
+    two = two_groves
+    _, made = begin(two, two.both)
+    agent = acting_as(two.left.actor(two.both), two.agent(two.left))
+    assert made not in access.trees_for(agent)
+    assert made in access.trees_for(at_tree(agent, made))
+
+
+def test_promoting_keeps_authors_instants_and_hashes(two_groves: TwoGroves) -> None:
+    two = two_groves
+    tree = two.left.tree
+    actor, made = begin(two, two.both)
+    first = say(actor, made, 'respond "It wakes at dawn."')["refs"][0]
+    say(actor, made, f'edit {first} "It wakes at dusk."')
+    second = say(actor, made, 'respond "Then it flies."')["refs"][0]
+    say(actor, made, f'annotate {second} "where to?" as:question')
+    say(actor, made, f"link {second} to {two.left.text.local_id} as:supports")
+    say(actor, made, f"tag {second} #flight")
+    gone = say(actor, made, f'respond {first} "Or not."')["refs"][0]
+    say(actor, made, f"prune {gone}")
+    head = Stream.objects.get(name=f"tree:{tree.uid}").head
+    reply = say(actor, made, "promote")["reply"]
+    assert reply.startswith(f"✓ promoted 5 nodes below [{two.left.text.local_id}]")
+    names = ("local_id", "text", "author", "created_at", "hash", "parent_hash", "kind", "pruned")
+    new = Node.objects.filter(tree=made, pk__gt=(made.pk << 32) + made.sandbox_copies)  # type: ignore[operator]
+    found = {one.local_id: one for one in Node.objects.filter(tree=tree)}
+    for old in new:
+        assert all(getattr(found[old.local_id], name) == getattr(old, name) for name in names)
+    assert verify_tree(actor, tree, None)["status"] == "valid"
+    owner = two.left.actor(User.objects.get(username="leftowner"))
+    path = lookup.path_of(owner, tree, None, found[second])
+    assert [one.text for one in path][-2:] == ["It wakes at dusk.", "Then it flies."]
+    kinds = Event.objects.filter(stream__name=f"tree:{tree.uid}", seq__gt=head)
+    assert sorted(set(kinds.values_list("kind", flat=True))) == [
+        "link.added",
+        "mark.added",
+        "node.added",
+        "node.flagged",
+    ]
+    made.refresh_from_db()
+    assert made.archived_at is not None
+    assert refused(actor, made, "promote").code == "REJECTED"
+
+
+def test_a_local_id_that_is_taken_there_is_drawn_again(two_groves: TwoGroves) -> None:
+    two = two_groves
+    actor, made = begin(two, two.both)
+    mine = say(actor, made, 'respond "It wakes."')["refs"][0]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(node_writer, "fresh_local_id", lambda tree, used: mine)
+        say(actor, two.left.tree, 'respond root "Another."')
+    reply = say(actor, made, "promote")["reply"]
+    assert f"[{mine}] is [" in reply
+    assert Node.objects.filter(tree=two.left.tree, text="It wakes.").exists()
+
+
+def test_promoting_runs_the_checks_that_apply(two_groves: TwoGroves) -> None:
+    two = two_groves
+    declare_check(two.left.actor(two.both), name="short", kind="max_words", parameters={"n": 3})
+    actor, made = begin(two, two.both)
+    long = say(actor, made, 'respond "It wakes long before dawn."')["refs"][0]
+    why = refused(actor, made, "promote")
+    assert why.code == "REJECTED" and f"1 check failed: [{long}] short" in why.message
+    assert not Node.objects.filter(tree=two.left.tree, text__contains="dawn").exists()
+    say(actor, made, f"prune {long}")
+    say(actor, made, f'respond {two.left.text.local_id} "It wakes."')
+    assert say(actor, made, "promote", dry_run=True)["reply"].startswith("✓ promoted 2 nodes")
+    assert say(actor, made, "promote")["reply"].startswith("✓ promoted 2 nodes")
+
+
+def test_a_sandbox_changes_nothing_outside_of_itself(two_groves: TwoGroves) -> None:
+    two = two_groves
+    say(two.left.actor(two.both), two.left.tree, 'write doc:"Log" new "Nothing."')
+    actor, made = begin(two, two.both)
+    for line in (
+        'write doc:"Log" append "a kestrel"',
+        'write doc:"More" new "a kestrel"',
+        'link doc:"Log" to root',
+        'tag doc:"Log" #kestrel',
+        'bookmark doc:"Log"',
+        'pipe "view | annotate root" save:"kestrel"',
+        'trail save "kestrel"',
+        "sandbox",
+    ):
+        why = refused(actor, made, line)
+        assert (why.code, why.message) == (
+            "REJECTED",
+            "A sandbox changes nothing outside of itself.",
+        ), line
+
+
+def test_it_ends_by_discard_undo_or_its_days(two_groves: TwoGroves) -> None:
+    two = two_groves
+    actor, made = begin(two, two.both)
+    assert refused(actor, made, "promote").message == "Nothing was written in this sandbox."
+    assert say(actor, made, "discard")["reply"].startswith("✓ discarded this sandbox")
+    actor, second = begin(two, two.both)
+    say(actor, two.left.tree, "undo")
+    second.refresh_from_db()
+    assert second.archived_at is not None
+    actor, third = begin(two, two.both)
+    assert discard_ended() == 0
+    Tree.objects.filter(pk=third.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert discard_ended() == 1
+    third.refresh_from_db()
+    assert third.archived_at is not None
+
+
+def test_promote_and_discard_are_for_sandboxes(two_groves: TwoGroves) -> None:
+    actor = two_groves.left.actor(two_groves.both)
+    for line in ("promote", "discard"):
+        assert refused(actor, two_groves.left.tree, line).message == "This tree is no sandbox."
+
+
+def test_a_reader_begins_none(two_groves: TwoGroves) -> None:
+    two = two_groves
+    two.left.grove.memberships.filter(user=two.both).update(role="reader")
+    actor = get_actor(two.both, two.left.grove)
+    assert refused(actor, two.left.tree, "sandbox").code == "PERMISSION_DENIED"
