@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from loom import access
-from loom.access import Actor
+from loom.access import Actor, demand_no_sandbox
 from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args
 from loom.engine.execute import execute
@@ -32,6 +32,7 @@ class PublicLinkArgs(Args):
 @action("make_public_link", stream="tree", role="owner")
 def _make_public_link(change: RunningAction, args: PublicLinkArgs) -> tuple[PublicLink, str]:
     """Makes a link with which anybody can read a tree for some days."""
+    demand_no_sandbox(change.tree)
     if not args.days > 0:
         raise CommandError("INVALID_SYNTAX", "A link must expire in the future.", hint="try 7 days")
     if args.days > MAX_DAYS:
