@@ -43,6 +43,7 @@ MOST_LISTED = 300
 MOST_FILES = 50
 EMBEDDED = 4000  # characters of an embedded text that are shown
 MOST_REVISIONS = 100
+MOST_PLACES = 50  # of one suggestion that are drawn in the text
 MOST_CLIENTS = 400  # client ids in one question
 
 
@@ -203,7 +204,6 @@ def document_page(request: PersonRequest, uid: str) -> HttpResponse:
         "trees": list(queries.trees_linked(actor, document)),
         "others": _others(actor, document),
         "suggestions": _suggested(actor, document, text),
-        "text": text,
         "may_write": WRITE_DOCUMENTS in actor.permissions,
         "me": actor.participant.uid,
         "cast": json.dumps({one.uid: [one.colour, one.name] for one in cast.values()}),
@@ -213,22 +213,37 @@ def document_page(request: PersonRequest, uid: str) -> HttpResponse:
 
 @dataclass(frozen=True)
 class Suggested:
-    """An undecided suggestion, with the pieces in which it differs from the text."""
+    """An undecided suggestion, with the pieces in which it would change the text as it is now, and
+    the same as `[before, old, new, after]` for the editor, where it is drawn in its place. No
+    piece: the same passage was changed since."""
 
     id: str
     tree: str
     by: str
     at: str
     pieces: list[tuple[str, str]]
+    edits: str
 
 
 def _suggested(actor: Actor, document: Document, text: str) -> list[Suggested]:
     shown = []
-    for one in queries.open_suggestions(actor, document):
-        pieces = queries.difference(text, one.text)
+    for suggestion in queries.open_suggestions(actor, document, text):
+        node, after = suggestion.node, suggestion.text
+        pieces = [] if after is None else queries.difference(text, after)
         near = [(piece.kind, _near(piece, at, len(pieces))) for at, piece in enumerate(pieces)]
-        at = instant(one.created_at)
-        shown.append(Suggested(one.local_id, one.tree.uid, one.author.name, at, near))
+        edits = [] if after is None else rules.difference(text, after)
+        places = [
+            [
+                text[max(0, edit.start - AROUND) : edit.start],
+                text[edit.start : edit.end],
+                edit.text,
+                text[edit.end : edit.end + AROUND],
+            ]
+            for edit in edits[:MOST_PLACES]
+        ]
+        at = instant(node.created_at)
+        name = node.author.name
+        shown.append(Suggested(node.local_id, node.tree.uid, name, at, near, json.dumps(places)))
     return shown
 
 

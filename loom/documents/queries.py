@@ -25,6 +25,7 @@ from loom.documents.models import (
     DocumentUpdate,
     DocumentView,
     Revision,
+    read_whole,
 )
 from loom.documents.rules import Section, unpacked
 from loom.documents.shared_text import SharedText
@@ -38,6 +39,7 @@ from loom.links.vocabulary import keys_for, vocabulary_of
 from loom.people.names import tree_named
 from loom.permissions import READ_DOCUMENTS
 from loom.platform.prepared_queries import Given, PreparedQuery
+from loom.text.changes import merged
 from loom.text.front_matter import MAX_TITLE, title_key
 from loom.text.lore import FENCE, LoreEntry, entry_of
 from loom.text.shortening import excerpt
@@ -320,9 +322,19 @@ def _piece(kind: str, text: str) -> list[DifferencePiece]:
 # Suggestions for a document.
 
 
-def open_suggestions(actor: Actor, document: Document) -> list[Node]:
-    """The undecided suggestions for a document, oldest first, from trees that the actor can see.
-    Three queries: only the texts that are shown are read."""
+@dataclass(frozen=True)
+class OpenSuggestion:
+    """An undecided suggestion, and the text that accepting it now would make; None: somebody has
+    changed the same passage since it was made."""
+
+    node: Node
+    text: str | None
+
+
+def open_suggestions(actor: Actor, document: Document, text: str) -> list[OpenSuggestion]:
+    """The undecided suggestions for a document with this text, oldest first, from trees that the
+    actor can see. Each was made on a revision; what was written since stays as it is. At most five
+    queries: only the texts that are shown are read, and those they were made on."""
     rows = NodeSource.objects.filter(item=item_ids.of_document(document.pk), role="primary")
     suggestions = Node.objects.filter(pk__in=rows.values("node"), kind="annotation", form="diff")
     suggestions = suggestions.filter(
@@ -330,7 +342,26 @@ def open_suggestions(actor: Actor, document: Document) -> list[Node]:
     )
     oldest = list(suggestions.order_by("created_at").values_list("pk", flat=True)[:MOST_SUGGESTED])
     shown = Node.objects.filter(pk__in=oldest).select_related("author", "tree")
-    return list(shown.order_by("created_at"))
+    made_on = {
+        node: int(version)
+        for node, version in rows.filter(node__in=oldest).values_list("node", "version_seen")
+        if version.isdecimal()
+    }
+    bases = _texts_of(document, set(made_on.values()))
+    return [
+        OpenSuggestion(node, merged(bases.get(made_on.get(node.pk, 0), text), text, node.text))
+        for node in shown.order_by("created_at")
+    ]
+
+
+def _texts_of(document: Document, numbers: set[int]) -> dict[int, str]:
+    """The texts of these revisions, by number. Two queries; none for no number."""
+    if not numbers:
+        return {}
+    rows = Revision.objects.filter(document=document, number__in=numbers)
+    found = list(rows.select_related("content"))
+    read_whole(row.content for row in found)
+    return {row.number: row.content.whole for row in found}
 
 
 # Links and embeds of a document.

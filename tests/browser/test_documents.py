@@ -112,6 +112,38 @@ def test_the_letters_have_the_colours_of_who_wrote_them(
     expect(written.last).to_have_text(" Ada knew.")
 
 
+def test_another_wording_is_suggested_and_decided_at_its_words(
+    visit: Open, heddle: Heddle, ada: Cookies
+) -> None:
+    name = uuid4().hex[:6]
+    tree = heddle.tree(f"Suggested {name}", "One.")
+    uid = _made(heddle, f"Suggested {name}")
+    heddle.line(tree, f"link doc:{uid} to tree:{tree}")
+    hers = _opened(visit(f"/documents/{uid}", who=ada))
+    hers.get_by_role("textbox").click()
+    hers.keyboard.press("Control+End")
+    for _ in range(len("tower.")):
+        hers.keyboard.press("Shift+ArrowLeft")
+    hers.get_by_role("button", name="Suggest another wording").click()
+    field = hers.get_by_role("textbox", name="Another wording for the selected words")
+    expect(field).to_have_value("tower.")
+    field.fill("lighthouse.")
+    hers.get_by_role("button", name="Suggest", exact=True).click()
+    expect(hers.locator(".suggested-old")).to_have_text("tower")
+    expect(hers.locator(".suggested-new ins")).to_have_text("lighthouse")
+    expect(hers.locator("[data-suggestions] article")).to_have_count(1)
+    mine = _opened(visit(f"/documents/{uid}"))
+    mine.get_by_role("textbox").click()
+    mine.keyboard.press("Control+Home")
+    mine.keyboard.type("Plan. ")
+    expect(mine.locator(".suggested-old")).to_have_text("tower")
+    mine.get_by_role("button", name="Accept what ada suggests").click()
+    _until_text(mine, f"Plan. {TEXT.replace('tower', 'lighthouse')}")
+    _until_text(hers, f"Plan. {TEXT.replace('tower', 'lighthouse')}")
+    expect(mine.locator(".suggested-new")).to_have_count(0)
+    expect(mine.locator("[data-suggestions] article")).to_have_count(0)
+
+
 def test_what_is_written_offline_is_merged_on_return(
     visit: Open, heddle: Heddle, ada: Cookies
 ) -> None:

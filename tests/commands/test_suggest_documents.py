@@ -101,6 +101,21 @@ def test_the_page_of_a_document_shows_and_decides_them(
     assert text(document).endswith("He left.") and "Accept" not in client.get(page).content.decode()
 
 
+def test_what_was_written_since_is_no_part_of_what_a_suggestion_takes_away(
+    say: Say, document: str, actor: Actor, client: Client
+) -> None:
+    say(f'suggest doc:"Notes" "{TEXT.replace("waits", "left")}"')
+    say('write doc:"Notes" append "\\n\\n# Ada\\n\\nShe sings."')
+    client.force_login(actor.user)
+    shown = client.get(f"/documents/{document}").content.decode()
+    assert "<del>waits</del><ins>left</ins>" in shown
+    assert shown.count("<del>") == shown.count("<ins>") == 1
+    say('write doc:"Notes" replace:"waits" with:"returns"')  # the same passage
+    shown = client.get(f"/documents/{document}").content.decode()
+    assert "The same passage was changed since" in shown and "<del>" not in shown
+    assert "/do/reject" in shown
+
+
 def test_an_agent_without_the_right_to_write_documents_cannot_decide(
     say: Say, document: str, muse: Participant, actor: Actor, tree: Tree
 ) -> None:

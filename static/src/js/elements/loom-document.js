@@ -11,6 +11,7 @@ import { carets, whoIs } from "../document/carets.js";
 import { embedPicker } from "../document/embed-picker.js";
 import { embeds } from "../document/embeds.js";
 import { DocumentRoom } from "../document/room.js";
+import { suggesting } from "../document/suggesting.js";
 import { storable } from "../editor/pasting.js";
 import { directions, styling } from "../editor/styling.js";
 import { Newest, part } from "../live/api.js";
@@ -84,6 +85,7 @@ export class LoomDocument extends HTMLElement {
         yCollab(room.text, null, { undoManager: new UndoManager(room.text) }),
         carets(room, this.cast ?? {}),
         authors(room, this.writers, () => this.isColoured, (shares) => this.tellAuthors(shares)),
+        document.querySelector("[data-suggestions]") ? suggesting(room.id, this.dataset.tree ?? "", this.mayWrite, (words) => this.say(words)) : [],
         keymap.of([...yUndoManagerKeymap, ...standardKeymap]),
         EditorView.updateListener.of(({ docChanged }) => docChanged && this.count()),
       ],
@@ -171,6 +173,12 @@ export class LoomDocument extends HTMLElement {
     const late = this.room?.late ? t("Not stored yet: the server cannot save at the moment. Keep this page open.") : "";
     const said = { live: late, connecting: "", offline: t("Offline: what you write is kept and sent later."), gone: this.refusal(code) };
     place.textContent = said[/** @type {keyof typeof said} */ (state)] ?? "";
+  }
+
+  /** @param {string} words that a command was refused with */
+  say(words) {
+    const place = this.querySelector("[data-state]");
+    if (place) place.textContent = words;
   }
 
   /** Why the server takes nothing any more. @param {number} code */

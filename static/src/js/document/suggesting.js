@@ -1,0 +1,209 @@
+// @ts-check
+// Other wordings in a document: suggested for the words that are selected, seen and decided in their place.
+
+import { EditorSelection, StateEffect, StateField } from "@codemirror/state";
+import { Decoration, EditorView, keymap, showTooltip, WidgetType } from "@codemirror/view";
+import { json, Refused, told } from "../live/api.js";
+import { call } from "../live/calls.js";
+import { t } from "../t.js";
+
+/** A change with what is around it. @typedef {[before: string, old: string, now: string, after: string]} Edit */
+/** @typedef {{id: string, tree: string, by: string, edits: Edit[]}} Suggestion */
+/** @typedef {{from: number, to: number, isOpen: boolean}} Chosen the words that another wording is suggested for */
+
+const LEAST = 24; // characters around a change by which its place is found, where more are not the same any more
+
+/** Where each change belongs in a text; what has no place any more is left out.
+ * @param {Edit[]} edits @param {string} text @returns {{from: number, to: number, now: string}[]} */
+export function placesOf(edits, text) {
+  const places = [];
+  let from = 0;
+  for (const [before, old, now, after] of edits) {
+    const short = [before.slice(-LEAST), after.slice(0, LEAST)];
+    for (const [head, tail] of [[before, after], short, [before, ""], [short[0], ""], ["", after], ["", short[1]]]) {
+      const words = head + old + tail;
+      const at = words ? text.indexOf(words, Math.max(0, from - head.length)) : 0;
+      if (at < 0 || (!words && text)) continue;
+      from = at + head.length + old.length;
+      places.push({ from: at + head.length, to: from, now });
+      break;
+    }
+  }
+  return places;
+}
+
+/** What the page lists. @returns {Suggestion[]} */
+function listed() {
+  return [...document.querySelectorAll("[data-suggestion]")].map((item) => {
+    const { suggestion, tree, by, edits } = /** @type {HTMLElement} */ (item).dataset;
+    return { id: suggestion ?? "", tree: tree ?? "", by: by ?? "", edits: JSON.parse(edits ?? "[]") };
+  });
+}
+
+const heard = /** @type {import("@codemirror/state").StateEffectType<Suggestion[]>} */ (StateEffect.define());
+const opened = /** @type {import("@codemirror/state").StateEffectType<boolean>} */ (StateEffect.define());
+
+class NewWords extends WidgetType {
+  /** @param {Suggestion} suggestion @param {string} words @param {((verb: string) => void) | null} decide */
+  constructor(suggestion, words, decide) {
+    super();
+    this.suggestion = suggestion;
+    this.words = words;
+    this.decide = decide;
+  }
+
+  /** @param {NewWords} other */
+  eq(other) {
+    return other.suggestion.id === this.suggestion.id && other.words === this.words && Boolean(other.decide) === Boolean(this.decide);
+  }
+
+  toDOM() {
+    const { by } = this.suggestion;
+    const place = Object.assign(document.createElement("span"), { className: "suggested-new", title: t("{name} suggests another wording", { name: by }) });
+    if (this.words) place.append(Object.assign(document.createElement("ins"), { textContent: this.words }));
+    const verbs = /** @type {[string, string, string][]} */ ([["accept", "✓", t("Accept what {name} suggests", { name: by })], ["reject", "✗", t("Reject what {name} suggests", { name: by })]]);
+    for (const [verb, sign, label] of this.decide ? verbs : []) {
+      const button = Object.assign(document.createElement("button"), { type: "button", className: "suggested-do", textContent: sign, title: label });
+      button.setAttribute("aria-label", label);
+      button.addEventListener("click", () => this.decide?.(verb));
+      place.append(button);
+    }
+    return place;
+  }
+
+  ignoreEvent() {
+    return true;
+  }
+}
+
+/** The extension. @param {string} id of the document @param {string} tree that it is linked to @param {boolean} mayWrite @param {(words: string) => void} say */
+export function suggesting(id, tree, mayWrite, say) {
+  /** @param {EditorView} view */
+  async function again(view) {
+    const place = document.querySelector("[data-suggestions]");
+    const page = new DOMParser().parseFromString(await (await fetch(`/documents/${id}`, { credentials: "same-origin" })).text(), "text/html");
+    const now = page.querySelector("[data-suggestions]");
+    if (place && now) place.replaceWith(document.importNode(now, true));
+    view.dispatch({ effects: heard.of(listed()) });
+  }
+
+  /** @param {EditorView} view @param {string} where @param {import("../live/calls.js").Call} what */
+  async function run(view, where, what) {
+    try {
+      await json(`/api/trees/${where}/commands`, { method: "POST", body: what });
+      say("");
+      await again(view);
+      return "";
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      say(told(error));
+      return told(error);
+    }
+  }
+
+  /** @param {Suggestion[]} all @param {string} text */
+  const drawn = (all, text) => {
+    const marks = [];
+    for (const suggestion of all) {
+      const places = placesOf(suggestion.edits, text);
+      for (const [at, { from, to, now }] of places.entries()) {
+        const isLast = at === places.length - 1;
+        if (to > from) marks.push(Decoration.mark({ class: "suggested-old" }).range(from, to));
+        /** @type {NewWords} */
+        const widget = new NewWords(suggestion, now, mayWrite && isLast ? (verb) => void (view && run(view, suggestion.tree, call(verb, { ref: suggestion.id }))) : null);
+        marks.push(Decoration.widget({ widget, side: 1 }).range(to));
+      }
+    }
+    return Decoration.set(marks, true);
+  };
+  /** @type {EditorView | undefined} */
+  let view;
+
+  const shown = StateField.define({
+    create: (state) => drawn(listed(), state.doc.toString()),
+    update(now, transaction) {
+      for (const effect of transaction.effects) if (effect.is(heard)) return drawn(effect.value, transaction.state.doc.toString());
+      return now.map(transaction.changes);
+    },
+    provide: (field) => EditorView.decorations.from(field),
+  });
+
+  const chosen = /** @type {StateField<Chosen | null>} */ (
+    StateField.define({
+      create: () => /** @type {Chosen | null} */ (null),
+      update(now, transaction) {
+        for (const effect of transaction.effects) {
+          if (effect.is(opened)) return effect.value && now ? { ...now, isOpen: true } : null;
+        }
+        if (now?.isOpen) return { ...now, from: transaction.changes.mapPos(now.from, -1), to: transaction.changes.mapPos(now.to, 1) };
+        if (!transaction.docChanged && !transaction.selection) return now;
+        const { from, to } = transaction.state.selection.main;
+        return to > from && !transaction.docChanged ? { from, to, isOpen: false } : null;
+      },
+      provide: (field) => showTooltip.from(field, (now) => now && { pos: now.to, create: (where) => ({ dom: now.isOpen ? form(where, now) : button(where) }) }),
+    })
+  );
+
+  /** @param {EditorView} where */
+  function button(where) {
+    const open = Object.assign(document.createElement("button"), { type: "button", className: "button small suggest-here", textContent: t("Suggest another wording") });
+    open.addEventListener("mousedown", (event) => event.preventDefault()); // the selection stays
+    open.addEventListener("click", () => where.dispatch({ effects: opened.of(true) }));
+    return open;
+  }
+
+  /** @param {EditorView} where @param {Chosen} now */
+  function form(where, now) {
+    const words = where.state.sliceDoc(now.from, now.to);
+    const dom = Object.assign(document.createElement("form"), { className: "suggest-form" });
+    const field = Object.assign(document.createElement("textarea"), { value: words, rows: Math.min(8, 1 + Math.ceil(words.length / 48)), dir: "auto" });
+    field.setAttribute("aria-label", t("Another wording for the selected words"));
+    const refused = Object.assign(document.createElement("p"), { className: "refused", hidden: true });
+    refused.setAttribute("role", "alert");
+    const send = Object.assign(document.createElement("button"), { className: "button small primary", textContent: t("Suggest") });
+    const cancel = Object.assign(document.createElement("button"), { type: "button", className: "button small", textContent: t("Cancel") });
+    const shut = () => {
+      where.dispatch({ effects: opened.of(false) });
+      where.focus();
+    };
+    cancel.addEventListener("click", shut);
+    dom.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") shut();
+      else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) dom.requestSubmit();
+      else return;
+      event.preventDefault();
+    });
+    dom.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      const at = where.state.field(chosen);
+      if (!at) return;
+      const text = where.state.doc.toString();
+      send.disabled = true;
+      refused.textContent = await run(where, tree, call("suggest", { ref: `doc:${id}`, content: text.slice(0, at.from) + field.value + text.slice(at.to) }));
+      send.disabled = false;
+      refused.hidden = !refused.textContent;
+      if (!refused.textContent) shut();
+    });
+    dom.append(field, refused, send, cancel);
+    requestAnimationFrame(() => field.focus());
+    return dom;
+  }
+
+  /** @param {EditorView} where */
+  const openHere = (where) => {
+    const { from, to } = where.state.selection.main;
+    if (to <= from) return false;
+    // The tooltip of a selection stands already; where it was shut, it is chosen again.
+    where.dispatch({ selection: EditorSelection.single(from, to) });
+    where.dispatch({ effects: opened.of(true) });
+    return true;
+  };
+
+  return [
+    shown,
+    tree ? [chosen, keymap.of([{ key: "Mod-Alt-s", run: openHere }])] : [],
+    EditorView.updateListener.of((update) => {
+      view = update.view;
+    }),
+  ];
+}
