@@ -49,7 +49,7 @@ GET /groves/{grove}/choices | POST /groves/{grove}/choices
 GET /groves/{grove}/embedder | POST /groves/{grove}/embedder
 GET /trees/{tree}/explorations | POST /trees/{tree}/explorations/cost | GET /explorations/{secret}
 GET /groves/{grove}/trails | GET /trails/{secret} | POST /trails/{secret}
-GET /trails/{secret}/file | GET /trees/{tree}/candidates/{node}
+GET /trails/{secret}/file | POST /trails/{secret}/document | GET /trees/{tree}/candidates/{node}
 GET /trees/{tree}/nodes/{node}/tokens?at=1 | POST /trees/{tree}/nodes/{node}/tokens
 POST /groves/{grove}/searches | POST /groves/{grove}/trees | POST /groves/{grove}/chosen
 GET /groves/{grove}/people

@@ -13,6 +13,7 @@ COMMANDS = (
     "loom.documents.commands.suggestions",
     "loom.documents.commands.augments",
     "loom.documents.commands.patterns",
+    "loom.documents.commands.explorations",
     "loom.documents.commands.forms",
     "loom.documents.actions",
     "loom.documents.windows",
@@ -40,4 +41,5 @@ class DocumentsConfig(AppConfig):
         add_to_slot("tree-bar", "parts/documents_button.html")
         add_to_slot("right-pane", "parts/documents_pane.html")
         add_to_slot("tree-menu", "parts/lore_of_tree.html")
+        add_to_slot("trail-acts", "parts/document_of_trail.html")
         add_to_slot("right-pane", "parts/lore_in_text.html")

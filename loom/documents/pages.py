@@ -23,17 +23,21 @@ from loom.documents import access as document_access
 from loom.documents import actions as document_actions
 from loom.documents import queries, rules
 from loom.documents.access import documents_for, linked_to
+from loom.documents.commands.explorations import WriteFrom, write_from
 from loom.documents.models import Document
 from loom.documents.portal_pages import foot_of_document
 from loom.engine.by_name import run_command
+from loom.engine.execute import execute
 from loom.errors import CommandError, not_found
+from loom.language.refs import Ref
+from loom.links.trails import open_trail
 from loom.people.models import User
 from loom.permissions import WRITE_DOCUMENTS
 from loom.platform import deadlines
 from loom.site import markdown
 from loom.site.display import Who, age_of, cast_of
 from loom.site.forms import PageForm, Text, Word
-from loom.site.page_requests import PersonRequest, frame, in_one_line, person
+from loom.site.page_requests import PersonRequest, frame, in_one_line, person, word_of
 from loom.text.front_matter import MAX_TITLE, body_start
 from loom.text.hashes import instant
 from loom.trees.models import Node, Tree
@@ -328,6 +332,21 @@ class DocumentForm(PageForm):
 
 
 Given = Mapping[str, Any]
+
+
+@require_POST
+@person
+def of_trail(request: PersonRequest, uid: str) -> HttpResponse:
+    """Keeps a trail as a document of the given title, and opens it."""
+    actor, trail = open_trail(request.user, uid)
+    title = word_of(request, "title")
+    args = WriteFrom(ref=Ref("document", name=title), source=Ref("trail", id=trail.uid))
+    try:
+        answer = execute(actor, trail.tree, write_from, args)
+    except CommandError as refused:
+        messages.error(request, in_one_line(refused))
+        return HttpResponseRedirect(f"/trails/{trail.uid}")
+    return HttpResponseRedirect(f"/documents/{answer.body['refs'][0].removeprefix('doc:')}")
 
 
 def _rename(user: User, actor: Actor, document: Document, given: Given) -> None:

@@ -22,6 +22,7 @@ def pages() -> list[URLPattern]:
         path("documents/<uid:uid>/ref", portal_pages.goto_from_document),
         path("documents/<uid:uid>/file", views.download),
         path("documents/<uid:uid>/history", views.history_page),
+        path("trails/<uid:uid>/document", views.of_trail),
         path("documents/<uid:uid>/do/<slug:action>", views.change),
     ]
 

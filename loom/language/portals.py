@@ -138,10 +138,12 @@ def as_markdown(portal: PortalView, depth: int = 0) -> list[str]:
     return [*lines, quote.rstrip(), f"{quote}… {portal.left:,} more"] if portal.left else lines
 
 
-def item_as_markdown(item: PortalItem, depth: int) -> list[str]:
-    """An item as a quote of that depth, after an empty line."""
+def item_as_markdown(item: PortalItem, depth: int, *, is_live: bool = False) -> list[str]:
+    """An item as a quote of that depth, after an empty line; with `is_live` its name is a reference
+    that leads there, else code."""
     quote = "> " * depth
-    lines = [("> " * (depth - 1)).rstrip(), f"{quote}{_title(f'`{item.name}`', item)}"]
+    name = item.name if is_live else f"`{item.name}`"
+    lines = [("> " * (depth - 1)).rstrip(), f"{quote}{_title(name, item)}"]
     if item.text:
         lines += [quote.rstrip(), *(f"{quote}{one}".rstrip() for one in item.text.split("\n"))]
     for below in item.portals:

@@ -12,7 +12,6 @@ from rest_framework.response import Response
 from loom import access
 from loom.access import Actor
 from loom.engine.execute import execute
-from loom.errors import CommandError, not_found
 from loom.links.commands import trails as trail_verbs
 from loom.links.commands import types as verbs
 from loom.links.link_types import STANDARD, Type
@@ -20,6 +19,7 @@ from loom.links.markdown import trail_markdown
 from loom.links.models import Trail
 from loom.links.trails import (
     get_trail,
+    open_trail,
     step_bodies,
     steps_of,
     stops_of,
@@ -27,8 +27,7 @@ from loom.links.trails import (
     trails_for,
     way_of,
 )
-from loom.links.vocabulary import archetype_of, vocabulary_of
-from loom.people.models import Grove
+from loom.links.vocabulary import types_for
 from loom.people.participant_fields import ARCHETYPES
 from loom.site import responses
 from loom.site.api_requests import Body, PartialBody, read, user_of
@@ -91,8 +90,8 @@ def _actor(request: Request, grove: str) -> Actor:
 )
 @api_view(["GET", "POST", "PATCH"])
 def types(request: Request) -> Response:
-    """The link types that the caller's archetype sees, archived ones included; adds or changes
-    one."""
+    """The link types that the caller's archetype sees, archived ones included: by group, those that
+    the caller uses most first; adds or changes one."""
     if request.method == "POST":
         sent = read(request, TypeSent)
         values = sent.model_dump(exclude={"grove"})
@@ -113,9 +112,7 @@ def _seen(request: Request, grove: str) -> list[Type]:
     """The types that the caller sees; the standard list for somebody without a grove."""
     if not grove and not access.visible_groves(user_of(request)).exists():
         return list(STANDARD.types)
-    actor = _actor(request, grove)
-    archetype = archetype_of(actor)
-    return [one for one in vocabulary_of(actor.grove).types if archetype in one.archetypes]
+    return types_for(_actor(request, grove))
 
 
 def _body(one: Type) -> dict[str, Any]:
@@ -162,7 +159,7 @@ def trails(request: Request) -> Response:
 @api_view(["GET"])
 def trail(request: Request, uid: str) -> Response:
     """A trail, with what became of the items that it leads to, as far as the caller may see."""
-    actor, found = _trail(request, uid)
+    actor, found = open_trail(user_of(request), uid)
     return Response(trail_body(actor, found, with_steps=True))
 
 
@@ -172,7 +169,7 @@ def trail(request: Request, uid: str) -> Response:
 @api_view(["GET"])
 def trail_export(request: Request, uid: str) -> HttpResponse:
     """The exploration as a document: the steps in order, their items as nested quotes."""
-    actor, found = _trail(request, uid)
+    actor, found = open_trail(user_of(request), uid)
     return markdown_of(actor, found)
 
 
@@ -199,16 +196,3 @@ def turn_trail(request: Request, uid: str) -> Response:
     workspace = access.workspace_of(turn.participant, turn.tree)
     steps = way_of(workspace, turn=turn.uid) if workspace.pk else []
     return Response({"steps": step_bodies(steps, stops_of(actor, turn.tree, steps))})
-
-
-def _trail(request: Request, uid: str) -> tuple[Actor, Trail]:
-    """A trail of one of the caller's groves. NOT_FOUND for one that they may not read."""
-    user = user_of(request)
-    grove = Grove.objects.filter(trails__uid=uid).first()
-    if grove is None:
-        raise not_found("This trail")
-    try:
-        actor = access.get_actor(user, grove)
-    except CommandError:
-        raise not_found("This trail") from None
-    return actor, get_trail(actor, uid)

@@ -10,22 +10,35 @@ MOST_SHOWN = 4000  # characters of one text
 
 
 def trail_markdown(
-    name: str, steps: Sequence[TrailStep], stops: EndsSeen, withheld: Collection[int] = ()
+    name: str,
+    steps: Sequence[TrailStep],
+    stops: EndsSeen,
+    withheld: Collection[int] = (),
+    *,
+    is_live: bool = False,
 ) -> str:
     """The document: a heading, then each step where it was taken, deeper steps inside those that
-    led to them, with the notes as prose between."""
+    led to them, with the notes as prose between. With `is_live` names lead to their items, as they
+    do in a document of the grove; the texts of items in `withheld` are left out."""
     lines = [f"# {name}", ""]
     depths: dict[int, int] = {}
     for number, step in enumerate(steps, 1):
         depth = max((depths[one] + 1 for one in step.of if one in depths), default=0)
         depth = min(depth, MOST_DEEP - 1)
-        lines += [*_step(number, step, stops, depth=depth, withheld=withheld), ""]
+        shown = _step(number, step, stops, depth=depth, withheld=withheld, is_live=is_live)
+        lines += [*shown, ""]
         depths.update(dict.fromkeys(step.to, depth))
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _step(
-    number: int, step: TrailStep, stops: EndsSeen, *, depth: int, withheld: Collection[int]
+    number: int,
+    step: TrailStep,
+    stops: EndsSeen,
+    *,
+    depth: int,
+    withheld: Collection[int],
+    is_live: bool,
 ) -> list[str]:
     quote = "> " * depth
     ends = stops.of(step.to)
@@ -37,7 +50,7 @@ def _step(
         [quote.rstrip(), *(f"{quote}{one}" for one in step.note.split("\n"))] if step.note else []
     )
     for stop in ends:
-        lines += item_as_markdown(_item(stop, withheld), depth + 1)
+        lines += item_as_markdown(_item(stop, withheld), depth + 1, is_live=is_live)
     return lines
 
 

@@ -28,7 +28,7 @@ class Link(PublicIdentity):
     note = models.TextField(blank=True)
     words = models.TextField(blank=True)
     confidence = models.FloatField(null=True)
-    by = models.ForeignKey(Participant, models.PROTECT)
+    by = models.ForeignKey(Participant, models.PROTECT, db_index=False)
     at = models.DateTimeField()
     removed_at = models.DateTimeField(null=True)
 
@@ -39,6 +39,7 @@ class Link(PublicIdentity):
             models.Index(fields=["target"], name="link_target"),
             models.Index(fields=["source_slot", "type", "id"], name="link_from"),
             models.Index(fields=["target_slot", "type", "id"], name="link_to"),
+            models.Index(fields=["by", "id"], name="link_by"),
         ]
 
     def __str__(self) -> str:

@@ -26,6 +26,7 @@ from loom.links.trails import (
     EndsSeen,
     TrailStep,
     get_trail,
+    open_trail,
     steps_of,
     stops_of,
     trails_for,
@@ -36,7 +37,7 @@ from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.people.models import Grove
 from loom.people.names import TAG_COLOURS
 from loom.people.participant_fields import ARCHETYPES
-from loom.permissions import LOOM, WRITE
+from loom.permissions import LOOM, WRITE, WRITE_DOCUMENTS
 from loom.site import markdown
 from loom.site.display import MAX_SHOWN
 from loom.site.forms import PageForm, Whole, Word, Words
@@ -234,7 +235,7 @@ class TrailPane:
 @person
 def trail_page(request: PersonRequest, uid: str) -> HttpResponse:
     """A trail as sliding panes; a POST notes on a step, shares, replays or forks it."""
-    actor, trail = _trail(request, uid)
+    actor, trail = open_trail(request.user, uid)
     if request.method == "POST":
         try:
             return _trail_changed(request, actor, trail)
@@ -250,6 +251,8 @@ def trail_page(request: PersonRequest, uid: str) -> HttpResponse:
         "panes": panes,
         "is_own": trail.owner_id == actor.participant.pk,
         "may_keep": LOOM in actor.permissions,
+        "may_write_documents": WRITE_DOCUMENTS in actor.permissions
+        and trail.tree.archived_at is None,
         "may_cite": WRITE in actor.permissions and trail.tree.archived_at is None,
     }
     return render(request, "pages/trail.html", context)
@@ -343,16 +346,4 @@ def turn_trail(request: PersonRequest, uid: str, turn: str) -> HttpResponse:
 @person
 def trail_file(request: PersonRequest, uid: str) -> HttpResponse:
     """A trail as a Markdown document."""
-    return markdown_of(*_trail(request, uid))
-
-
-def _trail(request: PersonRequest, uid: str) -> tuple[Actor, Trail]:
-    """A trail of one of the person's groves. NOT_FOUND for one that they may not read."""
-    grove = Grove.objects.filter(trails__uid=uid).first()
-    if grove is None:
-        raise not_found("This trail")
-    try:
-        actor = access.get_actor(request.user, grove)
-    except CommandError:
-        raise not_found("This trail") from None
-    return actor, get_trail(actor, uid)
+    return markdown_of(*open_trail(request.user, uid))

@@ -7,11 +7,12 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from loom.access import Actor, trees_for
+from loom.access import Actor, get_actor, trees_for
 from loom.engine.models import Step, StepItem
 from loom.errors import CommandError, not_found
 from loom.language import ids
 from loom.links.models import Trail
+from loom.people.models import Grove, User
 from loom.people.names import tree_named
 from loom.text.hashes import instant
 from loom.text.shortening import excerpt
@@ -125,8 +126,20 @@ def get_trail(actor: Actor, name: str) -> Trail:
     rows = trails_for(actor).filter(Q(name__iexact=name) | Q(uid=name))
     found = rows.order_by("id").first()
     if found is None:
-        raise not_found(f'trail:"{name[:80]}"', "→ trail lists lists those there are")
+        raise not_found(f'trail:"{name[:80]}"', "→ trail list lists those there are")
     return found
+
+
+def open_trail(user: User, uid: str) -> tuple[Actor, Trail]:
+    """A trail of one of the user's groves. NOT_FOUND for one that they may not read."""
+    grove = Grove.objects.filter(trails__uid=uid).first()
+    if grove is None:
+        raise not_found("This trail")
+    try:
+        actor = get_actor(user, grove)
+    except CommandError:
+        raise not_found("This trail") from None
+    return actor, get_trail(actor, uid)
 
 
 def demand_own(actor: Actor, trail: Trail) -> None:

@@ -7,7 +7,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from loom.engine.models import Event
-from loom.links.link_types import STANDARD
+from loom.links.link_types import GROUPS, STANDARD
 from loom.links.models import Link, LinkType
 from loom.people.commands import groves
 from loom.people.models import Grove, User
@@ -111,6 +111,29 @@ def test_two_archetypes_list_different_links_of_one_item(
 
 def _tree(local_id: str) -> str:
     return str(Tree.objects.get(nodes__local_id=local_id).uid)
+
+
+def test_a_menu_has_the_types_by_group_and_first_those_that_one_uses_most(
+    ask: Any, write: Write, owner: User, writer: User
+) -> None:
+    a, b, c = write("a"), write("b"), write("c")
+    for pair in (f"{a} to {b}", f"{b} to {c}", f"{a} to {c}"):
+        ask(f"link {pair} as:quotes")
+    ask(f"link {a} to {b} as:requires")
+
+    def listed(user: User) -> list[tuple[str, str]]:
+        every = _client(user).get(TYPES).json()["results"]
+        return [(one["group"], one["name"]) for one in every]
+
+    mine = listed(owner)
+    assert list(dict.fromkeys(group for group, _ in mine)) == list(GROUPS)
+    assert [name for group, name in mine if group == "evidence"] == [
+        "quotes",
+        *[one.name for one in STANDARD.types if one.group == "evidence" and one.name != "quotes"],
+    ]
+    assert next(name for group, name in mine if group == "structural") == "requires"
+    # Somebody else's is by their own links.
+    assert next(name for group, name in listed(writer) if group == "structural") == "contains"
 
 
 def test_the_types_of_a_grove_are_its_members_alone(two_groves: TwoGroves) -> None:

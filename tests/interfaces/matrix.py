@@ -276,7 +276,11 @@ LINES = {
         'unlink {gone} to doc:"Notes"',
         "unlink {node} to {note}",
     ],
-    "write": ['write doc:"More" new "a"', 'write doc:"Notes" append "b"'],
+    "write": [
+        'write doc:"More" new "a"',
+        'write doc:"Ways" from trail:"way"',
+        'write doc:"Notes" append "b"',
+    ],
     "bookmark": ['bookmark doc:"Notes"', 'bookmark {node} "here"'],
     "unbookmark": ['unbookmark doc:"Notes"', "unbookmark {marked}"],
     "tag": ['tag doc:"Notes" #good', "tag {node} #good"],

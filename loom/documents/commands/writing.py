@@ -331,10 +331,13 @@ describe_verb(
 @command("write", **_OF_WRITE)
 def write_new(context: Context, args: WriteNew) -> Reply:
     """Makes a document, and links it to this tree."""
-    title = args.ref.name or args.ref.id
-    new_document = create(
-        context.world, context.actor, title=title, text=args.content, now=context.now
-    )
+    return made_document(context, args.ref.name or args.ref.id, args.content)
+
+
+def made_document(context: Context, title: str, text: str) -> Reply:
+    """Makes a document of a text, and links it to the tree of the line. CONFLICT if the title is
+    taken."""
+    new_document = create(context.world, context.actor, title=title, text=text, now=context.now)
     document = new_document.revision.document
     link = join(context, item_of(document), item_of(context.tree), "related")
     ends = (f"doc:{document.uid}", f"tree:{context.tree.uid}")

@@ -41,7 +41,9 @@ class Migration(migrations.Migration):
                 (
                     "by",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, to="people.participant"
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        to="people.participant",
                     ),
                 ),
                 (
@@ -78,6 +80,7 @@ class Migration(migrations.Migration):
                     models.Index(fields=["target"], name="link_target"),
                     models.Index(fields=["source_slot", "type", "id"], name="link_from"),
                     models.Index(fields=["target_slot", "type", "id"], name="link_to"),
+                    models.Index(fields=["by", "id"], name="link_by"),
                 ],
             },
         ),

@@ -1,0 +1,59 @@
+"""An exploration that is kept as a document: the steps of a trail with what they led to
+(docs/model.md §8)."""
+
+from typing import Annotated
+
+from loom.documents import log as document_log
+from loom.documents.commands.writing import made_document
+from loom.engine.arguments import Args, RefField, Written
+from loom.engine.context import Context, Reply
+from loom.engine.registry import command
+from loom.language import ids
+from loom.links.markdown import trail_markdown
+from loom.links.models import Trail
+from loom.links.trails import UNAVAILABLE, EndSeen, get_trail, steps_of, stops_of
+from loom.permissions import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
+from loom.trees.models import Tree
+from loom.trees.queries.lookup import withheld_from_models
+
+
+class WriteFrom(Args):
+    """The name of the new document, and the trail."""
+
+    ref: Annotated[RefField, Written("ref", refs=("document",))]
+    source: Annotated[RefField, Written("ref", lead="from", refs=("trail",))]
+
+
+@command(
+    "write",
+    group="Make",
+    klass="write",
+    permissions={LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS},
+    stream="grove",
+)
+def write_from(context: Context, args: WriteFrom) -> Reply:
+    """Makes a document of a trail, and links it to this tree: each step with its reason and note,
+    and what it led to as nested quotes."""
+    trail = get_trail(context.actor, args.source.name or args.source.id)
+    text = text_of_trail(context, trail)
+    with document_log.text_ahead(text):
+        return made_document(context, args.ref.name or args.ref.id, text)
+
+
+def text_of_trail(context: Context, trail: Trail) -> str:
+    """The document. Everybody who may read the tree of the line can read it, agents too: so it
+    quotes only texts of this tree that are sent to models, names what lies in other trees of the
+    grove, and of other groves nothing."""
+    steps = steps_of(trail)
+    stops = stops_of(context.actor, context.tree, steps)
+    homes = {ids.home_of(one) for one in stops.found} - {0}
+    here = context.tree.grove_id
+    own = set(Tree.objects.filter(pk__in=homes, grove=here).values_list("pk", flat=True))
+    for item, end in stops.found.items():
+        if (home := ids.home_of(item)) and home not in own and not end.is_gone:
+            gone = EndSeen(item, "", f"({UNAVAILABLE})", state=UNAVAILABLE)
+            stops.found[item] = gone
+    nodes = [end.node for end in stops.found.values() if end.node is not None]
+    hidden = {node.pk for node in nodes if node.tree_id != context.tree.pk}
+    hidden |= withheld_from_models([node.pk for node in nodes if node.pk not in hidden])
+    return trail_markdown(trail.name, steps, stops, hidden, is_live=True)

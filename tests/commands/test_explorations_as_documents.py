@@ -1,0 +1,105 @@
+"""An exploration that is kept as a document: what it quotes, what it only names, and for whom."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from loom.access import get_actor
+from loom.documents.models import Document
+from loom.documents.queries import newest
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.errors import CommandError
+from loom.links.models import Trail
+from loom.people.models import Grove, User
+from loom.trees.commands.trees import new_tree
+from loom.trees.models import Tree
+from tests.commands.conftest import Say
+from tests.two_groves import SECRET, TITLE, TwoGroves
+
+pytestmark = pytest.mark.django_db
+Write = Callable[..., str]
+
+
+def _text(title: str) -> str:
+    return newest(Document.objects.get(title=title)).text
+
+
+def test_a_trail_is_kept_as_a_document_that_is_linked_to_its_tree(
+    say: Say, write: Write, tree: Tree
+) -> None:
+    a, b, c = write("the lamp"), write("a witness"), write("left out")
+    say(f"link {a} to {b} as:supports")
+    say(f"link {b} to {c} as:supports")
+    say(f"switch to {a}")
+    say(f'expand supports of {a} because:"it pays off"')
+    say(f"expand supports of {b}")
+    say('trail save "by witness"')
+    say('trail note "by witness" n:2 "begin with who saw it"')
+    say(f"exclude {c}")
+    said = say('write doc:"How we came here" from trail:"by witness"').reply
+    assert said.startswith('✓ created doc:"How we came here" (now ')
+    text = _text("How we came here")
+    assert text.startswith("# by witness\n") and "> begin with who saw it" in text
+    assert f"> 2. **▼ [supports] ──→ [{b}]** because it pays off" in text
+    assert f"\n> > [{b}] " in text  # a reference, which leads there
+    assert "> > a witness" in text and f"[{c}]" in text and "left out" not in text
+    assert 'doc:"How we came here"' in say("list documents").reply
+    with pytest.raises(CommandError) as refused:
+        say('write doc:"How we came here" from trail:"by witness"')
+    assert refused.value.code == "CONFLICT"
+    with pytest.raises(CommandError) as refused:
+        say('write doc:"Other" from trail:"none"')
+    assert refused.value.code == "NOT_FOUND"
+    say("undo")
+    assert "a witness" not in _text("How we came here")
+
+
+def test_what_lies_in_other_trees_is_named_and_of_other_groves_nothing(
+    two_groves: TwoGroves,
+) -> None:
+    world = two_groves
+    mine, by = world.left.text.local_id, world.both
+    other = new_tree(get_actor(by, world.left.grove), title="Elsewhere")
+
+    def run(line: str, into: Tree = world.left.tree) -> Any:
+        actor = get_actor(by, world.left.grove)
+        return execute_line(actor, into, Request(line)).body
+
+    near = run('respond root "the words elsewhere"', other)["refs"][0]
+    run(f"link {mine} to {world.far} as:supports")
+    run(f"link {mine} to tree:{other.uid} node:{near} as:uses")
+    run(f"switch to {mine}")
+    run(f"expand supports of {mine}")
+    run(f"expand uses of {mine}")
+    run('trail save "north"')
+    run('write doc:"Way north" from trail:"north"')
+    text = _text("Way north")
+    assert "(unavailable)" in text
+    for word in (SECRET, TITLE, world.right.text.local_id):
+        assert word not in text
+    assert f"[{near}]" in text and "the words elsewhere" not in text
+
+
+def test_the_page_of_a_trail_keeps_it_as_a_document(
+    say: Say, write: Write, owner: User, reader: User, grove: Grove, client: Client
+) -> None:
+    a, b = write("the lamp"), write("a witness")
+    say(f"link {a} to {b} as:supports")
+    say(f"expand supports of {a}")
+    say('trail save "way"')
+    say('trail share "way"')
+    address = f"/trails/{Trail.objects.get().uid}"
+    client.force_login(owner)
+    assert f'action="{address}/document"' in client.get(address).content.decode()
+    made = client.post(f"{address}/document", {"title": "The way"})
+    assert made["Location"] == f"/documents/{Document.objects.get().uid}"
+    assert f'data-ref="{b}"' in client.get(f"{made['Location']}/drawn").content.decode()
+    again = client.post(f"{address}/document", {"title": "The way"}, follow=True)
+    assert "There is already a document called" in again.content.decode()
+    client.force_login(reader)
+    assert f"{address}/document" not in client.get(address).content.decode()
+    assert client.post(f"{address}/document", {"title": "Mine"}).status_code == 302
+    assert Document.objects.count() == 1
