@@ -1,12 +1,21 @@
-"""Texts as Markdown documents outside of Heddle: the portals and embeds in them are opened below
-the line in which they stand, as quotes (docs/model.md §8)."""
+"""Texts outside of Heddle: the portals and embeds in them are opened below the line in which they
+stand, in Markdown as quotes, in plain text as a terminal shows them (docs/model.md §8)."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from loom.access import Actor
-from loom.language.portals import EMBED, PortalView, WrittenRef, as_markdown, written_at
+from loom.language.portals import (
+    EMBED,
+    PortalView,
+    WrittenRef,
+    as_lines,
+    as_markdown,
+    written_at,
+)
 from loom.links.portals import items_named, opened
+from loom.text.images import described
 from loom.trees.models import Tree
 
 MOST_OPENED = 50  # portals of one document; others stay closed
@@ -15,15 +24,26 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 class OpenedPortals:
-    """Opens the portals in the texts of a tree for one reader, MOST_OPENED of them in all."""
+    """Opens the portals in the texts of a tree for one reader, MOST_OPENED of them in all; without
+    `authors` it does not say who wrote what they lead to."""
 
-    def __init__(self, actor: Actor, tree: Tree) -> None:
+    def __init__(self, actor: Actor, tree: Tree, *, authors: bool = True) -> None:
         self.actor = actor
         self.tree = tree
+        self.authors = authors
         self.left = MOST_OPENED
 
     def text(self, text: str) -> str:
-        """The text, each portal as its heading, and what it leads to in quotes after the line."""
+        """The text in Markdown, each portal as its heading, and what it leads to in quotes after
+        the line."""
+        return self._opened(text, _quoted)
+
+    def plain(self, text: str) -> str:
+        """The text without marks: each portal as its heading, and what it leads to on indented
+        lines after the line."""
+        return self._opened(text, _indented)
+
+    def _opened(self, text: str, shown: Callable[[PortalView], list[str]]) -> str:
         if not _MARK.search(text):
             return text
         lines: list[str] = []
@@ -37,11 +57,11 @@ class OpenedPortals:
             if fence or mark is not None or not _MARK.search(line):
                 lines.append(line)
             else:
-                lines += self._line(line)
+                lines += self._line(line, shown)
         return "\n".join(lines)
 
-    def _line(self, line: str) -> Iterator[str]:
-        """The line without what is written for Heddle alone, and the quotes after it."""
+    def _line(self, line: str, shown: Callable[[PortalView], list[str]]) -> Iterator[str]:
+        """The line without what is written for Heddle alone, and what it leads to after it."""
         parts: list[str] = []
         views: list[PortalView] = []
         at = 0
@@ -60,7 +80,7 @@ class OpenedPortals:
         for view in views:
             if view.is_open:
                 yield ""
-                yield from _shown(view)
+                yield from shown(view)
         if any(view.is_open for view in views):
             yield ""
 
@@ -70,10 +90,19 @@ class OpenedPortals:
             return PortalView(kind, len(found.targets), nouns=("item", "items"))
         self.left -= 1
         items = items_named(self.actor, self.tree, found.targets)
-        return opened(self.actor, self.tree, kind, items, len(items))
+        view = opened(self.actor, self.tree, kind, items, len(items))
+        shown = (
+            replace(one, text=described(one.text), by=one.by if self.authors else "")
+            for one in view.items
+        )
+        return replace(view, items=tuple(shown))
 
 
-def _shown(view: PortalView) -> list[str]:
+def _indented(view: PortalView) -> list[str]:
+    return as_lines(view)[1:]
+
+
+def _quoted(view: PortalView) -> list[str]:
     """What a portal leads to, in quotes; its heading is in the text already."""
     lines = as_markdown(view)[1:]
     return lines[1:] if lines and not lines[0] else lines

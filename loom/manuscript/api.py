@@ -135,7 +135,7 @@ def book(request: Request, uid: str) -> StreamingHttpResponse:
             "INVALID_SYNTAX", "A book is epub, docx or pdf.", hint=" or ".join(WRITERS)
         )
     write, media = WRITERS[name]
-    bound = book_of(manuscript_of(actor, tree))
+    bound = book_of(actor, manuscript_of(actor, tree))
     pieces = write(bound)
     first = next(pieces, b"")  # what is refused is refused before anything is sent
     answer = StreamingHttpResponse(_after(first, pieces), content_type=media)

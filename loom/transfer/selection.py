@@ -17,6 +17,7 @@ from markdown_it.token import Token
 from loom.access import Actor
 from loom.language import ids
 from loom.language.ids import place_of
+from loom.links.written_portals import OpenedPortals
 from loom.notes.models import Mark
 from loom.text.images import IMAGE_SIGN, WEB, described, described_image
 from loom.trees.models import Node, Tree, VersionChoice, Workspace
@@ -368,7 +369,8 @@ def chapters(
     wanted: ExportSelection, selection: Selection
 ) -> Iterator[tuple[str, list[Paragraph]]]:
     """(title, paragraphs) of the path: a new one at each bookmark with a label, and where a part
-    becomes long."""
+    becomes long; in a dialogue with what the portals of the texts lead to."""
+    portals = OpenedPortals(wanted.actor, wanted.tree, authors=wanted.authors)
     marks = selection.marks()
     title, texts, made, size = "", "", list[Paragraph](), 0
     is_buffer = wanted.tree.mode == "buffer"
@@ -386,7 +388,7 @@ def chapters(
             if is_buffer and not notes.get(step.slot):
                 texts += row.text
             else:
-                made += [*paragraphs(texts), *_said(wanted, row)]
+                made += [*paragraphs(texts), *_said(wanted, row, portals)]
                 made += _notes(wanted, notes.get(step.slot, []))
                 texts = ""
             size += row.length
@@ -395,11 +397,14 @@ def chapters(
         yield title, made
 
 
-def _said(wanted: ExportSelection, row: NodeRow) -> Iterator[Paragraph]:
-    if wanted.tree.mode == "dialogue" and row.text:
+def _said(wanted: ExportSelection, row: NodeRow, portals: OpenedPortals) -> Iterator[Paragraph]:
+    if wanted.tree.mode != "dialogue":
+        yield from paragraphs(row.text)
+        return
+    if row.text:
         kind = "Model" if row.author_kind == "model" else "Person"
         yield Paragraph("by", [TextRun(row.author_name if wanted.authors else kind)])
-    yield from paragraphs(row.text)
+    yield from paragraphs(portals.text(row.text))
 
 
 def _notes(wanted: ExportSelection, notes: list[tuple[int, NodeRow]]) -> Iterator[Paragraph]:

@@ -6,7 +6,8 @@ forbids every script and style except its own, by their hashes.
 
 import base64
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -17,10 +18,12 @@ from django.utils import timezone
 from django.utils.html import escape
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 from loom.access import Actor
 from loom.errors import CommandError
+from loom.language.portals import written_at
 from loom.links.written_portals import OpenedPortals
 from loom.text.images import IMAGE_SIGN, described, described_image, images_replaced
 from loom.transfer.selection import ExportSelection, Selection, WalkStep, notes_of, select
@@ -33,12 +36,16 @@ PAGE = 1000
 
 
 def as_text(actor: Actor, tree: Tree, workspace: Workspace | None, node: Node) -> Iterator[bytes]:
-    """The texts of the path: joined without separator in a buffer, by blank lines in a dialogue.
-    What turns were asked for in a buffer is no part of its text."""
-    joint = "" if tree.mode == "buffer" else "\n\n"
+    """The texts of the path: joined without separator in a buffer, by blank lines in a dialogue,
+    there with what their portals lead to. What turns were asked for in a buffer is no part of its
+    text."""
+    is_buffer = tree.mode == "buffer"
+    joint = "" if is_buffer else "\n\n"
+    portals = OpenedPortals(actor, tree)
     before = ""
     for rows in _pages(actor, tree, workspace, node):
-        yield (before + joint.join(row.text for row in rows if not row.is_ask)).encode()
+        said = [row.text for row in rows if not row.is_ask]
+        yield (before + joint.join(said if is_buffer else map(portals.plain, said))).encode()
         before = joint
 
 
@@ -95,16 +102,17 @@ class _Step:
 
 
 def tree_as_text(actor: Actor, tree: Tree, workspace: Workspace | None) -> Iterator[bytes]:
-    """The texts, separated only by a line where a branch starts."""
+    """The texts, separated only by a line where a branch starts; in a dialogue with what their
+    portals lead to."""
     joint = "" if tree.mode == "buffer" else NEW
-
+    portals = OpenedPortals(actor, tree)
     between, begun = "", False
 
     def drawn(row: NodeRow, head: str) -> str:
         nonlocal between, begun
         before = f"{NEW if begun else between}--- {head} ---{NEW}" if head else between
         between, begun = joint, True
-        return before + row.text
+        return before + (row.text if tree.mode == "buffer" else portals.plain(row.text))
 
     return _pieces(tree, workspace, drawn)
 
@@ -176,6 +184,7 @@ def _way(tree: Tree) -> Iterator[_Step]:
 
 
 MAX_RENDERED = 40_000  # longer texts are shown plain
+_NAMED = re.compile(r"\[([a-z][0-9][a-z][0-9][a-z0-9]{0,4})\]", re.IGNORECASE)
 _TAGS = set("p br hr strong em s code pre blockquote ul ol li h3 h4 h5 h6 a".split())
 
 
@@ -189,9 +198,25 @@ class _Renderer(RendererHTML):
         return escape(described_image(tokens[idx].content))
 
 
+def _reference(state: StateInline, silent: bool) -> bool:
+    """`[a7x2]` leads to that text, if it is one of the page (`env["known"]`)."""
+    if state.src[state.pos] != "[":
+        return False
+    found = written_at(state.src, state.pos)
+    if found is None or found.kind != "reference" or found.targets[0] not in state.env["known"]:
+        return False
+    if not silent:
+        state.push("link_open", "a", 1).attrs = {"href": f"#{found.targets[0]}"}
+        state.push("text", "", 0).content = state.src[state.pos : found.end]
+        state.push("link_close", "a", -1)
+    state.pos = found.end
+    return True
+
+
 _MARKDOWN = MarkdownIt(
     "commonmark", {"html": False, "breaks": True}, renderer_cls=_Renderer
 ).enable("strikethrough")
+_MARKDOWN.inline.ruler.before("link", "reference", _reference)
 _LOWER = {f"<{end}h{level}>": f"<{end}h{level + 2}>" for end in ("", "/") for level in (4, 3, 2, 1)}
 
 
@@ -212,12 +237,16 @@ def html(wanted: ExportSelection) -> Iterator[bytes]:
         f'{about}<p class="soft">Exported on {timezone.now():%Y-%m-%d} UTC</p>\n</header>\n<main>\n'
     ).encode()
     names: dict[int, str] = {}
+    portals = OpenedPortals(wanted.actor, tree, authors=wanted.authors)
     for page in selection.pages():
         notes = notes_of(tree, [step.slot for step, _ in page]) if wanted.notes else {}
+        known = _known(selection, [row.text for _, row in page])
         for step, row in page:
             if step.depth or row.text:  # an empty root is left out
                 names[step.slot] = row.local_id
-                yield _article(selection, step, row, names.get(step.above, "")).encode()
+                text = _text(selection, row, portals, known)
+                above = names.get(step.above, "")
+                yield _article(selection, step, row, above, text).encode()
             yield _notes(wanted, notes.get(step.slot, [])).encode()
     yield (
         "</main>\n"
@@ -246,12 +275,25 @@ def _hash(name: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(_part(name).encode()).digest()).decode()
 
 
-def _article(selection: Selection, step: WalkStep, row: NodeRow, above: str) -> str:
+def _known(selection: Selection, texts: Iterable[str]) -> set[str]:
+    """Those of the nodes that texts name which are in the page. One query, none if none is
+    named."""
+    if selection.tree.mode == "buffer":
+        return set()
+    named = {one.lower() for text in texts for one in _NAMED.findall(text)}
+    if not named:
+        return set()
+    rows = Node.objects.filter(tree=selection.tree, local_id__in=named)
+    shown = rows.values_list("local_id", "slot_id", "pk")
+    return {name for name, slot, key in shown if selection.chosen.get(slot) == key}
+
+
+def _article(selection: Selection, step: WalkStep, row: NodeRow, above: str, text: str) -> str:
     is_model = row.author_kind == "model"
     return (
         f'<article id="{row.local_id}" data-above="{above}" class="{row.author_kind}">'
         f"<header>{_by(selection.wanted, row, is_model)}{_ways(step, above)}</header>"
-        f"{_text(selection, row)}</article>" + ("\n" if selection.tree.mode == "dialogue" else "")
+        f"{text}</article>" + ("\n" if selection.tree.mode == "dialogue" else "")
     )
 
 
@@ -272,13 +314,14 @@ def _ways(step: WalkStep, above: str) -> str:
     return f'<span class="ways">{words}</span>'
 
 
-def _text(selection: Selection, row: NodeRow) -> str:
+def _text(selection: Selection, row: NodeRow, portals: OpenedPortals, known: Set[str]) -> str:
     tree = selection.tree
     if tree.mode == "buffer":
         return f'<span class="text plain">{_pictured(tree, escape(row.text))}</span>'
-    if len(row.text) > MAX_RENDERED:
-        return f'<div class="text plain">{_pictured(tree, escape(row.text))}</div>'
-    return f'<div class="text">{_pictured(tree, rendered(row.text))}</div>'
+    text = portals.text(row.text)
+    if len(text) > MAX_RENDERED:
+        return f'<div class="text plain">{_pictured(tree, escape(text))}</div>'
+    return f'<div class="text">{_pictured(tree, rendered(text, known))}</div>'
 
 
 def _pictured(tree: Tree, escaped: str) -> str:
@@ -294,9 +337,10 @@ def _image(tree: Tree, alt: str, sha256: str) -> str:
         return described_image(alt)
 
 
-def rendered(text: str) -> str:
-    """Markdown as HTML: no raw HTML, no images, and links that open only on request."""
-    made = _MARKDOWN.render(text)
+def rendered(text: str, known: Set[str] = frozenset()) -> str:
+    """Markdown as HTML: no raw HTML, no images, and links that open only on request; the names of
+    `known` nodes lead to them in the page."""
+    made = _MARKDOWN.render(text, {"known": known})
     for tag, lower in _LOWER.items():
         made = made.replace(tag, lower)
     return nh3.clean(
