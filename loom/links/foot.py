@@ -2,11 +2,11 @@
 shows. Read from `LinkCount`, so that it costs the same for ten links and for ten thousand."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from django.utils.translation import ngettext
+from django.utils.translation import gettext, ngettext
 
 from loom.access import Actor, trees_for
 from loom.language.portals import PortalView
@@ -14,6 +14,7 @@ from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.people.models import Grove
 from loom.permissions import CROSS_TREE, READ_DOCUMENTS
 from loom.trees.grove_texts import grove_texts
+from loom.trees.queries.item_names import ERASED, PRUNED
 from loom.trees.queries.lookup import fetch, listed
 
 
@@ -21,7 +22,8 @@ from loom.trees.queries.lookup import fetch, listed
 class Portal:
     """The links of one type of an item, without those to items that the reader may not see.
     `only` is the local id or title of the other end, if it is the only one and a node or document;
-    `home` is the row id of its tree, 0 for a document."""
+    `home` is the row id of its tree, 0 for a document; `state` what became of it, in the words of
+    `LinkSide.state`: erased ends are counted, as `list` shows them."""
 
     type: str
     many: int
@@ -29,6 +31,7 @@ class Portal:
     home: int = 0
     colour: str = ""
     documents: int = 0  # how many of the other ends are documents
+    state: str = ""
 
     @property
     def shown(self) -> str:
@@ -37,10 +40,16 @@ class Portal:
 
     @property
     def name(self) -> str:
-        """The only other end as it is named; "" if there are several."""
+        """The only other end as it is named, with what became of it; "" if there are several."""
+        return self._named(str)
+
+    def _named(self, word: Callable[[str], str]) -> str:
+        if self.state == ERASED:
+            return word(ERASED)
         if not self.only:
             return ""
-        return f"[{self.only}]" if self.home else f'doc:"{self.only}"'
+        name = f"[{self.only}]" if self.home else f'doc:"{self.only}"'
+        return f"{name} · {word(self.state)}" if self.state else name
 
     @property
     def nouns(self) -> tuple[str, str]:
@@ -53,7 +62,7 @@ class Portal:
     def target(self) -> str:
         """`2 nodes`, or the only one by its name, for readers of a page."""
         if self.name:
-            return self.name
+            return self._named(_said)
         if self.documents == self.many:
             said = ngettext("%(n)s document", "%(n)s documents", self.many)
         elif self.documents:
@@ -68,10 +77,16 @@ class Portal:
         return PortalView(self.type, self.many, self.name, nouns=self.nouns)
 
 
+def _said(state: str) -> str:
+    """A state of an item for readers of a page."""
+    return gettext("erased") if state == ERASED else gettext("pruned")
+
+
 class CountRow(NamedTuple):
     """A row of `LinkCount` for nobody in particular; `name` is the local id of the other end of
-    `last`, or its item if it is no node, if it is the only link; `there` the row id of
-    the grove of `home` (None for documents, and for a tree that was erased; -1: a sandbox)."""
+    `last`, or its item if it is no node, if it is the only link, with ` pruned` after it if that is
+    pruned; `there` the row id of the grove of `home` (None for documents, and for a tree that was
+    erased; -1: a sandbox)."""
 
     slot: int
     type: str
@@ -83,11 +98,17 @@ class CountRow(NamedTuple):
     name: str
     there: int | None
 
+    @property
+    def is_erased(self) -> bool:
+        """Whether the other ends lay in a tree that was erased. Links from there went with it."""
+        return bool(self.home) and self.there is None and self.outward and self.slot > 0
+
 
 @dataclass
 class _Sum:
     many: int = 0
     name: str = ""
+    state: str = ""
     home: int = 0
     colour: str = ""
     documents: int = 0
@@ -108,10 +129,13 @@ class _Sum:
 JOINED = """
     LEFT JOIN links_link l ON c.count = 1 AND l.id = c.last
     LEFT JOIN trees_node f ON f.id = CASE WHEN c.outward THEN l.target_id ELSE l.source_id END
+    LEFT JOIN trees_node fs ON fs.id = f.slot_id
     LEFT JOIN trees_tree h ON h.id = c.home AND h.erasing_at IS NULL
 """
 # The local id of the other end of a single link, or the item of one that is no node.
-OTHER_END = """COALESCE(f.local_id, CASE WHEN c.home = 0 AND l.id IS NOT NULL
+OTHER_END = f"""COALESCE(
+    f.local_id || CASE WHEN fs.pruned OR f.version_pruned THEN ' {PRUNED}' ELSE '' END,
+    CASE WHEN c.home = 0 AND l.id IS NOT NULL
     THEN CAST(CASE WHEN c.outward THEN l.target_id ELSE l.source_id END AS VARCHAR(24)) END, '')"""
 # The grove of the tree of the other ends, all of whose members see it; -1: it is a sandbox.
 THERE = "CASE WHEN h.sandbox_of_id IS NULL THEN h.grove_id ELSE -1 END"
@@ -143,10 +167,13 @@ def portals_of(
         types = vocabulary_of(groves[row.grove])
         if row.type not in types.keys_seen(archetype):
             continue
-        if row.home not in seen if row.home else not _sees_documents(actor, row.grove, row.slot):
+        if not row.is_erased and (
+            row.home not in seen if row.home else not _sees_documents(actor, row.grove, row.slot)
+        ):
             continue
         one = sums[row.slot].setdefault(types.read(row.type, outward=row.outward), _Sum())
-        one.many, one.name, one.home = one.many + row.many, row.name, row.home
+        one.many, one.home = one.many + row.many, row.home
+        one.name, _, one.state = ("", "", ERASED) if row.is_erased else row.name.partition(" ")
         one.colour = types.colour(row.type)
         one.documents += 0 if row.home else row.many
     single = {one.name for kinds in sums.values() for one in kinds.values() if one.is_single_text}
@@ -161,8 +188,8 @@ def portals_of(
     return {item: by_slot[slot] for item, slot in items.items() if slot in by_slot}
 
 
-def _look(one: _Sum) -> tuple[str, int]:
-    return one.colour, one.documents
+def _look(one: _Sum) -> tuple[str, int, str]:
+    return one.colour, one.documents, one.state if one.many == 1 else ""
 
 
 def count_of(actor: Actor, items: Mapping[int, int]) -> dict[int, int]:

@@ -25,12 +25,16 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 class OpenedPortals:
     """Opens the portals in the texts of a tree for one reader, MOST_OPENED of them in all; without
-    `authors` it does not say who wrote what they lead to."""
+    `authors` it does not say who wrote what they lead to, without `feet` not what that is linked
+    to."""
 
-    def __init__(self, actor: Actor, tree: Tree, *, authors: bool = True) -> None:
+    def __init__(
+        self, actor: Actor, tree: Tree, *, authors: bool = True, feet: bool = True
+    ) -> None:
         self.actor = actor
         self.tree = tree
         self.authors = authors
+        self.feet = feet
         self.left = MOST_OPENED
 
     def text(self, text: str) -> str:
@@ -92,7 +96,12 @@ class OpenedPortals:
         items = items_named(self.actor, self.tree, found.targets)
         view = opened(self.actor, self.tree, kind, items, len(items))
         shown = (
-            replace(one, text=described(one.text), by=one.by if self.authors else "")
+            replace(
+                one,
+                text=described(one.text),
+                by=one.by if self.authors else "",
+                portals=one.portals if self.feet else (),
+            )
             for one in view.items
         )
         return replace(view, items=tuple(shown))

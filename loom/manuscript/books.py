@@ -16,7 +16,7 @@ def book_of(actor: Actor, manuscript: Manuscript) -> Book:
     return Book(
         manuscript.tree,
         manuscript.title,
-        lambda: _parts(manuscript, OpenedPortals(actor, manuscript.tree)),
+        lambda: _parts(manuscript, OpenedPortals(actor, manuscript.tree, feet=False)),
         author=manuscript.author,
         language=manuscript.language,
         has_title_page=True,

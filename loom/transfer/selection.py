@@ -370,7 +370,7 @@ def chapters(
 ) -> Iterator[tuple[str, list[Paragraph]]]:
     """(title, paragraphs) of the path: a new one at each bookmark with a label, and where a part
     becomes long; in a dialogue with what the portals of the texts lead to."""
-    portals = OpenedPortals(wanted.actor, wanted.tree, authors=wanted.authors)
+    portals = OpenedPortals(wanted.actor, wanted.tree, authors=wanted.authors, feet=False)
     marks = selection.marks()
     title, texts, made, size = "", "", list[Paragraph](), 0
     is_buffer = wanted.tree.mode == "buffer"

@@ -17,6 +17,7 @@ from loom.links.commands.counting import recount
 from loom.links.foot import portals_of
 from loom.links.models import Link, LinkCount
 from loom.people.models import User
+from loom.trees.commands import trees
 from loom.trees.models import Node, Tree
 from tests.commands.conftest import Say
 from tests.rows_read import work_done
@@ -79,6 +80,38 @@ def test_pruned_and_erased_ends_are_named_in_the_same_words(
     client.force_login(owner)
     opened = client.get(f"/trees/{tree.uid}/nodes/{a}/portal?type=supports").content.decode()
     assert '<span class="flag">pruned</span>' in opened
+
+
+def test_the_foot_says_what_became_of_its_only_end_and_counts_what_list_shows(
+    say: Say, write: Write, actor: Actor, tree: Tree, client: Client, owner: User
+) -> None:
+    other = trees.new_tree(actor, title="Doomed")
+    a, b = write("a"), write("b")
+    far = write("far words", into=other)
+    near = write("near words", into=other)
+    say(f"link {a} to tree:{other.uid} node:{far} as:extends")
+    say(f"link {a} to {b} as:supports")
+    say(f"link {near} to tree:{tree.uid} node:{a} as:uses", into=other)
+    say(f"prune {b}")
+    say(f"switch to {a}")
+    foot = say("memory").reply
+    assert f"▶ [supports] ──→ [{b}] · pruned" in foot and f"[extends] ──→ [{far}]" in foot
+    trees.change_tree(actor, other, {"archived": True})
+    trees.erase(actor, Tree.objects.get(pk=other.pk), "Doomed")
+    assert set(say(f"list {a}").reply.partition(": ")[2].split(" · ")) == {
+        "extends 1",
+        "supports 1",
+    }
+    assert say(f"list {a} extends").reply.endswith("1 [extends] link:\n  ──[extends]──→ erased")
+    assert "→ 0 items\n  not opened: erased" in say(f"expand extends of {a}").reply
+    say(f"switch to {a}")
+    assert "▶ [extends] ──→ erased" in say("memory").reply
+    client.force_login(owner)
+    foot = client.get(f"/trees/{tree.uid}/nodes/{a}/portals").content.decode()
+    assert "[extends] ──→ erased" in foot and f"[supports] ──→ [{b}] · pruned" in foot
+    assert far not in foot
+    counts = client.get(f"/api/trees/{tree.uid}/nodes/{a}").json()["counts"]
+    assert counts["links"] == 2
 
 
 def test_counts_follow_link_unlink_and_undo(say: Say, write: Write, actor: Actor) -> None:

@@ -65,12 +65,18 @@ def test_a_web_page_has_them_as_quotes_and_its_references_lead_to_its_texts(
     assert "Owner" not in path and f'href="#{b}"' not in path and f'href="#{a}"' in path
 
 
-def test_a_book_has_them_as_quotes(portal: dict[str, str], owner: User, tree: Tree) -> None:
+def test_a_book_has_them_as_quotes_without_their_links(
+    portal: dict[str, str],
+    owner: User,
+    tree: Tree,
+    say: Say,  # noqa: F811
+) -> None:
+    say(f"link {portal['a']} to {portal['b']} as:uses")
     end = Node.objects.get(local_id=portal["last"])
     found = _book(_wanted(owner, tree, end=end))
     assert ("quote", "The lamp is lit.") in found
     assert found.count(("quote", "Oil was bought.")) == 2
-    assert not any("@[" in text or "![[" in text for _, text in found)
+    assert not any("@[" in text or "![[" in text or "▶" in text for _, text in found)
 
 
 def test_the_text_of_a_buffer_stays_as_it_is_written(owner: User, tree: Tree, say: Say) -> None:  # noqa: F811

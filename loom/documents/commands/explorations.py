@@ -48,7 +48,9 @@ def text_of_trail(context: Context, trail: Trail) -> str:
     stops = stops_of(context.actor, context.tree, steps)
     homes = {ids.home_of(one) for one in stops.found} - {0}
     here = context.tree.grove_id
-    own = set(Tree.objects.filter(pk__in=homes, grove=here).values_list("pk", flat=True))
+    # A sandbox is its maker's alone.
+    rows = Tree.objects.filter(pk__in=homes, grove=here, sandbox_of=None)
+    own = set(rows.values_list("pk", flat=True))
     for item, end in stops.found.items():
         if (home := ids.home_of(item)) and home not in own and not end.is_gone:
             gone = EndSeen(item, "", f"({UNAVAILABLE})", state=UNAVAILABLE)
