@@ -33,9 +33,9 @@ def test_an_agent_invited_five_times_begins_five_times(talk: Talk) -> None:
     "lines",
     [
         ["→ todo toggle t1"] * 4,
-        ["→ hide #1", "→ show #1", "→ hide #1", "→ show #1"],
+        ["→ hide #1", "→ show #1"] * 3,
         ["→ switch to parent"] * 3,
-        ["→ back"] * 3,
+        ["→ back"] * 5,
         ["→ expand supports of focus max:1"] * 4,
     ],
     ids=lambda lines: lines[0],
@@ -68,3 +68,15 @@ def test_the_same_look_at_the_same_view_is_still_a_loop(talk: Talk) -> None:
     talk.provider.default = says(f"→ view {talk.node}\n→ hide #999\n")
     turn = went(asked(talk.actor, talk.tree, talk.agent, node=talk.node))
     assert turn.status == "halted"
+
+
+def test_three_looks_in_turn_over_unchanged_things_are_a_loop(talk: Talk, actor: Actor) -> None:
+    ids = [talk.node]
+    for number in range(2):
+        line = f'respond {talk.node} "Part {number}."'
+        ids.append(execute_line(actor, talk.tree, Request(line)).body["refs"][0])
+    talk.provider.default = says("\n".join(f"→ view {one}" for one in ids) + "\n")
+    turn = went(asked(talk.actor, talk.tree, talk.agent, node=talk.node))
+    assert turn.status == "halted"
+    assert [outcome for _, outcome in outcomes(turn)][:6] == ["ok"] * 6
+    assert "LOOP" in [outcome for _, outcome in outcomes(turn)]

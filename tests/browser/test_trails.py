@@ -58,6 +58,14 @@ def test_a_way_is_kept_and_read_along(
     panes.nth(2).get_by_role("textbox").fill("the hinge")
     panes.nth(2).get_by_role("button", name="Save").click()
     expect(panes.nth(2).locator(".trail-note")).to_have_text("the hinge")
+    # The exploration is kept as a document, too.
+    page.get_by_text("Save as a document…").click()
+    form = page.locator("form[action$='/document']")
+    form.get_by_label("Title of the document").fill(f"{title}, {size['width']}")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    form.get_by_role("button", name="Save", exact=True).click()
+    expect(page).to_have_url(re.compile("/documents/"))
+    expect(page.locator("main")).to_contain_text("the hinge")
 
 
 def test_a_second_person_walks_a_shared_trail_goes_on_and_joins(

@@ -113,6 +113,15 @@ def _tree(local_id: str) -> str:
     return str(Tree.objects.get(nodes__local_id=local_id).uid)
 
 
+def test_a_reverse_is_answered_with_the_line_to_write(ask: Any, write: Write) -> None:
+    a, b = write("a"), write("b")
+    refused = ask(f"link {a} to {b} as:tested_by")
+    assert refused["code"] == "INVALID_SYNTAX"
+    assert refused["hint"] == f"→ link {b} to {a} as:tests"
+    assert ask(refused["hint"])["reply"] == f"✓ linked [{b}] ──[tests]──→ [{a}]"
+    assert f"──[tested_by]──→ [{b}]" in ask(f"list {a} links")["reply"]
+
+
 def test_a_menu_has_the_types_by_group_and_first_those_that_one_uses_most(
     ask: Any, write: Write, owner: User, writer: User
 ) -> None:

@@ -14,6 +14,7 @@ from loom.engine.registry import command, describe_verb
 from loom.engine.undo import Own, conflict, undoes
 from loom.errors import CommandError
 from loom.language import ids
+from loom.language.refs import print_ref
 from loom.language.verbs import Phrases, Verb
 from loom.links import link_types
 from loom.links.commands.counting import count_added, count_removed
@@ -196,7 +197,16 @@ def link(context: Context, args: LinkArgs) -> Reply:
 
 def link_items(context: Context, args: LinkArgs) -> Reply:
     types = vocabulary_of(context.tree.grove)
-    made_as = types.demand_new(args.type, archetype_of(context.actor))
+    archetype = archetype_of(context.actor)
+    read = types.by_word.get(args.type.lower())
+    if read is not None and not read[1] and read[0].name in types.names(archetype):
+        name, to, of = read[0].name, print_ref(args.target), print_ref(args.source)
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"{read[0].reverse!r} is {name!r} read from the other end.",
+            hint=f"→ link {to} to {of} as:{name}",
+        )
+    made_as = types.demand_new(args.type, archetype)
     kind = made_as.key
     source, shown, item, tree = _item(context, args.source)
     target, shown_to, item_to, _ = _item(context, args.target)
