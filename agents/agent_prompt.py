@@ -2,7 +2,7 @@
 the sections of its view; and the commands that it may use."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache, cached_property, lru_cache
@@ -203,14 +203,15 @@ def _as_sent(row: NodeRow, own: Participant) -> Stop:
 # The view of the workspace: the values that the sections are rendered from.
 
 
-def view_of(place: PromptPlace) -> WorkspaceView:
-    """The values that the sections of a request are rendered from."""
+def view_of(place: PromptPlace, names: Collection[str] = ()) -> WorkspaceView:
+    """The values that the sections of a request are rendered from; only those of the sections with
+    these `names`, if there are any."""
     mode: Literal["dialogue", "buffer"] = "buffer" if place.tree.mode == "buffer" else "dialogue"
     return WorkspaceView(
         revision=place.workspace.revision,
         mode=mode,
         most_lines=place.number("windows_warn_lines"),
-        **sections.collected(place),
+        **sections.collected(place, names),
     )
 
 

@@ -1,10 +1,13 @@
 """What the gateway adds to the first token of an answer, beside the same request sent directly.
 
-A whole Heddle in its own processes passes requests on to a scripted provider on loopback; in turn,
-medians. Run: python -m bench.gateway [rounds]
+A whole Heddle in its own processes passes requests on to a scripted provider on loopback. In each
+round each way holds a conversation of TURNS requests, in turn, with a short pause before each, as
+programs have that run a tool; medians of all requests, and of the first of each conversation.
+Run: python -m bench.gateway [rounds]
 """
 
 import asyncio
+import json
 import statistics
 import sys
 import tempfile
@@ -20,14 +23,20 @@ from tests.providers.scripts import tokens
 
 AIM_MS = 10.0
 COUNT, RATE = 20, 200.0
+TURNS = 4
+PAUSE_S = 0.05
 
 
-async def first_token(client: httpx.AsyncClient, url: str, key: str, *, number: int) -> float:
-    """Milliseconds from sending a request to the first piece of its text."""
-    said = [{"role": "user", "content": f"Round {number}"}]
+Said = list[dict[str, str]]
+
+
+async def first_token(client: httpx.AsyncClient, url: str, key: str, said: Said) -> float:
+    """Milliseconds from sending a request to the first piece of its text. The answer is added to
+    what was `said`."""
     body = {"model": "m", "stream": True, "messages": said}
     headers = {"authorization": f"Bearer {key}"}
     start, first = time.perf_counter(), 0.0
+    pieces = []
     async with client.stream(
         "POST", f"{url}/chat/completions", json=body, headers=headers
     ) as answer:
@@ -35,25 +44,35 @@ async def first_token(client: httpx.AsyncClient, url: str, key: str, *, number: 
         async for line in answer.aiter_lines():
             if not first and '"content": "w' in line.replace('":"', '": "'):
                 first = time.perf_counter()
+            if line.startswith("data: {"):
+                for choice in json.loads(line[6:])["choices"]:
+                    pieces.append(choice["delta"].get("content") or "")
+    said.append({"role": "assistant", "content": "".join(pieces)})
     return (first - start) * 1000
 
 
 async def measure(direct: str, gateway: str, keys: dict[str, str], rounds: int) -> None:
     """Prints the medians of both ways and of each mode, and what the gateway adds."""
-    taken: dict[str, list[float]] = {name: [] for name in ("direct", *keys)}
+    ways = {"direct": (direct, "none"), **{mode: (gateway, key) for mode, key in keys.items()}}
+    every: dict[str, list[float]] = {name: [] for name in ways}
+    opening: dict[str, list[float]] = {name: [] for name in ways}
     async with httpx.AsyncClient(timeout=60) as client:
-        for number in range(rounds + 3):
-            found = {"direct": await first_token(client, direct, "none", number=number)}
-            for mode, key in keys.items():
-                found[mode] = await first_token(client, gateway, key, number=number)
-            if number >= 3:  # the first ones load what all use
-                for name, value in found.items():
-                    taken[name].append(value)
-    medians = {name: statistics.median(many) for name, many in taken.items()}
-    for name, median in medians.items():
-        more = median - medians["direct"]
-        aim = f"   aim ≤ {AIM_MS:g} {'met' if more <= AIM_MS else 'MISSED'}"
-        print(f"  first token, {name:<12} {median:8.1f} ms {more:+8.1f}{aim if more else ''}")
+        for number in range(rounds + 2):
+            held: dict[str, Said] = {name: [] for name in ways}
+            for turn in range(TURNS):
+                for name, (url, key) in ways.items():
+                    await asyncio.sleep(PAUSE_S)
+                    held[name].append({"role": "user", "content": f"Round {number} turn {turn}"})
+                    took = await first_token(client, url, key, held[name])
+                    if number >= 2:  # the first ones load what all use
+                        every[name].append(took)
+                        opening[name] += [] if turn else [took]
+    for title, taken in (("first token", every), ("of a new session", opening)):
+        medians = {name: statistics.median(many) for name, many in taken.items()}
+        for name, median in medians.items():
+            more = median - medians["direct"]
+            aim = f"   aim ≤ {AIM_MS:g} {'met' if more <= AIM_MS else 'MISSED'}"
+            print(f"  {title + ', ' + name:<28} {median:8.1f} ms {more:+8.1f}{aim if more else ''}")
 
 
 def prepared(heddle: Heddle, provider: ScriptedProvider) -> dict[str, str]:

@@ -2,7 +2,7 @@
 and those of the WORKSPACE message. Pure."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import groupby
@@ -287,11 +287,12 @@ def shrinking() -> list[PromptSection]:
     )
 
 
-def collected(place: Any) -> dict[str, Any]:
-    """The fields of View for a place, read from the database by the collectors."""
+def collected(place: Any, names: Collection[str] = ()) -> dict[str, Any]:
+    """The fields of View for a place, read from the database by the collectors: of the sections
+    with these `names`, of all without any."""
     fields: dict[str, Any] = {}
     for section_ in every():
-        if section_.collect is not None:
+        if section_.collect is not None and (not names or section_.name in names):
             fields |= section_.collect(place)
     return fields
 
@@ -304,9 +305,11 @@ def in_brief(view: WorkspaceView) -> WorkspaceView:
     return view
 
 
-def rendered(view: WorkspaceView) -> list[tuple[str, str]]:
-    """(name, framed text) of all sections that are not empty, in their order."""
-    bodies = ((section_.name, section_.render(view)) for section_ in every())
+def rendered(view: WorkspaceView, names: Collection[str] = ()) -> list[tuple[str, str]]:
+    """(name, framed text) of all sections that are not empty, in their order; only of those with
+    these `names`, if there are any."""
+    shown = [section_ for section_ in every() if not names or section_.name in names]
+    bodies = ((section_.name, section_.render(view)) for section_ in shown)
     return [(name, framed(name, body)) for name, body in bodies if body]
 
 

@@ -182,13 +182,13 @@ class WorkspaceView:
     """
 
     revision: int
-    title: str
-    mode: Literal["dialogue", "buffer"]
-    nodes: int
-    branches: int
-    depth: int
-    position: tuple[str, ...]
-    permissions: tuple[str, ...]
+    title: str = ""
+    mode: Literal["dialogue", "buffer"] = "dialogue"
+    nodes: int = 0
+    branches: int = 0
+    depth: int = 0
+    position: tuple[str, ...] = ()
+    permissions: tuple[str, ...] = ()
     others: tuple[tuple[str, str, int], ...] = ()
     tokens: tuple[tuple[str, int], ...] = ()
     limit: int = 0

@@ -4,8 +4,9 @@ from importlib import import_module
 
 from django.apps import AppConfig
 
-# The modules that register actions.
+# The modules that register actions, and what is erased with a tree.
 COMMANDS = (
+    "agents.gateway.erasing",
     "agents.gateway.keys",
     "agents.gateway.recording",
     "agents.gateway.hiding",

@@ -8,13 +8,14 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from channels.db import database_sync_to_async
 
 from agents.gateway import recording, workspace
 from agents.gateway.keys import GatewayCaller
-from agents.gateway.messages import Shape, history_of
+from agents.gateway.messages import Shape, chain, history_of
 from agents.gateway.models import GatewayKey, GatewayRequest, Mode
 from agents.gateway.sessions import names_in
 from agents.gateway.upstream import Upstream, headers_returned, headers_sent, upstream_of
@@ -218,6 +219,8 @@ class _Passage:
         return [*headers_returned(came.headers), *bypass]
 
     async def _stream(self, came: Exchange) -> None:
+        if self.record is not None:
+            await self.record.stored()
         await self.reply.start(came.status, self._headers(came))
         async for piece in came.chunks():
             if self.first_at is None:
@@ -257,14 +260,16 @@ Place = tuple[int, str, str]
 _open: dict[Place, list["Recording"]] = {}
 _background: set[asyncio.Task[None]] = set()
 EARLIER_S = 5.0  # how long a record waits for those that began before it in its session
-PREPARING_S = 1.0  # the same where the request waits for it, because the workspace is added
+PREPARING_S = 1.0  # how long a request with the workspace waits for those before it
 
 
 class Recording:
     """The recording of one request, beside its passage: begun in another thread when the answer
     begins, kept up to date while it grows, ended after it. Requests of one session are recorded in
     their order, so that an answer has its place before the next request looks for it; none of
-    them waits for that to be sent on."""
+    them waits for that to be sent on. In the mode workspace, a request waits for what decides its
+    bytes: the texts that were added to earlier ones, and the answer that it names as the one
+    before. What is still being recorded is then stated with the next message."""
 
     def __init__(self, asked: ProgramRequest, upstream: Upstream) -> None:
         self._asked, self._upstream = asked, upstream
@@ -272,12 +277,16 @@ class Recording:
         self._place = asked.key.pk, named.session, named.agent
         self._earlier = list(_open.setdefault(self._place, []))
         _open[self._place].append(self)
-        self._over = asyncio.Event()
+        self._places: list[str] | None = None
+        self._sent, self._answered, self._over = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        if not self.adds:
+            self._sent.set()
         self._begun: asyncio.Future[GatewayRequest | None] | None = None
         self._kept_at = 0.0
         self._keeping: asyncio.Task[None] | None = None
+        self._storing: asyncio.Task[None] | None = None
+        self._prepared: workspace.PreparedRequest | None = None
         self.has_failed = False
-        self._body: dict[str, Any] | None = None
 
     def begun(self) -> "asyncio.Future[GatewayRequest | None]":
         """The recording of the request, begun once: when the answer begins, so that it does not
@@ -286,6 +295,10 @@ class Recording:
             self._begun = asyncio.ensure_future(self._begin())
         return self._begun
 
+    @cached_property
+    def _incoming(self) -> "Incoming":
+        return incoming_of(self._asked, self._upstream)
+
     @property
     def adds(self) -> bool:
         """Whether the workspace is added to the request."""
@@ -293,31 +306,65 @@ class Recording:
 
     async def prepared(self) -> bytes:
         """The request with the workspace; empty if that failed, and the original is sent."""
-        await self.begun()
-        if self._body is None:
+        try:
+            uid = ""
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(PREPARING_S):
+                    uid = await self._continued()
+            self._prepared = await in_thread(workspace.prepare)(self._incoming, uid)
+            self.has_failed = bool(self._prepared.failure)
+        except Exception:  # whatever it is: the original is sent
+            log.warning("a workspace could not be added", exc_info=True)
+            self.has_failed = True
+        if self._prepared is None:
+            self._sent.set()
             return b""
-        return json.dumps(self._body, ensure_ascii=False, separators=(",", ":")).encode()
+        self._storing = _in_background(self._store(self._prepared))
+        return self._prepared.raw
+
+    async def _store(self, prepared: workspace.PreparedRequest) -> None:
+        try:
+            await in_thread(workspace.store)(prepared)
+        finally:
+            self._sent.set()
+
+    async def stored(self) -> None:
+        """Waits until the texts that were added are stored, so that the program sees nothing of an
+        answer whose request could not be sent again. That takes less than most providers do."""
+        await self._sent.wait()
+
+    async def _continued(self) -> str:
+        """Waits until the texts of earlier requests are stored, and the answer that this one names
+        is recorded. Returns the uid of the session of a request that this one goes on from while it
+        is still being recorded; "" if there is none."""
+        found = ""
+        for record in self._earlier:
+            await record._sent.wait()
+            if self._incoming.previous_answer and record._answered.is_set():
+                await record._over.wait()
+            elif record._prepared is not None and not record._over.is_set():
+                mine, theirs = await self._chained(), await record._chained()
+                if len(theirs) < len(mine) and theirs[-1:] == mine[len(theirs) - 1 :][:1]:
+                    found = record._prepared.session
+        return found
+
+    async def _chained(self) -> list[str]:
+        """The places of its messages in the chain."""
+        if self._places is None:
+            messages = self._incoming.history.messages
+            self._places = await asyncio.to_thread(chain, messages)
+        return self._places
 
     async def _begin(self) -> GatewayRequest | None:
         try:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(PREPARING_S if self.adds else EARLIER_S):
+                async with asyncio.timeout(EARLIER_S):
                     for record in self._earlier:
                         await record._over.wait()
             self._earlier = []
-            incoming = incoming_of(self._asked, self._upstream)
-            if not self.adds:
-                return await in_thread(_recorded)(incoming)
-            try:
-                ready = await in_thread(workspace.prepare)(incoming)
-            except Exception as error:  # whatever it is: the original is sent
-                log.warning("a workspace could not be added", exc_info=True)
-                self.has_failed = True
-                request = await in_thread(_recorded)(incoming)
-                await in_thread(recording.bypassed)(request.pk, type(error).__name__)
-                return request
-            self._body = ready.body
-            return ready.request
+            if self._prepared is not None:
+                return await in_thread(workspace.record)(self._prepared)
+            return await in_thread(_recorded)(self._incoming, self.adds)
         except Exception:  # whatever it is: the request passes all the same
             self.has_failed = True
             log.warning("a request of the gateway could not be recorded", exc_info=True)
@@ -339,6 +386,7 @@ class Recording:
 
     def ended(self, received: Received, cut: str) -> None:
         """Records the answer, in the background."""
+        self._answered.set()
         _in_background(self._end(received, cut))
 
     async def _end(self, received: Received, cut: str) -> None:
@@ -353,8 +401,14 @@ class Recording:
                 del _open[self._place]
 
 
-def _recorded(incoming: "Incoming") -> GatewayRequest:
-    return recording.begin(incoming, recording.session_of(incoming))
+def _recorded(incoming: "Incoming", lacks_workspace: bool) -> GatewayRequest:
+    """Records a request that was sent as it came, though it may lack the workspace."""
+    session = recording.session_of(incoming)
+    request = recording.begin(incoming, session)
+    if lacks_workspace:
+        workspace.sent_as_it_was(incoming, session)
+        recording.bypassed(request.pk, "failed")
+    return request
 
 
 def incoming_of(asked: ProgramRequest, upstream: Upstream) -> "Incoming":

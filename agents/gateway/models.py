@@ -50,10 +50,9 @@ class GatewayKey(PublicIdentity):
 class GatewaySession(PublicIdentity):
     """One session of a program: a tree. `name` is what the program calls it ("" if it sends no
     name), always scoped by the key. `agent` is the program's id of a subagent, whose `parent` is
-    the session that started it. `head` is what the provider was first sent in front of the
-    messages, in the mode workspace: `{system, tools}`, which then never change; `hidden` are the
-    ids of results that it is no longer sent, `attached` the tree whose workspace it is sent, if not
-    that of its own."""
+    the session that started it. In the mode workspace, `hidden` are the ids of results that the
+    provider is no longer sent, `attached` the tree whose workspace it is sent, if not that of its
+    own."""
 
     key = models.ForeignKey(GatewayKey, models.CASCADE, related_name="sessions")
     name = models.CharField(max_length=256, blank=True)
@@ -61,7 +60,6 @@ class GatewaySession(PublicIdentity):
     parent = models.ForeignKey("self", models.SET_NULL, null=True, related_name="children")
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="gateway_sessions")
     program = models.CharField(max_length=80, blank=True)  # the start of its User-Agent
-    head = PackedJSON(default=dict)
     hidden = models.JSONField(default=list)
     attached = models.ForeignKey(Tree, models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -84,16 +82,11 @@ class GatewaySession(PublicIdentity):
 
 class GatewayMessage(models.Model):
     """Where a message of a session is in its tree. `digest` covers the message and all before it
-    (`agents.gateway.messages.chain`). `added` is the text of the workspace that the provider was
-    sent with this message, and is sent again with it in every later request; `lasts_a_turn` if it
-    is a message that the provider shows for one turn alone."""
+    (`agents.gateway.messages.chain`)."""
 
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="gateway_messages")
     digest = models.CharField(max_length=64)
     node = models.ForeignKey(Node, models.CASCADE, related_name="+", db_index=False)
-    added = models.TextField(blank=True)
-    stated = PackedJSON(default=dict)  # the sections that the provider knows after `added`
-    lasts_a_turn = models.BooleanField(default=False)
 
     class Meta:
         constraints = [
@@ -104,6 +97,33 @@ class GatewayMessage(models.Model):
 
     def __str__(self) -> str:
         return self.digest[:8]
+
+
+class SentText(models.Model):
+    """A text that the provider is sent in addition to what a program says, in the mode workspace.
+    It is stored before the program sees anything of the answer, and is the same in every later
+    request. `session` is the uid of the session, whose own row is stored later if the text is of
+    its first request; `name` is the place in the chain of the message that the text stands behind,
+    or `head:` with a hash of the program's system text and tools, which the text replaces ("": they
+    go as they are).
+    `lasts_a_turn` if it is a message that the provider shows for one turn alone; `left_out` are the
+    tools that are not passed on."""
+
+    key = models.ForeignKey(GatewayKey, models.CASCADE, related_name="+")
+    session = models.CharField(max_length=32)
+    name = models.CharField(max_length=64)
+    text = models.TextField(blank=True)
+    stated = PackedJSON(default=dict)  # the sections that the provider knows after the text
+    lasts_a_turn = models.BooleanField(default=False)
+    left_out = models.JSONField(default=list)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["session", "name"], name="gateway_sent_once")
+        ]
+
+    def __str__(self) -> str:
+        return self.name[:12]
 
 
 class AnswerProgress(models.TextChoices):

@@ -31,6 +31,7 @@ from loom.access import Actor
 from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args, Secret
 from loom.engine.execute import execute
+from loom.engine.fields import new_uid
 from loom.engine.sweeps import sweeps
 from loom.errors import CommandError
 from loom.language.refs import Ref
@@ -39,6 +40,7 @@ from loom.money import spending
 from loom.money.days import today
 from loom.participants.prices import TokenCounts, counts_of, prices_of
 from loom.people.models import Participant
+from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.images import described_image, image_reference
 from loom.trees import images
 from loom.trees.commands.node_writer import NewNode, add_node
@@ -276,22 +278,27 @@ def _forget_old_bodies(session: GatewaySession) -> None:
 # Sessions.
 
 
-def session_of(incoming: Incoming) -> GatewaySession:
-    """The session of a request, with its tree; made when it is the first."""
-    found = _find_session(incoming)
+def session_of(incoming: Incoming, uid: str = "") -> GatewaySession:
+    """The session of a request, with its tree; made when it is the first. `uid` is the one that a
+    new session gets."""
+    found = find_session(incoming, uid)
     if found is not None and found.tree.erasing_at is None:
         return found
     if found is not None:  # its tree was erased: the program begins again
         GatewaySession.objects.filter(pk=found.pk).delete()
-    return _new_session(incoming)
+    return _new_session(incoming, uid or new_uid())
 
 
-def _find_session(incoming: Incoming) -> GatewaySession | None:
-    rows = GatewaySession.objects.filter(key=incoming.key)
-    rows = rows.select_related("tree__grove", "attached__grove")
+def find_session(incoming: Incoming, uid: str = "") -> GatewaySession | None:
+    """The session that a request belongs to, with its tree; None if it is the first of one. `uid`
+    is the session if it is known. At most two queries for a conversation of 64 messages."""
     named = incoming.named
     if not named.is_empty:
-        return rows.filter(name=named.session, agent=named.agent).first()
+        return _NAMED.first(key=incoming.key.pk, name=named.session, agent=named.agent)
+    rows = GatewaySession.objects.filter(key=incoming.key)
+    rows = rows.select_related("tree__grove", "attached__grove")
+    if uid:
+        return rows.filter(uid=uid).first()
     unnamed = rows.filter(name="", agent="")
     if incoming.previous_answer:
         return unnamed.filter(requests__answer_id=incoming.previous_answer).first()
@@ -308,6 +315,13 @@ def _find_session(incoming: Incoming) -> GatewaySession | None:
     return None
 
 
+_NAMED = PreparedQuery(
+    lambda: GatewaySession.objects.filter(
+        key=Given("key"), name=Given("name"), agent=Given("agent")
+    ).select_related("tree__grove", "attached__grove")[:1]
+)
+
+
 def _session_of_text(rows: Any, prompt: str) -> GatewaySession | None:
     """The newest session whose text the prompt goes on from."""
     for session in rows.order_by("-seen_at")[:20]:
@@ -318,7 +332,7 @@ def _session_of_text(rows: Any, prompt: str) -> GatewaySession | None:
     return None
 
 
-def _new_session(incoming: Incoming) -> GatewaySession:
+def _new_session(incoming: Incoming, uid: str) -> GatewaySession:
     named, history = incoming.named, incoming.history
     tree = make_tree(
         incoming.actor,
@@ -340,7 +354,7 @@ def _new_session(incoming: Incoming) -> GatewaySession:
         name=named.session,
         agent=named.agent,
         **({} if not named.is_empty else {"tree": tree}),
-        defaults={"tree": tree, "parent": parent, "program": incoming.program[:80]},
+        defaults={"uid": uid, "tree": tree, "parent": parent, "program": incoming.program[:80]},
     )
     if is_new and parent is not None:
         _link_to_parent(incoming.actor, session, parent)

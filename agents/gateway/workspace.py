@@ -1,12 +1,14 @@
 """The mode workspace: what the provider is sent in addition to what the program says.
 
 What the provider sees only grows: the head (system text, tools) is made once for each head of the
-program and then stays; the workspace is a text after the newest message of the user, stored with
-its place in the chain and put back byte for byte in every later request (docs/model.md §11).
+program and then stays; the workspace is a text after the newest message of the user. Each such text
+is stored with its place in the chain, and put back byte for byte in every later request; what was
+once sent without one never gets one (docs/model.md §11).
 """
 
 import hashlib
 import json
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,12 +19,13 @@ from agents.context.agent_request import augments
 from agents.gateway import messages as rules
 from agents.gateway import recording, results
 from agents.gateway.messages import Message, Shape
-from agents.gateway.models import GatewayMessage, GatewayRequest, GatewaySession
+from agents.gateway.models import GatewayMessage, GatewayRequest, GatewaySession, SentText
 from agents.gateway.recording import Incoming
 from agents.generation_requests import loaded_augments
+from loom import access
+from loom.engine.fields import ALPHABET, new_uid
 from loom.text.frames import escaped
 from loom.text.tokens import count
-from loom.trees.commands import node_writer
 from loom.trees.models import Node, Tree
 from loom.trees.queries.lookup import root_of
 
@@ -30,71 +33,156 @@ from loom.trees.queries.lookup import root_of
 SHOWN = ("OUTLINE", "WINDOWS", "CLAIMS", "TODOS", "SCRATCHPAD", "MEMORY", "NOTIFICATIONS")
 # The provider's name for messages that last one turn (docs/gateway.md).
 TURN_MESSAGES = "mid-conversation-system-clear-at-2026-08-21"
+HEAD = "head:"  # the names of texts in front of a conversation begin so
 MOST_HEADS = 8  # different heads of a program that a session remembers
 TRANSCRIPT_TEXTS = 40  # texts of an earlier conversation
 TRANSCRIPT_CHARACTERS = 200  # of each
 
+log = logging.getLogger("heddle.gateway")
+
 
 @dataclass(frozen=True)
 class PreparedRequest:
-    """A request with the workspace: its body as it goes to the provider, and its record."""
+    """A request with the workspace: the body and its bytes as they go to the provider, the uid of
+    its session, and the texts that are `new` and not stored yet. `failure` is the kind of error
+    because of which no workspace was added for its new messages; "" if there was none."""
 
+    incoming: Incoming
+    session: str
     body: dict[str, Any]
-    request: GatewayRequest
+    raw: bytes
+    new: tuple[SentText, ...] = ()
+    failure: str = ""
 
 
-def prepare(incoming: Incoming) -> PreparedRequest:
-    """Records a request and adds the workspace to it."""
-    session = recording.session_of(incoming)
-    point, digest = recording.place(incoming, session, incoming.key.participant)
-    before = recording.previous_digest(session, incoming.previous_answer)
-    digests = rules.chain(incoming.history.messages, before)
-    rows = GatewayMessage.objects.filter(tree=session.tree, digest__in=digests)
-    known = {one.digest: one for one in rows}
-    if digests and incoming.history.messages[-1]["role"] == "user":
-        newest = known[digests[-1]]
-        if not newest.added:
-            _state(incoming, session, point, newest, [known[one] for one in digests])
-    added = [(known[one].added, known[one].lasts_a_turn) for one in digests]
-    body = results.without(incoming.shape, _with_head(incoming, session, point), session.hidden)
+def prepare(incoming: Incoming, uid: str = "") -> PreparedRequest:
+    """Adds the workspace to a request; only reads. The texts that the provider has not been sent
+    before are stored while it works (`store`), before the program sees anything of its answer; all
+    else is recorded while the answer passes (`record`). `uid` is the session, if it is known but
+    may not be stored yet."""
+    session = recording.find_session(incoming, uid)
+    if session is not None and session.tree.erasing_at is not None:
+        session, uid = None, new_uid()
+    else:
+        uid = session.uid if session is not None else uid or _uid_of_new(incoming)
+    before = ""
+    if session is not None:
+        before = recording.previous_digest(session, incoming.previous_answer)
+    said = incoming.history.messages
+    digests = rules.chain(said, before)
+    users = [one for one, message in zip(digests, said, strict=True) if message["role"] == "user"]
+    names = [_head_name(incoming), *users]
+    known = _sent_before(uid, names)
+    failure = ""
+    new = [
+        SentText(key=incoming.key, session=uid, name=one)
+        for one in dict.fromkeys(names)
+        if one not in known
+    ]
+    try:
+        for row in new:
+            if row.name == names[0]:
+                row.text, row.left_out = _system(incoming, session), _hidden(incoming)
+            elif row.name == digests[-1]:  # others have been sent, or were said elsewhere
+                _state(row, incoming, session, [known[one] for one in users if one in known])
+    except Exception as error:  # whatever it is: what is new goes as the program sent it
+        log.warning("a workspace could not be added", exc_info=True)
+        failure = type(error).__name__
+        new = [SentText(key=incoming.key, session=uid, name=one.name) for one in new]
+    known |= {one.name: one for one in new}
+    added = [
+        (known[one].text, known[one].lasts_a_turn) if one in known else ("", False)
+        for one in digests
+    ]
+    hidden = session.hidden if session is not None else []
+    body = results.without(incoming.shape, _with_head(incoming, known[names[0]]), hidden)
     body = with_added(incoming.shape, body, added)
+    raw = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+    return PreparedRequest(incoming, uid, body, raw, tuple(new), failure)
+
+
+def store(prepared: PreparedRequest) -> None:
+    """Stores the texts that are new: from then on the provider is sent them again byte for byte,
+    whatever happens."""
+    if prepared.new:
+        SentText.objects.bulk_create(prepared.new, ignore_conflicts=True)
+
+
+def record(prepared: PreparedRequest) -> GatewayRequest:
+    """Records a request that was sent with the workspace."""
+    incoming = prepared.incoming
+    session = recording.session_of(incoming, prepared.session)
+    point, digest = recording.place(incoming, session, incoming.key.participant)
     request = recording.request_of(
-        incoming, session, point, digest, sent=body, original=incoming.sent
+        incoming, session, point, digest, sent=prepared.body, original=incoming.sent
     )
-    return PreparedRequest(body, request)
+    if prepared.failure:
+        recording.bypassed(request.pk, prepared.failure)
+    heads = SentText.objects.filter(session=session.uid, name__startswith=HEAD).order_by("-pk")
+    old = list(heads.values_list("pk", flat=True)[MOST_HEADS : MOST_HEADS + 1])
+    if old:
+        SentText.objects.filter(pk__in=old).delete()
+    return request
+
+
+def sent_as_it_was(incoming: Incoming, session: GatewaySession) -> None:
+    """Keeps that the provider was sent a request without any workspace: what it has seen is never
+    given one later."""
+    said = incoming.history.messages
+    before = recording.previous_digest(session, incoming.previous_answer)
+    digests = zip(rules.chain(said, before), said, strict=True)
+    users = [one for one, message in digests if message["role"] == "user"]
+    names = dict.fromkeys([_head_name(incoming), *users])
+    rows = [SentText(key=incoming.key, session=session.uid, name=one) for one in names]
+    SentText.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def _uid_of_new(incoming: Incoming) -> str:
+    """The uid of a session that is not stored yet. That of a session with a name follows from it,
+    so that every process, also after a crash, finds what was sent in it."""
+    named = incoming.named
+    if named.is_empty:
+        return new_uid()
+    said = json.dumps([incoming.key.digest, named.session, named.agent])
+    return "".join(
+        ALPHABET[one % len(ALPHABET)] for one in hashlib.sha256(said.encode()).digest()[:16]
+    )
+
+
+def _sent_before(uid: str, names: list[str]) -> dict[str, SentText]:
+    """The texts of a session with these names, by name."""
+    rows = SentText.objects.filter(session=uid, name__in=names)
+    return {one.name: one for one in rows}
 
 
 # The text of the workspace.
 
 
 def _state(
-    incoming: Incoming,
-    session: GatewaySession,
-    point: Node,
-    newest: GatewayMessage,
-    path: list[GatewayMessage],
+    row: SentText, incoming: Incoming, session: GatewaySession | None, path: list[SentText]
 ) -> None:
-    """Stores with the newest message what has changed since the last one that had a workspace; the
+    """Enters in `row` what has changed since the last message of its path that had a workspace: the
     whole workspace the first time, nothing if nothing has changed."""
-    tree = session.attached or session.tree
-    workspace = node_writer.workspace_of(incoming.actor.participant, tree)
-    if tree != session.tree:
-        point = workspace.position or root_of(tree)
-    view = view_of(PromptPlace(incoming.actor, tree, workspace, point))
-    now = [(name, text) for name, text in sections.rendered(view) if name in SHOWN]
-    newest.lasts_a_turn = _has_turn_messages(incoming)
+    revision, now = 0, []
+    if session is not None:
+        tree = session.attached or session.tree
+        workspace = access.workspace_of(incoming.actor.participant, tree)
+        end = workspace.position or root_of(tree)
+        place = PromptPlace(incoming.actor, tree, workspace, end)
+        revision, now = workspace.revision, sections.rendered(view_of(place, SHOWN), SHOWN)
+    row.lasts_a_turn = _has_turn_messages(incoming)
     known = (one.stated for one in reversed(path) if one.stated and not one.lasts_a_turn)
-    before: Mapping[str, str] = {} if newest.lasts_a_turn else next(known, {})
+    last: Mapping[str, str] = {} if row.lasts_a_turn else next(known, {})
+    before = {name: text for name, text in last.items() if name in SHOWN}
     changed = sections.stated(now, before)
-    if not changed and before:
+    if not changed and last:
         return
     sizes = " | ".join(f"{name} ≈{count(text)}" for name, text in now)
     status = sections.framed("STATUS", sizes or "The workspace is empty.")
-    more = f" revision {workspace.revision}" + (" · only what changed" if before else "")
+    more = f" revision {revision}" + (" · only what changed" if last else "")
     body = "\n".join([status, *(text for _, text in changed)])
-    newest.added = sections.framed("WORKSPACE", body, more=more)
-    newest.stated = dict(now) or {"STATUS": status}
-    newest.save(update_fields=["added", "stated", "lasts_a_turn"])
+    row.text = sections.framed("WORKSPACE", body, more=more)
+    row.stated = dict(now) or {"STATUS": status}
 
 
 def _has_turn_messages(incoming: Incoming) -> bool:
@@ -153,20 +241,19 @@ def _message(shape: Shape, text: str) -> dict[str, Any]:
 # The head.
 
 
-def _with_head(incoming: Incoming, session: GatewaySession, point: Node) -> dict[str, Any]:
+def _head_name(incoming: Incoming) -> str:
+    """The name of what replaces this system text and these tools."""
+    said = json.dumps(
+        [incoming.history.system, incoming.sent.get("tools")], sort_keys=True, ensure_ascii=False
+    )
+    return HEAD + hashlib.sha256(said.encode(errors="replace")).hexdigest()[:16]
+
+
+def _with_head(incoming: Incoming, head: SentText) -> dict[str, Any]:
     """The body with the system text and tools of this session: made when the program sends a head
     for the first time, and the same ever after."""
-    body = incoming.sent
-    system, tools = incoming.history.system, body.get("tools")
-    said = json.dumps([system, tools], sort_keys=True, ensure_ascii=False)
-    name = hashlib.sha256(said.encode(errors="replace")).hexdigest()[:16]
-    head = session.head.get(name)
-    if head is None:
-        head = {"system": _system(incoming, session, point), "hidden": _hidden(incoming)}
-        session.head = {**dict(list(session.head.items())[1 - MOST_HEADS :]), name: head}
-        session.save(update_fields=["head"])
-    body = _without_tools(body, head["hidden"])
-    return with_system(incoming.shape, body, head["system"])
+    body = _without_tools(incoming.sent, head.left_out)
+    return with_system(incoming.shape, body, head.text)
 
 
 def _hidden(incoming: Incoming) -> list[str]:
@@ -189,18 +276,21 @@ def _tool_name(tool: Any) -> str:
     return str((function if isinstance(function, dict) else tool).get("name", ""))
 
 
-def _system(incoming: Incoming, session: GatewaySession, point: Node) -> str:
+def _system(incoming: Incoming, session: GatewaySession | None) -> str:
     """The system text: the persona, what the program said, the loaded augments, and the beginning
     of what was said before its conversation was cleared."""
-    attached = session.attached or session.tree
-    workspace = node_writer.workspace_of(incoming.actor.participant, attached)
     core = incoming.history.system
     parts = [
         escaped(incoming.key.participant.persona),
         sections.framed("CORE", core) if core else "",
-        augments([one for one in loaded_augments(workspace) if one.mark]),
-        _transcript(session.tree, incoming.history.messages),
     ]
+    if session is not None:
+        attached = session.attached or session.tree
+        workspace = access.workspace_of(incoming.actor.participant, attached)
+        parts += [
+            augments([one for one in loaded_augments(workspace) if one.mark]),
+            _transcript(session.tree, incoming.history.messages),
+        ]
     return "\n\n".join(filter(None, parts))
 
 
@@ -210,9 +300,11 @@ def _transcript(tree: Tree, messages: tuple[Message, ...]) -> str:
     opening = rules.chain(messages[:1])
     held = GatewayMessage.objects.filter(tree=tree, digest__in=opening).first()
     openings = Node.objects.filter(parent_slot=root_of(tree).slot_id, pruned=False)
-    if held is None or not openings.exclude(pk=held.node_id).exists():
+    last = Node.objects.filter(tree=tree).exclude(text="").order_by("-id")
+    if held is not None:
+        openings, last = openings.exclude(pk=held.node_id), last.filter(pk__lt=held.node_id)
+    if not openings.exists():
         return ""
-    last = Node.objects.filter(tree=tree, pk__lt=held.node_id).exclude(text="").order_by("-id")
     rows = list(last.select_related("author")[:TRANSCRIPT_TEXTS])
     lines = [
         f"{row.author.name}: {' '.join(row.text.split())[:TRANSCRIPT_CHARACTERS]}"

@@ -1,22 +1,28 @@
 """The mode workspace: the model is sent the workspace of its session, and what the provider sees
 only grows."""
 
+import asyncio
 import json
 import random
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from agents.gateway import workspace
 from agents.gateway.keys import make_key
-from agents.gateway.models import GatewayRequest, GatewaySession
+from agents.gateway.models import GatewayMessage, GatewayRequest, GatewaySession, SentText
 from loom.access import Actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.people.models import Participant
-from tests.gateway.conftest import Program, run
+from loom.trees.erasing import erase_rows
+from loom.trees.models import Tree
+from tests.gateway.conftest import Program, run, shape_of
 from tests.gateway.test_observed import whole
+from tests.patience import PATIENCE_S
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import Script
 
@@ -138,12 +144,87 @@ def test_a_broken_renderer_sends_the_original(
     def broken(*_: Any) -> None:
         raise RuntimeError("broken on purpose")
 
-    monkeypatch.setattr(workspace, "view_of", broken)
+    monkeypatch.setattr(workspace, "_system", broken)
     provider.default = whole("Yes.")
-    got = run(program.chat(("user", "Hello")))
+    said = ("system", "You code."), ("user", "Hello")
+    got = run(program.chat(*said))
     assert got.headers["x-loom"] == "bypass"
-    assert sent(provider)[0]["messages"] == [{"role": "user", "content": "Hello"}]
+    original = [{"role": role, "content": text} for role, text in said]
+    assert sent(provider)[0]["messages"] == original
     assert GatewayRequest.objects.get().bypass == "RuntimeError"
+
+    monkeypatch.undo()  # what was sent without a workspace stays so
+    got = run(program.chat(*said, ("assistant", "Yes."), ("user", "More")))
+    assert "x-loom" not in got.headers
+    messages = sent(provider)[1]["messages"]
+    assert messages[:2] == original
+    assert "---WORKSPACE" in messages[3]["content"]
+
+
+def test_a_renderer_that_breaks_later_leaves_what_was_sent(
+    program: Program, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider.default = whole("Yes.")
+    said = [("system", "You code."), ("user", "Hello")]
+    run(program.chat(*said))
+    said += [("assistant", "Yes."), ("user", "More")]
+    with monkeypatch.context() as patch:
+        patch.setattr(workspace, "view_of", lambda *_: 1 / 0)
+        assert run(program.chat(*said)).headers["x-loom"] == "bypass"
+    run(program.chat(*said))
+    first, second, third = (one["messages"] for one in sent(provider))
+    assert second[:2] == first and "---CORE" in first[0]["content"]
+    assert second[3] == {"role": "user", "content": "More"}
+    assert third == second
+
+
+def test_any_failure_of_ours_sends_the_original(
+    program: Program, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider.default = whole("Yes.")
+    with monkeypatch.context() as patch:
+        patch.setattr(workspace, "_sent_before", lambda *_: 1 / 0)
+        got = run(program.chat(("system", "You code."), ("user", "Hello")))
+    assert got.headers["x-loom"] == "bypass"
+    run(program.chat(("system", "You code."), ("user", "Hello")))
+    first, second = (one["messages"] for one in sent(provider))
+    assert (
+        first
+        == second
+        == [
+            {"role": "system", "content": "You code."},
+            {"role": "user", "content": "Hello"},
+        ]
+    )
+    assert GatewayRequest.objects.order_by("pk")[0].bypass == "failed"
+
+
+def test_a_retry_after_the_workspace_changed_is_sent_the_same_bytes(
+    program: Program, provider: ScriptedProvider, say: Callable[[str], Any]
+) -> None:
+    provider.default = whole("Yes.")
+    said = [("user", "Hello"), ("assistant", "Yes."), ("user", "More")]
+    run(program.chat(*said))
+    say('todo add "look at the sea"')
+    run(program.chat(*said))  # regenerates
+    run(program.chat(said[0]))  # rewinds to a message that was sent without a workspace
+    first, second, third = (one["messages"] for one in sent(provider))
+    assert first == second and third == first[:1]
+
+
+def test_the_texts_are_stored_before_the_answer_is_passed_on(
+    program: Program, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a kill: nothing was recorded, and the program asks again."""
+    provider.default = whole("Yes.")
+    with monkeypatch.context() as patch:
+        patch.setattr(workspace, "record", lambda *_: 1 / 0)
+        run(program.chat(("system", "You code."), ("user", "Hello")))
+    assert not GatewaySession.objects.exists()
+    run(program.chat(("system", "You code."), ("user", "Hello")))
+    assert provider.seen[0].body == provider.seen[1].body
+    session, names = GatewaySession.objects.get(), SentText.objects.values_list("session")
+    assert set(names) == {(session.uid,)}
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -182,3 +263,58 @@ def test_what_the_provider_has_seen_never_changes(
 def plain(message: dict[str, Any]) -> tuple[str, str]:
     """A message as the program wrote it."""
     return message["role"], message["content"].partition("\n\n---WORKSPACE")[0]
+
+
+def test_an_erased_session_is_gone_and_begins_again(
+    program: Program, provider: ScriptedProvider
+) -> None:
+    provider.default = whole("Yes.")
+    run(program.chat(("user", "Hello")))
+    tree = GatewaySession.objects.get().tree
+    Tree.objects.filter(pk=tree.pk).update(erasing_at=timezone.now())
+    erase_rows(tree.uid)
+    for model in (GatewaySession, GatewayRequest, GatewayMessage, SentText, Tree):
+        assert not model._default_manager.exists()
+    run(program.chat(("user", "Hello")))
+    assert GatewaySession.objects.get().tree.pk != tree.pk
+
+
+def test_a_request_does_not_wait_for_the_record_of_the_one_that_it_goes_on_from(
+    program: Program, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also without a name for the session: it is known from the request before."""
+    program.headers.clear()
+    provider.default = whole("Yes.")
+    may_record, record = threading.Event(), workspace.record
+
+    def late(prepared: workspace.PreparedRequest) -> GatewayRequest:
+        may_record.wait(20)
+        return record(prepared)
+
+    monkeypatch.setattr(workspace, "record", late)
+
+    async def answered(*said: tuple[str, str]) -> asyncio.Task[Any]:
+        """Returns once the answer has come, before it is recorded."""
+        came = asyncio.Event()
+        messages = [{"role": role, "content": text} for role, text in said]
+
+        async def arrived(_: bytes) -> None:
+            came.set()
+
+        body = {"model": "echo-1", "messages": messages}
+        send = program.send("POST", "/chat/completions", body, on_piece=arrived)
+        task = asyncio.create_task(send)
+        await came.wait()
+        return task
+
+    async def talk() -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            first = await answered(("user", "Hello"))
+            second = await answered(("user", "Hello"), ("assistant", "Yes."), ("user", "More"))
+            may_record.set()
+            await asyncio.gather(first, second)
+
+    run(talk())
+    first, second = (one["messages"] for one in sent(provider))
+    assert second[:1] == first
+    assert shape_of(GatewaySession.objects.get()) == {"Hello": {"Yes.": {"More": {"Yes.": {}}}}}

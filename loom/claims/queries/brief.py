@@ -8,6 +8,7 @@ from loom.claims.queries.claims import next_level, obligations_of, seen_cites, w
 from loom.claims.rules import levels
 from loom.language import ids
 from loom.links.queries import written
+from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.shortening import excerpt
 from loom.trees.models import Tree, Workspace
 from loom.trees.queries.lookup import withheld
@@ -51,16 +52,8 @@ def accessible(actor: Actor, workspace: Workspace) -> list[Cite]:
     """The newest evidence that a participant sees unasked: about items that it has opened in the
     workspace, and of its own claims, with what those rest on. At most MOST_CITES; four queries."""
     tree = workspace.tree
-    own = list(
-        Claim.objects.filter(tree=tree, by=actor.participant)
-        .order_by("-changed_at", "-pk")
-        .values_list("pk", flat=True)[:MOST_OWN]
-    )
-    opened = list(
-        Window.objects.filter(workspace=workspace.pk, item__isnull=False)
-        .order_by("-id")
-        .values_list("item", flat=True)[:MOST_ITEMS]
-    )
+    own = [pk for (pk,) in _OWN.all(tree=tree.pk, by=actor.participant.pk)]
+    opened = [item for (item,) in _OPENED.all(workspace=workspace.pk)]
     if not own and not opened:
         return []
     rests = Cite.objects.filter(claim__in=own, item__gt=0).order_by("-id")
@@ -77,13 +70,36 @@ def accessible(actor: Actor, workspace: Workspace) -> list[Cite]:
     return seen_cites(actor, tree, newest)
 
 
+# Most requests of agents find nothing by these.
+_OWN = PreparedQuery(
+    lambda: (
+        Claim.objects.filter(tree=Given("tree"), by=Given("by"))
+        .order_by("-changed_at", "-pk")
+        .values_list("pk")[:MOST_OWN]
+    )
+)
+_OPENED = PreparedQuery(
+    lambda: (
+        Window.objects.filter(workspace=Given("workspace"), item__isnull=False)
+        .order_by("-id")
+        .values_list("item")[:MOST_ITEMS]
+    )
+)
+_MINE = PreparedQuery(
+    lambda: (
+        Claim.objects.filter(tree=Given("tree"), by=Given("by"), state__in=OPEN)
+        .select_related("node", "by")
+        .order_by("-changed_at", "-pk")[:SHOWN]
+    )
+)
+
+
 def lines_for(actor: Actor, workspace: Workspace) -> tuple[str, ...]:
     """The section CLAIMS of an agent: how much evidence it has, its open claims with what is
     missing next, and the newest evidence; empty if there is none."""
     tree: Tree = workspace.tree
     cites = accessible(actor, workspace)
-    mine = Claim.objects.filter(tree=tree, by=actor.participant, state__in=OPEN)
-    claims = list(mine.select_related("node", "by").order_by("-changed_at", "-pk")[:SHOWN])
+    claims = _MINE.all(tree=tree.pk, by=actor.participant.pk)
     if not cites and not claims:
         return ()
     counts = Counter(one.strength for one in cites)
