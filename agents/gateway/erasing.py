@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from agents.gateway.models import GatewayMessage, GatewayRequest, GatewaySession, SentText
+from agents.gateway.models import AddedText, GatewayMessage, GatewayRequest, GatewaySession
 from loom.trees.erasing import erased_with_tree
 from loom.trees.models import Tree
 
@@ -16,7 +16,7 @@ def _rows_of(tree: Tree) -> Iterable[QuerySet[Any]]:
     to them."""
     sessions = GatewaySession.objects.filter(tree=tree)
     return [
-        SentText.objects.filter(session__in=sessions.values("uid")),
+        AddedText.objects.filter(session__in=sessions.values("uid")),
         GatewayRequest.objects.filter(session__in=sessions.values("pk")),
         GatewayMessage.objects.filter(tree=tree),
     ]

@@ -1,6 +1,8 @@
 """Hiding an old result of a tool from the requests to come, and showing it again."""
 
-from dataclasses import dataclass
+import gzip
+import re
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agents.gateway.messages import Shape
@@ -15,6 +17,10 @@ from loom.errors import CommandError, not_found
 from loom.participants.prices import NANO, TokenCounts, prices_of
 
 MOST_HIDDEN = 2000  # results of one session
+# A thinking in the bytes of an answer, whole or as a stream.
+_THOUGHT = re.compile(
+    rb'"type"\s*:\s*"(?:thinking|redacted_thinking|reasoning)"|"reasoning_(?:content|details)"\s*:\s*["\[]'
+)
 _THINKING = "A thinking of the model stands behind this result, and is only valid with it."
 _CACHE = "The program has marked a cache that this result is part of."
 
@@ -44,9 +50,13 @@ def results_of(session: GatewaySession) -> list[HidableResult]:
     shape: Shape = request.shape  # type: ignore[assignment]
     hidden = set(session.hidden)
     prices = prices_of(session.key.participant)
+    answered = bytes(request.call.response)
+    has_thought = bool(answered and _THOUGHT.search(gzip.decompress(answered)))
     found = []
     for result in results_in(shape, request.original or sent):
         hiding = hiding_of(shape, sent, result)
+        if has_thought:  # the answer stands behind all of them
+            hiding = replace(hiding, hangs="thinking")
         usd = None
         if prices is not None:
             anew = TokenCounts(hiding.rereads, 0)

@@ -99,15 +99,16 @@ class GatewayMessage(models.Model):
         return self.digest[:8]
 
 
-class SentText(models.Model):
+class AddedText(models.Model):
     """A text that the provider is sent in addition to what a program says, in the mode workspace.
     It is stored before the program sees anything of the answer, and is the same in every later
     request. `session` is the uid of the session, whose own row is stored later if the text is of
     its first request; `name` is the place in the chain of the message that the text stands behind,
     or `head:` with a hash of the program's system text and tools, which the text replaces ("": they
     go as they are).
-    `lasts_a_turn` if it is a message that the provider shows for one turn alone; `left_out` are the
-    tools that are not passed on."""
+    `lasts_a_turn` if it is a message that the provider shows for one turn alone. `left_out` are the
+    tools that are not passed on, and with a message the results that were hidden when it was sent,
+    by their ids."""
 
     key = models.ForeignKey(GatewayKey, models.CASCADE, related_name="+")
     session = models.CharField(max_length=32)

@@ -86,10 +86,33 @@ def hiding_of(shape: Shape, body: dict[str, Any], result: ToolResult) -> Hiding:
 def _hangs(body: dict[str, Any], own: list[Any], behind: list[Any]) -> Hangs:
     is_marked = any(mark in body for mark in MARKS)
     for value in _values([own, behind]):
-        if value.get("type") in THINKING or any(value.get(name) for name in _THOUGHT):
+        if _is_thinking(value):
             return "thinking"
         is_marked = is_marked or any(value.get(mark) for mark in MARKS)
     return "cache" if is_marked else ""
+
+
+def _is_thinking(value: dict[str, Any]) -> bool:
+    return value.get("type") in THINKING or any(value.get(name) for name in _THOUGHT)
+
+
+def last_thought(shape: Shape, body: dict[str, Any]) -> int:
+    """The place of the last message with a thinking of the model; -1 if there is none."""
+    given = body.get(_key(shape))
+    raws = given if isinstance(given, list) else []
+    places = range(len(raws) - 1, -1, -1)
+    return next((at for at in places if any(map(_is_thinking, _values(raws[at])))), -1)
+
+
+def hidden_in(
+    shape: Shape, body: dict[str, Any], *, thought: int, then: Collection[str], now: Collection[str]
+) -> list[str]:
+    """The results of a request that are hidden: in front of the message at the place `thought`
+    those that were hidden `then`, behind it those that are hidden `now`."""
+    if not then and not now:
+        return []
+    found = ((_result_id(shape, block), place < thought) for place, block in _blocks(shape, body))
+    return [own for own, is_before in found if own and own in (then if is_before else now)]
 
 
 def _values(value: Any) -> Iterator[dict[str, Any]]:

@@ -19,7 +19,7 @@ from agents.context.agent_request import augments
 from agents.gateway import messages as rules
 from agents.gateway import recording, results
 from agents.gateway.messages import Message, Shape
-from agents.gateway.models import GatewayMessage, GatewayRequest, GatewaySession, SentText
+from agents.gateway.models import AddedText, GatewayMessage, GatewayRequest, GatewaySession
 from agents.gateway.recording import Incoming
 from agents.generation_requests import loaded_augments
 from loom import access
@@ -51,7 +51,7 @@ class PreparedRequest:
     session: str
     body: dict[str, Any]
     raw: bytes
-    new: tuple[SentText, ...] = ()
+    new: tuple[AddedText, ...] = ()
     failure: str = ""
 
 
@@ -73,10 +73,11 @@ def prepare(incoming: Incoming, uid: str = "") -> PreparedRequest:
     users = [one for one, message in zip(digests, said, strict=True) if message["role"] == "user"]
     names = [_head_name(incoming), *users]
     known = _sent_before(uid, names)
+    hidden = _hidden_results(incoming, session, digests, known)
     failure = ""
     new = [
-        SentText(key=incoming.key, session=uid, name=one)
-        for one in dict.fromkeys(names)
+        AddedText(key=incoming.key, session=uid, name=one, left_out=hidden if number else [])
+        for number, one in enumerate(dict.fromkeys(names))
         if one not in known
     ]
     try:
@@ -88,24 +89,54 @@ def prepare(incoming: Incoming, uid: str = "") -> PreparedRequest:
     except Exception as error:  # whatever it is: what is new goes as the program sent it
         log.warning("a workspace could not be added", exc_info=True)
         failure = type(error).__name__
-        new = [SentText(key=incoming.key, session=uid, name=one.name) for one in new]
+        new = [
+            AddedText(
+                key=incoming.key,
+                session=uid,
+                name=one.name,
+                left_out=[] if one.name == names[0] else hidden,
+            )
+            for one in new
+        ]
     known |= {one.name: one for one in new}
     added = [
         (known[one].text, known[one].lasts_a_turn) if one in known else ("", False)
         for one in digests
     ]
-    hidden = session.hidden if session is not None else []
     body = results.without(incoming.shape, _with_head(incoming, known[names[0]]), hidden)
     body = with_added(incoming.shape, body, added)
     raw = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
     return PreparedRequest(incoming, uid, body, raw, tuple(new), failure)
 
 
+def _hidden_results(
+    incoming: Incoming,
+    session: GatewaySession | None,
+    digests: list[str],
+    known: Mapping[str, AddedText],
+) -> list[str]:
+    """The ids of the results that are hidden in this request. What was sent with a message stays:
+    the same request again, and all that a thinking of the model was about, which is only valid with
+    the same bytes. What was hidden or shown since counts behind it."""
+    if digests and digests[-1] in known:
+        return list(known[digests[-1]].left_out)
+    now = set(session.hidden) if session is not None else set()
+    shape, body = incoming.shape, incoming.sent
+    thought = results.last_thought(shape, body)
+    then: set[str] = set()
+    raws = body.get("input" if shape == "responses" else "messages")
+    if thought >= 0 and isinstance(raws, list):
+        places = zip(rules.places_of(shape, raws), digests, strict=True)
+        asked = [one for place, one in places if place < thought and one in known]
+        then = set(known[asked[-1]].left_out) if asked else set()
+    return results.hidden_in(shape, body, thought=thought, then=then, now=now)
+
+
 def store(prepared: PreparedRequest) -> None:
     """Stores the texts that are new: from then on the provider is sent them again byte for byte,
     whatever happens."""
     if prepared.new:
-        SentText.objects.bulk_create(prepared.new, ignore_conflicts=True)
+        AddedText.objects.bulk_create(prepared.new, ignore_conflicts=True)
 
 
 def record(prepared: PreparedRequest) -> GatewayRequest:
@@ -118,10 +149,10 @@ def record(prepared: PreparedRequest) -> GatewayRequest:
     )
     if prepared.failure:
         recording.bypassed(request.pk, prepared.failure)
-    heads = SentText.objects.filter(session=session.uid, name__startswith=HEAD).order_by("-pk")
+    heads = AddedText.objects.filter(session=session.uid, name__startswith=HEAD).order_by("-pk")
     old = list(heads.values_list("pk", flat=True)[MOST_HEADS : MOST_HEADS + 1])
     if old:
-        SentText.objects.filter(pk__in=old).delete()
+        AddedText.objects.filter(pk__in=old).delete()
     return request
 
 
@@ -133,8 +164,8 @@ def sent_as_it_was(incoming: Incoming, session: GatewaySession) -> None:
     digests = zip(rules.chain(said, before), said, strict=True)
     users = [one for one, message in digests if message["role"] == "user"]
     names = dict.fromkeys([_head_name(incoming), *users])
-    rows = [SentText(key=incoming.key, session=session.uid, name=one) for one in names]
-    SentText.objects.bulk_create(rows, ignore_conflicts=True)
+    rows = [AddedText(key=incoming.key, session=session.uid, name=one) for one in names]
+    AddedText.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 def _uid_of_new(incoming: Incoming) -> str:
@@ -149,9 +180,9 @@ def _uid_of_new(incoming: Incoming) -> str:
     )
 
 
-def _sent_before(uid: str, names: list[str]) -> dict[str, SentText]:
+def _sent_before(uid: str, names: list[str]) -> dict[str, AddedText]:
     """The texts of a session with these names, by name."""
-    rows = SentText.objects.filter(session=uid, name__in=names)
+    rows = AddedText.objects.filter(session=uid, name__in=names)
     return {one.name: one for one in rows}
 
 
@@ -159,7 +190,7 @@ def _sent_before(uid: str, names: list[str]) -> dict[str, SentText]:
 
 
 def _state(
-    row: SentText, incoming: Incoming, session: GatewaySession | None, path: list[SentText]
+    row: AddedText, incoming: Incoming, session: GatewaySession | None, path: list[AddedText]
 ) -> None:
     """Enters in `row` what has changed since the last message of its path that had a workspace: the
     whole workspace the first time, nothing if nothing has changed."""
@@ -249,7 +280,7 @@ def _head_name(incoming: Incoming) -> str:
     return HEAD + hashlib.sha256(said.encode(errors="replace")).hexdigest()[:16]
 
 
-def _with_head(incoming: Incoming, head: SentText) -> dict[str, Any]:
+def _with_head(incoming: Incoming, head: AddedText) -> dict[str, Any]:
     """The body with the system text and tools of this session: made when the program sends a head
     for the first time, and the same ever after."""
     body = _without_tools(incoming.sent, head.left_out)

@@ -74,7 +74,40 @@ def test_a_hidden_result_is_one_line_from_the_next_request_on(
     assert GatewayRequest.objects.first().original["messages"] == said  # type: ignore[union-attr]
     hiding.change(actor, session(), "t0", visible=True)
     run(program.chat(*said))
+    assert provider.seen[-1].body == provider.seen[-2].body  # a retry stays as it was
+    said += [{"role": "assistant", "content": "Yes."}, {"role": "user", "content": "And on"}]
+    run(program.chat(*said))
     assert provider.seen[-1].json["messages"][2] == said[2]
+
+
+def test_what_a_thinking_was_about_stays_as_it_was(
+    program: Program, provider: ScriptedProvider, actor: Actor
+) -> None:
+    """Also where the thinking stands on another branch, or only in the answer."""
+    use = {"type": "tool_use", "id": "t0", "name": "look", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "t0", "content": LONG}
+    said = [{"role": "user", "content": "Begin"}, {"role": "assistant", "content": [use]},
+            {"role": "user", "content": [result]}]  # fmt: skip
+    thought = [{"type": "thinking", "thinking": "hm", "signature": "s"},
+               {"type": "text", "text": "Yes."}]  # fmt: skip
+    provider.script(Script(body=json.dumps({"id": "m", "content": thought}).encode()))
+    provider.default = Script(body=b'{"id":"n","content":[{"type":"text","text":"No."}]}')
+
+    def ask(*more: dict[str, Any]) -> list[dict[str, Any]]:
+        body = {"model": "m", "max_tokens": 9, "messages": [*said, *more]}
+        run(program.send("POST", "/messages", body))
+        sent: list[dict[str, Any]] = provider.seen[-1].json["messages"]
+        return sent
+
+    first = ask()
+    with pytest.raises(CommandError, match="thinking"):
+        hide(actor, "t0", anyway=True)  # the thinking is in the answer
+    ask()  # another answer without one
+    hide(actor, "t0", anyway=True)
+    other = ask({"role": "assistant", "content": "No."}, {"role": "user", "content": "Go on"})
+    assert other[2]["content"][0]["content"] == "tool_use_id: t0 (hidden)"
+    back = ask({"role": "assistant", "content": thought}, {"role": "user", "content": "Go on"})
+    assert back[:3] == first
 
 
 SHAPES: dict[Shape, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -210,6 +243,7 @@ def test_each_part_says_what_differs(
     said = [{"role": "system", "content": "You code."}, *chat_history(2)]
     run(program.chat(*said, tools=tools))
     hide(actor, "t0")
+    said += [{"role": "assistant", "content": "Yes."}, {"role": "user", "content": "Go on"}]
     run(program.chat(*said, tools=tools))
     request = GatewayRequest.objects.select_related("call").first()
     assert request is not None

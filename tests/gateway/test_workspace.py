@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from agents.gateway import workspace
 from agents.gateway.keys import make_key
-from agents.gateway.models import GatewayMessage, GatewayRequest, GatewaySession, SentText
+from agents.gateway.models import AddedText, GatewayMessage, GatewayRequest, GatewaySession
 from loom.access import Actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
@@ -223,7 +223,7 @@ def test_the_texts_are_stored_before_the_answer_is_passed_on(
     assert not GatewaySession.objects.exists()
     run(program.chat(("system", "You code."), ("user", "Hello")))
     assert provider.seen[0].body == provider.seen[1].body
-    session, names = GatewaySession.objects.get(), SentText.objects.values_list("session")
+    session, names = GatewaySession.objects.get(), AddedText.objects.values_list("session")
     assert set(names) == {(session.uid,)}
 
 
@@ -273,7 +273,7 @@ def test_an_erased_session_is_gone_and_begins_again(
     tree = GatewaySession.objects.get().tree
     Tree.objects.filter(pk=tree.pk).update(erasing_at=timezone.now())
     erase_rows(tree.uid)
-    for model in (GatewaySession, GatewayRequest, GatewayMessage, SentText, Tree):
+    for model in (GatewaySession, GatewayRequest, GatewayMessage, AddedText, Tree):
         assert not model._default_manager.exists()
     run(program.chat(("user", "Hello")))
     assert GatewaySession.objects.get().tree.pk != tree.pk

@@ -219,7 +219,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name="SentText",
+            name="AddedText",
             fields=[
                 (
                     "id",
@@ -295,7 +295,7 @@ class Migration(migrations.Migration):
             ),
         ),
         migrations.AddConstraint(
-            model_name="senttext",
+            model_name="addedtext",
             constraint=models.UniqueConstraint(
                 fields=("session", "name"), name="gateway_sent_once"
             ),
