@@ -45,6 +45,7 @@ GET /trees/{tree}/manuscript | POST /trees/{tree}/manuscript | GET /trees/{tree}
 GET /trees/{tree}/lore | POST /trees/{tree}/lore | GET /trees/{tree}/lore/keys
 GET /groves/{grove}/ratings | POST /groves/{grove}/ratings
 GET /trees/{tree}/models | POST /trees/{tree}/models
+GET /trees/{tree}/sandbox | POST /trees/{tree}/sandbox
 GET /groves/{grove}/choices | POST /groves/{grove}/choices
 GET /groves/{grove}/embedder | POST /groves/{grove}/embedder
 GET /trees/{tree}/explorations | POST /trees/{tree}/explorations/cost | GET /explorations/{secret}

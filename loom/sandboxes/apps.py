@@ -18,5 +18,11 @@ class SandboxesConfig(AppConfig):
     label = "sandboxes"
 
     def ready(self) -> None:
+        from loom.site.routes import add_routes
+        from loom.site.slots import add_to_slot
+
+        add_routes("loom.sandboxes.urls")
+        add_to_slot("node-tools", "sandboxes/node_tool.html")
+        add_to_slot("tree-notice", "sandboxes/band.html")
         for module in COMMANDS:
             import_module(module)

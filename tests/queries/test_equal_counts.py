@@ -78,6 +78,7 @@ PAGES = """
 /groves/{grove}/checks /groves/{grove}/choices /groves/{grove}/embedder
 /trees/{tree}/candidates/{node} /trees/{tree}/nodes/{node}/tokens
 /trees/{tree}/models /trees/{tree}/explorations?node={end} /explorations/{exploration}
+/trees/{tree}/sandbox?node={end}
 /groves/{grove}/pipes
 /trees/{tree}/claims /trees/{tree}/claims/{claim}
 /groves/{grove}/people /groves/{grove}/money /groves/{grove}/participants
