@@ -30,7 +30,7 @@ from loom.claims.queries.claims import (
 )
 from loom.claims.queries.evidence import cites_of
 from loom.claims.queries.explored import openings_of
-from loom.claims.queries.inline_tokens import line_for, token_of, tokens_of
+from loom.claims.queries.inline_tokens import TokenItem, line_for, token_of, tokens_of
 from loom.claims.queries.pipes import pipe_body, pipes_for
 from loom.claims.rules import levels
 from loom.claims.rules.checks import Kind
@@ -43,7 +43,7 @@ from loom.site import responses
 from loom.site.api_requests import read, user_of
 from loom.site.schema import PAGES, an_id, operation, paged, word
 from loom.trees.grove_texts import grove_texts
-from loom.trees.models import GroveText, Node, Tree
+from loom.trees.models import Tree
 from loom.trees.queries.lookup import find_node
 
 
@@ -488,7 +488,8 @@ _TREE_OF_TOKENS = an_id("tree", "The tree of a node; of a document, where lines 
 @operation("GET", "tokens list", "The tokens of an item", answers=Tokens, asks=(_TREE_OF_TOKENS,))
 @api_view(["GET"])
 def tokens(request: Request, ref: str) -> Response:
-    """The tokens of a node (its local id) or a document (`doc:ID`)."""
+    """The tokens of a node (its local id) or a document (`doc:ID`); a sandbox (`tree:ID`) and a
+    pipe (`pipe:ID`, with the tree in which it is run) are the token 0 of themselves."""
     found = tokens_of(_item_of(request, ref)[2])
     return Response({"count": len(found), "results": found})
 
@@ -534,9 +535,18 @@ def token(request: Request, ref: str, key: str) -> Response:
     return Response({"token": now, "lines": lines, "obligations": demands, "reply": answer.reply})
 
 
-def _item_of(request: Request, ref: str) -> tuple[Actor, Tree, Node | GroveText]:
+def _item_of(request: Request, ref: str) -> tuple[Actor, Tree, TokenItem]:
     """(the caller, the tree in which lines are run, the item) that an address names."""
     user, uid = user_of(request), word(request, "tree")
+    if ref.startswith("tree:"):
+        actor, tree = access.get_tree(user, ref[5:])
+        return actor, tree, tree
+    if ref.startswith("pipe:"):
+        _, pipe = check_access.get_pipe(user, ref[5:])
+        actor, tree = access.get_tree(user, uid or "none")
+        if tree.grove_id != pipe.grove_id:
+            raise not_found("This pipe")
+        return actor, tree, pipe
     if ref.startswith("doc:"):
         actor, document = grove_texts().open(user, ref[4:])
         home = access.get_tree(user, uid)[1] if uid else grove_texts().home_of(actor, document)

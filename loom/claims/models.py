@@ -183,6 +183,7 @@ class Pipe(PublicIdentity):
     by = models.ForeignKey(Participant, models.PROTECT, related_name="+")
     at = models.DateTimeField()
     archived_at = models.DateTimeField(null=True)
+    ran_at = models.DateTimeField(null=True)  # the last time
 
     class Meta:
         ordering = ["id"]

@@ -8,7 +8,9 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from loom import access
+from loom.claims.models import TokenState
 from loom.claims.queries.checks import applying, results_of
+from loom.claims.queries.inline_tokens import SELF
 from loom.claims.rules import checks as check_rules
 from loom.engine import streams
 from loom.engine.arguments import Args, RefField, Written
@@ -179,7 +181,7 @@ def promote(context: Context, args: PromoteArgs) -> Reply:
     if not dry:
         Tree.objects.filter(pk=origin.pk).update(touched_at=context.now)
         writer.flush()
-    _close(context.tree, context.world)
+    _close(context.tree, context.world, "promoted")
     made = list(done.nodes.values())
     return Reply(
         _said(done, origin, node),
@@ -257,12 +259,12 @@ describe_verb(
 def discard(context: Context, args: DiscardArgs) -> Reply:
     """Ends this sandbox without promoting it. It stays readable for you, in the archive."""
     demand_sandbox(context.tree)
-    _close(context.tree, context.world)
+    _close(context.tree, context.world, "discarded")
     return Reply("✓ discarded this sandbox; it is in your archive")
 
 
-def _close(tree: Tree, writer: streams.Writer) -> None:
-    """Archives a sandbox, whose stream is locked."""
+def _close(tree: Tree, writer: streams.Writer, state: str) -> None:
+    """Archives a sandbox, whose stream is locked, as a token in its last state."""
     if writer.is_dry:
         return
     tree.archived_at = timezone.now()
@@ -270,6 +272,10 @@ def _close(tree: Tree, writer: streams.Writer) -> None:
     writer.append(
         "tree.changed", {"tree": tree.uid, "archived_at": instant_or_none(tree.archived_at)}
     )
+    kept = {"kind": "sandbox", "state": state, "at": tree.archived_at}
+    TokenState.objects.update_or_create(item=ids.of_tree(tree.pk), key=SELF, defaults=kept)
+    said = {"item": f"tree:{tree.uid}", "key": SELF, "token": "sandbox", "state": state}
+    writer.append("token.changed", {**said, "notes": []})
 
 
 @undoes("sandbox")
@@ -281,7 +287,7 @@ def _undo_sandbox(context: Context, op: Op, own: Own) -> list[Op]:
     if not context.world.is_dry:
         writer = streams.lock(tree, actor=context.actor.participant.uid)
         if op["ends"]:
-            _close(tree, writer)
+            _close(tree, writer, "discarded")
         else:
             Tree.objects.filter(pk=tree.pk).update(archived_at=None)
             writer.append("tree.changed", {"tree": tree.uid, "archived_at": None})
@@ -304,6 +310,6 @@ def discard_ended() -> int:
             writer = streams.lock(tree)
             now = Tree.objects.filter(pk=tree.pk, archived_at__isnull=True).first()
             if now is not None:
-                _close(now, writer)
+                _close(now, writer, "expired")
                 writer.flush()
     return len(found)

@@ -86,6 +86,7 @@ def test_a_saved_pipe_runs_as_the_lines_that_it_shows(say: Say, write: Say, tree
     shown = say(f'run pipe:"gloss" from {a}', dry_run=True).reply
     assert (Node.objects.count(), Step.objects.count(), Event.objects.count()) == before
     assert f"→ view {a} full" in shown and "the lamp burns" not in shown.split("\n")[0]
+    assert "→ annotate root" in shown and "→ tag #gloss\n    with what line 2 makes" in shown
     ran = say(f'run pipe:"gloss" from {a}')
     note = Node.objects.get(kind="annotation")
     assert note.form == "question" and "the lamp burns" in note.text

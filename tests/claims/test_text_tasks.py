@@ -166,7 +166,8 @@ def test_the_protocol_compiles_and_runs(
     bad = client.post(one, {"input": "check"}, format="json")
     assert (bad.status_code, bad.json()["code"]) == (409, "REJECTED")
     kinds = {row["kind"] for row in client.get("/api/token-kinds").json()["results"]}
-    assert kinds == {"reference", "portal", "task", "annotation", "suggestion"}
+    of_texts = {"reference", "portal", "task", "annotation", "suggestion"}
+    assert kinds == {*of_texts, "sandbox", "pipe"}
     client.force_login(reader)
     refused_ = client.post(one, {"input": "uncheck"}, format="json")
     assert refused_.status_code == 403
@@ -197,3 +198,21 @@ def test_tokens_of_another_grove_are_not_found(two_groves: TwoGroves) -> None:
     address = f"/api/items/{right.text.local_id}/tokens?tree={right.tree.uid}"
     for user, status in ((world.both, 200), (world.only_left, 404), (world.nobody, 404)):
         assert world.client(user).get(address).status_code == status
+
+
+def test_a_pipe_is_a_token_of_itself(say: Say, write: Say, owner: User, tree: Tree) -> None:
+    a = write("the lamp")
+    say('pipe "view | annotate root" save:"Gloss"')
+    client = APIClient()
+    client.force_login(owner)
+    uid = client.get("/api/pipes").json()["results"][0]["id"]
+    one = f"/api/items/pipe:{uid}/tokens/0?tree={tree.uid}"
+    found = client.get(one).json()
+    assert (found["state"], found["inputs"]) == ("composed", ["run"])
+    asked = {"input": "run", "text": a, "dry_run": True}
+    tried = client.post(one, asked, format="json").json()
+    assert tried["lines"] == [f'→ run pipe:"Gloss" from {a}']
+    assert "→ annotate root" in tried["reply"] and tried["obligations"][0]["met"]
+    assert client.get(one).json()["state"] == "composed"
+    ran = client.post(one, {**asked, "dry_run": False}, format="json").json()
+    assert ran["token"]["state"] == "executed" and "✓ annotation" in ran["reply"]

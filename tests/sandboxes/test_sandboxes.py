@@ -223,3 +223,36 @@ def test_a_reader_begins_none(two_groves: TwoGroves) -> None:
     two.left.grove.memberships.filter(user=two.both).update(role="reader")
     actor = get_actor(two.both, two.left.grove)
     assert refused(actor, two.left.tree, "sandbox").code == "PERMISSION_DENIED"
+
+
+def test_a_sandbox_is_a_token_of_itself(two_groves: TwoGroves) -> None:
+    two = two_groves
+    client = two.client(two.both)
+    actor, made = begin(two, two.both)
+    one = f"/api/items/tree:{made.uid}/tokens/0"
+    found = client.get(one).json()
+    assert (found["kind"], found["state"], found["inputs"]) == (
+        "sandbox",
+        "active",
+        ["promote", "discard"],
+    )
+    tried = client.post(one, {"input": "promote", "dry_run": True}, format="json").json()
+    assert tried["obligations"] == [{"says": "Nothing was written in this sandbox.", "met": False}]
+    assert client.post(one, {"input": "expire"}, format="json").status_code == 409
+    say(actor, made, 'respond "It wakes."')
+    tried = client.post(one, {"input": "promote", "dry_run": True}, format="json").json()
+    assert tried["lines"] == ["→ promote"] and tried["obligations"][0]["met"]
+    done = client.post(one, {"input": "promote"}, format="json").json()
+    assert done["token"]["state"] == "promoted" and done["token"]["inputs"] == []
+    _, second = begin(two, two.both)
+    two_ = f"/api/items/tree:{second.uid}/tokens/0"
+    gone = client.post(two_, {"input": "discard"}, format="json").json()
+    assert gone["token"]["state"] == "discarded"
+    _, third = begin(two, two.both)
+    Tree.objects.filter(pk=third.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+    discard_ended()
+    assert client.get(f"/api/items/tree:{third.uid}/tokens/0").json()["state"] == "expired"
+    others = two.client(two.only_left)
+    assert others.get(one).status_code == 404
+    plain = f"/api/items/tree:{two.left.tree.uid}/tokens"
+    assert client.get(plain).json() == {"count": 0, "results": []}

@@ -73,6 +73,7 @@ PARTS = {
     "documents beside it": ("/documents", 7),
     "explorations": ("/explorations?node={at}", 7),
     "models side by side": ("/models", 17),
+    "sandbox": ("/sandbox?node={at}", 7),
 }
 # Pages of a grove and of a person: never more for more trees, members and participants.
 PAGES = {

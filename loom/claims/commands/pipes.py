@@ -17,7 +17,6 @@ from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.by_name import run_command
 from loom.engine.context import Answer, Context, Reply, Request
-from loom.engine.dry_runs import ReadsItsWritesError
 from loom.engine.execute import execute_line
 from loom.engine.models import StepItem
 from loom.engine.registry import Command, command, describe_verb
@@ -296,7 +295,8 @@ def run(context: Context, args: RunArgs) -> Reply:
         )
     lines = lines_of("\n".join(pipe.lines))
     if context.world.is_dry:
-        raise ReadsItsWritesError("a line of a pipe reads what the one before wrote")
+        return _would_run(context, pipe.name, lines, args.start)
+    Pipe.objects.filter(pk=pipe.pk).update(ran_at=context.now)
     act, doing = uuid4().hex, f'ran pipe:"{pipe.name}"'[:200]
     given = LineResult(args.start, "")
     before: tuple[Kind, ...] = ("document",) if _is_document(args.start) else ("node",)
@@ -329,6 +329,42 @@ def run(context: Context, args: RunArgs) -> Reply:
     quotes = tuple(Node.objects.filter(pk__in=_quoted(answer)))
     text = "\n".join([f'✓ ran pipe:"{pipe.name}": {many}', *shown])
     return Reply(text, refs=refs, items=tuple(dict.fromkeys(items)), quotes=quotes)
+
+
+def _would_run(context: Context, name: str, lines: Sequence[PipeLine], start: Ref | None) -> Reply:
+    """What running the lines would answer, without a lock. A line that takes what one before would
+    make is shown as it would be given, and not tried: that is written nowhere."""
+    given = LineResult(start, "")
+    before: tuple[Kind, ...] = ("document",) if _is_document(start) else ("node",)
+    at, shown = context.at, []
+    refs: tuple[str, ...] = ()
+    made_by = 0  # the line that made what is given next; 0: it is stored
+    for number, one in enumerate(lines, 1):
+        makes = registry.find(one.line.verb, one.line.form).world
+        if made_by and one.slot:
+            shown.append("  → " + one.text.partition("\n")[0][:400])
+            shown.append(f"    with what line {made_by} makes")
+            given, before, made_by = LineResult(None, ""), one.gives, number if makes else made_by
+            continue
+        said = _filled(context, one, given, before, number)
+        sent = Request(said, at=at, dry_run=True, origin=context.world.origin)
+        try:
+            answer = execute_line(context.actor, context.tree, sent, context.workspace)
+        except CommandError as refused:
+            message = f"Line {number}, {excerpt(said)}: {refused.message}"
+            raise CommandError(refused.code, message, hint=refused.hint) from None
+        given, before = _given(answer), one.gives
+        refs = tuple(answer.body["refs"]) or refs
+        made_by = number if makes and not _is_stored(context, given.ref) else 0
+        at = "" if makes else str(answer.body["position"])
+        shown += _shown(answer, is_last=number == len(lines))
+    many = f"{len(lines)} line{'s' if len(lines) > 1 else ''}"
+    return Reply("\n".join([f'✓ ran pipe:"{name}": {many}', *shown]), refs=refs)
+
+
+def _is_stored(context: Context, ref: Ref | None) -> bool:
+    """Whether a ref names a node of the tree as it is now."""
+    return ref is not None and lookup.find_node(context.tree, ref.id) is not None
 
 
 def _is_document(ref: Ref | None) -> bool:

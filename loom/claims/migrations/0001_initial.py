@@ -330,6 +330,7 @@ class Migration(migrations.Migration):
                 ("kinds", models.CharField(max_length=200)),
                 ("at", models.DateTimeField()),
                 ("archived_at", models.DateTimeField(null=True)),
+                ("ran_at", models.DateTimeField(null=True)),
                 (
                     "by",
                     models.ForeignKey(

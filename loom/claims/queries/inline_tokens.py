@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from loom.claims.models import TokenState
+from loom.claims.models import Pipe, TokenState
 from loom.claims.rules.inline_tokens import MACHINES, InlineToken, tokens_in
 from loom.errors import not_found
 from loom.language import ids
 from loom.language.refs import quote
 from loom.trees.grove_texts import grove_texts
-from loom.trees.models import GroveText, Node
+from loom.trees.models import GroveText, Node, Tree
 
 SELF = "0"  # the key of the token that an annotation or suggestion is itself
 
@@ -28,8 +28,18 @@ def states_of(item: int, tokens: Sequence[InlineToken]) -> dict[str, tuple[str, 
     return found
 
 
-def tokens_of(item: Node | GroveText) -> list[dict[str, Any]]:
-    """The tokens of a node or document as the API carries them."""
+TokenItem = Node | GroveText | Tree | Pipe
+
+
+def tokens_of(item: TokenItem) -> list[dict[str, Any]]:
+    """The tokens of a node or document as the API carries them; a sandbox and a pipe are tokens of
+    themselves."""
+    if isinstance(item, Tree):
+        return [_of_sandbox(item)] if item.sandbox_of_id is not None else []
+    if isinstance(item, Pipe):
+        text = " | ".join(item.lines)
+        token = InlineToken(SELF, "pipe", 0, len(text), text, "composed", target=item.name)
+        return [_body(token, "composed" if item.ran_at is None else "executed", ())]
     if isinstance(item, Node) and item.kind == "annotation":
         return [_own(item)]
     if isinstance(item, Node):
@@ -41,7 +51,15 @@ def tokens_of(item: Node | GroveText) -> list[dict[str, Any]]:
     return [_body(one, *states[one.key]) for one in tokens]
 
 
-def token_of(item: Node | GroveText, key: str) -> dict[str, Any]:
+def _of_sandbox(tree: Tree) -> dict[str, Any]:
+    """A sandbox as a token of itself: active until it was promoted, discarded or over."""
+    kept = TokenState.objects.filter(item=ids.of_tree(tree.pk), key=SELF).first()
+    is_open = tree.archived_at is None
+    state = "active" if is_open else kept.state if kept is not None else "discarded"
+    return _body(InlineToken(SELF, "sandbox", 0, 0, tree.title, state), state, ())
+
+
+def token_of(item: TokenItem, key: str) -> dict[str, Any]:
     """The token with that key. NOT_FOUND if there is none."""
     found = next((one for one in tokens_of(item) if one["key"] == key), None)
     if found is None:
@@ -88,6 +106,10 @@ def line_for(ref: str, token: dict[str, Any], given: str, text: str) -> str:
     if kind == "task":
         same = {"check": "checked", "uncheck": "unchecked"}.get(given) == token["state"]
         return "" if same else f"todo {given} {ref} token:{key}{tail}"
+    if kind == "sandbox":
+        return given
+    if kind == "pipe":
+        return f"{given} pipe:{quote(token['target'])}" + (f" from {text}" if text else "")
     if kind == "reference":
         return f"view {token['target']}"
     if kind == "portal":

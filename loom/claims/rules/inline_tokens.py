@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 MOST = 500  # tokens of one text
 LONGEST = 500  # characters of a task
+BY_TIME = "expire"
 
 # What a reader may do with a token in each state: (state, input) to the state after it.
 Transitions = Mapping[tuple[str, str], str]
@@ -30,8 +31,8 @@ class Machine:
     obligations: str = ""
 
     def inputs(self, state: str) -> list[str]:
-        """What may be done in a state, in order."""
-        return [one for (of, one) in self.transitions if of == state]
+        """What may be done in a state, in order; not what only time does."""
+        return [one for (of, one) in self.transitions if of == state and one != BY_TIME]
 
 
 def _machine(facts: Sequence[str]) -> Machine:
@@ -94,6 +95,25 @@ MACHINES: Mapping[str, Machine] = {
             "accepted edited rejected",
             "accept, reject",
             "the merge applies",
+        ),
+        (
+            "sandbox",
+            "SANDBOX_BOUNDARY",
+            "sandbox",
+            "active promote promoted, active discard discarded, active expire expired",
+            "promoted discarded expired",
+            "promote, discard",
+            "nothing outside refers in, its checks pass",
+        ),
+        (
+            "pipe",
+            "OPERAD_LINK",
+            "pipe",
+            "proposed validate validated, proposed fail failed, validated compose composed,"
+            "composed run executed, executed run executed",
+            "executed",
+            "its lines, in order",
+            "what each line gives fits the next",
         ),
     )
 }
