@@ -24,6 +24,7 @@ from agents.providers.values import BrokenConnection
 from loom.access import Actor
 from loom.errors import CommandError
 from loom.money import spending
+from loom.people.models import Participant
 from loom.turns.generation_lifecycle import Received
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ class Replying(Protocol):
 @dataclass(frozen=True)
 class ProgramRequest:
     """A request of a program: who sent it with which key, its shape, its address behind `/v1` with
-    the query, its headers by lower-case name, its bytes, and the JSON object in them."""
+    the query, its headers by lower-case name, its bytes, and the JSON object in them. `agent` is
+    the agent of the grove that it asks, if its provider is called instead of the key's."""
 
     caller: GatewayCaller
     shape: Shape
@@ -63,6 +65,12 @@ class ProgramRequest:
     headers: dict[str, str]
     raw: bytes = field(repr=False)
     body: dict[str, Any] = field(repr=False)
+    agent: Participant | None = None
+
+    @property
+    def model(self) -> Participant:
+        """The participant whose provider is called."""
+        return self.agent or self.key.participant
 
     @property
     def actor(self) -> Actor:
@@ -105,14 +113,14 @@ async def _upstream(asked: ProgramRequest, reply: Replying) -> Upstream | None:
     try:
         if asked.caller.is_used_up:
             raise spending.used_up()
-        upstream = upstream_of(asked.key)
+        upstream = upstream_of(asked.model)
     except CommandError as refused:
         is_over = refused.code == "LIMIT_EXCEEDED"
         status, kind = (429, "rate_limit_error") if is_over else (502, "api_error")
         await reply.error(status, kind, f"{refused.message} {refused.hint}".strip())
         return None
     if not upstream.base_url:
-        said = f"{asked.key.participant.name} has no address. An owner can enter one."
+        said = f"{asked.model.name} has no address. An owner can enter one."
         await reply.error(502, "api_error", said)
         return None
     return upstream
@@ -131,7 +139,7 @@ async def passing(asked: ProgramRequest, reply: Replying, receive: Any) -> None:
 async def listed(asked: ProgramRequest) -> list[dict[str, Any]]:
     """The models that the provider lists; none if it does not answer within seconds."""
     try:
-        upstream = upstream_of(asked.key)
+        upstream = upstream_of(asked.model)
         outgoing = asked.outgoing(upstream, b"", method="GET")
         async with exchange(_transport(upstream), outgoing, LIST_LIMITS) as came:
             pieces = [piece async for piece in came.chunks()]
@@ -260,6 +268,7 @@ Place = tuple[int, str, str]
 _open: dict[Place, list["Recording"]] = {}
 _background: set[asyncio.Task[None]] = set()
 EARLIER_S = 5.0  # how long a record waits for those that began before it in its session
+STORING_S = 0.005  # how long it waits for its texts to be stored; the rest while the provider works
 PREPARING_S = 1.0  # how long a request with the workspace waits for those before it
 
 
@@ -301,8 +310,9 @@ class Recording:
 
     @property
     def adds(self) -> bool:
-        """Whether the workspace is added to the request."""
-        return self._asked.key.mode == Mode.WORKSPACE and self._asked.shape != "completions"
+        """Whether the workspace is added to the request: an agent is always sent its own."""
+        is_wanted = self._asked.key.mode == Mode.WORKSPACE or self._asked.agent is not None
+        return is_wanted and self._asked.shape != "completions"
 
     async def prepared(self) -> bytes:
         """The request with the workspace; empty if that failed, and the original is sent."""
@@ -320,6 +330,7 @@ class Recording:
             self._sent.set()
             return b""
         self._storing = _in_background(self._store(self._prepared))
+        await asyncio.wait({self._storing}, timeout=STORING_S)
         return self._prepared.raw
 
     async def _store(self, prepared: workspace.PreparedRequest) -> None:
@@ -418,6 +429,8 @@ def incoming_of(asked: ProgramRequest, upstream: Upstream) -> "Incoming":
     return recording.Incoming(
         actor=asked.actor,
         key=asked.key,
+        model=asked.model,
+        is_agent=asked.agent is not None,
         shape=asked.shape,
         named=names_in(asked.headers, asked.body),
         history=history_of(asked.shape, asked.body),

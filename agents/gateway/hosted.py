@@ -1,28 +1,30 @@
 """Answers of this installation's own agents to programs: `model: "loom/<agent>"`. A loom-aware
 agent runs a turn, any other model one continuation; the program gets the answer in its own shape,
-also as a stream."""
+also as a stream. With tools of its own, the program speaks with the agent's provider."""
 
 import asyncio
 import json
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from agents.gateway import forwarding, recording
 from agents.gateway import messages as rules
-from agents.gateway import recording
 from agents.gateway.forwarding import ProgramRequest, Replying, in_thread, until_gone
-from agents.gateway.keys import models_of
+from agents.gateway.keys import is_used_up, models_of
 from agents.gateway.messages import Shape, history_of
 from agents.gateway.models import GatewayMessage
 from agents.gateway.recording import Incoming
 from agents.gateway.sessions import names_in
+from agents.providers.registry import addressed
+from loom import access
 from loom.engine.context import Request
 from loom.engine.execute import execute
 from loom.errors import CommandError, not_found
 from loom.language.slices import parse_ref
 from loom.people.models import Participant
-from loom.permissions import LOOM
+from loom.permissions import GENERATE, LOOM
 from loom.trees.models import Node, Tree
 from loom.turns import generation_lifecycle, turn_lifecycle
 from loom.turns.commands.continuing import Continue, continue_
@@ -66,6 +68,38 @@ async def answer(asked: ProgramRequest, reply: Any, receive: Any) -> None:
         await in_thread(_stop)(running)
 
 
+async def with_tools(asked: ProgramRequest, reply: Any, receive: Any) -> None:
+    """Answers a request that names an agent and brings tools of the program: its provider is asked
+    once, as this agent, with these tools; what it calls is answered by the program in its next
+    request. The answer passes as the provider sends it."""
+    try:
+        passed = await in_thread(_as_agent)(asked)
+    except CommandError as refused:
+        said = f"{refused.message} {refused.hint}".strip()
+        await reply.error(refused.status, "invalid_request_error", said)
+        return
+    await forwarding.recorded(passed, reply, receive)
+
+
+def _as_agent(asked: ProgramRequest) -> ProgramRequest:
+    """The request as it goes to the provider of the agent that it names."""
+    agent = _agent(asked)
+    access.demand(asked.actor, {GENERATE}, "asking an agent")
+    provider, _, model = addressed(agent)
+    is_anthropic = provider.name == "anthropic"
+    if is_anthropic is not (asked.shape == "messages"):
+        way = "/gateway/v1/messages" if is_anthropic else "/gateway/v1/chat/completions"
+        raise CommandError(
+            "REJECTED",
+            f"{agent.name} takes tools of a program only in the shape of its own provider.",
+            hint=f"send this request to {way}, or without tools",
+        )
+    body = {**asked.body, "model": model}
+    caller = replace(asked.caller, is_used_up=is_used_up(agent, asked.actor.participant))
+    raw = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
+    return replace(asked, caller=caller, agent=agent, body=body, raw=raw)
+
+
 def _start(asked: ProgramRequest) -> Running:
     """Records the messages and starts the agent below the last one."""
     agent = _agent(asked)
@@ -76,6 +110,7 @@ def _start(asked: ProgramRequest) -> Running:
     incoming = Incoming(
         actor=asked.actor,
         key=asked.key,
+        model=agent,
         shape=asked.shape,
         named=names_in(asked.headers, asked.body),
         history=history,

@@ -104,10 +104,11 @@ def find_caller(secret: str) -> GatewayCaller | None:
     now = timezone.now()
     if key.last_used_at is None or now - key.last_used_at > SEEN_EVERY:
         GatewayKey.objects.filter(pk=key.pk).update(last_used_at=now)
-    return GatewayCaller(actor, key, _is_used_up(key.participant, actor.participant))
+    return GatewayCaller(actor, key, is_used_up(key.participant, actor.participant))
 
 
-def _is_used_up(model: Participant, payer: Participant) -> bool:
+def is_used_up(model: Participant, payer: Participant) -> bool:
+    """Whether a model costs something and today's limit of the payer is used up."""
     if prices_of(model) is None:
         return False
     left = left_of(payer, today())

@@ -62,10 +62,12 @@ ALIVE = timedelta(seconds=60)  # without a sign for this long, the process of a 
 @dataclass(frozen=True)
 class Incoming:
     """A request of a program as it is recorded: `sent` is its body; the address and the headers
-    (without keys) are those that go to the provider."""
+    (without keys) are those that go to the provider of the `model`, which is the author of answers
+    and, if `is_agent`, has a workspace of its own."""
 
     actor: Actor
     key: GatewayKey
+    model: Participant
     shape: Shape
     named: SessionNames
     history: ChatHistory
@@ -74,6 +76,7 @@ class Incoming:
     headers: dict[str, str]
     program: str = ""
     previous_answer: str = ""  # the provider's id of the answer that this request continues
+    is_agent: bool = False
 
 
 # A request.
@@ -81,7 +84,7 @@ class Incoming:
 
 def begin(incoming: Incoming, session: GatewaySession) -> GatewayRequest:
     """Records the messages of a request and its call, before the provider answers."""
-    point, digest = place(incoming, session, incoming.key.participant)
+    point, digest = place(incoming, session, incoming.model)
     return request_of(incoming, session, point, digest, sent=incoming.sent)
 
 
@@ -239,7 +242,7 @@ def request_of(
 ) -> GatewayRequest:
     """Stores a request with its call: `sent` is the body that goes to the provider, `original` that
     of the program if it differs."""
-    participant = incoming.key.participant
+    participant = incoming.model
     call = Call.objects.create(
         tree=session.tree,
         participant=participant,
@@ -451,7 +454,7 @@ def end(request_id: int, received: Received, *, cut: str = "") -> list[Node]:
 def _pay(request: GatewayRequest, answered: Answered, received: Received) -> None:
     """Adds the cost of an answer to what its person has spent today: by the provider's usage, else
     by a quarter of the bytes that were sent and of the text that came."""
-    prices = prices_of(request.session.key.participant)
+    prices = prices_of(request.call.participant)
     if prices is None:
         return
     counts = counts_of(answered.usage)
@@ -466,7 +469,7 @@ def _pay(request: GatewayRequest, answered: Answered, received: Received) -> Non
 
 def _requests() -> Any:
     return GatewayRequest.objects.select_related(
-        "session__key__user", "session__key__participant", "session__tree__grove", "call__tree"
+        "session__key__user", "session__tree__grove", "call__tree", "call__participant"
     )
 
 
@@ -508,7 +511,7 @@ def record_answer(change: RunningAction, args: ToldAnswer) -> list[Node]:
                 configuration=call.configuration,
                 finish=args.finish,
             )
-            parent = add_node(change.writer, tree, request.session.key.participant, new)
+            parent = add_node(change.writer, tree, call.participant, new)
             nodes.append(parent)
             GatewayMessage.objects.get_or_create(
                 tree=tree, digest=_unique(one.digest, request), defaults={"node": parent}

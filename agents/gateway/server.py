@@ -75,7 +75,7 @@ async def handle(scope: Scope, receive: Receive, send: Send) -> None:
     )
     model = body.get("model")
     if isinstance(model, str) and model.startswith(HOSTED):
-        await hosted.answer(asked, reply, receive)
+        await (hosted.with_tools if body.get("tools") else hosted.answer)(asked, reply, receive)
     elif path in PASSING or not body:
         await forwarding.passing(asked, reply, receive)
     else:

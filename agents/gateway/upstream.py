@@ -4,9 +4,9 @@ from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from agents.gateway.models import GatewayKey
 from agents.providers.registry import addressed
 from loom.participants.provider_keys import allowed_addresses, key_of
+from loom.people.models import Participant
 
 # Not sent on: what belongs to one connection, to this program's key, or to Heddle.
 _OWN = frozenset(
@@ -34,10 +34,9 @@ class Upstream:
     allow: tuple[str, ...]
 
 
-def upstream_of(key: GatewayKey) -> Upstream:
-    """The provider of the key's participant. Raises CommandError if its provider key may not be
-    sent there."""
-    participant = key.participant
+def upstream_of(participant: Participant) -> Upstream:
+    """The provider of a participant. Raises CommandError if its provider key may not be sent
+    there."""
     provider, base_url, _ = addressed(participant)
     secret = key_of(participant)
     headers: dict[str, str] = {}

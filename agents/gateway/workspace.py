@@ -10,7 +10,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agents.agent_prompt import PromptPlace, view_of
@@ -23,7 +23,9 @@ from agents.gateway.models import AddedText, GatewayMessage, GatewayRequest, Gat
 from agents.gateway.recording import Incoming
 from agents.generation_requests import loaded_augments
 from loom import access
+from loom.access import Actor
 from loom.engine.fields import ALPHABET, new_uid
+from loom.permissions import LOOM
 from loom.text.frames import escaped
 from loom.text.tokens import count
 from loom.trees.models import Node, Tree
@@ -69,11 +71,13 @@ def prepare(incoming: Incoming, uid: str = "") -> PreparedRequest:
     if session is not None:
         before = recording.previous_digest(session, incoming.previous_answer)
     said = incoming.history.messages
-    digests = rules.chain(said, before)
+    digests = [_name(incoming, one) for one in rules.chain(said, before)]
     users = [one for one, message in zip(digests, said, strict=True) if message["role"] == "user"]
     names = [_head_name(incoming), *users]
     known = _sent_before(uid, names)
     hidden = _hidden_results(incoming, session, digests, known)
+    # Models that do not know of trees are sent no workspace, wherever they are asked from.
+    is_told = not incoming.is_agent or LOOM in incoming.model.permissions
     failure = ""
     new = [
         AddedText(key=incoming.key, session=uid, name=one, left_out=hidden if number else [])
@@ -84,7 +88,9 @@ def prepare(incoming: Incoming, uid: str = "") -> PreparedRequest:
         for row in new:
             if row.name == names[0]:
                 row.text, row.left_out = _system(incoming, session), _hidden(incoming)
-            elif row.name == digests[-1]:  # others have been sent, or were said elsewhere
+            elif (
+                is_told and row.name == digests[-1]
+            ):  # others have been sent, or were said elsewhere
                 _state(row, incoming, session, [known[one] for one in users if one in known])
     except Exception as error:  # whatever it is: what is new goes as the program sent it
         log.warning("a workspace could not be added", exc_info=True)
@@ -143,7 +149,7 @@ def record(prepared: PreparedRequest) -> GatewayRequest:
     """Records a request that was sent with the workspace."""
     incoming = prepared.incoming
     session = recording.session_of(incoming, prepared.session)
-    point, digest = recording.place(incoming, session, incoming.key.participant)
+    point, digest = recording.place(incoming, session, incoming.model)
     request = recording.request_of(
         incoming, session, point, digest, sent=prepared.body, original=incoming.sent
     )
@@ -162,7 +168,7 @@ def sent_as_it_was(incoming: Incoming, session: GatewaySession) -> None:
     said = incoming.history.messages
     before = recording.previous_digest(session, incoming.previous_answer)
     digests = zip(rules.chain(said, before), said, strict=True)
-    users = [one for one, message in digests if message["role"] == "user"]
+    users = [_name(incoming, one) for one, message in digests if message["role"] == "user"]
     names = dict.fromkeys([_head_name(incoming), *users])
     rows = [AddedText(key=incoming.key, session=session.uid, name=one) for one in names]
     AddedText.objects.bulk_create(rows, ignore_conflicts=True)
@@ -186,6 +192,24 @@ def _sent_before(uid: str, names: list[str]) -> dict[str, AddedText]:
     return {one.name: one for one in rows}
 
 
+def _reader(incoming: Incoming) -> Actor:
+    """Whose workspace the model is sent: that of the person whose program it is, or an agent's own,
+    with what both of them may read."""
+    person, model = incoming.actor, incoming.model
+    if not incoming.is_agent:
+        return person
+    allowed = person.permissions & frozenset(model.permissions)
+    return replace(person, participant=model, permissions=allowed)
+
+
+def _name(incoming: Incoming, digest: str) -> str:
+    """The name of the text behind the message at a place in the chain: agents that answer in the
+    same session have texts of their own."""
+    if not incoming.is_agent:
+        return digest
+    return hashlib.sha256(f"{incoming.model.uid}{digest}".encode()).hexdigest()
+
+
 # The text of the workspace.
 
 
@@ -197,9 +221,10 @@ def _state(
     revision, now = 0, []
     if session is not None:
         tree = session.attached or session.tree
-        workspace = access.workspace_of(incoming.actor.participant, tree)
+        actor = _reader(incoming)
+        workspace = access.workspace_of(actor.participant, tree)
         end = workspace.position or root_of(tree)
-        place = PromptPlace(incoming.actor, tree, workspace, end)
+        place = PromptPlace(actor, tree, workspace, end)
         revision, now = workspace.revision, sections.rendered(view_of(place, SHOWN), SHOWN)
     row.lasts_a_turn = _has_turn_messages(incoming)
     known = (one.stated for one in reversed(path) if one.stated and not one.lasts_a_turn)
@@ -274,9 +299,10 @@ def _message(shape: Shape, text: str) -> dict[str, Any]:
 
 def _head_name(incoming: Incoming) -> str:
     """The name of what replaces this system text and these tools."""
-    said = json.dumps(
-        [incoming.history.system, incoming.sent.get("tools")], sort_keys=True, ensure_ascii=False
-    )
+    parts = [incoming.history.system, incoming.sent.get("tools")]
+    if incoming.is_agent:
+        parts.append(incoming.model.uid)
+    said = json.dumps(parts, sort_keys=True, ensure_ascii=False)
     return HEAD + hashlib.sha256(said.encode(errors="replace")).hexdigest()[:16]
 
 
@@ -289,7 +315,7 @@ def _with_head(incoming: Incoming, head: AddedText) -> dict[str, Any]:
 
 def _hidden(incoming: Incoming) -> list[str]:
     """The names of tools that are not passed on for this participant."""
-    return [str(name) for name in incoming.key.participant.tool_filter]
+    return [str(name) for name in incoming.model.tool_filter]
 
 
 def _without_tools(body: dict[str, Any], hidden: list[str]) -> dict[str, Any]:
@@ -312,12 +338,12 @@ def _system(incoming: Incoming, session: GatewaySession | None) -> str:
     of what was said before its conversation was cleared."""
     core = incoming.history.system
     parts = [
-        escaped(incoming.key.participant.persona),
+        escaped(incoming.model.persona),
         sections.framed("CORE", core) if core else "",
     ]
     if session is not None:
         attached = session.attached or session.tree
-        workspace = access.workspace_of(incoming.actor.participant, attached)
+        workspace = access.workspace_of(_reader(incoming).participant, attached)
         parts += [
             augments([one for one in loaded_augments(workspace) if one.mark]),
             _transcript(session.tree, incoming.history.messages),

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from agents.gateway.models import GatewaySession
+from agents.gateway.models import GatewayKey, GatewaySession
 from loom.people.models import Participant
 from loom.turns.models import Turn
 from tests.gateway.conftest import Program, run, shape_of
 from tests.providers.scripted import ScriptedProvider
-from tests.providers.scripts import fails, says
+from tests.providers.scripts import Script, fails, says
 
 pytestmark = pytest.mark.django_db(transaction=True)
 AGENT = ["loom_aware", "loom_write", "loom_generate"]
@@ -126,3 +126,66 @@ def test_a_program_that_goes_away_stops_the_turn(
 
     run(talk())
     assert Turn.objects.get().stop_asked
+
+
+LS = {"type": "function", "function": {"name": "ls", "parameters": {"type": "object"}}}
+CALL = {"index": 0, "id": "t1", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
+
+
+def streamed(*deltas: dict[str, Any]) -> Script:
+    """A stream of a chat with these deltas."""
+    events = [{"id": "c", "choices": [{"index": 0, "delta": one}]} for one in deltas]
+    lines = "".join(f"data: {json.dumps(one)}\n\n" for one in events)
+    body = f"{lines}data: [DONE]\n\n".encode()
+    return Script(body=body, headers=(("content-type", "text/event-stream"),))
+
+
+def test_tools_of_the_program_are_passed_on_and_answered_by_it(
+    program: Program, provider: ScriptedProvider, agent: Participant
+) -> None:
+    """Streamed; the answers are the agent's, who is sent its own persona and workspace."""
+    other = Participant.objects.create(
+        grove=agent.grove,
+        kind="model",
+        name="Key",
+        model_ref="openai:key-1",
+        base_url=agent.base_url,
+    )
+    GatewayKey.objects.update(participant=other)
+    Participant.objects.filter(pk=agent.pk).update(persona="You are Marie.")
+    provider.script(
+        streamed({"role": "assistant", "content": "I look."}, {"tool_calls": [CALL]}),
+        streamed({"content": "A file."}),
+    )
+    said: list[dict[str, Any]] = [
+        {"role": "system", "content": "You code."},
+        {"role": "user", "content": "List"},
+    ]
+
+    async def ask() -> Any:
+        return await program.chat(*said, model="loom/Marie", tools=[LS], stream=True)
+
+    assert b'"tool_calls"' in run(ask()).body
+    call = {name: one for name, one in CALL.items() if name != "index"}
+    said += [{"role": "assistant", "content": "I look.", "tool_calls": [call]},
+             {"role": "tool", "tool_call_id": "t1", "content": "a.txt"}]  # fmt: skip
+    assert b"A file." in run(ask()).body
+    first, second = (one.json for one in provider.seen)
+    assert first["model"] == "echo-1" and first["tools"] == second["tools"] == [LS]
+    assert first["messages"][0]["content"].startswith("You are Marie.\n\n---CORE\nYou code.")
+    assert "---WORKSPACE" in first["messages"][1]["content"]
+    assert second["messages"][:2] == first["messages"] and second["messages"][3] == said[3]
+    nodes = list(GatewaySession.objects.get().tree.nodes.order_by("id"))[1:]
+    authors = [one.author.name for one in nodes]
+    assert authors[1::2] == ["Marie", "Marie"] and "Marie" not in authors[::2]
+    assert nodes[1].text == "I look." and nodes[-1].text == "A file."
+
+
+def test_tools_in_the_shape_of_another_provider_are_refused_with_the_way(
+    program: Program, provider: ScriptedProvider, agent: Participant
+) -> None:
+    body = {"model": "loom/Marie", "max_tokens": 9, "tools": [{"name": "ls"}],
+            "messages": [{"role": "user", "content": "List"}]}  # fmt: skip
+    got = run(program.send("POST", "/messages", body))
+    assert got.status == 409 and "/gateway/v1/chat/completions" in got.json["error"]["message"]
+    assert not provider.seen
