@@ -180,6 +180,7 @@ def gateway_session(actor: Actor, muse: Participant, tail: str) -> dict[str, str
     incoming = recording.Incoming(
         actor=actor,
         key=key,
+        model=muse,
         shape="chat",
         named=SessionNames(session="s"),
         history=history_of("chat", body),
