@@ -42,6 +42,7 @@ GET /groves/{grove}/pipes | POST /groves/{grove}/pipes
 GET /trees/{tree}/claims?cite={node}&words={long} | POST /trees/{tree}/claims
 GET /trees/{tree}/claims/{node} | POST /trees/{tree}/claims/{node}
 GET /trees/{tree}/manuscript | POST /trees/{tree}/manuscript | GET /trees/{tree}/manuscript/text
+GET /trees/{tree}/surprise?ids={long}
 GET /trees/{tree}/lore | POST /trees/{tree}/lore | GET /trees/{tree}/lore/keys
 GET /groves/{grove}/ratings | POST /groves/{grove}/ratings
 GET /trees/{tree}/models | POST /trees/{tree}/models

@@ -33,6 +33,8 @@ class MeaningConfig(AppConfig):
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         add_routes("loom.meaning.urls")
         add_to_slot("grove-settings", "meaning/settings_link.html")
+        add_to_slot("tree-menu", "meaning/shade.html")
+        add_to_slot("right-pane", "meaning/surprise.html")
         add_to_slot("node-facts", "meaning/tokens_link.html")
         for module in COMMANDS:
             import_module(module)

@@ -2,6 +2,8 @@
 of the answer, which is kept with the call."""
 
 import gzip
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from loom.access import Actor
 from loom.meaning.tokens import ScoredToken, placed, tokens_in
@@ -12,12 +14,39 @@ from loom.turns.models import Generation
 
 def tokens_of(actor: Actor, node: Node) -> list[ScoredToken]:
     """The tokens of a node that a model wrote as one candidate; none if the provider gave no
-    probabilities, or if the actor may not see the text. Two queries."""
-    if withheld(actor, [node.pk]) or not node.generation_uid:
-        return []
-    rows = Generation.objects.select_related("call").filter(uid=node.generation_uid)
-    generation = rows.filter(tree=node.tree_id).first()
-    if generation is None or generation.call is None or not generation.call.response:
-        return []
-    body = gzip.decompress(bytes(generation.call.response))
-    return placed(tokens_in(body, generation.index), node.text)
+    probabilities, or if the actor may not see the text. Three queries."""
+    return tokens_of_nodes(actor, [node]).get(node.pk, [])
+
+
+def tokens_of_nodes(actor: Actor, nodes: Sequence[Node]) -> dict[int, list[ScoredToken]]:
+    """The tokens of several nodes of one tree, by their keys; those without any are left out. Three
+    queries. An answer with several candidates is read once for each."""
+    gone = withheld(actor, [node.pk for node in nodes])
+    named = {node.generation_uid: node for node in nodes if node.generation_uid}
+    rows = Generation.objects.select_related("call").filter(
+        uid__in=[uid for uid, node in named.items() if node.pk not in gone], call__isnull=False
+    )
+    generations = list(rows)
+    places = _places({one.call_id for one in generations if one.call_id is not None})
+    found = {}
+    for generation in generations:
+        node = named[generation.uid]
+        response = generation.call.response if generation.call is not None else None
+        if generation.tree_id == node.tree_id and response:
+            body = gzip.decompress(bytes(response))
+            tokens = placed(tokens_in(body, places[generation.uid]), node.text)
+            if tokens:
+                found[node.pk] = tokens
+    return found
+
+
+def _places(calls: Iterable[int]) -> dict[str, int]:
+    """The place of each generation in the answer of its call: a call may be made for some of the
+    candidates that a line asked for, whose numbers begin elsewhere."""
+    rows = Generation.objects.filter(call__in=calls).order_by("call", "index")
+    places: dict[str, int] = {}
+    counts: Counter[int | None] = Counter()
+    for uid, call in rows.values_list("uid", "call"):
+        places[uid] = counts[call]
+        counts[call] += 1
+    return places

@@ -15,8 +15,9 @@ from loom.engine.arguments import checked
 from loom.engine.context import Request
 from loom.engine.execute import execute
 from loom.errors import CommandError, not_found
+from loom.language.ids import ids_in
 from loom.language.refs import Ref
-from loom.meaning.node_tokens import tokens_of
+from loom.meaning.node_tokens import tokens_of, tokens_of_nodes
 from loom.meaning.skimming import grid_of
 from loom.permissions import WRITE
 from loom.site.display import cast_of
@@ -26,6 +27,9 @@ from loom.trees.commands.nodes import Respond, respond
 from loom.trees.models import Node
 from loom.trees.queries import lookup
 from loom.turns.commands.continuing import Continue, continue_
+
+MOST_SHADED = 40  # nodes of one answer
+MOST_IDS = 400  # characters of their ids
 
 
 @require_GET
@@ -77,7 +81,8 @@ class RivalForm(PageForm):
 @person
 def tokens(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     """The tokens of a text, shaded by how surprising they were, and the rivals of the one `?at=`.
-    A POST takes a rival: a text beside this one that begins as it does, and goes on from there."""
+    For scripts only the rivals. A POST takes a rival: a text beside this one that begins as it
+    does, and goes on from there."""
     actor, tree = access.get_tree(request.user, uid)
     node = lookup.find_node(tree, local_id)
     if node is None:
@@ -108,7 +113,28 @@ def tokens(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
         ],
         "may_take": WRITE in actor.permissions and tree.archived_at is None,
     }
+    if is_part(request):
+        if chosen is None:
+            raise not_found("This token")
+        return render(request, "meaning/rivals.html", context)
     return render(request, "meaning/tokens.html", context)
+
+
+@require_GET
+@person
+def surprise(request: PersonRequest, uid: str) -> HttpResponse:
+    """`{nodes: {id: [[text, step], …]}}`: the tokens of the nodes `?ids=a,b` of which there are
+    probabilities, with the five steps of surprise, for the first MOST_SHADED of them."""
+    actor, tree = access.get_tree(request.user, uid)
+    ids = request.GET.get("ids", "")[:MOST_IDS].split(",")[:MOST_SHADED]
+    nodes = list(lookup.rows().filter(tree=tree, pk__range=ids_in(tree.pk), local_id__in=ids))
+    found = tokens_of_nodes(actor, nodes)
+    shown = {
+        one.local_id: [[token.text, token.surprise] for token in found[one.pk]]
+        for one in nodes
+        if found.get(one.pk)
+    }
+    return JsonResponse({"nodes": shown})
 
 
 def _percent(logprob: float) -> str:
@@ -136,5 +162,6 @@ def _take(request: PersonRequest, actor: Actor, node: Node, begun: str) -> HttpR
 
 PATHS: list[URLPattern] = [
     path("trees/<uid:uid>/nodes/<local:local_id>/tokens", tokens),
+    path("trees/<uid:uid>/surprise", surprise),
     path("trees/<uid:uid>/candidates/<local:local_id>", candidates),
 ]

@@ -1,12 +1,15 @@
 """Finding by meaning, and skimming candidates, in the browser."""
 
+import json
 from time import monotonic
 from uuid import uuid4
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Cookies, Heddle, Open
 from tests.patience import PATIENCE_S
+from tests.providers.scripts import says
 
 
 def _until_found(heddle: Heddle, tree: str, query: str) -> None:
@@ -97,3 +100,55 @@ def test_the_tokens_of_a_text_by_a_person_say_why_there_are_none(
     expect(page.get_by_text("There are no probabilities of this text")).to_be_visible()
     page.get_by_role("link", name="Back to").click()
     page.wait_for_url(f"**/trees/{tree}?node={node}")
+
+
+def _scored(token: str, logprob: float, *rivals: tuple[str, float]) -> bytes:
+    """An event of a chat with the probability of its token."""
+    top = [{"token": text, "logprob": value} for text, value in rivals]
+    content = [{"token": token, "logprob": logprob, "top_logprobs": top}]
+    choice = {"index": 0, "delta": {"content": token}, "logprobs": {"content": content}}
+    return b"data: " + json.dumps({"choices": [choice]}).encode() + b"\n\n"
+
+
+SHADED = """() => [1, 2, 3, 4].flatMap((step) => [...(CSS.highlights.get(`surprise-${step}`) ?? [])]
+    .map((range) => `${step}:${range.toString()}`))"""
+
+
+@pytest.mark.parametrize("mode", ["dialogue", "buffer"])
+def test_a_text_is_shaded_by_surprise_and_a_rival_is_taken_in_it(
+    heddle: Heddle, visit: Open, mode: str
+) -> None:
+    heddle.provider.forget()
+    tree = heddle.tree(f"Shaded {uuid4().hex[:6]}", "What did you see? ", mode=mode)
+    heddle.provider.script(
+        says(
+            _scored("The", -0.1),
+            _scored(" gate", -3.0, (" door", -0.2), (" gate", -3.0)),
+            _scored(" opens.", -0.05),
+        )
+    )
+    heddle.line(tree, "continue n:1")
+    page = visit(f"/trees/{tree}")
+    card = page.locator(".card[data-id]", has_text="The gate opens.")
+    expect(card).to_have_count(1)
+    made = card.get_attribute("data-id")
+    page.goto(f"{heddle.url}/trees/{tree}?node={made}")
+    page.get_by_label("More about this tree").click()
+    page.get_by_role("button", name="Shade the text by surprise").click()
+    expect(page.locator("[data-shade]")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("loom-surprise")).to_have_attribute("data-shaded", "1")
+    assert page.evaluate(SHADED) == ["2: gate"]
+    box = page.evaluate(
+        """() => { const {x, y, width, height} = [...CSS.highlights.get("surprise-2")][0]
+            .getBoundingClientRect(); return [x + width / 2, y + height / 2]; }"""
+    )
+    page.mouse.click(*box)
+    tip = page.locator(".token-tip")
+    expect(tip).to_contain_text("81.9 %")
+    page.keyboard.press("Escape")
+    expect(tip).to_have_count(0)
+    page.mouse.click(*box)
+    heddle.provider.script(says(" stands open."))
+    tip.get_by_role("button", name="Take it and go on").click()
+    page.wait_for_url(lambda url: f"/trees/{tree}?node=" in url and str(made) not in url)
+    expect(page.locator(".thread")).to_contain_text("The door")

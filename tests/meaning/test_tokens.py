@@ -178,11 +178,38 @@ def written(actor: Actor, muse: Participant, tree: Tree) -> Node:
         asked_by=actor.participant,
         point=above,
         status="done",
-        index=0,
+        index=1,
         call=call,
         ended_at=timezone.now(),
     )
     return add(tree, muse, "The gate", above, generation_uid=generation.uid, call_uid=call.uid)
+
+
+@pytest.mark.django_db
+def test_candidates_of_one_call_have_the_tokens_of_their_choices(
+    actor: Actor, muse: Participant, tree: Tree, written: Node
+) -> None:
+    """A line numbers its candidates from 1, also where a call was made for the later ones alone."""
+    first = Generation.objects.get(uid=written.generation_uid)
+    assert first.call is not None
+    second = Generation.objects.create(
+        tree=tree,
+        participant=muse,
+        asked_by=actor.participant,
+        point=first.point,
+        status="done",
+        index=5,
+        call=first.call,
+        ended_at=timezone.now(),
+    )
+    other = _events(_chat("A", -0.4), _chat(" B", -2.0, index=1))
+    Call.objects.filter(pk=first.call.pk).update(response=gzip.compress(other))
+    Generation.objects.filter(pk=first.pk).update(index=4)
+    nodes = [
+        add(tree, muse, text, first.point, generation_uid=one.uid, call_uid=first.call.uid)
+        for text, one in (("A", first), (" B", second))
+    ]
+    assert [[token.text for token in tokens_of(actor, node)] for node in nodes] == [["A"], [" B"]]
 
 
 @pytest.mark.django_db
@@ -197,6 +224,31 @@ def test_the_page_shades_tokens_and_names_rivals(owner: User, tree: Tree, writte
     assert client.get(at, {"at": "99"}).status_code == 200
     own = f"/trees/{tree.uid}/nodes/{written.parent_slot.local_id}/tokens"  # type: ignore[union-attr]
     assert "no probabilities" in client.get(own).content.decode()
+
+
+@pytest.mark.django_db
+def test_tokens_on_the_screen_come_with_their_surprise(
+    owner: User, tree: Tree, written: Node, django_assert_max_num_queries: Any
+) -> None:
+    client = Client()
+    client.force_login(owner)
+    above = written.parent_slot.local_id  # type: ignore[union-attr]
+    at = f"/trees/{tree.uid}/surprise"
+    with django_assert_max_num_queries(7):
+        found = client.get(at, {"ids": f"{above},{written.local_id},zzzz"}).json()
+    assert found == {"nodes": {written.local_id: [["The", 0], [" gate", 2]]}}
+    assert client.get(at, {"ids": "," * 90_000}).json() == {"nodes": {}}
+    assert client.get(at).json() == {"nodes": {}}
+
+
+@pytest.mark.django_db
+def test_the_rivals_of_one_token_come_as_a_part(owner: User, tree: Tree, written: Node) -> None:
+    client = Client(headers={"X-Part": "1"})
+    client.force_login(owner)
+    at = f"/trees/{tree.uid}/nodes/{written.local_id}/tokens"
+    part = client.get(at, {"at": "1"}).content.decode()
+    assert "81.9 %" in part and "<html" not in part and f'action="{at}"' in part
+    assert client.get(at, {"at": "99"}).status_code == 404
 
 
 @pytest.mark.django_db

@@ -166,6 +166,33 @@ export class BufferEditor {
     return this.stretch(place);
   }
 
+  /** The nodes that are drawn now and were not typed into. */
+  seen() {
+    const { nodes, dirty } = this.book;
+    const { from, to } = this.view.viewport;
+    const at = starts(this.book);
+    const found = [];
+    for (let place = 0; place < nodes.length && at[place] < to; place += 1) if (at[place + 1] > from && !dirty.has(nodes[place].slot)) found.push(this.stretch(place));
+    return found;
+  }
+
+  /** Where pieces of the text are drawn that follow each other from a place on, null for those that
+   * are not. @param {number} start @param {string[]} pieces @returns {(Range | null)[]} */
+  rangesOf(start, pieces) {
+    const { view } = this;
+    const { from, to } = view.viewport;
+    let at = start;
+    return pieces.map((piece) => {
+      const [first, last] = [at, (at += piece.length)];
+      if (first < from || last > to || first === last) return null;
+      const range = document.createRange();
+      const [head, tail] = [view.domAtPos(first), view.domAtPos(last)];
+      range.setStart(head.node, head.offset);
+      range.setEnd(tail.node, tail.offset);
+      return range;
+    });
+  }
+
   /** The nodes that were typed into. */
   touched() {
     const { nodes, dirty } = this.book;
