@@ -26,6 +26,7 @@ PAGES = """
 GET / | GET /about | GET /guide | GET /offline | GET /offline.js | GET /healthz | GET /settings
 GET /openid/start | GET /openid/back | POST /openid/link | POST /openid/unlink
 GET /operator | GET /operator/people?q={long} | GET /operator/groves | GET /operator/work
+GET /operator/storage
 POST /operator/do/name
 GET /signin | POST /signin | GET /signin/{secret} | POST /signin/{secret} | GET /signout
 GET /invitations/{secret} | POST /invitations/{secret} | GET /palette?q={long} | GET /mentions

@@ -95,9 +95,9 @@ def _waiting(webhook: Webhook) -> list[dict[str, Any]]:
     except CommandError:
         _stop(webhook, "The owner who made this webhook no longer owns the grove.")
         return []
-    found = event_log.events_since(
-        actor, webhook.stream, since=webhook.cursor, limit=EVENTS_AT_ONCE
-    )
+    # What was trimmed meanwhile cannot be sent any more.
+    cursor = max(webhook.cursor, event_log.floor_of(webhook.stream))
+    found = event_log.events_since(actor, webhook.stream, since=cursor, limit=EVENTS_AT_ONCE)
     return list(found["events"])
 
 

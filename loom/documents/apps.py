@@ -18,6 +18,7 @@ COMMANDS = (
     "loom.documents.actions",
     "loom.documents.windows",
     "loom.documents.answers",
+    "loom.documents.old_updates",
 )
 
 

@@ -114,16 +114,24 @@ def append_typed(document: Document, update: bytes, authors: Sequence[str]) -> i
 def compact(document: Document) -> None:
     """Merges the log into the stored state if it has become long. It is read and merged before
     the document is locked."""
-    if not _is_far(document, every=STATE_AT_LEAST):
-        return
+    if _is_far(document, every=STATE_AT_LEAST):
+        merge(document)
+
+
+def merge(document: Document) -> int:
+    """Merges the log into the stored state; the number of updates that are gone."""
     seq, shared = _read(document.pk)
     state = shared.state()
+    rows = DocumentUpdate.objects.filter(document=document)
 
-    def run() -> None:
+    def run() -> int:
         with transaction.atomic():
-            _store_state(lock(document), seq, state)
+            row = lock(document)
+            before = rows.count()
+            _store_state(row, seq, state)
+            return before - rows.count()
 
-    busy.retry_while_busy(run)
+    return busy.retry_while_busy(run)
 
 
 def _is_far(document: Document, *, every: int) -> bool:

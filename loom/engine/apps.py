@@ -4,10 +4,13 @@ from importlib import import_module
 
 from django.apps import AppConfig
 
-# The modules that register commands and actions, in the order in which help lists them.
+# The modules that register commands and actions, in the order in which help lists them, and rules
+# of trimming.
 COMMANDS = (
     "loom.engine.undo",
     "loom.engine.command_reference",
+    "loom.engine.old_events",
+    "loom.engine.old_steps",
 )
 
 

@@ -9,15 +9,17 @@ from loom.trees.models import Item, Tree, Workspace
 
 class Stream(models.Model):
     """The unit of locking and numbering: `tree:UID`, `grove:UID` or `workspace:UID`. `head` is the
-    last seq that was used; `items` the last ordinal of a node of the tree. `leaves` and `deepest`
-    are the size of the visible tree (`loom.trees.queries.outline`), updated as it grows; `leaves`
-    None: unknown, and measured when it is needed. `unmeasured` is the seq of the last prune or
-    restore of a part so large that its branches were not counted: until a worker has measured the
-    tree again, `leaves` and `deepest` are those from before it, with what was added since.
+    last seq that was used, and events up to `floor` were trimmed; `items` the last ordinal of a
+    node of the tree. `leaves` and `deepest` are the size of the visible tree
+    (`loom.trees.queries.outline`), updated as it grows; `leaves` None: unknown, and measured when
+    it is needed. `unmeasured` is the seq of the last prune or restore of a part so large that its
+    branches were not counted: until a worker has measured the tree again, `leaves` and `deepest`
+    are those from before it, with what was added since.
     """
 
     name = models.CharField(max_length=48, unique=True)
     head = models.BigIntegerField(default=0)
+    floor = models.BigIntegerField(default=0)
     items = models.BigIntegerField(default=0)
     leaves = models.BigIntegerField(null=True)
     deepest = models.IntegerField(null=True)
@@ -29,7 +31,8 @@ class Stream(models.Model):
 
 
 class Event(models.Model):
-    """One change. Never updated; only deleted while its stream is being erased."""
+    """One change. Never updated; only deleted while its stream is being erased, and up to the floor
+    of its stream."""
 
     stream = models.ForeignKey(  # `seq_once` begins with it
         Stream, models.PROTECT, related_name="events", db_index=False

@@ -166,6 +166,10 @@ class Socket:
                 entries = await self.feed.read(
                     reads.entries_after, self.feed.stream, self._cursor, count
                 )
+                if entries and entries[0].seq > self._cursor + 1:  # the ones before were trimmed
+                    self._cursor = ring.head
+                    await self._send(frames.reload(self._cursor))
+                    continue
             else:
                 entries = ring.after(self._cursor)
             for entry in entries:

@@ -40,6 +40,12 @@ def heartbeat(seq: int) -> str:
     return _frame("heartbeat", seq=seq)
 
 
+def reload(seq: int) -> str:
+    """The events that the client lacks are no longer kept: it has to load again what it shows, as
+    of `seq`. The events after it follow."""
+    return _frame("reload", seq=seq)
+
+
 def delta(generation: str, *, chunk: int, text: str, whole: bool) -> str:
     """A piece of a running generation. `whole`: all of its text so far, instead of the next piece.
     The first delta of a generation after connecting is whole, unless it is its chunk 1.

@@ -4,7 +4,9 @@ belongs to a stream, as accounts and an installation do not; the log says who di
 import logging
 
 from loom.engine import put_aside
+from loom.engine.trimming import TrimRule
 from loom.errors import CommandError, not_found
+from loom.operations import trim
 from loom.operations.access import demand_operator
 from loom.participants.prices import NANO
 from loom.people.commands import accounts
@@ -87,6 +89,14 @@ def take_up_again(operator: User, kind: str, uid: str) -> None:
     if not put_aside.again(put_aside.everywhere(), kind, uid):
         raise not_found("This work")
     log.info("operator %s had the %s %s tried again", operator.pk, kind, uid)
+
+
+def keep_for(operator: User, name: str, days: int) -> TrimRule:
+    """Says for how many days the rows of a rule of trimming are kept; 0: for ever."""
+    demand_operator(operator)
+    rule = trim.choose(name, days)
+    log.info("operator %s keeps %s for %s days", operator.pk, rule.name, days)
+    return rule
 
 
 def make_operator(user: User, *, really: bool) -> None:

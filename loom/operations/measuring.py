@@ -1,9 +1,10 @@
-"""How many bytes an installation has: its database by table, and its images."""
+"""How many bytes an installation has: its database by table, its images, and what is old."""
 
 from django.db import connection, transaction
 from django.db.models import Count, Sum
 from django.utils import timezone
 
+from loom.operations import trim
 from loom.operations.models import SizeMeasure
 from loom.trees.models import Image
 
@@ -30,6 +31,7 @@ def measure() -> SizeMeasure:
         )
     files = Image.objects.order_by().values("sha256", "size").distinct()
     images = files.aggregate(bytes=Sum("size"), many=Count("sha256"))
+    old = trim.counted(timezone.now())
     with transaction.atomic():
         made = SizeMeasure.objects.create(
             at=timezone.now(),
@@ -37,6 +39,7 @@ def measure() -> SizeMeasure:
             tables=tables,
             images=images["bytes"] or 0,
             image_files=images["many"],
+            old={name: [found.rows, found.bytes] for name, found in old.items()},
         )
         SizeMeasure.objects.filter(pk__lt=made.pk).delete()
     return made

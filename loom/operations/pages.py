@@ -11,10 +11,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from loom.errors import CommandError, not_found
-from loom.operations import commands, measuring, queries, tasks
+from loom.operations import commands, measuring, queries, tasks, trim
 from loom.operations.access import operator
 from loom.people.models import User
-from loom.site.forms import Number, PageForm, Word
+from loom.site.forms import Number, PageForm, Whole, Word
 from loom.site.page_requests import PersonRequest, in_one_line, shown_once
 
 HOME = "/operator"
@@ -93,6 +93,33 @@ def work(request: PersonRequest) -> HttpResponse:
     return render(request, "operations/work.html", context)
 
 
+@never_cache
+@require_GET
+@operator
+def storage(request: PersonRequest) -> HttpResponse:
+    """For how long old rows are kept, and what trimming would free."""
+    found = measuring.newest()
+    old = found.old if found else {}
+    rules = [
+        {
+            "rule": one.rule,
+            "says": gettext(one.rule.says),
+            "days": one.days or "",
+            "rows": old.get(one.rule.name, (0, 0))[0],
+            "bytes": old.get(one.rule.name, (0, 0))[1],
+        }
+        for one in trim.states()
+    ]
+    context = {
+        "current": "storage",
+        "rules": rules,
+        "measure": found,
+        "example": trim.EXAMPLE_DAYS,
+        "most": trim.MOST_DAYS,
+    }
+    return render(request, "operations/storage.html", context)
+
+
 class ChosenAccount(PageForm):
     """An account, by the name it signs in with."""
 
@@ -104,6 +131,13 @@ class CeilingForm(PageForm):
 
     grove = Word()
     limit = Number(empty=0)
+
+
+class KeepForm(PageForm):
+    """A rule of trimming, and for how many days its rows are kept."""
+
+    rule = Word()
+    days = Whole(empty=0)
 
 
 class WorkForm(PageForm):
@@ -140,6 +174,13 @@ def _again(request: PersonRequest) -> str:
     return gettext("It is tried again within half a minute.")
 
 
+def _keep(request: PersonRequest) -> str:
+    given = KeepForm.read(request)
+    commands.keep_for(request.user, given["rule"], given["days"])
+    tasks.ask()
+    return gettext("Saved. What it would free is being counted.")
+
+
 def _measure(request: PersonRequest) -> str:
     tasks.ask()
     return gettext("It is being measured. Reload the page in a moment.")
@@ -151,6 +192,7 @@ _ACTIONS: dict[str, tuple[Callable[[PersonRequest], str], str]] = {
     "sign-out": (_sign_out, "/operator/people"),
     "limit": (_ceiling, "/operator/groves"),
     "again": (_again, "/operator/work"),
+    "keep": (_keep, "/operator/storage"),
     "measure": (_measure, HOME),
 }
 
@@ -193,5 +235,6 @@ PATHS = [
     path("operator/people", people),
     path("operator/groves", groves),
     path("operator/work", work),
+    path("operator/storage", storage),
     path("operator/do/<slug:action>", change),
 ]

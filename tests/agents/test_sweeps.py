@@ -11,6 +11,7 @@ PARTS = {
     "loom.exploring.tasks.look_for_unfinished",
     "loom.choices.commands.delete_old",
     "loom.operations.tasks.measure_daily",
+    "loom.operations.tasks.trim_hourly",
     "loom.notes.mention_mails.mail_unseen",
     "loom.transfer.importing.sweep",
     "loom.web_search.commands.sweep",

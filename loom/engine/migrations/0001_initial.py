@@ -61,6 +61,7 @@ class Migration(migrations.Migration):
                 ),
                 ("name", models.CharField(max_length=48, unique=True)),
                 ("head", models.BigIntegerField(default=0)),
+                ("floor", models.BigIntegerField(default=0)),
                 ("items", models.BigIntegerField(default=0)),
                 ("leaves", models.BigIntegerField(null=True)),
                 ("deepest", models.IntegerField(null=True)),

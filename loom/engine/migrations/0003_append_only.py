@@ -1,4 +1,5 @@
-"""The log only grows: an event is never changed, and deleted only where its stream is erased.
+"""An event is never changed, and deleted only where its stream is erased, or up to the floor of its
+stream, when old events are trimmed.
 
 SQLite rebuilds a table by copying it, which drops its triggers: a later migration that changes
 engine_event there makes them again (tests/queries/test_triggers.py notices when one is missing).
@@ -11,8 +12,9 @@ SQLITE = [
         SELECT RAISE(ABORT, 'events are never changed');
     END""",
     """CREATE TRIGGER engine_event_no_delete BEFORE DELETE ON engine_event
-    WHEN NOT EXISTS (SELECT 1 FROM engine_stream WHERE id = old.stream_id AND erasing) BEGIN
-        SELECT RAISE(ABORT, 'events are deleted only where their stream is being erased');
+    WHEN NOT EXISTS (SELECT 1 FROM engine_stream
+        WHERE id = old.stream_id AND (erasing OR floor >= old.seq)) BEGIN
+        SELECT RAISE(ABORT, 'events are deleted only where their stream is being erased or trimmed');
     END""",
 ]
 SQLITE_BACK = ["DROP TRIGGER engine_event_no_delete", "DROP TRIGGER engine_event_no_update"]
@@ -22,8 +24,9 @@ POSTGRES = [
         IF TG_OP = 'UPDATE' THEN
             RAISE EXCEPTION 'events are never changed'
                 USING ERRCODE = 'integrity_constraint_violation';
-        ELSIF NOT EXISTS (SELECT 1 FROM engine_stream WHERE id = OLD.stream_id AND erasing) THEN
-            RAISE EXCEPTION 'events are deleted only where their stream is being erased'
+        ELSIF NOT EXISTS (SELECT 1 FROM engine_stream
+            WHERE id = OLD.stream_id AND (erasing OR floor >= OLD.seq)) THEN
+            RAISE EXCEPTION 'events are deleted only where their stream is being erased or trimmed'
                 USING ERRCODE = 'integrity_constraint_violation';
         END IF;
         RETURN OLD;

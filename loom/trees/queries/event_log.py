@@ -15,6 +15,7 @@ from django.db.models.functions import Cast, Coalesce, Length
 
 from loom.access import Actor
 from loom.engine.models import Event, Stream
+from loom.engine.old_events import too_old
 from loom.errors import CommandError, not_found
 from loom.language.ids import ORDINAL_BITS
 from loom.permissions import Role
@@ -35,17 +36,25 @@ def events_since(actor: Actor, stream: str, *, since: int, limit: int = MAX_EVEN
 
     Fewer where they are very long: only a reader that has reached the head has all. An event that
     the actor may not see becomes `{seq, kind: "hidden"}`. The head is read first, so that it is
-    never ahead of what the next call returns. Four queries.
+    never ahead of what the next call returns. CONFLICT if events after `since` were trimmed. Four
+    queries.
     """
-    found = Stream.objects.filter(name=stream).values_list("id", "head").first()
+    found = Stream.objects.filter(name=stream).values_list("id", "head", "floor").first()
     if found is None:
         return {"events": [], "head": 0}
-    key, head = found
+    key, head, floor = found
+    if since < floor:
+        raise too_old(floor, head)
     rows = Event.objects.filter(stream=key, seq__gt=since).order_by("seq")
     rows = rows[: _affordable(rows, limit)]
     columns = rows.values_list("seq", "kind", "actor", "origin", "payload", "at")
     events = hydrated([event_body(*row) for row in columns])
     return {"events": [shown_to(actor, one) for one in events], "head": head}
+
+
+def floor_of(stream: str) -> int:
+    """The seq up to which the events of a stream were trimmed. One query."""
+    return Stream.objects.filter(name=stream).values_list("floor", flat=True).first() or 0
 
 
 def _affordable(rows: QuerySet[Event], limit: int) -> int:
@@ -131,23 +140,40 @@ class Moment:
 
 def moment(actor: Actor, tree: Tree, seq: int) -> Moment:
     """The tree's stream at `seq`; INVALID_SYNTAX for a seq that does not exist. Four queries."""
-    stream, head = Stream.objects.values_list("id", "head").get(name=f"tree:{tree.uid}")
+    columns = Stream.objects.values_list("id", "head", "floor")
+    stream, head, floor = columns.get(name=f"tree:{tree.uid}")
     event = Event.objects.filter(stream=stream, seq=seq).first()
     if event is None:
         raise CommandError(
-            "INVALID_SYNTAX", f"There is no seq {seq} in this stream.", hint=f"1 to {head}"
+            "INVALID_SYNTAX",
+            f"There is no seq {seq} in this stream.",
+            hint=f"{floor + 1} to {head}",
         )
     last = lookup.root_of(tree)
     added = Event.objects.filter(stream=stream, kind="node.added", seq__lte=seq)
     newest = added.order_by("-seq").values_list("payload", flat=True).first()
     if newest is not None:
         last = lookup.find_node(tree, newest["node"]["id"]) or last
+    elif floor:
+        last = _last_before(tree, stream, seq) or last
     flags: dict[tuple[str, str], bool] = {}
     for (payload,) in fetch(_LATER, [stream, seq]):
         found = json.loads(payload) if isinstance(payload, str) else payload
         # The first change after the moment has the value from before it.
         flags.setdefault((found["node"], found["flag"]), not found["value"])
     return Moment(seq, head, event, last.pk, last.local_id, flags)
+
+
+def _last_before(tree: Tree, stream: int, seq: int) -> Node | None:
+    """The last node of the tree at a seq where the event that added it was trimmed: the one before
+    the next that was added."""
+    later = Event.objects.filter(stream=stream, kind="node.added", seq__gt=seq).order_by("seq")
+    following = later.values_list("payload", flat=True).first()
+    nodes = Node.objects.filter(tree=tree).order_by("-id")
+    if following is not None:
+        after = lookup.find_node(tree, following["node"]["id"])
+        nodes = nodes.filter(pk__lt=after.pk) if after else nodes
+    return nodes.first()
 
 
 TICKS = 96  # parts of a tree's history

@@ -11,15 +11,16 @@ const GONE = { 4401: "signed out", 4404: "not yours" };
  * `since` is asked before each connection, so that it resumes where the page is.
  */
 export class LiveSocket extends EventTarget {
-  /** @param {string} path @param {() => number} since @param {{open?: (url: string) => WebSocket, backoff?: Backoff, query?: string}} [options] query: what
+  /** @param {string} path @param {() => number} since @param {{open?: (url: string) => WebSocket, backoff?: Backoff, query?: string, reload?: () => void}} [options] query: what
    * is asked for besides, such as `&drawn=en` */
-  constructor(path, since, { open = (url) => new WebSocket(url), backoff = new Backoff(), query = "" } = {}) {
+  constructor(path, since, { open = (url) => new WebSocket(url), backoff = new Backoff(), query = "", reload = () => location.reload() } = {}) {
     super();
     this.path = path;
     this.since = since;
     this.query = query;
     this.open = open;
     this.backoff = backoff;
+    this.reload = reload;
     /** @type {State} */
     this.state = "waiting";
     /** @type {WebSocket | null} */
@@ -83,6 +84,8 @@ export class LiveSocket extends EventTarget {
       const frame = JSON.parse(message.data);
       // A server that is full accepts, says so, and closes: only then can the reason be read.
       if (frame.type !== "error") this.backoff.reset();
+      // What happened since is no longer kept, so nothing that is shown can be brought up to date.
+      if (frame.type === "reload") return this.reload();
       this.dispatchEvent(new CustomEvent("frame", { detail: frame }));
     };
     socket.onclose = (event) => {

@@ -196,3 +196,17 @@ test("a server that is full is asked less and less often", () => {
   assert.equal(opened.length - count, 1);
   made.stop();
 });
+
+test("a page whose events are no longer kept is loaded again", () => {
+  let loaded = 0;
+  const made = new LiveSocket("/ws/trees/t", () => 7, { open: (url) => new Wire(url), reload: () => loaded++ });
+  const frames = [];
+  made.addEventListener("frame", (event) => frames.push(event.detail.type));
+  made.start();
+  opened[0].accept();
+  opened[0].hear({ type: "reload", seq: 9000 });
+  opened[0].hear({ type: "heartbeat", seq: 9000 });
+  assert.equal(loaded, 1);
+  assert.deepEqual(frames, ["heartbeat"]);
+  made.stop();
+});

@@ -1,0 +1,53 @@
+"""Old requests to models are trimmed by a rule: what was sent goes, the answer stays with its hash,
+so that it still proves the texts it became. The requests of programs stay: their sessions go on
+from the last one."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Count, IntegerField, QuerySet, Sum
+from django.db.models.functions import Length
+from django.utils.translation import gettext_noop
+
+from loom.engine.trimming import Amount, TrimRule, trims
+from loom.turns.models import Call
+
+BATCH = 100  # requests of a transaction: each may be long
+GONE = "The request is no longer kept."
+
+
+def _old(before: datetime) -> "QuerySet[Call]":
+    rows = Call.objects.filter(sealed_at__isnull=False, started_at__lt=before)
+    return rows.exclude(purpose="gateway").exclude(request=b"")
+
+
+def _count(before: datetime) -> Amount:
+    rows = _old(before).order_by()
+    size = Sum(Length("request", output_field=IntegerField()))
+    found = rows.aggregate(many=Count("pk"), bytes=size)
+    return Amount(found["many"], found["bytes"] or 0)
+
+
+def _trim(before: datetime) -> Iterator[int]:
+    last = 0
+    rows = _old(before).order_by("id")
+    while found := list(rows.filter(id__gt=last).values_list("id", "note")[:BATCH]):
+        last = found[-1][0]
+        with transaction.atomic():
+            for key, note in found:
+                said = f"{note} {GONE}" if note else GONE
+                Call.objects.filter(pk=key).update(request={}, note=said)
+        yield len(found)
+
+
+trims(
+    TrimRule(
+        "call_requests",
+        gettext_noop("what models were sent (their answers stay)"),
+        days=0,
+        least=7,
+        count=_count,
+        trim=_trim,
+    )
+)
