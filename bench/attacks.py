@@ -28,6 +28,8 @@ GET /openid/start | GET /openid/back | POST /openid/link | POST /openid/unlink
 GET /operator | GET /operator/people?q={long} | GET /operator/groves | GET /operator/work
 GET /operator/storage
 POST /operator/do/name
+GET /second-factor | POST /second-factor | GET /second-factor/set-up
+POST /second-factor/do/name
 GET /signin | POST /signin | GET /signin/{secret} | POST /signin/{secret} | GET /signout
 GET /invitations/{secret} | POST /invitations/{secret} | GET /palette?q={long} | GET /mentions
 GET /mentions/unseen | POST /settings/name | GET /groves/{grove} | GET /groves/{grove}/rows?q={long}

@@ -59,6 +59,7 @@ INSTALLED_APPS = [
     "loom.exploring",
     "loom.sandboxes",
     "loom.openid",
+    "loom.second_factor",
     "loom.operations",
     "agents",
     "agents.gateway",

@@ -11,6 +11,7 @@ from loom.operations.access import demand_operator
 from loom.participants.prices import NANO
 from loom.people.commands import accounts
 from loom.people.models import Grove, User
+from loom.second_factor import commands as second_factor
 
 MOST_USD = 1e9  # as the setting of groves
 
@@ -53,6 +54,16 @@ def end_sessions(operator: User, username: str) -> User:
     user = _somebody(username)
     accounts.end_sessions(user)
     log.info("operator %s ended the sessions of %s", operator.pk, user.pk)
+    return user
+
+
+def reset_second_factor(operator: User, username: str) -> User:
+    """Removes the second factor of somebody who has lost it."""
+    demand_operator(operator)
+    user = _somebody(username)
+    if not second_factor.reset(user):
+        raise CommandError("CONFLICT", "There is no second factor.", hint="Nothing was changed.")
+    log.info("operator %s removed the second factor of %s", operator.pk, user.pk)
     return user
 
 

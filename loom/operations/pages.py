@@ -162,6 +162,11 @@ def _sign_out(request: PersonRequest) -> str:
     return gettext("%(name)s has been signed out everywhere.") % {"name": found}
 
 
+def _reset(request: PersonRequest) -> str:
+    found = commands.reset_second_factor(request.user, ChosenAccount.read(request)["user"])
+    return gettext("%(name)s signs in without a second factor now.") % {"name": found}
+
+
 def _ceiling(request: PersonRequest) -> str:
     given = CeilingForm.read(request)
     found = commands.set_ceiling(request.user, given["grove"], given["limit"])
@@ -190,6 +195,7 @@ _ACTIONS: dict[str, tuple[Callable[[PersonRequest], str], str]] = {
     "close": (_close, "/operator/people"),
     "open": (_open, "/operator/people"),
     "sign-out": (_sign_out, "/operator/people"),
+    "reset": (_reset, "/operator/people"),
     "limit": (_ceiling, "/operator/groves"),
     "again": (_again, "/operator/work"),
     "keep": (_keep, "/operator/storage"),

@@ -18,6 +18,7 @@ from loom.money.grove_settings import daily_limit
 from loom.money.models import DailySpending
 from loom.participants.prices import NANO
 from loom.people.models import ApiKey, Grove, Membership, Participant, User, UserSession
+from loom.second_factor.models import SecondFactor
 from loom.transfer.models import Import
 from loom.trees.models import Tree
 from loom.turns.models import OPEN_TURN, Generation, Turn
@@ -52,17 +53,19 @@ def page_of(rows: "QuerySet[Any]", number: int) -> ListPage:
 
 @dataclass(frozen=True)
 class PersonRow:
-    """One account: in how many groves, browsers and keys, and when it was last seen."""
+    """One account: in how many groves, browsers and keys, whether it has a second factor, and when
+    it was last seen."""
 
     user: User
     groves: int
     browsers: int
     keys: int
+    has_second: bool
     seen_at: datetime | None
 
 
 def people(words: str, number: int) -> ListPage:
-    """The accounts whose names contain the words, by name. Four queries."""
+    """The accounts whose names contain the words, by name. Six queries."""
     rows = User.objects.order_by(Lower("username"))
     if words:
         rows = rows.filter(Q(username__icontains=words) | Q(display_name__icontains=words))
@@ -76,6 +79,8 @@ def people(words: str, number: int) -> ListPage:
         .values_list("user")
         .annotate(Count("pk"))
     )
+    confirmed = SecondFactor.objects.filter(user__in=keys, confirmed_at__isnull=False)
+    second = set(confirmed.values_list("user_id", flat=True))
     seen = dict(
         UserSession.objects.filter(user__in=keys)
         .order_by()
@@ -88,6 +93,7 @@ def people(words: str, number: int) -> ListPage:
             groves.get(one.pk, 0),
             browsers.get(one.pk, 0),
             own_keys.get(one.pk, 0),
+            one.pk in second,
             seen.get(one.pk) or one.last_login,
         )
         for one in page.rows

@@ -113,6 +113,7 @@ WITHOUT_TREES = """
 /signin /signin/{} /invitations/{} /openid/start /openid/back /offline /offline.js /healthz
 /settings/{}
 /operator /operator/people /operator/groves /operator/work /operator/storage
+/second-factor /second-factor/set-up
 /public/{}/images/{}/{}
 /trees/{}/nodes/{}/call /trees/{}/turns/{}/calls /trees/{}/turns/{}/trail
 /groves/{}/participants/new /groves/{}/participants/models/{} /groves/{}/participants/{}/probe

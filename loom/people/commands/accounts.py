@@ -2,7 +2,9 @@
 
 import logging
 import secrets
+import time
 import unicodedata
+from collections.abc import Callable
 from datetime import timedelta
 from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any
@@ -155,6 +157,7 @@ def redeem_signin(secret: str) -> User:
 def sign_in(request: HttpRequest, user: User) -> None:
     """Signs the browser in, and adds it to the user's list of browsers."""
     before = request.session.session_key or ""
+    request.session.pop(WAITS, None)
     login(request, user, backend=BACKEND)
     request.session.save()
     UserSession.objects.filter(session_key=before).delete()
@@ -166,6 +169,43 @@ def sign_in(request: HttpRequest, user: User) -> None:
             "agent": request.headers.get("User-Agent", "")[:200].replace("\0", ""),
         },
     )
+
+
+# What a feature asks for after a name and password, or a link, and before anybody is signed in.
+
+
+AsksMore = Callable[[User], str]
+WAITS = "waits_to_sign_in"  # in the session
+WAITS_S = 600
+_asking: list[AsksMore] = []
+
+
+def asks_more(asked: AsksMore) -> AsksMore:
+    """Registers what says at which address a user is asked for more; "" if they are not."""
+    if asked not in _asking:
+        _asking.append(asked)
+    return asked
+
+
+def go_on(request: HttpRequest, user: User, *, wanted: str) -> str:
+    """Signs the browser in, unless more is asked of this user first; the address to go to."""
+    address = next((found for asked in _asking if (found := asked(user))), "")
+    if not address:
+        sign_in(request, user)
+        return wanted
+    until = time.time() + WAITS_S
+    request.session[WAITS] = {"user": user.pk, "until": until, "wanted": wanted}
+    return address
+
+
+def who_waits(request: HttpRequest) -> tuple[User, str] | None:
+    """Whoever is asked for more in this browser, and where they wanted to go; None if nobody is, or
+    not any more."""
+    waits = request.session.get(WAITS)
+    if waits is None or waits["until"] < time.time():
+        return None
+    user = User.objects.filter(pk=waits["user"], is_active=True).first()
+    return (user, str(waits["wanted"])) if user else None
 
 
 def sign_out(request: HttpRequest) -> None:

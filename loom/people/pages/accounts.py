@@ -58,8 +58,8 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     status = 200
     if request.method == "POST":
         try:
-            people.sign_in(request, _known(request))
-            return HttpResponseRedirect(next_address(request))
+            address = people.go_on(request, _known(request), wanted=next_address(request))
+            return HttpResponseRedirect(address)
         except CommandError as refused:
             typed = PasswordForm.of(request).typed("username")
             context |= {"refused": as_shown(refused), "name": typed["username"]}
@@ -112,8 +112,8 @@ def by_link(request: HttpRequest, secret: str) -> HttpResponse:
             name = NameForm.read(request)["display_name"]
             if context["is_new"] and name:
                 groves.show_as(link.user, name=name)
-            people.sign_in(request, people.redeem_signin(secret))
-            return HttpResponseRedirect("/")
+            address = people.go_on(request, people.redeem_signin(secret), wanted="/")
+            return HttpResponseRedirect(address)
         except CommandError as refused:
             typed = NameForm.of(request).typed("display_name")
             context |= {"refused": as_shown(refused), "given": typed["display_name"]}
