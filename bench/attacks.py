@@ -50,6 +50,8 @@ GET /trees/{tree}/lore | POST /trees/{tree}/lore | GET /trees/{tree}/lore/keys
 GET /groves/{grove}/ratings | POST /groves/{grove}/ratings
 GET /trees/{tree}/models | POST /trees/{tree}/models
 GET /trees/{tree}/sandbox | POST /trees/{tree}/sandbox
+GET /trees/{tree}/landscape?below={node}&find={long}&region=1 | POST /trees/{tree}/landscape
+GET /groves/{grove}/landscape?find={long} | POST /groves/{grove}/landscape
 GET /groves/{grove}/choices | POST /groves/{grove}/choices
 GET /groves/{grove}/embedder | POST /groves/{grove}/embedder
 GET /trees/{tree}/explorations | POST /trees/{tree}/explorations/cost | GET /explorations/{secret}

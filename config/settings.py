@@ -58,6 +58,7 @@ INSTALLED_APPS = [
     "loom.choices",
     "loom.exploring",
     "loom.sandboxes",
+    "loom.landscape",
     "loom.openid",
     "loom.second_factor",
     "loom.operations",

@@ -3,7 +3,7 @@ next begins, so that a worker that dies loses one batch. Safe to run twice, also
 
 import hashlib
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -89,6 +89,23 @@ def _changed_trees() -> set[str]:
         cache.set(_EVENTS_UP_TO, passed[-1], timeout=None)
     names = {name for _, _, name in events}
     return {name.removeprefix("tree:") for name in names if name.startswith("tree:")}
+
+
+AfterIndexing = Callable[[str], object]
+_after: list[AfterIndexing] = []
+
+
+def after_indexing(run: AfterIndexing) -> AfterIndexing:
+    """Registers what follows when a tree, by its uid, was indexed up to its last change."""
+    if run not in _after:
+        _after.append(run)
+    return run
+
+
+def was_indexed(uid: str) -> None:
+    """Lets follow what is registered."""
+    for run in _after:
+        run(uid)
 
 
 class NotIndexed(Exception):

@@ -19,6 +19,7 @@ def index_tree(uid: str) -> None:
     try:
         if indexing.index_tree(uid) is not None:
             cache.delete(waiting_key(uid))
+            indexing.was_indexed(uid)
     except indexing.NotIndexed as refused:
         cache.set(waiting_key(uid), 1, max(1, refused.retry_s))
 

@@ -148,6 +148,14 @@ GET    turns/{turn}                    200 200 200 404 401
 POST   turns/{turn}/extend             409 403 403 404 401  {"steps": 20}
 POST   turns/{turn}/stop               200 200 403 404 401
 GET    trees/{tree}/models             200 200 200 404 401
+GET    trees/{tree}/landscape          200 200 200 404 401
+POST   trees/{tree}/landscape          202 202 403 404 401
+POST   trees/{tree}/landscape/stop     200 200 403 404 401
+GET    trees/{tree}/landscape/points   200 200 200 404 401
+GET    groves/{grove}/landscape        200 200 200 404 401
+POST   groves/{grove}/landscape        202 202 403 404 401
+POST   groves/{grove}/landscape/stop   200 200 403 404 401
+GET    groves/{grove}/landscape/points 200 200 200 404 401
 POST   trees/{tree}/exposures          200 200 200 404 401  {"point": "{node}"}
 GET    groves/{grove}/choices          200 200 200 404 401
 PATCH  groves/{grove}/choices          200 200 200 404 401  {"orders": true}

@@ -80,6 +80,7 @@ PAGES = """
 /trees/{tree}/surprise?ids={node},{end}
 /trees/{tree}/models /trees/{tree}/explorations?node={end} /explorations/{exploration}
 /trees/{tree}/sandbox?node={end}
+/trees/{tree}/landscape?below={node}&find=Text /groves/{grove}/landscape
 /groves/{grove}/pipes
 /trees/{tree}/claims /trees/{tree}/claims/{claim}
 /groves/{grove}/people /groves/{grove}/money /groves/{grove}/participants

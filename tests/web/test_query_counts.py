@@ -75,6 +75,7 @@ PARTS = {
     "explorations": ("/explorations?node={at}", 7),
     "models side by side": ("/models", 17),
     "sandbox": ("/sandbox?node={at}", 7),
+    "map by meaning": ("/landscape", 14),
 }
 # Pages of a grove and of a person: never more for more trees, members and participants.
 PAGES = {
@@ -119,6 +120,7 @@ PAGES = {
     "a document's history": ("/documents/{document}/history", 8),
     "a document's file": ("/documents/{document}/file", 5),
     "an exploration": ("/explorations/{exploration}", 9),
+    "map of a grove": ("/groves/{grove}/landscape", 14),
 }
 
 

@@ -91,6 +91,15 @@ class Bookmark(TypedDict):
     participant: str
 
 
+class BranchOnMap(TypedDict):
+    """One of the largest branches: its tree and the text at its top, with its first words; on
+    the map of a grove a tree with its title."""
+
+    tree: str
+    node: str
+    words: str
+
+
 class Broken(TypedDict):
     """A node that does not verify, and why."""
 
@@ -1059,6 +1068,19 @@ class KeySent(TypedDict):
     days: NotRequired[int | None]
 
 
+class LandscapeOf(TypedDict):
+    """How far a map has come: `done` of 1; `revision` counts how often it was drawn (0: there
+    is nothing to see yet), `placed` the texts that found their place since; `said` why it
+    failed."""
+
+    status: Literal["none", "waiting", "running", "done", "stopped", "failed"]
+    done: float
+    revision: int
+    placed: int
+    said: str
+    at: str | None
+
+
 class LeftOut(TypedDict):
     """A kind of data that an export does not contain, with its number and a sentence."""
 
@@ -1610,6 +1632,15 @@ class Path(TypedDict):
     versions: dict[str, str]
 
 
+class PersonOnMap(TypedDict):
+    """Somebody who wrote texts of a map; `model` names the model of an agent."""
+
+    id: str
+    name: str
+    kind: Literal["human", "model"]
+    model: str
+
+
 class PieceOf(TypedDict):
     """A piece of two texts: in both (same), or only in the earlier (old) or later (new) one."""
 
@@ -1659,6 +1690,33 @@ class Place(TypedDict):
 
     id: str
     position: str
+
+
+class PointsOf(TypedDict):
+    """The texts of a map in columns, as the caller may see them: each column has a value for
+    each text, in the order of `ids`, which are local ids. `x` and `y` are from 1 to 65,535, y
+    downwards; texts near each other are alike. `tree`, `authors` and `branch` are places in
+    `trees`, `participants` and `branches` (-1: none of them; `tree` is empty on the map of one
+    tree), `ups` the place of the nearest text above (-1: none), `times` seconds since 1970.
+    `ratings` are [place, 1 or -1], the caller's own. `lit` are the places that a branch or
+    search leaves; null: all."""
+
+    revision: int
+    placed: int
+    trees: list[TreeOnMap]
+    participants: list[PersonOnMap]
+    branches: list[BranchOnMap]
+    ids: list[str]
+    x: list[int]
+    y: list[int]
+    tree: list[int]
+    ups: list[int]
+    authors: list[int]
+    times: list[int]
+    branch: list[int]
+    ratings: list[list[Any]]
+    lit: list[int] | None
+    regions: list[RegionOnMap]
 
 
 class PriceBody(TypedDict):
@@ -1764,6 +1822,18 @@ class QuoteOf(TypedDict):
     after: str
     first: int
     last: int
+
+
+class RegionOnMap(TypedDict):
+    """A region of a map: `level` 0 is seen from afar, 2 from near; where its middle is; how
+    many texts it has; the place of the region around it (-1: none); words that name it."""
+
+    level: int
+    x: int
+    y: int
+    count: int
+    within: int
+    words: list[str]
 
 
 class RequestBody(TypedDict):
@@ -2523,6 +2593,13 @@ class TreeChanged(TypedDict):
     folder: NotRequired[str]
     archived: NotRequired[bool]
     seen: NotRequired[dict[str, str | int]]
+
+
+class TreeOnMap(TypedDict):
+    """A tree whose texts are on a map."""
+
+    id: str
+    title: str
 
 
 class TreePage(TypedDict):

@@ -1,0 +1,211 @@
+"""Maps by meaning in the API: drawing one, and where its texts stand."""
+
+from typing import Literal
+
+from django.http import HttpResponse
+from drf_spectacular.utils import OpenApiParameter
+from pydantic import BaseModel
+from pydantic_core import to_json
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from loom import access
+from loom.access import Actor
+from loom.errors import not_found
+from loom.landscape import drawing
+from loom.landscape.queries import empty_view, landscape_of, points_body, status_body, view_of
+from loom.people.models import Grove
+from loom.permissions import WRITE
+from loom.site.api_requests import user_of
+from loom.site.schema import operation
+from loom.trees.models import Tree
+from loom.trees.queries import lookup
+
+
+class LandscapeOf(BaseModel):
+    """How far a map has come: `done` of 1; `revision` counts how often it was drawn (0: there is
+    nothing to see yet), `placed` the texts that found their place since; `said` why it failed."""
+
+    status: Literal["none", "waiting", "running", "done", "stopped", "failed"]
+    done: float
+    revision: int
+    placed: int
+    said: str
+    at: str | None
+
+
+class TreeOnMap(BaseModel):
+    """A tree whose texts are on a map."""
+
+    id: str
+    title: str
+
+
+class PersonOnMap(BaseModel):
+    """Somebody who wrote texts of a map; `model` names the model of an agent."""
+
+    id: str
+    name: str
+    kind: Literal["human", "model"]
+    model: str
+
+
+class BranchOnMap(BaseModel):
+    """One of the largest branches: its tree and the text at its top, with its first words; on the
+    map of a grove a tree with its title."""
+
+    tree: str
+    node: str
+    words: str
+
+
+class RegionOnMap(BaseModel):
+    """A region of a map: `level` 0 is seen from afar, 2 from near; where its middle is; how many
+    texts it has; the place of the region around it (-1: none); words that name it."""
+
+    level: int
+    x: int
+    y: int
+    count: int
+    within: int
+    words: list[str]
+
+
+class PointsOf(BaseModel):
+    """The texts of a map in columns, as the caller may see them: each column has a value for each
+    text, in the order of `ids`, which are local ids. `x` and `y` are from 1 to 65,535, y downwards;
+    texts near each other are alike. `tree`, `authors` and `branch` are places in `trees`,
+    `participants` and `branches` (-1: none of them; `tree` is empty on the map of one tree), `ups`
+    the place of the nearest text above (-1: none), `times` seconds since 1970. `ratings` are
+    [place, 1 or -1], the caller's own. `lit` are the places that a branch or search leaves; null:
+    all."""
+
+    revision: int
+    placed: int
+    trees: list[TreeOnMap]
+    participants: list[PersonOnMap]
+    branches: list[BranchOnMap]
+    ids: list[str]
+    x: list[int]
+    y: list[int]
+    tree: list[int]
+    ups: list[int]
+    authors: list[int]
+    times: list[int]
+    branch: list[int]
+    ratings: list[tuple[int, int]]
+    lit: list[int] | None
+    regions: list[RegionOnMap]
+
+
+_FIND = OpenApiParameter("find", str, description="Only what a search finds is lit.")
+_BELOW = OpenApiParameter("below", str, description="Only this text and what is below is lit.")
+
+
+@operation("GET", "landscape tree", "The map by meaning of a tree", answers=LandscapeOf)
+@operation(
+    "POST", "landscape tree", "Draw the map", answers=LandscapeOf, status=202, id="landscape_draw"
+)
+@api_view(["GET", "POST"])
+def of_tree(request: Request, uid: str) -> Response:
+    """How far the map of a tree has come. A POST has it drawn, or drawn anew."""
+    actor, tree = access.get_tree(user_of(request), uid)
+    return _map(request, actor, tree.grove, tree)
+
+
+@operation("GET", "landscape grove", "The map by meaning of a grove", answers=LandscapeOf)
+@operation(
+    "POST",
+    "landscape grove",
+    "Draw the map of a grove",
+    answers=LandscapeOf,
+    status=202,
+    id="landscape_draw_grove",
+)
+@api_view(["GET", "POST"])
+def of_grove(request: Request, uid: str) -> Response:
+    """How far the map of all trees of a grove has come. A POST has it drawn, or drawn anew."""
+    actor, grove = access.get_grove(user_of(request), uid)
+    return _map(request, actor, grove, None)
+
+
+def _map(request: Request, actor: Actor, grove: Grove, tree: Tree | None) -> Response:
+    if request.method != "POST":
+        return Response(status_body(landscape_of(grove, tree)))
+    access.demand(actor, {WRITE}, "drawing a map")
+    return Response(status_body(drawing.ask(actor, grove, tree)), status=202)
+
+
+@operation("POST", "landscape stop", "Stop drawing a map", answers=LandscapeOf)
+@api_view(["POST"])
+def stop_of_tree(request: Request, uid: str) -> Response:
+    """Stops the drawing of a tree's map; the one of before stays."""
+    actor, tree = access.get_tree(user_of(request), uid)
+    return _stopped(actor, tree.grove, tree)
+
+
+@operation(
+    "POST",
+    "landscape stop",
+    "Stop drawing the map of a grove",
+    answers=LandscapeOf,
+    id="landscape_stop_grove",
+)
+@api_view(["POST"])
+def stop_of_grove(request: Request, uid: str) -> Response:
+    """Stops the drawing of a grove's map; the one of before stays."""
+    actor, grove = access.get_grove(user_of(request), uid)
+    return _stopped(actor, grove, None)
+
+
+def _stopped(actor: Actor, grove: Grove, tree: Tree | None) -> Response:
+    access.demand(actor, {WRITE}, "stopping a map")
+    row = landscape_of(grove, tree)
+    return Response(status_body(drawing.stop(row) if row is not None else None))
+
+
+@operation(
+    "GET",
+    "landscape points",
+    "Where the texts of a tree stand",
+    answers=PointsOf,
+    asks=(_BELOW, _FIND),
+)
+@api_view(["GET"])
+def points_of_tree(request: Request, uid: str) -> HttpResponse:
+    """The texts of a tree on its map by meaning, in columns."""
+    actor, tree = access.get_tree(user_of(request), uid)
+    named = request.query_params.get("below", "")[:16]
+    below = lookup.find_node(tree, named) if named else None
+    if named and below is None:
+        raise not_found("This node")
+    row = landscape_of(tree.grove, tree)
+    if row is None or row.revision == 0:
+        return _json(points_body(row, empty_view()))
+    find = request.query_params.get("find", "")
+    return _json(points_body(row, view_of(actor, row, [tree], below=below, find=find)))
+
+
+@operation(
+    "GET",
+    "landscape points",
+    "Where the texts of a grove stand",
+    answers=PointsOf,
+    asks=(_FIND,),
+    id="landscape_points_grove",
+)
+@api_view(["GET"])
+def points_of_grove(request: Request, uid: str) -> HttpResponse:
+    """The texts of all trees of a grove on its map by meaning, in columns."""
+    actor, grove = access.get_grove(user_of(request), uid)
+    row = landscape_of(grove, None)
+    if row is None or row.revision == 0:
+        return _json(points_body(row, empty_view()))
+    trees = list(drawing.trees_of(row))
+    find = request.query_params.get("find", "")
+    return _json(points_body(row, view_of(actor, row, trees, below=None, find=find)))
+
+
+def _json(body: object) -> HttpResponse:
+    return HttpResponse(to_json(body), content_type="application/json")

@@ -1,0 +1,566 @@
+// @ts-check
+// The map by meaning: texts as dots on a landscape of their density. The list of regions beside it
+// says the same in words; a text that is chosen is shown there with its way from the root.
+
+import { colouringOf, WAYS } from "../landscape/colouring.js";
+import { boxOf, Eye } from "../landscape/eye.js";
+import { fieldOf } from "../landscape/field.js";
+import { Finder } from "../landscape/finder.js";
+import { listen } from "../landscape/gestures.js";
+import { Picture } from "../landscape/picture.js";
+import { ChosenText, PickedTexts } from "../landscape/beside.js";
+import { json, part, Refused, told } from "../live/api.js";
+import { onTheme } from "../map/draw.js";
+import { language, t, tn } from "../t.js";
+import { make } from "../tree/forms.js";
+
+/** @typedef {import("../landscape/colouring.js").Points} Points */
+
+const REST_MS = 90; // after the last movement
+const FLIGHT_MS = 420;
+const AGAIN_MS = 1200; // between looks at a map that is being drawn
+const GROWTH_MS = 9000; // that all texts take to appear
+const KEPT = "heddle.landscape"; // where the reader's choice of colours is kept
+
+export class LoomLandscape extends HTMLElement {
+  eye = new Eye();
+  /** @type {Points | null} */
+  points = null;
+  /** @type {Picture | null} */
+  picture = null;
+  /** @type {HTMLCanvasElement | null} */
+  canvas = null;
+  /** @type {Finder | null} */
+  finder = null;
+  /** @type {import("../landscape/field.js").Field | null} */
+  field = null;
+  /** @type {number[] | undefined} how dense the field of all texts is at most */
+  peak;
+  /** @type {import("../landscape/colouring.js").Colouring | null} */
+  colouring = null;
+  way = localStorage.getItem(KEPT) ?? "author";
+  /** @type {Set<number>} entries of the legend that alone are in colour; empty: all */
+  only = new Set();
+  shade = new Uint8Array();
+  /** @type {number[][]} */
+  colours = [];
+  order = new Int32Array();
+  isLit = new Uint8Array();
+  chosen = -1;
+  hovered = -1;
+  /** @type {number[]} */
+  picked = [];
+  /** @type {[number, number][]} what is being drawn around texts, in pixels */
+  line = [];
+  isLasso = false;
+  frameAsked = 0;
+  movedAt = 0;
+  /** @type {Map<string, string>} */
+  excerpts = new Map();
+  /** @type {number[][]} */
+  offspring = [];
+
+  connectedCallback() {
+    this.stop = new AbortController();
+    const { signal } = this.stop;
+    if (this.dataset.open) return this.watch();
+    this.canvas = this.querySelector("canvas");
+    if (!this.canvas || !this.dataset.points) return;
+    this.picture = new Picture(this.canvas);
+    this.frame = /** @type {HTMLElement} */ (this.canvas.parentElement);
+    this.tip = /** @type {HTMLElement} */ (this.querySelector("[data-tip]"));
+    this.text = new ChosenText(this, /** @type {HTMLElement} */ (this.querySelector("[data-text]")));
+    this.several = new PickedTexts(this, /** @type {HTMLElement} */ (this.querySelector("[data-picked]")));
+    listen(this, signal);
+    this.wire(signal);
+    onTheme(() => this.themed(), signal);
+    this.size = new ResizeObserver(() => this.resized());
+    this.size.observe(this.frame);
+    void this.load(signal);
+  }
+
+  disconnectedCallback() {
+    this.stop?.abort();
+    this.size?.disconnect();
+    clearTimeout(this.later);
+  }
+
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  later;
+
+  /** Looks again and again how far the drawing has come; once it is done the page is loaded anew. */
+  watch() {
+    this.later = setTimeout(async () => {
+      try {
+        const now = await json(this.dataset.status ?? "", { signal: this.stop?.signal });
+        const meter = this.querySelector("progress");
+        if (meter) meter.value = now.done;
+        const said = this.querySelector("[data-percent]");
+        if (said) said.textContent = `${Math.round(now.done * 100)} %`;
+        if (now.status !== "waiting" && now.status !== "running") return location.reload();
+      } catch (error) {
+        if (error instanceof DOMException) return;
+        if (!(error instanceof Refused)) throw error;
+      }
+      this.watch();
+    }, AGAIN_MS);
+  }
+
+  /** @param {AbortSignal} signal */
+  async load(signal) {
+    try {
+      this.take(await json(this.dataset.points ?? "", { signal }));
+    } catch (error) {
+      if (error instanceof DOMException) return;
+      if (!(error instanceof Refused)) throw error;
+      this.say(told(error));
+    }
+  }
+
+  /** Shows these points. @param {Points} points */
+  take(points) {
+    this.points = points;
+    const count = points.ids.length;
+    this.isLit = new Uint8Array(count).fill(points.lit ? 0 : 1);
+    for (const at of points.lit ?? []) this.isLit[at] = 1;
+    this.finder = new Finder(points.x, points.y);
+    this.field = fieldOf(points.x, points.y, null);
+    this.peak = this.field.peak;
+    this.byTime = null;
+    this.grown = 1;
+    // Neighbours in memory are neighbours on the map; what is lit is drawn over the rest.
+    const { texts } = this.finder;
+    this.order = Int32Array.from([...texts.filter((at) => !this.isLit[at]), ...shuffled(texts.filter((at) => this.isLit[at]))]);
+    this.offspring = [];
+    this.colour();
+    this.resized();
+    this.eye.fit();
+    this.frame?.setAttribute("data-ready", "");
+    const start = points.ids.indexOf(this.dataset.node ?? "");
+    if (start >= 0) this.choose(start);
+    this.redraw();
+  }
+
+  /** Takes in the way of colouring and what of it is in colour. */
+  colour() {
+    if (!this.points) return;
+    const isDark = this.isDark();
+    this.colouring = colouringOf(this.points, this.way, isDark, {
+      others: t("others"),
+      people: t("people"),
+      plus: t("rated +"),
+      minus: t("rated −"),
+      none: t("not rated"),
+      untitled: t("Untitled"),
+      day: (seconds) => new Date(seconds * 1000).toLocaleDateString(language(), { dateStyle: "medium" }),
+    });
+    const faint = isDark ? [150, 146, 138, 0.16] : [90, 84, 76, 0.14];
+    this.colours = [...this.colouring.entries.map(({ colour }) => colour), faint];
+    const last = this.colours.length - 1;
+    const count = this.points.ids.length;
+    this.shade = Uint8Array.from(this.colouring.of, (one, at) => (this.isLit[at] && (!this.only.size || this.only.has(one)) ? one : last));
+    if (this.grown < 1 && this.byTime) {
+      for (const at of this.byTime.subarray(Math.round(this.grown * count))) this.shade[at] = last + 1;
+    } else this.legend();
+    this.picture?.stale();
+    this.redraw();
+  }
+
+  /** Draws the legend: what each colour means; pressing one leaves it alone in colour. */
+  legend() {
+    const host = this.querySelector("[data-legend]");
+    const { entries } = this.colouring ?? { entries: [] };
+    if (!host) return;
+    if (this.way === "time") {
+      const bar = make("span", { className: "landscape-ramp" });
+      bar.style.setProperty("--ramp", entries.map(({ colour }) => `rgb(${colour.join(" ")})`).join(", "));
+      host.replaceChildren(entries[0]?.words ?? "", bar, entries.at(-1)?.words ?? "");
+      return;
+    }
+    host.replaceChildren(
+      ...entries.flatMap(({ words, count, colour }, at) => {
+        if (!count) return [];
+        const swatch = make("span", { className: "landscape-swatch" });
+        swatch.style.setProperty("--swatch", `rgb(${colour.join(" ")})`);
+        const button = make("button", { type: "button", className: "landscape-entry" }, swatch, make("span", { className: "landscape-name", textContent: words, dir: "auto" }), make("span", { className: "soft", textContent: count.toLocaleString(language()) }));
+        button.setAttribute("aria-pressed", String(this.only.has(at)));
+        button.addEventListener("click", () => {
+          if (!this.only.delete(at)) this.only.add(at);
+          this.colour();
+        });
+        return [button];
+      }),
+    );
+  }
+
+  /** @param {AbortSignal} signal */
+  wire(signal) {
+    const on = (/** @type {string} */ what, /** @type {(button: HTMLElement) => void} */ run) => {
+      const button = /** @type {HTMLElement | null} */ (this.querySelector(`[data-${what}]`));
+      button?.addEventListener("click", () => run(button), { signal });
+    };
+    const middle = () => /** @type {[number, number]} */ ([this.eye.frame.width / 2, this.eye.frame.height / 2]);
+    on("nearer", () => this.zoom(1.5, ...middle()));
+    on("farther", () => this.zoom(1 / 1.5, ...middle()));
+    on("fit", () => this.fly(() => this.eye.fit()));
+    on("lasso", () => this.setLasso(!this.isLasso));
+    on("full", () => this.toggleFull());
+    on("play", () => this.play());
+    this.until = /** @type {HTMLInputElement | null} */ (this.querySelector("[data-until]"));
+    this.until?.addEventListener("input", () => {
+      this.isPlaying = false;
+      this.showUntil(Number(this.until?.value) / 1000);
+    }, { signal });
+    const select = /** @type {HTMLSelectElement | null} */ (this.querySelector("[data-colours]"));
+    if (select) {
+      if (!WAYS.includes(this.way)) this.way = "author";
+      select.value = this.way;
+      select.addEventListener("change", () => {
+        this.way = select.value;
+        localStorage.setItem(KEPT, this.way);
+        this.only.clear();
+        this.colour();
+      }, { signal });
+    }
+    this.addEventListener("click", (event) => {
+      const link = /** @type {Element} */ (event.target).closest("[data-region]");
+      if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      this.showRegion(Number(/** @type {HTMLElement} */ (link).dataset.region));
+    }, { signal });
+    for (const one of this.querySelectorAll(".landscape-tools, .landscape-frame, .landscape-legend")) one.removeAttribute("hidden");
+  }
+
+  /** Flies to a region and lists its texts. @param {number} number */
+  showRegion(number) {
+    const region = this.points?.regions[number];
+    if (!region) return;
+    const zoom = [2.2, 4.8, 8][region.level];
+    this.fly(() => {
+      this.eye.scale = this.eye.whole * zoom;
+      this.eye.centre(region.x, region.y);
+    });
+    for (const one of this.querySelectorAll("[data-region]")) one.toggleAttribute("aria-current", /** @type {HTMLElement} */ (one).dataset.region === String(number));
+    void this.several?.region(number, region.words.join(" · "));
+  }
+
+  /** Goes on to a view step by step, unless the reader wants no movement. @param {() => void} look */
+  fly(look) {
+    const { eye } = this;
+    const from = { scale: eye.scale, at: eye.toWorld(eye.frame.width / 2, eye.frame.height / 2) };
+    look();
+    const to = { scale: eye.scale, at: eye.toWorld(eye.frame.width / 2, eye.frame.height / 2) };
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) return this.redraw();
+    const began = performance.now();
+    this.flight = (this.flight ?? 0) + 1;
+    const own = this.flight;
+    const step = () => {
+      if (own !== this.flight || !this.isConnected) return;
+      const share = Math.min(1, (performance.now() - began) / FLIGHT_MS);
+      const k = share * share * (3 - 2 * share);
+      eye.scale = Math.exp(Math.log(from.scale) + (Math.log(to.scale) - Math.log(from.scale)) * k);
+      // The way over the ground goes with the scale, so that it looks even.
+      const along = Math.abs(to.scale - from.scale) < 1e-9 ? k : (1 / eye.scale - 1 / from.scale) / (1 / to.scale - 1 / from.scale);
+      eye.centre(from.at[0] + (to.at[0] - from.at[0]) * along, from.at[1] + (to.at[1] - from.at[1]) * along);
+      this.moved();
+      if (share < 1) requestAnimationFrame(step);
+    };
+    step();
+  }
+
+  flight = 0;
+
+  isDark() {
+    const scheme = getComputedStyle(this).colorScheme;
+    return scheme === "dark" || (scheme.includes("dark") && matchMedia("(prefers-color-scheme: dark)").matches);
+  }
+
+  themed() {
+    this.inks = undefined;
+    this.colour();
+  }
+
+  /** @type {import("../landscape/picture.js").Ink | undefined} */
+  inks;
+
+  ink() {
+    if (this.inks) return this.inks;
+    const probe = make("span", { hidden: true });
+    this.append(probe);
+    const resolved = (/** @type {string} */ name) => {
+      probe.style.color = `var(--${name})`;
+      return getComputedStyle(probe).color;
+    };
+    const isDark = this.isDark();
+    this.inks = {
+      ink: resolved("ink"),
+      paper: resolved("raised"),
+      link: resolved("link"),
+      prose: getComputedStyle(this).getPropertyValue("--prose"),
+      halo: isDark ? "rgb(24 29 32)" : "rgb(251 248 238)",
+      rim: isDark ? [18, 22, 26] : [255, 253, 246],
+    };
+    probe.remove();
+    return this.inks;
+  }
+
+  resized() {
+    if (!this.frame || !this.picture || !this.points) return;
+    const { clientWidth, clientHeight } = this.frame;
+    if (!clientWidth || !clientHeight) return;
+    this.picture.resize(clientWidth, clientHeight);
+    this.eye.fitTo(clientWidth, clientHeight, boxOf(this.points.x, this.points.y));
+    this.redraw();
+  }
+
+  /** @param {number} factor @param {number} px @param {number} py */
+  zoom(factor, px, py) {
+    this.flight += 1;
+    this.eye.zoomBy(factor, px, py);
+    this.moved();
+  }
+
+  /** The view has moved: images are made anew once it rests. */
+  moved() {
+    this.movedAt = performance.now();
+    this.redraw();
+  }
+
+  redraw() {
+    if (this.frameAsked || !this.points) return;
+    this.frameAsked = requestAnimationFrame(() => {
+      this.frameAsked = 0;
+      this.draw();
+    });
+  }
+
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  rest;
+
+  draw() {
+    const { points, picture, field } = this;
+    if (!points || !picture || !field) return;
+    const isResting = performance.now() - this.movedAt > REST_MS;
+    const isOld = picture.draw(
+      {
+        eye: this.eye,
+        points,
+        field,
+        isDark: this.isDark(),
+        colourOf: this.shade,
+        colours: this.colours,
+        order: this.order,
+        ink: this.ink(),
+        way: this.wayOf(this.chosen >= 0 ? this.chosen : this.hovered),
+        below: this.chosen >= 0 ? this.below(this.chosen) : [],
+        chosen: this.chosen,
+        hovered: this.hovered,
+        picked: this.picked,
+        line: this.line,
+      },
+      isResting,
+    );
+    clearTimeout(this.rest);
+    if (isOld && isResting) this.redraw();
+    else if (isOld) this.rest = setTimeout(() => this.redraw(), REST_MS + 10);
+  }
+
+  /** The texts from the beginning to one. @param {number} at */
+  wayOf(at) {
+    /** @type {number[]} */
+    const way = [];
+    for (let one = at; one >= 0 && way.length < 5000; one = this.points?.ups[one] ?? -1) way.push(one);
+    return way.reverse();
+  }
+
+  /** The texts directly below one. @param {number} at */
+  below(at) {
+    if (!this.points) return [];
+    if (!this.offspring.length) {
+      this.offspring = this.points.ids.map(() => []);
+      this.points.ups.forEach((up, one) => up >= 0 && this.offspring[up].push(one));
+    }
+    return this.offspring[at] ?? [];
+  }
+
+  /** @param {number} at */
+  treeOf(at) {
+    return this.points?.trees[this.points.tree[at] ?? 0]?.id ?? "";
+  }
+
+  /** @param {number} at */
+  authorOf(at) {
+    return this.points?.participants[this.points.authors[at]]?.name ?? "";
+  }
+
+  /** The text under a point of the canvas; -1: none. @param {number} px @param {number} py */
+  under(px, py) {
+    const [x, y] = this.eye.toWorld(px, py);
+    return this.finder?.nearest(x, y, 12 / this.eye.scale, (at) => this.counts(at)) ?? -1;
+  }
+
+  /** Whether a text is in colour. @param {number} at */
+  counts(at) {
+    return this.shade[at] < this.colours.length - 1;
+  }
+
+  /** Fetches the first words of texts, and keeps them. @param {number[]} texts */
+  async fetchExcerpts(texts) {
+    /** @type {Map<string, string[]>} */
+    const asked = new Map();
+    for (const at of texts.slice(0, 100)) {
+      const tree = this.treeOf(at);
+      const id = this.points?.ids[at] ?? "";
+      if (!this.excerpts.has(`${tree}/${id}`)) asked.set(tree, [...(asked.get(tree) ?? []), id]);
+    }
+    for (const [tree, ids] of asked) {
+      const found = JSON.parse(await part(`/trees/${tree}/excerpts?ids=${ids.join(",")}`, this.stop?.signal));
+      for (const id of ids) this.excerpts.set(`${tree}/${id}`, typeof found[id] === "string" ? found[id] : "");
+    }
+  }
+
+  /** @param {number} at */
+  excerptOf(at) {
+    return this.excerpts.get(`${this.treeOf(at)}/${this.points?.ids[at] ?? ""}`);
+  }
+
+  /** Says what is under the pointer. @param {number} at @param {number} px @param {number} py */
+  hover(at, px, py) {
+    const { tip } = this;
+    if (!tip || !this.points) return;
+    if (at !== this.hovered) {
+      this.hovered = at;
+      this.canvas?.classList.toggle("over", at >= 0);
+      this.redraw();
+      clearTimeout(this.asking);
+      if (at >= 0 && this.excerptOf(at) === undefined) {
+        this.asking = setTimeout(() => void this.fetchExcerpts([at]).then(() => this.hovered === at && this.tell(at, px, py)).catch(() => {}), 60);
+      }
+    }
+    if (at < 0) tip.hidden = true;
+    else this.tell(at, px, py);
+  }
+
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  asking;
+
+  /** @param {number} at @param {number} px @param {number} py */
+  tell(at, px, py) {
+    const { tip, frame } = this;
+    if (!tip || !frame || !this.points) return;
+    const when = new Date(this.points.times[at] * 1000).toLocaleDateString(language(), { dateStyle: "medium" });
+    const where = this.points.tree.length ? ` · ${this.points.trees[this.points.tree[at]].title || t("Untitled tree")}` : "";
+    tip.replaceChildren(make("p", { className: "landscape-words", textContent: this.excerptOf(at) ?? "…", dir: "auto" }), make("p", { className: "soft", textContent: `${this.authorOf(at)} · ${when}${where}` }));
+    tip.hidden = false;
+    const { width, height } = this.eye.frame;
+    tip.style.left = `${Math.max(6, Math.min(px + 16, width - tip.offsetWidth - 6))}px`;
+    tip.style.top = `${py > height - tip.offsetHeight - 30 ? py - tip.offsetHeight - 14 : py + 18}px`;
+  }
+
+  /** Shows a text beside the map, and its way through it. @param {number} at -1: none */
+  choose(at) {
+    this.chosen = at;
+    this.redraw();
+    void this.text?.show(at);
+  }
+
+  /** Brings a text into sight. @param {number} at */
+  see(at) {
+    if (!this.points) return;
+    const { eye } = this;
+    const [x, y] = [this.points.x[at], this.points.y[at]];
+    this.fly(() => {
+      eye.scale = Math.max(eye.scale, eye.whole * 2);
+      eye.centre(x, y);
+    });
+  }
+
+  /** @param {boolean} isOn */
+  setLasso(isOn) {
+    this.isLasso = isOn;
+    this.querySelector("[data-lasso]")?.setAttribute("aria-pressed", String(isOn));
+    this.canvas?.classList.toggle("drawing", isOn);
+    if (isOn) this.say(t("Draw a line around texts."));
+  }
+
+  /** Picks the texts within a line. @param {[number, number][]} line in pixels */
+  lasso(line) {
+    const found = this.finder?.within(line.map(([x, y]) => this.eye.toWorld(x, y)), (at) => this.counts(at)) ?? [];
+    this.pick(found);
+    this.setLasso(false);
+    this.say(tn("{n} text picked.", "{n} texts picked.", found.length));
+  }
+
+  /** @param {number[]} texts */
+  pick(texts) {
+    this.picked = texts;
+    this.redraw();
+    void this.several?.show(texts);
+  }
+
+  /** Shows the texts in the order in which they were written, and how the land grows with them. */
+  play() {
+    const button = this.querySelector("[data-play]");
+    this.isPlaying = !this.isPlaying;
+    button?.setAttribute("aria-pressed", String(this.isPlaying));
+    if (!this.isPlaying || !this.until) return;
+    /** @type {HTMLElement | null} */ (this.querySelector("[data-when]"))?.removeAttribute("hidden");
+    const first = Number(this.until.value) >= 1000 ? 0 : Number(this.until.value) / 1000;
+    const began = performance.now();
+    const step = () => {
+      if (!this.isPlaying || !this.isConnected) return button?.setAttribute("aria-pressed", "false");
+      const share = Math.min(1, first + (performance.now() - began) / GROWTH_MS);
+      if (this.until) this.until.value = String(Math.round(share * 1000));
+      this.showUntil(share);
+      if (share >= 1) this.isPlaying = false;
+      requestAnimationFrame(step);
+    };
+    step();
+  }
+
+  isPlaying = false;
+  /** @type {HTMLInputElement | null} */
+  until = null;
+  /** @type {Int32Array | null} */
+  byTime = null;
+  grown = 1; // share of the texts that are shown, the oldest first
+
+  /** Shows the oldest texts only. @param {number} share of all */
+  showUntil(share) {
+    const { points } = this;
+    if (!points) return;
+    const { times } = points;
+    this.byTime ??= Int32Array.from(times.keys()).sort((one, other) => times[one] - times[other] || one - other);
+    this.grown = share;
+    const count = Math.round(share * times.length);
+    this.field = fieldOf(points.x, points.y, share < 1 ? this.byTime.subarray(0, Math.max(1, count)) : null, this.peak);
+    const day = this.querySelector("[data-day]");
+    const last = this.byTime[Math.max(0, count - 1)];
+    if (day && last !== undefined) day.textContent = new Date(times[last] * 1000).toLocaleDateString(language(), { dateStyle: "medium" });
+    this.colour();
+  }
+
+  toggleFull() {
+    if (document.fullscreenElement) void document.exitFullscreen();
+    else void this.requestFullscreen?.();
+  }
+
+  /** @param {string} words */
+  say(words) {
+    const said = this.querySelector("[data-said]");
+    if (said) said.textContent = words;
+  }
+}
+
+/** The numbers in an order without pattern, always the same: no colour lies over all others.
+ * @param {Int32Array} numbers */
+function shuffled(numbers) {
+  const found = numbers.slice();
+  let seed = 1;
+  for (let at = found.length - 1; at > 0; at -= 1) {
+    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+    const other = seed % (at + 1);
+    [found[at], found[other]] = [found[other], found[at]];
+  }
+  return found;
+}
