@@ -33,7 +33,7 @@ export class ChosenText {
     const near = way.slice(0, -1).slice(-WAY);
     const below = map.below(at);
     try {
-      const [node] = await Promise.all([json(`/api/trees/${tree}/nodes/${id}`, { signal: map.stop?.signal }), map.fetchExcerpts([...near, ...below.slice(0, 20)])]);
+      const [node] = await Promise.all([json(`/api/trees/${tree}/nodes/${id}`, { signal: map.stop?.signal }), map.fetchExcerpts([...near, at, ...below.slice(0, 20)])]);
       if (own !== this.asked) return;
       const when = new Date(points.times[at] * 1000).toLocaleString(language(), { dateStyle: "medium", timeStyle: "short" });
       const open = make("a", { className: "button small", href: `/trees/${tree}?node=${id}`, textContent: t("Open in the tree") });
@@ -46,7 +46,6 @@ export class ChosenText {
         make("h3", { textContent: t("Where it grows") }),
         this.tree(near, at, below, way.length - 1 - near.length),
       );
-      host.querySelector("button, a");
     } catch (error) {
       if (error instanceof DOMException) return;
       if (!(error instanceof Refused)) throw error;

@@ -128,7 +128,7 @@ export class Picture {
       for (const [colour, width] of /** @type {[string, number][]} */ ([[ink.paper, 4.5], [ink.ink, 1.8]])) {
         pen.strokeStyle = colour;
         pen.lineWidth = width;
-        pen.stroke(curve(way.map(at)));
+        pen.stroke(through(way.map(at)));
       }
       pen.fillStyle = ink.ink;
       for (const one of way) pen.fill(disc(...at(one), 2.6));
@@ -136,7 +136,7 @@ export class Picture {
     pen.strokeStyle = ink.ink;
     pen.lineWidth = 1;
     pen.setLineDash([2, 4]);
-    for (const one of below) if (chosen >= 0) pen.stroke(curve([at(chosen), at(one)]));
+    for (const one of below) if (chosen >= 0) pen.stroke(through([at(chosen), at(one)]));
     pen.setLineDash([]);
     const r = dotRadius(eye, order.length);
     const rings = new Path2D();
@@ -199,7 +199,8 @@ export class Picture {
 /** @param {Eye} eye @param {number} count */
 export function dotRadius(eye, count) {
   const first = Math.max(0.9, Math.min(3.6, 3.6 - 0.9 * Math.log10(Math.max(1, count) / 60)));
-  return Math.min(6.5, first * Math.max(1, eye.zoom) ** 0.42);
+  const room = Math.max(0.55, Math.min(1, eye.frame.width / 800));
+  return Math.min(6.5, first * room * Math.max(1, eye.zoom) ** 0.42);
 }
 
 /** @param {Eye} eye @param {number} count */
@@ -215,17 +216,10 @@ function disc(x, y, r) {
   return path;
 }
 
-/** A line through places, rounded at each. @param {[number, number][]} places */
-function curve(places) {
+/** A line through places. @param {[number, number][]} places */
+function through(places) {
   const path = new Path2D();
-  path.moveTo(...places[0]);
-  for (let at = 1; at < places.length; at += 1) {
-    const [before, now] = [places[at - 1], places[at]];
-    const next = places[at + 1];
-    if (!next) path.lineTo(...now);
-    else path.quadraticCurveTo(...before, (before[0] + now[0]) / 2, (before[1] + now[1]) / 2);
-    if (next) path.quadraticCurveTo(...now, (now[0] + next[0]) / 2, (now[1] + next[1]) / 2);
-  }
+  places.forEach(([x, y], at) => (at ? path.lineTo(x, y) : path.moveTo(x, y)));
   return path;
 }
 
