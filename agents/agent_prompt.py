@@ -66,7 +66,7 @@ def demand_turn(actor: Actor) -> None:
     """Refuses with PERMISSION_DENIED if the turn of an agent may not continue: the agent must be
     loom-aware, and its inviter must have the right to generate (the agent need not)."""
     access.demand(actor, {LOOM}, "a turn")
-    access.demand(access.get_actor(actor.user, actor.grove), {GENERATE}, "asking for a turn")
+    access.demand(access.person_now(actor), {GENERATE}, "asking for a turn")
 
 
 # The recipient of a request, and the node it is about.

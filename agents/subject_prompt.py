@@ -240,7 +240,7 @@ def asker_of(generation: Generation) -> Actor:
             "Only members can ask for continuations.",
             hint="ask an owner of the grove to invite you",
         )
-    actor = access.get_actor(user, generation.tree.grove)
+    actor = access.get_actor_in(user, generation.tree_id)
     access.demand(actor, {GENERATE}, "continue")
     return actor
 

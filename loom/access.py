@@ -23,17 +23,22 @@ from loom.permissions import (
     CROSS_TREE,
     OF_ROLE,
     ROLES,
+    WRITE,
     Permission,
+    Right,
     Role,
     Scope,
     lacking,
     limited,
     named,
+    permissions_in_tree,
     remedy,
+    right_in_tree,
+    role_in_tree,
 )
 from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.hashes import digest
-from loom.trees.models import Image, Node, PublicLink, Tree, Workspace
+from loom.trees.models import Image, Node, PublicLink, Tree, TreeRight, Workspace
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,11 @@ class Actor:
     acts and is the author; `person` is the member who is responsible (the same for people, the
     inviter for an agent's turn). `permissions` is the intersection. `within` is the row id of the
     tree in which they act, which opens a sandbox to an agent that was asked there.
+
+    Somebody who was fetched for a tree has its row id in `tree`, and `role` and `permissions` are
+    those of the `right` there; else those of the grove. `in_grove` are the permissions of the role
+    in the grove, which decide about what belongs to no tree. `annotates`: they may write notes and
+    marks of their own.
     """
 
     participant: Participant
@@ -51,6 +61,10 @@ class Actor:
     role: Role
     permissions: frozenset[Permission] = field(default_factory=frozenset)
     within: int = 0
+    tree: int | None = None
+    right: Right = "read"
+    in_grove: frozenset[Permission] = field(default_factory=frozenset)
+    annotates: bool = False
 
     @property
     def is_owner(self) -> bool:
@@ -61,8 +75,35 @@ class Actor:
 def _actor_of(member: Membership, scope: Scope) -> Actor:
     role = limited(member.role, scope)  # type: ignore[arg-type]
     member.user.scope = scope  # applies to everything that is fetched for this actor
-    own, person = member.participant, member.user
-    return Actor(own, own, person, member.grove, role, OF_ROLE[role])
+    own, person, held = member.participant, member.user, OF_ROLE[role]
+    right = right_in_tree(member.role, "", "", "", scope)  # type: ignore[arg-type]
+    annotates = WRITE in held
+    return Actor(
+        own, own, person, member.grove, role, held, right=right, in_grove=held, annotates=annotates
+    )
+
+
+def _actor_in_tree(member: Membership, scope: Scope, tree: int, own: str, of_role: str) -> Actor:
+    """The member in a tree with that row id: `own` is the right that they were given there, and
+    `of_role` that of their role there ("": none). NOT_FOUND if the tree is hidden from them."""
+    actor = _actor_of(member, scope)
+    role: Role = member.role  # type: ignore[assignment]
+    usual = member.grove.settings.get(READERS_MAY, "") if role == "reader" else ""
+    right = right_in_tree(role, own, of_role, usual, scope)
+    if right == "hidden":
+        raise not_found("This tree")
+    held = permissions_in_tree(actor.role, right)
+    annotates = right in ("comment", "write")
+    role = role_in_tree(role, right, scope)
+    return replace(
+        actor,
+        role=role,
+        permissions=held,
+        within=tree,
+        tree=tree,
+        right=right,
+        annotates=annotates,
+    )
 
 
 _MEMBER = PreparedQuery(
@@ -81,6 +122,50 @@ def get_actor(user: User | AnonymousUser, grove: Grove) -> Actor:
     return _actor_of(member, getattr(user, "scope", "owner"))
 
 
+_RIGHT = TreeRight.objects.filter(user=Given("user")).values("right")
+_MEMBER_IN = PreparedQuery(
+    lambda: (
+        Membership.objects.select_related("participant", "user", "grove")
+        .filter(user=Given("user"), user__is_active=True)
+        .filter(grove__trees=Given("tree"), grove__trees__erasing_at__isnull=True)
+        .annotate(own_right=Subquery(_RIGHT.filter(tree=Given("tree"))[:1]))
+        .annotate(of_reader=F("grove__trees__reader_right"))
+        .annotate(of_writer=F("grove__trees__writer_right"))
+    )
+)
+
+
+def get_actor_in(user: User | AnonymousUser, tree_id: int) -> Actor:
+    """`user` in the tree with that row id, with their right there. NOT_FOUND for outsiders and for
+    those from whom it is hidden; one query."""
+    found: Any = _MEMBER_IN.first(user=user.pk, tree=tree_id) if user.is_authenticated else None
+    if found is None:
+        raise not_found("This tree")
+    of_role = found.of_reader if found.role == "reader" else found.of_writer
+    scope: Scope = getattr(user, "scope", "owner")
+    return _actor_in_tree(found, scope, tree_id, found.own_right or "", of_role)
+
+
+def in_tree(actor: Actor, tree: Tree) -> Actor:
+    """The actor with their right in the tree. No query for one who was fetched for it, such as by
+    `get_tree`; else one. NOT_FOUND if the tree is hidden from them."""
+    if actor.tree == tree.pk or actor.user.pk is None or not actor.participant.pk:
+        return actor
+    person = get_actor_in(actor.user, tree.pk)
+    return person if actor.participant == actor.person else _as_before(person, actor)
+
+
+def _as_before(person: Actor, actor: Actor) -> Actor:
+    """The person in a tree acting as the agent that `actor` acts as, with no more than it had."""
+    return replace(
+        person,
+        participant=actor.participant,
+        permissions=person.permissions & actor.permissions,
+        in_grove=person.in_grove & actor.in_grove,
+        annotates=person.annotates and actor.annotates,
+    )
+
+
 def get_actors(user: User, groves: Iterable[Grove]) -> list[Actor]:
     """`user` as a member of those of the groves that they belong to, in order of joining; one
     query."""
@@ -96,8 +181,18 @@ def own_permissions(agent: Participant) -> frozenset[Permission]:
 
 def acting_as(person: Actor, agent: Participant) -> Actor:
     """A member acting as an agent, with the permissions of both; none if the agent is archived."""
-    both = person.permissions & own_permissions(agent)
-    return replace(person, participant=agent, permissions=both)
+    return limited_to(replace(person, participant=agent), agent)
+
+
+def limited_to(actor: Actor, agent: Participant) -> Actor:
+    """The actor with no more permissions than an agent has."""
+    own = own_permissions(agent)
+    return replace(
+        actor,
+        permissions=actor.permissions & own,
+        in_grove=actor.in_grove & own,
+        annotates=actor.annotates and WRITE in own,
+    )
 
 
 _NAMED_NOW = PreparedQuery(lambda: Participant.objects.filter(pk=Given("pk")))
@@ -105,14 +200,22 @@ _NAMED_NOW = PreparedQuery(lambda: Participant.objects.filter(pk=Given("pk")))
 
 def get_actor_now(actor: Actor) -> Actor:
     """The actor with the role and permissions of this moment, which may have changed while a lock
-    was waited for. NOT_FOUND if the person is no longer a member; one query, two for an agent."""
-    person = get_actor(actor.user, actor.grove)
+    was waited for. NOT_FOUND if the person is no longer a member, or the tree in which they act is
+    hidden from them now; one query, two for an agent."""
+    person = person_now(actor)
     if actor.participant == actor.person:
         return replace(person, within=actor.within)
     agent = _NAMED_NOW.first(pk=actor.participant.pk)
     if agent is None:
         raise not_found("This participant")
     return replace(acting_as(person, agent), within=actor.within)
+
+
+def person_now(actor: Actor) -> Actor:
+    """The person who is responsible, as `get_actor_now` would return them acting for themselves."""
+    if actor.tree is None:
+        return get_actor(actor.user, actor.grove)
+    return get_actor_in(actor.user, actor.tree)
 
 
 def visible_groves(user: User) -> QuerySet[Grove]:
@@ -163,10 +266,32 @@ def at_tree(actor: Actor, tree: Tree) -> Actor:
 
 
 def visible_trees(user: User) -> QuerySet[Tree]:
-    """The trees of the user's groves, including archived ones, without those being erased and the
-    sandboxes of others."""
-    members = Tree.objects.filter(grove__memberships__user=user, erasing_at__isnull=True)
+    """The trees of the user's groves, including archived ones, without those being erased, those
+    that are hidden from the user, and the sandboxes of others."""
+    own = TreeRight.objects.filter(tree=OuterRef("pk"), user=user)
+    is_hidden, is_named = Exists(own.filter(right="hidden")), Exists(own)
+    by_role = Q(grove__memberships__role="reader") & ~Q(reader_right="hidden")
+    by_role |= Q(grove__memberships__role="writer") & ~Q(writer_right="hidden")
+    seen = Q(grove__memberships__role="owner") | (~is_hidden & (is_named | by_role))
+    members = Tree.objects.filter(seen, grove__memberships__user=user, erasing_at__isnull=True)
     return members.filter(no_sandbox_of_others(user))
+
+
+def written_trees(actor: Actor) -> QuerySet[Tree]:
+    """The trees of the actor's grove in which the person may write."""
+    own = TreeRight.objects.filter(tree=OuterRef("pk"), user=actor.user)
+    by_role = Q(grove__memberships__role="reader", reader_right="write")
+    by_role |= Q(grove__memberships__role="writer", writer_right__in=("", "write"))
+    written = Exists(own.filter(right="write")) | (~Exists(own) & by_role)
+    written = Q(grove__memberships__role="owner") | written
+    rows = Tree.objects.filter(written, grove__memberships__user=actor.user)
+    return rows.filter(pk__in=grove_trees(actor).values("pk"))
+
+
+def hidden_from_some() -> Q:
+    """The condition that a tree is hidden from somebody in its grove."""
+    own = TreeRight.objects.filter(tree=OuterRef("pk"), right="hidden")
+    return Q(reader_right="hidden") | Q(writer_right="hidden") | Q(Exists(own))
 
 
 def trees_for(actor: Actor) -> QuerySet[Tree]:
@@ -201,6 +326,7 @@ def _trees() -> QuerySet[Tree]:
     )
     found = Tree.objects.filter(uid=Given("uid"), erasing_at__isnull=True).order_by()
     found = found.filter(no_sandbox_of_others(Given("user")))
+    found = found.annotate(own_right=Subquery(_RIGHT.filter(tree=OuterRef("pk"))[:1]))
     # (The stubs know no names of annotated relations.)
     return found.annotate(member=of_user).select_related("grove", "member__participant")  # type: ignore[misc]
 
@@ -244,7 +370,9 @@ def _member_of(user: User, tree: Any) -> Actor:
     if member is None or not user.is_active:
         raise not_found("This tree")
     member.grove, member.participant.grove, member.user = tree.grove, tree.grove, user
-    return _actor_of(member, getattr(user, "scope", "owner"))
+    of_role = tree.reader_right if member.role == "reader" else tree.writer_right
+    scope: Scope = getattr(user, "scope", "owner")
+    return _actor_in_tree(member, scope, tree.pk, tree.own_right or "", of_role)
 
 
 @dataclass(frozen=True)
@@ -303,11 +431,19 @@ def new_workspace(participant: Participant, tree: Tree) -> Workspace:
     return Workspace(pk=0, uid=uid, participant=participant, tree=tree, position_id=root)
 
 
-def find_invited_tree(grove: Grove, uid: str) -> Tree | None:
-    """The tree of the grove to which an invitation leads whoever accepts it; None if it names none.
-    For whoever holds the invitation, who is to see no more than its title."""
+def find_invited_tree(grove: Grove, uid: str, role: Role) -> Tree | None:
+    """The tree of the grove to which an invitation leads whoever accepts it; None if it names none,
+    or one that is hidden from the role that it gives. For whoever holds the invitation, who is to
+    see no more than its title."""
     rows = Tree.objects.filter(grove=grove, erasing_at__isnull=True, sandbox_of__isnull=True)
+    if role != "owner":
+        rows = rows.exclude(**{f"{role}_right": "hidden"})
     return rows.filter(uid=uid).first()
+
+
+def is_hidden_from_some(tree_id: int) -> bool:
+    """Whether the tree with that row id is hidden from somebody in its grove. One query."""
+    return Tree.objects.filter(hidden_from_some(), pk=tree_id).exists()
 
 
 def get_public_tree(secret: str) -> tuple[Actor, PublicLink]:
@@ -336,15 +472,57 @@ def demand_role(actor: Actor, role: Role) -> None:
         )
 
 
-def demand(actor: Actor, needed: Collection[Permission], what: str) -> None:
-    """Refuses with PERMISSION_DENIED if the actor lacks one of `needed`; `what` is the verb."""
-    missing = lacking(frozenset(needed), actor.permissions)
+def demand(
+    actor: Actor,
+    needed: Collection[Permission],
+    what: str,
+    *,
+    annotates: bool = False,
+    of_grove: bool = False,
+) -> None:
+    """Refuses with PERMISSION_DENIED if the actor lacks one of `needed`; `what` is the verb.
+    `annotates`: it only makes notes and marks of the actor's own, for which the right to comment
+    stands for loom_write. `of_grove`: it changes something that belongs to the grove and to no
+    tree, so that the right in a tree does not count."""
+    wanted = frozenset(needed)
+    if annotates and actor.annotates:
+        wanted -= {WRITE}
+    held = actor.in_grove if of_grove else actor.permissions
+    missing = lacking(wanted, held)
     if missing:
         asker = "" if actor.participant == actor.person else actor.person.name
+        right = None if actor.tree is None or of_grove else actor.right
+        role = role_of(actor)
         raise CommandError(
             "PERMISSION_DENIED",
             f"{what} needs {', '.join(missing)}.",
-            hint=remedy(frozenset(needed), actor.role, asked_by=asker),
+            hint=remedy(wanted, role, asked_by=asker, right=right, held=held),
+        )
+
+
+def role_of(actor: Actor) -> Role:
+    """The role of the person in the grove, as their permissions there show it."""
+    if actor.is_owner or actor.participant != actor.person:
+        return actor.role
+    return "writer" if WRITE in actor.in_grove else "reader"
+
+
+def may_change(actor: Actor, node: Node) -> bool:
+    """Whether the actor may change a node: with loom_write any, else a note of their own."""
+    if WRITE in actor.permissions:
+        return True
+    is_own = node.kind == "annotation" and node.author_id == actor.participant.pk
+    return actor.annotates and is_own
+
+
+def demand_own(actor: Actor, node: Node, what: str) -> None:
+    """Refuses with PERMISSION_DENIED if the actor may only comment and the note is of somebody
+    else."""
+    if not may_change(actor, node):
+        raise CommandError(
+            "PERMISSION_DENIED",
+            f"{what} needs loom_write: [{node.local_id}] is not a note of yours.",
+            hint="You may comment here. Ask an owner of the grove for the right to write.",
         )
 
 
@@ -372,7 +550,13 @@ def of_grove(user: User, rows: PreparedQuery[Any], uid: str, what: str) -> tuple
     if row is None or is_sandbox_of_another(getattr(row, "tree", None), user):
         raise not_found(what)
     try:
-        return get_actor(user, row.grove if hasattr(row, "grove") else row.tree.grove), row
+        if not hasattr(row, "grove"):
+            return get_actor_in(user, row.tree_id), row
+        actor = get_actor(user, row.grove)
+        of_tree = getattr(row, "tree", None)  # of an import, which may have none
+        if of_tree is not None and of_tree.erasing_at is None:
+            get_actor_in(user, of_tree.pk)
+        return actor, row
     except CommandError:
         raise not_found(what) from None
 
@@ -398,6 +582,8 @@ def get_participant(user: User, uid: str, *, role: Role = "reader") -> tuple[Act
     return actor, row
 
 
+# The setting of a grove: what its readers may do in trees that say nothing else.
+READERS_MAY = "readers_may"
 CLOSED = "(you may not see this any longer)"  # shown instead of what is closed
 
 
@@ -462,7 +648,7 @@ def get_workspace(user: User, uid: str) -> tuple[Actor, Workspace]:
         if found is not None and (
             found.participant.kind == "model" or found.participant.user_id == user.pk
         ):
-            return get_actor(user, found.tree.grove), found
+            return get_actor_in(user, found.tree_id), found
         of_tree, of_whom = workspace_parts(uid)
         actor, tree = get_tree(user, of_tree)
         return actor, workspace_of(workspace_owner(actor, of_whom), tree)

@@ -38,6 +38,19 @@ OF_ROLE: dict[Role, frozenset[Permission]] = {
     "writer": _ALL,
     "owner": _ALL,
 }
+# What a member may do in one tree. `comment`: read, and write notes and marks of their own.
+Right = Literal["hidden", "read", "comment", "write"]
+RIGHTS: tuple[Right, ...] = ("hidden", "read", "comment", "write")
+# The right of each role in a tree that says nothing else.
+USUAL: dict[Role, Right] = {"reader": "read", "writer": "write", "owner": "write"}
+_ROLE_OF_RIGHT: dict[Right, Role] = {
+    "hidden": "reader",
+    "read": "reader",
+    "comment": "reader",
+    "write": "writer",
+}
+# What the right in a tree gives or takes away. All else belongs to the grove.
+OF_TREE = frozenset({WRITE, GENERATE})
 Preset = Literal["collaborator", "analysis", "subject"]
 # Presets of an agent's permissions: all, looking and reading, or text only.
 PRESETS: dict[Preset, tuple[Permission, ...]] = {
@@ -59,6 +72,31 @@ def limited(role: Role, scope: Scope) -> Role:
     return min(role, most, key=ROLES.index)
 
 
+def right_in_tree(role: Role, own: str, of_role: str, usual: str, scope: Scope) -> Right:
+    """The right of a member in a tree: the `own` one that they were given there, else that of
+    their role there, else the `usual` one of the grove ("": none of them). Owners may do
+    everything. A key never allows more than its scope."""
+    if role == "owner":
+        found: Right = "write"
+    else:
+        given = own or of_role or usual or USUAL[role]
+        found = given if given in RIGHTS else "hidden"
+    most: Right = "read" if scope == "read" else "write"
+    return min(found, most, key=RIGHTS.index)
+
+
+def role_in_tree(role: Role, right: Right, scope: Scope) -> Role:
+    """The role that somebody with a role in the grove has in a tree in which they have a right."""
+    return limited(role, scope) if role == "owner" else _ROLE_OF_RIGHT[right]
+
+
+def permissions_in_tree(role: Role, right: Right) -> frozenset[Permission]:
+    """The permissions of a member in a tree: those of their role in the grove (limited by their
+    key), with what the right in the tree gives or takes away."""
+    rest = OF_ROLE[role] - OF_TREE
+    return rest | OF_TREE if right == "write" else rest
+
+
 def named(names: Iterable[str]) -> frozenset[Permission]:
     """The permissions with these names. ValueError for an unknown name."""
     return frozenset(map(Permission, names))
@@ -74,12 +112,25 @@ def lacking(needed: frozenset[Permission], held: frozenset[Permission]) -> list[
     return in_order(needed - held)
 
 
-def remedy(needed: frozenset[Permission], role: Role, *, asked_by: str = "") -> str:
-    """Advice about a missing permission, for a person with that role, or for an agent in a turn
-    that somebody with that role started."""
+def remedy(
+    needed: frozenset[Permission],
+    role: Role,
+    *,
+    asked_by: str = "",
+    right: Right | None = None,
+    held: frozenset[Permission] = frozenset(),
+) -> str:
+    """Advice about a missing permission, for a person with that role in the grove, or for an agent
+    in a turn that somebody with that role started. In a tree: their `right` there, and the
+    permissions that they have."""
     if not asked_by:
+        if right == "comment":
+            return "You may comment here. Ask an owner of the grove for the right to write."
+        if right is not None and needed - held <= OF_TREE & OF_ROLE[role]:
+            return "You may only read this tree. Ask an owner of the grove for the right to write."
         return "Ask an owner of the grove to make you a writer."
-    if lacking(needed, OF_ROLE[role]):
+    allowed = OF_ROLE[role] if right is None else permissions_in_tree(role, right)
+    if lacking(needed, allowed):
         return f"{asked_by}, who started this turn, may not do this either; conclude without it."
     return (
         "An owner of the grove can give you this permission; "

@@ -255,7 +255,7 @@ def result(request: Request, uid: str) -> Response:
     user = user_of(request)
     found = queries.get_session(user, uid)
     sent = read(request, ResultSent)
-    actor = access.get_actor(user, found.tree.grove)
+    actor = access.get_actor_in(user, found.tree_id)
     changed = hiding.change(
         actor,
         found,

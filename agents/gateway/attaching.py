@@ -14,7 +14,7 @@ from loom.trees.models import Tree
 def attach(user: User, session: GatewaySession, uid: str) -> None:
     """Sends a session the workspace of the tree `uid` of its grove; "": of its own. Raises
     NOT_FOUND, REJECTED."""
-    actor = access.get_actor(user, session.tree.grove)
+    actor = access.get_actor_in(user, session.tree_id)
     wanted = None
     if uid and uid != session.tree.uid:
         _, wanted = access.get_tree(user, uid)

@@ -171,7 +171,7 @@ def result(request: PersonRequest, uid: str) -> HttpResponse:
     given = ResultForm.read(request)
     try:
         hiding.change(
-            access.get_actor(request.user, session.tree.grove),
+            access.get_actor_in(request.user, session.tree_id),
             session,
             given["tool_use_id"],
             visible=bool(given["visible"]),

@@ -11,7 +11,7 @@ from typing import Any, Generic, Literal, TypeVar, get_type_hints
 from django.db import transaction
 from django.utils import timezone
 
-from loom.access import Actor, demand_role, get_actor
+from loom.access import Actor, demand_role, get_actor, get_actor_in
 from loom.engine import streams
 from loom.engine.arguments import Args, ArgsT
 from loom.engine.models import Step, Stream
@@ -141,7 +141,7 @@ def run_action(
             change.user = user
             if item is not None:
                 change.lock(item)
-            change.member = _allowed(actor, what)
+            change.member = _allowed(actor, item, what)
             value = what.run(change, args)
             done = {"message": change.message, "inverse": change.inverse or None}
             _write_step(change, what, args, outcome="ok", **done)
@@ -153,14 +153,23 @@ def run_action(
         raise
 
 
-def _allowed(actor: Actor | None, what: Action[Any, Any]) -> Actor | None:
+def _allowed(
+    actor: Actor | None, item: Grove | Tree | None, what: Action[Any, Any]
+) -> Actor | None:
     if what.role is None or actor is None:
         if what.role is not None:
             raise RuntimeError(f"{what.name} is for members")
         return actor
-    now = get_actor(actor.user, actor.grove)
+    now = _now(actor, item)
     demand_role(now, what.role)
     return now
+
+
+def _now(actor: Actor, item: Grove | Tree | None) -> Actor:
+    """The person with the role of this moment: in the tree that is changed, or in the grove."""
+    if isinstance(item, Tree):
+        return get_actor_in(actor.user, item.pk)
+    return get_actor(actor.user, actor.grove)
 
 
 def _refused(
@@ -169,7 +178,7 @@ def _refused(
     """Writes the step of a refused action, after its transaction was rolled back. No step is
     written for outsiders, nor if the item is being erased together with its log."""
     with transaction.atomic(), contextlib.suppress(CommandError):
-        get_actor(actor.user, actor.grove)
+        _now(actor, item)
         if not Stream.objects.filter(name=streams.name_of(item), erasing=False).exists():
             return
         change = RunningAction(timezone.now(), actor, item, actor.participant)

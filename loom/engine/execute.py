@@ -50,7 +50,7 @@ def execute_line(
     Raises CommandError, with `canonical` (if the line could be parsed) and `step` (its number,
     None for a dry run) set on it; a refusal changes nothing but the log of steps.
     """
-    actor = access.at_tree(actor, tree)
+    actor = access.at_tree(access.in_tree(actor, tree), tree)
     own = views.stored(workspace or access.workspace_of(actor.participant, tree))
     return busy.retry_while_busy(lambda: _logged(Attempt(actor, tree, own, request), refusal))
 
@@ -96,6 +96,7 @@ def execute(
         return run_action(actor, stream, command, args)
     if not isinstance(actor, Actor) or not isinstance(stream, Tree):
         raise TypeError("a command runs in a tree, for somebody")
+    actor = access.in_tree(actor, stream)
     line = line_of(registry.command_of(command), args)
     actor = access.at_tree(actor, stream)
     own = views.stored(workspace or access.workspace_of(actor.participant, stream))
@@ -139,7 +140,7 @@ def _run(attempt: Attempt, refusal: CommandError | None) -> Answer:
     command = registry.find(attempt.line.verb, attempt.line.form)
     attempt.command = command
     try:
-        access.demand(attempt.actor, command.permissions, command.verb)
+        _demand_permissions(attempt.actor, command)
     except CommandError as refused:
         instead = command.facts.instead
         if instead is not None:
@@ -167,6 +168,13 @@ def _ahead(attempt: Attempt, command: Command) -> contextlib.AbstractContextMana
     if command.ahead is None or attempt.line is None:
         return contextlib.nullcontext()
     return command.ahead(attempt.actor, attempt.tree, _args(command, attempt.line))
+
+
+def _demand_permissions(actor: Actor, command: Command) -> None:
+    of_grove = command.stream == "grove"
+    access.demand(
+        actor, command.permissions, command.verb, annotates=command.annotates, of_grove=of_grove
+    )
 
 
 def _demand_scope(actor: Actor, command: Command) -> None:
@@ -227,7 +235,7 @@ def _world_locked(attempt: Attempt, command: Command) -> streams.Writer:
     # Decide under the lock: while it was waited for, the role or permissions may have been changed
     # and the tree archived, from which no document is changed either.
     attempt.actor = access.get_actor_now(attempt.actor)
-    access.demand(attempt.actor, command.permissions, command.verb)
+    _demand_permissions(attempt.actor, command)
     _refresh_tree(attempt.tree)
     access.demand_writable(attempt.tree)
     return writer

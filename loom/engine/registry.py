@@ -43,6 +43,7 @@ class Command:
     aliases: tuple[str, ...] = ()
     ahead: Ahead | None = None
     opens_windows: bool = False
+    annotates: bool = False
 
     @property
     def name(self) -> str:
@@ -98,11 +99,13 @@ def command(
     ahead: Ahead | None = None,
     makes_window: bool | None = None,
     opens_windows: bool = False,
+    annotates: bool = False,
 ) -> Callable[[Callable[["Context", ArgsT], "Reply"]], Callable[["Context", ArgsT], "Reply"]]:
     """Registers a function as one form of `verb`; the type of its second parameter is its Args.
     The first form that can read a line is used: `is_first` puts this one before those already
     registered. `makes_window`: whether the answer is a result window, as that of every look is;
-    `opens_windows`: whether it opens windows of items."""
+    `opens_windows`: whether it opens windows of items; `annotates`: whether it only makes notes and
+    marks of the caller's own, so that the right to comment in a tree is enough."""
 
     def register(
         run: Callable[["Context", ArgsT], "Reply"],
@@ -123,6 +126,7 @@ def command(
             aliases=aliases,
             ahead=ahead,
             opens_windows=opens_windows,
+            annotates=annotates,
         )
         several = _commands.setdefault(verb, [])
         several.insert(0 if is_first else len(several), made)

@@ -308,7 +308,9 @@ def _demand_permission(context: Context, step: Step) -> None:
         access.demand(context.actor, {WRITE}, "undoing this")
         return
     verb = step.canonical.removeprefix("→").split()[0]
-    access.demand(context.actor, registry.find(verb).permissions, f"undoing {verb}")
+    command = registry.find(verb)
+    annotates = command.annotates and step.actor_id == context.actor.participant.pk
+    access.demand(context.actor, command.permissions, f"undoing {verb}", annotates=annotates)
 
 
 def _undo_one(context: Context, step: Step, own: Own) -> Undone:

@@ -2,7 +2,7 @@
 
 from django.contrib.auth.models import AnonymousUser
 
-from loom.access import Actor, by_uid, get_actor, of_grove
+from loom.access import Actor, by_uid, get_actor_in, of_grove
 from loom.exploring.models import Exploration
 from loom.people.models import User
 
@@ -17,8 +17,8 @@ def get_exploration(user: User, uid: str) -> tuple[Actor, Exploration]:
 
 def acting_for(row: Exploration) -> Actor:
     """The person who started an exploration, with the permissions of this moment.
-    CommandError if they are no longer a member."""
+    CommandError if they may not see the tree any longer."""
     user = row.asked_by.user
     if user is not None:
         user.scope = row.scope  # type: ignore[assignment]  # it was asked for with such a key
-    return get_actor(user if user is not None else AnonymousUser(), row.tree.grove)
+    return get_actor_in(user if user is not None else AnonymousUser(), row.tree_id)

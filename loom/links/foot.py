@@ -86,7 +86,7 @@ class CountRow(NamedTuple):
     """A row of `LinkCount` for nobody in particular; `name` is the local id of the other end of
     `last`, or its item if it is no node, if it is the only link, with ` pruned` after it if that is
     pruned; `there` the row id of the grove of `home` (None for documents, and for a tree that was
-    erased; -1: a sandbox)."""
+    erased; -1: a sandbox, or a tree that is hidden from somebody)."""
 
     slot: int
     type: str
@@ -137,8 +137,12 @@ OTHER_END = f"""COALESCE(
     f.local_id || CASE WHEN fs.pruned OR f.version_pruned THEN ' {PRUNED}' ELSE '' END,
     CASE WHEN c.home = 0 AND l.id IS NOT NULL
     THEN CAST(CASE WHEN c.outward THEN l.target_id ELSE l.source_id END AS VARCHAR(24)) END, '')"""
-# The grove of the tree of the other ends, all of whose members see it; -1: it is a sandbox.
-THERE = "CASE WHEN h.sandbox_of_id IS NULL THEN h.grove_id ELSE -1 END"
+# The grove of the tree of the other ends, all of whose members see it; -1: it is a sandbox, or
+# hidden from somebody.
+THERE = """CASE WHEN h.sandbox_of_id IS NOT NULL OR h.reader_right = 'hidden'
+    OR h.writer_right = 'hidden' OR EXISTS (
+        SELECT 1 FROM trees_treeright r WHERE r.tree_id = h.id AND r.right = 'hidden'
+    ) THEN -1 ELSE h.grove_id END"""
 _ROWS = """
     SELECT c.slot, c.type, c.outward, c.grove_id, c.home, c.count, c.last,
         {other}, {there}
@@ -200,7 +204,7 @@ def count_of(actor: Actor, items: Mapping[int, int]) -> dict[int, int]:
 
 def _trees_seen(actor: Actor, rows: Iterable[CountRow]) -> set[int]:
     """Those of the trees that the actor may see: whoever acts in a grove sees all of its trees but
-    sandboxes. One query, none if there are no others."""
+    sandboxes and those that are hidden from somebody. One query, none if there are no others."""
     homes = {row.home: row.there for row in rows if row.there is not None}
     own = {home for home, grove in homes.items() if grove == actor.grove.pk}
     if others := homes.keys() - own:

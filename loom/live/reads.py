@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast
+from typing import Any, Generic, NamedTuple, ParamSpec, Protocol, TypeVar, cast
 from urllib.parse import parse_qs
 from weakref import WeakKeyDictionary
 
@@ -29,10 +29,10 @@ from loom.live import frames, kinds
 from loom.live.frames import EventFrame
 from loom.live.to_render import ToRender, changed_by
 from loom.people.models import ApiKey, User
-from loom.permissions import ROLES, Role, Scope, limited
+from loom.permissions import ROLES, Role, Scope, limited, right_in_tree, role_in_tree
 from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.hashes import digest
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node
 from loom.trees.queries import event_log
 from loom.trees.queries.lookup import fetch, listed
 from loom.turns.models import Generation
@@ -129,6 +129,13 @@ _MEMBERS = """SELECT m.user_id, m.grove_id, m.role, u.password
     WHERE u.is_active AND m.user_id IN ({users}) AND m.grove_id IN ({groves})"""
 
 
+# The rights in these trees: of each role, and of those of these people who have one of their own.
+_RIGHTS = """SELECT t.id, t.reader_right, t.writer_right, r.user_id, r.right
+    FROM trees_tree t
+    LEFT JOIN trees_treeright r ON r.tree_id = t.id AND r.user_id IN ({users})
+    WHERE t.id IN ({trees}) AND t.erasing_at IS NULL"""
+
+
 def entries_after(stream: str, seq: int, limit: int) -> list[EventFrame]:
     """The next events of a stream, at most PAGE of them, rendered; in order. Two queries:
     the texts of nodes take a second one."""
@@ -193,22 +200,23 @@ def news(
     stream: str, seq: int, limit: int, passes: set[Pass]
 ) -> tuple[list[EventFrame], dict[Pass, Verdict]]:
     """The next events, and who may still receive them, read after the events so that a member who
-    was removed before one of them does not get it. Two queries."""
+    was removed before one of them does not get it. Two queries, three for a tree."""
     entries = entries_after(stream, seq, limit)
     return entries, memberships(passes) if entries else {}
 
 
 def memberships(passes: set[Pass]) -> dict[Pass, Verdict]:
-    """The current role of each pass's user, or 4404; one query."""
-    roles = _members(passes)
+    """The current role of each pass's user, or 4404; one query, two for a tree."""
+    roles, rights = _members(passes), _rights(passes)
     return {
-        one: _limited(roles.get((one.user_id, one.grove_id), (4404, ""))[0], one) for one in passes
+        one: _limited(roles.get((one.user_id, one.grove_id), (4404, ""))[0], one, rights)
+        for one in passes
     }
 
 
 def verdicts_of(passes: set[Pass]) -> dict[Pass, Verdict]:
     """For each pass its current role, or the code with which its socket is closed. Checks
-    memberships, keys, sessions, passwords and trees. At most four queries.
+    memberships, keys, sessions, passwords, trees and the rights in them. At most four queries.
     """
     members = _members(passes)
     lasting = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
@@ -219,7 +227,7 @@ def verdicts_of(passes: set[Pass]) -> dict[Pass, Verdict]:
         "session_key",
         {p.session_key for p in passes},
     )
-    trees = _those(Tree.objects.filter(erasing_at__isnull=True), "pk", {p.tree_id for p in passes})
+    rights = _rights(passes)
 
     def verdict(one: Pass) -> Verdict:
         role, password = members.get((one.user_id, one.grove_id), (4404, one.password))
@@ -227,7 +235,7 @@ def verdicts_of(passes: set[Pass]) -> dict[Pass, Verdict]:
             return 4401
         if one.session_key and (one.session_key not in sessions or password != one.password):
             return 4401
-        return 4404 if one.tree_id and one.tree_id not in trees else _limited(role, one)
+        return _limited(role, one, rights)
 
     return {one: verdict(one) for one in passes}
 
@@ -252,9 +260,45 @@ def judge(held: Iterable[Judged], verdicts: dict[Pass, Verdict]) -> None:
             one.role = verdict
 
 
-def _limited(found: Verdict, one: Pass) -> Verdict:
-    """The role after applying the scope of a pass's key."""
-    return found if isinstance(found, int) else limited(cast(Role, found), one.scope)
+class Rights(NamedTuple):
+    """The rights of each role in a tree, and of people who have one of their own, by user."""
+
+    reader: str
+    writer: str
+    own: dict[int, str]
+
+
+def _limited(found: Verdict, one: Pass, rights: dict[int, Rights]) -> Verdict:
+    """The role after applying the scope of a pass's key, and the rights in its tree; 4404 if the
+    tree is gone or hidden."""
+    if isinstance(found, int):
+        return found
+    role = cast(Role, found)
+    if not one.tree_id:
+        return limited(role, one.scope)
+    there = rights.get(one.tree_id)
+    if there is None:
+        return 4404
+    of_role = there.reader if role == "reader" else there.writer
+    right = right_in_tree(role, there.own.get(one.user_id, ""), of_role, "", one.scope)
+    return 4404 if right == "hidden" else role_in_tree(role, right, one.scope)
+
+
+def _rights(passes: set[Pass]) -> dict[int, Rights]:
+    """The rights in the trees of these passes, by row id; none for a tree that is being erased. One
+    query, none if no pass is for a tree."""
+    trees = {one.tree_id for one in passes if one.tree_id}
+    if not trees:
+        return {}
+    users = listed({one.user_id for one in passes})
+    found: dict[int, Rights] = {}
+    for tree, reader, writer, user, right in fetch(
+        _RIGHTS.format(users=users, trees=listed(trees))
+    ):
+        there = found.setdefault(tree, Rights(reader, writer, {}))
+        if user is not None:
+            there.own[user] = right
+    return found
 
 
 def _members(passes: set[Pass]) -> dict[tuple[int, int], tuple[Verdict, str]]:

@@ -1,6 +1,5 @@
 """What management commands share: printed links, commands typed in the shell, a data folder."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from loom.errors import CommandError as Refusal
 from loom.errors import not_found
 from loom.people.commands import accounts as people
 from loom.people.models import Participant, User
-from loom.permissions import named
 from loom.trees.models import Tree
 
 
@@ -63,7 +61,7 @@ def say(line: str, *, tree: str, by: str, at: str = "", dry_run: bool = False) -
     else:
         user = found_person(by)
         found = found_tree(tree, user)
-        actor = access.get_actor(user, found.grove)
+        actor = access.get_actor_in(user, found.pk)
     return execute_line(actor, found, Request(line, at=at, dry_run=dry_run))
 
 
@@ -97,9 +95,7 @@ def _agent(name: str, tree: Tree) -> Actor:
     owner = tree.grove.memberships.filter(role="owner").order_by("pk").first()
     if agent is None or owner is None:
         raise not_found(f"The agent {name}", "the grove's page of participants lists them")
-    person = access.get_actor(owner.user, tree.grove)
-    own = person.permissions & named(agent.permissions)
-    return replace(person, participant=agent, permissions=own)
+    return access.acting_as(access.get_actor_in(owner.user, tree.pk), agent)
 
 
 # Commands that need a data folder in which Heddle has been started once.

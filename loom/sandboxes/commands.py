@@ -32,6 +32,7 @@ from loom.sandboxes.queries import demand_sandbox, new_nodes, open_sandboxes, or
 from loom.text.counts import counted
 from loom.text.hashes import instant_or_none
 from loom.trees.commands.node_writer import demand_text_node, demand_visible
+from loom.trees.commands.rights import copy_rights
 from loom.trees.models import Node, Tree, Workspace
 from loom.trees.named_items import get_own_node, touched
 from loom.trees.queries import lookup
@@ -116,6 +117,7 @@ def _begin(context: Context, node: Node, args: SandboxArgs) -> Tree:
     if context.writer is not None and context.writer.is_dry:
         return made
     insert_row(made)
+    copy_rights(origin, made)
     streams.open_stream(made)
     writer = streams.lock(made, actor=by.uid)
     new = write_copies(writer, made, nodes)

@@ -92,6 +92,7 @@ _api: list[URLPattern | URLResolver] = [
     path("trees/<id:uid>/summaries", trees.summaries),
     path("trees/<id:uid>/settings", trees.settings),
     path("trees/<id:uid>/public-links", trees.public_links),
+    path("trees/<id:uid>/rights", trees.rights),
     path("trees/<id:uid>/commands", commands.in_tree),
     path("trees/<id:uid>/turns", commands.turns_in_tree),
     path("turns/<id:uid>", commands.turn),

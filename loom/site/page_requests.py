@@ -315,6 +315,7 @@ def abilities(actor: Actor, tree: Tree) -> dict[str, bool]:
     alive = tree.archived_at is None
     return {
         "write": alive and WRITE in actor.permissions,
+        "comment": alive and actor.annotates,
         "continue": alive and GENERATE in actor.permissions,
         "archive": WRITE in actor.permissions,
         "erase": actor.is_owner,

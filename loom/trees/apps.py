@@ -6,10 +6,12 @@ from django.apps import AppConfig
 
 # The modules that register effects, commands and actions; help lists commands in this order.
 COMMANDS = (
+    "loom.trees.grove_settings",
     "loom.trees.effects",
     "loom.trees.commands.nodes",
     "loom.trees.commands.trees",
     "loom.trees.commands.public_links",
+    "loom.trees.commands.rights",
     "loom.trees.commands.undoing",
 )
 

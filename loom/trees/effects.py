@@ -38,11 +38,12 @@ class TreeChanged(Payload):
     truncation: str = ""
     lore_budget: int = 0
     folder: str = ""
+    rights: dict[str, str] = {}  # whose: a participant, or a role; and which right
 
 
 @event("tree.erased", stream="grove")
 class TreeErased(Payload):
-    """A tree is being erased."""
+    """A tree is being erased. One that was hidden from somebody is not named."""
 
     tree: str
     title: str

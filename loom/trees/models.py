@@ -43,6 +43,9 @@ class Tree(PublicIdentity):
     sandbox_copies = models.IntegerField(null=True)
     sandbox_of = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
     expires_at = models.DateTimeField(null=True)
+    # What readers and writers of the grove may do here; "": what they may do in any tree.
+    reader_right = models.CharField(max_length=8, blank=True, default="")
+    writer_right = models.CharField(max_length=8, blank=True, default="")
 
     class Meta:
         ordering = ["-touched_at", "-id"]
@@ -50,6 +53,22 @@ class Tree(PublicIdentity):
 
     def __str__(self) -> str:
         return self.title or self.uid
+
+
+class TreeRight(models.Model):
+    """What one person may do in a tree, in place of what their role allows. It stays when they
+    leave the grove, so that nobody sees more by coming back."""
+
+    tree = models.ForeignKey(Tree, models.CASCADE, related_name="rights")
+    user = models.ForeignKey(User, models.CASCADE, related_name="tree_rights")
+    right = models.CharField(max_length=8)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["tree", "user"], name="tree_right_once")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} may {self.right} {self.tree_id}"
 
 
 class GroveText(PublicIdentity):

@@ -1,7 +1,5 @@
 """Turns, generations and calls that somebody may see, and the agent of a turn."""
 
-from dataclasses import replace
-
 from django.contrib.auth.models import AnonymousUser
 
 from loom.access import (
@@ -10,10 +8,10 @@ from loom.access import (
     at_tree,
     by_uid,
     closed_steps,
-    get_actor,
+    get_actor_in,
     is_sandbox_of_another,
+    limited_to,
     of_grove,
-    own_permissions,
 )
 from loom.engine.models import Step
 from loom.errors import CommandError
@@ -37,18 +35,18 @@ def acting_in(turn: Turn) -> Actor:
     if user is not None:
         user.scope = turn.scope  # type: ignore[assignment]  # it was asked for with such a key
     try:
-        inviter = get_actor(user if user is not None else AnonymousUser(), turn.tree.grove)
+        inviter = get_actor_in(user if user is not None else AnonymousUser(), turn.tree_id)
     except CommandError:
         raise CommandError(
             "PERMISSION_DENIED",
-            "The person who started this turn is no longer a member.",
+            "The person who started this turn is no longer a member, or may not see this tree.",
             hint="start a turn yourself",
         ) from None
     actor = at_tree(acting_as(inviter, agent), turn.tree)
     asking = turn.asking_id
     while asking is not None:  # and of those who asked for it, of whom there are few
         above = Turn.objects.select_related("participant").get(pk=asking)
-        actor = replace(actor, permissions=actor.permissions & own_permissions(above.participant))
+        actor = limited_to(actor, above.participant)
         asking = above.asking_id
     return actor
 

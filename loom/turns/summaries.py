@@ -207,7 +207,7 @@ def want(
     if not points and not whole:
         return 0
     try:
-        actor = access.get_actor(person.user, tree.grove)
+        actor = access.get_actor_in(person.user, tree.pk)
         return len(summarise(actor, tree, points, whole=whole, turn=turn))
     except CommandError:
         return 0  # no longer permitted, or no money left today: the first words are used

@@ -90,6 +90,8 @@ POST   trees/{tree}/commands           200 200 403 404 401  {"line": "respond ro
 GET    trees/{tree}/public-links       200 403 403 404 401
 POST   trees/{tree}/public-links       201 403 403 404 401  {"days": 7}
 DELETE trees/{tree}/public-links       200 403 403 404 401  {"id": "{public}"}
+GET    trees/{tree}/rights             200 403 403 404 401
+PUT    trees/{tree}/rights             200 403 403 404 401  {"who": "readers", "right": "comment"}
 GET    trees/{tree}/nodes              200 200 200 404 401
 GET    trees/{tree}/nodes/{node}       200 200 200 404 401
 GET    trees/{tree}/nodes/{node}/provenance 200 200 200 404 401
@@ -257,6 +259,8 @@ def _row(line: str) -> Row:
 
 ROWS = [_row(line) for line in TABLE.strip().splitlines()]
 
+# Verbs that only owners of the grove may use, whatever their permissions.
+OF_OWNERS = ("allow",)
 # One line for each verb, run by each person. `{node}` and `{note}` are in the tree.
 LINES = {
     "view": ['view doc:"Notes"', "view {node}"],
@@ -295,6 +299,7 @@ LINES = {
     "untag": ['untag doc:"Notes" #kept', "untag {marked} #kept"],
     "main": ["main off", "main {marked}"],
     "rate": ["rate {node} plus"],
+    "allow": ["allow readers comment", 'allow "reader" comment', "allow"],
     "chapter": ["chapter list", 'chapter target "1" words:9'],
     "manuscript": ['manuscript author:"Ada"'],
     "prune": ["prune {node}"],

@@ -48,7 +48,7 @@ PARTS = {
     "history": ("/history", 9),
     "search": ("/search?q=text", 14),
     "about": ("/about", 7),
-    "share": ("/share", 5),
+    "share": ("/share", 7),
     "tokens": ("/nodes/{at}/tokens", 7),
     "tokens on the screen": ("/surprise?ids={at},{above}", 6),
     "candidates to skim": ("/candidates/{above}", 16),

@@ -183,10 +183,10 @@ def _search_address(given: str, kind: str, grove: Grove) -> str:
 
 def _tags(actor: Actor) -> list[str]:
     """The tags that are used in the grove, and those with a colour."""
-    grove, seen = actor.grove, access.grove_trees(actor)
+    seen = access.grove_trees(actor)
     rows = Mark.objects.filter(tree__in=seen, kind="tag", removed_at__isnull=True)
     used = rows.values_list("label", flat=True).distinct().order_by("label")[:MAX_TAGS]
-    return sorted({*used, *grove.settings.get("tag_colours", {})})
+    return sorted({*used, *actor.grove.settings.get("tag_colours", {})})
 
 
 class GroveForm(PageForm):

@@ -339,6 +339,7 @@ def _page(request: PersonRequest, actor: Actor) -> HttpResponse:
         "trees": rows,
         "news_total": sum(row.news > 0 for row in rows),
         "archived": listed.archived,
+        "is_lost": request.GET.get("lost") == "1",  # they come from a tree that was hidden
         "tag": listed.tag,
         "tags": tags_of(actor),
         "folder": listed.folder,

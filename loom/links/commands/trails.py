@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated
 
+from loom.access import is_hidden_from_some
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.registry import command, describe_verb
@@ -418,6 +419,8 @@ def _changed(context: Context, trail: Trail, *fields: str) -> None:
 
 
 def _announce(context: Context, trail: Trail) -> None:
-    """The event names no private trail: it goes to all members."""
-    name = {"name": trail.name} if trail.shared else {}
+    """The event names no private trail, and none of a tree that is hidden from somebody: it goes to
+    all members."""
+    is_named = trail.shared and not is_hidden_from_some(trail.tree_id)
+    name = {"name": trail.name} if is_named else {}
     context.world.append("trail.changed", {"trail": trail.uid, "shared": trail.shared, **name})

@@ -38,7 +38,7 @@ class Command(StartedCommand):
             self.stdout.write(f"{tree.uid} {tree.title}: not checked, its grove has no owner")
             return "unchecked"
         try:
-            report = verify_tree(access.get_actor(owner.user, tree.grove), tree, None)
+            report = verify_tree(access.get_actor_in(owner.user, tree.pk), tree, None)
         except Refusal as refused:
             self.stdout.write(f"{tree.uid} {tree.title}: not checked, {refused.message}")
             return "unchecked"

@@ -40,7 +40,7 @@ class Command(StartedCommand):
         try:
             user = found_person(options["by"])
             tree = found_tree(options["tree"], user)
-            actor = access.get_actor(user, tree.grove)
+            actor = access.get_actor_in(user, tree.pk)
             kind, every = options["format"], max(options["every"], 0.2)
             file = LiveFile(folder, actor, tree, kind, self.stdout.write, settle=SETTLE_S)
             while options["once"] and file.is_settling():

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
-from loom.access import Actor
+from loom.access import Actor, demand_own
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.registry import command, describe_verb
@@ -102,7 +102,14 @@ describe_verb(
 )
 
 
-@command("annotate", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
+@command(
+    "annotate",
+    group="Make",
+    klass="write",
+    permissions={LOOM, WRITE},
+    stream="tree",
+    annotates=True,
+)
 def annotate(context: Context, args: Annotate) -> Reply:
     """Adds a note to a node, visible to people and loom-aware models, never to subjects."""
     demand_text(args.content)
@@ -209,7 +216,14 @@ describe_verb(
 )
 
 
-@command("resolve", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
+@command(
+    "resolve",
+    group="Make",
+    klass="write",
+    permissions={LOOM, WRITE},
+    stream="tree",
+    annotates=True,
+)
 def resolve(context: Context, args: Resolve) -> Reply:
     """Marks an annotation as settled; a reason is kept as a reply to it. An objection needs one."""
     node = get_own_node(context, args.ref)
@@ -219,6 +233,7 @@ def resolve(context: Context, args: Resolve) -> Reply:
             f"[{node.local_id}] is not an annotation.",
             hint=f"→ list {node.local_id} annotations shows them",
         )
+    demand_own(context.actor, node, "resolve")
     if node.slot.resolved_at is not None:
         raise CommandError(
             "REJECTED", f"[{node.local_id}] is already resolved.", hint="a reply reopens it"

@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext_noop
 
 from loom import access
-from loom.access import Actor
+from loom.access import Actor, written_trees
 from loom.engine import streams
 from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args, RefField, Written
@@ -138,7 +138,14 @@ describe_verb(
 )
 
 
-@command("bookmark", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
+@command(
+    "bookmark",
+    group="Make",
+    klass="write",
+    permissions={LOOM, WRITE},
+    stream="tree",
+    annotates=True,
+)
 def bookmark(context: Context, args: Bookmark) -> Reply:
     """Bookmarks a node; others can see it. A new label replaces the old one."""
     return add_bookmark(context, args)
@@ -177,7 +184,14 @@ describe_verb(
 )
 
 
-@command("unbookmark", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
+@command(
+    "unbookmark",
+    group="Make",
+    klass="write",
+    permissions={LOOM, WRITE},
+    stream="tree",
+    annotates=True,
+)
 def unbookmark(context: Context, args: Unbookmark) -> Reply:
     """Removes your bookmark from a node."""
     return remove_bookmark(context, args)
@@ -367,9 +381,9 @@ def _remove_tag(change: RunningAction, args: TagNamed) -> int:
 
 
 def _labels(actor: Actor) -> list[str]:
-    """The tags in use in the actor's grove, and those with a colour."""
-    seen = access.grove_trees(actor)
-    rows = Mark.objects.filter(tree__in=seen, kind="tag", removed_at__isnull=True)
+    """The tags in use in the trees of a grove in which the actor may write, and those with a
+    colour."""
+    rows = Mark.objects.filter(kind="tag", removed_at__isnull=True, tree__in=written_trees(actor))
     used = rows.order_by().values_list("label", flat=True).distinct()
     return [*dict.fromkeys([*used, *actor.grove.settings.get("tag_colours", {})])]
 
@@ -397,10 +411,11 @@ def _checked(name: str) -> str:
 
 
 def _by_tree(actor: Actor, labels: list[str]) -> list[tuple[Tree, "QuerySet[Mark]"]]:
-    """The trees with the tag, and its marks in each, in the order in which trees are locked."""
+    """The trees with the tag in which the actor may write, and its marks in each, in the order in
+    which trees are locked."""
     marks = Mark.objects.filter(kind="tag", label__in=labels, removed_at__isnull=True)
     tagged = marks.filter(tree__grove=actor.grove).values("tree_id")
-    trees = access.grove_trees(actor).filter(pk__in=tagged)
+    trees = written_trees(actor).filter(pk__in=tagged)
     return [(tree, marks.filter(tree=tree)) for tree in trees.order_by("pk")]
 
 

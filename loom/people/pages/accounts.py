@@ -137,7 +137,7 @@ def by_invitation(request: HttpRequest, secret: str) -> HttpResponse:
     if found is None:
         raise not_found("This invitation", "It was used, revoked or is over; ask for a new one.")
     named = InvitedForm.read(request)["tree"] or request.GET.get("tree", "")
-    tree = access.find_invited_tree(found.grove, named)
+    tree = access.find_invited_tree(found.grove, named, found.role)  # type: ignore[arg-type]
     context: dict[str, object] = {
         "grove": found.grove.name,
         "role": found.role,

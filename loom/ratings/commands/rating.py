@@ -38,7 +38,14 @@ class Rate(Args):
     ]
 
 
-@command("rate", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
+@command(
+    "rate",
+    group="Make",
+    klass="write",
+    permissions={LOOM, WRITE},
+    stream="tree",
+    annotates=True,
+)
 def rate(context: Context, args: Rate) -> Reply:
     """Rates a text with + or −, for yourself; others see how often it was. A new rating replaces
     the old one."""

@@ -43,6 +43,7 @@ from loom.text import hashes
 from loom.text.images import IMAGE_TYPES, MOST_IMAGE_BYTES, image_reference
 from loom.trees import erasing, images
 from loom.trees.commands import public_links as public_links_module
+from loom.trees.commands import rights as rights_module
 from loom.trees.commands import trees as trees_module
 from loom.trees.models import Tree, Workspace
 from loom.trees.queries import lookup
@@ -184,6 +185,64 @@ def public_links(request: Request, uid: str) -> Response:
     )
     link = request.build_absolute_uri(f"/public/{secret}")
     return Response({**public_links_module.public_link_body(made), "link": link}, status=201)
+
+
+# Who may do what in a tree.
+
+
+class RightSent(Body):
+    """A member by user name, or all `readers` or `writers`, and what they may do in the tree;
+    `usual` is what their role allows."""
+
+    who: str = Field(min_length=1, max_length=200)
+    right: rights_module.Given
+
+
+class RoleRightSchema(BaseModel):
+    """What readers or writers may do in a tree: `right` is what counts, `given` what the tree
+    says."""
+
+    role: str
+    given: str
+    right: str
+
+
+class MemberRightSchema(BaseModel):
+    """What a member may do in a tree: `right` is what counts, `given` what the tree says of them
+    by name."""
+
+    user: str
+    name: str
+    participant: str
+    role: str
+    given: str
+    right: str
+
+
+class RightsSchema(BaseModel):
+    """Who may do what in a tree."""
+
+    roles: list[RoleRightSchema]
+    members: list[MemberRightSchema]
+
+
+@operation("GET", "rights list", "Who may do what in a tree", answers=RightsSchema)
+@operation(
+    "PUT",
+    "rights give",
+    "Say what a member, or all readers or writers, may do in a tree",
+    body=RightSent,
+    answers=RightsSchema,
+)
+@api_view(["GET", "PUT"])
+def rights(request: Request, uid: str) -> Response:
+    """Who may do what in a tree, for owners of its grove. `allow` does the same by line."""
+    actor, tree = access.get_tree(user_of(request), uid, role="owner")
+    if request.method == "PUT":
+        sent = read(request, RightSent)
+        rights_module.give(actor, tree, sent.who, sent.right)
+        actor, tree = access.get_tree(user_of(request), uid, role="owner")
+    return Response(rights_module.body_of(actor, tree))
 
 
 # Settings that are pinned to a branch.

@@ -22,6 +22,7 @@ from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.cache import cache_control, never_cache
 from django.views.decorators.http import require_GET, require_POST
 from markdown_it import MarkdownIt
@@ -37,11 +38,11 @@ from loom.reading.queries import public_tree
 from loom.reading.queries.margins import Margin
 from loom.site import markdown
 from loom.site.display import COLOURS, MAX_SHOWN, age_of
-from loom.site.forms import Number, PageForm, Text, Word
+from loom.site.forms import Number, PageForm, Text, Word, Words
 from loom.site.page_requests import PersonRequest, anybody, frame, in_one_line, person
 from loom.text.hashes import digest
 from loom.text.images import images_replaced
-from loom.trees.commands import public_links
+from loom.trees.commands import public_links, rights
 from loom.trees.images import served
 from loom.trees.models import Tree
 from loom.trees.queries.lookup import NodeRow
@@ -49,6 +50,7 @@ from loom.trees.queries.lookup import NodeRow
 log = logging.getLogger("heddle.web")
 
 A_MINUTE = 120
+MOST_CHANGED = 200  # rights that one form changes
 EXCERPT = 160
 MOST_INDENT = 12
 
@@ -187,7 +189,78 @@ def _context(request: PersonRequest, actor: Actor, tree: Tree) -> dict[str, obje
         (one, one.made_by.name if one.made_by != actor.participant else _("You"))
         for one in public_links.open_links(actor, tree)
     ]
-    return {**frame(request, actor, "trees"), "tree": tree, "links": links}
+    shown = _rights_shown(actor, tree)
+    return {**frame(request, actor, "trees"), "tree": tree, "links": links, "rights": shown}
+
+
+_RIGHTS = {
+    "hidden": gettext_noop("see nothing of it"),
+    "read": gettext_noop("only read"),
+    "comment": gettext_noop("read and comment"),
+    "write": gettext_noop("read and write"),
+}
+
+
+def _rights_shown(actor: Actor, tree: Tree) -> list[dict[str, object]]:
+    """The rows of the table of rights: all readers, all writers, and each member."""
+    roles = rights.roles_in(tree)
+    rows: list[dict[str, object]] = [
+        {
+            "who": one.name,
+            "name": _("All readers") if one.role == "reader" else _("All writers"),
+            "role": one.role,
+            "is_all": True,
+            "given": one.own or "usual",
+            "choices": _choices(one.usual),
+        }
+        for one in roles
+    ]
+    of_role = {one.role: one.own or one.usual for one in roles}
+    for row in rights.members_in(actor, tree):
+        member = row.member
+        usual = of_role.get(member.role, "write")  # type: ignore[call-overload]
+        rows.append(
+            {
+                "who": member.user.username,
+                "name": member.participant.name,
+                "role": member.role,
+                "given": row.own or "usual",
+                "choices": _choices(usual),
+            }
+        )
+    return rows
+
+
+def _choices(usual: str) -> list[tuple[str, str]]:
+    """The values of a select and their words; `usual` is what counts if nothing is said."""
+    said = _("as usual: %(right)s") % {"right": _(_RIGHTS[usual])}
+    return [("usual", said), *((name, _(words)) for name, words in _RIGHTS.items())]
+
+
+class RightsForm(PageForm):
+    """Who was shown with which right, and which one was chosen, in the order of the table."""
+
+    who = Words()
+    before = Words()
+    right = Words()
+
+
+def _give_rights(request: PersonRequest, actor: Actor, tree: Tree) -> None:
+    """Gives the rights that were changed in the table; the others stay as they are by now."""
+    sent = RightsForm.read(request)
+    changed = [
+        (who, right)
+        for who, before, right in zip(sent["who"], sent["before"], sent["right"], strict=False)
+        if right != before
+    ]
+    for who, right in changed[:MOST_CHANGED]:
+        if right not in rights.GIVEN:
+            raise CommandError(
+                "INVALID_SYNTAX", _("There is no such right."), hint=_("Reload the page.")
+            )
+        rights.give(actor, tree, who, right)
+    if changed:
+        messages.success(request, _("The rights have been saved."))
 
 
 class PublicLinkForm(PageForm):
@@ -215,7 +288,7 @@ def _invite(request: PersonRequest, actor: Actor, tree: Tree) -> HttpResponse:
 @require_POST
 @person
 def change(request: PersonRequest, uid: str, action: str) -> HttpResponse:
-    """Creates a link, which is shown only this once, or revokes one."""
+    """Creates a link, which is shown only this once, or revokes one; or changes rights."""
     actor, tree = access.get_tree(request.user, uid, role="owner")
     try:
         if action == "make":
@@ -226,6 +299,9 @@ def change(request: PersonRequest, uid: str, action: str) -> HttpResponse:
             return render(request, "pages/share.html", context)
         if action == "invite":
             return _invite(request, actor, tree)
+        if action == "rights":
+            _give_rights(request, actor, tree)
+            return HttpResponseRedirect(f"/trees/{tree.uid}/share")
         if action != "revoke":
             raise CommandError(
                 "NOT_FOUND", _("This form does not exist."), hint=_("Reload the page.")

@@ -47,7 +47,7 @@ def save(actor: Actor, workspace: Workspace, slot: Node, kept: SentDraft) -> Dra
     """Stores the text as the person's draft at a slot; an empty text deletes it (None). CONFLICT
     if the stored draft is not the one in `seen`, unless it already has this text.
     """
-    _demand_own(actor, workspace)
+    _demand_own(actor, workspace, kept)
     if kept.text:
         demand_text(kept.text)
     workspace = stored(workspace)
@@ -69,8 +69,8 @@ def save(actor: Actor, workspace: Workspace, slot: Node, kept: SentDraft) -> Dra
         return _keep(writer, workspace, slot, kept, found)
 
 
-def _demand_own(actor: Actor, workspace: Workspace) -> None:
-    access.demand(actor, {WRITE}, "a draft")
+def _demand_own(actor: Actor, workspace: Workspace, kept: SentDraft) -> None:
+    access.demand(actor, {WRITE}, "a draft", annotates=kept.kind == "note")
     if workspace.participant_id != actor.participant.pk:
         raise CommandError(
             "PERMISSION_DENIED", "Only people have drafts.", hint="write in your own"

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db import transaction
 
-from loom.access import Actor, grove_trees
+from loom.access import Actor, grove_trees, is_hidden_from_some
 from loom.engine import streams
 from loom.engine.actions import RunningAction, action
 from loom.engine.announcements import access_changed
@@ -209,7 +209,9 @@ def _erase_tree(change: RunningAction, args: TreeErasureArgs) -> None:
     Stream.objects.filter(name=streams.name_of(tree)).update(erasing=True)
     stop_work(tree)
     if row.sandbox_of_id is None:  # else nobody else knew of it
-        change.writer.append("tree.erased", {"tree": tree.uid, "title": row.title})
+        # The event goes to all members of the grove.
+        title = "" if is_hidden_from_some(row.pk) else row.title
+        change.writer.append("tree.erased", {"tree": tree.uid, "title": title})
     access_changed(change.grove.uid, change.actor.user.pk)
     enqueue("loom.tasks.erase_tree", [tree.uid], queue="transfer")
 

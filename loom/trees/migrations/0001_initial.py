@@ -51,6 +51,8 @@ class Migration(migrations.Migration):
                 ("archived_at", models.DateTimeField(null=True)),
                 ("erasing_at", models.DateTimeField(null=True)),
                 ("imported", models.JSONField(null=True)),
+                ("reader_right", models.CharField(blank=True, default="", max_length=8)),
+                ("writer_right", models.CharField(blank=True, default="", max_length=8)),
                 (
                     "grove",
                     models.ForeignKey(
@@ -81,6 +83,40 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["-touched_at", "-id"],
                 "indexes": [models.Index(fields=["grove", "folder"], name="tree_folder")],
+            },
+        ),
+        migrations.CreateModel(
+            name="TreeRight",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("right", models.CharField(max_length=8)),
+                (
+                    "tree",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="rights",
+                        to="trees.tree",
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="tree_rights",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["id"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("tree", "user"), name="tree_right_once")
+                ],
             },
         ),
         migrations.CreateModel(

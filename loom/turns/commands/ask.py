@@ -18,10 +18,11 @@ from loom.participants.queries import get_agents
 from loom.people.grove_settings import number_of
 from loom.people.models import Membership, Participant
 from loom.people.names import as_sent
-from loom.permissions import GENERATE, LOOM, OF_ROLE, WRITE
+from loom.permissions import GENERATE, LOOM, WRITE
 from loom.trees.commands import node_writer
 from loom.trees.commands.node_writer import NewNode, demand_text, demand_text_node, demand_visible
 from loom.trees.commands.nodes import made_nodes
+from loom.trees.commands.rights import right_of
 from loom.trees.models import Node
 from loom.trees.named_items import get_own_node, touched
 from loom.turns import asks, turn_lifecycle
@@ -214,11 +215,18 @@ def _member(context: Context, name: str) -> Participant:
     member = named[0]
     if member.participant_id == context.actor.participant.pk:
         raise CommandError("REJECTED", "You cannot ask yourself.", hint="name another member")
-    if not member.user.is_active or WRITE not in OF_ROLE[member.role]:  # type: ignore[index]
+    right = right_of(member, context.tree)
+    if right == "hidden":
+        raise CommandError(
+            "REJECTED",
+            f"{member.participant.name} may not see this tree, and cannot answer.",
+            hint="ask somebody else, or an owner for their right to comment here",
+        )
+    if not member.user.is_active or right == "read":
         raise CommandError(
             "REJECTED",
             f"{member.participant.name} may only read here, and cannot answer.",
-            hint="ask a writer or an owner",
+            hint="ask somebody who may write or comment here",
         )
     return member.participant
 

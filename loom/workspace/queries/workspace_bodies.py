@@ -7,9 +7,10 @@ from datetime import datetime
 from itertools import chain
 from typing import Any
 
-from django.db.models import Max, QuerySet
+from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
 
+from loom import access
 from loom.access import Actor
 from loom.engine.models import Step
 from loom.engine.steps import items_of
@@ -206,14 +207,15 @@ def _task_body(task: Task) -> dict[str, Any]:
 
 
 def led_out(steps: Sequence[Step], tree: Tree, items: Mapping[int, list[int]]) -> set[int]:
-    """The row ids of those steps in a tree that touched an item of another grove (`items` as
-    `items_of` returns them): not every member may see their texts. One query, none if all items
+    """The row ids of those steps in a tree that touched an item of another grove, or of a tree that
+    is hidden from somebody (`items` as `items_of` returns them): not every member may see their
+    texts. One query, none if all items
     are of that tree."""
     homes = {step.pk: set(map(ids.home_of, items[step.pk])) for step in steps}
     every = set().union(*homes.values()) - {tree.pk}
     if not every:
         return set()
-    away = Tree.objects.filter(pk__in=every).exclude(grove=tree.grove_id)
+    away = Tree.objects.filter(~Q(grove=tree.grove_id) | access.hidden_from_some(), pk__in=every)
     trees = set(away.values_list("pk", flat=True))
     return {key for key, touched in homes.items() if touched & trees}
 

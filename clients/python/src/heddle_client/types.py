@@ -879,6 +879,7 @@ class GroveSettings(TypedDict):
     thorough_rounds: NotRequired[int | None]
     thorough_seconds: NotRequired[int | None]
     thorough_tokens: NotRequired[int | None]
+    readers_may: NotRequired[Literal["read", "comment"] | None]
     daily_budget_usd: NotRequired[float | None]
     trace_actions: NotRequired[int | None]
     windows_visible: NotRequired[int | None]
@@ -1229,6 +1230,18 @@ class MemberPart(TypedDict):
     user: str
     role: NotRequired[Literal["reader", "writer", "owner"]]
     archetype: NotRequired[Literal["reader", "writer", "editor", "auditor"]]
+
+
+class MemberRight(TypedDict):
+    """What a member may do in a tree: `right` is what counts, `given` what the tree says of
+    them by name."""
+
+    user: str
+    name: str
+    participant: str
+    role: str
+    given: str
+    right: str
 
 
 class MemberSent(TypedDict):
@@ -1941,12 +1954,36 @@ class RevisionOne(TypedDict):
     text: str
 
 
+class RightSent(TypedDict):
+    """A member by user name, or all `readers` or `writers`, and what they may do in the tree;
+    `usual` is what their role allows."""
+
+    who: str
+    right: Literal["hidden", "read", "comment", "write", "usual"]
+
+
+class Rights(TypedDict):
+    """Who may do what in a tree."""
+
+    roles: list[RoleRight]
+    members: list[MemberRight]
+
+
 class RivalOf(TypedDict):
     """How often something put the taken text first, with its interval of 95 %."""
 
     share: float
     low: float
     high: float
+
+
+class RoleRight(TypedDict):
+    """What readers or writers may do in a tree: `right` is what counts, `given` what the tree
+    says."""
+
+    role: str
+    given: str
+    right: str
 
 
 class SavedNamed(TypedDict):

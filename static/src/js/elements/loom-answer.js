@@ -11,7 +11,7 @@ import { t } from "../t.js";
 export class LoomAnswer extends HTMLElement {
   connectedCallback() {
     const page = pageOf();
-    if (this.dataset.asks !== page.settings.me || !page.settings.can.write || this.firstChild) return;
+    if (this.dataset.asks !== page.settings.me || !page.settings.can.comment || this.firstChild) return;
     const note = this.dataset.note ?? "";
     const field = /** @type {HTMLTextAreaElement} */ (make("textarea", { rows: 2, required: true, dir: "auto", ariaLabel: t("Your answer to {id}", { id: note }) }));
     const form = make("form", { className: "answer" }, field, " ", make("button", { className: "button small", textContent: t("Answer") }));

@@ -19,6 +19,7 @@ import { followModes } from "../tree/modes.js";
 import { followQuestions } from "../tree/asked.js";
 import { followNews } from "../tree/news.js";
 import { followRatings } from "../tree/ratings.js";
+import { followRights } from "../tree/rights.js";
 import { TreePage } from "../tree/page.js";
 import { t } from "../t.js";
 
@@ -51,6 +52,7 @@ export class LoomTree extends HTMLElement {
     followNews(this.page, signal);
     followQuestions(this.page, signal);
     followRatings(this.page, signal);
+    followRights(this.page, signal);
   }
 
   disconnectedCallback() {

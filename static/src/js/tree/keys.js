@@ -36,7 +36,7 @@ const turns = () => document.querySelector("loom-turns");
 const book = () => document.querySelector("loom-buffer[data-on]");
 
 /** @param {string} name @returns {(page: TreePage) => boolean} */
-const act = (name) => (page) => page.can.write && !isEmpty() && perform(name, subject(page, name));
+const act = (name) => (page) => page.can[name === "annotate" ? "comment" : "write"] && !isEmpty() && perform(name, subject(page, name));
 
 /** Whether the tree holds no text yet: there is nothing that a key could be about. */
 const isEmpty = () => document.querySelector("loom-weave .empty") !== null;
@@ -74,7 +74,7 @@ function toggleBookmark(page) {
   if (isEmpty()) return false;
   const what = subject(page);
   const isSet = what.host?.classList.contains("bookmarked");
-  return page.can.write && perform(isSet ? "unbookmark" : "bookmark", what);
+  return page.can.comment && perform(isSet ? "unbookmark" : "bookmark", what);
 }
 
 /** The next bookmark in the list. @param {TreePage} page @param {number} step */

@@ -76,7 +76,7 @@ export class TreePage extends EventTarget {
     this.socket.start();
     this.resume();
     this.drafts.addEventListener("refused", (event) => this.emit("refused", /** @type {CustomEvent} */ (event).detail));
-    if (this.can.write) follow(this.drafts, this.ended.signal);
+    if (this.can.comment) follow(this.drafts, this.ended.signal);
     this.loadStore();
     this.remember();
     addEventListener("pagehide", () => this.arrivals.send(), { signal: this.ended.signal });

@@ -21,7 +21,7 @@ export function rate(page, id, rating) {
 export function ratedBy(page, id, /** @type {Rating} */ rating) {
   const card = document.querySelector(".card.on[data-id], .card:focus[data-id]");
   const about = card?.getAttribute("data-id") ?? id;
-  if (!page.can.write || !about) return false;
+  if (!page.can.comment || !about) return false;
   rate(page, about, rating).catch(() => {});
   return true;
 }

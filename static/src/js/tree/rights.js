@@ -1,0 +1,40 @@
+// @ts-check
+// What happens on an open page when somebody's right in its tree changes: they are told, and led to
+// the list of trees if they may no longer see it, else to the page as they may use it now.
+
+import { toast } from "../elements/loom-toast.js";
+import { t } from "../t.js";
+
+const NOT_YOURS = "not yours"; // the reason of a socket that was closed with 4404
+const TYPED = ".composer textarea, .node textarea, .note textarea";
+
+/** @typedef {{participant?: string, role?: string, right?: string}} Rights */
+
+/** Whether something was typed that leaving the page would take out of sight. */
+const hasTyped = () => [...document.querySelectorAll(TYPED)].some((field) => /** @type {HTMLTextAreaElement} */ (field).value.trim() !== "");
+
+/** Leads somewhere at once, or offers it where something was typed. @param {string} address @param {string} words @param {string} act */
+function lead(address, words, act) {
+  const go = () => (address ? location.assign(address) : location.reload());
+  if (hasTyped()) toast().show(words, { bad: true, act, onAct: go });
+  else go();
+}
+
+/** @param {import("./page.js").TreePage} page @param {AbortSignal} signal */
+export function followRights(page, signal) {
+  const { grove, me } = page.settings;
+  const leave = () => lead(`/groves/${grove}?lost=1`, t("You can no longer see this tree. What you typed is still here: copy it first."), t("To the list"));
+  page.addEventListener("state", (event) => {
+    const { state, reason } = /** @type {CustomEvent} */ (event).detail;
+    if (state === "gone" && reason === NOT_YOURS) leave();
+  }, { signal });
+  const off = page.events.on("tree.changed", ({ payload }) => {
+    const rights = /** @type {Rights | undefined} */ (payload.rights);
+    if (!rights?.right && !rights?.participant && !rights?.role) return;
+    // Owners may do everything, whatever a tree says; of a role the server knows whose it is.
+    if (page.can.share || (rights.participant && rights.participant !== me)) return;
+    if (rights.participant === me && rights.right === "hidden") return leave();
+    lead("", t("What you may do in this tree has changed. Reload the page once you have sent or copied what you typed."), t("Reload"));
+  });
+  signal.addEventListener("abort", off);
+}
