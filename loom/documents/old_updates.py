@@ -9,7 +9,7 @@ from django.utils.translation import gettext_noop
 
 from loom.documents.log import merge
 from loom.documents.models import Document, DocumentUpdate
-from loom.engine.trimming import Amount, TrimRule, trims
+from loom.engine.trimming import OldRows, TrimRule, trims
 
 
 def _resting(before: datetime) -> "QuerySet[Document]":
@@ -18,10 +18,10 @@ def _resting(before: datetime) -> "QuerySet[Document]":
     ).order_by("id")
 
 
-def _count(before: datetime) -> Amount:
+def _count(before: datetime) -> OldRows:
     sizes = list(_resting(before).values_list("id", "log_bytes"))
     rows = DocumentUpdate.objects.filter(document__in=_resting(before).values("id"))
-    return Amount(rows.count(), sum(size for _, size in sizes))
+    return OldRows(rows.count(), sum(size for _, size in sizes))
 
 
 def _trim(before: datetime) -> Iterator[int]:

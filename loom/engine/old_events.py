@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from django.utils.translation import gettext_noop
 
 from loom.engine.models import Event, Stream
-from loom.engine.trimming import BATCH, Amount, TrimRule, trims
+from loom.engine.trimming import BATCH, OldRows, TrimRule, trims
 from loom.errors import CommandError
 from loom.platform.prepared_queries import lock_rows
 
@@ -43,11 +43,11 @@ def _stored(at: datetime) -> Any:
     return connection.ops.adapt_datetimefield_value(at)
 
 
-def _count(kind: str, before: datetime) -> Amount:
+def _count(kind: str, before: datetime) -> OldRows:
     with connection.cursor() as cursor:
         cursor.execute(_COUNT.format(kind=kind, kept=KEPT), [_stored(before)])
         rows, size = cursor.fetchone()
-    return Amount(int(rows), int(size))
+    return OldRows(int(rows), int(size))
 
 
 def _trim(kind: str, before: datetime) -> Iterator[int]:

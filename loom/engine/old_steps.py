@@ -10,7 +10,7 @@ from django.db.models.functions import Length
 from django.utils.translation import gettext_noop
 
 from loom.engine.models import Step
-from loom.engine.trimming import BATCH, Amount, TrimRule, trims
+from loom.engine.trimming import BATCH, OldRows, TrimRule, trims
 
 ROOM = 200  # bytes of a step beside its line and reply, about
 
@@ -22,10 +22,10 @@ def _looks(before: datetime) -> "QuerySet[Step]":
     )
 
 
-def _count(before: datetime) -> Amount:
+def _count(before: datetime) -> OldRows:
     size = Sum(Length("line") + Length("message") + ROOM)
     found = _looks(before).order_by().aggregate(many=Count("pk"), bytes=size)
-    return Amount(found["many"], found["bytes"] or 0)
+    return OldRows(found["many"], found["bytes"] or 0)
 
 
 def _trim(before: datetime) -> Iterator[int]:

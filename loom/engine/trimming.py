@@ -12,7 +12,7 @@ BATCH = 500  # rows of a transaction: others wait for some milliseconds
 
 
 @dataclass(frozen=True)
-class Amount:
+class OldRows:
     """What trimming would free: rows and their bytes, without those of indexes."""
 
     rows: int = 0
@@ -31,7 +31,7 @@ class TrimRule:
     says: str
     days: int
     least: int
-    count: Callable[[datetime], Amount]
+    count: Callable[[datetime], OldRows]
     trim: Callable[[datetime], Iterator[int]]
 
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from loom.engine.trimming import Amount, TrimRule, trim_rules
+from loom.engine.trimming import OldRows, TrimRule, trim_rules
 from loom.errors import CommandError, not_found
 from loom.operations.models import TrimSetting
 
@@ -49,7 +49,7 @@ def choose(name: str, days: int) -> TrimRule:
     return rule
 
 
-def counted(now: datetime) -> dict[str, Amount]:
+def counted(now: datetime) -> dict[str, OldRows]:
     """What each rule would free now, by its name; where it keeps for ever, if it kept for
     EXAMPLE_DAYS. Reads whole tables."""
     return {one.rule.name: one.rule.count(one.before(now)) for one in states()}

@@ -10,7 +10,7 @@ from django.db.models import Count, IntegerField, QuerySet, Sum
 from django.db.models.functions import Length
 from django.utils.translation import gettext_noop
 
-from loom.engine.trimming import Amount, TrimRule, trims
+from loom.engine.trimming import OldRows, TrimRule, trims
 from loom.turns.models import Call
 
 BATCH = 100  # requests of a transaction: each may be long
@@ -22,11 +22,11 @@ def _old(before: datetime) -> "QuerySet[Call]":
     return rows.exclude(purpose="gateway").exclude(request=b"")
 
 
-def _count(before: datetime) -> Amount:
+def _count(before: datetime) -> OldRows:
     rows = _old(before).order_by()
     size = Sum(Length("request", output_field=IntegerField()))
     found = rows.aggregate(many=Count("pk"), bytes=size)
-    return Amount(found["many"], found["bytes"] or 0)
+    return OldRows(found["many"], found["bytes"] or 0)
 
 
 def _trim(before: datetime) -> Iterator[int]:

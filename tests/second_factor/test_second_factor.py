@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.twofactor.totp import TOTP
 from django.test import Client
 from rest_framework.test import APIClient
 
+from loom.errors import CommandError
 from loom.operations import commands as operations
 from loom.people.commands import accounts
 from loom.people.commands.accounts import make_key, make_signin_link
@@ -136,7 +137,7 @@ def test_one_cannot_wait_for_long(owner: User, monkeypatch: pytest.MonkeyPatch) 
     client = Client()
     entered(client, owner)
     real = time.time
-    monkeypatch.setattr(accounts.time, "time", lambda: real() + accounts.WAITS_S + 1)
+    monkeypatch.setattr(time, "time", lambda: real() + accounts.WAITS_S + 1)
     assert client.get("/second-factor")["Location"] == "/signin"
 
 
@@ -231,7 +232,7 @@ def test_another_secret_of_the_installation_is_reported(owner: User, settings: A
     session = client.session
     settings.SECRET_KEY = "another" * 8
     settings.SECRET_KEY_FALLBACKS = ["x"]
-    with pytest.raises(commands.CommandError, match="can't be read"):
+    with pytest.raises(CommandError, match="can't be read"):
         commands.check(owner, "123456")
     assert session is not None
 
@@ -248,5 +249,5 @@ def test_operators_reset_what_was_lost(owner: User) -> None:
     assert entered(Client(), owner)["Location"] == "/guide"
     answer = client.post("/operator/do/reset", {"user": "owner"}, follow=True)
     assert "There is no second factor." in answer.content.decode()
-    with pytest.raises(commands.CommandError):
+    with pytest.raises(CommandError):
         operations.reset_second_factor(owner, "boss")
