@@ -1,0 +1,72 @@
+"""A tree says who may do what in it: the owner's table, the page of somebody who may comment, and
+what an open page does when the right changes."""
+
+import re
+from uuid import uuid4
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Cookies, Heddle, Open
+
+
+def live(page: Page) -> Page:
+    """The page, once its socket is open."""
+    expect(page.locator(".dot")).to_have_attribute("data-state", "live")
+    return page
+
+
+def _give(page: Page, name: str, right: str) -> None:
+    """Chooses a right in the owner's table, and saves."""
+    page.get_by_role("combobox", name=f"What {name} may do here", exact=True).select_option(right)
+    table = page.locator("form", has=page.get_by_role("table"))
+    table.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("The rights have been saved.")).to_be_visible()
+
+
+def test_a_reader_comments_where_the_owner_lets_them_and_loses_the_tree_when_it_is_hidden(
+    heddle: Heddle, visit: Open, rhea: Cookies
+) -> None:
+    title = f"Rights {uuid4().hex[:6]}"
+    tree = heddle.tree(title, "The lamp was lit.")
+    place = heddle.get(f"trees/{tree}")["workspace"]["position"]  # type: ignore[index]
+    hers = live(visit(f"/trees/{tree}?node={place}", who=rhea))
+    expect(hers.get_by_text("You can read this tree. An owner")).to_be_visible()
+    annotate = hers.locator(".node .tools > [data-act='annotate']")
+    expect(annotate).to_be_hidden()
+
+    mine = visit(f"/trees/{tree}/share")
+    expect(mine.get_by_role("heading", name="Who may do what here")).to_be_visible()
+    _give(mine, "rhea", "comment")
+    # Her open page follows, without a reload of hers.
+    expect(hers.get_by_text("You can read this tree and write notes on it.")).to_be_visible()
+    live(hers)
+    expect(hers.get_by_label("Text of the next node")).to_have_count(0)
+    hers.locator("main").press("a")
+    field = hers.get_by_role("textbox", name=re.compile("^Annotate "))
+    field.fill("By whom was it lit?")
+    hers.get_by_role("button", name="Annotate", exact=True).last.click()
+    expect(hers.locator(".note")).to_have_count(1)
+    expect(hers.locator(".note")).to_contain_text("By whom was it lit?")
+    expect(hers.locator(".note [data-act='resolve']")).to_be_hidden()
+    expect(hers.locator(".note [data-act='reply']")).to_be_visible()
+
+    # Something typed stays in sight when the tree is hidden: she is told, and goes when she wants.
+    hers.locator(".note [data-act='reply']").click()
+    hers.get_by_role("textbox", name=re.compile("^Reply to ")).fill("Half a thought")
+    _give(mine, "rhea", "hidden")
+    said = hers.get_by_text("You can no longer see this tree.")
+    expect(said).to_be_visible()
+    hers.get_by_role("button", name="To the list").click()
+    expect(hers.get_by_text("You can no longer see that tree.")).to_be_visible()
+    expect(hers.get_by_text(title)).to_have_count(0)
+
+    _give(mine, "rhea", "usual")
+    again = live(visit(f"/trees/{tree}?node={place}", who=rhea))
+    _give(mine, "rhea", "hidden")
+    # Nothing was typed: she is led there at once.
+    again.wait_for_url(re.compile(r"/groves/[^/]+\?lost=1$"))
+    _give(mine, "rhea", "write")
+    writes = live(visit(f"/trees/{tree}?node={place}", who=rhea))
+    expect(writes.get_by_label("Text of the next node")).to_be_visible()
+    _give(mine, "rhea", "usual")
+    heddle.line(tree, f"prune {place}")
