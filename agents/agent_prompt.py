@@ -9,6 +9,7 @@ from functools import cache, cached_property, lru_cache
 from itertools import chain
 from typing import Any, Literal
 
+from django.apps import apps
 from django.utils import timezone
 
 from agents.context import sections
@@ -25,7 +26,6 @@ from agents.context.values import (
 from agents.providers.registry import said, sees
 from loom import access
 from loom.access import Actor
-from loom.claims.queries.brief import lines_for
 from loom.engine import presence, registry
 from loom.engine.models import Step
 from loom.engine.steps import items_of
@@ -304,6 +304,10 @@ def _heading(place: PromptPlace, portal: Portal, below: Sequence[int]) -> str:
 
 @sections.claims.collector
 def _claims(place: PromptPlace) -> dict[str, Any]:
+    if not apps.is_installed("loom.claims"):
+        return {}
+    from loom.claims.queries.brief import lines_for
+
     return {"claims": lines_for(place.actor, place.workspace)}
 
 

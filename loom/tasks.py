@@ -7,7 +7,6 @@ from celery import shared_task
 from celery.signals import worker_ready
 from django.db import DatabaseError, close_old_connections
 
-from loom.claims.commands import checks
 from loom.engine import jobs
 from loom.notes import mention_mails
 from loom.people import mail
@@ -35,12 +34,6 @@ def run_import(uid: str) -> None:
 def measure_tree(uid: str) -> None:
     """Measures a tree of which a large part was pruned or restored."""
     node_writer.measure(uid)
-
-
-@shared_task(name="loom.tasks.run_checks")
-def run_checks(item: int) -> None:
-    """Runs the checks of a new text that run on save."""
-    checks.run_on_save(item)
 
 
 @shared_task(name="loom.tasks.mail_mentions")

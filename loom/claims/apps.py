@@ -1,4 +1,7 @@
-"""Checks of texts; claims with their evidence and commitments."""
+"""Checks of texts; claims with their evidence and commitments.
+
+Removing this folder and its line in config/settings.py removes them. What is built on them looks
+whether they are installed."""
 
 from importlib import import_module
 
@@ -9,10 +12,12 @@ COMMANDS = (
     "loom.claims.effects",
     "loom.claims.erasing",
     "loom.claims.queries.problems",
+    "loom.claims.queries.files",
     "loom.claims.commands.claims",
     "loom.claims.commands.checks",
     "loom.claims.commands.text_tasks",
     "loom.claims.commands.pipes",
+    "loom.claims.tasks",
 )
 
 
@@ -23,5 +28,13 @@ class ClaimsConfig(AppConfig):
     label = "claims"
 
     def ready(self) -> None:
+        from loom.site.routes import add_routes
+        from loom.site.slots import add_to_slot
+
         for module in COMMANDS:
             import_module(module)
+        add_routes("loom.claims.urls")
+        add_to_slot("tree-menu", "claims/menu_item.html")
+        add_to_slot("node-tools", "claims/node_tools.html")
+        add_to_slot("trail-acts", "claims/cite_trail.html")
+        add_to_slot("grove-settings", "claims/settings_links.html")

@@ -4,7 +4,7 @@ Removing this folder and its line in config/settings.py removes them."""
 
 from importlib import import_module
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 
 # The modules that register effects, commands and actions; help lists commands in this order.
 COMMANDS = (
@@ -35,6 +35,8 @@ class DocumentsConfig(AppConfig):
 
         for module in COMMANDS:
             import_module(module)
+        if apps.is_installed("loom.claims"):
+            import_module("loom.documents.commands.evidence")
         add_routes("loom.documents.urls")
         add_sockets("loom.documents.consumers")
         add_to_slot("grove-tabs", "parts/documents_tab.html")

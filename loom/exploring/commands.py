@@ -10,7 +10,6 @@ from django.utils.translation import gettext_noop
 from loom.access import Actor
 from loom.choices.queries import Learned, learned_from, settings_of
 from loom.choices.words import honest, leanings
-from loom.claims.queries.checks import applying
 from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
@@ -20,6 +19,7 @@ from loom.engine.registry import command, describe_verb
 from loom.engine.undo import Own, undoes
 from loom.errors import CommandError
 from loom.exploring.access import WITH
+from loom.exploring.checks import checks_of
 from loom.exploring.costs import Callers, most_in_all
 from loom.exploring.models import Exploration
 from loom.exploring.queries import exploration_body
@@ -192,10 +192,7 @@ def _judge(context: Context, args: Explore, agent: Participant) -> Participant |
 
 def _demand_checks(context: Context, name: str) -> None:
     """Refuses by:check where no check applies, or where the one that is named is a judge's."""
-    checks = [one for one in applying(context.actor.grove, context.tree) if one.kind != "judge"]
-    if name:
-        checks = [one for one in checks if one.name_key == name.casefold().strip()]
-    if not checks:
+    if not checks_of(context.actor.grove, context.tree, name):
         named = f" named {name[:40]!r}" if name else ""
         raise CommandError(
             "REJECTED",

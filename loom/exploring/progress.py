@@ -16,8 +16,6 @@ from django.utils.translation import gettext
 from loom import access
 from loom.access import Actor
 from loom.choices.queries import learned_from, scored_by_taste, settings_of
-from loom.claims.queries.checks import applying
-from loom.claims.rules import checks as check_rules
 from loom.engine import streams
 from loom.engine.context import Request
 from loom.engine.execute import execute
@@ -26,6 +24,7 @@ from loom.engine.streams import Writer
 from loom.errors import CommandError, require
 from loom.exploring import rules
 from loom.exploring.access import WITH, acting_for
+from loom.exploring.checks import checks_of
 from loom.exploring.costs import BEFORE, Callers, of_points
 from loom.exploring.models import Exploration, ExploredText
 from loom.exploring.nearness import nearness_of
@@ -337,16 +336,17 @@ def _ratings(row: Exploration) -> bool:
 
 def _by_check(row: Exploration, texts: list[ExploredText]) -> list[ExploredText]:
     """The share of the checks that each text passes, with what they say."""
-    checks = [one for one in applying(row.tree.grove, row.tree) if one.kind != "judge"]
-    if row.goal:
-        checks = [one for one in checks if one.name_key == row.goal.casefold().strip()]
-    for one in texts:
-        text = require(one.node, "the text").text
-        done = [(check, check_rules.run(check.kind, check.parameters, text)) for check in checks]
-        passed = sum(outcome.passed for _, outcome in done)
-        failed = "; ".join(f"{check.name} {said.said}" for check, said in done if not said.passed)
-        one.score = 10 * passed / len(done) if done else None
-        one.reason = (f"passes {passed} of {len(done)}" + (f": {failed}" if failed else ""))[:300]
+    checks = checks_of(row.tree.grove, row.tree, row.goal)
+    for explored in texts:
+        text = require(explored.node, "the text").text
+        outcomes = [(check.name, *check.run(text)) for check in checks]
+        passed = sum(has_passed for _, has_passed, _ in outcomes)
+        failed = "; ".join(
+            f"{name} {said}" for name, has_passed, said in outcomes if not has_passed
+        )
+        score = 10 * passed / len(outcomes) if outcomes else None
+        reason = f"passes {passed} of {len(outcomes)}" + (f": {failed}" if failed else "")
+        explored.score, explored.reason = score, reason[:300]
     return texts
 
 

@@ -8,7 +8,6 @@ from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiJsonRenderer2,
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.renderers import JSONRenderer
 
-from loom.claims import api as claims
 from loom.groves import api as groves
 from loom.links import api as links
 from loom.money import api as money
@@ -110,17 +109,6 @@ _api: list[URLPattern | URLResolver] = [
     path("workspaces/<id:uid>/windows", workspaces.windows),
     path("workspaces/<id:uid>/verify", workspaces.verification),
     *routes.api(),
-    path("token-kinds", claims.token_kinds),
-    path("items/<str:ref>/tokens", claims.tokens),
-    path("items/<str:ref>/tokens/<id:key>", claims.token),
-    path("claims", claims.claims),
-    path("claims/<id:local_id>", claims.claim),
-    path("claims/<id:local_id>/obligations", claims.obligations),
-    path("pipes", claims.pipes),
-    path("pipes/<id:uid>", claims.pipe),
-    path("checks", claims.checks),
-    path("checks/results", claims.results),
-    path("checks/<id:uid>", claims.check),
     path("workspaces/<id:uid>/tasks", workspaces.tasks),
     path("workspaces/<id:uid>/augments", workspaces.augments),
     path("steps", workspaces.steps),

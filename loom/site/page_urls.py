@@ -6,7 +6,6 @@ from django.urls import URLPattern, URLResolver, path, register_converter
 from django.urls.converters import StringConverter
 from django.utils.module_loading import import_string
 
-from loom.claims import pages as claims
 from loom.groves.pages import admin as grove_admin
 from loom.groves.pages import groves
 from loom.links import graph_page, portal_pages
@@ -74,10 +73,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("trees/<uid:uid>", trees.tree_page),
     path("trees/<uid:uid>/about", trees.about_page),
     path("trees/<uid:uid>/about/<slug:action>", trees.change_tree),
-    path("trees/<uid:uid>/claims", claims.claims_page),
-    path("trees/<uid:uid>/claims/<local:local_id>", claims.claim_page),
-    path("groves/<uid:uid>/checks", claims.checks_page),
-    path("groves/<uid:uid>/pipes", claims.pipes_page),
     path("trees/<uid:uid>/export", exporting.export_page),
     path("trees/<uid:uid>/share", public.share),
     path("trees/<uid:uid>/share/<slug:action>", public.change),

@@ -9,15 +9,15 @@ from operator import attrgetter
 from typing import Any
 
 from loom.access import Actor
-from loom.claims.queries.files import files_of
 from loom.errors import CommandError
 from loom.links.models import Link
 from loom.links.queries import written
 from loom.reading.queries.provenance import response_of
 from loom.text.hashes import instant, instant_or_none
 from loom.text.images import IMAGE_TYPES
-from loom.transfer import heddle_writer, text_export, thinking_files
+from loom.transfer import heddle_writer, text_export
 from loom.transfer.selection import ExportSelection, Selection, batched, notes_of
+from loom.trees.archive_files import added_files
 from loom.trees.grove_texts import grove_texts
 from loom.trees.images import bytes_of
 from loom.trees.models import Image, Node, Tree
@@ -125,11 +125,9 @@ def archive(wanted: ExportSelection) -> Iterator[bytes]:
         yield out.one("documents.json", json.dumps(listed, ensure_ascii=False, indent=1) + "\n")
     for row in _thoughts(tree):
         yield out.one(f"thoughts/{row.local_id}.md", _thought(row))
-    for name, content in thinking_files.files_of(wanted.actor, tree):
-        yield out.one(name, content)
     for name, text_of in _evidence(tree):
         yield out.one(f"evidence/{name}.md", text_of)
-    for name, content in files_of(wanted.actor, tree):
+    for name, content in added_files(wanted.actor, tree):
         yield out.one(name, content)
     yield out.end()
 

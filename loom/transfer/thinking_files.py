@@ -11,6 +11,7 @@ from loom.errors import CommandError
 from loom.language.lines import read
 from loom.language.refs import ParseError
 from loom.text.hashes import instant, instant_or_none
+from loom.trees.archive_files import adds_files
 from loom.trees.models import Tree
 from loom.turns.models import Turn
 from loom.turns.queries import lines_of
@@ -19,6 +20,7 @@ PHASES = {"Look": "looking", "Move": "looking", "Make": "writing", "Mind": "thin
 OTHER = "keeping"
 
 
+@adds_files
 def files_of(actor: Actor, tree: Tree) -> Iterator[tuple[str, str]]:
     """(name, text) of each file: `thinking/TURN/step_001_PHASE.md`, `_trace.md` and `_outcome.md`,
     as far as the actor may see the steps. Reads one turn at a time."""

@@ -9,6 +9,7 @@ from loom.claims.models import Cite, Claim, Commitment
 from loom.claims.queries.claims import claims_in, commitment_body, seen_cites
 from loom.links.queries import written
 from loom.text.hashes import instant
+from loom.trees.archive_files import adds_files
 from loom.trees.models import Tree
 
 SCHEMA = {
@@ -24,6 +25,7 @@ SCHEMA = {
 }
 
 
+@adds_files
 def files_of(actor: Actor, tree: Tree) -> Iterator[tuple[str, str]]:
     """(name, text) of each file, as far as the actor may see the evidence; none without claims.
     Reads one claim at a time."""

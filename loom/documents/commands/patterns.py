@@ -3,19 +3,20 @@
 
 from typing import Annotated
 
-from loom.claims.models import Cite, Claim
-from loom.claims.queries.brief import state_named
-from loom.claims.queries.claims import claim_of, seen_cites
+from django.apps import apps
+
 from loom.documents.commands.augments import store
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.registry import command
+from loom.errors import not_found
 from loom.links.models import Trail
 from loom.links.queries import written
 from loom.links.trails import get_trail, steps_of
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
 from loom.text.counts import counted
 from loom.text.shortening import plain
+from loom.trees.models import Node
 from loom.trees.named_items import get_node
 
 MOST_CITES = 100
@@ -42,7 +43,7 @@ def augment_store_from(context: Context, args: StoreFrom) -> Reply:
     if args.source.kind == "trail":
         text = _of_trail(context, get_trail(context.actor, args.source.name or args.source.id))
     else:
-        text = _of_claim(context, claim_of(get_node(context, args.source)))
+        text = _of_claim(context, get_node(context, args.source))
     return store(context, args.name, text)
 
 
@@ -60,7 +61,14 @@ def _of_trail(context: Context, trail: Trail) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _of_claim(context: Context, claim: Claim) -> str:
+def _of_claim(context: Context, node: Node) -> str:
+    if not apps.is_installed("loom.claims"):
+        raise not_found("This claim")
+    from loom.claims.models import Cite
+    from loom.claims.queries.brief import state_named
+    from loom.claims.queries.claims import claim_of, seen_cites
+
+    claim = claim_of(node)
     rows = Cite.objects.filter(claim=claim).select_related("by", "undercuts").order_by("id")
     cites = seen_cites(context.actor, claim.tree, list(rows[:MOST_CITES]))
     names = written({cite.item for cite in cites}, context.tree.pk)

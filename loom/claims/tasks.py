@@ -1,0 +1,11 @@
+"""The Celery task of claims, which is safe to run twice."""
+
+from celery import shared_task
+
+from loom.claims.commands import checks
+
+
+@shared_task(name="loom.tasks.run_checks")
+def run_checks(item: int) -> None:
+    """Runs the checks of a new text that run on save."""
+    checks.run_on_save(item)
