@@ -4,9 +4,9 @@ Removing this folder and its line in config/settings.py removes them."""
 
 from importlib import import_module
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 
-MODULES = ("loom.choices.commands", "loom.choices.effects", "loom.choices.ordering")
+MODULES = ("loom.choices.commands", "loom.choices.effects")
 
 
 class ChoicesConfig(AppConfig):
@@ -23,4 +23,6 @@ class ChoicesConfig(AppConfig):
             import_module(module)
         add_routes("loom.choices.urls")
         add_to_slot("grove-tabs", "choices/tab.html")
-        add_to_slot("skim-orders", "choices/orders.html")
+        if apps.is_installed("loom.meaning"):  # which shows candidates to skim
+            import_module("loom.choices.ordering")
+            add_to_slot("skim-orders", "choices/orders.html")

@@ -15,7 +15,7 @@ from django.db.models import Count, Min
 from loom import access
 from loom.access import Actor
 from loom.choices.models import ChoiceSettings, Exposure
-from loom.meaning.embedders import EmbedderFailed, local_embedder_of
+from loom.embedding.embedders import EmbedderFailed, local_embedder_of
 from loom.notes.models import Mark
 from loom.people.models import Grove, Participant
 from loom.trees.models import Node
@@ -23,7 +23,7 @@ from loom.turns.models import Generation
 
 if TYPE_CHECKING:  # NumPy is loaded with the first measure: most processes never make one
     from loom.choices.taste import ChoiceMade, Taste, TasteFigures
-    from loom.meaning.rules import Floats
+    from loom.embedding.vectors import Floats
 
 MOST_SHOWN = 128  # candidates of an exposure
 MOST_KEPT = 3_000  # of a person's exposures, the newest

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from loom.meaning.rules import Floats
+from loom.embedding.vectors import Floats
 
 MOST_READ = 4_000  # characters of a text that are measured
 DIMENSIONS = 16  # of the vectors, after the axes along which they differ most

@@ -37,4 +37,4 @@ class ClaimsConfig(AppConfig):
         add_to_slot("tree-menu", "claims/menu_item.html")
         add_to_slot("node-tools", "claims/node_tools.html")
         add_to_slot("trail-acts", "claims/cite_trail.html")
-        add_to_slot("grove-settings", "claims/settings_links.html")
+        add_to_slot("grove-settings-links", "claims/settings_links.html")

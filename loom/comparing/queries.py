@@ -144,7 +144,7 @@ def _count(heap: _Heap, one: _Asked, texts: dict[int, str]) -> None:
 
 
 def _summed(model: Participant, heap: _Heap) -> ModelCompared:
-    from loom.meaning.variety import how_many, shared  # NumPy is loaded when it is needed
+    from loom.embedding.variety import how_many, shared  # NumPy is loaded when it is needed
 
     several = [texts for texts in heap.texts.values() if len(texts) > 1]
     return ModelCompared(

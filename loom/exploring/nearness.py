@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from loom.meaning.embedders import EmbedderFailed, local_embedder_of
+from loom.embedding.embedders import EmbedderFailed, local_embedder_of
 from loom.people.models import Grove
 
 
 def nearness_of(grove: Grove, texts: Sequence[str]) -> list[list[float]]:
     """How near each two texts are, from 0 to 1."""
-    from loom.meaning.variety import nearness  # NumPy is loaded when it is needed
+    from loom.embedding.variety import nearness  # NumPy is loaded when it is needed
 
     embedder = local_embedder_of(grove)
     try:

@@ -2,11 +2,11 @@
 
 from typing import Annotated, Literal
 
+from loom.embedding.embedders import embedder_of
 from loom.engine.arguments import Written
 from loom.engine.context import Context, Reply
 from loom.engine.registry import command
 from loom.links.sides import links_of
-from loom.meaning.embedders import embedder_of
 from loom.meaning.queries import similar_to
 from loom.permissions import LOOM
 from loom.search.commands import FindArgs, answered, prepared

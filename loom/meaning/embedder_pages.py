@@ -9,10 +9,10 @@ from django.views.decorators.http import require_http_methods
 
 from loom import access
 from loom.access import Actor
+from loom.embedding.embedders import embedded
 from loom.errors import CommandError
 from loom.meaning import embedder_settings as commands
 from loom.meaning.embedder_settings import NewEmbedder
-from loom.meaning.embedders import embedded
 from loom.meaning.index_progress import progress_of
 from loom.participants.commands import why_not_allowed_by
 from loom.participants.prices import NANO, dollars

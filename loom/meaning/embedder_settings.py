@@ -9,11 +9,11 @@ from django.db import transaction
 from django.db.models import F
 
 from loom.access import Actor
+from loom.embedding.embedders import EmbedderFailed, embedded
 from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args, Secret
 from loom.engine.execute import execute
 from loom.errors import CommandError
-from loom.meaning.embedders import EmbedderFailed
 from loom.meaning.models import EmbedderSettings, VectorBlock, VectorState
 from loom.money import spending
 from loom.money.days import today
@@ -43,6 +43,11 @@ class NewEmbedder(Args):
 
 class NoArguments(Args):
     """None: a grove has one embedder."""
+
+
+def has_embedder() -> bool:
+    """Whether any grove has an embedder; without one nothing has to be looked for."""
+    return embedded() is not None or EmbedderSettings.objects.exclude(model="").exists()
 
 
 def settings_in(grove: Grove) -> EmbedderSettings:

@@ -4,14 +4,14 @@ as well."""
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from loom.embedding.embedders import MOST_READ, Embedder, EmbedderFailed, offers_embedder
 from loom.meaning import embedder_settings
-from loom.meaning.embedders import MOST_READ, Embedder, EmbedderFailed, offers_embedder
 from loom.meaning.models import EmbedderSettings
 from loom.participants.endpoint_calls import EndpointFailed, EndpointRequest, ask_endpoint
 from loom.people.models import Grove
 
 if TYPE_CHECKING:  # NumPy is loaded with the first vector
-    from loom.meaning.rules import Floats
+    from loom.embedding.vectors import Floats
 
 CHARACTERS = 3  # of a token at least, in a guess before the endpoint has counted
 BATCH = 64  # texts of a call: the smallest limit of usual servers is 96
@@ -50,7 +50,7 @@ class EndpointEmbedder:
     def _made(self, texts: Sequence[str]) -> "Floats":
         import numpy as np
 
-        from loom.meaning.rules import unit
+        from loom.embedding.vectors import unit
 
         guess = sum(len(text) // CHARACTERS + 1 for text in texts)
         day = embedder_settings.reserve(self.row, guess)

@@ -13,10 +13,7 @@ from django.db.models import Exists, F, Max, OuterRef, Q
 from django.db.models.functions import Left
 from django.utils import timezone
 
-from loom.engine.models import Event
-from loom.language.ids import ids_in
-from loom.meaning import backoff
-from loom.meaning.embedders import (
+from loom.embedding.embedders import (
     MOST_READ,
     Embedder,
     EmbedderFailed,
@@ -24,13 +21,16 @@ from loom.meaning.embedders import (
     embedder_of,
     is_remote,
 )
+from loom.engine.models import Event
+from loom.language.ids import ids_in
+from loom.meaning import backoff
 from loom.meaning.models import EmbedderSettings, TextVector, VectorBlock, VectorState
 from loom.people.models import Grove
 from loom.trees.models import Node, Tree
 from loom.trees.queries.lookup import withheld_from_models
 
 if TYPE_CHECKING:
-    from loom.meaning.rules import Floats
+    from loom.embedding.vectors import Floats
 
 log = logging.getLogger("heddle.meaning")
 KINDS = ("text", "annotation")

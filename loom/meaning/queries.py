@@ -9,9 +9,9 @@ from django.core.cache import cache
 from django.db import connection
 
 from loom.access import Actor
+from loom.embedding.embedders import Embedder, EmbedderFailed, embedder_of, is_remote
 from loom.errors import CommandError
 from loom.meaning import backoff
-from loom.meaning.embedders import Embedder, EmbedderFailed, embedder_of, is_remote
 from loom.meaning.indexing import digest_of
 from loom.meaning.models import TextVector
 from loom.people.models import Grove
@@ -21,7 +21,7 @@ from loom.trees.queries import lookup, places
 from loom.trees.queries.lookup import fetch, selected_versions, within
 
 if TYPE_CHECKING:  # NumPy is loaded with the first question: most processes never ask one
-    from loom.meaning.rules import Floats
+    from loom.embedding.vectors import Floats
 
 # Cosine from which on a text is added to the hits of words. Measured with the embedded embedder:
 # the texts of 40 paraphrases have 0.30 (median), the nearest ones to something else about 0.2.

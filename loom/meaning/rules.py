@@ -7,17 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float32]
+from loom.embedding.vectors import Floats, unit
 
 IN_BLOCK = 512
 AT_ONCE = 4096  # rows that are multiplied at a time, so that they stay in the processor's cache
-
-
-def unit(vectors: Floats) -> Floats:
-    """The vectors, one a row, with length 1; a vector of zeros stays one."""
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    scaled: Floats = (vectors / np.maximum(lengths, 1e-12)).astype(np.float32)
-    return scaled
 
 
 def packed(vectors: Floats) -> list[bytes]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext, ngettext
 
 from loom.access import Actor
-from loom.meaning.embedders import EmbedderFailed, embedded, embedder_of, is_remote
+from loom.embedding.embedders import EmbedderFailed, embedded, embedder_of, is_remote
 from loom.meaning.queries import vectors_of
 from loom.notes.models import Mark
 from loom.reading.queries.path_page import candidates_of
@@ -18,7 +18,7 @@ from loom.trees.queries import lookup
 from loom.trees.queries.lookup import rows_of, selected_versions, withheld
 
 if TYPE_CHECKING:
-    from loom.meaning.rules import Floats
+    from loom.embedding.vectors import Floats
 
 MOST = 128  # candidates that are compared
 SHOWN = 1_500  # characters of each that are shown
@@ -90,7 +90,7 @@ def grid_of(
 ) -> SkimGrid:
     """The candidates below a node as the actor may see them: selected wordings, none pruned, by
     nearness or in an `order` that is registered. About eight queries."""
-    from loom.meaning.variety import alike, how_many, in_order, nearness
+    from loom.embedding.variety import alike, how_many, in_order, nearness
 
     some, left = _candidates(actor, node, workspace)
     texts = [one.text for one in some]

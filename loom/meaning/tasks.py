@@ -6,8 +6,7 @@ from django.core.cache import cache
 from loom.engine import jobs
 from loom.engine.sweeps import sweeps
 from loom.meaning import indexing
-from loom.meaning.embedder_settings import waiting_key
-from loom.meaning.embedders import has_embedder
+from loom.meaning.embedder_settings import has_embedder, waiting_key
 
 PATIENCE_S = 600  # seconds; a tree that was enqueued is not enqueued again before it is done
 

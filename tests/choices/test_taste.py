@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from loom.choices.taste import ChoiceMade, learned, measured, traits_of
-from loom.meaning.rules import Floats, unit
+from loom.embedding.vectors import Floats, unit
 
 Liked = Callable[[Floats, Floats], Floats]  # how much texts are liked, by their traits and vectors
 DIRECTION = np.array([0.6, -0.5, 0.4, 0.3, -0.3, 0.2], np.float32)

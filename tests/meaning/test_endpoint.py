@@ -11,13 +11,13 @@ from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from loom.access import Actor, get_actor
+from loom.embedding.embedders import EmbedderFailed, embedded, embedder_of
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Event
 from loom.errors import CommandError
 from loom.meaning import backoff, embedder_settings, indexing, tasks
 from loom.meaning.embedder_settings import NewEmbedder, remove_embedder, set_embedder
-from loom.meaning.embedders import EmbedderFailed, embedded, embedder_of
 from loom.meaning.endpoint_embedder import vectors_in
 from loom.meaning.index_progress import progress_of
 from loom.meaning.models import EmbedderSettings, TextVector, VectorBlock, VectorState

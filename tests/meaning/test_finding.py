@@ -7,9 +7,10 @@ import pytest
 from rest_framework.test import APIClient
 
 from loom.access import Actor
+from loom.embedding import embedders
+from loom.embedding.embedders import embedded
 from loom.errors import CommandError
-from loom.meaning import embedders, indexing, queries
-from loom.meaning.embedders import embedded
+from loom.meaning import indexing, queries
 from loom.people.models import Grove, Participant, User
 from loom.search import blending
 from loom.search.blending import fused

@@ -9,9 +9,11 @@ from django.core.cache import cache
 from django.utils import timezone
 
 from loom.access import Actor
+from loom.embedding import embedders
+from loom.embedding.embedders import EmbedderFailed
+from loom.embedding.vectors import Floats, unit
 from loom.engine import jobs
-from loom.meaning import backoff, embedders, indexing, rules, tasks
-from loom.meaning.embedders import EmbedderFailed
+from loom.meaning import backoff, indexing, rules, tasks
 from loom.meaning.models import TextVector, VectorBlock, VectorState
 from loom.meaning.queries import blocks
 from loom.people.models import Grove
@@ -35,11 +37,11 @@ class Counting:
         self.given: list[str] = []
         self.fails = False
 
-    def vectors(self, texts: Sequence[str]) -> rules.Floats:
+    def vectors(self, texts: Sequence[str]) -> Floats:
         if self.fails:
             raise EmbedderFailed("The embedder is away.")
         self.given += texts
-        return rules.unit(np.array([[len(text), 1, 2, 3] for text in texts], np.float32))
+        return unit(np.array([[len(text), 1, 2, 3] for text in texts], np.float32))
 
 
 @pytest.fixture
@@ -252,14 +254,14 @@ def test_without_an_embedder_no_tree_is_looked_for(
 
 def test_packed_vectors_keep_their_angles() -> None:
     dice = np.random.default_rng(5)
-    vectors = rules.unit(dice.normal(size=(50, 64)).astype(np.float32))
+    vectors = unit(dice.normal(size=(50, 64)).astype(np.float32))
     again = rules.unpacked(rules.packed(vectors))
     assert float(np.abs(vectors @ vectors.T - again @ again.T).max()) < 0.01
 
 
 def test_the_nearest_rows_of_all_blocks_come_first() -> None:
     dice = np.random.default_rng(6)
-    vectors = rules.unit(dice.normal(size=(9000, 16)).astype(np.float32))
+    vectors = unit(dice.normal(size=(9000, 16)).astype(np.float32))
     packed = rules.packed(vectors)
     some = [
         rules.block_of(list(range(at, at + 500)), packed[at : at + 500])

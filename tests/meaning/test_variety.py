@@ -7,8 +7,9 @@ import pytest
 from django.test import Client
 
 from loom.access import Actor
-from loom.meaning import indexing, skimming, variety
-from loom.meaning.rules import unit
+from loom.embedding import variety
+from loom.embedding.vectors import unit
+from loom.meaning import indexing, skimming
 from loom.meaning.skimming import grid_of
 from loom.people.models import Participant, User
 from loom.trees.models import Node, Tree

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from loom.meaning.rules import Floats
+from loom.embedding.vectors import Floats
 
 MOST_READ = 4_000  # characters of a text that are compared
 PIECE = 5  # characters of the pieces that two texts have in common

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from loom.people.models import Grove
 
 if TYPE_CHECKING:  # NumPy is loaded when a vector is made: most processes never make one
-    from loom.meaning.rules import Floats
+    from loom.embedding.vectors import Floats
 
 MOST_READ = 8_000  # characters of a text that an embedder is given
 
@@ -53,7 +53,7 @@ class _Table:
         a ms."""
         import numpy as np
 
-        from loom.meaning.rules import unit
+        from loom.embedding.vectors import unit
 
         given = [text[:MOST_READ] for text in texts]
         found = self._tokens.encode_batch_fast(given, add_special_tokens=False)
@@ -94,13 +94,6 @@ def offers_embedder(chosen: Chosen) -> Chosen:
     """Registers what may name another embedder for a grove; None: the embedded one."""
     _others.append(chosen)
     return chosen
-
-
-def has_embedder() -> bool:
-    """Whether any grove has an embedder; without one nothing has to be looked for."""
-    from loom.meaning.models import EmbedderSettings
-
-    return embedded() is not None or EmbedderSettings.objects.exclude(model="").exists()
 
 
 def is_remote(embedder: Embedder) -> bool:
