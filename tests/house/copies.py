@@ -29,13 +29,13 @@ def replace_line(home: Path, old: str, new: str) -> None:
     settings.write_text(text.replace(old, new))
 
 
-def output_of(home: Path, script: str) -> str:
+def output_of(home: Path, script: str, *words: str) -> str:
     """What a script of tests/house prints when it is run in the copy, with data of its own."""
     data = home / "data"
     data.mkdir()
     known = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
     done = subprocess.run(
-        [sys.executable, str(ROOT / "tests" / "house" / script)],
+        [sys.executable, str(ROOT / "tests" / "house" / script), *words],
         cwd=home,
         env={
             **known,

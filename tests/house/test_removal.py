@@ -1,25 +1,46 @@
-"""Documents can be left out: without their folder, their templates and their line in the settings,
-everything else is imported, makes its tables, and shows a tree."""
+"""A feature can be left out: without its folder, its templates and its line in the settings,
+everything else is imported, makes its tables, and shows a tree. A copy of the program takes long to
+start, so claims and meaning are left out of the same one."""
 
 import shutil
 from pathlib import Path
 
+import pytest
+
 from tests.house.copies import copied, output_of, replace_line
 
+REMOVED = [
+    # The features with their templates, the addresses that are gone, the verbs that are refused.
+    (
+        {"documents": "document*.html"},
+        {"/groves/G/documents", "/api/documents"},
+        {"view", "explore"},
+    ),
+    (
+        {"claims": "claim*", "meaning": "meaning"},
+        {"/groves/G/checks", "/trees/T/claims", "/trees/T/nodes/N/tokens"},
+        {"view", "explore", "claim"},
+    ),
+]
 
-def test_documents_are_removed_with_their_folder_and_one_line(tmp_path: Path) -> None:
+
+@pytest.mark.parametrize(("features", "addresses", "refused"), REMOVED)
+def test_features_are_removed_with_their_folders_and_one_line_each(
+    features: dict[str, str], addresses: set[str], refused: set[str], tmp_path: Path
+) -> None:
     home = tmp_path / "without"
     home.mkdir()
-    copied(home, "document*.html")
-    shutil.rmtree(home / "loom" / "documents")
-    replace_line(home, '    "loom.documents",\n', "")
-    printed = output_of(home, "without_documents.py").splitlines()
+    copied(home, *features.values())
+    for feature in features:
+        shutil.rmtree(home / "loom" / feature, ignore_errors=True)
+        replace_line(home, f'    "loom.{feature}",\n', "")
+    names = [f"loom.{feature}" for feature in features]
+    printed = output_of(home, "without_feature.py", *names).splitlines()
     seen = dict(line.rsplit(" ", 1) for line in printed if line.startswith("/"))
-    assert seen.pop("/groves/G/documents") == "404"
-    assert seen.pop("/api/documents") == "404"
-    assert len(seen) == 10
-    assert set(seen.values()) == {"200"}
-    lines = [line for line in printed if " → " in line]
-    refused = [line for line in lines if "✗" in line]
-    assert len(lines) == 13
-    assert [line.partition(" → ")[0] for line in refused] == ['view doc:"notes"']
+    assert {address for address, status in seen.items() if status == "404"} == addresses
+    assert set(seen.values()) == {"200", "404"}
+    lines = [line.split(" → ", 1) for line in printed if " → " in line]
+    assert len(lines) == 14
+    # There is no document of that name and no check in the grove: both are refused anyway.
+    assert {line.split()[0] for line, reply in lines if "✗" in reply} == refused
+    assert "✗" not in lines[0][1]  # view here

@@ -1,5 +1,7 @@
-"""Begins a grove where there are no documents, and looks at what people see: run by
-`test_removal.py` in a copy of the program. Prints one line for each thing that was seen."""
+"""Begins a grove where features, named by their apps, are not there, and looks at what people see:
+run by `test_removal.py` in a copy of the program. Prints one line for each thing that was seen."""
+
+import sys
 
 import django
 
@@ -21,7 +23,7 @@ from loom.people.models import Grove, User  # noqa: E402
 from loom.trees.commands.trees import new_tree  # noqa: E402
 from loom.trees.models import Node  # noqa: E402
 
-assert not apps.is_installed("loom.documents")
+assert not any(apps.is_installed(name) for name in sys.argv[1:])
 user, grove = User.objects.get(), Grove.objects.get()
 actor = get_actor(user, grove)
 tree = new_tree(actor, title="The tower")
@@ -51,6 +53,7 @@ for line in (
     "digest",
     "augment list",
     'view doc:"notes"',
+    "explore here by:check rounds:1",
 ):
     print(line, "→", said(line).partition("\n")[0])
 
@@ -67,8 +70,16 @@ for address in (
     f"/trees/{tree.uid}/claims",
     f"/api/trees/{tree.uid}/path",
     f"/api/groves/{grove.uid}/search?q=lamp",
+    f"/groves/{grove.uid}/settings",
+    f"/groves/{grove.uid}/choices",
+    f"/trees/{tree.uid}/models",
+    f"/trees/{tree.uid}/explorations",
+    f"/trees/{tree.uid}/nodes/{node.local_id}/tokens",
+    f"/api/trees/{tree.uid}/export?format=zip",
+    "/api/schema/",
     f"/groves/{grove.uid}/documents",
     "/api/documents",
 ):
     answer = client.get(address)
-    print(address.replace(tree.uid, "T").replace(grove.uid, "G"), answer.status_code)
+    shown = address.replace(tree.uid, "T").replace(grove.uid, "G").replace(node.local_id, "N")
+    print(shown, answer.status_code)
