@@ -78,7 +78,7 @@ def documents_page(request: PersonRequest, uid: str) -> HttpResponse:
     context = {
         **frame(request, actor, "documents"),
         "tree": tree,
-        "documents": [_row(one) for one in rows[:MOST_LISTED]],
+        "documents": [_row(document) for document in rows[:MOST_LISTED]],
         "may_write": WRITE_DOCUMENTS in actor.permissions,
     }
     return render(request, "pages/documents.html", context)
@@ -94,9 +94,9 @@ def beside_tree(request: PersonRequest, uid: str) -> HttpResponse:
     if request.method == "POST":
         access.demand_role(actor, "writer")
         base = gettext("Notes on %(title)s") % {"title": tree.title or gettext("Untitled tree")}
-        made = document_actions.make_document(actor, title=queries.free_title(actor, base))
-        run_command(actor, tree, "link", _ends(made, tree))
-        return _pane(request, actor, tree, made)
+        new_document = document_actions.make_document(actor, title=queries.free_title(actor, base))
+        run_command(actor, tree, "link", _ends(new_document, tree))
+        return _pane(request, actor, tree, new_document)
     wanted = request.GET.get("document", "")
     if wanted:
         _, document = document_access.get_document(request.user, wanted)
@@ -104,13 +104,13 @@ def beside_tree(request: PersonRequest, uid: str) -> HttpResponse:
             raise not_found("This document")
         return _pane(request, actor, tree, document)
     linked = linked_to(tree, documents_for(actor))[:MOST_LISTED]
-    rows = [_row(one) for one in linked]
-    here = {one.uid for one in rows}
+    rows = [_row(linked_document) for linked_document in linked]
+    here = {row.uid for row in rows}
     others = documents_for(actor).values_list("uid", "title")[:MOST_LISTED]
     context = {
         "tree": tree,
         "documents": rows,
-        "others": [one for one in others if one[0] not in here],
+        "others": [other for other in others if other[0] not in here],
         "may_write": WRITE_DOCUMENTS in actor.permissions,
     }
     return render(request, "parts/documents_pane_list.html", context)
@@ -127,7 +127,7 @@ def _pane(request: PersonRequest, actor: Actor, tree: Tree, document: Document) 
         "body": drawn(actor, document, text),
         "may_write": WRITE_DOCUMENTS in actor.permissions,
         "me": actor.participant.uid,
-        "cast": json.dumps({one.uid: [one.colour, one.name] for one in cast_of(actor).values()}),
+        "cast": json.dumps({who.uid: [who.colour, who.name] for who in cast_of(actor).values()}),
     }
     return render(request, "parts/documents_pane_text.html", context)
 
@@ -139,10 +139,16 @@ def _tree_of(request: PersonRequest, uid: str, actor: Actor) -> Tree | None:
     return tree if tree.grove_id == actor.grove.pk else None
 
 
-def _row(one: Document) -> DocumentRow:
-    at = instant(one.touched_at)
+def _row(document: Document) -> DocumentRow:
+    at = instant(document.touched_at)
     return DocumentRow(
-        one.uid, one.title, one.kind, one.words, age_of(one.touched_at), at, one.summary
+        document.uid,
+        document.title,
+        document.kind,
+        document.words,
+        age_of(document.touched_at),
+        at,
+        document.summary,
     )
 
 
@@ -153,17 +159,17 @@ def _made(request: PersonRequest, actor: Actor, tree: Tree | None) -> HttpRespon
     try:
         files = request.FILES.getlist("file")
         if files:
-            made = [_imported(actor, one) for one in files[:MOST_FILES]]
+            documents = [_imported(actor, file) for file in files[:MOST_FILES]]
         else:
             title = DocumentForm.read(request)["title"] or gettext("Untitled document")
-            made = [document_actions.make_document(actor, title=title)]
+            documents = [document_actions.make_document(actor, title=title)]
         if tree is not None:
-            for document in made:
+            for document in documents:
                 run_command(actor, tree, "link", _ends(document, tree))
     except CommandError as refused:
         messages.error(request, in_one_line(refused))
         return HttpResponseRedirect(home)
-    return HttpResponseRedirect(f"/documents/{made[0].uid}" if len(made) == 1 else home)
+    return HttpResponseRedirect(f"/documents/{documents[0].uid}" if len(documents) == 1 else home)
 
 
 def _imported(actor: Actor, file: Any) -> Document:
@@ -210,7 +216,7 @@ def document_page(request: PersonRequest, uid: str) -> HttpResponse:
         "suggestions": _suggested(actor, document, text),
         "may_write": WRITE_DOCUMENTS in actor.permissions,
         "me": actor.participant.uid,
-        "cast": json.dumps({one.uid: [one.colour, one.name] for one in cast.values()}),
+        "cast": json.dumps({who.uid: [who.colour, who.name] for who in cast.values()}),
     }
     return render(request, "pages/document.html", context)
 
@@ -424,9 +430,13 @@ def history_page(request: PersonRequest, uid: str) -> HttpResponse:
     actor, document = document_access.get_document(request.user, uid)
     cast = cast_of(actor)
     rows = []
-    for one in queries.revisions(document)[:MOST_REVISIONS]:
-        authors = tuple(cast[name] for name in one.authors if name in cast)
-        rows.append(RevisionShown(one.number, one.words, authors, one.restored, age_of(one.at)))
+    for revision in queries.revisions(document)[:MOST_REVISIONS]:
+        authors = tuple(cast[name] for name in revision.authors if name in cast)
+        rows.append(
+            RevisionShown(
+                revision.number, revision.words, authors, revision.restored, age_of(revision.at)
+            )
+        )
     asked = request.GET.get("revision", "")
     number = int(asked) if asked.isascii() and asked.isdecimal() and len(asked) < 9 else 0
     chosen = queries.revision_of(document, number or document.revision)
@@ -437,7 +447,7 @@ def history_page(request: PersonRequest, uid: str) -> HttpResponse:
         "document": document,
         "revisions": rows,
         "chosen": chosen,
-        "pieces": [(one.kind, _near(one, at, len(pieces))) for at, one in enumerate(pieces)],
+        "pieces": [(piece.kind, _near(piece, at, len(pieces))) for at, piece in enumerate(pieces)],
         "may_write": WRITE_DOCUMENTS in actor.permissions,
     }
     return render(request, "pages/document_history.html", context)
@@ -473,9 +483,9 @@ class Embed:
 def drawn(actor: Actor, document: Document, text: str) -> SafeString:
     """The text as HTML, without its front matter; embeds show the current version, if the actor
     may see it."""
-    found: dict[str, str] = {}
+    refs: dict[str, str] = {}
     mark = secrets.token_hex(8)
-    kept: list[str] = []
+    lines: list[str] = []
     fence = ""
     for line in text[body_start(text) :].split("\n"):
         opening = re.match(r" {0,3}(`{3,}|~{3,})", line)
@@ -484,41 +494,41 @@ def drawn(actor: Actor, document: Document, text: str) -> SafeString:
         elif opening:
             fence = opening[1]
         elif "![[" in line:
-            kept.append(_marked(line, mark, found))
+            lines.append(_marked(line, mark, refs))
             continue
-        kept.append(line)
+        lines.append(line)
     base = f"/documents/{document.uid}"
-    page = str(markdown.rendered("\n".join(kept), base, embeds=False))
-    shown_by = embeds(actor, document, list(found.values()))
+    page = str(markdown.rendered("\n".join(lines), base, embeds=False))
+    shown_by = embeds(actor, document, list(refs.values()))
     cards: dict[str, str] = {}
     chips: dict[str, str] = {}
 
     def put(match: re.Match[str]) -> str:
-        ref = found[match[1] or match[2]]
+        ref = refs[match[1] or match[2]]
         deadlines.check()
         shown, drawn_ = shown_by[ref], cards if match[1] else chips
         if ref not in drawn_:
             drawn_[ref] = _card(shown) if match[1] else _chip(shown)
         return drawn_[ref]
 
-    if found:
+    if refs:
         page = re.sub(rf"<p>(embed{mark}x\d+)</p>|(embed{mark}x\d+)", put, page)
     return mark_safe(page)  # noqa: S308 (rendered by the allow-list, and cards that are escaped)
 
 
-def _marked(line: str, mark: str, found: dict[str, str]) -> str:
+def _marked(line: str, mark: str, refs: dict[str, str]) -> str:
     """The line with a placeholder for each embed, as long as there are not too many: further ones
     stay as they are written. One that is alone on its line is a block."""
     pieces = rules.split_at_embeds(line)
     for at in range(1, len(pieces), 2):
-        if len(found) == rules.MOST_EMBEDS:
+        if len(refs) == rules.MOST_EMBEDS:
             pieces[at] = f"![[{pieces[at]}]]"
             continue
-        token = f"embed{mark}x{len(found)}"
-        found[token] = pieces[at].strip()
+        token = f"embed{mark}x{len(refs)}"
+        refs[token] = pieces[at].strip()
         pieces[at] = token
     alone = len(pieces) == 3 and not pieces[0].strip() and not pieces[2].strip()
-    alone = alone and pieces[1] in found
+    alone = alone and pieces[1] in refs
     return f"\n{pieces[1]}\n" if alone else "".join(pieces)
 
 
@@ -527,12 +537,12 @@ def embeds(actor: Actor, document: Document, written: Sequence[str]) -> dict[str
     version. Nothing if it does not exist, is hidden, or may not be seen. At most eight queries."""
     ends = queries.embedded(actor, document, written)
     nodes = _current({key for key in ends.values() if isinstance(key, int)})
-    shown = {one: Embed(one) for one in written}
-    for one, end in ends.items():
+    shown = {ref: Embed(ref) for ref in written}
+    for ref, end in ends.items():
         if isinstance(end, Tree):
-            shown[one] = Embed(one, tree=end)
+            shown[ref] = Embed(ref, tree=end)
         elif end in nodes:
-            shown[one] = _of_node(one, *nodes[end])
+            shown[ref] = _of_node(ref, *nodes[end])
     return shown
 
 
@@ -540,7 +550,7 @@ def _current(keys: set[int]) -> dict[int, tuple[Node, Node]]:
     """Nodes by row id, each with the newest version of its slot that is not pruned, without hidden
     ones. Four queries."""
     nodes = lookup.rows().select_related("tree").in_bulk(list(keys))
-    slots = {one.slot_id for one in nodes.values()}
+    slots = {embedded.slot_id for embedded in nodes.values()}
     newest = lookup.selected_versions(slots - places.hidden_among(slots), None)
     rows = lookup.rows().select_related("tree").in_bulk([key for key, _ in newest.values()])
     return {

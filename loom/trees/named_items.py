@@ -33,11 +33,11 @@ def touched(*items: Node | Tree | HasItem) -> tuple[int, ...]:
     return tuple(map(item_of, items))
 
 
-def item_of(one: Node | Tree | HasItem) -> int:
+def item_of(item: Node | Tree | HasItem) -> int:
     """The id of the item of a node, tree or document."""
-    if isinstance(one, Tree):
-        return ids.of_tree(one.pk)
-    return ids.of_node(one.pk) if isinstance(one, Node) else one.item_id
+    if isinstance(item, Tree):
+        return ids.of_tree(item.pk)
+    return ids.of_node(item.pk) if isinstance(item, Node) else item.item_id
 
 
 ShownBy = Callable[[Context, Ref, bool], Node]
@@ -148,19 +148,19 @@ LATER = {"pipe": "Pipes"}
 
 def no_node(ref: Ref) -> CommandError:
     """Why a ref of another kind does not name a node."""
-    said, node = print_ref(ref), "name a node, such as a7x2 or here"
+    name, node = print_ref(ref), "name a node, such as a7x2 or here"
     if ref.kind == "document":
-        message = f"{said} is a document; this command takes a node."
-        hint = f"→ view {said} shows it; → write {said} append, at: or replace: changes it"
+        message = f"{name} is a document; this command takes a node."
+        hint = f"→ view {name} shows it; → write {name} append, at: or replace: changes it"
         return CommandError("INVALID_SYNTAX", message, hint=hint)
     if ref.kind == "trail":
         hint = f"→ trail show {quote(ref.name or ref.id)} lists where it led"
-        return CommandError("INVALID_SYNTAX", f"{said} is a trail; name a node.", hint=hint)
+        return CommandError("INVALID_SYNTAX", f"{name} is a trail; name a node.", hint=hint)
     if ref.kind in ("task", "stash"):
-        return CommandError("REJECTED", f"{said} shows no node.", hint=node)
+        return CommandError("REJECTED", f"{name} shows no node.", hint=node)
     if ref.kind == "augment":
         named = print_ref(Ref("document", name=ref.name or ref.id))
-        message = f"{said} is a document here; only the lines of augment name it so."
+        message = f"{name} is a document here; only the lines of augment name it so."
         return CommandError("INVALID_SYNTAX", message, hint=f"name it {named}")
     if ref.kind == "focus":
         message = "focus is what the last expand opened; this command takes a node."
@@ -171,20 +171,20 @@ def no_node(ref: Ref) -> CommandError:
 
 def tree_named(actor: Actor, name: str) -> Tree:
     """The one tree of the grove with that title, as far as the actor may see it."""
-    found = list(
+    trees = list(
         access.trees_for(actor)
         .filter(grove=actor.grove, title__iexact=name)
         .select_related("grove")[:10]
     )
-    if not found:
+    if not trees:
         raise not_found(f'tree:"{name}"')
-    if len(found) > 1:
+    if len(trees) > 1:
         raise CommandError(
             "INVALID_SYNTAX",
-            f"{len(found)} trees are called {name!r}.",
-            hint=" or ".join(f"tree:{tree.uid}" for tree in found),
+            f"{len(trees)} trees are called {name!r}.",
+            hint=" or ".join(f"tree:{tree.uid}" for tree in trees),
         )
-    return found[0]
+    return trees[0]
 
 
 def unknown(context: Context, tree: Tree, ref: Ref) -> CommandError:
@@ -201,7 +201,7 @@ def unknown(context: Context, tree: Tree, ref: Ref) -> CommandError:
             .exclude(pk=tree.pk)
             .order_by("id")[:MOST_TREES]
         )
-        names = [f"in {titled(one.title or one.uid)}" for one in elsewhere]
+        names = [f"in {titled(other_tree.title or other_tree.uid)}" for other_tree in elsewhere]
         if names:
             return CommandError(
                 "CROSS_TREE",

@@ -102,19 +102,19 @@ def parts_for(
     if len(named.points) > MOST_POINTS:
         return {}
     cast = cast_from(named.participants)
-    found, nodes_below = _found(named, cast) if named.spots or named.points else (None, [])
+    nodes, nodes_below = _found(named, cast) if named.spots or named.points else (None, [])
     agents = drawable(turns, tree_uid)
     parts: dict[str, Parts] = {}
     for language in languages:
         with translation.override(language):
             parts[language] = {
-                "nodes": {one.id: one.element() for one in drawn_from(found, named.spots)}
-                if found
+                "nodes": {node.id: node.element() for node in drawn_from(nodes, named.spots)}
+                if nodes
                 else {},
                 "changed": named.rest,
                 "beside": named.beside,
                 "weaves": {
-                    one.point.local_id: _weave(named.tree, one, cast) for one in nodes_below
+                    below.point.local_id: _weave(named.tree, below, cast) for below in nodes_below
                 },
                 "turns": agents.elements(cast),
             }
@@ -124,8 +124,8 @@ def parts_for(
 @lru_cache(maxsize=1024)
 def _lasting(tree_uid: str) -> tuple[int, str, int, datetime]:
     """Row id, mode, grove and creation time of a tree, which never change."""
-    found = Tree.objects.values_list("pk", "mode", "grove_id", "created_at")
-    row: tuple[int, str, int, datetime] = found.get(uid=tree_uid)
+    columns = Tree.objects.values_list("pk", "mode", "grove_id", "created_at")
+    row: tuple[int, str, int, datetime] = columns.get(uid=tree_uid)
     return row
 
 
@@ -144,16 +144,16 @@ class _Named:
     below: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        key, mode, grove, made = _lasting(self.tree_uid)
+        key, mode, grove, created_at = _lasting(self.tree_uid)
         people = Participant.objects.filter(grove=grove).select_related("grove").order_by("id")
         self.participants = list(people)
         home = self.participants[0].grove
-        self.tree = Tree(pk=key, uid=self.tree_uid, mode=mode, grove=home, created_at=made)
-        names = [sorted(one) for one in (self.near, self.only, self.points, self.generations)]
+        self.tree = Tree(pk=key, uid=self.tree_uid, mode=mode, grove=home, created_at=created_at)
+        names = [sorted(keys) for keys in (self.near, self.only, self.points, self.generations)]
         if not any(names):  # only a turn changed
             self.spots, self.points = [], []
             return
-        marks = [", ".join(["%s"] * len(one)) or "NULL" for one in names]
+        marks = [", ".join(["%s"] * len(keys)) or "NULL" for keys in names]
         sql = _CHANGED.format(near=marks[0], only=marks[1], points=marks[2], generations=marks[3])
         first = [*names[0], *names[1], key, *names[0], *names[1], *names[2]]
         rows = fetch(sql, [*first, *names[3], key])
@@ -172,27 +172,27 @@ def _found(named: _Named, cast: dict[str, Who]) -> tuple[NodeData, list[NodesBel
     """The data of the nodes and weaves. Three queries for nodes, one for weaves."""
     around = Around({*(spot.slot_id for spot in named.spots), *named.points})
     shown = {slot: around.texts(slot)[:MAX_CARDS] for slot in named.points}
-    cards = [around.newest(one).id for slots in shown.values() for one in slots]
-    found = found_for(named.tree, named.spots, cast, around=around, also=cards)
-    found.find_pieces([*(spot.id for spot in named.spots), *cards])
+    cards = [around.newest(slot_below).id for slots in shown.values() for slot_below in slots]
+    nodes = found_for(named.tree, named.spots, cast, around=around, also=cards)
+    nodes.find_pieces([*(spot.id for spot in named.spots), *cards])
     below = candidates_of(
-        [one for slots in shown.values() for one in slots],
-        [one.id for slot in named.points for one in around.versions[slot]],
+        [slot_below for slots in shown.values() for slot_below in slots],
+        [version.id for slot in named.points for version in around.versions[slot]],
     )
-    slot_of = {one.id: slot for slot in named.points for one in around.versions[slot]}
+    slot_of = {version.id: slot for slot in named.points for version in around.versions[slot]}
     running: dict[int, list[Candidate]] = defaultdict(list)
-    for one in below.coming:
-        running[slot_of[one.point_id]].append(one)
-    return found, [
+    for candidate in below.coming:
+        running[slot_of[candidate.point_id]].append(candidate)
+    return nodes, [
         NodesBelow(
             point=around.newest(slot),
-            rows=[found.rows[around.newest(one).id] for one in shown[slot]],
+            rows=[nodes.rows[around.newest(slot_below).id] for slot_below in shown[slot]],
             total=len(around.texts(slot)),
             children=named.below,
             places=around.places,
             begun=below.begun,
             coming=running[slot],
-            pieces=found.pieces,
+            pieces=nodes.pieces,
         )
         for slot in named.points
     ]
@@ -254,24 +254,24 @@ def _path(tree: Tree, workspace: Workspace, node: Node) -> dict[str, Any]:
     rows = texts_of_path(tree, workspace, node)
     edited = [key for _, key, *_, is_edited, _ in rows if is_edited]
     origins = with_origins(edited)
-    return _columns(rows, pieces_of([origins[one] for one in edited], origins))
+    return _columns(rows, pieces_of([origins[edited_id] for edited_id in edited], origins))
 
 
 def _named(tree: Tree, ids: list[str]) -> dict[str, Any]:
-    wanted = [one.lower() for one in ids[:MAX_IDS] if looks_like_id(one)]
+    wanted = [name.lower() for name in ids[:MAX_IDS] if looks_like_id(name)]
     keys = Node.objects.filter(tree=tree, local_id__in=wanted).values_list("id", flat=True)
     rows = rows_of(list(keys))
     later = {row.slot_id for row in rows if row.id != row.slot_id}
     slots = dict(Node.objects.filter(pk__in=later).values_list("id", "local_id"))
-    found: list[PathText] = []
+    path_texts: list[PathText] = []
     for row in rows:
         slot, at = (slots[row.slot_id], row.at) if row.slot_id in slots else ("", "")
         is_edited = row.more.edited_from_id is not None or row.is_of_parts
         more = (row.text, row.author_uid, bool(row.excluded), is_edited, row.is_ask)
-        found.append((row.depth, row.id, row.local_id, slot, at, *more))
+        path_texts.append((row.depth, row.id, row.local_id, slot, at, *more))
     margins = margins_of(tree, [Spot(row.id, row.slot_id) for row in rows])
     wordings = {at: margins[row.id].wordings for at, row in enumerate(rows)}
-    return {**_columns(found, pieces_of(rows)), "wordings": wordings}
+    return {**_columns(path_texts, pieces_of(rows)), "wordings": wordings}
 
 
 def _columns(rows: Sequence[PathText], pieces: Mapping[int, Pieces]) -> dict[str, Any]:
@@ -307,11 +307,11 @@ def _units(text: str, pieces: Pieces) -> list[tuple[str, int]]:
     """Lengths in UTF-16 units, as browsers count. That of a text by one author is left out."""
     if len(pieces) == 1:
         return [(pieces[0][0], 0)]
-    found, at = [], 0
+    units, at = [], 0
     for author, length in pieces:
-        found.append((author, _length(text[at : at + length])))
+        units.append((author, _length(text[at : at + length])))
         at += length
-    return found
+    return units
 
 
 def _length(text: str) -> int:

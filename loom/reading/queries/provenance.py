@@ -144,12 +144,12 @@ def thoughts_in(response: bytes) -> list[str]:
     text = response.decode("utf-8", "replace")
     if not any(word in text for word in THINKING):
         return []
-    found: dict[int, list[str]] = {}
+    parts: dict[int, list[str]] = {}
     for line in [text] if text.lstrip().startswith("{") else text.splitlines():
         value = _json(line.removeprefix("data:"))
-        for index, said in _thoughts_of(value) if isinstance(value, dict) else ():
-            found.setdefault(index, []).append(said)
-    return ["".join(found.get(index, ())) for index in range(max(found, default=-1) + 1)]
+        for index, thought in _thoughts_of(value) if isinstance(value, dict) else ():
+            parts.setdefault(index, []).append(thought)
+    return ["".join(parts.get(index, ())) for index in range(max(parts, default=-1) + 1)]
 
 
 THINKING = ("reasoning", "thinking")
@@ -169,13 +169,13 @@ def _thoughts_of(value: Body) -> Iterator[tuple[int, str]]:
         index = choice.get("index", 0) if isinstance(choice, dict) else -1
         inner = (choice.get("delta") or choice.get("message")) if index != -1 else None
         if isinstance(inner, dict) and isinstance(index, int) and 0 <= index < MOST_CANDIDATES:
-            said = inner.get("reasoning_content") or inner.get("reasoning")
-            if isinstance(said, str):
-                yield index, said
+            thought = inner.get("reasoning_content") or inner.get("reasoning")
+            if isinstance(thought, str):
+                yield index, thought
     for block in (value.get("content_block"), value.get("delta"), *_list(value.get("content"))):
-        said = block.get("thinking") if isinstance(block, dict) else None
-        if isinstance(said, str):
-            yield 0, said
+        thought = block.get("thinking") if isinstance(block, dict) else None
+        if isinstance(thought, str):
+            yield 0, thought
 
 
 def _list(value: Any) -> list[Any]:
@@ -187,14 +187,14 @@ def _sections(request: Body) -> list[Body]:
     body = request.get("body")
     if not isinstance(body, dict):
         return []
-    found = [{"name": name, "characters": _length(body[name])}
+    sections = [{"name": name, "characters": _length(body[name])}
              for name in ("system", "prompt") if name in body]  # fmt: skip
     messages = body.get("messages")
-    for one in messages if isinstance(messages, list) else []:
-        if isinstance(one, dict):
-            length = _length(one.get("content"))
-            found.append({"name": str(one.get("role", "")), "characters": length})
-    return found
+    for message in messages if isinstance(messages, list) else []:
+        if isinstance(message, dict):
+            length = _length(message.get("content"))
+            sections.append({"name": str(message.get("role", "")), "characters": length})
+    return sections
 
 
 # The texts of requests, and what differs between two of them.
@@ -231,12 +231,12 @@ def changed(old: str, new: str) -> TextDifference:
     return TextDifference(same, tuple(shown[:MOST_LINES]), len(shown) > MOST_LINES)
 
 
-def _common(one: str, two: str) -> int:
+def _common(first: str, second: str) -> int:
     """How many characters two texts begin with in common."""
-    low, high = 0, min(len(one), len(two))
+    low, high = 0, min(len(first), len(second))
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if one[:middle] == two[:middle] else (low, middle - 1)
+        low, high = (middle, high) if first[:middle] == second[:middle] else (low, middle - 1)
     return low
 
 
@@ -247,9 +247,9 @@ def messages_in(request: Body) -> list[tuple[str, str]]:
         return []
     parts = [(name, body[name]) for name in ("prompt", "system") if name in body]
     given = body.get("messages")
-    for one in given if isinstance(given, list | tuple) else ():
-        if isinstance(one, Mapping):
-            parts.append((str(one.get("role", "")), one.get("content")))
+    for message in given if isinstance(given, list | tuple) else ():
+        if isinstance(message, Mapping):
+            parts.append((str(message.get("role", "")), message.get("content")))
     return [(role, words(content)) for role, content in parts]
 
 
@@ -271,9 +271,9 @@ def calls_of(turn: Turn) -> list[tuple[Call, int]]:
     """The calls of a turn in order, without their texts, and the round of each; 0 if a line of the
     turn asked for candidates. Two queries."""
     rows = list(Call.objects.filter(turn=turn, origin="").defer("request", "response"))
-    named = Generation.objects.filter(call__in=[one.pk for one in rows])
+    named = Generation.objects.filter(call__in=[call.pk for call in rows])
     rounds = dict(named.values_list("call_id", "round"))
-    return [(one, rounds.get(one.pk, 0)) for one in rows]
+    return [(call, rounds.get(call.pk, 0)) for call in rows]
 
 
 def call_before(call: Call) -> Call | None:
@@ -286,7 +286,7 @@ def _length(value: Any) -> int:
     if isinstance(value, str):
         return len(value)
     if isinstance(value, list):
-        return sum(_length(one) for one in value)
+        return sum(_length(part) for part in value)
     return _length(value.get("text", "")) if isinstance(value, dict) else 0
 
 
@@ -338,7 +338,7 @@ class Provenance:
             "hash": self.node["hash"],
             "proof": self.node["proof"],
             "finish": self.node["finish"],
-            "above": [vars(one) for one in self.above],
+            "above": [vars(version) for version in self.above],
             "left_out": self.left_out,
             "generation": generation.uid if generation else None,
             "note": generation.note if generation else "",
@@ -369,12 +369,12 @@ def provenance_of(actor: Actor, tree: Tree, workspace: Workspace | None, node: N
 
 
 def _sentences(report: dict[str, Any]) -> tuple[str, ...]:
-    broken = [f"[{one['node']}]: {one['reason']}" for one in report["broken"]]
+    broken = [f"[{entry['node']}]: {entry['reason']}" for entry in report["broken"]]
     later = report["later_versions"]
     more = [f"Later versions were written since: {', '.join(later)}."] if later else []
     number = report["imported"]
-    said = [f"{number:,} of {report['checked']:,} {UNVOUCHED}"] if number else []
-    return (SAID[report["status"]], *said, *broken, *more)
+    unvouched = [f"{number:,} of {report['checked']:,} {UNVOUCHED}"] if number else []
+    return (SAID[report["status"]], *unvouched, *broken, *more)
 
 
 def with_origins(ids: Collection[int]) -> dict[int, NodeRow]:
@@ -401,7 +401,7 @@ def _pieces_of(
 ) -> dict[int, Pieces]:
     if origins is None:
         edited = {row.more.edited_from_id for row in rows}
-        origins = with_origins({one for one in edited if one is not None})
+        origins = with_origins({origin_id for origin_id in edited if origin_id is not None})
     ways = {row.id: _way(row, origins) for row in rows}
     together = {way[-1].id: way[-1] for way in ways.values() if depth and way[-1].is_of_parts}
     first = _put_together(list(together.values()), depth) if together else {}
@@ -435,7 +435,7 @@ def writers_of(row: NodeRow, pieces: Pieces) -> list[str]:
     lengths: dict[str, int] = {}
     for author, length in pieces:
         lengths[author] = lengths.get(author, 0) + length
-    return sorted(lengths, key=lambda one: -lengths[one]) or [row.author_uid]
+    return sorted(lengths, key=lambda writer: -lengths[writer]) or [row.author_uid]
 
 
 def _whole(author: str, text: str) -> Pieces:

@@ -43,7 +43,7 @@ class SentDraft:
     seen: str | None = None
 
 
-def save(actor: Actor, workspace: Workspace, slot: Node, kept: SentDraft) -> Draft | None:
+def save(actor: Actor, workspace: Workspace, slot: Node, sent: SentDraft) -> Draft | None:
     """Stores the text as the person's draft at a slot; an empty text deletes it (None). CONFLICT
     if the stored draft is not the one in `seen`, unless it already has this text.
     """
@@ -54,19 +54,21 @@ def save(actor: Actor, workspace: Workspace, slot: Node, kept: SentDraft) -> Dra
     with transaction.atomic():
         writer = streams.lock(workspace, actor=actor.participant.uid)
         rows = Draft.objects.select_related("slot")
-        found = rows.filter(workspace=workspace, slot=slot, kind=kept.kind).first()
-        if (found.text if found else "") == kept.text:
-            return found
-        if kept.seen is not None and kept.seen != (instant(found.at) if found else ""):
+        stored_draft = rows.filter(workspace=workspace, slot=slot, kind=sent.kind).first()
+        if (stored_draft.text if stored_draft else "") == sent.text:
+            return stored_draft
+        if sent.seen is not None and sent.seen != (
+            instant(stored_draft.at) if stored_draft else ""
+        ):
             raise CommandError(
                 "CONFLICT",
                 "This draft was changed elsewhere, in another tab or on another device.",
                 hint="look at it and keep one of the two",
             )
-        if not kept.text:
-            end_draft(writer, found)
+        if not sent.text:
+            end_draft(writer, stored_draft)
             return None
-        return _keep(writer, workspace, slot, kept, found)
+        return _keep(writer, workspace, slot, sent, stored_draft)
 
 
 def _demand_own(actor: Actor, workspace: Workspace, kept: SentDraft) -> None:
@@ -78,18 +80,22 @@ def _demand_own(actor: Actor, workspace: Workspace, kept: SentDraft) -> None:
 
 
 def _keep(
-    writer: streams.Writer, workspace: Workspace, slot: Node, kept: SentDraft, found: Draft | None
+    writer: streams.Writer,
+    workspace: Workspace,
+    slot: Node,
+    sent: SentDraft,
+    stored_draft: Draft | None,
 ) -> Draft:
-    if found is None and Draft.objects.filter(workspace=workspace).count() >= MAX_DRAFTS:
+    if stored_draft is None and Draft.objects.filter(workspace=workspace).count() >= MAX_DRAFTS:
         raise CommandError(
             "LIMIT_EXCEEDED",
             f"You have {MAX_DRAFTS:,} drafts in this tree.",
             hint="send or empty some of them",
         )
     now = timezone.now()
-    draft = found or Draft(workspace=workspace, slot=slot, kind=kept.kind, told_at=now)
-    draft.text, draft.at = kept.text, _after(draft.at, now) if found else now
-    if found is None or now - draft.told_at >= EVENT_EVERY:
+    draft = stored_draft or Draft(workspace=workspace, slot=slot, kind=sent.kind, told_at=now)
+    draft.text, draft.at = sent.text, _after(draft.at, now) if stored_draft else now
+    if stored_draft is None or now - draft.told_at >= EVENT_EVERY:
         draft.told_at = now
         append_draft(writer, draft, ended=False)
     draft.save()

@@ -229,11 +229,11 @@ def keep_images(tree: Tree, text: str) -> None:
         if Image.objects.filter(tree=tree, sha256=sha256).exists():
             continue
         rows = Image.objects.filter(tree__grove=tree.grove_id, tree__erasing_at=None)
-        found = rows.filter(sha256=sha256).first()
-        if found is not None:
-            found.pk, found.tree = None, tree
-            found._state.adding = True
-            Image.objects.bulk_create([found], ignore_conflicts=True)
+        image = rows.filter(sha256=sha256).first()
+        if image is not None:
+            image.pk, image.tree = None, tree
+            image._state.adding = True
+            Image.objects.bulk_create([image], ignore_conflicts=True)
 
 
 def _grown(size: tuple[int, int], node: Node) -> tuple[int, int]:

@@ -102,16 +102,16 @@ def respond(context: Context, args: Respond) -> Reply:
     sources = tuple(_source(find(context, ref), args.role) for ref in args.sources)
     form = PARTS if is_of_parts and sources else ""
     new = NewNode(args.content, form=form, parent=parent, sources=sources)
-    made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
-    title_from(context, made.text)
-    context.add(Moved(made))
+    node = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
+    title_from(context, node.text)
+    context.add(Moved(node))
     settle_draft(context, parent, "buffer", args.content)
     return Reply(
-        f"✓ created [{made.local_id}] as continuation from [{parent.local_id}]\n"
-        f"  switched to [{made.local_id}]",
-        refs=(made.local_id,),
-        items=touched(made, parent),
-        inverse=made_nodes(made),
+        f"✓ created [{node.local_id}] as continuation from [{parent.local_id}]\n"
+        f"  switched to [{node.local_id}]",
+        refs=(node.local_id,),
+        items=touched(node, parent),
+        inverse=made_nodes(node),
     )
 
 
@@ -217,14 +217,14 @@ def _demand_no_document(ref: Ref, *words: str) -> None:
     if ref.kind != "document":
         return
     part = ref.slice
-    said = list(words)
+    line = list(words)
     if part is not None and part.kind == "section" and len(words) > 1:
-        said[0] = f"replace:{print_slice(part)}"
+        line[0] = f"replace:{print_slice(part)}"
     named = print_ref(replace(ref, slice=None))
     raise CommandError(
         "INVALID_SYNTAX",
         f"{named} is a document; write changes documents.",
-        hint=f"→ write {named} {' '.join(said)}",
+        hint=f"→ write {named} {' '.join(line)}",
     )
 
 
@@ -261,8 +261,8 @@ def _edited(
     if target.is_again and way is None:  # the node was made by an earlier line of the batch
         way = "version"
     way = way or ("version" if context.tree.mode == "buffer" else "fork")
-    made = _version if way == "version" else _fork
-    return made(context, target, text, span)
+    write = _version if way == "version" else _fork
+    return write(context, target, text, span)
 
 
 def _version(context: Context, target: EditTarget, text: str, span: Span) -> Reply:
@@ -275,31 +275,31 @@ def _version(context: Context, target: EditTarget, text: str, span: Span) -> Rep
             f"[{node.local_id}] has a newer version, [{newest.local_id}], by {newest.author.name}.",
             hint=look or f"look at {newest.local_id}, then edit that",
         )
-    made = edited_version(context, node, text)
-    now = follow(context, target, made, span, is_version=True)
+    version = edited_version(context, node, text)
+    now = follow(context, target, version, span, is_version=True)
     return Reply(
-        f"✓ created version [{made.local_id}] from [{node.local_id}]{now}\n"
+        f"✓ created version [{version.local_id}] from [{node.local_id}]{now}\n"
         "  downstream nodes preserved via hyperedge",
-        refs=(made.local_id,),
-        items=touched(made, node),
-        inverse=_changed(made, span),
+        refs=(version.local_id,),
+        items=touched(version, node),
+        inverse=_changed(version, span),
     )
 
 
-def _changed(made: Node, span: Span) -> tuple[Op, ...]:
+def _changed(node: Node, span: Span) -> tuple[Op, ...]:
     """The inverse of an edit, with the lines that it changed."""
-    return ({"op": "made", "node": made.pk, "pruned": True, "lines": list(span)},)
+    return ({"op": "made", "node": node.pk, "pruned": True, "lines": list(span)},)
 
 
 def edited_version(context: Context, node: Node, text: str) -> Node:
     """A new version of the node's slot, selected for the actor."""
     above = places.version_above(node, context.workspace)
     new = NewNode(text, kind=node.kind, form=node.form, parent=above, slot=node, edited_from=node)
-    made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
-    context.add(VersionChosen(made))
+    version = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
+    context.add(VersionChosen(version))
     if context.here.slot_id == node.slot_id:
-        context.add(Moved(made))
-    return made
+        context.add(Moved(version))
+    return version
 
 
 def _fork(context: Context, target: EditTarget, text: str, span: Span) -> Reply:
@@ -309,21 +309,21 @@ def _fork(context: Context, target: EditTarget, text: str, span: Span) -> Reply:
     rest = text[len(prefix) :]
     is_whole = False
     if prefix and prefix == node.text:
-        made = [_beside(context, node, rest, node)]
+        nodes = [_beside(context, node, rest, node)]
     elif prefix and rest:
         head = _beside(context, node, prefix, above)
-        made = [head, _beside(context, node, rest, head)]
+        nodes = [head, _beside(context, node, rest, head)]
     else:
-        made = [_beside(context, node, text, above)]
+        nodes = [_beside(context, node, text, above)]
         is_whole = True
-    now = follow(context, target, made[0], span, is_version=False) if is_whole else ""
-    context.add(Moved(made[-1]))
+    now = follow(context, target, nodes[0], span, is_version=False) if is_whole else ""
+    context.add(Moved(nodes[-1]))
     return Reply(
-        f"✓ created branch [{made[-1].local_id}] from [{node.local_id}]{now}\n"
+        f"✓ created branch [{nodes[-1].local_id}] from [{node.local_id}]{now}\n"
         "  conversation continues from edit point",
-        refs=tuple(one.local_id for one in made),
-        items=touched(*made, node),
-        inverse=_changed(made[0], span) if is_whole else made_nodes(*made),
+        refs=tuple(fork.local_id for fork in nodes),
+        items=touched(*nodes, node),
+        inverse=_changed(nodes[0], span) if is_whole else made_nodes(*nodes),
     )
 
 

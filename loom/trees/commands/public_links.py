@@ -44,13 +44,13 @@ def _make_public_link(change: RunningAction, args: PublicLinkArgs) -> tuple[Publ
             "LIMIT_EXCEEDED", f"A tree has at most {MAX_OPEN} open links.", hint="revoke one first"
         )
     secret = secrets.token_urlsafe(32)
-    made = PublicLink.objects.create(
+    link = PublicLink.objects.create(
         tree=change.tree,
         digest=digest(secret),
         made_by=change.actor.participant,
         expires_at=change.now + timedelta(days=args.days),
     )
-    return made, secret
+    return link, secret
 
 
 def open_links(actor: Actor, tree: Tree) -> QuerySet[PublicLink]:
@@ -83,14 +83,14 @@ def _revoke_public_link(change: RunningAction, args: PublicLinkNamed) -> PublicL
     return link
 
 
-def public_link_body(one: PublicLink) -> dict[str, object]:
+def public_link_body(link: PublicLink) -> dict[str, object]:
     """A link as the API shows it; never its secret."""
     return {
-        "id": one.uid,
-        "made_by": one.made_by.uid,
-        "created_at": instant(one.created_at),
-        "expires_at": instant(one.expires_at),
-        "revoked_at": instant_or_none(one.revoked_at),
+        "id": link.uid,
+        "made_by": link.made_by.uid,
+        "created_at": instant(link.created_at),
+        "expires_at": instant(link.expires_at),
+        "revoked_at": instant_or_none(link.revoked_at),
     }
 
 

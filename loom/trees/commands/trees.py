@@ -105,7 +105,9 @@ def _change_tree(change: RunningAction, args: TreeChanges) -> Tree:
 
 
 def _demand_seen(row: Tree, changed: Mapping[str, Any], seen: Mapping[str, Any]) -> None:
-    name = next((one for one in changed if one in seen and seen[one] != getattr(row, one)), None)
+    name = next(
+        (field for field in changed if field in seen and seen[field] != getattr(row, field)), None
+    )
     if name is None:
         return
     events = Event.objects.filter(stream__name=streams.name_of(row), kind="tree.changed")
@@ -234,14 +236,14 @@ def new_tree(
     system_context: str = "",
 ) -> Tree:
     """A new tree with its root, without a step; for tests. `make_tree` is the command."""
-    made = Tree(title=title, mode=mode, description=description, system_context=system_context)
+    tree = Tree(title=title, mode=mode, description=description, system_context=system_context)
     with transaction.atomic():
-        store_tree(made, actor)
-        streams.open_stream(made)
-        writer = streams.lock(made, actor=actor.participant.uid)
-        add_root(writer, made)
+        store_tree(tree, actor)
+        streams.open_stream(tree)
+        writer = streams.lock(tree, actor=actor.participant.uid)
+        add_root(writer, tree)
         writer.flush()
-    return made
+    return tree
 
 
 def store_tree(tree: Tree, maker: Actor) -> None:

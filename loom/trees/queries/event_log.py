@@ -49,7 +49,7 @@ def events_since(actor: Actor, stream: str, *, since: int, limit: int = MAX_EVEN
     rows = rows[: _affordable(rows, limit)]
     columns = rows.values_list("seq", "kind", "actor", "origin", "payload", "at")
     events = hydrated([event_body(*row) for row in columns])
-    return {"events": [shown_to(actor, one) for one in events], "head": head}
+    return {"events": [shown_to(actor, event) for event in events], "head": head}
 
 
 def floor_of(stream: str) -> int:
@@ -84,8 +84,8 @@ def event_body(  # noqa: PLR0917 (the columns of one row, in their order)
 def hydrated(events: list[Body]) -> list[Body]:
     """The events with the texts of their nodes: each text is stored only once, in its node. One
     query, none if no node was added."""
-    added = [one for one in events if one["kind"] == "node.added"]
-    bodies = with_texts([one["payload"]["node"] for one in added])
+    added = [stored for stored in events if stored["kind"] == "node.added"]
+    bodies = with_texts([stored["payload"]["node"] for stored in added])
     for event, body in zip(added, bodies, strict=True):
         event["payload"] = {**event["payload"], "node": body}
     return events
@@ -158,9 +158,9 @@ def moment(actor: Actor, tree: Tree, seq: int) -> Moment:
         last = _last_before(tree, stream, seq) or last
     flags: dict[tuple[str, str], bool] = {}
     for (payload,) in fetch(_LATER, [stream, seq]):
-        found = json.loads(payload) if isinstance(payload, str) else payload
+        body = json.loads(payload) if isinstance(payload, str) else payload
         # The first change after the moment has the value from before it.
-        flags.setdefault((found["node"], found["flag"]), not found["value"])
+        flags.setdefault((body["node"], body["flag"]), not body["value"])
     return Moment(seq, head, event, last.pk, last.local_id, flags)
 
 
@@ -191,12 +191,12 @@ def ticks_of(actor: Actor, tree: Tree) -> list[tuple[str, int]]:
     rows = Event.objects.filter(stream=stream, seq__in=asked).order_by("seq")
     for seq, who, kind in rows.values_list("seq", "actor", "kind"):
         seen[(seq - 1) * parts // head].append((who, kind == "node.added"))
-    found = []
+    ticks = []
     for part in seen:
         most = Counter(who for who, _ in part).most_common(1)
         texts = sum(is_text for _, is_text in part)
-        found.append((most[0][0] if most else "", round(SAMPLE * texts / max(1, len(part)))))
-    return found
+        ticks.append((most[0][0] if most else "", round(SAMPLE * texts / max(1, len(part)))))
+    return ticks
 
 
 @dataclass(frozen=True)
@@ -222,8 +222,8 @@ def past_path(
     shown = slots[-PAGE:]
     below = Node.objects.filter(parent_slot=node.slot_id, kind="text", slot_id=F("id"))
     below = below.filter(pk__lte=at.last).order_by(ORDER, "id")
-    found = below.values_list("pk", "local_id", "pruned")
-    open_slots = [pk for pk, name, gone in found if not at.flag(name, "pruned", gone)]
+    nodes = below.values_list("pk", "local_id", "pruned")
+    open_slots = [pk for pk, name, gone in nodes if not at.flag(name, "pruned", gone)]
     selected = _selected([*shown, *open_slots[:MOST_BELOW]], workspace, at)
     if node.slot_id in selected:
         selected[node.slot_id] = node.pk
@@ -285,12 +285,12 @@ def news_of(actor: Actor, tree: Tree, workspace: Workspace | None) -> News | Non
         return None
     rows = Event.objects.filter(stream=stream, kind__in=KINDS)
     rows = rows.filter(seq__gt=max(workspace.seen_seq, stream.head - REACH))
-    found = tuple(rows.exclude(actor=actor.participant.uid).order_by("-seq")[:MOST])
-    if not found:
+    events = tuple(rows.exclude(actor=actor.participant.uid).order_by("-seq")[:MOST])
+    if not events:
         return None
-    counted = Counter((one.actor, _kind(one)) for one in found)
+    counted = Counter((event.actor, _kind(event)) for event in events)
     by = tuple((who, kind, many) for (who, kind), many in counted.most_common())
-    return News(workspace.seen_at, len(found), by, found)
+    return News(workspace.seen_at, len(events), by, events)
 
 
 def _kind(event: Event) -> str:
@@ -313,15 +313,15 @@ def counts_of(actor: Actor, trees: Iterable[Tree]) -> dict[int, int]:
     own = Workspace.objects.filter(
         participant=actor.participant, tree__in=list(trees), seen_at__isnull=False
     ).select_related("tree")
-    seen = {f"tree:{one.tree.uid}": one for one in own}
+    seen = {f"tree:{workspace.tree.uid}": workspace for workspace in own}
     heads = Stream.objects.filter(name__in=seen).values_list("name", "id", "head")
     parts, params = [], []
     for name, stream, head in heads:
-        one = seen[name]
-        if head > one.seen_seq:
+        workspace = seen[name]
+        if head > workspace.seen_seq:
             kinds = ", ".join(["%s"] * len(KINDS))
-            parts.append(_PART.format(tree=one.tree_id, kinds=kinds, most=MOST))
-            params += [stream, max(one.seen_seq, head - REACH), actor.participant.uid, *KINDS]
+            parts.append(_PART.format(tree=workspace.tree_id, kinds=kinds, most=MOST))
+            params += [stream, max(workspace.seen_seq, head - REACH), actor.participant.uid, *KINDS]
     if not parts:
         return {}
     return {int(key): int(many) for key, many in fetch(_count(parts), params)}

@@ -226,7 +226,7 @@ def step_down(walk: str, *, slot: str, columns: str, kinds: str = "'text'") -> s
 
 def listed(ids: Iterable[int]) -> str:
     """Row ids as the inside of an SQL list; never empty. Only integers, so nothing to escape."""
-    return ",".join([str(int(one)) for one in ids]) or "NULL"
+    return ",".join([str(int(number)) for number in ids]) or "NULL"
 
 
 def within(column: str, ids: Iterable[int]) -> tuple[str, Any]:
@@ -245,8 +245,8 @@ def rows_of(ids: Sequence[int]) -> list[NodeRow]:
     sql = f"""SELECT {columns()} FROM trees_node v
         JOIN trees_node s ON s.id = v.slot_id JOIN people_participant a ON a.id = v.author_id
         WHERE {those}"""
-    found = {row[0]: as_row(row) for row in fetch(sql, [given])}
-    return [found[one] for one in ids if one in found]
+    rows = {row[0]: as_row(row) for row in fetch(sql, [given])}
+    return [rows[key] for key in ids if key in rows]
 
 
 # Single nodes.
@@ -257,10 +257,10 @@ RELATED = ("author", "slot")
 
 def by_id(node_id: int) -> Node:
     """The node with this row id, which is known to exist."""
-    found = _BY_ID.first(pk=node_id)
-    if found is None:
+    node = _BY_ID.first(pk=node_id)
+    if node is None:
         raise Node.DoesNotExist(f"no node {node_id}")
-    return found
+    return node
 
 
 def node_ref(node: Node, tree_id: int) -> str:
@@ -297,8 +297,8 @@ def root_of(tree: Tree) -> Node:
 
 def find_node(tree: Tree, local_id: str) -> Node | None:
     """The node with that local id in the tree."""
-    found = _NAMED.first(tree=tree.pk, local_id=local_id)
-    return with_tree(tree, found) if found is not None else None
+    node = _NAMED.first(tree=tree.pk, local_id=local_id)
+    return with_tree(tree, node) if node is not None else None
 
 
 def with_tree(tree: Tree, node: Node) -> Node:
@@ -348,8 +348,10 @@ def hidden_by(node: Node, changed: Mapping[int, bool] | None = None) -> Node | N
     `changed` overrides which slots are pruned. Reads two rows for each chain above the node."""
     changed = changed or {}
     restored = [slot for slot, is_pruned in changed.items() if not is_pruned]
-    kept = f"NOT IN ({listed(restored)})" if restored else ""
-    sql = _HIDING.format(kept=kept and f"AND p.id {kept}", own=kept and f"AND up.slot {kept}")
+    condition = f"NOT IN ({listed(restored)})" if restored else ""
+    sql = _HIDING.format(
+        kept=condition and f"AND p.id {condition}", own=condition and f"AND up.slot {condition}"
+    )
     hiding = next((slot for slot, _ in fetch(sql, [node.slot_id]) if slot is not None), None)
     highest = by_id(hiding) if hiding is not None else None
     for slot, is_pruned in changed.items():
@@ -455,9 +457,9 @@ def marked_below(
             trail.append(at)
             at = above.get(at)
         verdict = at is not None and (hidden.get(at, False) or at in pruned)
-        for one in reversed(trail):
-            hidden[one] = verdict
-            verdict = verdict or one in pruned
+        for passed in reversed(trail):
+            hidden[passed] = verdict
+            verdict = verdict or passed in pruned
     return {slot for slot in asked if hidden[slot]}
 
 

@@ -65,7 +65,7 @@ def _names(facts: Facts, rows: Sequence[NodeRow]) -> None:
     facts.local_ids = {row.id: row.local_id for row in rows if row.id == row.slot_id}
     wanted = {row.slot_id for row in rows}
     wanted.update(row.parent_slot_id for row in rows if row.parent_slot_id is not None)
-    edited = {one for row in rows if row.rest and (one := row.more.edited_from_id)}
+    edited = {edited_id for row in rows if row.rest and (edited_id := row.more.edited_from_id)}
     missing = (wanted - facts.local_ids.keys()) | edited
     if not missing:
         return
@@ -91,14 +91,14 @@ def _versions(facts: Facts, rows: Sequence[NodeRow]) -> None:
 def _sources(facts: Facts, tree_id: int, rows: Sequence[NodeRow]) -> None:
     sql = f"""SELECT node_id, item_id, role FROM trees_nodesource
         WHERE node_id IN ({listed(row.id for row in rows)}) ORDER BY id"""
-    found = fetch(sql)
-    if not found:
+    source_rows = fetch(sql)
+    if not source_rows:
         return
-    shown = item_names((item for _, item, _ in found), tree_id)
-    made: Bodies = defaultdict(list)
-    for node_id, item, role in found:
-        made[node_id].append({"item": shown[item], "role": role})
-    facts.sources = made
+    shown = item_names((item for _, item, _ in source_rows), tree_id)
+    bodies: Bodies = defaultdict(list)
+    for node_id, item, role in source_rows:
+        bodies[node_id].append({"item": shown[item], "role": role})
+    facts.sources = bodies
 
 
 def _marks(facts: Facts, rows: Sequence[NodeRow]) -> None:
@@ -139,9 +139,9 @@ def without_text(body: Body) -> Body:
     """The body of a node as its event stores it: the node itself has the text, and the event
     identifies it by id and hash, with its length and its first characters."""
     text, proof = body["text"], body["proof"]
-    kept = {key: value for key, value in body.items() if key not in ("text", "content")}
-    kept["proof"] = {key: value for key, value in proof.items() if key != "content"}
-    return {**kept, "length": len(text), "begins": text[:BEGINNING]}
+    rest = {key: value for key, value in body.items() if key not in ("text", "content")}
+    rest["proof"] = {key: value for key, value in proof.items() if key != "content"}
+    return {**rest, "length": len(text), "begins": text[:BEGINNING]}
 
 
 def with_texts(bodies: Sequence[Body]) -> list[Body]:
@@ -162,16 +162,16 @@ def with_texts(bodies: Sequence[Body]) -> list[Body]:
     return [_with_text(body, texts.get((body["tree"], body["id"]))) for body in bodies]
 
 
-def _with_text(body: Body, found: tuple[str, Any] | None) -> Body:
+def _with_text(body: Body, stored: tuple[str, Any] | None) -> Body:
     """The body with its text. If the node is gone, its tree is being erased: the first characters
     stay."""
     if "text" in body:
         return body
-    kept = {key: value for key, value in body.items() if key not in ("length", "begins")}
-    text, blocks = found or (body["begins"], None)
+    rest = {key: value for key, value in body.items() if key not in ("length", "begins")}
+    text, blocks = stored or (body["begins"], None)
     content = [{"type": "text", "text": text}] if blocks is None else blocks
     proof = {**body["proof"], "content": content}
-    return {**kept, "text": text, "content": content, "proof": proof}
+    return {**rest, "text": text, "content": content, "proof": proof}
 
 
 def proof_of(row: NodeRow, more: RareColumns, edited_hash: str) -> Body:

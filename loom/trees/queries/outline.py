@@ -77,7 +77,7 @@ def drawn(lines: Sequence[OutlineRow], here: int, words: Callable[[NodeRow], str
     number of children that are not shown; `here` is the slot of the position, `words` returns the
     text of a node."""
     bars: list[str] = []
-    made = []
+    drawn_lines = []
     for line in lines:
         del bars[max(line.level - 1, 0) :]
         row, hidden = line.row, line.children - line.shown
@@ -85,11 +85,11 @@ def drawn(lines: Sequence[OutlineRow], here: int, words: Callable[[NodeRow], str
         star = "*" if row.slot_id == here else ""
         branch = "└─ " if line.is_last else "├─ "
         tail = f" [{hidden}+]" if hidden > 0 else "" if line.children else " (leaf)"
-        said = f"{symbol} [{row.local_id}]{star} {words(row)}".rstrip() + tail
-        made.append(f"{''.join(bars)}{branch if line.level else ''}{said}")
+        shown = f"{symbol} [{row.local_id}]{star} {words(row)}".rstrip() + tail
+        drawn_lines.append(f"{''.join(bars)}{branch if line.level else ''}{shown}")
         if line.level:
             bars.append("   " if line.is_last else "│  ")
-    return made
+    return drawn_lines
 
 
 def outline(
@@ -106,13 +106,13 @@ def outline(
     In each slot the selected version; `node` itself in its own. Five queries.
     """
     sql = _DOWN.format(walked=walked("down.slot"))
-    found = fetch(sql, [node.slot_id, depth, limit + 1])
-    is_cut = len(found) > limit
+    reached = fetch(sql, [node.slot_id, depth, limit + 1])
+    is_cut = len(reached) > limit
     below: dict[int, list[int]] = defaultdict(list)
-    for slot, above, _ in sorted(found[:limit], key=lambda row: place_of(row[0], row[2])):
+    for slot, above, _ in sorted(reached[:limit], key=lambda row: place_of(row[0], row[2])):
         if slot != node.slot_id:
             below[above].append(slot)
-    slots = [row[0] for row in found[:limit]]
+    slots = [row[0] for row in reached[:limit]]
     return Outline(_lines(node, workspace, slots, below), is_cut)
 
 
@@ -184,9 +184,9 @@ def _siblings(here: NodeRow, parent_slot: int, workspace: Workspace) -> list[Nod
     """The node with its siblings, in order; if there are many, the nearest ones. Reads few slots,
     however many there are."""
     least = SIBLINGS - 1
-    found = fetch(_BESIDE, [parent_slot, *[here.slot_id] * 3, least] * 2)
-    before = [slot for slot, side in found if side < 0]  # the nearest first
-    after = [slot for slot, side in found if side > 0]
+    slots = fetch(_BESIDE, [parent_slot, *[here.slot_id] * 3, least] * 2)
+    before = [slot for slot, side in slots if side < 0]  # the nearest first
+    after = [slot for slot, side in slots if side > 0]
     before = before[: max(SIBLINGS // 2, least - len(after))]
     after = after[: least - len(before)]
     near = selected_versions([*before, *after], workspace)
@@ -225,8 +225,10 @@ def outline_text(actor: Actor, workspace: Workspace, state: dict[str, Any] | Non
     at = lookup.visible_at_or_above(at, workspace)
     path = lookup.path_of(actor, at.tree, workspace, at)
     lines = outline_left(actor, at.tree, workspace, path, state)
-    said = drawn(lines, at.slot_id, lambda row: summary_or_excerpt(row.summary, row.text, WORDS))
-    return "\n".join(said)
+    drawn_lines = drawn(
+        lines, at.slot_id, lambda row: summary_or_excerpt(row.summary, row.text, WORDS)
+    )
+    return "\n".join(drawn_lines)
 
 
 def outline_left(
@@ -284,7 +286,7 @@ def _with_children(
     rows = {row.slot_id: row for row in rows_of([k for k, _ in _selected(every, workspace)])}
     counts = counted_below(every)
     for slot in slots:
-        lines = _opened(lines, slot, [rows[one] for one in below[slot]], counts)
+        lines = _opened(lines, slot, [rows[child] for child in below[slot]], counts)
     return lines
 
 
@@ -304,15 +306,17 @@ def _opened(
 ) -> list[OutlineRow]:
     """The lines, with one for each of these rows below the line of a slot; rows that already have
     one keep what is below them."""
-    place = next((at for at, one in enumerate(lines) if one.row.slot_id == slot), None)
+    place = next(
+        (at for at, outline_row in enumerate(lines) if outline_row.row.slot_id == slot), None
+    )
     if place is None or not rows or lines[place].left_out:
         return lines
     line, end = lines[place], _end_of(lines, place)
     blocks: dict[int, list[OutlineRow]] = {}
-    for one in lines[place + 1 : end]:
-        if one.level == line.level + 1:
-            blocks[one.row.slot_id] = []
-        blocks[next(reversed(blocks))].append(one)
+    for inner in lines[place + 1 : end]:
+        if inner.level == line.level + 1:
+            blocks[inner.row.slot_id] = []
+        blocks[next(reversed(blocks))].append(inner)
     for row in rows:
         texts = counts.get((row.slot_id, "text"), 0)
         notes = counts.get((row.slot_id, "annotation"), 0)
@@ -320,11 +324,11 @@ def _opened(
         blocks.setdefault(row.slot_id, [fresh])
     order = [row.slot_id for row in rows]
     order += [slot for slot in blocks if slot not in order]
-    made = [line._replace(shown=min(len(order), line.children))]
+    opened_lines = [line._replace(shown=min(len(order), line.children))]
     for key in order:
         first, *rest = blocks[key]
-        made += [first._replace(is_last=key == order[-1]), *rest]
-    return [*lines[:place], *made, *lines[end:]]
+        opened_lines += [first._replace(is_last=key == order[-1]), *rest]
+    return [*lines[:place], *opened_lines, *lines[end:]]
 
 
 def _end_of(lines: Sequence[OutlineRow], place: int) -> int:
@@ -337,14 +341,14 @@ def _end_of(lines: Sequence[OutlineRow], place: int) -> int:
 
 def _without(lines: list[OutlineRow], slots: set[int]) -> list[OutlineRow]:
     """The lines, without what is below these slots."""
-    made: list[OutlineRow] = []
+    kept_lines: list[OutlineRow] = []
     place = 0
     while place < len(lines):
         line = lines[place]
         is_folded = line.row.slot_id in slots and not line.left_out
-        made.append(line._replace(shown=0) if is_folded else line)
+        kept_lines.append(line._replace(shown=0) if is_folded else line)
         place = _end_of(lines, place) if is_folded else place + 1
-    return made
+    return kept_lines
 
 
 # The size of a tree: its nodes, branches and depth.

@@ -22,17 +22,17 @@ def overview_of(actor: Actor, tree: Tree) -> str:
     pruned ones are. Read once for each tile that became full."""
     full = (skeleton_tiles.last_ordinal(tree) + 1) // skeleton_tiles.TILE
     name = f"overview:{tree.uid}:{full}"
-    kept = cache.get(name) if full else None
-    if kept is None:
-        kept = json.dumps(_overview(actor, tree, max(1, full)), separators=(",", ":"))
+    text = cache.get(name) if full else None
+    if text is None:
+        text = json.dumps(_overview(actor, tree, max(1, full)), separators=(",", ":"))
         if full:
-            cache.set(name, kept, KEPT_S)
-    return str(kept)
+            cache.set(name, text, KEPT_S)
+    return str(text)
 
 
 def _overview(actor: Actor, tree: Tree, tiles: int) -> dict[str, Any]:
     above: list[int] = [-1]  # ordinals begin at 1
-    told: dict[int, tuple[str, str]] = {}
+    names: dict[int, tuple[str, str]] = {}
     parts = [json.loads(skeleton_tiles.tile_of(actor, tree, at)) for at in range(tiles)]
     for part in parts:
         _add(above, part)
@@ -43,64 +43,68 @@ def _overview(actor: Actor, tree: Tree, tiles: int) -> dict[str, Any]:
         if up > 0:
             sizes[up] += sizes[place]
     least = max(1, sizes[1] // MOST) if len(sizes) > 1 else 1
-    kept = [at for at in range(2, len(above)) if above[at] > 0 and sizes[at] >= least]
-    kept.insert(0, 1)
+    ordinals = [at for at in range(2, len(above)) if above[at] > 0 and sizes[at] >= least]
+    ordinals.insert(0, 1)
     people: dict[str, dict[str, Any]] = {}
     for part in parts:
-        told.update(_named(part, set(kept), people))
-    return {"last": len(above) - 1, **_columns(kept, above, sizes, told, people)}
+        names.update(_named(part, set(ordinals), people))
+    return {"last": len(above) - 1, **_columns(ordinals, above, sizes, names, people)}
 
 
 def _add(above: list[int], part: dict[str, Any]) -> None:
     """Adds the texts of a tile by ordinal; what is no text of its own is left out."""
-    said = part.get("ordinals")
+    ordinals = part.get("ordinals")
     ups = part["ups"].split(",")
     others = {ordinal for ordinal, _ in (*part["slots"], *part["kinds"])}
     for at, up in enumerate(ups):
-        ordinal = said[at] if said else part["first"] + at
+        ordinal = ordinals[at] if ordinals else part["first"] + at
         while len(above) < ordinal:
             above.append(-1)
         above.append(ordinal - int(up) if up != "0" and ordinal not in others else -1)
 
 
 def _named(
-    part: dict[str, Any], kept: set[int], people: dict[str, dict[str, Any]]
+    part: dict[str, Any], wanted: set[int], people: dict[str, dict[str, Any]]
 ) -> Iterator[tuple[int, tuple[str, str]]]:
     """The id and the author of those texts of a tile that are kept."""
-    said, ids, authors = part.get("ordinals"), part["ids"].split(","), part["authors"].split(",")
+    ordinals, ids, authors = (
+        part.get("ordinals"),
+        part["ids"].split(","),
+        part["authors"].split(","),
+    )
     for at, name in enumerate(ids):
-        ordinal = said[at] if said else part["first"] + at
-        if ordinal in kept:
+        ordinal = ordinals[at] if ordinals else part["first"] + at
+        if ordinal in wanted:
             author = part["participants"][int(authors[at])]
             people.setdefault(author["id"], author)
             yield ordinal, (name, author["id"])
 
 
 def _columns(
-    kept: list[int],
+    ordinals: list[int],
     above: list[int],
     sizes: list[int],
-    told: dict[int, tuple[str, str]],
+    names: dict[int, tuple[str, str]],
     people: dict[str, dict[str, Any]],
 ) -> dict[str, Any]:
     """The columns; a text that alone of those below another is kept is part of its place."""
     below: dict[int, int] = {}
-    for ordinal in kept[1:]:
+    for ordinal in ordinals[1:]:
         below[above[ordinal]] = below.get(above[ordinal], 0) + 1
     place_of: dict[int, int] = {}
     numbers = {uid: at for at, uid in enumerate(people)}
-    found: dict[str, Any] = {name: [] for name in ("ids", "parents", "authors", "sizes", "rows")}
-    for ordinal in kept:
+    columns: dict[str, Any] = {name: [] for name in ("ids", "parents", "authors", "sizes", "rows")}
+    for ordinal in ordinals:
         up = above[ordinal]
         if up > 0 and below[up] == 1 and up != 1:
             place_of[ordinal] = place_of[up]
-            found["rows"][place_of[up]] += 1
+            columns["rows"][place_of[up]] += 1
             continue
-        place_of[ordinal] = len(found["ids"])
-        name, author = told[ordinal]
-        found["ids"].append(name)
-        found["parents"].append(place_of[up] if up > 0 else -1)
-        found["authors"].append(numbers[author])
-        found["sizes"].append(sizes[ordinal])
-        found["rows"].append(1)
-    return {**found, "participants": list(people.values())}
+        place_of[ordinal] = len(columns["ids"])
+        name, author = names[ordinal]
+        columns["ids"].append(name)
+        columns["parents"].append(place_of[up] if up > 0 else -1)
+        columns["authors"].append(numbers[author])
+        columns["sizes"].append(sizes[ordinal])
+        columns["rows"].append(1)
+    return {**columns, "participants": list(people.values())}

@@ -65,25 +65,25 @@ def places_of(ids: Sequence[int], workspace: Workspace | None) -> dict[int, list
     """
     nodes = list(Node.objects.filter(pk__in=ids).defer("text"))
     above: dict[int, tuple[str, int | None]] = {}
-    asked = {one.parent_slot_id for one in nodes if one.parent_slot_id is not None}
+    asked = {node.parent_slot_id for node in nodes if node.parent_slot_id is not None}
     names: dict[int, str] = {}
     for _ in range(MOST_NOTES):
         if not asked:
             break
         rows = Node.objects.filter(pk__in=asked).values_list("pk", "kind", "parent_slot_id")
-        found = {key: (kind, parent) for key, kind, parent in rows}
-        above |= found
-        names |= {slot: name for slot, (_, name) in selected_versions(found, workspace).items()}
+        parents = {key: (kind, parent) for key, kind, parent in rows}
+        above |= parents
+        names |= {slot: name for slot, (_, name) in selected_versions(parents, workspace).items()}
         asked = {
             parent
-            for kind, parent in found.values()
+            for kind, parent in parents.values()
             if kind != "text" and parent is not None and parent not in above
         }
-    slots = {one.slot_id for one in nodes}
+    slots = {node.slot_id for node in nodes}
     hidden = hidden_among(slots) if len(slots) > 1 else slots
     return {
-        one.pk: [*_chain_of(one, above, names), *_hiding(one, is_hidden=one.slot_id in hidden)]
-        for one in nodes
+        node.pk: [*_chain_of(node, above, names), *_hiding(node, is_hidden=node.slot_id in hidden)]
+        for node in nodes
     }
 
 
@@ -100,12 +100,12 @@ def _chain_of(
 
 
 def _hiding(node: Node, *, is_hidden: bool) -> list[str]:
-    found = ["version pruned"] if node.version_pruned else []
+    words = ["version pruned"] if node.version_pruned else []
     hiding = lookup.hidden_by(node) if is_hidden else None
     if hiding is not None:
         own = hiding.pk == node.slot_id
-        found.append("pruned" if own else f"below pruned [{hiding.local_id}]")
-    return found
+        words.append("pruned" if own else f"below pruned [{hiding.local_id}]")
+    return words
 
 
 def versions_of(node: Node) -> QuerySet[Node]:
@@ -159,8 +159,8 @@ def only_way(slot_id: int, *, most: int, sandboxes: bool = True) -> int:
 
 def place_of_author(tree: Tree, author_id: int) -> Node | None:
     """Where a participant is in a tree, without its text; None if they never were there."""
-    found = Workspace.objects.filter(tree=tree, participant=author_id)
-    place = found.select_related("position").defer("position__text").first()
+    workspaces = Workspace.objects.filter(tree=tree, participant=author_id)
+    place = workspaces.select_related("position").defer("position__text").first()
     return place.position if place is not None else None
 
 
@@ -221,9 +221,9 @@ def standing_among(slots: Iterable[int], *, below: Node | None = None) -> set[in
     for slot, then, is_hidden, is_inside in fetch(_STANDING.format(asked=those), params):
         steps[slot] = (then, is_hidden, is_inside)
     verdicts: dict[int | None, bool] = {None: below is None}
-    for one in asked:
+    for asked_slot in asked:
         trail: list[int] = []
-        at: int | None = one
+        at: int | None = asked_slot
         while at not in verdicts and at is not None and at in steps and len(trail) <= len(steps):
             trail.append(at)
             at = steps[at][0]
@@ -231,7 +231,7 @@ def standing_among(slots: Iterable[int], *, below: Node | None = None) -> set[in
             then, is_hidden, is_inside = steps[step]
             above = verdicts.get(then, False) or bool(is_inside)
             verdicts[step] = above and not is_hidden
-    return {one for one in asked if verdicts.get(one, False)}
+    return {asked_slot for asked_slot in asked if verdicts.get(asked_slot, False)}
 
 
 def path_ids(
@@ -264,7 +264,7 @@ def pins_on(
 ) -> list[BranchSettings]:
     """The pins at a node and above it, the topmost first; one query if the tree has none, else
     two."""
-    pins = {one.slot_id: one for one in _PINS.all(tree=tree.pk) if one.settings}
+    pins = {pin.slot_id: pin for pin in _PINS.all(tree=tree.pk) if pin.settings}
     if not pins:
         return []
     path = path_ids(actor, tree, workspace, node)
@@ -275,10 +275,10 @@ def settings_at(
     actor: Actor, tree: Tree, workspace: Workspace | None, node: Node
 ) -> dict[str, Any]:
     """The settings that apply at a node: for each, the nearest pinned one above."""
-    found: dict[str, Any] = {}
-    for one in pins_on(actor, tree, workspace, node):
-        found |= one.settings
-    return found
+    settings: dict[str, Any] = {}
+    for pin in pins_on(actor, tree, workspace, node):
+        settings |= pin.settings
+    return settings
 
 
 def order_sql(alias: str) -> str:

@@ -65,12 +65,12 @@ def tile_of(actor: Actor, tree: Tree, number: int) -> str:
     nodes where they say something. `ordinals` only where some are missing."""
     is_full = last_ordinal(tree) >= (number + 1) * TILE
     name = f"skeleton:{tree.uid}:{number}"
-    kept = cache.get(name) if is_full else None
-    if kept is None:
-        kept = json.dumps(_tile(tree, number), separators=(",", ":"))
+    text = cache.get(name) if is_full else None
+    if text is None:
+        text = json.dumps(_tile(tree, number), separators=(",", ":"))
         if is_full:
-            cache.set(name, kept, KEPT_S)
-    return str(kept)
+            cache.set(name, text, KEPT_S)
+    return str(text)
 
 
 def _tile(tree: Tree, number: int) -> dict[str, Any]:
@@ -83,12 +83,12 @@ def _tile(tree: Tree, number: int) -> dict[str, Any]:
         lengths=_joined("length", ","),
     )
     count, first, last, ids, ups, authors, lengths = fetch(sql, span)[0]
-    named, participants = participants_named(int(one) for one in authors.split(","))
-    found: dict[str, Any] = {
+    named, participants = participants_named(int(author_id) for author_id in authors.split(","))
+    tile: dict[str, Any] = {
         "first": first - base,
         "ids": ids,
         "ups": ups,
-        "authors": ",".join([str(named[int(one)]) for one in authors.split(",")]),
+        "authors": ",".join([str(named[int(author_id)]) for author_id in authors.split(",")]),
         "lengths": lengths,
         "participants": participants,
         "slots": [],
@@ -98,7 +98,7 @@ def _tile(tree: Tree, number: int) -> dict[str, Any]:
     }
     if last - first + 1 != count:
         keys = Node.objects.filter(pk__range=span).order_by("pk").values_list("pk", flat=True)
-        found["ordinals"] = [key - base for key in keys]
+        tile["ordinals"] = [key - base for key in keys]
     for key, slot, kind, place, whole in fetch(_OTHER, span):
         for column, is_said, value in (
             ("slots", slot != key, slot - base),
@@ -107,5 +107,5 @@ def _tile(tree: Tree, number: int) -> dict[str, Any]:
             ("wholes", whole is not None, (whole or base) - base),
         ):
             if is_said:
-                found[column].append((key - base, value))
-    return found
+                tile[column].append((key - base, value))
+    return tile

@@ -33,16 +33,16 @@ def position_of(tree: Tree, workspace: Workspace) -> str:
 
 def positions_of(trees: Sequence[Tree], own: Mapping[int, Workspace]) -> dict[int, str]:
     """The positions of workspaces, by the row id of their tree."""
-    nodes = lookup.rows().in_bulk([one.position_id for one in own.values()])
-    hidden = hidden_among(one.slot_id for one in nodes.values())
-    found = {}
+    nodes = lookup.rows().in_bulk([workspace.position_id for workspace in own.values()])
+    hidden = hidden_among(position.slot_id for position in nodes.values())
+    refs = {}
     for tree in trees:
         if tree.pk in own:
             node = nodes[own[tree.pk].position_id]
             if node.slot_id in hidden:
                 node = lookup.visible_at_or_above(node, own[tree.pk])
-            found[tree.pk] = lookup.node_ref(node, tree.pk)
-    return found
+            refs[tree.pk] = lookup.node_ref(node, tree.pk)
+    return refs
 
 
 # A whole tree without its texts: as columns for pages, as pages of rows for API clients.
@@ -100,8 +100,8 @@ def _orders(rows: Sequence[Sequence[Any]], index: dict[int, int]) -> list[tuple[
     for row in rows if placed else ():
         if row[2] in below and row[3] == row[0] and row[4] == "text":
             below[row[2]].append((place_of(row[0], row[8]), index[row[0]]))
-    found = {parent: [at for _, at in sorted(places)] for parent, places in below.items()}
-    return [(index[parent], ats) for parent, ats in found.items() if ats != sorted(ats)]
+    orders = {parent: [at for _, at in sorted(places)] for parent, places in below.items()}
+    return [(index[parent], ats) for parent, ats in orders.items() if ats != sorted(ats)]
 
 
 def heads_of(tree: Tree) -> tuple[int, int]:
@@ -120,8 +120,11 @@ def participants_named(authors: Iterable[int]) -> tuple[dict[int, int], list[dic
     """The index by row id, and the participants in the order of their first node."""
     places = {key: place for place, key in enumerate(dict.fromkeys(authors))}
     rows = Participant.objects.in_bulk(list(places))
-    found = [rows[key] for key in places]
-    return places, [{"id": one.uid, "name": one.name, "kind": one.kind} for one in found]
+    participants = [rows[key] for key in places]
+    return places, [
+        {"id": participant.uid, "name": participant.name, "kind": participant.kind}
+        for participant in participants
+    ]
 
 
 def page(actor: Actor, tree: Tree, *, after: int = 0, limit: int = MAX_ROWS) -> dict[str, Any]:

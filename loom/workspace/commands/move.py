@@ -218,8 +218,8 @@ def expand(context: Context, args: Branch) -> Reply:
     the windows that `collapse #4` has hidden."""
     if args.ref.kind == "window" and (again := _brought_back(context, int(args.ref.id))):
         limited = within_limit(context, again)
-        items = tuple(dict.fromkeys(item for one in again for item in items_of_window(one)))
-        shown = f"shown {numbered([one.number for one in again])}"
+        items = tuple(dict.fromkeys(item for window in again for item in items_of_window(window)))
+        shown = f"shown {numbered([window.number for window in again])}"
         reply = f"✓ ▼ #{args.ref.id}\n  {shown}{limited}{token_change(context)}"
         return Reply(reply, items=items)
     node, below = _twig(context, args.ref)
@@ -239,18 +239,20 @@ def expand(context: Context, args: Branch) -> Reply:
 
 def _brought_back(context: Context, number: int) -> list[Window]:
     """Shows again what was collapsed below a visible window, with what was below that."""
-    window = next((one for one in held(context) if one.number == number), None)
+    window = next((shut for shut in held(context) if shut.number == number), None)
     collapsed = collapsed_below(context, window) if window is not None else []
-    for one in collapsed:
-        if not one.is_visible and has_room(context):
-            show_window(context, one)
-    return [one for one in changed_windows(context) if one.is_visible]
+    for other in collapsed:
+        if not other.is_visible and has_room(context):
+            show_window(context, other)
+    return [other for other in changed_windows(context) if other.is_visible]
 
 
 def _again(context: Context, opened: Sequence[Window]) -> str:
     """`\n  again: #7 #9`: the windows that came back with those that were opened."""
-    every = [one for one in changed_windows(context) if one.is_visible and one not in opened]
-    return f"\n  again: {numbered(sorted(one.number for one in every))}" if every else ""
+    every = [
+        window for window in changed_windows(context) if window.is_visible and window not in opened
+    ]
+    return f"\n  again: {numbered(sorted(window.number for window in every))}" if every else ""
 
 
 _expands_links = command(
@@ -336,24 +338,24 @@ def expand_portal(context: Context, args: PortalOf) -> Reply:
     kind = EMBED if args.type.lower() == EMBED else link_type(context.actor, args.type)
     node, parent = _sources(context, args.ref)[0]
     targets = targets_of(args.to)
-    written = [one.targets for one in portals_in(node.text) if one.type == kind]
+    written = [portal.targets for portal in portals_in(node.text) if portal.type == kind]
     if targets not in written:
         raise not_found(
             f"A portal [{kind}] to {args.to[:80]} in [{node.local_id}]",
             f"→ view {node.local_id} full",
         )
-    found = items_named(context.actor, context.tree, targets)
-    led_to = tuple(dict.fromkeys(one.item for one in found if one.item))
+    ends = items_named(context.actor, context.tree, targets)
+    led_to = tuple(dict.fromkeys(end.item for end in ends if end.item))
     of = lookup.node_ref(node, context.tree.pk)
     head = f"✓ ▼ [{kind}] of [{of}] → {counted(len(led_to), 'item')}"
     context.note_read(*led_to)
     if args.inline:
-        shown = as_lines(opened_portal(context.actor, context.tree, kind, found, len(found)))
-        reply = "\n".join([head, *(f"  {one}" for one in shown)])
+        shown = as_lines(opened_portal(context.actor, context.tree, kind, ends, len(ends)))
+        reply = "\n".join([head, *(f"  {line}" for line in shown)])
         return Reply(reply, items=touched(node), led_to=led_to, link_type=kind)
-    windows = [one for each in found for one in _window_on(context, each, kind, parent)]
-    gone = " ".join(named(one.written) for one in found if not one.item)
-    named_ = numbered([one.number for one in windows])
+    windows = [window for each in ends for window in _window_on(context, each, kind, parent)]
+    gone = " ".join(named(end.written) for end in ends if not end.item)
+    named_ = numbered([window.number for window in windows])
     return Reply(
         f"{head}{f' as {named_}' if named_ else ''}"
         + (f"\n  unavailable: {gone}" if gone else "")
@@ -365,16 +367,16 @@ def expand_portal(context: Context, args: PortalOf) -> Reply:
     )
 
 
-def _window_on(context: Context, one: NamedItem, kind: str, parent: int) -> list[Window]:
+def _window_on(context: Context, item: NamedItem, kind: str, parent: int) -> list[Window]:
     """The window on an item that a portal names, if it has a text."""
-    source, lines = source_and_lines(context, one)
+    source, lines = source_and_lines(context, item)
     if source is None or not source.text:
         return []
     demand_depth(context, parent, kind)
-    made = place_window(context, source, lines)
-    if made._state.adding and made.number != parent:
-        made.via, made.parent_number = kind, parent
-    return [made]
+    window = place_window(context, source, lines)
+    if window._state.adding and window.number != parent:
+        window.via, window.parent_number = kind, parent
+    return [window]
 
 
 def _left(context: Context, kind: str, nodes: Sequence[Node], opened: int, every: int) -> str:
@@ -400,7 +402,7 @@ def _inline(context: Context, kind: str, nodes: Sequence[Node], most: int) -> Re
         "\n".join(
             [
                 f"✓ ▼ [{kind}] of {of} → {counted(len(opened), 'item')}",
-                *(f"  {one}" for one in shown),
+                *(f"  {line}" for line in shown),
             ]
         ),
         items=touched(*nodes),
