@@ -16,7 +16,7 @@ import { toast } from "./loom-toast.js";
 
 const AGAIN_MS = 2000; // after a fetch that failed while somebody works
 const REST_MS = 400; // after a move, where nothing says that it is drawn
-const keyOf = (/** @type {Element} */ one) => one.getAttribute("data-turn") ?? "none";
+const keyOf = (/** @type {Element} */ turn) => turn.getAttribute("data-turn") ?? "none";
 // The text that is being written grows in its place.
 const mayChange = (/** @type {Element} */ old, /** @type {Element} */ fresh) => !(old.matches(".live") && fresh.matches(".live"));
 
@@ -57,8 +57,8 @@ export class LoomTurns extends HTMLElement {
   }
 
   all() {
-    const kept = this.path ? [...this.path.querySelectorAll(".stretch .turn")] : [];
-    return [...this.lists().flatMap((list) => (list ? [...list.querySelectorAll(".turn")] : [])), ...kept];
+    const onPath = this.path ? [...this.path.querySelectorAll(".stretch .turn")] : [];
+    return [...this.lists().flatMap((list) => (list ? [...list.querySelectorAll(".turn")] : [])), ...onPath];
   }
 
   /** The text that a turn wrote, where it is on the path: its card has its place there.
@@ -74,7 +74,7 @@ export class LoomTurns extends HTMLElement {
    * @param {Element} text @param {Element} fresh */
   putAt(text, fresh) {
     fresh.setAttribute("data-own", "");
-    const old = this.all().find((one) => one.id === fresh.id);
+    const old = this.all().find((item) => item.id === fresh.id);
     const there = text.querySelector(":scope > .turn");
     if (there !== old) there?.remove();
     if (old?.parentElement !== text) (text.querySelector(":scope > .text") ?? text.lastElementChild)?.before(old ?? fresh);
@@ -82,7 +82,7 @@ export class LoomTurns extends HTMLElement {
   }
 
   working() {
-    return this.all().filter((one) => one.classList.contains("working"));
+    return this.all().filter((item) => item.classList.contains("working"));
   }
 
   /** @param {{kind: string, payload: any}} event */
@@ -107,7 +107,7 @@ export class LoomTurns extends HTMLElement {
   put(markup) {
     const fresh = parsed(markup).firstElementChild;
     if (!fresh || !this.page) return;
-    const old = this.all().find((one) => keyOf(one) === keyOf(fresh));
+    const old = this.all().find((item) => keyOf(item) === keyOf(fresh));
     const isAside = fresh.hasAttribute("data-aside");
     const list = this.lists()[isAside ? 1 : 0];
     this.makeOwn(fresh);
@@ -167,7 +167,7 @@ export class LoomTurns extends HTMLElement {
   async lead(turn) {
     const { page } = this;
     if (turn.steps.length) await this.fetch();
-    const wrote = this.all().find((one) => keyOf(one) === turn.id)?.getAttribute("data-wrote");
+    const wrote = this.all().find((item) => keyOf(item) === turn.id)?.getAttribute("data-wrote");
     const isBelow = wrote && page?.store?.pathTo(wrote).includes(page.store.slotOf(turn.answers_below) ?? -1);
     const to = isBelow ? wrote : turn.node;
     if (!page || !to || page.position !== turn.answers_below) return;
@@ -179,7 +179,7 @@ export class LoomTurns extends HTMLElement {
    * @returns {{name: string, node: string} | null} */
   answerBelow() {
     const list = [...(this.lists()[0]?.querySelectorAll(":scope > .turn:not(.working, .undone)") ?? [])];
-    const below = list.filter((one) => this.path?.isHere(one.getAttribute("data-answers-below") ?? ""));
+    const below = list.filter((item) => this.path?.isHere(item.getAttribute("data-answers-below") ?? ""));
     const turn = below.at(-1);
     const node = turn?.getAttribute("data-wrote") || turn?.getAttribute("data-node") || "";
     return turn && node && !this.path?.isHere(node) ? { name: turn.querySelector(".by")?.textContent ?? "", node } : null;
@@ -219,13 +219,13 @@ export class LoomTurns extends HTMLElement {
       const now = fresh.querySelector(`[data-${name}]`);
       if (!list || !now) continue;
       for (const turn of now.querySelectorAll(".turn")) this.take(turn);
-      const [kept, here] = [/** @type {Element[]} */ ([]), /** @type {Element[]} */ ([])];
+      const [withText, here] = [/** @type {Element[]} */ ([]), /** @type {Element[]} */ ([])];
       for (const turn of now.children) {
-        if (this.textOf(turn)) kept.push(turn);
+        if (this.textOf(turn)) withText.push(turn);
         else if (at === 1 || turn.classList.contains("working") || this.isHere(turn)) here.push(turn);
       }
       const draw = () => {
-        for (const turn of kept) this.putAt(/** @type {Element} */ (this.textOf(turn)), turn);
+        for (const turn of withText) this.putAt(/** @type {Element} */ (this.textOf(turn)), turn);
         morph(list, here, { mayChange });
       };
       if (at === 0 && this.path?.view) this.path.view.still(draw);
@@ -243,7 +243,7 @@ export class LoomTurns extends HTMLElement {
     this.showAsked();
     this.views.watch(this.working());
     const open = document.querySelector("[data-asides-working]");
-    const asides = this.working().filter((one) => one.closest("[data-asides]")).length;
+    const asides = this.working().filter((item) => item.closest("[data-asides]")).length;
     if (open) open.textContent = asides ? ` (${asides})` : "";
   }
 
@@ -253,7 +253,7 @@ export class LoomTurns extends HTMLElement {
 
   /** A turn that the reader has just asked for comes into view, once. */
   showAsked() {
-    const turn = this.working().find((one) => keyOf(one) === this.asked);
+    const turn = this.working().find((item) => keyOf(item) === this.asked);
     if (!turn) return;
     this.asked = "";
     if (this.contains(turn)) this.path?.view?.bring(turn.getBoundingClientRect());
@@ -263,19 +263,19 @@ export class LoomTurns extends HTMLElement {
    * came, and that it is being stopped. @param {Element} fresh */
   take(fresh) {
     this.texts.take(fresh);
-    const old = this.all().find((one) => one.id === fresh.id);
+    const old = this.all().find((item) => item.id === fresh.id);
     // What somebody has opened of it stays in sight when it is folded.
     if (old?.querySelector("details[open]") && !old.querySelector(".turn-did")) fresh.querySelector(".turn-did")?.setAttribute("open", "");
-    for (const said of fresh.querySelectorAll(".row .turn-said, .turn-lines pre:not(.block)")) linkRefs(said, this.page?.store);
-    for (const said of fresh.querySelectorAll("summary .turn-said")) this.linkBeside(said);
+    for (const words of fresh.querySelectorAll(".row .turn-said, .turn-lines pre:not(.block)")) linkRefs(words, this.page?.store);
+    for (const words of fresh.querySelectorAll("summary .turn-said")) this.linkBeside(words);
     const button = fresh.querySelector('[data-turn-act="stop"]');
     if (button && this.stopping.has(keyOf(fresh))) button.setAttribute("disabled", "");
   }
 
-  /** What the head of a fold names is opened beside it: a head holds nothing that is pressed. @param {Element} said */
-  linkBeside(said) {
-    const refs = withRefs(said.textContent ?? "", this.page?.store).filter((one) => one instanceof HTMLElement);
-    if (refs.length) said.closest("li")?.append(make("span", { className: "turn-refs" }, ...refs.flatMap((one) => [one, " "])));
+  /** What the head of a fold names is opened beside it: a head holds nothing that is pressed. @param {Element} words */
+  linkBeside(words) {
+    const refs = withRefs(words.textContent ?? "", this.page?.store).filter((ref) => ref instanceof HTMLElement);
+    if (refs.length) words.closest("li")?.append(make("span", { className: "turn-refs" }, ...refs.flatMap((ref) => [ref, " "])));
   }
 
   /** @param {MouseEvent} event */
@@ -329,9 +329,9 @@ export class LoomTurns extends HTMLElement {
     const [participant, budget, node] = ["data-participant", "data-preset", "data-node"].map((name) => turn.getAttribute(name) ?? "");
     const body = { participant, budget, as: "continuation", input: "", node: turn.getAttribute("data-wrote") || node || turn.getAttribute("data-answers-below") };
     try {
-      const made = await json(`${page?.api}/turns`, { method: "POST", body });
-      page?.go(made.answers_below);
-      await json(`/api/turns/${made.id}/extend`, { method: "POST", body: { steps, tokens } });
+      const extended = await json(`${page?.api}/turns`, { method: "POST", body });
+      page?.go(extended.answers_below);
+      await json(`/api/turns/${extended.id}/extend`, { method: "POST", body: { steps, tokens } });
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       toast().show(told(error), { bad: true });
@@ -346,14 +346,14 @@ export class LoomTurns extends HTMLElement {
 
   /** Repeats a turn that was taken back. @param {string} id */
   redo(id) {
-    const to = this.all().find((one) => keyOf(one) === id)?.getAttribute("data-node") ?? "";
+    const to = this.all().find((item) => keyOf(item) === id)?.getAttribute("data-node") ?? "";
     this.page?.acts.redoTurn(id, to).then(() => this.soon(0), () => {});
   }
 }
 
 /** @param {string} name */
 function holder(name) {
-  const made = document.createElement(name === "turns" ? "div" : "p");
-  made.setAttribute(`data-${name}`, "");
-  return made;
+  const list = document.createElement(name === "turns" ? "div" : "p");
+  list.setAttribute(`data-${name}`, "");
+  return list;
 }

@@ -46,10 +46,10 @@ export class LoomWorkspace extends HTMLElement {
   choose(workspace) {
     this.workspace = workspace;
     const isOwn = workspace === this.own;
-    for (const one of this.querySelectorAll("[data-mine]")) /** @type {HTMLElement} */ (one).hidden = !isOwn;
+    for (const part of this.querySelectorAll("[data-mine]")) /** @type {HTMLElement} */ (part).hidden = !isOwn;
     // Their sizes matter where a model is sent them.
-    for (const one of this.querySelectorAll("[data-theirs]")) /** @type {HTMLElement} */ (one).hidden = isOwn;
-    for (const one of this.querySelectorAll("[data-acts]")) /** @type {HTMLElement} */ (one).hidden = !this.mayAct;
+    for (const part of this.querySelectorAll("[data-theirs]")) /** @type {HTMLElement} */ (part).hidden = isOwn;
+    for (const part of this.querySelectorAll("[data-acts]")) /** @type {HTMLElement} */ (part).hidden = !this.mayAct;
     this.views.watch([]);
     this.soon(0);
   }
@@ -83,9 +83,9 @@ export class LoomWorkspace extends HTMLElement {
       const body = /** @type {Body} */ (await json(`/api/workspaces/${workspace}`));
       const last = body.status.steps;
       const steps = last ? (await json(`/api/steps?workspace=${workspace}&after=${Math.max(last - LAST, 0)}&limit=${LAST}`)).results : [];
-      const kept = workspace === this.own ? (await json(`${this.saved}?kind=windows&limit=1000`)).results : [];
+      const arrangements = workspace === this.own ? (await json(`${this.saved}?kind=windows&limit=1000`)).results : [];
       if (workspace !== this.workspace || this.draws.isPast(number)) return;
-      this.keepFocus(() => this.show(body, steps, kept));
+      this.keepFocus(() => this.show(body, steps, arrangements));
       this.follow(body.seq);
     } catch (error) {
       this.refuse(error);
@@ -107,8 +107,8 @@ export class LoomWorkspace extends HTMLElement {
     if (key) /** @type {HTMLElement | null} */ (this.querySelector(`[data-key="${CSS.escape(key)}"]`))?.focus({ preventScroll: true });
   }
 
-  /** @param {Body} body @param {Step[]} steps @param {Arrangement[]} kept */
-  show(body, steps, kept) {
+  /** @param {Body} body @param {Step[]} steps @param {Arrangement[]} arrangements */
+  show(body, steps, arrangements) {
     const { status } = body;
     this.list("budget").textContent = status.budget;
     this.fill("sizes", sizeRows(status), "");
@@ -117,7 +117,7 @@ export class LoomWorkspace extends HTMLElement {
     this.fill("augments", body.augments.map((augment) => augmentRow(augment, this.mayAct)), t("There are no augments. A document of this kind can be loaded into the prompt of a model."));
     this.fill("notifications", body.notifications.map(({ text }) => make("li", { dir: "auto" }, ...withRefs(text, this.page?.store))), t("Nothing new."));
     this.fill("steps", [...steps].reverse().map(stepRow), t("Nothing has been done yet."));
-    this.fill("arrangements", kept.map((arrangement) => arrangementRow(arrangement, (action, row) => this.arrange(action, arrangement, row))), t("Save what is open under a name, to open it again here or in another tree."));
+    this.fill("arrangements", arrangements.map((arrangement) => arrangementRow(arrangement, (action, row) => this.arrange(action, arrangement, row))), t("Save what is open under a name, to open it again here or in another tree."));
   }
 
   /** Shows the scratchpad; what is being typed there stays. @param {string} text */
@@ -168,8 +168,8 @@ export class LoomWorkspace extends HTMLElement {
   async run(several) {
     /** @type {unknown} */
     let refused = null;
-    for (const one of several) {
-      const body = { ...asBody(one), key: crypto.randomUUID(), ...(this.workspace === this.own ? { at: this.page?.position } : {}) };
+    for (const line of several) {
+      const body = { ...asBody(line), key: crypto.randomUUID(), ...(this.workspace === this.own ? { at: this.page?.position } : {}) };
       try {
         await json(`/api/workspaces/${this.workspace}/commands`, { method: "POST", body });
       } catch (error) {
@@ -185,7 +185,7 @@ export class LoomWorkspace extends HTMLElement {
   async keep(name) {
     try {
       const { results } = await json(`/api/workspaces/${this.own}/windows`);
-      const lines = results.filter((/** @type {any} */ one) => one.visible && one.opens).map((/** @type {any} */ one) => one.opens);
+      const lines = results.filter((/** @type {any} */ result) => result.visible && result.opens).map((/** @type {any} */ result) => result.opens);
       await json(this.saved, { method: "POST", body: { kind: "windows", name, body: { lines: [...new Set(lines)] } } });
       this.refuse(null);
       this.soon(0);
@@ -195,18 +195,18 @@ export class LoomWorkspace extends HTMLElement {
     }
   }
 
-  /** @param {string} action @param {Arrangement} one @param {HTMLElement} row */
-  async arrange(action, one, row) {
-    if (action === "open") return this.run(one.body.lines);
+  /** @param {string} action @param {Arrangement} arrangement @param {HTMLElement} row */
+  async arrange(action, arrangement, row) {
+    if (action === "open") return this.run(arrangement.body.lines);
     if (action === "rename") {
-      const shape = { label: t("Name of the arrangement"), text: one.name, single: true, small: true, submit: t("Rename") };
+      const shape = { label: t("Name of the arrangement"), text: arrangement.name, single: true, small: true, submit: t("Rename") };
       return openForm(row, shape, async ({ text }) => {
-        await json(this.saved, { method: "PATCH", body: { id: one.id, name: text } });
+        await json(this.saved, { method: "PATCH", body: { id: arrangement.id, name: text } });
         this.soon(0);
       });
     }
     try {
-      await json(this.saved, { method: "DELETE", body: { id: one.id } });
+      await json(this.saved, { method: "DELETE", body: { id: arrangement.id } });
       this.soon(0);
     } catch (error) {
       this.refuse(error);

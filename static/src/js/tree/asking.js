@@ -39,13 +39,13 @@ export class Asking {
 
   /** The agent that is picked to act. */
   actor() {
-    return this.actors().find((one) => one.checked);
+    return this.actors().find((input) => input.checked);
   }
 
   /** Somebody was picked: either models go on with the text, or one agent acts. @param {HTMLInputElement} field */
   pick(field) {
     if (field.name === "actor") for (const box of this.boxes()) box.checked = false;
-    if (field.name === "using") for (const one of this.actors()) one.checked = false;
+    if (field.name === "using") for (const input of this.actors()) input.checked = false;
   }
 
   /** Whom the next press asks, and how. @returns {{id: string, how: "turn" | "continue"}[]} */
@@ -74,13 +74,13 @@ export class Asking {
 
   load() {
     try {
-      const kept = JSON.parse(localStorage.getItem(this.name) ?? localStorage.getItem(LAST) ?? "{}");
+      const choice = JSON.parse(localStorage.getItem(this.name) ?? localStorage.getItem(LAST) ?? "{}");
       for (const name of ["n", "tokens", "temperature"]) {
         const field = this.field(name);
-        if (field && kept[name] !== undefined) field.value = kept[name];
+        if (field && choice[name] !== undefined) field.value = choice[name];
       }
-      this.choose(kept.using ?? [], kept.counts ?? {});
-      const actor = this.actors().find((one) => kept.actor && one.dataset.name === kept.actor);
+      this.choose(choice.using ?? [], choice.counts ?? {});
+      const actor = this.actors().find((input) => choice.actor && input.dataset.name === choice.actor);
       if (actor) {
         actor.checked = true;
         this.pick(actor);
@@ -113,7 +113,7 @@ export class Asking {
     const n = this.field("n");
     if (same && n) n.value = String(numbers[0]);
     for (const name of /** @type {const} */ (["tokens", "temperature"])) {
-      const values = new Set(names.map((one) => this.offered[one][name]));
+      const values = new Set(names.map((model) => this.offered[model][name]));
       const [value] = values;
       const field = this.field(name);
       if (field && values.size === 1 && value !== null) field.value = String(value);
@@ -126,7 +126,7 @@ export class Asking {
   choose(using, counts) {
     const boxes = this.boxes();
     if (!boxes.some((box) => using.includes(box.value))) return;
-    for (const one of this.actors()) one.checked = false;
+    for (const input of this.actors()) input.checked = false;
     for (const box of boxes) {
       box.checked = using.includes(box.value);
       const field = this.field(`n:${box.value}`);
@@ -195,12 +195,12 @@ export function callsOf(weave) {
 export function callsAgain(asked) {
   /** @type {Map<string, import("../live/calls.js").Call>} */
   const calls = new Map();
-  const alike = (/** @type {Asked} */ one, /** @type {Asked} */ other) => one.tokens === other.tokens && one.temperature === other.temperature && one.settings === other.settings;
-  for (const one of Object.values(asked)) {
-    const names = Object.keys(asked).filter((name) => alike(asked[name], one));
+  const alike = (/** @type {Asked} */ first, /** @type {Asked} */ other) => first.tokens === other.tokens && first.temperature === other.temperature && first.settings === other.settings;
+  for (const wanted of Object.values(asked)) {
+    const names = Object.keys(asked).filter((name) => alike(asked[name], wanted));
     const counts = Object.fromEntries(names.map((name) => [name, String(Math.min(asked[name].n, 10))]));
-    const [tokens, temperature] = [one.tokens, one.temperature].map((value) => (value === null ? "" : String(value)));
-    for (const made of continueCalls({ tokens, temperature, settings: one.settings, using: names, counts })) calls.set(JSON.stringify(made), made);
+    const [tokens, temperature] = [wanted.tokens, wanted.temperature].map((value) => (value === null ? "" : String(value)));
+    for (const continuation of continueCalls({ tokens, temperature, settings: wanted.settings, using: names, counts })) calls.set(JSON.stringify(continuation), continuation);
   }
   return calls.size ? [...calls.values()] : continueCalls({ n: "3" });
 }
@@ -227,18 +227,18 @@ export function keysOf(card) {
  */
 export function costOf(estimate, { n = "", tokens = "", using = [], counts = {} }, text) {
   const more = Math.ceil(new TextEncoder().encode(text).length / 4);
-  const asked = estimate.participants.filter((one) => using.includes(one.name));
+  const asked = estimate.participants.filter((model) => using.includes(model.name));
   let usd = /** @type {number | null} */ (null);
-  for (const one of asked) {
-    if (!one.prices) continue;
-    const many = Number(counts[one.name] || n || 1);
-    const read = one.tokens + more;
-    const length = Number(tokens) || one.length;
-    const primed = many > 1 && one.caches_from !== null && read >= one.caches_from && one.prices.cached !== undefined;
-    const others = primed ? /** @type {number} */ (one.prices.cached) : one.prices.input;
-    usd = (usd ?? 0) + (read * (one.prices.input + (many - 1) * others) + many * length * one.prices.output) / 1e6;
+  for (const model of asked) {
+    if (!model.prices) continue;
+    const many = Number(counts[model.name] || n || 1);
+    const read = model.tokens + more;
+    const length = Number(tokens) || model.length;
+    const primed = many > 1 && model.caches_from !== null && read >= model.caches_from && model.prices.cached !== undefined;
+    const others = primed ? /** @type {number} */ (model.prices.cached) : model.prices.input;
+    usd = (usd ?? 0) + (read * (model.prices.input + (many - 1) * others) + many * length * model.prices.output) / 1e6;
   }
-  const longest = asked.reduce((most, one) => (one.tokens > most.tokens ? one : most), { tokens: 0, how: "counted" });
+  const longest = asked.reduce((most, model) => (model.tokens > most.tokens ? model : most), { tokens: 0, how: "counted" });
   const left = estimate.money.left_usd;
   const cut = asked.find(({ whole = 0, limit = Infinity }) => whole + more > limit) ?? null;
   return { tokens: longest.tokens + more, how: more ? "estimated" : longest.how, usd, left, over: usd !== null && left !== null && usd > left, cut: cut && { ...cut, whole: (cut.whole ?? 0) + more } };

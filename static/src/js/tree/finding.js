@@ -54,9 +54,9 @@ class PathFind {
 
   /** @param {string} words @param {() => unknown} run @param {string} [name] */
   button(words, run, name = words) {
-    const made = make("button", { type: "button", className: "button small", textContent: words, ariaLabel: name, title: name });
-    made.addEventListener("click", () => void this.attempt(run));
-    return made;
+    const button = make("button", { type: "button", className: "button small", textContent: words, ariaLabel: name, title: name });
+    button.addEventListener("click", () => void this.attempt(run));
+    return button;
   }
 
   /** What a server refuses is told as everything else that is refused. @param {() => unknown} run */
@@ -127,8 +127,8 @@ class PathFind {
   seek() {
     const search = { query: this.input.value, isExact: this.exact.checked, isReplacing: false };
     const here = this.found[this.at];
-    this.found = this.texts.flatMap((text) => matchesIn(text.text, search).map((one, number) => ({ ...one, text, number })));
-    this.at = here ? this.found.findIndex((one) => one.text.slot === here.text.slot && one.from === here.from) : -1;
+    this.found = this.texts.flatMap((text) => matchesIn(text.text, search).map((match, number) => ({ ...match, text, number })));
+    this.at = here ? this.found.findIndex((match) => match.text.slot === here.text.slot && match.from === here.from) : -1;
     this.tell();
   }
 
@@ -184,13 +184,13 @@ class PathFind {
   }
 
   async replaceOne() {
-    const found = this.found[this.at];
-    if (!found) return this.step(1);
-    const { text, from, to } = found;
+    const match = this.found[this.at];
+    if (!match) return this.step(1);
+    const { text, from, to } = match;
     const { value } = this.put;
     await this.save(text, text.text.slice(0, from) + value + text.text.slice(to));
     await this.read();
-    const isNext = (/** @type {Found} */ one) => this.order(one.text) > this.order(text) || (one.text.slot === text.slot && one.from >= from + value.length);
+    const isNext = (/** @type {Found} */ match) => this.order(match.text) > this.order(text) || (match.text.slot === text.slot && match.from >= from + value.length);
     this.at = Math.max(0, this.found.findIndex(isNext));
     if (this.found.length) await this.show();
     this.tell();
@@ -200,14 +200,14 @@ class PathFind {
   async replaceAll() {
     const { found } = this; // each save is followed by an event that reads the texts again
     const { value } = this.put; // and another one may be typed meanwhile
-    for (const text of new Set(found.map((one) => one.text))) {
-      let made = "";
+    for (const text of new Set(found.map((match) => match.text))) {
+      let changed = "";
       let end = 0;
-      for (const { from, to } of found.filter((one) => one.text === text)) {
-        made += text.text.slice(end, from) + value;
+      for (const { from, to } of found.filter((match) => match.text === text)) {
+        changed += text.text.slice(end, from) + value;
         end = to;
       }
-      await this.save(text, made + text.text.slice(end));
+      await this.save(text, changed + text.text.slice(end));
     }
     this.done = t("{n} replaced", { n: found.length });
     await this.read();
@@ -216,12 +216,12 @@ class PathFind {
 
   /** @param {Text} text */
   order({ slot }) {
-    return this.texts.findIndex((one) => one.slot === slot);
+    return this.texts.findIndex((text) => text.slot === slot);
   }
 
-  /** @param {Text} text @param {string} made */
-  async save({ id }, made) {
-    await this.page.say(call("edit", { ref: id, content: made, way: "version" }));
+  /** @param {Text} text @param {string} changed */
+  async save({ id }, changed) {
+    await this.page.say(call("edit", { ref: id, content: changed, way: "version" }));
   }
 }
 
@@ -238,9 +238,9 @@ function rangesIn(text, query, isExact) {
     all += /** @type {any} */ (walk.currentNode).data;
   }
   const placed = (/** @type {number} */ at, /** @type {boolean} */ isEnd) => {
-    let one = starts.length - 1;
-    while (one > 0 && (isEnd ? starts[one] >= at : starts[one] > at)) one -= 1;
-    return /** @type {[any, number]} */ ([nodes[one], at - starts[one]]);
+    let node = starts.length - 1;
+    while (node > 0 && (isEnd ? starts[node] >= at : starts[node] > at)) node -= 1;
+    return /** @type {[any, number]} */ ([nodes[node], at - starts[node]]);
   };
   return matchesIn(all, { query, isExact, isReplacing: false }).map(({ from, to }) => {
     const range = document.createRange();
