@@ -14,3 +14,4 @@ class TransferConfig(AppConfig):
     def ready(self) -> None:
         import_module("loom.transfer.effects")
         import_module("loom.transfer.erasing")
+        import_module("loom.transfer.thinking_files")
