@@ -9,7 +9,8 @@ from django.db import transaction
 from django.db.models import F
 
 from loom.access import Actor
-from loom.embedding.embedders import EmbedderFailed, embedded
+from loom.embedding import embedders
+from loom.embedding.embedders import EmbedderFailed
 from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args, Secret
 from loom.engine.execute import execute
@@ -47,7 +48,7 @@ class NoArguments(Args):
 
 def has_embedder() -> bool:
     """Whether any grove has an embedder; without one nothing has to be looked for."""
-    return embedded() is not None or EmbedderSettings.objects.exclude(model="").exists()
+    return embedders.embedded() is not None or EmbedderSettings.objects.exclude(model="").exists()
 
 
 def settings_in(grove: Grove) -> EmbedderSettings:
