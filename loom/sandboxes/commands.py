@@ -3,15 +3,12 @@
 from datetime import timedelta
 from typing import Annotated
 
+from django.apps import apps
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from loom import access
-from loom.claims.models import TokenState
-from loom.claims.queries.checks import applying, results_of
-from loom.claims.queries.inline_tokens import SELF
-from loom.claims.rules import checks as check_rules
 from loom.engine import streams
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
@@ -195,6 +192,11 @@ def promote(context: Context, args: PromoteArgs) -> Reply:
 def _demand_checks(context: Context, origin: Tree) -> None:
     """Refuses with REJECTED if a text that would be seen fails a check of the tree of origin, or a
     judge has said that it does. A judge that was not asked says nothing."""
+    if not apps.is_installed("loom.claims"):
+        return
+    from loom.claims.queries.checks import applying, results_of
+    from loom.claims.rules import checks as check_rules
+
     rules = list(applying(origin.grove, origin))
     if not rules:
         return
@@ -274,6 +276,11 @@ def _close(tree: Tree, writer: streams.Writer, state: str) -> None:
     writer.append(
         "tree.changed", {"tree": tree.uid, "archived_at": instant_or_none(tree.archived_at)}
     )
+    if not apps.is_installed("loom.claims"):  # which keeps the last states of tokens
+        return
+    from loom.claims.models import TokenState
+    from loom.claims.queries.inline_tokens import SELF
+
     kept = {"kind": "sandbox", "state": state, "at": tree.archived_at}
     TokenState.objects.update_or_create(item=ids.of_tree(tree.pk), key=SELF, defaults=kept)
     said = {"item": f"tree:{tree.uid}", "key": SELF, "token": "sandbox", "state": state}
