@@ -1,7 +1,7 @@
 """Pages: the claims of a tree with their ledger, the card of one claim, and the checks and pipes of
 a grove."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -34,16 +34,16 @@ from loom.claims.queries.pipes import pipes_for
 from loom.claims.rules import levels
 from loom.claims.rules.checks import KINDS, PARAMETER
 from loom.claims.rules.levels import Obligation
-from loom.engine.context import Request
-from loom.engine.execute import execute, execute_line
+from loom.engine.by_name import run_command
+from loom.engine.execute import execute
 from loom.errors import CommandError, not_found
 from loom.language import ids
-from loom.language.refs import quote as quoted
 from loom.links.models import Trail
 from loom.links.trails import trails_for
 from loom.people.models import Participant
 from loom.permissions import WRITE
-from loom.site.page_requests import PersonRequest, frame, in_one_line, person, word_of
+from loom.site.forms import Flag, PageForm, Text, Word
+from loom.site.page_requests import PersonRequest, frame, in_one_line, person
 from loom.text.shortening import excerpt
 from loom.trees.grove_texts import grove_texts, is_text
 from loom.trees.models import Node, Tree
@@ -221,27 +221,43 @@ def _line(claim: Claim, depth: int) -> ClaimRow:
     return ClaimRow(claim, depth, word(claim.state), level, words, waits_for_a_person(claim))
 
 
+class EvidenceForm(PageForm):
+    """What was selected (`cite`, `words`), and what it is for: a `claim` on a `side`, what it
+    `undercuts` there, or a new claim with its `statement`."""
+
+    cite = Word()
+    words = Text()
+    claim = Word()
+    why = Word()
+    side = Word()
+    other = Word()
+    statement = Word()
+    test = Word()
+    scope = Word(empty="node")
+    again = Flag()
+
+
+def _called(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The command that a form of evidence stands for, with its arguments."""
+    words = given["words"][:MOST_WORDS] if given["words"].strip() else ""
+    if given["side"] == "new":
+        options = ("statement", "test", "scope", "again")
+        values = {name: given[name] for name in options if given[name]}
+        cited = {"cite": given["cite"], "words": words} if given["cite"] else {}
+        return "claim", {"statement": given["statement"], **values, **cited}
+    values = {"ref": given["cite"], "claim": given["claim"], "why": given["why"], "words": words}
+    if given["side"] == "undercuts":
+        return "cite_undercuts", {**values, "other": given["other"]}
+    return "cite_against" if given["side"] == "against" else "cite_for", values
+
+
 def _given(request: PersonRequest, actor: Actor, tree: Tree) -> HttpResponse:
     """Opens a claim, or cites what was selected, and leads to the claim."""
-    ref, words = word_of(request, "cite"), request.POST.get("words", "").replace("\r\n", "\n")
-    tail = f" words:{quoted(words[:MOST_WORDS])}" if words.strip() else ""
-    claim, why = word_of(request, "claim"), word_of(request, "why")
-    reason = f" {quoted(why)}" if why else ""
-    side = word_of(request, "side")
-    if side == "new":
-        scope, test = word_of(request, "scope") or "node", word_of(request, "test")
-        tested = f" test:{quoted(test)}" if test else ""
-        again = " again" if request.POST.get("again") else ""
-        statement = quoted(word_of(request, "statement"))
-        cites = f" cite:{ref}" if ref else ""
-        line = f"claim {statement} scope:{scope}{tested}{cites}{tail}{again}"
-    elif side == "undercuts":
-        other = word_of(request, "other")
-        line = f"cite {ref} undercuts {other} in {claim}{reason}{tail}"
-    else:
-        line = f"cite {ref} {'against' if side == 'against' else 'for'} {claim}{reason}{tail}"
+    given = EvidenceForm.read(request)
+    ref, words = given["cite"], given["words"]
+    name, values = _called(given)
     try:
-        answer = execute_line(actor, tree, Request(line))
+        answer = run_command(actor, tree, name, values)
     except CommandError as refused:
         messages.error(request, in_one_line(refused))
         back = urlencode({"cite": ref, "words": words[:MOST_WORDS]}) if ref else ""
@@ -359,33 +375,52 @@ def _shown(actor: Actor, tree: Tree, cites: Iterable[Cite]) -> list[EvidenceRow]
     return rows
 
 
-def _acted(request: PersonRequest, actor: Actor, tree: Tree, claim: Claim) -> HttpResponse:
-    """Runs the line that a button of the card stands for."""
-    name, act, why = claim.node.local_id, word_of(request, "act"), word_of(request, "why")
+class ActForm(PageForm):
+    """What is done with a claim (`act`): cited for or against by an item, evidence `of` it
+    addressed, committed to at a level, or anything else, with a reason."""
+
+    act = Word()
+    why = Word()
+    level = Word(empty="moderate")
+    side = Word()
+    ref = Word()
+
+
+ActForm.base_fields["of"] = Word()  # which is the name of a method here
+
+
+def _act_of(given: Mapping[str, Any], tree: Tree, claim: Claim) -> tuple[str, dict[str, Any]]:
+    """The command that a button of the card stands for, with its arguments."""
+    name, act, why = claim.node.local_id, given["act"], given["why"]
     if act == "address":
-        line = f"address {_ref_of(request, tree)} in {name} {quoted(why)}"
-    elif act == "commit":
-        level = word_of(request, "level") or "moderate"
-        line = f"commit {name} level:{level}"
-    elif act == "cite":
-        side = "against" if word_of(request, "side") == "against" else "for"
-        line = f"cite {word_of(request, 'ref')} {side} {name} {quoted(why)}"
-    else:
-        known = next(
-            (allowed_act for allowed_act in allowed_acts(claim) if allowed_act == act), "check"
-        )
-        line = f"{known} {name} {quoted(why)}" if why else f"{known} {name}"
+        return "address", {"ref": _ref_of(given["of"], tree), "claim": name, "how": why}
+    if act == "commit":
+        return "commit", {"claim": name, "level": given["level"]}
+    if act == "cite":
+        form = "cite_against" if given["side"] == "against" else "cite_for"
+        return form, {"ref": given["ref"], "claim": name, "why": why}
+    if act == "conclude":
+        return "conclude", {"claim": name, "conclusion": why}
+    if act in ("withdraw", "veto"):
+        return act, {"claim": name, "why": why}
+    return "check", {"ref": name}
+
+
+def _acted(request: PersonRequest, actor: Actor, tree: Tree, claim: Claim) -> HttpResponse:
+    """Does what a button of the card stands for."""
+    name = claim.node.local_id
     try:
-        answer = execute_line(actor, tree, Request(line))
+        called, values = _act_of(ActForm.read(request), tree, claim)
+        answer = run_command(actor, tree, called, values)
         messages.success(request, answer.reply)
     except CommandError as refused:
         messages.error(request, in_one_line(refused))
     return HttpResponseRedirect(f"/trees/{tree.uid}/claims/{name}")
 
 
-def _ref_of(request: PersonRequest, tree: Tree) -> str:
+def _ref_of(uid: str, tree: Tree) -> str:
     """The item of a cite, as a line names it."""
-    row = Cite.objects.filter(uid=word_of(request, "of"), claim__tree=tree).first()
+    row = Cite.objects.filter(uid=uid, claim__tree=tree).first()
     if row is None:
         raise not_found("This evidence")
     if is_text(row.item):
@@ -436,35 +471,57 @@ def _listed(actor: Actor) -> list[tuple[Check, str, str]]:
     ]
 
 
+class CheckForm(PageForm):
+    """A new check; or one of the grove (`check`), to `archive` or to run on save or not."""
+
+    check = Word()
+    archive = Word()
+    name = Word()
+    kind = Word()
+    value = Word()
+    scope = Word(empty="grove")
+    on_save = Flag()
+    agent = Word()
+
+
 def _checked(request: PersonRequest, actor: Actor) -> str:
-    uid = word_of(request, "check")
+    given = CheckForm.read(request)
+    uid = given["check"]
     if uid:
         row = checks_for(actor).filter(uid=uid).first()
         if row is None:
             raise not_found("This check")
-        if word_of(request, "archive"):
+        if given["archive"]:
             check_verbs.change_check(actor, row, archived=True)
             return gettext("Archived.")
         check_verbs.change_check(actor, row, on_save=not row.on_save)
         return gettext("Saved.")
-    kind, value = word_of(request, "kind"), request.POST.get("value", "").strip()
+    kind, value = given["kind"], given["value"]
     parameters: dict[str, Any] = {}
     if kind in PARAMETER:
         name, type_ = PARAMETER[kind]
         parameters[name] = int(value) if type_ is int and value.isdecimal() else value
     check = check_verbs.declare_check(
         actor,
-        name=word_of(request, "name"),
+        name=given["name"],
         kind=kind,
         parameters=parameters,
-        scope=word_of(request, "scope") or "grove",
-        on_save=bool(request.POST.get("on_save")),
-        agent=word_of(request, "agent") if kind == "judge" else "",
+        scope=given["scope"],
+        on_save=given["on_save"],
+        agent=given["agent"] if kind == "judge" else "",
     )
     return gettext("Declared %(name)s.") % {"name": check.name}
 
 
 # The pipes of a grove.
+
+
+class PipeForm(PageForm):
+    """A new pipe; or one of the grove (`pipe`), to archive."""
+
+    pipe = Word()
+    name = Word()
+    lines = Text()
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -474,10 +531,11 @@ def pipes_page(request: PersonRequest, uid: str) -> HttpResponse:
     actor, grove = access.get_grove(request.user, uid)
     sent: dict[str, str] = {}
     if request.method == "POST":
-        chosen = word_of(request, "pipe")
-        sent = {"name": word_of(request, "name"), "lines": request.POST.get("lines", "")}
-        sent["lines"] = sent["lines"].replace("\r\n", "\n")
+        form = PipeForm.of(request)
+        sent = {"name": form.typed("name")["name"], "lines": str(form.data.get("lines", ""))}
         try:
+            chosen = form.values["pipe"]
+            sent = {name: form.values[name] for name in ("name", "lines")}
             if chosen:
                 execute(actor, grove, archive_pipe, PipeChosen(pipe=chosen))
                 messages.success(request, gettext("Archived."))

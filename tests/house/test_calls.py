@@ -15,13 +15,32 @@ _SAYS = re.compile(r"(?:\.say|\.run|\bsay|\brun)\(\s*[\[(]?\s*[`\"']([a-z]+)\b")
 _JOINED = re.compile(r"`(?:→ )?([a-z]+) [^`]*\$\{")
 
 
+def _is_joined(value: ast.expr | None) -> bool:
+    return isinstance(value, ast.JoinedStr) or (
+        isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add)
+    )
+
+
 def _joined(path: Path) -> Iterator[str]:
-    """Lines that a Python file makes of pieces to run them."""
-    for node in nodes_of(path):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in RUNS:
-            for one in (*node.args, *(keyword.value for keyword in node.keywords)):
-                if isinstance(one, ast.JoinedStr | ast.BinOp):
-                    yield ast.unparse(one)
+    """Lines that a Python file makes of pieces to run them, at once or by way of a variable."""
+    for scope in nodes_of(path):
+        if not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef | ast.Module):
+            continue
+        within = list(ast.walk(scope))
+        made = {
+            target.id
+            for node in within
+            if isinstance(node, ast.Assign) and _is_joined(node.value)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        for node in within:
+            if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in RUNS:
+                lines = [word.value for word in node.keywords if word.arg == "line"]
+                for value in (*node.args, *lines):
+                    is_named = isinstance(value, ast.Name) and value.id in made
+                    if _is_joined(value) or (is_named and not isinstance(scope, ast.Module)):
+                        yield ast.unparse(node)
 
 
 def test_no_line_is_made_of_pieces_in_python() -> None:
