@@ -13,6 +13,7 @@ from django.db.models import F, Max, Q, QuerySet
 from django.utils import timezone
 
 from loom.access import Actor
+from loom.embedding.vectors import Floats, unit
 from loom.engine import jobs
 from loom.landscape import layout, places
 from loom.landscape.models import Landscape, LandscapeBlock
@@ -20,7 +21,7 @@ from loom.language.ids import ORDINAL_BITS, ids_in
 from loom.meaning import indexing
 from loom.meaning.models import VectorBlock, VectorState
 from loom.meaning.queries import demand_embedder
-from loom.meaning.rules import Floats, row_type, unit
+from loom.meaning.rules import row_type
 from loom.people.models import Grove
 from loom.trees.models import Node, Tree
 from loom.trees.queries.lookup import fetch

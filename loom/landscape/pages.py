@@ -10,12 +10,12 @@ from django.views.decorators.http import require_http_methods
 
 from loom import access
 from loom.access import Actor
+from loom.embedding.embedders import embedder_of
 from loom.errors import CommandError, not_found
 from loom.landscape import drawing
 from loom.landscape.models import Landscape
 from loom.landscape.queries import View, landscape_of, texts_in, view_of
 from loom.landscape.regions import Region
-from loom.meaning.embedders import embedder_of
 from loom.people.models import Grove
 from loom.permissions import WRITE
 from loom.site.page_requests import PersonRequest, as_shown, frame, is_part, person

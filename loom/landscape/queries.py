@@ -12,11 +12,11 @@ import numpy as np
 from django.db.models import F
 
 from loom.access import Actor, known_workspace_of
+from loom.embedding.embedders import embedder_of
 from loom.landscape import places
 from loom.landscape.models import Landscape, LandscapeBlock
 from loom.landscape.regions import Region, find_regions, name_regions, to_read
 from loom.language.ids import ORDINAL_BITS
-from loom.meaning.embedders import embedder_of
 from loom.notes.models import Mark
 from loom.people.models import Grove, Participant
 from loom.search.queries import find_in_grove, find_in_tree

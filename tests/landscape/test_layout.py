@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from loom.embedding.vectors import unit
 from loom.landscape import layout
 from loom.landscape.layout import Floats, lay_out, neighbours, place_new, to_whole
-from loom.meaning.rules import unit
 
 
 def groups(count: int, kinds: int, seed: int = 3) -> tuple[Floats, np.ndarray]:

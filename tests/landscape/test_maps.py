@@ -11,12 +11,13 @@ from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from loom.access import Actor
+from loom.embedding import embedders
+from loom.embedding.embedders import embedded
 from loom.engine import jobs
 from loom.landscape import drawing, layout, places, tasks
 from loom.landscape.models import Landscape, LandscapeBlock
 from loom.landscape.queries import View, view_of
-from loom.meaning import embedders, indexing
-from loom.meaning.embedders import embedded
+from loom.meaning import indexing
 from loom.people.models import Grove, Participant, User
 from loom.trees import erasing
 from loom.trees.commands import trees
