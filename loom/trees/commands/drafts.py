@@ -47,9 +47,9 @@ def save(actor: Actor, workspace: Workspace, slot: Node, sent: SentDraft) -> Dra
     """Stores the text as the person's draft at a slot; an empty text deletes it (None). CONFLICT
     if the stored draft is not the one in `seen`, unless it already has this text.
     """
-    _demand_own(actor, workspace, kept)
-    if kept.text:
-        demand_text(kept.text)
+    _demand_own(actor, workspace, sent)
+    if sent.text:
+        demand_text(sent.text)
     workspace = stored(workspace)
     with transaction.atomic():
         writer = streams.lock(workspace, actor=actor.participant.uid)
