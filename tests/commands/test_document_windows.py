@@ -139,7 +139,8 @@ def test_a_document_or_a_part_of_it_is_stashed(view: View) -> None:
 
 
 def test_whoever_may_not_read_documents_stashes_none(view: View) -> None:
-    view.actor = replace(view.actor, permissions=view.actor.permissions - {READ_DOCUMENTS})
+    held = view.actor.permissions - {READ_DOCUMENTS}
+    view.actor = replace(view.actor, tree=view.tree.pk, permissions=held, in_grove=held)
     for line in ('stash "x" content-of:doc:"notes"', 'stash "x" summary-of:doc:"notes"'):
         assert view.refusal(line).code in ("PERMISSION_DENIED", "NOT_FOUND")
     assert view.refusal('drop doc:"notes"').code in ("PERMISSION_DENIED", "NOT_FOUND")

@@ -192,7 +192,8 @@ def test_without_cross_tree_ones_own_tree_may_be_named_by_its_title(
     say: Say, write: Write, actor: Actor, tree: Tree
 ) -> None:
     write("Once")
-    own = replace(actor, permissions=actor.permissions - {CROSS_TREE})
+    held = actor.permissions - {CROSS_TREE}
+    own = replace(actor, tree=tree.pk, permissions=held, in_grove=held)
 
     def asked(line: str) -> str:
         return execute_line(own, tree, Request(line)).reply
