@@ -19,9 +19,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
+from loom.embedding.vectors import Floats, unit
 from loom.landscape import layout, places
 from loom.landscape.regions import find_regions
-from loom.meaning.rules import Floats, unit
 
 DIST = Path(__file__).resolve().parents[1] / "static" / "dist"
 SIZE = {"width": 1440, "height": 900}

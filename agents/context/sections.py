@@ -162,7 +162,7 @@ def _rare(teaching: Teaching) -> str:
             groups.setdefault(command.group, {})[command.verb] = None
     named = " · ".join(f"{group}: {' '.join(verbs)}" for group, verbs in groups.items())
     more = f"Also, by → help GROUP: {named}." if named else ""
-    return f"→ help VERB explains a command with all its options. {more}".strip()
+    return f"→ help VERB explains a command fully. {more}".strip()
 
 
 def _details(teaching: Teaching) -> list[str]:

@@ -127,7 +127,9 @@ def surprise(request: PersonRequest, uid: str) -> HttpResponse:
     probabilities, with the five steps of surprise, for the first MOST_SHADED of them."""
     actor, tree = access.get_tree(request.user, uid)
     ids = request.GET.get("ids", "")[:MOST_IDS].split(",")[:MOST_SHADED]
-    nodes = list(lookup.rows().filter(tree=tree, pk__range=ids_in(tree.pk), local_id__in=ids))
+    nodes = list(
+        lookup.rows().filter(tree=tree, pk__range=ids_in(tree.pk), local_id__in=ids).order_by()
+    )
     found = tokens_of_nodes(actor, nodes)
     shown = {
         one.local_id: [[token.text, token.surprise] for token in found[one.pk]]
