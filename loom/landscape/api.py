@@ -14,7 +14,14 @@ from loom import access
 from loom.access import Actor
 from loom.errors import not_found
 from loom.landscape import drawing
-from loom.landscape.queries import empty_view, landscape_of, points_body, status_body, view_of
+from loom.landscape.queries import (
+    empty_view,
+    landscape_of,
+    points_body,
+    status_body,
+    trees_seen,
+    view_of,
+)
 from loom.people.models import Grove
 from loom.permissions import WRITE
 from loom.site.api_requests import user_of
@@ -202,7 +209,7 @@ def points_of_grove(request: Request, uid: str) -> HttpResponse:
     row = landscape_of(grove, None)
     if row is None or row.revision == 0:
         return _json(points_body(row, empty_view()))
-    trees = list(drawing.trees_of(row))
+    trees = trees_seen(actor, row)
     find = request.query_params.get("find", "")
     return _json(points_body(row, view_of(actor, row, trees, below=None, find=find)))
 

@@ -14,7 +14,7 @@ from loom.embedding.embedders import embedder_of
 from loom.errors import CommandError, not_found
 from loom.landscape import drawing
 from loom.landscape.models import Landscape
-from loom.landscape.queries import View, landscape_of, texts_in, view_of
+from loom.landscape.queries import View, landscape_of, texts_in, trees_seen, view_of
 from loom.landscape.regions import Region
 from loom.people.models import Grove
 from loom.permissions import WRITE
@@ -114,7 +114,7 @@ def _seen(
 ) -> dict[str, object]:
     """What the list beside the map says, and its texts."""
     find = request.GET.get("find", "")
-    trees = list(drawing.trees_of(row))
+    trees = trees_seen(actor, row)
     refused = None
     try:
         view = view_of(actor, row, trees, below=below, find=find)

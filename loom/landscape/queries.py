@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from django.db.models import F
 
+from loom import access
 from loom.access import Actor, known_workspace_of
 from loom.embedding.embedders import embedder_of
 from loom.landscape import places
@@ -48,6 +49,13 @@ class MapBranch:
     tree: str
     node: str
     words: str
+
+
+def trees_seen(actor: Actor, row: Landscape) -> list[Tree]:
+    """The trees of a map that the actor may see, in the order of ids; one query. A map of a grove
+    is drawn once for all, with the trees that are hidden from some."""
+    trees = access.grove_trees(actor).order_by("pk")
+    return list(trees if row.tree_id is None else trees.filter(pk=row.tree_id))
 
 
 @dataclass

@@ -7,21 +7,23 @@ from typing import Any
 import numpy as np
 import pytest
 from django.db import connection
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
+from loom import access
 from loom.access import Actor
 from loom.embedding import embedders
 from loom.embedding.embedders import embedded
 from loom.engine import jobs
 from loom.landscape import drawing, layout, places, tasks
 from loom.landscape.models import Landscape, LandscapeBlock
-from loom.landscape.queries import View, view_of
+from loom.landscape.queries import View, trees_seen, view_of
 from loom.meaning import indexing
 from loom.people.models import Grove, Participant, User
 from loom.trees import erasing
 from loom.trees.commands import trees
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node, Tree, TreeRight
 from tests.commands.conftest import say  # noqa: F401 (a fixture)
 from tests.queries.growing import add, chain, flag, version
 from tests.rows_read import work_done
@@ -56,7 +58,7 @@ def drawn(actor: Actor, tree: Tree | None, grove: Grove | None = None) -> Landsc
 
 def seen(actor: Actor, row: Landscape, **asked: Any) -> View:
     """What somebody sees of a map."""
-    own = list(drawing.trees_of(row))
+    own = trees_seen(actor, row)
     return view_of(actor, row, own, below=asked.get("below"), find=asked.get("find", ""))
 
 
@@ -301,6 +303,31 @@ def test_the_map_of_a_grove_has_all_its_trees(actor: Actor, tree: Tree) -> None:
     assert view.tree.tolist() == [0, 0, 0, 1, 1, 1]
     assert [one.words for one in view.branches] == ["Marie", "Bread"]
     assert view.ups.tolist() == [-1, 0, 1, -1, 3, 4]
+
+
+def test_a_tree_that_is_hidden_from_somebody_is_not_on_their_map_of_the_grove(
+    actor: Actor,
+    tree: Tree,
+    writer: User,
+    owner: User,
+    client: Client,
+    api: Callable[[User], APIClient],
+) -> None:
+    other = trees.new_tree(actor, title="Bread")
+    chain(tree, actor.participant, *SEA)
+    chain(other, actor.participant, *BREAD)
+    row = drawn(actor, None)
+    theirs = access.get_actor(writer, actor.grove)
+    assert len(seen(theirs, row)) == 6
+    TreeRight.objects.create(tree=other, user=writer, right="hidden")
+    assert [one.words for one in seen(theirs, row).branches] == ["Marie"]
+    assert (len(seen(theirs, row)), len(seen(actor, row))) == (3, 6)
+    address = f"groves/{actor.grove.uid}/landscape"
+    body = api(writer).get(f"/api/{address}/points").content.decode()
+    client.force_login(writer)
+    page = client.get(f"/{address}").content.decode()
+    assert "Bread" not in body and "Bread" not in page and other.uid not in body
+    assert other.uid in api(owner).get(f"/api/{address}/points").content.decode()
 
 
 def test_an_erased_tree_takes_its_places_with_it(actor: Actor, tree: Tree) -> None:
