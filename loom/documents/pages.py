@@ -239,9 +239,9 @@ def _suggested(actor: Actor, document: Document, text: str) -> list[Suggested]:
     shown = []
     for suggestion in queries.open_suggestions(actor, document, text):
         node, after = suggestion.node, suggestion.text
-        pieces = [] if after is None else queries.difference(text, after)
-        near = [(piece.kind, _near(piece, at, len(pieces))) for at, piece in enumerate(pieces)]
         edits = [] if after is None else rules.difference(text, after)
+        pieces = queries.pieces_of(text, edits) if after is not None else []
+        near = [(piece.kind, _near(piece, at, len(pieces))) for at, piece in enumerate(pieces)]
         places = [
             [
                 text[max(0, edit.start - AROUND) : edit.start],

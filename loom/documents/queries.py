@@ -27,7 +27,7 @@ from loom.documents.models import (
     Revision,
     read_whole,
 )
-from loom.documents.rules import Section, unpacked
+from loom.documents.rules import Edit, Section, unpacked
 from loom.documents.shared_text import SharedText
 from loom.engine.context import Context
 from loom.errors import not_found
@@ -305,9 +305,14 @@ class DifferencePiece:
 
 def difference(before: str, after: str) -> list[DifferencePiece]:
     """Both texts in pieces, in order."""
+    return pieces_of(before, documents.difference(before, after))
+
+
+def pieces_of(before: str, edits: Sequence[Edit]) -> list[DifferencePiece]:
+    """A text and what edits make of it, in pieces, in order."""
     pieces: list[DifferencePiece] = []
     at = 0
-    for edit in documents.difference(before, after):
+    for edit in edits:
         pieces += _piece("same", before[at : edit.start])
         pieces += _piece("old", before[edit.start : edit.end])
         pieces += _piece("new", edit.text)
