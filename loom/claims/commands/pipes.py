@@ -307,11 +307,7 @@ def run(context: Context, args: RunArgs) -> Reply:
         said = _filled(context, one, given, before, number)
         turn = context.turn if registry.find(one.line.verb, one.line.form).klass != "look" else ""
         sent = Request(said, at=at, origin=context.world.origin, turn=turn, act=act, doing=doing)
-        try:
-            answer = execute_line(context.actor, context.tree, sent, context.workspace)
-        except CommandError as refused:
-            message = f"Line {number}, {excerpt(said)}: {refused.message}"
-            raise CommandError(refused.code, message, hint=refused.hint) from None
+        answer = _answered(context, number, sent)
         given, before = _given(answer), one.gives
         refs = tuple(answer.body["refs"]) or refs
         at = position = str(answer.body["position"])
@@ -348,11 +344,7 @@ def _would_run(context: Context, name: str, lines: Sequence[PipeLine], start: Re
             continue
         said = _filled(context, one, given, before, number)
         sent = Request(said, at=at, dry_run=True, origin=context.world.origin)
-        try:
-            answer = execute_line(context.actor, context.tree, sent, context.workspace)
-        except CommandError as refused:
-            message = f"Line {number}, {excerpt(said)}: {refused.message}"
-            raise CommandError(refused.code, message, hint=refused.hint) from None
+        answer = _answered(context, number, sent)
         given, before = _given(answer), one.gives
         refs = tuple(answer.body["refs"]) or refs
         made_by = number if makes and not _is_stored(context, given.ref) else 0
@@ -369,6 +361,15 @@ def _is_stored(context: Context, ref: Ref | None) -> bool:
 
 def _is_document(ref: Ref | None) -> bool:
     return ref is not None and ref.kind == "document"
+
+
+def _answered(context: Context, number: int, sent: Request) -> Answer:
+    """Runs a line of a pipe; a refusal says which one it was."""
+    try:
+        return execute_line(context.actor, context.tree, sent, context.workspace)
+    except CommandError as refused:
+        message = f"Line {number}, {excerpt(sent.line)}: {refused.message}"
+        raise CommandError(refused.code, message, hint=refused.hint) from None
 
 
 def _filled(
