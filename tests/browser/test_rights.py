@@ -56,6 +56,10 @@ def test_a_reader_comments_where_the_owner_lets_them_and_loses_the_tree_when_it_
     _give(mine, "rhea", "hidden")
     said = hers.get_by_text("You can no longer see this tree.")
     expect(said).to_be_visible()
+    # Her draft cannot be stored any more: whatever is said about that stands beside it.
+    hers.get_by_role("textbox", name=re.compile("^Reply to ")).fill("Half a thought, and more")
+    expect(hers.get_by_text("This workspace was not found.")).to_be_visible()
+    expect(said).to_be_visible()
     hers.get_by_role("button", name="To the list").click()
     expect(hers.get_by_text("You can no longer see that tree.")).to_be_visible()
     expect(hers.get_by_text(title)).to_have_count(0)

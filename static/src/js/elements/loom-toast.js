@@ -9,13 +9,15 @@ export class LoomToast extends HTMLElement {
 
   /**
    * Shows words for a while; longer with a button, and while the pointer or focus is on it.
-   * `exact` is shown when the words are clicked.
+   * `exact` is shown when the words are clicked. What is `lasting` stays until it is answered,
+   * and whatever is said later stands beside it.
    * @param {string} words
-   * @param {{bad?: boolean, act?: string, onAct?: () => void, exact?: string, stay?: number}} [options]
+   * @param {{bad?: boolean, act?: string, onAct?: () => void, exact?: string, stay?: number, lasting?: boolean}} [options]
    */
-  show(words, { bad = false, act = "", onAct = () => {}, exact = "", stay = act || bad ? 9000 : 4000 } = {}) {
+  show(words, { bad = false, act = "", onAct = () => {}, exact = "", stay = act || bad ? 9000 : 4000, lasting = false } = {}) {
     const toast = document.createElement("div");
     toast.className = bad ? "toast bad" : "toast";
+    if (lasting) toast.dataset.lasting = "";
     toast.append(exact ? withExact(words, exact) : Object.assign(document.createElement("span"), { textContent: words }));
     if (act) {
       const button = Object.assign(document.createElement("button"), { type: "button", textContent: act });
@@ -25,7 +27,8 @@ export class LoomToast extends HTMLElement {
       });
       toast.append(button);
     }
-    this.replaceChildren(toast);
+    this.replaceChildren(...(lasting ? [] : this.querySelectorAll("[data-lasting]")), toast);
+    if (lasting) return;
     const leave = () => {
       if (toast.matches(":hover, :focus-within")) setTimeout(leave, 2000);
       else toast.remove();

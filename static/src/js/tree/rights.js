@@ -16,7 +16,7 @@ const hasTyped = () => [...document.querySelectorAll(TYPED)].some((field) => /**
 /** Leads somewhere at once, or offers it where something was typed. @param {string} address @param {string} words @param {string} act */
 function lead(address, words, act) {
   const go = () => (address ? location.assign(address) : location.reload());
-  if (hasTyped()) toast().show(words, { bad: true, act, onAct: go });
+  if (hasTyped()) toast().show(words, { bad: true, act, onAct: go, lasting: true });
   else go();
 }
 
