@@ -47,11 +47,19 @@ def test_a_reader_comments_where_the_owner_lets_them_and_loses_the_tree_when_it_
     hers.get_by_role("button", name="Annotate", exact=True).last.click()
     expect(hers.locator(".note")).to_have_count(1)
     expect(hers.locator(".note")).to_contain_text("By whom was it lit?")
-    expect(hers.locator(".note [data-act='resolve']")).to_be_hidden()
     expect(hers.locator(".note [data-act='reply']")).to_be_visible()
+    # A note of her own is hers to resolve; another's is not.
+    theirs = heddle.line(tree, f'annotate {place} "Somebody else asks."')["refs"][0]  # type: ignore[index]
+    expect(hers.locator(".note")).to_have_count(2)
+    other = hers.locator(f".note[data-note='{theirs}']")
+    expect(other.locator("[data-act='resolve']")).to_be_hidden()
+    own = hers.locator(".note", has_text="By whom was it lit?")
+    own.locator("[data-act='resolve']").click()
+    hers.get_by_role("textbox", name="Reason for resolving").press("Enter")
+    expect(own.locator(".flag")).to_have_text("resolved")
 
     # Something typed stays in sight when the tree is hidden: she is told, and goes when she wants.
-    hers.locator(".note [data-act='reply']").click()
+    own.locator("[data-act='reply']").click()
     hers.get_by_role("textbox", name=re.compile("^Reply to ")).fill("Half a thought")
     _give(mine, "rhea", "hidden")
     said = hers.get_by_text("You can no longer see this tree.")

@@ -156,3 +156,22 @@ def test_the_daily_limit_is_shown_as_it_was_typed(
         assert f'value="{limit}" placeholder="no limit"' in text(client, path)
     client.post(path, {"name": "A", "limit": ""})
     assert 'value="" placeholder="no limit"' in text(client, path)
+
+
+def test_an_owner_says_on_the_page_what_readers_may_do(
+    owner: User, reader: User, tree: Tree, visitor: Visitor
+) -> None:
+    page = f"/groves/{tree.grove.uid}/settings"
+    name = {"name": tree.grove.name}
+    assert '<option value="read" selected>' in text(visitor(owner), page)
+    assert visitor(owner).post(page, {**name, "readers_may": "comment"}).status_code == 302
+    assert '<option value="comment" selected>' in text(visitor(owner), page)
+    assert 'data-can="comment "' in text(visitor(reader), f"/trees/{tree.uid}")
+    # A form without the field, such as one of an older page, leaves it as it is.
+    visitor(owner).post(page, name)
+    assert '<option value="comment" selected>' in text(visitor(owner), page)
+    said = visitor(owner).post(page, {**name, "readers_may": "write"}, follow=True)
+    assert "readers_may" in said.content.decode()
+    assert '<option value="comment" selected>' in text(visitor(owner), page)
+    visitor(owner).post(page, {**name, "readers_may": "read"})
+    assert 'data-can=""' in text(visitor(reader), f"/trees/{tree.uid}")

@@ -108,6 +108,8 @@ def _settings(
         "colours": [(name, gettext(name)) for name in TAG_COLOURS],
         "models": Participant.objects.filter(grove=grove, kind="model", archived_at__isnull=True),
         "summary_model": grove.settings.get("summary_model", ""),
+        "readers_may": [("read", gettext("read")), ("comment", gettext("read and comment"))],
+        "readers_chosen": grove.settings.get(access.READERS_MAY, "read"),
         "result_threshold": grove.settings.get("result_threshold", 0) or "",
         "evict": grove.settings.get("evict", ""),
         "auto_open": grove.settings.get("auto_open", False),
@@ -198,6 +200,7 @@ class GroveForm(PageForm):
     colour = Words()
     limit = Number(empty=0)
     summary_model = Word()
+    readers_may = Word(empty="read")
     result_threshold = Whole(empty=0)
     evict = Word()
     auto_open = Flag()
@@ -221,6 +224,7 @@ def _given(form: GroveForm) -> dict[str, Any]:
         "tag_colours": colours,
         "daily_budget_usd": given["limit"],
         "summary_model": given["summary_model"],
+        **({access.READERS_MAY: given["readers_may"]} if "readers_may" in form.data else {}),
         "result_threshold": given["result_threshold"],
         **(windows if "evict" in form.data else {}),
         **{one.name: given[one.name] for one in NUMBERS if one.name in form.data},

@@ -103,9 +103,12 @@ export function makeOwn(node, page, above) {
   node.classList.toggle("reworded", isReworded(node, above));
 }
 
-/** Fills in the reader's name and ages. @param {Element} drawn @param {string} me */
+/** Fills in the reader's name and ages, and lets who may comment resolve notes of their own. @param {Element} drawn @param {string} me */
 export function makeOwnPart(drawn, me) {
   nameReader(drawn, me);
+  for (const by of drawn.querySelectorAll(`.note > header [data-by="${CSS.escape(me)}"]`)) {
+    by.closest(".note")?.querySelector("[data-act='resolve']")?.setAttribute("data-needs", "comment");
+  }
   for (const time of drawn.querySelectorAll("time[datetime]")) time.textContent = age(new Date(time.getAttribute("datetime") ?? ""));
 }
 
