@@ -227,8 +227,6 @@ class _Passage:
         return [*headers_returned(came.headers), *bypass]
 
     async def _stream(self, came: Exchange) -> None:
-        if self.record is not None:
-            await self.record.stored()
         await self.reply.start(came.status, self._headers(came))
         async for piece in came.chunks():
             if self.first_at is None:
@@ -268,7 +266,6 @@ Place = tuple[int, str, str]
 _open: dict[Place, list["Recording"]] = {}
 _background: set[asyncio.Task[None]] = set()
 EARLIER_S = 5.0  # how long a record waits for those that began before it in its session
-STORING_S = 0.005  # how long it waits for its texts to be stored; the rest while the provider works
 PREPARING_S = 1.0  # how long a request with the workspace waits for those before it
 
 
@@ -277,8 +274,9 @@ class Recording:
     begins, kept up to date while it grows, ended after it. Requests of one session are recorded in
     their order, so that an answer has its place before the next request looks for it; none of
     them waits for that to be sent on. In the mode workspace, a request waits for what decides its
-    bytes: the texts that were added to earlier ones, and the answer that it names as the one
-    before. What is still being recorded is then stated with the next message."""
+    bytes (the texts that were added to earlier ones, and the answer that it names as the one
+    before), and until what was added to it is stored: a kill would make the provider see other
+    bytes later. What is still being recorded is then stated with the next message."""
 
     def __init__(self, asked: ProgramRequest, upstream: Upstream) -> None:
         self._asked, self._upstream = asked, upstream
@@ -293,7 +291,6 @@ class Recording:
         self._begun: asyncio.Future[GatewayRequest | None] | None = None
         self._kept_at = 0.0
         self._keeping: asyncio.Task[None] | None = None
-        self._storing: asyncio.Task[None] | None = None
         self._prepared: workspace.PreparedRequest | None = None
         self.has_failed = False
 
@@ -321,28 +318,14 @@ class Recording:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(PREPARING_S):
                     uid = await self._continued()
-            self._prepared = await in_thread(workspace.prepare)(self._incoming, uid)
+            self._prepared = await in_thread(workspace.add)(self._incoming, uid)
             self.has_failed = bool(self._prepared.failure)
         except Exception:  # whatever it is: the original is sent
             log.warning("a workspace could not be added", exc_info=True)
             self.has_failed = True
-        if self._prepared is None:
-            self._sent.set()
-            return b""
-        self._storing = _in_background(self._store(self._prepared))
-        await asyncio.wait({self._storing}, timeout=STORING_S)
-        return self._prepared.raw
-
-    async def _store(self, prepared: workspace.PreparedRequest) -> None:
-        try:
-            await in_thread(workspace.store)(prepared)
         finally:
             self._sent.set()
-
-    async def stored(self) -> None:
-        """Waits until the texts that were added are stored, so that the program sees nothing of an
-        answer whose request could not be sent again. That takes less than most providers do."""
-        await self._sent.wait()
+        return b"" if self._prepared is None else self._prepared.raw
 
     async def _continued(self) -> str:
         """Waits until the texts of earlier requests are stored, and the answer that this one names

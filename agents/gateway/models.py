@@ -99,19 +99,23 @@ class GatewayMessage(models.Model):
         return self.digest[:8]
 
 
+HEAD = "head:"  # the names of added texts that stand in front of a conversation begin so
+
+
 class AddedText(models.Model):
     """A text that the provider is sent in addition to what a program says, in the mode workspace.
-    It is stored before the program sees anything of the answer, and is the same in every later
-    request. `session` is the uid of the session, whose own row is stored later if the text is of
-    its first request; `name` is the place in the chain of the message that the text stands behind,
-    or `head:` with a hash of the program's system text and tools, which the text replaces ("": they
-    go as they are).
+    It is stored before it is sent, and is the same in every later request. `session` is the uid of
+    the session, whose own row is stored later if the text is of its first request; if it
+    `is_unnamed`, it is found by what was said. `name` is the place in the chain of the message that
+    the text stands behind, or `head:` with a hash of the program's system text and tools, which the
+    text replaces ("": they go as they are).
     `lasts_a_turn` if it is a message that the provider shows for one turn alone. `left_out` are the
     tools that are not passed on, and with a message the results that were hidden when it was sent,
     by their ids."""
 
     key = models.ForeignKey(GatewayKey, models.CASCADE, related_name="+")
     session = models.CharField(max_length=32)
+    is_unnamed = models.BooleanField(default=False)
     name = models.CharField(max_length=64)
     text = models.TextField(blank=True)
     stated = PackedJSON(default=dict)  # the sections that the provider knows after the text
@@ -121,6 +125,13 @@ class AddedText(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["session", "name"], name="gateway_sent_once")
+        ]
+        indexes = [
+            models.Index(
+                fields=["key", "name"],
+                condition=models.Q(is_unnamed=True),
+                name="gateway_sent_unnamed",
+            )
         ]
 
     def __str__(self) -> str:

@@ -52,6 +52,7 @@ from loom.turns.models import Call
 
 KEPT_REQUESTS = 20  # of a session, whose whole bodies stay readable
 LOOKED_UP = 64  # messages whose places are asked for at once, from the end
+NEWEST = 8  # messages whose places are asked for first
 MOST_TITLE = 50
 MOST_SYSTEM = 200_000  # characters of a program's system prompt that its tree keeps
 MOST_IMAGES = 20  # of one request
@@ -294,7 +295,8 @@ def session_of(incoming: Incoming, uid: str = "") -> GatewaySession:
 
 def find_session(incoming: Incoming, uid: str = "") -> GatewaySession | None:
     """The session that a request belongs to, with its tree; None if it is the first of one. `uid`
-    is the session if it is known. At most two queries for a conversation of 64 messages."""
+    is the session if it is known. At most two queries for a conversation of 64 messages, one for
+    most."""
     named = incoming.named
     if not named.is_empty:
         return _NAMED.first(key=incoming.key.pk, name=named.session, agent=named.agent)
@@ -309,6 +311,15 @@ def find_session(incoming: Incoming, uid: str = "") -> GatewaySession | None:
         return _session_of_text(unnamed, rules.text_of(incoming.history.messages[0]))
     # Two conversations may begin alike: one message is not enough to know a session by.
     digests = rules.chain(incoming.history.messages)[1:]
+    if not digests:
+        return None
+    newest = digests[-NEWEST:]
+    asked = {
+        f"digest{n}": one for n, one in enumerate(newest + newest[-1:] * (NEWEST - len(newest)))
+    }
+    found = _UNNAMED.first(key=incoming.key.pk, **asked)
+    if found is not None:
+        return found
     for start in range(max(0, len(digests) - LOOKED_UP), -1, -LOOKED_UP):
         wanted = digests[start : start + LOOKED_UP]
         trees = GatewayMessage.objects.filter(digest__in=wanted).values("tree")
@@ -321,6 +332,15 @@ def find_session(incoming: Incoming, uid: str = "") -> GatewaySession | None:
 _NAMED = PreparedQuery(
     lambda: GatewaySession.objects.filter(
         key=Given("key"), name=Given("name"), agent=Given("agent")
+    ).select_related("tree__grove", "attached__grove")[:1]
+)
+# Most requests go on from an answer that is among their last messages.
+_UNNAMED = PreparedQuery(
+    lambda: GatewaySession.objects.filter(
+        key=Given("key"),
+        name="",
+        agent="",
+        tree__gateway_messages__digest__in=[Given(f"digest{n}") for n in range(NEWEST)],
     ).select_related("tree__grove", "attached__grove")[:1]
 )
 

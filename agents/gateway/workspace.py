@@ -9,17 +9,19 @@ once sent without one never gets one (docs/model.md §11).
 import hashlib
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+
+from django.db import IntegrityError
 
 from agents.agent_prompt import PromptPlace, view_of
 from agents.context import sections
 from agents.context.agent_request import augments
 from agents.gateway import messages as rules
-from agents.gateway import recording, results
+from agents.gateway import recording, results, unrecorded
 from agents.gateway.messages import Message, Shape
-from agents.gateway.models import AddedText, GatewayMessage, GatewayRequest, GatewaySession
+from agents.gateway.models import HEAD, AddedText, GatewayMessage, GatewayRequest, GatewaySession
 from agents.gateway.recording import Incoming
 from agents.generation_requests import loaded_augments
 from loom import access
@@ -35,7 +37,6 @@ from loom.trees.queries.lookup import root_of
 SHOWN = ("OUTLINE", "WINDOWS", "CLAIMS", "TODOS", "SCRATCHPAD", "MEMORY", "NOTIFICATIONS")
 # The provider's name for messages that last one turn (docs/gateway.md).
 TURN_MESSAGES = "mid-conversation-system-clear-at-2026-08-21"
-HEAD = "head:"  # the names of texts in front of a conversation begin so
 MOST_HEADS = 8  # different heads of a program that a session remembers
 TRANSCRIPT_TEXTS = 40  # texts of an earlier conversation
 TRANSCRIPT_CHARACTERS = 200  # of each
@@ -57,12 +58,31 @@ class PreparedRequest:
     failure: str = ""
 
 
-def prepare(incoming: Incoming, uid: str = "") -> PreparedRequest:
-    """Adds the workspace to a request; only reads. The texts that the provider has not been sent
-    before are stored while it works (`store`), before the program sees anything of its answer; all
-    else is recorded while the answer passes (`record`). `uid` is the session, if it is known but
-    may not be stored yet."""
+def add(incoming: Incoming, uid: str = "") -> PreparedRequest:
+    """Adds the workspace to a request, and stores the texts that are new: from then on the provider
+    is sent them byte for byte, whatever happens. What cannot be stored is not sent. `uid` is the
+    session, if it is known but may not be stored yet."""
+    prepared = prepare(incoming, uid)
+    try:
+        try:
+            store(prepared)
+        except IntegrityError:  # another process was first: what it has sent counts
+            prepared = prepare(incoming, prepared.session)
+            store(prepared)
+    except Exception as error:  # whatever it is: what is new goes as the program sent it
+        log.warning("a workspace could not be stored", exc_info=True)
+        prepared = prepare(incoming, prepared.session, failure=type(error).__name__)
+    return prepared
+
+
+def prepare(incoming: Incoming, uid: str = "", *, failure: str = "") -> PreparedRequest:
+    """A request with the workspace; only reads. Because of a `failure`, what is new goes as the
+    program sent it."""
     session = recording.find_session(incoming, uid)
+    is_unnamed = incoming.named.is_empty and not incoming.previous_answer
+    if session is None and not uid and is_unnamed:
+        uid = unrecorded.find_uid(incoming.key, _names(incoming))
+        session = recording.find_session(incoming, uid) if uid else None
     if session is not None and session.tree.erasing_at is not None:
         session, uid = None, new_uid()
     else:
@@ -70,40 +90,34 @@ def prepare(incoming: Incoming, uid: str = "") -> PreparedRequest:
     before = ""
     if session is not None:
         before = recording.previous_digest(session, incoming.previous_answer)
-    said = incoming.history.messages
-    digests = [_name(incoming, one) for one in rules.chain(said, before)]
+    digests, said = _names(incoming, before), incoming.history.messages
     users = [one for one, message in zip(digests, said, strict=True) if message["role"] == "user"]
     names = [_head_name(incoming), *users]
     known = _sent_before(uid, names)
+    copied = []
+    if session is None and not known and is_unnamed:
+        copied = unrecorded.copies(incoming.key, uid, digests, names)
+        known = {one.name: one for one in copied}
     hidden = _hidden_results(incoming, session, digests, known)
     # Models that do not know of trees are sent no workspace, wherever they are asked from.
     is_told = not incoming.is_agent or LOOM in incoming.model.permissions
-    failure = ""
-    new = [
-        AddedText(key=incoming.key, session=uid, name=one, left_out=hidden if number else [])
-        for number, one in enumerate(dict.fromkeys(names))
-        if one not in known
-    ]
-    try:
-        for row in new:
-            if row.name == names[0]:
-                row.text, row.left_out = _system(incoming, session), _hidden(incoming)
-            elif (
-                is_told and row.name == digests[-1]
-            ):  # others have been sent, or were said elsewhere
-                _state(row, incoming, session, [known[one] for one in users if one in known])
-    except Exception as error:  # whatever it is: what is new goes as the program sent it
-        log.warning("a workspace could not be added", exc_info=True)
-        failure = type(error).__name__
-        new = [
-            AddedText(
-                key=incoming.key,
-                session=uid,
-                name=one.name,
-                left_out=[] if one.name == names[0] else hidden,
-            )
-            for one in new
-        ]
+    new = _rows(incoming, uid, [one for one in names if one not in known])
+    for row in new:
+        row.left_out = [] if row.name == names[0] else hidden
+    if not failure:
+        try:
+            for row in new:
+                if row.name == names[0]:
+                    row.text, row.left_out = _system(incoming, session), _hidden(incoming)
+                elif is_told and row.name == digests[-1]:
+                    # others have been sent, or were said elsewhere
+                    _state(row, incoming, session, [known[one] for one in users if one in known])
+        except Exception as error:  # whatever it is: what is new goes as the program sent it
+            log.warning("a workspace could not be added", exc_info=True)
+            failure = type(error).__name__
+            for row in new:
+                row.text, row.stated, row.lasts_a_turn = "", {}, False
+                row.left_out = [] if row.name == names[0] else hidden
     known |= {one.name: one for one in new}
     added = [
         (known[one].text, known[one].lasts_a_turn) if one in known else ("", False)
@@ -112,7 +126,16 @@ def prepare(incoming: Incoming, uid: str = "") -> PreparedRequest:
     body = results.without(incoming.shape, _with_head(incoming, known[names[0]]), hidden)
     body = with_added(incoming.shape, body, added)
     raw = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
-    return PreparedRequest(incoming, uid, body, raw, tuple(new), failure)
+    return PreparedRequest(incoming, uid, body, raw, (*copied, *new), failure)
+
+
+def _rows(incoming: Incoming, uid: str, names: Iterable[str]) -> list[AddedText]:
+    """Rows without texts for these names, each once."""
+    is_unnamed = incoming.named.is_empty
+    return [
+        AddedText(key=incoming.key, session=uid, is_unnamed=is_unnamed, name=one)
+        for one in dict.fromkeys(names)
+    ]
 
 
 def _hidden_results(
@@ -139,10 +162,9 @@ def _hidden_results(
 
 
 def store(prepared: PreparedRequest) -> None:
-    """Stores the texts that are new: from then on the provider is sent them again byte for byte,
-    whatever happens."""
+    """Stores the texts that are new. Raises `IntegrityError` if one is stored already."""
     if prepared.new:
-        AddedText.objects.bulk_create(prepared.new, ignore_conflicts=True)
+        AddedText.objects.bulk_create(prepared.new)
 
 
 def record(prepared: PreparedRequest) -> GatewayRequest:
@@ -154,6 +176,8 @@ def record(prepared: PreparedRequest) -> GatewayRequest:
         incoming, session, point, digest, sent=prepared.body, original=incoming.sent
     )
     if prepared.failure:
+        # That nothing was added: nothing is later.
+        AddedText.objects.bulk_create(prepared.new, ignore_conflicts=True)
         recording.bypassed(request.pk, prepared.failure)
     heads = AddedText.objects.filter(session=session.uid, name__startswith=HEAD).order_by("-pk")
     old = list(heads.values_list("pk", flat=True)[MOST_HEADS : MOST_HEADS + 1])
@@ -167,10 +191,9 @@ def sent_as_it_was(incoming: Incoming, session: GatewaySession) -> None:
     given one later."""
     said = incoming.history.messages
     before = recording.previous_digest(session, incoming.previous_answer)
-    digests = zip(rules.chain(said, before), said, strict=True)
-    users = [_name(incoming, one) for one, message in digests if message["role"] == "user"]
-    names = dict.fromkeys([_head_name(incoming), *users])
-    rows = [AddedText(key=incoming.key, session=session.uid, name=one) for one in names]
+    digests = zip(_names(incoming, before), said, strict=True)
+    users = [one for one, message in digests if message["role"] == "user"]
+    rows = _rows(incoming, session.uid, [_head_name(incoming), *users])
     AddedText.objects.bulk_create(rows, ignore_conflicts=True)
 
 
@@ -202,12 +225,14 @@ def _reader(incoming: Incoming) -> Actor:
     return replace(person, participant=model, permissions=allowed)
 
 
-def _name(incoming: Incoming, digest: str) -> str:
-    """The name of the text behind the message at a place in the chain: agents that answer in the
-    same session have texts of their own."""
+def _names(incoming: Incoming, before: str = "") -> list[str]:
+    """The names of the texts behind the messages, by their places in the chain: agents that answer
+    in the same session have texts of their own."""
+    digests = rules.chain(incoming.history.messages, before)
     if not incoming.is_agent:
-        return digest
-    return hashlib.sha256(f"{incoming.model.uid}{digest}".encode()).hexdigest()
+        return digests
+    uid = incoming.model.uid
+    return [hashlib.sha256(f"{uid}{one}".encode()).hexdigest() for one in digests]
 
 
 # The text of the workspace.

@@ -2,16 +2,18 @@
 only grows."""
 
 import asyncio
+import itertools
 import json
 import random
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
-from agents.gateway import workspace
+from agents.gateway import recording, workspace
 from agents.gateway.keys import make_key
 from agents.gateway.models import AddedText, GatewayMessage, GatewayRequest, GatewaySession
 from loom.access import Actor
@@ -225,6 +227,138 @@ def test_the_texts_are_stored_before_the_answer_is_passed_on(
     assert provider.seen[0].body == provider.seen[1].body
     session, names = GatewaySession.objects.get(), AddedText.objects.values_list("session")
     assert set(names) == {(session.uid,)}
+
+
+KILLS = {"before anything": (workspace, "record"), "before the answer": (recording, "end")}
+
+
+@pytest.mark.parametrize("lost", KILLS)
+def test_a_session_without_a_name_is_known_after_a_kill(
+    program: Program,
+    provider: ScriptedProvider,
+    actor: Actor,
+    monkeypatch: pytest.MonkeyPatch,
+    lost: str,
+) -> None:
+    """The server was killed after the program had its answer, but before that was recorded."""
+    program.headers.clear()
+    provider.default = whole("Yes.")
+    said = [("system", "You code."), ("user", "Hello")]
+    with monkeypatch.context() as patch:
+        patch.setattr(*KILLS[lost], lambda *_, **__: 1 / 0)
+        run(program.chat(*said))
+    said += [("assistant", "Yes."), ("user", "More")]
+    run(program.chat(*said))
+    session = GatewaySession.objects.get()
+    execute_line(actor, session.tree, Request('todo add "look at the sea"'))
+    with monkeypatch.context() as patch:
+        patch.setattr(workspace, "record", lambda *_: 1 / 0)
+        said += [("assistant", "Yes."), ("user", "Even more")]
+        run(program.chat(*said))
+    said += [("assistant", "Yes."), ("user", "And more")]
+    run(program.chat(*said))
+    seen = [one["messages"] for one in sent(provider)]
+    for earlier, later in itertools.pairwise(seen):
+        assert later[: len(earlier)] == earlier
+    assert "look at the sea" in seen[2][-1]["content"]
+    assert GatewaySession.objects.get() == session
+
+
+def test_two_sessions_that_began_alike_do_not_mix_after_a_kill(
+    program: Program, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody knows whose answer was lost: what was added is put back, in a session of its own."""
+    program.headers.clear()
+    answers = ("One.", "Two.")
+    for answer in answers:
+        provider.script(whole(answer))
+        with monkeypatch.context() as patch:
+            patch.setattr(recording, "end", lambda *_, **__: 1 / 0)
+            run(program.chat(("user", "Hello")))
+    provider.default = whole("Yes.")
+    for answer in answers:
+        run(program.chat(("user", "Hello"), ("assistant", answer), ("user", "More")))
+    first, *_, third, fourth = (one["messages"] for one in sent(provider))
+    assert first == third[:1] == fourth[:1]
+    shapes = [shape_of(one) for one in GatewaySession.objects.order_by("pk")]
+    assert shapes == [
+        {"Hello": {}},
+        {"Hello": {}},
+        *({"Hello": {one: {"More": {"Yes.": {}}}}} for one in answers),
+    ]
+
+
+def test_a_conversation_from_elsewhere_gets_nothing_of_one_that_began_alike(
+    program: Program, provider: ScriptedProvider
+) -> None:
+    program.headers.clear()
+    provider.default = whole("Yes.")
+    run(program.chat(("user", "Hello")))
+    run(program.chat(("user", "Hello"), ("assistant", "No."), ("user", "More")))
+    assert sent(provider)[1]["messages"][0]["content"] == "Hello"
+    assert GatewaySession.objects.count() == 2
+
+
+def test_nothing_is_sent_before_what_is_added_is_stored(
+    program: Program, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kill between the two would forget what the provider has seen."""
+    provider.default = whole("Yes.")
+    store, seen = workspace.store, []
+
+    def slow(prepared: workspace.PreparedRequest) -> None:
+        for _ in range(20):  # as a disk that is busy
+            time.sleep(0.01)
+            seen.append(len(provider.seen))
+        store(prepared)
+
+    monkeypatch.setattr(workspace, "store", slow)
+    run(program.chat(("user", "Hello")))
+    assert set(seen) == {0} and len(provider.seen) == 1
+
+
+def test_what_cannot_be_stored_is_not_sent(
+    program: Program, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider.default = whole("Yes.")
+    said = [("user", "Hello")]
+    run(program.chat(*said))
+    said += [("assistant", "Yes."), ("user", "More")]
+    with monkeypatch.context() as patch:
+        patch.setattr(workspace, "store", lambda _: 1 / 0)
+        patch.setattr(workspace, "_state", stated_again)
+        got = run(program.chat(*said))
+    assert got.headers["x-loom"] == "bypass"
+    said += [("assistant", "Yes."), ("user", "Even more")]
+    run(program.chat(*said))
+    first, second, third = (one["messages"] for one in sent(provider))
+    assert second[0] == first[0] and second[2]["content"] == "More"
+    assert third[:3] == second
+    assert GatewayRequest.objects.order_by("pk")[1].bypass
+
+
+def test_of_two_processes_the_first_says_what_is_added(
+    program: Program, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that asks again on another connection, while its request is still being sent."""
+    provider.default = whole("Yes.")
+    store = workspace.store
+
+    def late(prepared: workspace.PreparedRequest) -> None:
+        monkeypatch.setattr(workspace, "store", store)
+        with monkeypatch.context() as patch:
+            patch.setattr(workspace, "_state", stated_again)
+            workspace.add(prepared.incoming)
+        store(prepared)
+
+    monkeypatch.setattr(workspace, "store", late)
+    run(program.chat(("user", "Hello")))
+    assert sent(provider)[0]["messages"][0]["content"] == "Hello\n\n---WORKSPACE changed"
+
+
+def stated_again(row: AddedText, *_: Any) -> None:
+    """A workspace that has changed."""
+    row.text = "---WORKSPACE changed"
 
 
 @pytest.mark.parametrize("seed", range(8))
