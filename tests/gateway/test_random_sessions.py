@@ -1,5 +1,5 @@
 """Whatever happens in random sessions, the mode workspace never changes a byte that the provider
-has seen."""
+has seen. A hundred of them, with kills of the real server: tests/kills/test_gateway_sessions.py."""
 
 import asyncio
 import contextlib
