@@ -92,7 +92,7 @@ class PortalItem:
 class PortalView:
     """A portal: its type, how many items it leads to, and those that are shown; none of them if it
     is closed. `name` is the only item, if there is one and it has a name; `nouns` what they are
-    called, one and many of them."""
+    called, one and many of them; `marks` what became of some of several, ` · 1 pruned`."""
 
     type: str
     many: int
@@ -100,11 +100,12 @@ class PortalView:
     items: tuple[PortalItem, ...] = ()
     is_open: bool = False
     nouns: tuple[str, str] = ("node", "nodes")
+    marks: str = ""
 
     @property
     def target(self) -> str:
-        """`2 nodes`, `1 document`, or the only item by its name."""
-        return self.name or f"{self.many:,} {self.nouns[self.many != 1]}"
+        """`2 nodes · 1 pruned`, `1 document`, or the only item by its name."""
+        return self.name or f"{self.many:,} {self.nouns[self.many != 1]}{self.marks}"
 
     @property
     def heading(self) -> str:

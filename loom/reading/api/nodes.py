@@ -419,13 +419,14 @@ def provenance(request: Request, uid: str, local_id: str) -> Response:
 
 
 class GraphItem(BaseModel):
-    """A reached item: how lines name it, its distance in links, its first words or title, and
-    whether the graph does not pass through it."""
+    """A reached item: how lines name it (`erased` for one that is gone), its distance in links, its
+    first words or title, whether the graph does not pass through it, and what became of it."""
 
     item: str
     depth: int
     words: str
     stop: bool
+    state: Literal["", "pruned", "erased"]
 
 
 class GraphLink(BaseModel):
