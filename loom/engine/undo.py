@@ -106,7 +106,7 @@ class Undone(NamedTuple):
     step: Step
 
 
-def each(context: Context, undos: Iterable[Callable[[], Undone]], word: str) -> Reply:
+def undo_each(context: Context, undos: Iterable[Callable[[], Undone]], word: str) -> Reply:
     """Runs them one by one; the first failure ends it, and is reported. Raises it if it is the
     first."""
     lines: list[str] = []
@@ -177,7 +177,7 @@ describe_verb(
 def undo(context: Context, args: Undo) -> Reply:
     """Undoes your last changes in this tree, newest first, each as a step of its own."""
     own = [context.actor.participant]
-    return each(
+    return undo_each(
         context, [lambda: _undo_one(context, _last_undoable(context), own)] * args.n, "undid"
     )
 
@@ -220,7 +220,7 @@ describe_verb(
 def redo(context: Context, args: Redo) -> Reply:
     """Repeats what you undid last. A new change clears it."""
     own = [context.actor.participant]
-    return each(
+    return undo_each(
         context, [lambda: _redo_one(context, _last_redoable(context), own)] * args.n, "redid"
     )
 
