@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from channels.db import database_sync_to_async
 
 from agents.gateway import recording, workspace
+from agents.gateway.growing import GrowingText
 from agents.gateway.keys import GatewayCaller
 from agents.gateway.messages import Shape, chain, history_of
 from agents.gateway.models import GatewayKey, GatewayRequest, Mode
@@ -22,10 +23,13 @@ from agents.gateway.upstream import Upstream, headers_returned, headers_sent, up
 from agents.providers.transport import CheckedTransport, Exchange, Limits, Outgoing, exchange
 from agents.providers.values import BrokenConnection
 from loom.access import Actor
+from loom.engine import streams
+from loom.engine.announcements import SEND_S, send_async
 from loom.errors import CommandError
 from loom.money import spending
 from loom.people.models import Participant
 from loom.turns.generation_lifecycle import Received
+from loom.turns.models import Generation
 
 if TYPE_CHECKING:
     from agents.gateway.recording import Incoming
@@ -35,6 +39,7 @@ log = logging.getLogger("heddle.gateway")
 # Programs wait for long answers themselves, so these are only for providers that hang.
 LIMITS = Limits(connect_s=10, first_s=600, idle_s=300, total_s=3600, body_bytes=64 * 1024 * 1024)
 KEPT_EVERY_S = 1.0  # seconds between two notes of what has arrived
+SHOWN_EVERY_S = 0.05  # seconds between two messages to open pages
 MOST_LISTED = 2 * 1024 * 1024  # bytes of a provider's list of models
 LIST_LIMITS = replace(LIMITS, first_s=3, idle_s=3, total_s=5, body_bytes=MOST_LISTED)
 BYPASS = (b"x-loom", b"bypass")
@@ -165,28 +170,30 @@ async def recorded(asked: ProgramRequest, reply: Replying, receive: Any) -> None
     passage = _Passage(asked, upstream, reply, record)
     cut = "the server stopped"
     try:
-        cut = await until_gone(passage.run(raw), receive) or passage.broken
+        cut = await until_gone(passage.run(raw), receive, record.stopped) or passage.broken
     finally:
         record.ended(passage.received(), cut)
 
 
-async def until_gone(work: Any, receive: Any) -> str:
-    """Runs `work` to its end, or until the program closes the connection; returns why it was cut,
-    or ""."""
+async def until_gone(work: Any, receive: Any, stopped: asyncio.Event | None = None) -> str:
+    """Runs `work` to its end, or until the program closes the connection or somebody has `stopped`
+    it; returns why it was cut, or ""."""
     task = asyncio.ensure_future(work)
     gone = asyncio.ensure_future(_gone(receive))
+    halted = asyncio.ensure_future((stopped or asyncio.Event()).wait())
     try:
-        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({task, gone, halted}, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await task
-            return "the program went away"
+            return "the program went away" if gone.done() else "stopped"
         task.result()
         return ""
     finally:
         task.cancel()
         gone.cancel()
+        halted.cancel()
 
 
 async def _gone(receive: Any) -> None:
@@ -233,8 +240,7 @@ class _Passage:
                 self.first_at = datetime.now(UTC)
             await self.reply.piece(piece)
             if self.record is not None:
-                self.record.begun()
-                self.record.grew(came.body)
+                self.record.grew(piece, came)
         await self.reply.piece(b"", more=False)
 
     async def _refusal(self, came: Exchange) -> None:
@@ -289,8 +295,11 @@ class Recording:
         if not self.adds:
             self._sent.set()
         self._begun: asyncio.Future[GatewayRequest | None] | None = None
-        self._kept_at = 0.0
-        self._keeping: asyncio.Task[None] | None = None
+        self._growing: GrowingText | None = None
+        self._waiting: list[str] = []  # words that no page has been sent yet
+        self._chunk = 0
+        self._showing: asyncio.Task[None] | None = None
+        self.stopped = asyncio.Event()
         self._prepared: workspace.PreparedRequest | None = None
         self.has_failed = False
 
@@ -364,19 +373,44 @@ class Recording:
             log.warning("a request of the gateway could not be recorded", exc_info=True)
             return None
 
-    def grew(self, body: bytearray) -> None:
-        """Stores what has arrived, once a second."""
-        now = asyncio.get_running_loop().time()
-        is_busy = self._keeping is not None and not self._keeping.done()
-        if now - self._kept_at < KEPT_EVERY_S or is_busy:
-            return
-        self._kept_at = now
-        self._keeping = _in_background(self._keep(bytes(body)))
+    def grew(self, piece: bytes, came: Exchange) -> None:
+        """Takes a piece that has arrived: its words are shown in open pages, and all is stored once
+        a second."""
+        if self._growing is None:
+            content_type = came.headers.get("content-type", "")
+            self._growing = GrowingText(self._asked.shape, content_type)
+            _in_background(self._keep(came.body, self._growing))
+            self._showing = _in_background(self._show(self._growing))
+        if words := self._growing.add(piece):
+            self._waiting.append(words)
 
-    async def _keep(self, body: bytes) -> None:
+    async def _keep(self, body: bytearray, growing: GrowingText) -> None:
+        """Until the answer has ended, also while nothing arrives: what is silent is not dead."""
         request = await self.begun()
-        if request is not None:
-            await in_thread(recording.keep_alive)(request.pk, body)
+        while request is not None and not self._answered.is_set():
+            held = bytes(body), growing.text, self._chunk
+            if await in_thread(recording.keep_alive)(request, *held):
+                self.stopped.set()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(KEPT_EVERY_S):
+                    await self._answered.wait()
+
+    async def _show(self, growing: GrowingText) -> None:
+        """Sends the words on to the open pages of the tree, once the answer is recorded there."""
+        request = await self.begun()
+        if request is None:
+            return
+        stream, uid = await in_thread(_shown_as)(request)
+        while not self._answered.is_set() or self._waiting:
+            text, self._waiting = "".join(self._waiting), []
+            if text and uid:
+                self._chunk += 1
+                said = {"type": "delta", "generation": uid, "chunk": self._chunk, "text": text}
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(send_async(stream, said), SEND_S)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(SHOWN_EVERY_S):
+                    await self._answered.wait()
 
     def ended(self, received: Received, cut: str) -> None:
         """Records the answer, in the background."""
@@ -386,6 +420,8 @@ class Recording:
     async def _end(self, received: Received, cut: str) -> None:
         try:
             request = await self.begun()
+            if self._showing is not None:  # the last words come before the end
+                await asyncio.wait({self._showing})
             if request is not None:
                 await in_thread(recording.end)(request.pk, received, cut=cut)
         finally:
@@ -393,6 +429,12 @@ class Recording:
             _open[self._place].remove(self)
             if not _open[self._place]:
                 del _open[self._place]
+
+
+def _shown_as(request: GatewayRequest) -> tuple[str, str]:
+    """(the stream of the tree, the id under which the answer grows in its pages)."""
+    rows = Generation.objects.filter(call=request.call_id)
+    return streams.name_of(request.session.tree), rows.values_list("uid", flat=True).first() or ""
 
 
 def _recorded(incoming: "Incoming", lacks_workspace: bool) -> GatewayRequest:

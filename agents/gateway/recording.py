@@ -28,6 +28,7 @@ from agents.gateway.sessions import SessionNames
 from agents.providers.registry import configuration_of
 from loom import access
 from loom.access import Actor
+from loom.engine import streams
 from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args, Secret
 from loom.engine.execute import execute
@@ -47,7 +48,13 @@ from loom.trees.commands.node_writer import NewNode, add_node
 from loom.trees.commands.trees import NewTree, make_tree
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
-from loom.turns.generation_lifecycle import Received, seal
+from loom.turns.generation_lifecycle import (
+    Received,
+    begin_beside,
+    end_beside,
+    progress_beside,
+    seal,
+)
 from loom.turns.models import Call
 
 KEPT_REQUESTS = 20  # of a session, whose whole bodies stay readable
@@ -260,6 +267,7 @@ def request_of(
         digest=digest,
         original=original or {},
     )
+    begin_beside(call, point)
     GatewaySession.objects.filter(pk=session.pk).update(seen_at=timezone.now())
     _forget_old_bodies(session)
     return request
@@ -422,10 +430,13 @@ def _title(history: ChatHistory) -> str:
 # The answer.
 
 
-def keep_alive(request_id: int, body: bytes) -> None:
-    """Stores what has arrived of an answer, in case this process ends before it does."""
-    rows = GatewayRequest.objects.filter(pk=request_id, ended_at__isnull=True)
+def keep_alive(request: GatewayRequest, body: bytes, text: str, chunk: int) -> bool:
+    """Stores what has arrived of an answer, in case this process ends before it does, and its
+    words, which open pages have been sent in so many pieces. Returns whether somebody asked to
+    stop it."""
+    rows = GatewayRequest.objects.filter(pk=request.pk, ended_at__isnull=True)
     rows.update(partial=zlib.compress(body, 1), alive_at=timezone.now())
+    return progress_beside(request.call, text, chunk)
 
 
 def end(request_id: int, received: Received, *, cut: str = "") -> list[Node]:
@@ -449,6 +460,8 @@ def end(request_id: int, received: Received, *, cut: str = "") -> list[Node]:
         args = ToldAnswer(request=request.uid, finish=finish, choices=_told(answered, request))
         nodes = execute(actor, request.session.tree, record_answer, args)
         digest = args.choices[0][-1].digest
+    else:
+        _end_without_text(request, finish)
     with_usage = Received(
         body=received.body,
         status=received.status,
@@ -468,6 +481,13 @@ def end(request_id: int, received: Received, *, cut: str = "") -> list[Node]:
         ended_at=timezone.now(),
     )
     return nodes
+
+
+@transaction.atomic
+def _end_without_text(request: GatewayRequest, finish: str) -> None:
+    writer = streams.lock(request.session.tree, actor=request.call.participant.uid)
+    end_beside(writer, request.call, None, finish=finish)
+    writer.flush()
 
 
 @transaction.atomic
@@ -536,6 +556,8 @@ def record_answer(change: RunningAction, args: ToldAnswer) -> list[Node]:
             GatewayMessage.objects.get_or_create(
                 tree=tree, digest=_unique(one.digest, request), defaults={"node": parent}
             )
+        if choice is args.choices[0]:  # whose words were shown as they came
+            end_beside(change.writer, call, parent, finish=args.finish)
     Tree.objects.filter(pk=tree.pk).update(touched_at=change.now)
     return nodes
 

@@ -61,8 +61,7 @@ class Landscape(PublicIdentity):
 
 class LandscapeBlock(models.Model):
     """Up to `places.IN_BLOCK` nodes of one tree with their places, packed as `places.ROW` says, in
-    the order of their ids; erased with its tree. `surprise` has a byte for each (see
-    places.surprise_bytes)."""
+    the order of their ids; erased with its tree."""
 
     landscape = models.ForeignKey(Landscape, models.CASCADE, related_name="blocks")
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="+")
@@ -70,7 +69,6 @@ class LandscapeBlock(models.Model):
     count = models.IntegerField()
     last = models.BigIntegerField()  # the id of its last node
     rows = models.BinaryField()
-    surprise = models.BinaryField(default=b"")
 
     class Meta:
         ordering = ["id"]

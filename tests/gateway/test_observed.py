@@ -288,7 +288,7 @@ def test_an_answer_whose_process_is_gone_is_ended_by_the_sweeper(
     monkeypatch.undo()
     request = GatewayRequest.objects.get()
     answer = b'data: {"choices":[{"index":0,"delta":{"content":"Kept "}}]}\n\n'
-    recording.keep_alive(request.pk, answer)
+    recording.keep_alive(request, answer, "", 0)
     GatewayRequest.objects.update(alive_at=timezone.now() - 2 * recording.ALIVE)
     assert recording.sweep() == 1 and recording.sweep() == 0
     assert Node.objects.get(text="Kept ").finish == "interrupted:the server stopped"

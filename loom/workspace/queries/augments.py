@@ -36,27 +36,27 @@ def augment_of(uid: str, name: str, text: str) -> Augment:
 
 def augments_of(grove: Grove) -> list[Augment]:
     """The augments of a grove by name; one query."""
-    rows = grove_texts().augments(grove.pk)
-    return sorted((augment_of(*row) for row in rows), key=lambda augment: augment.key)
+    found = grove_texts().augments(grove.pk)
+    return sorted((augment_of(*one) for one in found), key=lambda one: one.key)
 
 
 def in_order(chosen: Iterable[Augment], every: Sequence[Augment]) -> list[Augment]:
     """The augments with all that they require, each once, requirements first."""
-    named = {augment.key: augment for augment in every}
+    named = {one.key: one for one in every}
     ordered: dict[str, Augment] = {}
     begun: set[str] = set()
 
-    def add(augment: Augment) -> None:
-        if augment.key in begun:
+    def add(one: Augment) -> None:
+        if one.key in begun:
             return
-        begun.add(augment.key)
-        for name in augment.requires:
+        begun.add(one.key)
+        for name in one.requires:
             if title_key(name) in named:
                 add(named[title_key(name)])
-        ordered[augment.key] = augment
+        ordered[one.key] = one
 
-    for augment in chosen:
-        add(augment)
+    for one in chosen:
+        add(one)
     return list(ordered.values())
 
 
@@ -71,24 +71,24 @@ class Loaded:
     pinned: list[Augment]
     texts: list[Augment]
 
-    def mark_of(self, augment: Augment) -> str:
+    def mark_of(self, one: Augment) -> str:
         """`📌` pinned, `●` loaded, "" neither."""
-        return "📌" if augment in self.pinned else "●" if augment in self.texts else ""
+        return "📌" if one in self.pinned else "●" if one in self.texts else ""
 
-    def needing(self, augment: Augment) -> list[str]:
+    def needing(self, one: Augment) -> list[str]:
         """The names of other loaded augments that require it, directly or not."""
         return [
             other.name
             for other in self.chosen
-            if other != augment and augment in in_order([other], self.every)
+            if other != one and one in in_order([other], self.every)
         ]
 
 
 def loaded_in(workspace: Workspace) -> Loaded:
     """What a workspace has loaded; one query."""
     every = augments_of(workspace.participant.grove)
-    by_uid = {augment.uid: augment for augment in every}
+    by_uid = {one.uid: one for one in every}
     chosen = [by_uid[uid] for uid in workspace.augments.get("loaded", ()) if uid in by_uid]
     pins = set(workspace.augments.get("pinned", ()))
-    pinned = [augment for augment in chosen if augment.uid in pins]
+    pinned = [one for one in chosen if one.uid in pins]
     return Loaded(every, chosen, pinned, in_order(chosen, every))
