@@ -18,6 +18,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware  # noqa: E40
 from config.http import bounded, raise_descriptors  # noqa: E402
 from loom.platform.deadlines import limit_statements  # noqa: E402
 from loom.platform.handler import REQUEST_S, handler  # noqa: E402
+from loom.platform.request_log import logged  # noqa: E402
 
 # WhiteNoise's responses are files, which Django reads whole in a thread before it sends them.
 warnings.filterwarnings(
@@ -47,6 +48,10 @@ async def pages(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 async def http(scope: dict[str, Any], receive: Any, send: Any) -> None:
     """Django, and beside it the MCP endpoint, the gateway and streams of events."""
+    await logged(_http, scope, receive, send)
+
+
+async def _http(scope: dict[str, Any], receive: Any, send: Any) -> None:
     if scope["path"] == metrics.PATH and settings.METRICS_KEY:
         await metrics.handle(scope, receive, send)
     elif scope["path"] == "/mcp":

@@ -51,6 +51,7 @@ class Env:
     sockets: int
     database_connections: int
     metrics_key: str
+    log_format: str
     openid: OpenId = field(default_factory=OpenId)
     mail: "Mail | None" = None
 
@@ -130,6 +131,14 @@ def _metrics_key() -> str:
             "HEDDLE_METRICS_KEY is shorter than 16 characters, or has letters with accents. "
             "Use a longer one, such as the output of: openssl rand -hex 16"
         )
+    return given
+
+
+def _log_format() -> str:
+    """`HEDDLE_LOG`: how lines of the log are written, `line` or `json`."""
+    given = os.environ.get("HEDDLE_LOG", "").strip() or "line"
+    if given not in ("line", "json"):
+        raise WrongSetting(f"HEDDLE_LOG is line or json, not {given!r}.")
     return given
 
 
@@ -274,6 +283,7 @@ def read() -> Env:
         ended_session_days=_days("HEDDLE_ENDED_SESSION_DAYS", 1),
         sockets=_count("HEDDLE_SOCKETS", 600, least=1, most=10_000, of="sockets"),
         metrics_key=_metrics_key(),
+        log_format=_log_format(),
         openid=_openid(),
         mail=_mail(),
         database_connections=_count(

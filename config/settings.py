@@ -287,6 +287,7 @@ ENV_KEYS = ENV.env_keys
 PROVIDER_KEY = env.provider_key  # read when it is used, so that it is never stored
 DATA_DIR = ENV.data
 
+LOG_FORMAT = ENV.log_format  # "line", or "json" with a line for each request
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -294,9 +295,21 @@ LOGGING = {
         "line": {
             "()": "config.logs.MaskingFormatter",
             "format": "%(asctime)s %(levelname)s %(name)s %(message)s",
+        },
+        "json": {"()": "config.logs.TextlessFormatter"},
+    },
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "formatter": "json" if LOG_FORMAT == "json" else "line",
         }
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
-    "loggers": {"heddle": {"level": "INFO"}, "httpx": {"level": "WARNING"}},
+    "loggers": {
+        "heddle": {"level": "INFO"},
+        "httpx": {"level": "WARNING"},
+        # uvicorn has set handlers of its own by now.
+        "uvicorn": {"level": "WARNING", "handlers": ["stderr"], "propagate": False},
+        "uvicorn.error": {"level": "WARNING", "handlers": [], "propagate": True},
+    },
 }

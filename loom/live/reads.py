@@ -30,6 +30,7 @@ from loom.live.frames import EventFrame
 from loom.live.to_render import ToRender, changed_by
 from loom.people.models import ApiKey, User
 from loom.permissions import ROLES, Role, Scope, limited, right_in_tree, role_in_tree
+from loom.platform import request_log
 from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.hashes import digest
 from loom.trees.models import Node
@@ -358,6 +359,7 @@ def _by_key(given: str) -> tuple[User, dict[str, Any]]:
     if scheme.lower() != "bearer" or row is None or row.is_over:
         raise SocketRefused(4401)
     row.user.scope = cast(permissions.Scope, row.scope)
+    request_log.name_account(row.user.pk)
     return row.user, {"key_id": row.pk, "scope": row.user.scope}
 
 

@@ -18,7 +18,7 @@ from django.core.handlers.asgi import ASGIHandler, ASGIRequest
 from django.db import connection
 from django.http import HttpRequest, HttpResponseBase
 
-from loom.platform import deadlines, request_metrics, request_threads
+from loom.platform import deadlines, request_log, request_metrics, request_threads
 from loom.platform.deadlines import Deadline
 from loom.platform.long_forms import FormRequest
 from loom.platform.request_threads import RequestThread, Threads
@@ -39,7 +39,10 @@ class Timed:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """The response of the view, or of its error."""
         with deadlines.kept():
-            return self._get_response(request)
+            try:
+                return self._get_response(request)
+            finally:
+                request_log.note(request)
 
 
 async def _end_statements(deadline: Deadline) -> None:
