@@ -33,9 +33,9 @@ from loom.engine import announcements, busy, jobs, put_aside, streams
 from loom.engine.streams import Writer
 from loom.engine.sweeps import FORGOTTEN_S, sweeps
 from loom.errors import CommandError, not_found
-from loom.language import ids as item_ids
 from loom.people.models import Participant
 from loom.text.hashes import digest_of
+from loom.trees.grove_texts import note_written
 
 STATE_EVERY = 200  # after this many updates a revision also stores the whole state
 STATE_AT_LEAST = 2000  # the same while people keep typing
@@ -529,9 +529,7 @@ def _revise(  # one row of a revision has these parts
     if before is not None:
         _shrink(before, made, text)
     _keep_embeds(document, work.embeds)
-    if document.grove.checks_on_save:
-        item = item_ids.of_document(document.pk)
-        jobs.enqueue("loom.tasks.run_checks", [item], queue="transfer")
+    note_written(document)
     return Made(made, text)
 
 

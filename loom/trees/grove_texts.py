@@ -237,6 +237,23 @@ def grove_texts() -> GroveTexts:
     return _answering[0] if _answering else _NONE
 
 
+AfterWriting = Callable[[GroveText], None]
+
+_written: list[AfterWriting] = []
+
+
+def after_writing(hook: AfterWriting) -> AfterWriting:
+    """Registers what a feature does when a version of a text was stored, in that transaction."""
+    _written.append(hook)
+    return hook
+
+
+def note_written(text: GroveText) -> None:
+    """Tells features that a version of a text, which has its grove at hand, was stored."""
+    for hook in _written:
+        hook(text)
+
+
 def is_text(item: int) -> bool:
     """Whether an item is a text outside of trees."""
     return ids.document_id(item) is not None

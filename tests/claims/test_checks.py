@@ -132,11 +132,14 @@ def test_only_a_grove_with_checks_on_save_queues_them(
     check = declare("max_words", n=1)
     tree.grove.refresh_from_db()
     write("a")
+    document = documents.make_document(actor, title="Notes", text="a lamp")
     assert "loom.tasks.run_checks" not in queued
     change_check(actor, check, on_save=True)
     tree.grove.refresh_from_db()
     write("b")
     assert queued.count("loom.tasks.run_checks") == 1
+    documents.write_document(actor, document, append="It burns.")
+    assert queued.count("loom.tasks.run_checks") == 2
 
 
 def test_changed_parameters_drop_the_results_and_archiving_ends_a_check(

@@ -28,8 +28,8 @@ from loom.language.verbs import Verb
 from loom.people.models import Grove, Participant
 from loom.permissions import GENERATE, LOOM, WRITE
 from loom.trees.commands.node_writer import after_adding
-from loom.trees.grove_texts import TextPart, grove_texts, is_text
-from loom.trees.models import Node, Tree
+from loom.trees.grove_texts import TextPart, after_writing, grove_texts, is_text
+from loom.trees.models import GroveText, Node, Tree
 from loom.trees.named_items import get_own_node
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import withheld
@@ -459,3 +459,10 @@ def _want_checks(node: Node) -> None:
     """Has a new text checked, where the grove wants that."""
     if node.tree.grove.checks_on_save and node.kind == "text":
         jobs.enqueue("loom.tasks.run_checks", [ids.of_node(node.pk)], queue="transfer")
+
+
+@after_writing
+def _want_checks_of(text: GroveText) -> None:
+    """Has a new version of a text of the grove checked, where the grove wants that."""
+    if text.grove.checks_on_save:
+        jobs.enqueue("loom.tasks.run_checks", [text.item_id], queue="transfer")
