@@ -15,9 +15,10 @@ from loom import access
 from loom.access import Actor
 from loom.claims import access as check_access
 from loom.claims.commands import checks as verbs
+from loom.claims.commands import regions
 from loom.claims.commands.pipes import PipeChosen, PipeGiven, archive_pipe, save_pipe
 from loom.claims.models import Claim
-from loom.claims.queries.checks import check_body, checks_for, results_in, texts_of
+from loom.claims.queries.checks import check_body, checks_for, results_in, results_of_text, texts_of
 from loom.claims.queries.claims import (
     brief_body,
     citing,
@@ -30,11 +31,18 @@ from loom.claims.queries.claims import (
 )
 from loom.claims.queries.evidence import cites_of
 from loom.claims.queries.explored import openings_of
-from loom.claims.queries.inline_tokens import TokenItem, line_for, token_of, tokens_of
+from loom.claims.queries.inline_tokens import (
+    TokenItem,
+    line_for,
+    region_shown,
+    token_of,
+    tokens_of,
+)
 from loom.claims.queries.pipes import pipe_body, pipes_for
 from loom.claims.rules import levels
 from loom.claims.rules.checks import Kind
 from loom.claims.rules.inline_tokens import MACHINES
+from loom.engine import streams
 from loom.engine.context import Request as LineRequest
 from loom.engine.execute import execute, execute_line
 from loom.errors import CommandError, not_found
@@ -42,8 +50,9 @@ from loom.site import api_requests as requests
 from loom.site import responses
 from loom.site.api_requests import read, user_of
 from loom.site.schema import PAGES, an_id, operation, paged, word
+from loom.trees.commands.node_writer import workspace_of
 from loom.trees.grove_texts import grove_texts
-from loom.trees.models import Tree
+from loom.trees.models import GroveText, Node, Tree
 from loom.trees.queries.lookup import find_node
 
 
@@ -149,19 +158,22 @@ class ResultOf(BaseModel):
 
 
 class Results(BaseModel):
-    """What checks said about the items that were asked for."""
+    """What checks said about the items that were asked for; `seq` is the last event of the grove
+    before, after which changes to a document follow (0 for nodes)."""
 
     count: int
     results: list[ResultOf]
+    seq: int
 
 
 @operation(
     "GET",
     "checks results",
-    "What checks said about nodes",
+    "What checks said about nodes, or about a document",
     answers=Results,
     asks=(
         an_id("tree", "The tree of the nodes."),
+        an_id("document", "A document, in its newest revision, in place of nodes."),
         OpenApiParameter(
             "items", OpenApiTypes.STR, description=f"Local ids, at most {MOST_ASKED}: a7x2,b3k9"
         ),
@@ -169,7 +181,12 @@ class Results(BaseModel):
 )
 @api_view(["GET"])
 def results(request: Request) -> Response:
-    """The last results of each check that applies, by node."""
+    """The last results of each check that applies, by node; or of a document."""
+    if uid := word(request, "document"):
+        _, text = grove_texts().open(user_of(request), uid)
+        seq = streams.head(streams.name_of(text.grove))
+        found = [{"item": f"doc:{text.uid}", **one} for one in results_of_text(text)]
+        return Response({"count": len(found), "results": found, "seq": seq})
     _, tree = access.get_tree(user_of(request), word(request, "tree") or "none")
     names = [name for name in request.query_params.get("items", "").lower().split(",") if name]
     if len(names) > MOST_ASKED:
@@ -177,7 +194,7 @@ def results(request: Request) -> Response:
             "LIMIT_EXCEEDED", f"At most {MOST_ASKED} items at once.", hint="ask again for the rest"
         )
     found = results_in(tree, names)
-    return Response({"count": len(found), "results": found})
+    return Response({"count": len(found), "results": found, "seq": 0})
 
 
 class ObligationOf(BaseModel):
@@ -489,8 +506,10 @@ _TREE_OF_TOKENS = an_id("tree", "The tree of a node; of a document, where lines 
 @api_view(["GET"])
 def tokens(request: Request, ref: str) -> Response:
     """The tokens of a node (its local id) or a document (`doc:ID`); a sandbox (`tree:ID`) and a
-    pipe (`pipe:ID`, with the tree in which it is run) are the token 0 of themselves."""
-    found = tokens_of(_item_of(request, ref)[2])
+    pipe (`pipe:ID`, with the tree in which it is run) are the token 0 of themselves. The caller's
+    window #4 on lines of the text is its region w4, which nobody else sees."""
+    actor, tree, item = _item_of(request, ref)
+    found = tokens_of(item, workspace_of(actor.participant, tree))
     return Response({"count": len(found), "results": found})
 
 
@@ -507,10 +526,13 @@ def tokens(request: Request, ref: str) -> Response:
 def token(request: Request, ref: str, key: str) -> Response:
     """A token; an input compiles to ordinary lines, which are run as the caller's own."""
     actor, tree, item = _item_of(request, ref)
-    found = token_of(item, key)
+    own = workspace_of(actor.participant, tree)
+    found = token_of(item, key, own)
     if request.method == "GET":
         return Response(found)
     sent = read(request, TokenSent)
+    if found["kind"] == "region":
+        return _of_region(actor, tree, item, key, sent)
     if sent.input not in found["inputs"]:
         archived = found["kind"] == "task" and found["state"] == "archived"
         why = "Cannot modify archived task." if archived else f"It is {found['state']}."
@@ -530,9 +552,24 @@ def token(request: Request, ref: str, key: str) -> Response:
         )
     owes = MACHINES[found["kind"]].obligations
     demands = [{"says": owes, "met": True}] if owes else []
-    now = found if sent.dry_run else token_of(_item_of(request, ref)[2], key)
+    now = found if sent.dry_run else token_of(_item_of(request, ref)[2], key, own)
     lines = [answer.body["canonical"]]
     return Response({"token": now, "lines": lines, "obligations": demands, "reply": answer.reply})
+
+
+def _of_region(actor: Actor, tree: Tree, item: TokenItem, key: str, sent: TokenSent) -> Response:
+    """Gives a region an input: the draft of the lines of a window of the caller."""
+    if not isinstance(item, Node | GroveText):
+        raise not_found("This token")
+    given = regions.RegionInput(key, sent.input, sent.text, sent.dry_run)
+    done = regions.give(actor, tree, item, given)
+    body = {
+        "lines": done.lines,
+        "obligations": [{"says": one.says, "met": one.met} for one in done.demands],
+        "reply": done.reply,
+    }
+    shown = region_shown(workspace_of(actor.participant, tree), key)
+    return Response({"token": shown, **body})
 
 
 def _item_of(request: Request, ref: str) -> tuple[Actor, Tree, TokenItem]:

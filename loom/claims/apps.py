@@ -36,5 +36,6 @@ class ClaimsConfig(AppConfig):
         add_routes("loom.claims.urls")
         add_to_slot("tree-menu", "claims/menu_item.html")
         add_to_slot("node-tools", "claims/node_tools.html")
+        add_to_slot("document-facts", "claims/document_checks.html")
         add_to_slot("trail-acts", "claims/cite_trail.html")
         add_to_slot("grove-settings-links", "claims/settings_links.html")

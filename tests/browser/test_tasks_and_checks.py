@@ -48,3 +48,30 @@ def test_what_a_check_says_is_a_badge_for_both(heddle: Heddle, visit: Open, ada:
     expect(hers.locator(".check-badge").first).to_have_text("✓ 1")
     with heddle.client() as client:
         client.delete(f"/api/checks/{check['id']}")
+
+
+def test_what_a_check_says_of_a_document_is_a_badge_for_both(
+    heddle: Heddle, visit: Open, ada: Cookies
+) -> None:
+    name = f"short {uuid4().hex[:6]}"
+    tree = heddle.tree("Checked papers", "The lamp burns.")
+    made = heddle.post("documents", {"title": f"Papers {name}", "text": "It burns all night long."})
+    heddle.line(tree, f"link doc:{made['id']} to tree:{tree}")
+    scope = {"scope": f"doc:{made['id']}", "parameters": {"n": 3}}
+    check = heddle.post("checks", {"name": name, "kind": "max_words", **scope})
+    mine = visit(f"/documents/{made['id']}")
+    hers = visit(f"/documents/{made['id']}", who=ada)
+    for page in (mine, hers):
+        expect(page.locator(".check-badge")).to_have_text("Check")
+    mine.locator(".check-badge").click()
+    for page in (mine, hers):
+        expect(page.locator(".check-badge")).to_have_text("✗ 1")
+        expect(page.locator(".check-badge")).to_have_attribute("title", f"✗ {name} 5 > 3")
+    heddle.line(tree, f'write doc:{made["id"]} replace:" all night" with:""')
+    heddle.line(tree, f"check doc:{made['id']}")
+    for page in (mine, hers):
+        expect(page.locator(".check-badge")).to_have_text("✓ 1")
+    hers.reload()
+    expect(hers.locator(".check-badge")).to_have_text("✓ 1")
+    with heddle.client() as client:
+        client.delete(f"/api/checks/{check['id']}")

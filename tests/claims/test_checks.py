@@ -3,10 +3,11 @@
 import pytest
 from rest_framework.test import APIClient
 
-from loom.access import Actor
+from loom.access import Actor, get_actor
 from loom.claims.commands.checks import change_check, declare_check, run_on_save
 from loom.claims.models import Check, CheckResult
 from loom.documents import actions as documents
+from loom.engine import streams
 from loom.engine.models import Event
 from loom.errors import CommandError
 from loom.language import ids
@@ -225,7 +226,7 @@ def test_checks_by_api(owner: User, grove: Grove, say: Say, write: Say) -> None:
 
 
 def test_the_results_of_nodes_are_read_by_their_ids(
-    say: Say, write: Say, declare: Declare, owner: User, tree: Tree
+    say: Say, write: Say, declare: Declare, owner: User, outsider: User, tree: Tree
 ) -> None:
     declare("max_words", name="short", n=2)
     a, b, c = str(write("one two three")), str(write("one")), str(write("two"))
@@ -241,7 +242,19 @@ def test_the_results_of_nodes_are_read_by_their_ids(
     ]
     many = client.get(f"{address}{','.join([a] * 201)}")
     assert (many.status_code, many.json()["code"]) == (429, "LIMIT_EXCEEDED")
-    assert client.get(address).json() == {"count": 0, "results": []}
+    assert client.get(address).json() == {"count": 0, "results": [], "seq": 0}
+    document = documents.make_document(get_actor(owner, tree.grove), title="Notes", text="a b c")
+    say('check doc:"Notes"')
+    of_document = f"/api/checks/results?document={document.uid}"
+    body = client.get(of_document).json()
+    assert [(one["item"], one["outcome"], one["version"]) for one in body["results"]] == [
+        (f"doc:{document.uid}", "failed", "1")
+    ]
+    assert body["seq"] == streams.head(streams.name_of(tree.grove)) > 0
+    say('write doc:"Notes" append "d"')
+    assert client.get(of_document).json()["results"] == []
+    client.force_login(outsider)
+    assert client.get(of_document).status_code == 404
 
 
 def test_the_results_of_another_grove_are_not_read(two_groves: TwoGroves) -> None:

@@ -166,7 +166,7 @@ def test_the_protocol_compiles_and_runs(
     bad = client.post(one, {"input": "check"}, format="json")
     assert (bad.status_code, bad.json()["code"]) == (409, "REJECTED")
     kinds = {row["kind"] for row in client.get("/api/token-kinds").json()["results"]}
-    of_texts = {"reference", "portal", "task", "annotation", "suggestion"}
+    of_texts = {"reference", "portal", "task", "annotation", "region", "suggestion"}
     assert kinds == {*of_texts, "sandbox", "pipe"}
     client.force_login(reader)
     refused_ = client.post(one, {"input": "uncheck"}, format="json")

@@ -62,6 +62,12 @@ def results_in(tree: Tree, names: Sequence[str]) -> list[dict[str, Any]]:
     return [{"item": nodes[one.item], **body} for one, body in zip(found, bodies, strict=True)]
 
 
+def results_of_text(text: GroveText) -> list[dict[str, Any]]:
+    """What the checks that still apply said about the newest version of a text of the grove, as the
+    API carries it; one query."""
+    return result_bodies(results_of(text.item_id, str(text.revision)))
+
+
 def _keys(tree: Tree, names: Sequence[str]) -> QuerySet[Node, tuple[int, str]]:
     return Node.objects.filter(tree=tree, local_id__in=names).values_list("pk", "local_id")
 

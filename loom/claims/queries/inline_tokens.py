@@ -4,12 +4,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from loom.claims.models import Pipe, TokenState
+from loom.claims.queries.regions import region_of, regions_of
 from loom.claims.rules.inline_tokens import MACHINES, InlineToken, tokens_in
+from loom.claims.rules.regions import PREFIX
 from loom.errors import not_found
 from loom.language import ids
 from loom.language.refs import quote
 from loom.trees.grove_texts import grove_texts
-from loom.trees.models import GroveText, Node, Tree
+from loom.trees.models import GroveText, Node, Tree, Workspace
+from loom.workspace.models import Window
 
 SELF = "0"  # the key of the token that an annotation or suggestion is itself
 
@@ -31,9 +34,9 @@ def states_of(item: int, tokens: Sequence[InlineToken]) -> dict[str, tuple[str, 
 TokenItem = Node | GroveText | Tree | Pipe
 
 
-def tokens_of(item: TokenItem) -> list[dict[str, Any]]:
+def tokens_of(item: TokenItem, workspace: Workspace | None = None) -> list[dict[str, Any]]:
     """The tokens of a node or document as the API carries them; a sandbox and a pipe are tokens of
-    themselves."""
+    themselves. Those of the windows of a workspace are the drafts of whom it is."""
     if isinstance(item, Tree):
         return [_of_sandbox(item)] if item.sandbox_of_id is not None else []
     if isinstance(item, Pipe):
@@ -48,7 +51,11 @@ def tokens_of(item: TokenItem) -> list[dict[str, Any]]:
         key = item.item_id
         tokens = tokens_in(grove_texts().current(key) or "", stable=True)
     states = states_of(key, tokens)
-    return [_body(one, *states[one.key]) for one in tokens]
+    drafts = regions_of(key, workspace) if workspace is not None else []
+    return [
+        *(_body(one, *states[one.key]) for one in tokens),
+        *(_body(one.token, one.state, ()) for one in drafts),
+    ]
 
 
 def _of_sandbox(tree: Tree) -> dict[str, Any]:
@@ -59,12 +66,19 @@ def _of_sandbox(tree: Tree) -> dict[str, Any]:
     return _body(InlineToken(SELF, "sandbox", 0, 0, tree.title, state), state, ())
 
 
-def token_of(item: TokenItem, key: str) -> dict[str, Any]:
+def token_of(item: TokenItem, key: str, workspace: Workspace | None = None) -> dict[str, Any]:
     """The token with that key. NOT_FOUND if there is none."""
-    found = next((one for one in tokens_of(item) if one["key"] == key), None)
+    found = next((one for one in tokens_of(item, workspace) if one["key"] == key), None)
     if found is None:
         raise not_found("This token", "GET …/tokens lists those of the item")
     return found
+
+
+def region_shown(workspace: Workspace, key: str) -> dict[str, Any]:
+    """A region after an input, of the version that its window shows now."""
+    window = Window.objects.get(workspace=workspace, number=int(key.removeprefix(PREFIX)))
+    region = region_of(window.item_id or 0, workspace, key)
+    return _body(region.token, region.state, ())
 
 
 def _own(node: Node) -> dict[str, Any]:

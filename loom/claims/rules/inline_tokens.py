@@ -88,6 +88,18 @@ MACHINES: Mapping[str, Machine] = {
             "an objection needs a reason",
         ),
         (
+            "region",
+            "CODE_REGION",
+            "a draft of the lines of a window, #n",
+            "unmodified edit modified, modified edit modified, modified compile compiled,"
+            "modified drop unmodified, compiled edit modified, compiled test tested,"
+            "compiled drop unmodified, tested edit modified, tested test tested,"
+            "tested commit committed, tested drop unmodified, committed edit modified",
+            "committed",
+            "write, edit",
+            "the draft applies, its checks pass, none that passed before fails",
+        ),
+        (
             "suggestion",
             "DIFF_REGION",
             "a suggestion",

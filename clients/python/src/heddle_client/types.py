@@ -1906,10 +1906,12 @@ class ResultSent(TypedDict):
 
 
 class Results(TypedDict):
-    """What checks said about the items that were asked for."""
+    """What checks said about the items that were asked for; `seq` is the last event of the
+    grove before, after which changes to a document follow (0 for nodes)."""
 
     count: int
     results: list[ResultOf]
+    seq: int
 
 
 class RetrySent(TypedDict):

@@ -8,6 +8,7 @@ import { yCollab, yUndoManagerKeymap } from "y-codemirror.next";
 import { UndoManager } from "yjs";
 import { authors, Writers } from "../document/authors.js";
 import { carets, whoIs } from "../document/carets.js";
+import { CheckBadge } from "../document/check-badge.js";
 import { embedPicker } from "../document/embed-picker.js";
 import { embeds } from "../document/embeds.js";
 import { DocumentRoom } from "../document/room.js";
@@ -45,6 +46,8 @@ export class LoomDocument extends HTMLElement {
       button.addEventListener("click", () => this.turn(button.getAttribute("data-view") ?? "read"), { signal });
     }
     this.querySelector("[data-authors]")?.addEventListener("click", () => this.toggleColours(), { signal });
+    const badge = /** @type {HTMLElement | null} */ (this.querySelector("[data-checks]"));
+    if (badge) new CheckBadge(badge, { id: this.room.id, tree: this.dataset.tree ?? "" }, (words) => this.say(words), signal);
     this.room.start();
   }
 
