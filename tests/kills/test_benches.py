@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # The words that make it small, and what it prints at last.
 SMALL = {
     "acting": ("1", r"grammar that acts +1 replies"),
+    "claims": ("100 3", r"seen in a second browser, p95 +[\d.]+ ms"),
     "context": ("50", r"loom-aware, with its rows +[\d.]+ ms"),
     "crowd": ("5 4", r"with 5 sockets: 4 of 4 requests answered"),
     "document_growth": ("3000 5", r"POST with headings +30,000 +[\d.]+ s"),

@@ -1,6 +1,9 @@
 """Claims in a few lines: what is missing next, and what an agent is sent of them."""
 
 from collections import Counter
+from typing import NamedTuple
+
+from django.db.models import QuerySet
 
 from loom.access import Actor
 from loom.claims.models import Cite, Claim
@@ -11,7 +14,7 @@ from loom.links.queries import written
 from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.shortening import excerpt
 from loom.trees.models import Tree, Workspace
-from loom.trees.queries.lookup import withheld
+from loom.trees.queries.lookup import fetch, withheld
 from loom.workspace.models import Window
 
 OPEN = ("hypothesis", "testing", "concluding")
@@ -48,34 +51,58 @@ def line_of_claim(claim: Claim) -> str:
     return f"{head}{against}{tail}"
 
 
-def accessible(actor: Actor, workspace: Workspace) -> list[Cite]:
+class SeenCite(NamedTuple):
+    """A piece of evidence, without what it says: its row id, the item, and how strong it is."""
+
+    pk: int
+    item: int
+    strength: str
+
+
+def accessible(actor: Actor, workspace: Workspace) -> list[SeenCite]:
     """The newest evidence that a participant sees unasked: about items that it has opened in the
-    workspace, and of its own claims, with what those rest on. At most MOST_CITES; four queries."""
+    workspace, and of its own claims, with what those rest on. At most MOST_CITES; six queries."""
     tree = workspace.tree
-    own = [pk for (pk,) in _OWN.all(tree=tree.pk, by=actor.participant.pk)]
+    mine = {"tree": tree.pk, "by": actor.participant.pk}
     opened = [item for (item,) in _OPENED.all(workspace=workspace.pk)]
-    if not own and not opened:
-        return []
-    rests = Cite.objects.filter(claim__in=own, item__gt=0).order_by("-id")
-    below = list(rests.values_list("item", flat=True)[:MOST_ITEMS])
-    rows = Cite.objects.filter(claim__in=[*own, *below]).select_related("claim__node", "by")
-    about = Cite.objects.filter(claim__tree=tree, item__in=opened).select_related(
-        "claim__node", "by"
-    )
-    found = {
-        one.pk: one
-        for one in (*rows.order_by("-id")[:MOST_CITES], *about.order_by("-id")[:MOST_CITES])
-    }
-    newest = [found[key] for key in sorted(found, reverse=True)[:MOST_CITES]]
+    rows = _OF_OWN.all(**mine)
+    below = [pk for (pk,) in _BELOW.all(**mine)] if rows else []
+    if below:
+        rows += _newest(Cite.objects.filter(claim__in=below))
+    if opened:
+        rows += _newest(Cite.objects.filter(claim__tree=tree, item__in=opened))
+    newest = sorted({SeenCite(*row) for row in rows}, reverse=True)[:MOST_CITES]
     return seen_cites(actor, tree, newest)
 
 
+def _newest(rows: QuerySet[Cite]) -> list[tuple[int, int, str]]:
+    return list(rows.order_by("-id").values_list("pk", "item", "strength")[:MOST_CITES])
+
+
+def _own() -> QuerySet[Claim]:
+    """The claims of a participant (`Given`) in a tree, the last changed first."""
+    rows = Claim.objects.filter(tree=Given("tree"), by=Given("by"))
+    return rows.order_by("-changed_at", "-pk")
+
+
 # Most requests of agents find nothing by these.
-_OWN = PreparedQuery(
+_OF_OWN = PreparedQuery(
     lambda: (
-        Claim.objects.filter(tree=Given("tree"), by=Given("by"))
-        .order_by("-changed_at", "-pk")
-        .values_list("pk")[:MOST_OWN]
+        Cite.objects.filter(claim__in=_own().values("pk")[:MOST_OWN])
+        .order_by("-id")
+        .values_list("pk", "item", "strength")[:MOST_CITES]
+    )
+)
+# The claims that those rest on.
+_BELOW = PreparedQuery(
+    lambda: (
+        Claim.objects.filter(
+            pk__in=Cite.objects.filter(claim__in=_own().values("pk")[:MOST_OWN], item__gt=0)
+            .order_by("-id")
+            .values("item")[:MOST_ITEMS]
+        )
+        .order_by()
+        .values_list("pk")
     )
 )
 _OPENED = PreparedQuery(
@@ -85,13 +112,7 @@ _OPENED = PreparedQuery(
         .values_list("item")[:MOST_ITEMS]
     )
 )
-_MINE = PreparedQuery(
-    lambda: (
-        Claim.objects.filter(tree=Given("tree"), by=Given("by"), state__in=OPEN)
-        .select_related("node", "by")
-        .order_by("-changed_at", "-pk")[:SHOWN]
-    )
-)
+_MINE = PreparedQuery(lambda: _own().filter(state__in=OPEN).select_related("node", "by")[:SHOWN])
 
 
 def lines_for(actor: Actor, workspace: Workspace) -> tuple[str, ...]:
@@ -105,20 +126,29 @@ def lines_for(actor: Actor, workspace: Workspace) -> tuple[str, ...]:
     counts = Counter(one.strength for one in cites)
     parts = ", ".join(f"{counts[one]} {one}" for one in ("strong", "moderate", "weak"))
     more = "+" if len(cites) >= MOST_CITES else ""
-    total = Cite.objects.filter(claim__tree=tree).order_by()[: 2 * MOST_CITES].count()
+    total = _total(tree)
     of = f" · accessible {len(cites)} of {total}" if total > len(cites) else ""
     lines = [f"Available evidence ({len(cites)}{more}: {parts}){of}"]
     for one in claims:
         asks = " · waits for a person" if waits_for_a_person(one) else ""
         lines.append(f"{line_of_claim(one)}{asks}")
-    names = written({one.item for one in cites[:SHOWN]}, tree.pk)
-    keys = [key for one in cites[:SHOWN] if (key := ids.node_id(one.item)) is not None]
+    rows = Cite.objects.filter(pk__in=[one.pk for one in cites[:SHOWN]]).order_by("-id")
+    shown = list(rows.select_related("claim__node"))
+    names = written({one.item for one in shown}, tree.pk)
+    keys = [key for one in shown if (key := ids.node_id(one.item)) is not None]
     gone = {ids.of_node(key) for key in withheld(actor, keys)}
     sign = {"for": "+", "against": "-", "undercuts": "~"}
-    for cite in cites[:SHOWN]:
+    for cite in shown:
         words = f" {excerpt(cite.words, 8)}" if cite.words and cite.item not in gone else ""
         lines.append(
             f"  {sign[cite.side]} [{names[cite.item]}]{words} {cite.strength}, {cite.reason}"
             f" → [{cite.claim.node.local_id}]"
         )
     return tuple(lines)
+
+
+def _total(tree: Tree) -> int:
+    """How many pieces of evidence a tree has, counted up to 2 * MOST_CITES; one query."""
+    sql = """SELECT COUNT(*) FROM (SELECT 1 FROM claims_cite c
+        JOIN claims_claim k ON k.node_id = c.claim_id WHERE k.tree_id = %s LIMIT %s) counted"""
+    return int(fetch(sql, [tree.pk, 2 * MOST_CITES])[0][0])

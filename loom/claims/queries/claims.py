@@ -5,7 +5,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from django.db.models import QuerySet
 
@@ -142,10 +142,20 @@ def status_of(claim: Claim, obligation: Obligation) -> str:
     return {"hypothesis": "pending", "testing": "compiling"}.get(claim.state, "blocked")
 
 
-def seen_cites(actor: Actor, tree: Tree, cites: Sequence[Cite]) -> list[Cite]:
-    """Those of the cites whose items the actor may see."""
-    homes = {ids.home_of(cite.item) for cite in cites} - {0}
-    trees = set(trees_for(actor).filter(pk__in=homes).values_list("pk", flat=True))
+class _OfItem(Protocol):
+    @property
+    def item(self) -> int: ...
+
+
+OfItem = TypeVar("OfItem", bound=_OfItem)
+
+
+def seen_cites(actor: Actor, tree: Tree, cites: Sequence[OfItem]) -> list[OfItem]:
+    """Those of the cites, in a tree that the actor reads, whose items they may see."""
+    homes = {ids.home_of(cite.item) for cite in cites} - {0, tree.pk}
+    trees = {tree.pk}
+    if homes:
+        trees |= set(trees_for(actor).filter(pk__in=homes).values_list("pk", flat=True))
     below = set(grove_texts().seen(actor, tree, {cite.item for cite in cites}))
     if asked := [key for cite in cites if (key := ids.trail_id(cite.item)) is not None]:
         rows = trails_for(actor).filter(pk__in=asked).order_by().values_list("pk", flat=True)
