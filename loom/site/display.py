@@ -13,6 +13,7 @@ from typing import Any
 
 from django.conf import settings
 from django.template import Library
+from django.utils import timezone
 from django.utils.dateformat import format as date_format
 from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
@@ -435,7 +436,7 @@ REASONS = {
 
 def age_of(at: datetime, now: datetime | None = None) -> str:
     """How long ago, in short: now, 3m ago, 2h ago, 5d ago, else the date."""
-    seconds = ((now or datetime.now(UTC)) - at).total_seconds()
+    seconds = ((now or timezone.now()) - at).total_seconds()
     if seconds < 60:
         return gettext("now")
     if seconds < 3600:
