@@ -138,12 +138,12 @@ _MEMBER_IN = PreparedQuery(
 def get_actor_in(user: User | AnonymousUser, tree_id: int) -> Actor:
     """`user` in the tree with that row id, with their right there. NOT_FOUND for outsiders and for
     those from whom it is hidden; one query."""
-    found: Any = _MEMBER_IN.first(user=user.pk, tree=tree_id) if user.is_authenticated else None
-    if found is None:
+    member: Any = _MEMBER_IN.first(user=user.pk, tree=tree_id) if user.is_authenticated else None
+    if member is None:
         raise not_found("This tree")
-    of_role = found.of_reader if found.role == "reader" else found.of_writer
+    of_role = member.of_reader if member.role == "reader" else member.of_writer
     scope: Scope = getattr(user, "scope", "owner")
-    return _actor_in_tree(found, scope, tree_id, found.own_right or "", of_role)
+    return _actor_in_tree(member, scope, tree_id, member.own_right or "", of_role)
 
 
 def in_tree(actor: Actor, tree: Tree) -> Actor:
@@ -170,8 +170,8 @@ def get_actors(user: User, groves: Iterable[Grove]) -> list[Actor]:
     """`user` as a member of those of the groves that they belong to, in order of joining; one
     query."""
     rows = Membership.objects.select_related("participant", "user", "grove").order_by("pk")
-    found = rows.filter(user=user, user__is_active=True, grove__in=groves)
-    return [_actor_of(one, getattr(user, "scope", "owner")) for one in found]
+    members = rows.filter(user=user, user__is_active=True, grove__in=groves)
+    return [_actor_of(member, getattr(user, "scope", "owner")) for member in members]
 
 
 def own_permissions(agent: Participant) -> frozenset[Permission]:
@@ -324,11 +324,11 @@ def _trees() -> QuerySet[Tree]:
     of_user = FilteredRelation(
         "grove__memberships", condition=Q(grove__memberships__user_id=Given("user"))
     )
-    found = Tree.objects.filter(uid=Given("uid"), erasing_at__isnull=True).order_by()
-    found = found.filter(no_sandbox_of_others(Given("user")))
-    found = found.annotate(own_right=Subquery(_RIGHT.filter(tree=OuterRef("pk"))[:1]))
+    trees = Tree.objects.filter(uid=Given("uid"), erasing_at__isnull=True).order_by()
+    trees = trees.filter(no_sandbox_of_others(Given("user")))
+    trees = trees.annotate(own_right=Subquery(_RIGHT.filter(tree=OuterRef("pk"))[:1]))
     # (The stubs know no names of annotated relations.)
-    return found.annotate(member=of_user).select_related("grove", "member__participant")  # type: ignore[misc]
+    return trees.annotate(member=of_user).select_related("grove", "member__participant")  # type: ignore[misc]
 
 
 def _trees_in_use() -> QuerySet[Tree]:
@@ -358,10 +358,10 @@ _IN_USE = PreparedQuery(_trees_in_use)
 def get_tree(user: User, uid: str, *, role: Role = "reader") -> tuple[Actor, Tree]:
     """The tree for a member of its grove with at least `role`; NOT_FOUND for outsiders. One
     query."""
-    found = _TREE.first(user=user.pk or 0, uid=uid)
-    actor = _member_of(user, found)
+    tree = _TREE.first(user=user.pk or 0, uid=uid)
+    actor = _member_of(user, tree)
     demand_role(actor, role)
-    return actor, require(found, "the tree")
+    return actor, require(tree, "the tree")
 
 
 def _member_of(user: User, tree: Any) -> Actor:
@@ -392,15 +392,15 @@ class Visit:
 def get_visit(user: User, uid: str, named: str = "") -> Visit:
     """Somebody at the node with that local id in a tree, or at their position; NOT_FOUND for
     outsiders. One query for everything."""
-    found: Any = _IN_USE.first(user=user.pk or 0, uid=uid, named=named)
-    actor = _member_of(user, found)
+    tree: Any = _IN_USE.first(user=user.pk or 0, uid=uid, named=named)
+    actor = _member_of(user, tree)
     # (Django sets no attribute for a joined row that is not there.)
-    workspace = getattr(found, "own", None) or new_workspace(actor.participant, found)
-    workspace.participant, workspace.tree = actor.participant, found
-    node = getattr(found, "named", None)
+    workspace = getattr(tree, "own", None) or new_workspace(actor.participant, tree)
+    workspace.participant, workspace.tree = actor.participant, tree
+    node = getattr(tree, "named", None)
     if node is not None:
-        node.tree = found
-    return Visit(actor, found, workspace, node, found.head or 0, bool(found.has_pruned))
+        node.tree = tree
+    return Visit(actor, tree, workspace, node, tree.head or 0, bool(tree.has_pruned))
 
 
 _WORKSPACE = PreparedQuery(
@@ -412,10 +412,10 @@ _WORKSPACE = PreparedQuery(
 
 def known_workspace_of(participant: Participant, tree: Tree) -> Workspace | None:
     """The participant's workspace in the tree; None if there is none yet."""
-    found = _WORKSPACE.first(participant=participant.pk, tree=tree.pk)
-    if found is not None:
-        found.participant, found.tree = participant, tree
-    return found
+    workspace = _WORKSPACE.first(participant=participant.pk, tree=tree.pk)
+    if workspace is not None:
+        workspace.participant, workspace.tree = participant, tree
+    return workspace
 
 
 def workspace_of(participant: Participant, tree: Tree) -> Workspace:
@@ -529,8 +529,8 @@ def demand_own(actor: Actor, node: Node, what: str) -> None:
 def demand_writable(tree: Tree) -> None:
     """Refuses with REJECTED if the tree is archived, and so read-only."""
     if tree.archived_at is not None:
-        said, hint = "This tree is archived and read-only.", "An owner can restore it."
-        raise CommandError("REJECTED", said, hint=hint)
+        reason, hint = "This tree is archived and read-only.", "An owner can restore it."
+        raise CommandError("REJECTED", reason, hint=hint)
 
 
 def demand_no_sandbox(tree: Tree) -> None:
@@ -565,8 +565,8 @@ def by_uid(model: type[Model], *near: str) -> PreparedQuery[Any]:
     """The row with an id and its related rows, unless its tree is being erased."""
 
     def rows() -> QuerySet[Any]:
-        found = model._default_manager.select_related(*near).filter(uid=Given("uid"))
-        return found.filter(tree__erasing_at__isnull=True) if near[0] == "tree__grove" else found
+        rows = model._default_manager.select_related(*near).filter(uid=Given("uid"))
+        return rows.filter(tree__erasing_at__isnull=True) if near[0] == "tree__grove" else rows
 
     return PreparedQuery(rows)
 
@@ -623,11 +623,11 @@ def _touched(steps: Collection[int]) -> dict[int, list[int]]:
     """The items that each step touched outside of its own tree: who may read a workspace may read
     its tree. One query."""
     rows = StepItem.objects.filter(step__in=steps).order_by()
-    found: dict[int, list[int]] = {}
+    by_step: dict[int, list[int]] = {}
     elsewhere = rows.exclude(item__tree=F("step__workspace__tree"))
     for step, item in elsewhere.values_list("step_id", "item_id"):
-        found.setdefault(step, []).append(item)
-    return found
+        by_step.setdefault(step, []).append(item)
+    return by_step
 
 
 def get_image(user: User, sha256: str) -> Image:
@@ -641,14 +641,14 @@ def get_image(user: User, sha256: str) -> Image:
 
 def get_workspace(user: User, uid: str) -> tuple[Actor, Workspace]:
     """A workspace, perhaps not stored yet: a person's own, or an agent's of the user's groves."""
-    found = _OF_WORKSPACE.first(uid=uid)
+    workspace = _OF_WORKSPACE.first(uid=uid)
     try:
-        if found is not None and is_sandbox_of_another(found.tree, user):
+        if workspace is not None and is_sandbox_of_another(workspace.tree, user):
             raise not_found("This workspace")
-        if found is not None and (
-            found.participant.kind == "model" or found.participant.user_id == user.pk
+        if workspace is not None and (
+            workspace.participant.kind == "model" or workspace.participant.user_id == user.pk
         ):
-            return get_actor_in(user, found.tree_id), found
+            return get_actor_in(user, workspace.tree_id), workspace
         of_tree, of_whom = workspace_parts(uid)
         actor, tree = get_tree(user, of_tree)
         return actor, workspace_of(workspace_owner(actor, of_whom), tree)
@@ -661,7 +661,7 @@ def workspace_owner(actor: Actor, uid: str) -> Participant:
     grove."""
     if uid == actor.participant.uid:
         return actor.participant
-    found = Participant.objects.filter(grove=actor.grove, uid=uid, kind="model").first()
-    if found is None:
+    owner = Participant.objects.filter(grove=actor.grove, uid=uid, kind="model").first()
+    if owner is None:
         raise not_found("This workspace")
-    return found
+    return owner

@@ -77,12 +77,12 @@ def right_in_tree(role: Role, own: str, of_role: str, usual: str, scope: Scope) 
     their role there, else the `usual` one of the grove ("": none of them). Owners may do
     everything. A key never allows more than its scope."""
     if role == "owner":
-        found: Right = "write"
+        right: Right = "write"
     else:
         given = own or of_role or usual or USUAL[role]
-        found = given if given in RIGHTS else "hidden"
+        right = given if given in RIGHTS else "hidden"
     most: Right = "read" if scope == "read" else "write"
-    return min(found, most, key=RIGHTS.index)
+    return min(right, most, key=RIGHTS.index)
 
 
 def role_in_tree(role: Role, right: Right, scope: Scope) -> Role:
@@ -104,7 +104,7 @@ def named(names: Iterable[str]) -> frozenset[Permission]:
 
 def in_order(permissions: Collection[str]) -> list[str]:
     """The names of the permissions, in the order of the table."""
-    return [one.value for one in Permission if one in permissions]
+    return [permission.value for permission in Permission if permission in permissions]
 
 
 def lacking(needed: frozenset[Permission], held: frozenset[Permission]) -> list[str]:

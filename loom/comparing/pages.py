@@ -74,13 +74,13 @@ def models_page(request: PersonRequest, uid: str) -> HttpResponse:
     if request.GET.get("csv"):
         return _file(tree, rows)
     added = contributions(tree)
-    most = max((one.characters for one in added), default=1)
+    most = max((contribution.characters for contribution in added), default=1)
     agents = Participant.objects.filter(grove=tree.grove, kind="model", archived_at__isnull=True)
     context = {
         **frame(request, actor, "trees"),
         "tree": tree,
         "node": place.node,
-        "rows": [(one, [_figure(one, name) for name in FIGURES]) for one in rows],
+        "rows": [(row, [_figure(row, name) for name in FIGURES]) for row in rows],
         "names": [gettext(NAMES[name]) for name in FIGURES],
         "only_shared": only_shared,
         "coming": coming_in(tree),
@@ -88,9 +88,12 @@ def models_page(request: PersonRequest, uid: str) -> HttpResponse:
         "authors": [
             (
                 who,
-                sum(one.texts for one in own),
-                sum(one.characters for one in own),
-                [(one, max(1, round(100 * one.characters / most))) for one in own],
+                sum(contribution.texts for contribution in own),
+                sum(contribution.characters for contribution in own),
+                [
+                    (contribution, max(1, round(100 * contribution.characters / most)))
+                    for contribution in own
+                ],
             )
             for who, own in by_author(added)
         ],
@@ -112,8 +115,8 @@ def _behind(request: PersonRequest, actor: Actor, tree: Tree) -> dict[str, objec
 
 
 def _figure(row: ModelCompared, name: str) -> FigureShown:
-    found = row.figure(name)
-    return FigureShown(name, _value(name, found.value), _interval(name, found))
+    figure = row.figure(name)
+    return FigureShown(name, _value(name, figure.value), _interval(name, figure))
 
 
 def _value(name: str, value: float | None) -> str:
@@ -124,16 +127,16 @@ def _value(name: str, value: float | None) -> str:
     return f"${value:.4f}" if name == "cost" else f"{value:,.0f}"
 
 
-def _interval(name: str, found: ModelFigure) -> str:
-    if found.low is None or found.high is None:
-        return f"n = {found.n}" if found.n else ""
-    low, high = _value(name, max(0.0, found.low)), _value(name, found.high)
-    return f"{low} – {high}, n = {found.n}"
+def _interval(name: str, figure: ModelFigure) -> str:
+    if figure.low is None or figure.high is None:
+        return f"n = {figure.n}" if figure.n else ""
+    low, high = _value(name, max(0.0, figure.low)), _value(name, figure.high)
+    return f"{low} – {high}, n = {figure.n}"
 
 
 def _file(tree: Tree, rows: Sequence[ModelCompared]) -> HttpResponse:
-    made = StringIO()
-    writer = csv.writer(made)
+    text = StringIO()
+    writer = csv.writer(text)
     parts = ("n", "value", "low", "high")
     writer.writerow(
         ["model", "asked", "places", *(f"{name}_{part}" for name in FIGURES for part in parts)]
@@ -143,7 +146,7 @@ def _file(tree: Tree, rows: Sequence[ModelCompared]) -> HttpResponse:
         safe = f"'{name}" if name[:1] in "=+-@\t" else name  # no formula for a spreadsheet
         values = [row.figure(figure).body[part] for figure in FIGURES for part in parts]
         writer.writerow([safe, row.asked, row.places, *values])
-    answer = HttpResponse(made.getvalue(), content_type="text/csv; charset=utf-8")
+    answer = HttpResponse(text.getvalue(), content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = content_disposition_header(True, f"models-{tree.uid}.csv")
     return answer
 

@@ -60,8 +60,8 @@ class ModelCompared:
 
     def figure(self, name: str) -> ModelFigure:
         """One of FIGURES."""
-        found: ModelFigure = getattr(self, name)
-        return found
+        figure: ModelFigure = getattr(self, name)
+        return figure
 
 
 @dataclass(frozen=True)
@@ -82,17 +82,17 @@ def compared(tree: Tree, *, only_shared: bool) -> list[ModelCompared]:
     rows = _asked(tree)
     if only_shared:
         models_at: dict[int, set[int]] = defaultdict(set)
-        for one in rows:
-            models_at[one.place].add(one.model)
-        rows = [one for one in rows if len(models_at[one.place]) > 1]
-    read = [one.node for one in rows if one.node is not None][:MOST_READ]
+        for row in rows:
+            models_at[row.place].add(row.model)
+        rows = [row for row in rows if len(models_at[row.place]) > 1]
+    read = [row.node for row in rows if row.node is not None][:MOST_READ]
     texts = dict(Node.objects.filter(pk__in=read).values_list("pk", "text"))
     heaps: dict[int, _Heap] = defaultdict(_Heap)
-    for one in rows:
-        _count(heaps[one.model], one, texts)
+    for row in rows:
+        _count(heaps[row.model], row, texts)
     models = Participant.objects.in_bulk(list(heaps))
-    found = [_summed(models[key], heap) for key, heap in heaps.items()]
-    return sorted(found, key=lambda one: (-one.asked, one.model.name))
+    sums = [_summed(models[key], heap) for key, heap in heaps.items()]
+    return sorted(sums, key=lambda row: (-row.asked, row.model.name))
 
 
 def _asked(tree: Tree) -> list[_Asked]:
@@ -126,21 +126,21 @@ def _seconds(begun: datetime | None, ended: datetime | None) -> float | None:
     return passed if passed > 0 else None
 
 
-def _count(heap: _Heap, one: _Asked, texts: dict[int, str]) -> None:
+def _count(heap: _Heap, row: _Asked, texts: dict[int, str]) -> None:
     heap.asked += 1
-    heap.places.add(one.place)
-    heap.failed += one.status in ("failed", "interrupted")
-    if one.spent is not None:
-        heap.costs.append(one.spent / NANO)
-    if one.node is None:
+    heap.places.add(row.place)
+    heap.failed += row.status in ("failed", "interrupted")
+    if row.spent is not None:
+        heap.costs.append(row.spent / NANO)
+    if row.node is None:
         return
     heap.written += 1
-    heap.taken += one.is_taken
-    heap.lengths.append(float(one.length))
-    if one.seconds is not None:
-        heap.speeds.append(one.length / one.seconds)
-    if one.node in texts:
-        heap.texts[one.place].append(texts[one.node])
+    heap.taken += row.is_taken
+    heap.lengths.append(float(row.length))
+    if row.seconds is not None:
+        heap.speeds.append(row.length / row.seconds)
+    if row.node in texts:
+        heap.texts[row.place].append(texts[row.node])
 
 
 def _summed(model: Participant, heap: _Heap) -> ModelCompared:
@@ -190,15 +190,15 @@ def behind(actor: Actor, tree: Tree, model: Participant, figure: str) -> list[Te
         rows = rows.filter(status__in=("failed", "interrupted"))
     else:
         rows = rows.filter(node__isnull=False)
-    found = list(
+    candidates = list(
         rows.order_by("-id").values_list(
             "point__local_id", "node_id", "node__local_id", "node__text", "status", "is_taken"
         )[:100]
     )
-    gone = withheld(actor, [key for _, key, *_ in found if key is not None])
+    gone = withheld(actor, [key for _, key, *_ in candidates if key is not None])
     return [
         TextBehind(point, local_id or "", "" if key in gone else (text or "")[:400], status, taken)
-        for point, key, local_id, text, status, taken in found
+        for point, key, local_id, text, status, taken in candidates
     ]
 
 
@@ -225,20 +225,22 @@ def contributions(tree: Tree) -> list[Contribution]:
         .annotate(texts=Count("pk"), characters=Sum(F("length")))
         .order_by()
     )
-    found = list(rows)
-    days = sorted({one["day"] for one in found})[-MOST_DAYS:]
-    authors = Participant.objects.in_bulk({one["author"] for one in found})
+    sums = list(rows)
+    days = sorted({row["day"] for row in sums})[-MOST_DAYS:]
+    authors = Participant.objects.in_bulk({row["author"] for row in sums})
     return [
-        Contribution(one["day"], authors[one["author"]], one["texts"], one["characters"] or 0)
-        for one in sorted(found, key=lambda one: (one["day"], -one["texts"], one["author"]))
-        if one["day"] in set(days)
+        Contribution(row["day"], authors[row["author"]], row["texts"], row["characters"] or 0)
+        for row in sorted(sums, key=lambda row: (row["day"], -row["texts"], row["author"]))
+        if row["day"] in set(days)
     ]
 
 
 def by_author(rows: Iterable[Contribution]) -> list[tuple[Participant, Sequence[Contribution]]]:
     """The contributions of each author, who added most first."""
     heaps: dict[int, list[Contribution]] = defaultdict(list)
-    for one in rows:
-        heaps[one.who.pk].append(one)
-    ordered = sorted(heaps.values(), key=lambda own: -sum(one.characters for one in own))
+    for row in rows:
+        heaps[row.who.pk].append(row)
+    ordered = sorted(
+        heaps.values(), key=lambda own: -sum(contribution.characters for contribution in own)
+    )
     return [(own[0].who, own) for own in ordered]

@@ -113,9 +113,9 @@ def action(
         if name in _actions:
             raise ValueError(f"there are two actions {name!r}")
         args: type[ArgsT] = get_type_hints(run)["args"]
-        made = Action(name, stream, role, args, run, inspect.getdoc(run) or "")
-        _actions[name] = made
-        return made
+        registered = Action(name, stream, role, args, run, inspect.getdoc(run) or "")
+        _actions[name] = registered
+        return registered
 
     return register
 

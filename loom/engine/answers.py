@@ -14,7 +14,7 @@ def with_quoted(stored: Iterable[tuple[int, str, Quoted]]) -> dict[int, str]:
     """Stored messages with the texts of the nodes that they quote filled in, by id. One query;
     none if nothing is quoted."""
     every = list(stored)
-    keys = {one[1] for _, _, quoted in every for one in quoted or ()}
+    keys = {pair[1] for _, _, quoted in every for pair in quoted or ()}
     rows = Node.objects.filter(pk__in=keys).values_list("pk", "text") if keys else ()
     texts = dict(rows)
     return {

@@ -78,11 +78,11 @@ def arguments_of(name: str, values: Mapping[str, Any]) -> tuple[Command, Args]:
             return command, _arguments(command, values, is_named=len(forms) == 1)
         except CommandError as refused:
             fields = command.args.model_fields
-            needed = {one for one, field in fields.items() if field.is_required()}
+            needed = {field_name for field_name, field in fields.items() if field.is_required()}
             strange = len(set(values) - set(fields)) + len(needed - set(values))
             refusals.append((strange, refused))
     # The nearest form says what is wrong; the last of those as near, which is the common one.
-    raise min(reversed(refusals), key=lambda one: one[0])[1]
+    raise min(reversed(refusals), key=lambda refusal: refusal[0])[1]
 
 
 def _arguments(command: Command, values: Mapping[str, Any], *, is_named: bool) -> Args:

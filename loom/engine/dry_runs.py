@@ -91,8 +91,8 @@ class _Withheld:
     def _answered(self, execute: Callable[..., Any], sql: str, params: Any, context: Any) -> Any:
         """What the database would answer: an INSERT the keys of its rows, an UPDATE or a DELETE
         how many rows it changes."""
-        found = _TABLE.match(sql)
-        table = require(found, "the table of a write")[1]
+        match = _TABLE.match(sql)
+        table = require(match, "the table of a write")[1]
         self._written.add(table)
         if sql.lstrip()[:6].upper() == "INSERT":
             self._inserted.add(table)
@@ -100,8 +100,8 @@ class _Withheld:
             columns = len(returned[1].split(",")) if returned else 1
             rows = sql.count("(%s")
             keys = (str(next(self._keys)) for _ in range(columns * rows))
-            made = ", ".join(f"({', '.join(islice(keys, columns))})" for _ in range(rows))
-            answer = execute(f"VALUES {made}", None, False, context)
+            values = ", ".join(f"({', '.join(islice(keys, columns))})" for _ in range(rows))
+            answer = execute(f"VALUES {values}", None, False, context)
         elif table in self._inserted:  # perhaps a row of this block, which is not stored
             rows, answer = 1, None
         else:

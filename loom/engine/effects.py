@@ -48,11 +48,11 @@ class Effects:
 
     def of(self, kind: type[E]) -> list[E]:
         """Those of a class and of its subclasses, in order."""
-        return [one for one in self._all if isinstance(one, kind)]
+        return [effect for effect in self._all if isinstance(effect, kind)]
 
     def last(self, kind: type[E]) -> E | None:
         """The last one of a class; None if there is none."""
-        return next((one for one in reversed(self._all) if isinstance(one, kind)), None)
+        return next((effect for effect in reversed(self._all) if isinstance(effect, kind)), None)
 
     def rewind(self, count: int) -> None:
         """Drops all but the first `count`: what came after them was rolled back."""
@@ -61,7 +61,9 @@ class Effects:
     @property
     def items_read(self) -> tuple[int, ...]:
         """The items of other trees that the line has read, each once."""
-        return tuple(dict.fromkeys(item for one in self.of(ItemsRead) for item in one.items))
+        return tuple(
+            dict.fromkeys(item for reading in self.of(ItemsRead) for item in reading.items)
+        )
 
 
 Store = Callable[["Storing", list[E]], None]
@@ -96,10 +98,10 @@ def store_all(storing: "Storing") -> None:
     for hook in _hooks:
         hook(storing)
     effects = storing.context.effects
-    for kind in dict.fromkeys(_stored_as(type(one)) for one in effects.of(Effect)):
+    for kind in dict.fromkeys(_stored_as(type(effect)) for effect in effects.of(Effect)):
         if kind is not None:
             _stores[kind](storing, effects.of(kind))
 
 
 def _stored_as(kind: type[Effect]) -> type[Effect] | None:
-    return next((one for one in kind.__mro__ if one in _stores), None)
+    return next((parent for parent in kind.__mro__ if parent in _stores), None)

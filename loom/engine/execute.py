@@ -100,8 +100,8 @@ def execute(
     line = line_of(registry.command_of(command), args)
     actor = access.at_tree(actor, stream)
     own = views.stored(workspace or access.workspace_of(actor.participant, stream))
-    said = replace(request, line=line.canonical)
-    return busy.retry_while_busy(lambda: _logged(Attempt(actor, stream, own, said, line), None))
+    written = replace(request, line=line.canonical)
+    return busy.retry_while_busy(lambda: _logged(Attempt(actor, stream, own, written, line), None))
 
 
 def line_of(command: Command, args: Args) -> Line:
@@ -274,10 +274,10 @@ _STATE = PreparedQuery(
 
 
 def _refresh_tree(tree: Tree) -> None:
-    found = _STATE.first(pk=tree.pk)
-    if found is None:
+    state = _STATE.first(pk=tree.pk)
+    if state is None:
         raise not_found("This tree")
-    tree.archived_at, tree.title, tree.mode = found
+    tree.archived_at, tree.title, tree.mode = state
 
 
 def _context(attempt: Attempt, writer: streams.Writer | None) -> Context:
@@ -307,7 +307,9 @@ def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
     position = views.position_after(workspace, context)
     if position.pk != workspace.position_id:
         context.add(views.Moved(position))  # a line that was given at another node leads there
-    message, quoted = take_out_quotations(reply.text, [(one.id, one.text) for one in reply.quotes])
+    message, quoted = take_out_quotations(
+        reply.text, [(quote.id, quote.text) for quote in reply.quotes]
+    )
     if reply.step is not None:
         last = reply.step
         last.message, last.quoted = message, quoted or None
@@ -337,7 +339,7 @@ def would_answer(attempt: Attempt, context: Context, reply: Reply) -> Answer:
     workspace = attempt.workspace
     position = views.position_after(workspace, context)
     if not views.is_led(workspace, context):
-        pruned = {one.slot: one.value for one in context.effects.of(views.Hidden)}
+        pruned = {hidden.slot: hidden.value for hidden in context.effects.of(views.Hidden)}
         position = lookup.visible_at_or_above(position, workspace, pruned)
     attempt.seqs = []
     return _answer(attempt, replace(reply, generations=()), position, step=None)
@@ -401,5 +403,5 @@ def _step(attempt: Attempt, workspace: Workspace, **fields: Any) -> Step:
 def _write_line_event(attempt: Attempt, workspace: Workspace, seq: int) -> None:
     """Writes the event that a line of a turn was answered; a step changes no tree."""
     if attempt.request.turn:
-        said = {"step": seq, "turn": attempt.request.turn}
-        views.write_view_event(attempt, workspace, "view.changed", said)
+        values = {"step": seq, "turn": attempt.request.turn}
+        views.write_view_event(attempt, workspace, "view.changed", values)

@@ -9,10 +9,10 @@ from loom.trees.models import Item
 def make_items(keys: Iterable[int]) -> None:
     """Makes the items that do not exist yet, so that rows can point at them; one query."""
     rows = []
-    for one in sorted(set(keys)):
-        node = ids.node_id(one)
-        home, kind = ids.home_of(one), "tree" if node is None else "node"
-        kind = "document" if ids.document_id(one) is not None else kind
-        kind = "trail" if ids.trail_id(one) is not None else kind
-        rows.append(Item(id=one, kind=kind, tree_id=home, node_id=node))
+    for key in sorted(set(keys)):
+        node = ids.node_id(key)
+        home, kind = ids.home_of(key), "tree" if node is None else "node"
+        kind = "document" if ids.document_id(key) is not None else kind
+        kind = "trail" if ids.trail_id(key) is not None else kind
+        rows.append(Item(id=key, kind=kind, tree_id=home, node_id=node))
     Item.objects.bulk_create(rows, ignore_conflicts=True)

@@ -52,8 +52,8 @@ def _count(kind: str, before: datetime) -> OldRows:
 
 def _trim(kind: str, before: datetime) -> Iterator[int]:
     last = 0
-    while found := _streams(kind, before, last):
-        for last in found:
+    while page := _streams(kind, before, last):
+        for last in page:
             while gone := _trim_stream(last, before):
                 yield gone
 

@@ -24,8 +24,8 @@ def _looks(before: datetime) -> "QuerySet[Step]":
 
 def _count(before: datetime) -> OldRows:
     size = Sum(Length("line") + Length("message") + ROOM)
-    found = _looks(before).order_by().aggregate(many=Count("pk"), bytes=size)
-    return OldRows(found["many"], found["bytes"] or 0)
+    totals = _looks(before).order_by().aggregate(many=Count("pk"), bytes=size)
+    return OldRows(totals["many"], totals["bytes"] or 0)
 
 
 def _trim(before: datetime) -> Iterator[int]:

@@ -31,11 +31,11 @@ def present(streams: Iterable[str]) -> dict[str, list[str]]:
     """The uids of those who have each stream open; streams that nobody has open are left out."""
     keys = {_key(stream): stream for stream in streams}
     try:
-        found = django_cache.get_many(list(keys))
+        cached = django_cache.get_many(list(keys))
     except Exception as error:
         present_log.warning("could not see who is here: %s", error)
         return {}
-    return {keys[key]: list(here) for key, here in found.items()}
+    return {keys[key]: list(here) for key, here in cached.items()}
 
 
 def _key(stream: str) -> str:

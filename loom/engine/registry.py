@@ -111,7 +111,7 @@ def command(
         run: Callable[["Context", ArgsT], "Reply"],
     ) -> Callable[["Context", ArgsT], "Reply"]:
         args = get_type_hints(run)["args"]
-        made = Command(
+        registered = Command(
             verb=verb,
             group=group,
             klass=klass,
@@ -129,11 +129,11 @@ def command(
             annotates=annotates,
         )
         several = _commands.setdefault(verb, [])
-        several.insert(0 if is_first else len(several), made)
+        several.insert(0 if is_first else len(several), registered)
         forms.cache_clear()
         language.cache_clear()
         _silent.cache_clear()
-        _by_function[run] = made
+        _by_function[run] = registered
         _aliases.update(dict.fromkeys(aliases, verb))
         return run
 
@@ -144,7 +144,7 @@ def command(
 def forms() -> Mapping[str, Sequence[Form]]:
     """Every verb with its forms, in the order of registration. Cached: every line is parsed with
     it."""
-    return {verb: tuple(one.form for one in many) for verb, many in _commands.items()}
+    return {verb: tuple(entry.form for entry in many) for verb, many in _commands.items()}
 
 
 def aliases() -> dict[str, str]:
@@ -156,7 +156,7 @@ def aliases() -> dict[str, str]:
 def language() -> Verbs:
     """The verbs as lines are read with them: forms, aliases and what is registered of each.
     Cached: every line is parsed with it."""
-    known = {verb: one for verb, one in _facts.items() if verb in _commands}
+    known = {verb: fact for verb, fact in _facts.items() if verb in _commands}
     return Verbs(forms(), aliases(), known)
 
 
@@ -169,7 +169,7 @@ def named(name: str) -> Sequence[Command]:
     """The forms of a verb, or the one form of this name; none if there is no such name."""
     if name in _commands:
         return _commands[name]
-    return [one for one in every() if one.name == name]
+    return [entry for entry in every() if entry.name == name]
 
 
 def command_of(run: Callable[..., "Reply"]) -> Command:
@@ -179,7 +179,7 @@ def command_of(run: Callable[..., "Reply"]) -> Command:
 
 def every() -> Iterable[Command]:
     """All commands, verb by verb in the order of registration."""
-    return (one for many in _commands.values() for one in many)
+    return (entry for many in _commands.values() for entry in many)
 
 
 def listed() -> list[Command]:
@@ -208,7 +208,7 @@ def verb_of_step(canonical: str) -> str:
 def _silent() -> frozenset[str]:
     """The verbs that answer nothing and are no change that others see, such as `think`."""
     several = _commands.items()
-    return frozenset(v for v, many in several if all(one.klass == "silent" for one in many))
+    return frozenset(v for v, many in several if all(entry.klass == "silent" for entry in many))
 
 
 def is_silent(canonical: str) -> bool:
@@ -232,11 +232,11 @@ def silent_steps() -> Q:
 
 
 def _steps(verbs: Iterable[str]) -> Q:
-    found = Q(pk__in=())
+    condition = Q(pk__in=())
     for verb in sorted(verbs):
-        found |= Q(canonical=f"→ {verb}") | Q(canonical__startswith=f"→ {verb} ")
-        found |= Q(canonical__startswith=f"→ {verb}\n")
-    return found
+        condition |= Q(canonical=f"→ {verb}") | Q(canonical__startswith=f"→ {verb} ")
+        condition |= Q(canonical__startswith=f"→ {verb}\n")
+    return condition
 
 
 def verbs() -> list[str]:

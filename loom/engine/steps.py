@@ -66,12 +66,12 @@ def numbered_step(
 def touch(step: Step, items: Sequence[int], led_to: Sequence[int] = ()) -> None:
     """Stores which items a step touched, and then those that it led to; two queries, none if there
     are none."""
-    every = [*((one, False) for one in items), *((one, True) for one in led_to)]
+    every = [*((item, False) for item in items), *((item, True) for item in led_to)]
     if every:
-        make_items([one for one, _ in every])
+        make_items([item for item, _ in every])
         StepItem.objects.bulk_create(
-            StepItem(step=step, item_id=one, place=place, led_to=was_led)
-            for place, (one, was_led) in enumerate(every)
+            StepItem(step=step, item_id=item, place=place, led_to=was_led)
+            for place, (item, was_led) in enumerate(every)
         )
 
 
@@ -86,15 +86,15 @@ def recorded(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return {
             name: recorded(getattr(value, name))
-            for name, one in type(value).model_fields.items()
-            if name in value.model_fields_set and not _is_secret(one)
+            for name, field in type(value).model_fields.items()
+            if name in value.model_fields_set and not _is_secret(field)
         }
     if isinstance(value, models.Model):
         return str(getattr(value, "uid", value))
     if isinstance(value, Mapping):
-        return {str(name): recorded(one) for name, one in value.items()}
+        return {str(name): recorded(item) for name, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [recorded(one) for one in value]
+        return [recorded(item) for item in value]
     if isinstance(value, str):
         return _short(value)
     if isinstance(value, float) and not math.isfinite(value):
@@ -102,8 +102,8 @@ def recorded(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 
-def _is_secret(one: FieldInfo) -> bool:
-    return any(isinstance(mark, Secret) for mark in one.metadata)
+def _is_secret(field: FieldInfo) -> bool:
+    return any(isinstance(mark, Secret) for mark in field.metadata)
 
 
 def _short(text: str) -> Any:
@@ -122,8 +122,8 @@ def storable(text: str) -> str:
 def items_of(steps: Iterable[Step]) -> dict[int, list[int]]:
     """The ids of the items that each step touched, in order, by the step's row id, without those
     that it led to; one query."""
-    found: dict[int, list[int]] = {step.pk: [] for step in steps}
-    rows = StepItem.objects.filter(step__in=found, led_to=False).order_by("step_id", "place")
+    by_step: dict[int, list[int]] = {step.pk: [] for step in steps}
+    rows = StepItem.objects.filter(step__in=by_step, led_to=False).order_by("step_id", "place")
     for step, item in rows.values_list("step_id", "item_id"):
-        found[step].append(item)
-    return found
+        by_step[step].append(item)
+    return by_step

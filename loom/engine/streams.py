@@ -80,14 +80,14 @@ class Writer:
     def rewind(self, seq: int) -> None:
         """Drops the events after `seq`, whose rows were rolled back with a savepoint."""
         self._pending = [event for event in self._pending if event.seq <= seq]
-        self.seqs = [one for one in self.seqs if one <= seq]
+        self.seqs = [number for number in self.seqs if number <= seq]
         self.stream.head = seq
 
     def flush(self, *, many: bool = False) -> None:
         """Writes the events and the new head; announces after commit. `many` is for hundreds of
         events, outside of dry runs."""
         if many:
-            insert_rows(Event, [vars(one) for one in self._pending])
+            insert_rows(Event, [vars(event) for event in self._pending])
         elif len(self._pending) == 1:
             insert_row(self._pending[0])
         elif self._pending:

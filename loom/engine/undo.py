@@ -106,7 +106,7 @@ class Undone(NamedTuple):
     step: Step
 
 
-def each(context: Context, undos: Iterable[Callable[[], Undone]], word: str) -> Reply:
+def undo_each(context: Context, undos: Iterable[Callable[[], Undone]], word: str) -> Reply:
     """Runs them one by one; the first failure ends it, and is reported. Raises it if it is the
     first."""
     lines: list[str] = []
@@ -116,7 +116,7 @@ def each(context: Context, undos: Iterable[Callable[[], Undone]], word: str) -> 
         head, count = context.world.stream.head, len(context.effects)
         try:
             with transaction.atomic():
-                said, step = undo_next()
+                text, step = undo_next()
         except CommandError as refused:
             context.world.rewind(head)
             context.effects.rewind(count)
@@ -124,7 +124,7 @@ def each(context: Context, undos: Iterable[Callable[[], Undone]], word: str) -> 
                 raise
             lines.append(refused.reply)
             break
-        lines.append(f"✓ {word} {said}")
+        lines.append(f"✓ {word} {text}")
     for run in after:
         run()
     return Reply("\n".join(lines), step=step)
@@ -177,7 +177,7 @@ describe_verb(
 def undo(context: Context, args: Undo) -> Reply:
     """Undoes your last changes in this tree, newest first, each as a step of its own."""
     own = [context.actor.participant]
-    return each(
+    return undo_each(
         context, [lambda: _undo_one(context, _last_undoable(context), own)] * args.n, "undid"
     )
 
@@ -220,7 +220,7 @@ describe_verb(
 def redo(context: Context, args: Redo) -> Reply:
     """Repeats what you undid last. A new change clears it."""
     own = [context.actor.participant]
-    return each(
+    return undo_each(
         context, [lambda: _redo_one(context, _last_redoable(context), own)] * args.n, "redid"
     )
 
@@ -249,11 +249,11 @@ def _own_actions(context: Context) -> QuerySet[Step]:
 
 def _last_change(context: Context, **wanted: bool) -> Step | None:
     """The caller's last step in the tree that can be undone: a line, or an action on the tree."""
-    found = (
+    steps = (
         rows.filter(inverse__isnull=False, undoes__isnull=True, **wanted).order_by("-seq").first()
         for rows in (_own_steps(context), _own_actions(context))
     )
-    return max((one for one in found if one is not None), key=lambda one: one.pk, default=None)
+    return max((step for step in steps if step is not None), key=lambda step: step.pk, default=None)
 
 
 def _named(context: Context, name: str) -> Participant:
@@ -321,12 +321,12 @@ def _undo_one(context: Context, step: Step, own: Own) -> Undone:
         workspace=step.workspace, act=step.act, outcome="ok", is_undone=False
     )
     others = others.filter(inverse__isnull=False, undoes__isnull=True)
-    return _of_act(step, [undo_step(context, one, own) for one in others.order_by("-seq")])
+    return _of_act(step, [undo_step(context, other, own) for other in others.order_by("-seq")])
 
 
 def _of_act(step: Step, undone: list[Undone]) -> Undone:
     """What an act did, in the words of whoever did it, and its lines; and the last step."""
-    lines = "\n  ".join(one.said for one in undone)
+    lines = "\n  ".join(part.said for part in undone)
     return Undone(f"“{step.doing}”\n  {lines}" if step.doing else lines, undone[-1].step)
 
 
@@ -357,9 +357,9 @@ def _redo_one(context: Context, undone: Step, own: Own) -> Undone:
     others = others.filter(workspace=undone.workspace, undoes__act=original.act, redone=False)
     again = others.filter(undoes__workspace=original.workspace, undoes__is_undone=True)
     redone = [
-        redo_step(context, one, one.undoes, own)
-        for one in again.order_by("undoes__seq")
-        if one.undoes is not None
+        redo_step(context, step, step.undoes, own)
+        for step in again.order_by("undoes__seq")
+        if step.undoes is not None
     ]
     return _of_act(original, redone)
 

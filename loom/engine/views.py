@@ -26,21 +26,21 @@ def stored(workspace: Workspace) -> Workspace:
     """The workspace, stored if it was not yet."""
     if workspace.pk:
         return workspace
-    made, _ = Workspace.objects.get_or_create(
+    stored_row, _ = Workspace.objects.get_or_create(
         participant=workspace.participant,
         tree=workspace.tree,
         defaults={"position_id": workspace.position_id, "uid": workspace.uid},
     )
-    return made
+    return stored_row
 
 
 def locked(workspace: Workspace) -> Workspace:
     """The current state of the workspace, locked so that its steps can be numbered."""
     lock_rows(Workspace, pk=workspace.pk)
-    found = _NOW.first(pk=workspace.pk)
-    if found is None:  # its tree was erased in the meantime
+    current = _NOW.first(pk=workspace.pk)
+    if current is None:  # its tree was erased in the meantime
         raise not_found("This workspace")
-    return found
+    return current
 
 
 # What a line changes in the view. All of it is one event, `view.changed`.
@@ -101,9 +101,11 @@ class Hidden(Effect):
 def _store_view(storing: "Storing", effects: list[ViewEffect]) -> None:
     """Changes the workspace, first its position, and writes one event for everything."""
     changed: dict[str, Any] = {}
-    kinds: dict[type[ViewEffect], None] = {type(one): None for one in effects}
+    kinds: dict[type[ViewEffect], None] = {type(effect): None for effect in effects}
     for kind in sorted(kinds, key=lambda kind: kind is not Moved):
-        changed |= kind.change(storing.workspace, [one for one in effects if type(one) is kind])
+        changed |= kind.change(
+            storing.workspace, [effect for effect in effects if type(effect) is kind]
+        )
     if changed:
         storing.announce("view.changed", changed)
 
@@ -119,9 +121,11 @@ def position_after(workspace: Workspace, context: "Context") -> Node:
 def is_led(workspace: Workspace, context: "Context") -> bool:
     """Whether a line led somewhere and has hidden nothing since, so that its position is known to
     be visible. To be asked before its effects are stored."""
-    leads = any(type(one).leads for one in context.effects.of(ViewEffect))
+    leads = any(type(effect).leads for effect in context.effects.of(ViewEffect))
     moves = leads or position_after(workspace, context).pk != workspace.position_id
-    last = next((one for one in context.effects.newest() if isinstance(one, Hidden | Moved)), None)
+    last = next(
+        (effect for effect in context.effects.newest() if isinstance(effect, Hidden | Moved)), None
+    )
     return moves and not isinstance(last, Hidden)
 
 
@@ -145,6 +149,6 @@ def answered(workspace: Workspace, seq: int, *, turn: str) -> None:
     workspace.revision += 1
     update_row(workspace, "revision")
     writer = streams.lock(workspace, actor=workspace.participant.uid)
-    said = {"step": seq, **({"turn": turn} if turn else {})}
-    writer.append("view.changed", {**said, "revision": workspace.revision})
+    values = {"step": seq, **({"turn": turn} if turn else {})}
+    writer.append("view.changed", {**values, "revision": workspace.revision})
     writer.flush()

@@ -67,7 +67,7 @@ Name = Annotated[str, Field(min_length=1, max_length=200, json_schema_extra={"pa
 _SETTINGS_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
-        name: {"anyOf": [one.bounds(), {"type": "null"}]} for name, one in SETTINGS.items()
+        name: {"anyOf": [setting.bounds(), {"type": "null"}]} for name, setting in SETTINGS.items()
     },
     "additionalProperties": False,
 }
@@ -96,10 +96,10 @@ _KINDS: dict[str, Any] = {
 # The bounds are in the schema only: what is out of them is refused with the setting's sentence.
 _SETTINGS: dict[str, Any] = {
     name: (
-        Annotated[_KINDS[one.kind], WithJsonSchema(_SETTINGS_SCHEMA["properties"][name])],
+        Annotated[_KINDS[setting.kind], WithJsonSchema(_SETTINGS_SCHEMA["properties"][name])],
         None,
     )
-    for name, one in SETTINGS.items()
+    for name, setting in SETTINGS.items()
 }
 GroveSettings: type[PartialBody] = create_model(
     "GroveSettings",
@@ -130,8 +130,8 @@ def groves(request: Request) -> Response:
     user = user_of(request)
     if request.method == "POST":
         demand_scope(request, "owner")
-        made = verbs.make_grove(user, read(request, GroveSent).name)
-        return Response(grove_body(access.get_actor(user, made)), status=201)
+        grove = verbs.make_grove(user, read(request, GroveSent).name)
+        return Response(grove_body(access.get_actor(user, grove)), status=201)
     rows = access.visible_groves(user)
     return paged_at_once(request, rows, lambda page: grove_bodies(access.get_actors(user, page)))
 
@@ -174,12 +174,12 @@ class SettingsBody(BaseModel):
 def settings(request: Request, uid: str) -> Response:
     """All settings with their values, defaults, bounds and descriptions; PATCH takes those to
     change, null for the default."""
-    actor, found = access.get_grove(user_of(request), uid)
+    actor, grove = access.get_grove(user_of(request), uid)
     if request.method == "PATCH":
         access.demand_role(actor, "owner")
         sent = read(request, GroveSettings).sent
-        found = verbs.change_grove(actor, settings=sent)
-    return Response({"values": values_of(found.settings), "schema": settings_schema()})
+        grove = verbs.change_grove(actor, settings=sent)
+    return Response({"values": values_of(grove.settings), "schema": settings_schema()})
 
 
 class SearchServiceSent(Body):
@@ -189,7 +189,7 @@ class SearchServiceSent(Body):
     kind: str = Field(
         min_length=1,
         max_length=12,
-        json_schema_extra={"enum": [one.name for one in SEARCH_SERVICES]},
+        json_schema_extra={"enum": [service.name for service in SEARCH_SERVICES]},
     )
     base_url: str = Field("", max_length=500)
     api_key: str | None = Field(None, max_length=500)
@@ -234,14 +234,14 @@ def web_search(request: Request, uid: str) -> Response:
         searching.set_service(actor, searching.NewService(**sent.model_dump()))
     elif request.method == "DELETE":
         searching.remove_service(actor)
-    found = SearchService.objects.filter(grove=grove).first()
-    return Response(_search_service_body(found).model_dump())
+    search_service = SearchService.objects.filter(grove=grove).first()
+    return Response(_search_service_body(search_service).model_dump())
 
 
 def _search_service_body(service: SearchService | None) -> SearchServiceBody:
     none = {"kind": None, "base_url": "", "has_key": False, "allow_private": False, "price_usd": 0}
     body = searching.service_body(service) if service else none
-    return SearchServiceBody(**body, services=[one.name for one in SEARCH_SERVICES])
+    return SearchServiceBody(**body, services=[entry.name for entry in SEARCH_SERVICES])
 
 
 class PutAsideOf(BaseModel):
@@ -309,8 +309,8 @@ def put_aside(request: Request, uid: str) -> Response:
 @api_view(["GET"])
 def events(request: Request, uid: str) -> Response:
     """The events of a grove in order, after the last one known."""
-    actor, found = access.get_grove(user_of(request), uid)
-    return Response(events_of(request, actor, streams.name_of(found)))
+    actor, grove = access.get_grove(user_of(request), uid)
+    return Response(events_of(request, actor, streams.name_of(grove)))
 
 
 # Members and invitations of a grove.
@@ -373,9 +373,9 @@ class MemberPart(PartialBody):
 @api_view(["GET", "POST", "PATCH", "DELETE"])
 def members(request: Request, uid: str) -> Response:
     """The members; changing them is for owners, and the last owner stays."""
-    actor, found = access.get_grove(user_of(request), uid)
+    actor, grove = access.get_grove(user_of(request), uid)
     if request.method == "GET":
-        rows = found.memberships.select_related("user", "participant").order_by("id")
+        rows = grove.memberships.select_related("user", "participant").order_by("id")
         return paged(request, rows, verbs.member_body)
     access.demand_role(actor, "owner")
     if request.method == "DELETE":
@@ -435,17 +435,17 @@ class InvitationSent(Body):
 @api_view(["GET", "POST", "DELETE"])
 def invitations(request: Request, uid: str) -> Response:
     """Invitations of a grove, for its owners."""
-    actor, found = access.get_grove(user_of(request), uid, role="owner")
+    actor, grove = access.get_grove(user_of(request), uid, role="owner")
     if request.method == "GET":
-        return paged(request, found.invitations.order_by("id"), verbs.invitation_body)
+        return paged(request, grove.invitations.order_by("id"), verbs.invitation_body)
     if request.method == "DELETE":
         verbs.revoke_invitation(actor, read(request, LinkNamed).id)
         return Response({"ok": True})
     body = read(request, InvitationSent)
     days = (body.expires_at - timezone.now()) / DAY if body.expires_at else body.days
-    made, secret = verbs.make_invitation(actor, role=body.role, days=days, uses=body.uses)
+    invitation, secret = verbs.make_invitation(actor, role=body.role, days=days, uses=body.uses)
     link = request.build_absolute_uri(f"/invitations/{secret}")
-    return Response({**verbs.invitation_body(made), "link": link}, status=201)
+    return Response({**verbs.invitation_body(invitation), "link": link}, status=201)
 
 
 # Tags of a grove.
@@ -500,7 +500,7 @@ def tags(request: Request, uid: str) -> Response:
     access.demand_role(actor, "writer")
     sent = read(request, TagChanged)
     name = tag_commands.change_tag(actor, sent.tag, name=sent.name, colour=sent.colour)
-    return Response(next(one for one in tags_in(actor) if one["name"] == name))
+    return Response(next(tag for tag in tags_in(actor) if tag["name"] == name))
 
 
 # Search in all trees of a grove, with filters.
@@ -530,7 +530,7 @@ def _text(name: str, says: str) -> OpenApiParameter:
     return OpenApiParameter(name, OpenApiTypes.STR, description=says)
 
 
-SINCE = {"anyOf": [{"type": "string", "format": one} for one in ("date", "date-time")]}
+SINCE = {"anyOf": [{"type": "string", "format": kind} for kind in ("date", "date-time")]}
 ASKS = (
     OpenApiParameter(
         "q",
@@ -584,7 +584,7 @@ def search(request: Request, uid: str) -> Response:
     results = [_document_body(hit) for hit in documents[offset : offset + limit]]
     if only.type == "document":
         return Response({"count": len(documents), "results": results})
-    found = find_in_grove(
+    outcome = find_in_grove(
         actor,
         given.get("q", ""),
         limit=max(1, limit - len(results)),
@@ -593,8 +593,8 @@ def search(request: Request, uid: str) -> Response:
         by=by,
     )
     if len(results) < limit:
-        results += [_body(hit) for hit in found.hits]
-    return Response({"count": found.total + len(documents), "results": results})
+        results += [_body(hit) for hit in outcome.hits]
+    return Response({"count": outcome.total + len(documents), "results": results})
 
 
 def _document_body(hit: TextHit) -> dict[str, object]:
@@ -619,8 +619,8 @@ def _author(actor: Actor, given: str) -> str:
     if not given:
         return ""
     named = actor.grove.participants.filter(name__iexact=given)
-    one = named.order_by(F("archived_at").desc(nulls_first=True)).first()
-    return one.uid if one else given
+    author = named.order_by(F("archived_at").desc(nulls_first=True)).first()
+    return author.uid if author else given
 
 
 def _since(value: str) -> datetime | None:

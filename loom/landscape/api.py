@@ -85,7 +85,8 @@ class PointsOf(BaseModel):
     texts near each other are alike. `tree`, `authors` and `branch` are places in `trees`,
     `participants` and `branches` (-1: none of them; `tree` is empty on the map of one tree), `ups`
     the place of the nearest text above (-1: none), `times` seconds since 1970. `ratings` are
-    [place, 1 or -1], the caller's own. `lit` are the places that a branch or search leaves; null:
+    [place, 1 or -1], the caller's own; `surprise` [place, mean bits of a token] where a provider
+    gave probabilities. `lit` are the places that a branch or search leaves; null:
     all."""
 
     revision: int
@@ -102,6 +103,7 @@ class PointsOf(BaseModel):
     times: list[int]
     branch: list[int]
     ratings: list[tuple[int, int]]
+    surprise: list[tuple[int, float]]
     lit: list[int] | None
     regions: list[RegionOnMap]
 

@@ -20,6 +20,7 @@ from loom.landscape.models import Landscape, LandscapeBlock
 from loom.language.ids import ORDINAL_BITS, ids_in
 from loom.meaning import indexing
 from loom.meaning.models import VectorBlock, VectorState
+from loom.meaning.node_tokens import mean_surprise
 from loom.meaning.queries import demand_embedder
 from loom.meaning.rules import row_type
 from loom.people.models import Grove
@@ -164,11 +165,11 @@ def _draw(row: Landscape, tell: _Progress) -> None:
     drawn = layout.to_whole(layout.lay_out(vectors, tell.part(0.15, 0.9)))
     place_of = dict(zip(nodes.tolist(), drawn.tolist(), strict=True))
     tell(0.9)
-    blocks = [
-        block
-        for tree, last in ends.items()
-        for block in _blocks(row, tree, _rows(tree, 0, last, place_of), 0)
-    ]
+    blocks: list[LandscapeBlock] = []
+    for at, (tree_id, last) in enumerate(ends.items()):
+        rows = _rows(tree_id, 0, last, place_of)
+        blocks += _blocks(row, tree_id, rows, _surprise(tree_id, rows, 0, last), 0)
+        tell(0.9 + 0.09 * (at + 1) / len(ends))
     tell(0.99)
     with transaction.atomic():
         own = Landscape.objects.filter(
@@ -282,7 +283,15 @@ def _rows(tree: int, after: int, last: int, place_of: dict[int, Sequence[int]]) 
     return np.concatenate(parts) if parts else np.zeros(0, places.ROW)
 
 
-def _blocks(row: Landscape, tree: int, rows: places.Rows, number: int) -> Iterator[LandscapeBlock]:
+def _surprise(tree: int, rows: places.Rows, after: int, last: int) -> bytes:
+    """A byte of surprise for each of these rows, which are the nodes after the id `after`."""
+    found = mean_surprise(tree, after, last)
+    return places.surprise_bytes(rows, {key & _ORDINAL: bits for key, bits in found.items()})
+
+
+def _blocks(
+    row: Landscape, tree: int, rows: places.Rows, surprise: bytes, number: int
+) -> Iterator[LandscapeBlock]:
     """The blocks of these rows, of which the first has this number."""
     for first in range(0, len(rows), places.IN_BLOCK):
         some = rows[first : first + places.IN_BLOCK]
@@ -293,20 +302,28 @@ def _blocks(row: Landscape, tree: int, rows: places.Rows, number: int) -> Iterat
             count=len(some),
             last=(tree << ORDINAL_BITS) + int(some["ordinal"][-1]),
             rows=some.tobytes(),
+            surprise=surprise[first : first + places.IN_BLOCK],
         )
 
 
-def _append(row: Landscape, tree: int, rows: places.Rows, newest: LandscapeBlock | None) -> None:
+def _append(
+    row: Landscape,
+    tree: int,
+    rows: places.Rows,
+    surprise: bytes,
+    newest: LandscapeBlock | None,
+) -> None:
     """Adds rows to the newest block of a tree, and to new ones."""
     at = 0 if newest is None else min(places.IN_BLOCK - newest.count, len(rows))
     if newest is not None and at > 0:
         LandscapeBlock.objects.filter(pk=newest.pk).update(
             rows=bytes(newest.rows) + rows[:at].tobytes(),
+            surprise=bytes(newest.surprise).ljust(newest.count, b"\0") + surprise[:at],
             count=newest.count + at,
             last=(tree << ORDINAL_BITS) + int(rows["ordinal"][at - 1]),
         )
     number = 0 if newest is None else newest.number + 1
-    LandscapeBlock.objects.bulk_create(_blocks(row, tree, rows[at:], number))
+    LandscapeBlock.objects.bulk_create(_blocks(row, tree, rows[at:], surprise[at:], number))
 
 
 # New texts.
@@ -360,6 +377,7 @@ def _place_some(row: Landscape, tree: int, after: int, last: int) -> tuple[int |
         found = layout.place_new(vectors, _old(row), nodes & _ORDINAL)
         place_of = dict(zip(nodes.tolist(), found.tolist(), strict=True))
     rows = _rows(tree, after, end, place_of)
+    surprise = _surprise(tree, rows, after, end)
     with transaction.atomic():
         own = Landscape.objects.filter(pk=row.pk, revision=row.revision, placed=row.placed)
         if not own.update(placed=F("placed") + len(place_of)):
@@ -367,7 +385,7 @@ def _place_some(row: Landscape, tree: int, after: int, last: int) -> tuple[int |
         newest = LandscapeBlock.objects.filter(landscape=row, tree=tree).order_by("-number").first()
         if newest is not None and newest.last > after:
             return None, 0
-        _append(row, tree, rows, newest)
+        _append(row, tree, rows, surprise, newest)
     row.placed += len(place_of)
     return end, len(place_of)
 

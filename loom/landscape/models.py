@@ -61,7 +61,8 @@ class Landscape(PublicIdentity):
 
 class LandscapeBlock(models.Model):
     """Up to `places.IN_BLOCK` nodes of one tree with their places, packed as `places.ROW` says, in
-    the order of their ids; erased with its tree."""
+    the order of their ids; erased with its tree. `surprise` has a byte for each (see
+    places.surprise_bytes)."""
 
     landscape = models.ForeignKey(Landscape, models.CASCADE, related_name="blocks")
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="+")
@@ -69,6 +70,7 @@ class LandscapeBlock(models.Model):
     count = models.IntegerField()
     last = models.BigIntegerField()  # the id of its last node
     rows = models.BinaryField()
+    surprise = models.BinaryField(default=b"")
 
     class Meta:
         ordering = ["id"]

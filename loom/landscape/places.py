@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 Rows = NDArray[Any]  # of ROW, in the order of ordinals
 Mask = NDArray[np.bool_]
 Whole = NDArray[np.int64]
+Surprise = NDArray[np.uint8]
 
 IN_BLOCK = 4_096
 # A node of a tree: ordinals of itself, of its slot and of the slot above (0: none), the row id of
@@ -26,6 +27,20 @@ ROW = np.dtype(
         ("y", "<u2"),
     ]
 )
+
+
+BIT = 16  # steps of a bit in which a surprise is kept
+
+
+def surprise_bytes(rows: Rows, bits_of: Mapping[int, float]) -> bytes:
+    """A byte for each row: its mean surprise in steps of 1/BIT bit, counted from 1; 0: there is
+    none. `bits_of` has it by ordinal."""
+    found = np.zeros(len(rows), np.uint8)
+    if bits_of:
+        at, is_there = _index(rows, np.array(list(bits_of), np.int64))
+        steps = 1 + np.rint(np.array(list(bits_of.values())) * BIT)
+        found[at[is_there]] = np.clip(steps, 1, 255)[is_there].astype(np.uint8)
+    return found.tobytes()
 
 
 def unpacked(parts: list[bytes]) -> Rows:

@@ -63,7 +63,8 @@ class View:
     """What one reader sees: a row of places.ROW for each text; the texts in columns beside them.
     `trees` are the trees, and `tree` the place of each text's among them; `ups` the place of the
     nearest text above that is shown (-1: none); `branch` a place in `branches` (-1: none of them);
-    `lit` says which texts a branch or search leaves (None: all)."""
+    `surprise` is a byte for each text (places.surprise_bytes). `lit` says which texts a branch or
+    search leaves (None: all)."""
 
     rows: places.Rows
     trees: list[Tree]
@@ -77,6 +78,7 @@ class View:
     people: list[Participant] = field(default_factory=list)
     author: places.Whole = field(default_factory=lambda: np.zeros(0, np.int64))
     ratings: list[tuple[int, int]] = field(default_factory=list)
+    surprise: places.Surprise = field(default_factory=lambda: np.zeros(0, np.uint8))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -99,7 +101,8 @@ def view_of(
     tops: list[tuple[Tree, int]] = []
     offset = 0
     for number, tree in enumerate(own):
-        rows = places.unpacked(parts[tree.pk])
+        rows = places.unpacked(parts[tree.pk][0])
+        surprise = np.frombuffer(b"".join(parts[tree.pk][1]), np.uint8)
         seen = places.shown(rows, choices=choices.get(tree.pk, {}), **flags[tree.pk])
         where = np.flatnonzero(seen)
         up = places.nearest_shown(rows, seen)[where]
@@ -111,9 +114,12 @@ def view_of(
             found, starts = places.branches(rows, seen, MOST_BRANCHES)
             branch, tops = found[where], [(tree, one) for one in starts]
         under = places.below(rows, below.slot_id & _ORDINAL)[where] if below is not None else None
-        kept.append((rows[where], np.full(len(where), number), new[up], branch, under))
+        of_tree = np.full(len(where), number)
+        kept.append((rows[where], of_tree, new[up], branch, under, surprise[where]))
         offset += len(where)
     view = _joined(own, kept)
+    if kept:
+        view.surprise = np.concatenate([part[5] for part in kept])
     view.branches = _trees_as_branches(own) if row.tree_id is None else _branches(actor, tops)
     lit = [np.concatenate([part[4] for part in kept])] if below is not None and kept else []
     if find.strip():
@@ -126,12 +132,14 @@ def view_of(
     return view
 
 
-def _parts(row: Landscape) -> dict[int, list[bytes]]:
-    """The blocks of a map by tree; one query."""
-    found: dict[int, list[bytes]] = {}
+def _parts(row: Landscape) -> dict[int, tuple[list[bytes], list[bytes]]]:
+    """The blocks of a map by tree, and the surprise of their texts; one query."""
+    found: dict[int, tuple[list[bytes], list[bytes]]] = {}
     blocks = LandscapeBlock.objects.filter(landscape=row).order_by("tree_id", "number")
-    for tree, rows in blocks.values_list("tree_id", "rows"):
-        found.setdefault(tree, []).append(bytes(rows))
+    for tree, count, rows, surprise in blocks.values_list("tree_id", "count", "rows", "surprise"):
+        parts = found.setdefault(tree, ([], []))
+        parts[0].append(bytes(rows))
+        parts[1].append(bytes(surprise).ljust(count, b"\0"))
     return found
 
 
@@ -297,6 +305,10 @@ def points_body(row: Landscape | None, view: View) -> dict[str, Any]:
         "times": view.rows["time"].tolist(),
         "branch": view.branch.tolist(),
         "ratings": view.ratings,
+        "surprise": [
+            (at, (int(view.surprise[at]) - 1) / places.BIT)
+            for at in np.flatnonzero(view.surprise).tolist()
+        ],
         "lit": np.flatnonzero(view.lit).tolist() if view.lit is not None else None,
         "regions": [
             {

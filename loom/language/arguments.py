@@ -64,7 +64,7 @@ class MarkedArguments:
         elif len(token.head) == len(key) + 1 and ref_of(Token(key, key)) is not None:
             raise self._parts.unexpected(token)  # `annotate a7x2: odd`
         else:
-            known = ", ".join(f"{one}:" for one in (*self.plan.options, "because"))
+            known = ", ".join(f"{name}:" for name in (*self.plan.options, "because"))
             raise unread(f"{self.form.verb} has no option {short(key)}:.", f"it takes {known}")
 
     def _take_option(self, part: FormPart, value: Token) -> None:
@@ -283,16 +283,16 @@ def demand_values(form: Form, values: Mapping[str, object]) -> None:
     bounds, a ref of another kind, a part without the one that it needs."""
     for part in form.parts:
         value = values.get(part.name, part.absent)
-        for one in value if isinstance(value, tuple) else (value,):
-            if isinstance(one, int | float) and part.kind == "option":
-                _demand_bounds(part, one)
-            if isinstance(one, Ref) and not part.takes(one.kind):
-                raise unread(f"{form.verb} takes no {one.kind} here.", f"write → {syntax(form)}")
-            if isinstance(one, str) and one != part.absent and not _may_be(part, one):
+        for item in value if isinstance(value, tuple) else (value,):
+            if isinstance(item, int | float) and part.kind == "option":
+                _demand_bounds(part, item)
+            if isinstance(item, Ref) and not part.takes(item.kind):
+                raise unread(f"{form.verb} takes no {item.kind} here.", f"write → {syntax(form)}")
+            if isinstance(item, str) and item != part.absent and not _may_be(part, item):
                 raise unread(
-                    f"{part.key or part.name} cannot be {short(one)}.", f"write → {syntax(form)}"
+                    f"{part.key or part.name} cannot be {short(item)}.", f"write → {syntax(form)}"
                 )
-        needed = next((one for one in form.parts if one.name == part.needs), None)
+        needed = next((other for other in form.parts if other.name == part.needs), None)
         is_given = value != part.absent
         if needed is not None and is_given and values.get(needed.name) == needed.absent:
             raise unread(f"{part.key}: must follow what it applies to.", f"write → {syntax(form)}")

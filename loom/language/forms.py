@@ -303,8 +303,8 @@ class RefBinding:
     def add(self, part: FormPart, ref: Ref) -> None:
         """Adds a ref to the value of a part."""
         if not allows(part, ref):
-            said = print_ref(ref).removeprefix("node:")
-            raise misread(f"{short(said)} can't be used here.", f"this takes {wanted(part)}")
+            name = print_ref(ref).removeprefix("node:")
+            raise misread(f"{short(name)} can't be used here.", f"this takes {wanted(part)}")
         self._refs.append((part, ref))
 
     def attach(self, extra: Slice | Ref) -> None:
@@ -417,7 +417,7 @@ def _written(part: FormPart, value: object) -> list[str]:
         return [part.word]
     lead = [part.lead] if part.lead and part.kind != "word" else []
     if isinstance(value, tuple):
-        return [*lead, *(_one(part, one) for one in cast("Sequence[object]", value))]
+        return [*lead, *(_one(part, item) for item in cast("Sequence[object]", value))]
     return [*lead, _one(part, value)]
 
 
@@ -433,7 +433,7 @@ def _one(part: FormPart, value: object) -> str:
 def print_value(part: FormPart, value: object) -> str:
     """The value as it is written after the colon."""
     if isinstance(value, tuple):
-        return ",".join(print_value(part, one) for one in value)
+        return ",".join(print_value(part, item) for item in value)
     if isinstance(value, Ref):
         return print_ref(value)
     if isinstance(value, DocumentPlace):

@@ -120,33 +120,33 @@ class _Lines:
         """The verb and its parts; a text may also be a block, which then ends the line."""
         parts = [part for part in self.form.parts if not part.needs]
         pieces = [self._piece(part, as_block=False) for part in parts]
-        line = " ".join([literal(self.form.verb), *(one for one in pieces if one)])
+        line = " ".join([literal(self.form.verb), *(piece for piece in pieces if piece)])
         block = self.form.plan.block
         if block is None or block.optional or self.is_short:
             return line
         pieces = [self._piece(part, as_block=True) for part in parts]
         return f"{line} | " + " ".join(
-            [literal(self.form.verb), *(one for one in pieces if one), "block"]
+            [literal(self.form.verb), *(piece for piece in pieces if piece), "block"]
         )
 
     def _piece(self, part: FormPart, *, as_block: bool) -> str:
         """A blank and the part, in brackets if it is optional; "" without it."""
         if part.kind == "content" and as_block:
             return literal(f" {part.lead}") if part.lead else ""
-        said = self._said(part)
-        if not said:
+        rule = self._said(part)
+        if not rule:
             return ""
         inner = self.inner.get(part.name)
         nested = f" {self._piece(inner, as_block=as_block)}" if inner is not None else ""
-        piece = f"{_before(part)} ( {said} ){self._more(part, said)}{nested}"
+        piece = f"{_before(part)} ( {rule} ){self._more(part, rule)}{nested}"
         return f"( {piece} )?" if part.optional or part.kind == "flag" else piece
 
-    def _more(self, part: FormPart, said: str) -> str:
+    def _more(self, part: FormPart, rule: str) -> str:
         if part.many or part.kind == "tags":
             lead = f" {part.lead} " if part.lead and part.kind == "ref" else " "
-            return f" ( {literal(lead)} ( {said} ) ){{0,{_MANY}}}"
+            return f" ( {literal(lead)} ( {rule} ) ){{0,{_MANY}}}"
         if part.value in ("refs", "words"):
-            return f' ( "," ( {said} ) ){{0,{_MANY}}}'
+            return f' ( "," ( {rule} ) ){{0,{_MANY}}}'
         return ""
 
     def _said(self, part: FormPart) -> str:
@@ -164,8 +164,8 @@ class _Lines:
         if part.kind == "ref":
             if part.but:
                 some = _PLACES if self.is_short else _ANY_REF
-                return _refs(one for one in some if one not in part.but)
-            kinds = [one for one in part.refs if one in _PLACES] if self.is_short else part.refs
+                return _refs(ref for ref in some if ref not in part.but)
+            kinds = [ref for ref in part.refs if ref in _PLACES] if self.is_short else part.refs
             return _refs(kinds) or _refs(part.refs) or "ref"
         return {"range": _REFS["range"], "tags": '"#" word'}.get(part.kind, "text")
 

@@ -50,10 +50,10 @@ def lines_meant(body: str, below: str | None, verbs: Verbs) -> Iterator[str]:
     text = body.strip().rstrip("←").strip()
     whole = text if not below or not below.strip() else f"{text}\n{below}"
     for pattern, rule in verbs.hints:
-        found = pattern.fullmatch(whole) or pattern.fullmatch(text)
-        if found is not None:
-            yield from rule(found)
+        match = pattern.fullmatch(whole) or pattern.fullmatch(text)
+        if match is not None:
+            yield from rule(match)
             return
-    found = _SECTION_WORDS.fullmatch(whole) or _SECTION_WORDS.fullmatch(text)
-    if found is not None:
-        yield f"{found[1]}§{quote(found[2].strip())}{found[3]}"
+    match = _SECTION_WORDS.fullmatch(whole) or _SECTION_WORDS.fullmatch(text)
+    if match is not None:
+        yield f"{match[1]}§{quote(match[2].strip())}{match[3]}"

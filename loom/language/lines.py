@@ -141,12 +141,12 @@ class ArgumentReader(MarkedArguments):
     def _part_for(self, ref: Ref, token: Token) -> FormPart:
         if self._collecting is not None and allows(self._collecting, ref):
             return self._collecting
-        found = self._parts.reach(lambda part: part.kind in ("ref", "range") and allows(part, ref))
-        found = found or self._parts.reach(lambda part: part.kind in ("ref", "range"))
-        if found is None:
+        part = self._parts.reach(lambda part: part.kind in ("ref", "range") and allows(part, ref))
+        part = part or self._parts.reach(lambda part: part.kind in ("ref", "range"))
+        if part is None:
             raise self._parts.unexpected(token)
-        self._parts.fill(found)
-        return found
+        self._parts.fill(part)
+        return part
 
 
 # The line as parsed by the first form of a verb that can, with the block below it.
@@ -174,9 +174,9 @@ def canonical_line(body: str, below: str | None, verbs: Verbs) -> Line:
 
 def _own_words(form: Form, tokens: Sequence[Token]) -> int:
     """How many of a line's words and options are required by the form, minus those that are not."""
-    said = {token.raw.partition(":")[0].lower() for token in tokens}
+    words = {token.raw.partition(":")[0].lower() for token in tokens}
     own = [part.key if part.kind == "option" else part.lead for part in form.plan.required]
-    return sum(1 if word in said else -1 for word in own if word)
+    return sum(1 if word in words else -1 for word in own if word)
 
 
 def _best(failures: list[tuple[tuple[bool, int, int], ParseError]]) -> ParseError:
@@ -249,7 +249,7 @@ def read(text: str, verbs: Verbs, *, is_whole: bool = True) -> Line:
     body = verbs.body(line)
     below = rest if newline else None
     try:
-        said = canonical_line(body, below, verbs)
+        line_read = canonical_line(body, below, verbs)
     except ParseError as bad:
         if bad.code != "INVALID_SYNTAX":
             raise
@@ -261,10 +261,10 @@ def read(text: str, verbs: Verbs, *, is_whole: bool = True) -> Line:
             from loom.language.near_misses import with_suggestion  # it reads lines itself
 
             raise with_suggestion(worse, body, below, verbs) from None
-    is_nobody = NODE in said.canonical and NODE not in line.lower()
-    if is_nobody or _is_other_type(said, verbs) or _ends_in_punctuation(said):
-        return in_other_words(body, below, verbs, said)
-    return said
+    is_nobody = NODE in line_read.canonical and NODE not in line.lower()
+    if is_nobody or _is_other_type(line_read, verbs) or _ends_in_punctuation(line_read):
+        return in_other_words(body, below, verbs, line_read)
+    return line_read
 
 
 def _is_other_type(line: Line, verbs: Verbs) -> bool:
@@ -299,19 +299,19 @@ def in_other_words(
 def _only_reading(wordings: list[str], below: str | None, verbs: Verbs) -> Line | None:
     """The one line that these wordings stand for; None if there is none. Raises ParseError for
     several, and for one over a limit."""
-    found: dict[str, Line] = {}
+    by_text: dict[str, Line] = {}
     over: list[ParseError] = []
     for wording in wordings:
         try:
             line = canonical_line(wording, below, verbs)
-            found[line.canonical] = line
+            by_text[line.canonical] = line
         except ParseError as bad:
             over += [bad] if bad.code != "INVALID_SYNTAX" else []
-    if len(found) > 1:
-        raise several_readings(tuple(found), tuple(line.verb for line in found.values()))
+    if len(by_text) > 1:
+        raise several_readings(tuple(by_text), tuple(line.verb for line in by_text.values()))
     if over:
         raise over[0]
-    return next(iter(found.values()), None)
+    return next(iter(by_text.values()), None)
 
 
 # `{1}`: what the first line of a reply made, in later lines and in the prose. It stands free, so
@@ -327,7 +327,7 @@ _STAND_IN = re.compile(r"z9z9z9([0-9]{2})")
 def outside_quotes(text: str, name: Callable[[int], str]) -> str:
     """A text with each `{1}` outside quotes in its first line replaced by what `name` returns."""
     line, newline, below = text.partition("\n")
-    line = _BACK_OR_QUOTE.sub(lambda found: name(int(found[1])) if found[1] else found[0], line)
+    line = _BACK_OR_QUOTE.sub(lambda match: name(int(match[1])) if match[1] else match[0], line)
     return line + newline + below
 
 
@@ -336,7 +336,7 @@ def _with_stand_ins(text: str) -> str:
 
 
 def _without_stand_ins(text: str) -> str:
-    return _STAND_IN.sub(lambda found: f"{{{int(found[1])}}}", text)
+    return _STAND_IN.sub(lambda match: f"{{{int(match[1])}}}", text)
 
 
 # Classification of one line of a reply: a command, something like one, or text.
@@ -416,15 +416,15 @@ class LineReader:
 
     def read_all(self, text: str, number: int = 0) -> list[ParsedCommand]:
         """The commands of a line: several if it names several items and its verb takes one."""
-        said = self.read(text, number)
-        if said.line is not None or '"' in text:
-            return [said]
+        parsed = self.read(text, number)
+        if parsed.line is not None or '"' in text:
+            return [parsed]
         from loom.language.near_misses import each_of  # it reads lines itself
 
         several = each_of(text, self.verbs)
         if not several or not self._takes_each(several[0]):
-            return [said]
-        return [self.read(one, number) for one in several]
+            return [parsed]
+        return [self.read(line, number) for line in several]
 
     def _takes_each(self, canonical: str) -> bool:
         return self.verbs.of(first_word(without_arrow(canonical))).takes_each

@@ -91,13 +91,13 @@ class MissReader(LineReader):
     def examined(self, like: Like, line: str, number: int) -> ParsedCommand | None:
         """A line that may look like a command: a look that runs, a near miss, or None if it is
         only text."""
-        said = self.read(like.text, number)
-        is_read = said.line is not None and not names_nobody(said.line, like.text)
-        if is_read and makes_window(said.line) and not like.indented:
-            return said
+        parsed = self.read(like.text, number)
+        is_read = parsed.line is not None and not names_nobody(parsed.line, like.text)
+        if is_read and makes_window(parsed.line) and not like.indented:
+            return parsed
         if not is_read and not self._is_meant(like.text):
             return None
-        return self.near_miss(line, number, said)
+        return self.near_miss(line, number, parsed)
 
     def _is_meant(self, text: str) -> bool:
         """Whether text that cannot be parsed was meant as a command."""
@@ -109,22 +109,22 @@ class MissReader(LineReader):
         return names
 
     def near_miss(
-        self, line: str, number: int, said: ParsedCommand, *, in_text: bool = False
+        self, line: str, number: int, parsed: ParsedCommand, *, in_text: bool = False
     ) -> ParsedCommand:
         """The answer to what looks like a command: the line to write, or why it is none. One that
         stands `in_text` and does more than look is probably only mentioned: no line is proposed
         for it."""
-        is_look = said.line is not None and makes_window(said.line)
+        is_look = parsed.line is not None and makes_window(parsed.line)
         if in_text and not is_look:
             hint = "if it was meant to run, write it alone on its line"
-        elif said.line is not None:
-            first, block, _ = said.line.canonical.partition("\n")
+        elif parsed.line is not None:
+            first, block, _ = parsed.line.canonical.partition("\n")
             below = ", its text below it, closed by ←" if block else ""
             hint = f"write {first} alone on its line{below}"
-        elif self.wants_block(said.text):
-            hint = f"write {said.text} alone on its line, its text below it, closed by ←"
+        elif self.wants_block(parsed.text):
+            hint = f"write {parsed.text} alone on its line, its text below it, closed by ←"
         else:
-            hint = f"{require(said.bad, 'why it was not read').hint}, alone on its line"
+            hint = f"{require(parsed.bad, 'why it was not read').hint}, alone on its line"
         message = f'line {number}: "{short(line)}" looks like a command.'
         return ParsedCommand(
             line, bad=unread(message, f"{hint}; {AS_TEXT}"), number=number, near=True
@@ -134,10 +134,10 @@ class MissReader(LineReader):
         """The longest command that a text inside a sentence begins with."""
         words = text.split()
         for count in range(len(words), 0, -1):
-            said = self.read("→ " + " ".join(words[:count]).rstrip(PUNCTUATION + '"|)'), number)
-            if said.line is not None and not names_nobody(said.line, text):
-                return said
-        return said
+            parsed = self.read("→ " + " ".join(words[:count]).rstrip(PUNCTUATION + '"|)'), number)
+            if parsed.line is not None and not names_nobody(parsed.line, text):
+                return parsed
+        return parsed
 
     def tool_call(self, text: str, number: int) -> ParsedCommand | None:
         """The near miss that a call in JSON or in a tag is, as other programs take them; `text`
@@ -148,14 +148,14 @@ class MissReader(LineReader):
         tag = _TOOL.search(line)
         start = text.find("{")
         value = _json_at(text, start) if start >= 0 else None
-        said = _words_of_call(value, tag[1] or "" if tag else "")
-        verb = self.verbs.verb_of(first_word(said))
+        words = _words_of_call(value, tag[1] or "" if tag else "")
+        verb = self.verbs.verb_of(first_word(words))
         if verb is None and tag is None:
             return None
-        read_as = self.read(f"→ {said}") if verb is not None else None
+        read_as = self.read(f"→ {words}") if verb is not None else None
         if read_as is None:
             hint = "write a command alone on its line, such as → view here; → help lists them"
-        elif read_as.line is not None and not names_nobody(read_as.line, said):
+        elif read_as.line is not None and not names_nobody(read_as.line, words):
             hint = f"write {read_as.line.canonical.partition(chr(10))[0]} alone on its line"
         else:
             form = self.verbs.forms[require(verb, "the verb")][-1]
@@ -177,9 +177,9 @@ class MissReader(LineReader):
 
     def in_fence(self, body: str, line: str, number: int) -> ParsedCommand | None:
         """The near miss that a line of code is: only one that can be read counts."""
-        said = self.read(body, number)
-        is_read = said.line is not None and not names_nobody(said.line, body)
-        return self.near_miss(line, number, said, in_text=True) if is_read else None
+        parsed = self.read(body, number)
+        is_read = parsed.line is not None and not names_nobody(parsed.line, body)
+        return self.near_miss(line, number, parsed, in_text=True) if is_read else None
 
 
 def _json_at(text: str, start: int) -> object:
@@ -197,24 +197,28 @@ def _words_of_call(value: object, name: str) -> str:
     inner = value.get("function")
     if isinstance(inner, dict):
         value = inner
-    key = next((one for one in _NAMES if isinstance(value.get(one), str)), "")
+    key = next((label for label in _NAMES if isinstance(value.get(label), str)), "")
     name = name or str(value.get(key, ""))
-    given = next((value[one] for one in _ARGUMENTS if one in value), None)
+    given = next((value[argument] for argument in _ARGUMENTS if argument in value), None)
     if isinstance(given, str) and given.startswith("{"):
         given = _json_at(given, 0)
     if given is None:
-        given = {one: each for one, each in value.items() if one not in (key, "id", "type")}
+        given = {
+            label: given_value
+            for label, given_value in value.items()
+            if label not in (key, "id", "type")
+        }
     for whole in _WHOLE:
         if isinstance(given, dict) and isinstance(given.get(whole), str):
             return without_arrow(str(given[whole]).strip())
     values = list(given.items()) if isinstance(given, dict) else [("", given)]
-    words = [_argument(one, each) for one, each in values]
+    words = [_argument(label, argument) for label, argument in values]
     return without_arrow(" ".join([name, *sorted(words, key=_is_text)]).strip())
 
 
 def _argument(key: str, value: object) -> str:
     if isinstance(value, list):
-        return " ".join(_argument(key, one) for one in value)
+        return " ".join(_argument(key, item) for item in value)
     text = str(value)
     bare = is_ref(text) or (isinstance(value, str) and text.startswith(("#", "→")))
     if bare or isinstance(value, bool):
@@ -265,9 +269,9 @@ def with_suggestion(bad: ParseError, body: str, below: str | None, verbs: Verbs)
         return unread(
             bad.message, f"write → {head}, the text in the lines below it, and ← alone on the last"
         )
-    said = _in_words_meant(body, below, verbs)
-    if said:
-        return unread(bad.message, f"write {said}")
+    meant = _in_words_meant(body, below, verbs)
+    if meant:
+        return unread(bad.message, f"write {meant}")
     several = each_of(body, verbs)
     if several:
         return unread("A line names one item.", f"write {_each_on_its_line(several)}")
@@ -278,18 +282,18 @@ def with_suggestion(bad: ParseError, body: str, below: str | None, verbs: Verbs)
 
 def _in_words_meant(body: str, below: str | None, verbs: Verbs) -> str:
     """The line, or the two of which one was meant, for a body in words of other programs."""
-    found: list[str] = []
+    lines: list[str] = []
     for line in lines_meant(plain_quotes(body, verbs), below, verbs):
-        if line.startswith(ELSE) and found:
+        if line.startswith(ELSE) and lines:
             continue
         bare = line.removeprefix(ELSE)
         if bare.endswith(BELOW):
-            found += [f"→ {bare}"] if _takes_block(bare.removesuffix(BELOW), verbs) else []
+            lines += [f"→ {bare}"] if _takes_block(bare.removesuffix(BELOW), verbs) else []
             continue
-        said = [_suggested(one.strip(), None, verbs) for one in bare.split(" and → ")]
-        if all(said):
-            found.append(_each_on_its_line(said))
-    return ", or ".join(found[:MOST])
+        meant = [_suggested(part.strip(), None, verbs) for part in bare.split(" and → ")]
+        if all(meant):
+            lines.append(_each_on_its_line(meant))
+    return ", or ".join(lines[:MOST])
 
 
 def _takes_block(head: str, verbs: Verbs) -> bool:
@@ -345,14 +349,16 @@ def each_of(text: str, verbs: Verbs) -> tuple[str, ...]:
     match = _ITEMS.search(line)
     if match is None:
         return ()
-    found: list[str] = []
+    lines: list[str] = []
     for item in re.findall(_ITEM, match[1], re.I):
         try:
-            one = read(line[: match.start()] + item + text[match.end() :], verbs, is_whole=False)
+            line_read = read(
+                line[: match.start()] + item + text[match.end() :], verbs, is_whole=False
+            )
         except ParseError:
             return ()
-        found.append(one.canonical)
-    return tuple(found)
+        lines.append(line_read.canonical)
+    return tuple(lines)
 
 
 # Fences: their content is code, and a command in it is a near miss.

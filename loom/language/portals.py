@@ -34,15 +34,15 @@ class WrittenRef:
 def written_at(text: str, at: int) -> WrittenRef | None:
     """What is written at a place of a text, which is at its first character; None if there is no
     portal, embed or reference."""
-    if found := _PORTAL.match(text, at):
-        targets = targets_of(found[2])
-        return WrittenRef("portal", targets, found.end(), found[1]) if targets else None
-    if found := _EMBED.match(text, at):
-        return WrittenRef("embed", (found[1].strip(),), found.end())
-    if found := _REFERENCE.match(text, at):
-        return WrittenRef("reference", (found[1].lower(),), found.end())
-    if found := _DOCUMENT.match(text, at):
-        return WrittenRef("reference", (found[0],), found.end())
+    if match := _PORTAL.match(text, at):
+        targets = targets_of(match[2])
+        return WrittenRef("portal", targets, match.end(), match[1]) if targets else None
+    if match := _EMBED.match(text, at):
+        return WrittenRef("embed", (match[1].strip(),), match.end())
+    if match := _REFERENCE.match(text, at):
+        return WrittenRef("reference", (match[1].lower(),), match.end())
+    if match := _DOCUMENT.match(text, at):
+        return WrittenRef("reference", (match[0],), match.end())
     return None
 
 
@@ -52,15 +52,15 @@ def targets_of(written: str) -> tuple[str, ...]:
     inner = written.strip()
     if inner.startswith("{") and inner.endswith("}"):
         inner = inner[1:-1]
-    found = (one.strip() for one in _TARGET.findall(inner))
-    return tuple(dict.fromkeys(one for one in found if one))[:MOST_TARGETS]
+    targets = (target.strip() for target in _TARGET.findall(inner))
+    return tuple(dict.fromkeys(target for target in targets if target))[:MOST_TARGETS]
 
 
 def portals_in(text: str) -> Iterator[WrittenRef]:
     """The portals of a text, in order."""
-    for found in _PORTAL.finditer(text):
-        if targets := targets_of(found[2]):
-            yield WrittenRef("portal", targets, found.end(), found[1])
+    for match in _PORTAL.finditer(text):
+        if targets := targets_of(match[2]):
+            yield WrittenRef("portal", targets, match.end(), match[1])
 
 
 def named(target: str) -> str:
@@ -92,7 +92,7 @@ class PortalItem:
 class PortalView:
     """A portal: its type, how many items it leads to, and those that are shown; none of them if it
     is closed. `name` is the only item, if there is one and it has a name; `nouns` what they are
-    called, one and many of them."""
+    called, one and many of them; `marks` what became of some of several, ` · 1 pruned`."""
 
     type: str
     many: int
@@ -100,11 +100,12 @@ class PortalView:
     items: tuple[PortalItem, ...] = ()
     is_open: bool = False
     nouns: tuple[str, str] = ("node", "nodes")
+    marks: str = ""
 
     @property
     def target(self) -> str:
-        """`2 nodes`, `1 document`, or the only item by its name."""
-        return self.name or f"{self.many:,} {self.nouns[self.many != 1]}"
+        """`2 nodes · 1 pruned`, `1 document`, or the only item by its name."""
+        return self.name or f"{self.many:,} {self.nouns[self.many != 1]}{self.marks}"
 
     @property
     def heading(self) -> str:
@@ -121,10 +122,10 @@ def as_lines(portal: PortalView, indent: str = "") -> list[str]:
     """A portal as lines of a terminal: each level is indented."""
     lines = [f"{indent}{portal.heading}"]
     inner = f"{indent}  "
-    for one in portal.items:
-        lines.append(f"{inner}{_title(one.name, one)}")
-        lines += [f"{inner}│ {line}".rstrip() for line in one.text.split("\n") if one.text]
-        for below in one.portals:
+    for item in portal.items:
+        lines.append(f"{inner}{_title(item.name, item)}")
+        lines += [f"{inner}│ {line}".rstrip() for line in item.text.split("\n") if item.text]
+        for below in item.portals:
             lines += as_lines(below, inner)
     return [*lines, f"{inner}… {portal.left:,} more"] if portal.left else lines
 
@@ -133,8 +134,8 @@ def as_markdown(portal: PortalView, depth: int = 0) -> list[str]:
     """A portal as lines of Markdown: its items are quotes, nested by depth."""
     quote = "> " * depth
     lines = [f"{quote}**{portal.heading}**"]
-    for one in portal.items:
-        lines += item_as_markdown(one, depth + 1)
+    for item in portal.items:
+        lines += item_as_markdown(item, depth + 1)
     return [*lines, quote.rstrip(), f"{quote}… {portal.left:,} more"] if portal.left else lines
 
 
@@ -145,7 +146,7 @@ def item_as_markdown(item: PortalItem, depth: int, *, is_live: bool = False) -> 
     name = item.name if is_live else f"`{item.name}`"
     lines = [("> " * (depth - 1)).rstrip(), f"{quote}{_title(name, item)}"]
     if item.text:
-        lines += [quote.rstrip(), *(f"{quote}{one}".rstrip() for one in item.text.split("\n"))]
+        lines += [quote.rstrip(), *(f"{quote}{line}".rstrip() for line in item.text.split("\n"))]
     for below in item.portals:
         lines += [quote.rstrip(), *as_markdown(below, depth)]
     return lines

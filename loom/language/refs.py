@@ -106,7 +106,7 @@ def tokens_of(line: str) -> list[Token]:
     """The pieces of one line, in order. Raises ParseError if a quote is not closed."""
     if '"' not in line:
         return [Token(word, word) for word in line.replace("\t", " ").split(" ") if word]
-    found: list[Token] = []
+    tokens: list[Token] = []
     at, end = _after_blanks(line, 0), len(line)
     while at < end:
         match = _RAW.match(line, at)
@@ -117,9 +117,9 @@ def tokens_of(line: str) -> list[Token]:
                 'close it with " on its line; inside, write \\" for a quote, \\n for a new line;'
                 " or put the text in the lines below, closed by ←",
             )
-        found.append(token_of(match[0]))
+        tokens.append(token_of(match[0]))
         at = _after_blanks(line, at)
-    return found
+    return tokens
 
 
 def _after_blanks(line: str, at: int) -> int:
@@ -139,16 +139,16 @@ def token_of(raw: str) -> Token:
 
 def elements(raw: str) -> list[Token]:
     """The elements of a list, cut at commas outside quotes. Raises ParseError on an empty one."""
-    found: list[Token] = []
+    tokens: list[Token] = []
     at = 0
     while True:
         match = _ELEMENT.match(raw, at)
         if match is None:
             raise unread(f"The list {short(raw)} has an empty element.", "write a,b without spaces")
-        found.append(token_of(match[0]))
+        tokens.append(token_of(match[0]))
         at = match.end() + 1
         if at > len(raw):
-            return found
+            return tokens
 
 
 def unescape(inner: str) -> str:

@@ -143,10 +143,10 @@ def _marked_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _headings(lines: Iterable[tuple[int, str]], most: int) -> list[Heading]:
-    found: list[tuple[int, int, str]] = []
+    headings: list[tuple[int, int, str]] = []
     fence = ""
     for number, line in lines:
-        if len(found) == most:
+        if len(headings) == most:
             break
         mark = _FENCE.match(line)
         if fence:
@@ -156,9 +156,9 @@ def _headings(lines: Iterable[tuple[int, str]], most: int) -> list[Heading]:
             fence = mark[1]
         elif match := _HEADING.fullmatch(line.rstrip("\r")):
             text = _CLOSING.sub("", (match[2] or "").rstrip()).strip()
-            found.append((number, len(match[1]), text))
-    ids = _ids([text for _, _, text in found])
-    return [Heading(*one, id=id_) for one, id_ in zip(found, ids, strict=True)]
+            headings.append((number, len(match[1]), text))
+    ids = _ids([text for _, _, text in headings])
+    return [Heading(*heading, id=id_) for heading, id_ in zip(headings, ids, strict=True)]
 
 
 def _ids(texts: list[str]) -> list[str]:
@@ -250,11 +250,11 @@ def _same_kind(text: str, part: Slice, shown: Slice, new: str) -> Slice | None:
     if part.kind == "lines":
         return None
     try:
-        found = get(text, part)
+        part_now = get(text, part)
     except ParseError:
         return None
-    same = (found.text, found.first, found.last) == (new, shown.first, shown.last)
-    return part if same and not found.clipped else None
+    same = (part_now.text, part_now.first, part_now.last) == (new, shown.first, shown.last)
+    return part if same and not part_now.clipped else None
 
 
 def _lines(lines: list[str], part: Slice) -> tuple[int, int, str]:
@@ -302,15 +302,15 @@ def _clipped(total: int, part: Slice) -> str:
 
 def _paragraphs(lines: list[str]) -> list[tuple[int, int]]:
     """First and last line of every run of lines that are not blank."""
-    found: list[tuple[int, int]] = []
+    paragraphs: list[tuple[int, int]] = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        if found and found[-1][1] == number - 1:
-            found[-1] = (found[-1][0], number)
+        if paragraphs and paragraphs[-1][1] == number - 1:
+            paragraphs[-1] = (paragraphs[-1][0], number)
         else:
-            found.append((number, number))
-    return found
+            paragraphs.append((number, number))
+    return paragraphs
 
 
 def _parts(count: int) -> list[tuple[int, int]]:
@@ -322,10 +322,15 @@ def _parts(count: int) -> list[tuple[int, int]]:
 def _section(lines: list[str], name: str) -> tuple[int, int]:
     """From a heading to the next of its level or above, blank lines at the end left out."""
     headings = headings_of(lines)
-    found = _named(headings, name)
-    first = found.line
+    section = _named(headings, name)
+    first = section.line
     last = next(
-        (one.line for one in headings if one.line > first and one.level <= found.level), len(lines)
+        (
+            heading.line
+            for heading in headings
+            if heading.line > first and heading.level <= section.level
+        ),
+        len(lines),
     )
     while last > first + 1 and not lines[last - 1].strip():
         last -= 1
@@ -334,17 +339,21 @@ def _section(lines: list[str], name: str) -> tuple[int, int]:
 
 def _named(headings: list[Heading], name: str) -> Heading:
     wanted = " ".join(name.casefold().split())
-    found = [one for one in headings if wanted in (" ".join(one.text.casefold().split()), one.id)]
-    if not found:
+    sections = [
+        heading
+        for heading in headings
+        if wanted in (" ".join(heading.text.casefold().split()), heading.id)
+    ]
+    if not sections:
         raise ParseError(
             "NOT_FOUND", f"There is no section §{short(name)}.", _near(wanted, headings)
         )
-    if len(found) > 1:
+    if len(sections) > 1:
         raise unread(
-            f"{len(found)} sections are called §{short(name)}.",
-            "write " + " or ".join(f"§{one.id}" for one in found[:10]),
+            f"{len(sections)} sections are called §{short(name)}.",
+            "write " + " or ".join(f"§{section.id}" for section in sections[:10]),
         )
-    return found[0]
+    return sections[0]
 
 
 SHOWN_HEADINGS = 10
@@ -353,15 +362,15 @@ COMPARED = 200  # headings that are compared with a name; more cost time
 
 def _near(name: str, headings: list[Heading]) -> str:
     """The sections of which one was probably meant, else the first ones."""
-    ids = [one.id for one in headings if one.id]
+    ids = [heading.id for heading in headings if heading.id]
     wanted = _NO_WORD.sub("-", name[:200]).strip("-")
     near = get_close_matches(wanted, ids[:COMPARED], n=3, cutoff=0.7)
     words = {word for word in wanted.split("-") if len(word) > 2}
-    near += [one for one in ids[:COMPARED] if words & set(one.split("-")) and one not in near]
+    near += [slug for slug in ids[:COMPARED] if words & set(slug.split("-")) and slug not in near]
     if near:
-        return f"did you mean {' or '.join(f'§{one}' for one in near[:3])}"
+        return f"did you mean {' or '.join(f'§{slug}' for slug in near[:3])}"
     if ids:
-        return f"there are {', '.join(f'§{one}' for one in ids[:SHOWN_HEADINGS])}"
+        return f"there are {', '.join(f'§{slug}' for slug in ids[:SHOWN_HEADINGS])}"
     return "there are no headings; use part:1 or lines:1-9"
 
 

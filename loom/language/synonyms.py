@@ -89,7 +89,7 @@ def candidates(
     if not word or len(word) > _LONGEST:
         return ()
     far: dict[str, int] = {}
-    for known, verb in [*((one, one) for one in verbs), *aliases.items()]:
+    for known, verb in [*((verb, verb) for verb in verbs), *aliases.items()]:
         distance = _distance(word, known)
         if distance is not None and (distance <= 1 or verb in harmless):
             far[verb] = min(distance, far.get(verb, distance))
@@ -113,16 +113,16 @@ def _distance(word: str, known: str) -> int | None:
     return distance if distance <= most else None
 
 
-def edits(one: str, other: str) -> int:
+def edits(word: str, other: str) -> int:
     """The edit distance: letters to add, drop, change or swap with the next one."""
     before: list[int] = []
     row = list(range(len(other) + 1))
-    for i, letter in enumerate(one, 1):
+    for i, letter in enumerate(word, 1):
         before, above = row, before
         row = [i]
         for j, wanted in enumerate(other, 1):
             best = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != wanted))
-            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == wanted:
+            if i > 1 and j > 1 and letter == other[j - 2] and word[i - 2] == wanted:
                 best = min(best, above[j - 2] + 1)
             row.append(best)
     return row[-1]

@@ -131,24 +131,24 @@ class Verbs:
     @cached_property
     def harmless(self) -> frozenset[str]:
         """The verbs that neither change a tree nor spend anything."""
-        return frozenset(one.name for one in self.facts.values() if one.is_harmless)
+        return frozenset(fact.name for fact in self.facts.values() if fact.is_harmless)
 
     @cached_property
     def destructive(self) -> frozenset[str]:
         """The verbs that are never run in other words."""
-        return frozenset(one.name for one in self.facts.values() if one.is_destructive)
+        return frozenset(fact.name for fact in self.facts.values() if fact.is_destructive)
 
     @cached_property
     def phrases(self) -> Mapping[tuple[str, ...], Sequence[PhraseMeaning]]:
         """What each phrase may stand for, by its words without articles."""
-        found: dict[tuple[str, ...], list[PhraseMeaning]] = {}
+        by_words: dict[tuple[str, ...], list[PhraseMeaning]] = {}
         for verb in self.facts.values():
             for several in verb.phrases:
                 frame = PhraseMeaning(verb.name, tuple(several.before.split()), several.needs)
                 for phrase in several.phrases.split("|"):
                     words = (word for word in phrase.split() if word not in ("a", "an", "the"))
-                    found.setdefault(tuple(words), []).append(frame)
-        return found
+                    by_words.setdefault(tuple(words), []).append(frame)
+        return by_words
 
     @cached_property
     def longest_phrase(self) -> int:
@@ -158,21 +158,21 @@ class Verbs:
     @cached_property
     def meant_by(self) -> Mapping[str, Sequence[str]]:
         """The verbs that a word suggests, but never runs."""
-        found: dict[str, list[str]] = {}
+        by_word: dict[str, list[str]] = {}
         for verb in self.facts.values():
             for word in verb.meant_by.split():
-                found.setdefault(word, []).append(verb.name)
-        return found
+                by_word.setdefault(word, []).append(verb.name)
+        return by_word
 
     @cached_property
     def counted(self) -> str:
         """The verb that a line which begins with a number means; "" if there is none."""
-        return next((one.name for one in self.facts.values() if one.takes_count), "")
+        return next((fact.name for fact in self.facts.values() if fact.takes_count), "")
 
     @cached_property
     def typed(self) -> str:
         """The verb that a line which begins with a type means; "" if there is none."""
-        return next((one.name for one in self.facts.values() if one.takes_type), "")
+        return next((fact.name for fact in self.facts.values() if fact.takes_type), "")
 
     @cached_property
     def hints(self) -> Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], Iterator[str]]]]:

@@ -94,15 +94,15 @@ def variants(body: str, verbs: Verbs) -> tuple[list[str], list[str]]:
     words = [word for token in tokens for word in _plain(token)]
     if words:  # `think: "…"`, which is no option, and `/view`
         words[0] = words[0].lstrip("/!").rstrip(":").lower() or words[0]
-    for said, own_word_only in _bared(words):
-        for frame, rest in _frames(said, verbs):
+    for spoken, own_word_only in _bared(words):
+        for frame, rest in _frames(spoken, verbs):
             if not _may_be_meant(frame.verb, words, verbs, asks=asks, own_word_only=own_word_only):
                 continue
-            found = own if frame == PhraseMeaning(said[0]) else others
+            lines = own if frame == PhraseMeaning(spoken[0]) else others
             for form in verbs.forms[frame.verb]:
                 line = fit(form, frame, rest, verbs)
                 if line is not None:
-                    found[line] = None
+                    lines[line] = None
     return list(own), [line for line in others if line not in own]
 
 
@@ -114,7 +114,7 @@ def plain_quotes(body: str, verbs: Verbs) -> str:
         body = f"{call[1]} {call[2]}"
     if '"' in body:
         return body
-    body = _CURLY.sub(lambda match: quote("".join(one or "" for one in match.groups())), body)
+    body = _CURLY.sub(lambda match: quote("".join(group or "" for group in match.groups())), body)
     if '"' in body or body.count("'") != 2 * len(_SINGLE.findall(body)):
         return body
     return _SINGLE.sub(lambda match: quote(match[1]), body)
@@ -197,7 +197,7 @@ def _has_whole_quotes(body: str) -> bool:
 
 def _names_two(words: list[str]) -> bool:
     """Whether `and` after a reference leads to something else, which may be an id."""
-    return any(is_ref(one) and other in ("and", "&") for one, other in pairwise(words))
+    return any(is_ref(word) and other in ("and", "&") for word, other in pairwise(words))
 
 
 def _tagged(verb: str, body: str) -> Iterator[tuple[str, ...]]:
@@ -236,7 +236,7 @@ def _quoted(verb: str, body: str, verbs: Verbs) -> Iterator[tuple[str, ...]]:
 def meant(body: str, verbs: Verbs) -> tuple[str, ...]:
     """Up to three verbs that the words of a body may mean, the first word before the others; by
     spelling or by synonyms. One that writes or spends must be spelt almost so."""
-    found: dict[str, None] = {}
+    verbs_meant: dict[str, None] = {}
     spoken = [token.raw.lower().strip(".,;:!?") for token in body_tokens(body)][:8]
     for place, word in enumerate(spoken):
         own = verbs.verb_of(word)
@@ -245,13 +245,13 @@ def meant(body: str, verbs: Verbs) -> tuple[str, ...]:
             *verbs.meant_by.get(word, ()),
         ):
             if near in verbs.forms:
-                found[str(near)] = None
+                verbs_meant[str(near)] = None
         if place == 0:
-            found.update(dict.fromkeys(verbs.near(word)))
+            verbs_meant.update(dict.fromkeys(verbs.near(word)))
         for frame in verbs.phrases.get((word,), ()):
             if frame.verb in verbs.forms and frame.verb in verbs.harmless:
-                found[frame.verb] = None
-    return tuple(found)[:MOST]
+                verbs_meant[frame.verb] = None
+    return tuple(verbs_meant)[:MOST]
 
 
 # The words of a body, and the phrases they may begin with.
@@ -306,7 +306,7 @@ def _bared(words: list[str]) -> Iterator[tuple[list[str], bool]]:
 
 
 def _longest_first(phrases: str) -> list[list[str]]:
-    return sorted((one.split() for one in phrases.split("|")), key=len, reverse=True)
+    return sorted((phrase.split() for phrase in phrases.split("|")), key=len, reverse=True)
 
 
 _PLAIN_POLITE = _longest_first(PLAIN_POLITE)
@@ -316,19 +316,19 @@ _AFTERWARDS = _longest_first(AFTERWARDS)
 
 def _without_start(words: list[str], known: list[list[str]]) -> list[str]:
     while words:
-        found = next((one for one in known if words[: len(one)] == one), None)
-        if found is None or len(found) >= len(words):
+        start = next((phrase for phrase in known if words[: len(phrase)] == phrase), None)
+        if start is None or len(start) >= len(words):
             return words
-        words = words[len(found) :]
+        words = words[len(start) :]
     return words
 
 
 def _without_end(words: list[str]) -> list[str]:
     while words:
-        found = next((one for one in _AFTERWARDS if words[-len(one) :] == one), None)
-        if found is None or len(found) >= len(words):
+        ending = next((phrase for phrase in _AFTERWARDS if words[-len(phrase) :] == phrase), None)
+        if ending is None or len(ending) >= len(words):
             return words
-        words = words[: -len(found)]
+        words = words[: -len(ending)]
     return words
 
 
@@ -347,18 +347,18 @@ def _frames(words: list[str], verbs: Verbs) -> Iterator[tuple[PhraseMeaning, lis
     """Every phrase that the words begin with, and the words after it."""
     if not words:
         return
-    said = _placed(words)
+    placed = _placed(words)
     verb = verbs.verb_of(words[0])
     if verb is not None and (verb not in verbs.destructive or words[0] == verb):
         yield PhraseMeaning(verb), words[1:]
-        if verb not in verbs.destructive and said != words:
-            yield PhraseMeaning(verb), said[1:]
+        if verb not in verbs.destructive and placed != words:
+            yield PhraseMeaning(verb), placed[1:]
     if words[0] in NUMBERS or words[0].isdigit() or words[0] == "another":
         rest = words[words[0] == "another" :]
         yield from _known(verbs, PhraseMeaning(verbs.counted, needs="count"), rest)
     if words[0] in TYPES or (words[0] in ARTICLES and words[1:2] and words[1] in TYPES):
         yield from _known(verbs, PhraseMeaning(verbs.typed, needs="type"), words)
-    for phrase, taken, rest in _prefixes(said, verbs.longest_phrase):
+    for phrase, taken, rest in _prefixes(placed, verbs.longest_phrase):
         for frame in verbs.phrases.get(phrase, ()):
             yield from _known(verbs, frame, [*taken, *rest])
 
@@ -394,11 +394,11 @@ def _prefixes(
     for at, word in enumerate(words):
         if word in ARTICLES or (word == "node" and whole):
             continue
-        said = word
+        shown = word
         if is_ref(word) and whole and not taken:
-            taken, said = [word], "*"
-        whole.append(said)
-        bare += [] if said in ("me", "us") else [said]
+            taken, shown = [word], "*"
+        whole.append(shown)
+        bare += [] if shown in ("me", "us") else [shown]
         if len(bare) > longest:
             return
         for phrase in {tuple(whole), tuple(bare)}:

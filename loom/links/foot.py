@@ -23,7 +23,8 @@ class Portal:
     """The links of one type of an item, without those to items that the reader may not see.
     `only` is the local id or title of the other end, if it is the only one and a node or document;
     `home` is the row id of its tree, 0 for a document; `state` what became of it, in the words of
-    `LinkSide.state`: erased ends are counted, as `list` shows them."""
+    `LinkSide.state`: erased ends are counted, as `list` shows them. `pruned` and `erased`: how many
+    of several ends are."""
 
     type: str
     many: int
@@ -32,6 +33,8 @@ class Portal:
     colour: str = ""
     documents: int = 0  # how many of the other ends are documents
     state: str = ""
+    pruned: int = 0
+    erased: int = 0
 
     @property
     def shown(self) -> str:
@@ -52,6 +55,19 @@ class Portal:
         return f"{name} · {word(self.state)}" if self.state else name
 
     @property
+    def gone(self) -> tuple[tuple[int, str], ...]:
+        """How many of several ends are pruned, and erased: `((2, "pruned"), (1, "erased"))`."""
+        if self.name:
+            return ()
+        every = ((self.pruned, PRUNED), (self.erased, ERASED))
+        return tuple(one for one in every if one[0])
+
+    @property
+    def marks(self) -> str:
+        """` · 2 pruned · 1 erased`, as lines and models are told; "" if none is, or it is named."""
+        return "".join(f" · {many:,} {word}" for many, word in self.gone)
+
+    @property
     def nouns(self) -> tuple[str, str]:
         """What the other ends are called, one and many of them."""
         if self.documents == self.many:
@@ -60,7 +76,7 @@ class Portal:
 
     @property
     def target(self) -> str:
-        """`2 nodes`, or the only one by its name, for readers of a page."""
+        """`2 nodes · 1 pruned`, or the only one by its name, for readers of a page."""
         if self.name:
             return self._named(_said)
         if self.documents == self.many:
@@ -69,12 +85,13 @@ class Portal:
             said = ngettext("%(n)s item", "%(n)s items", self.many)
         else:
             said = ngettext("%(n)s node", "%(n)s nodes", self.many)
-        return said % {"n": f"{self.many:,}"}
+        marks = "".join(f" · {many:,} {_said(word)}" for many, word in self.gone)
+        return said % {"n": f"{self.many:,}"} + marks
 
     @property
     def opened(self) -> PortalView:
         """It as it is shown, closed."""
-        return PortalView(self.type, self.many, self.name, nouns=self.nouns)
+        return PortalView(self.type, self.many, self.name, nouns=self.nouns, marks=self.marks)
 
 
 def _said(state: str) -> str:
@@ -86,7 +103,8 @@ class CountRow(NamedTuple):
     """A row of `LinkCount` for nobody in particular; `name` is the local id of the other end of
     `last`, or its item if it is no node, if it is the only link, with ` pruned` after it if that is
     pruned; `there` the row id of the grove of `home` (None for documents, and for a tree that was
-    erased; -1: a sandbox, or a tree that is hidden from somebody)."""
+    erased; -1: a sandbox, or a tree that is hidden from somebody). `pruned`: how many of the other
+    ends are."""
 
     slot: int
     type: str
@@ -97,6 +115,7 @@ class CountRow(NamedTuple):
     last: int
     name: str
     there: int | None
+    pruned: int
 
     @property
     def is_erased(self) -> bool:
@@ -112,6 +131,8 @@ class _Sum:
     home: int = 0
     colour: str = ""
     documents: int = 0
+    pruned: int = 0
+    erased: int = 0
 
     @property
     def is_single_text(self) -> bool:
@@ -145,7 +166,7 @@ THERE = """CASE WHEN h.sandbox_of_id IS NOT NULL OR h.reader_right = 'hidden'
     ) THEN -1 ELSE h.grove_id END"""
 _ROWS = """
     SELECT c.slot, c.type, c.outward, c.grove_id, c.home, c.count, c.last,
-        {other}, {there}
+        {other}, {there}, c.pruned
     FROM links_linkcount c {joined} WHERE c.slot IN ({slots}) AND c.count > 0
 """
 
@@ -180,11 +201,15 @@ def portals_of(
         one.name, _, one.state = ("", "", ERASED) if row.is_erased else row.name.partition(" ")
         one.colour = types.colour(row.type)
         one.documents += 0 if row.home else row.many
+        if row.is_erased:
+            one.erased += row.many
+        else:
+            one.pruned += row.pruned
     single = {one.name for kinds in sums.values() for one in kinds.values() if one.is_single_text}
     titles = grove_texts().titles(map(int, single)) if single else {}
     by_slot = {
         slot: tuple(
-            Portal(kind, one.many, one.only(titles), one.home, *_look(one))
+            Portal(kind, one.many, one.only(titles), one.home, *_look(one), one.pruned, one.erased)
             for kind, one in kinds.items()
         )
         for slot, kinds in sums.items()

@@ -18,6 +18,7 @@ from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.people.names import TAG_COLOURS, tree_named
 from loom.site.page_requests import PersonRequest, abilities, frame, known_node, person
 from loom.trees.models import Node, Tree
+from loom.trees.queries.item_names import ERASED
 
 MOST_DEPTH = 2  # links away from the node in the middle
 
@@ -25,7 +26,8 @@ MOST_DEPTH = 2  # links away from the node in the middle
 @dataclass(frozen=True)
 class GraphRow:
     """An item in the outline: as lines and as readers name it, its address, the links to items
-    that are as near or nearer, as they are read from it, and whether the graph stops there."""
+    that are as near or nearer, as they are read from it, whether the graph stops there, and what
+    became of it. Without an address for what is erased."""
 
     item: str
     shown: str
@@ -35,6 +37,7 @@ class GraphRow:
     depth: int
     is_stop: bool
     links: list[str]
+    state: str = ""
 
 
 @require_GET
@@ -134,7 +137,9 @@ def _rows(tree: Tree, body: dict[str, Any], reverses: dict[str, str]) -> list[Gr
 
 
 def _named(item: str, words: str) -> str:
-    """An item as readers name it: `[a7x2]`, `doc:"notes"`, a tree by its title."""
+    """An item as readers name it: `[a7x2]`, `doc:"notes"`, a tree by its title, `erased`."""
+    if item.startswith(ERASED):
+        return item
     if item.startswith("doc:"):
         return f'doc:"{words}"'
     if item.startswith("tree:"):
@@ -146,11 +151,14 @@ def _named(item: str, words: str) -> str:
 def _row(tree: Tree, one: dict[str, Any], links: Iterable[str]) -> GraphRow:
     item, words = one["item"], one["words"]
     shown, href, local = _named(item, words), f"/trees/{tree.uid}?node={item}", item
-    if item.startswith("doc:"):
+    if one["state"] == ERASED:
+        href, local = "", ""
+    elif item.startswith("doc:"):
         href, local = f"/documents/{item[4:]}", ""
     elif item.startswith("tree:"):
         home, _, node = item[5:].partition(" node:")
         href, local = (f"/trees/{home}?node={node}" if node else f"/trees/{home}"), ""
     words = words if shown == f"[{local}]" or " node:" in item else ""
     said = list(dict.fromkeys(links))
-    return GraphRow(item, shown, words, href, local, one["depth"], one["stop"], said)
+    state = "" if one["state"] == ERASED else one["state"]
+    return GraphRow(item, shown, words, href, local, one["depth"], one["stop"], said, state)

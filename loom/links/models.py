@@ -50,7 +50,8 @@ class LinkCount(models.Model):
     """How many links of one type a place has in one direction to items of one tree: what the foot
     of an item is made of, however many links it has. `slot` as in a Link; `home` is the row id of
     the tree of the other ends, 0 for documents; `grove` is that of the links, whose types they
-    are; `last` is one of the links. Who sees them is decided when they are read."""
+    are; `last` is one of the links, `pruned` how many of the other ends are pruned. Who sees
+    them is decided when they are read."""
 
     slot = models.BigIntegerField()
     type = models.CharField(max_length=40)
@@ -58,6 +59,7 @@ class LinkCount(models.Model):
     grove = models.ForeignKey(Grove, models.CASCADE, related_name="+", db_index=False)
     home = models.BigIntegerField()
     count = models.IntegerField()
+    pruned = models.IntegerField(default=0)
     last = models.BigIntegerField()
 
     class Meta:

@@ -17,7 +17,7 @@ from loom.text.hashes import instant
 from loom.text.shortening import excerpt
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Tree
-from loom.trees.queries.item_names import erased_among, item_names
+from loom.trees.queries.item_names import ERASED, PRUNED, erased_among, item_names
 from loom.trees.queries.lookup import withheld
 
 
@@ -63,8 +63,10 @@ def _seen(actor: Actor, tree: Tree, rows: "QuerySet[Link]") -> list[Link]:
 
 
 def link_bodies(links: list[Link], tree: Tree) -> list[dict[str, Any]]:
-    """The links as the API shows them; ends as a reader of `tree` names them."""
-    named = written((end for link in links for end in (link.source_id, link.target_id)), tree.pk)
+    """The links as the API shows them; ends as a reader of `tree` names them, with what became of
+    each."""
+    ends = {end for link in links for end in (link.source_id, link.target_id)}
+    named, states = written(ends, tree.pk), states_of(ends)
     return [
         {
             "id": link.uid,
@@ -72,6 +74,8 @@ def link_bodies(links: list[Link], tree: Tree) -> list[dict[str, Any]]:
             "type": vocabulary_of(link.tree.grove).read(link.type, outward=True),
             "source": named[link.source_id],
             "target": named[link.target_id],
+            "source_state": states.get(link.source_id, ""),
+            "target_state": states.get(link.target_id, ""),
             "note": link.note,
             "words": link.words,
             "confidence": link.confidence,
@@ -193,11 +197,12 @@ def _hubs(items: Iterable[int]) -> set[int]:
 
 
 def _seen_of(actor: Actor, here: Tree, items: set[int]) -> set[int]:
-    """Those of the items that the actor may see from a tree."""
+    """Those of the items that the actor may see from a tree, and those that were erased."""
     homes = {home_of(one) for one in items} - {0}
     trees = set(trees_for(actor).filter(pk__in=homes).values_list("pk", flat=True))
     if CROSS_TREE not in actor.permissions:
         trees &= {here.pk}
+    trees |= erased_among(homes - trees) if homes - trees else set()
     documents = grove_texts().seen(actor, here, items)
     return {one for one in items if home_of(one) in trees or one in documents}
 
@@ -206,8 +211,9 @@ def graph_body(actor: Actor, graph: Graph, tree: Tree) -> dict[str, Any]:
     """A graph as the API returns it; items by how they are named in the tree, with their first
     words or title as far as the actor is shown them. Five queries."""
     types = vocabulary_of(tree.grove)
-    names = written(graph.items, tree.pk)
+    names = graph_names(graph, tree.pk)
     words = words_of(actor, graph.items)
+    states = states_of(graph.items)
     return {
         "nodes": [
             {
@@ -215,6 +221,7 @@ def graph_body(actor: Actor, graph: Graph, tree: Tree) -> dict[str, Any]:
                 "depth": away,
                 "words": words.get(one, ""),
                 "stop": one in graph.stops,
+                "state": states.get(one, ""),
             }
             for one, away in graph.items.items()
         ],
@@ -232,15 +239,37 @@ def graph_body(actor: Actor, graph: Graph, tree: Tree) -> dict[str, Any]:
     }
 
 
+def graph_names(graph: Graph, tree_id: int) -> dict[int, str]:
+    """The items of a graph as a reader of the tree names them, each with another name: several
+    erased ones are `erased`, `erased 2` …"""
+    names = written(graph.items, tree_id)
+    gone = [one for one in graph.items if names[one] == ERASED]
+    numbered = {one: f"{ERASED} {number}" for number, one in enumerate(gone, 1) if number > 1}
+    return names | numbered
+
+
+def states_of(items: Iterable[int]) -> dict[int, str]:
+    """What became of those of the items that are pruned or erased, in these words. Two queries."""
+    every = set(items)
+    nodes = {key: one for one in every if (key := ids.node_id(one)) is not None}
+    hidden = Q(slot__pruned=True) | Q(version_pruned=True)
+    gone = Node.objects.filter(hidden, pk__in=nodes).values_list("pk", flat=True)
+    erased = erased_among({home_of(one) for one in every} - {0})
+    states = {nodes[key]: PRUNED for key in gone}
+    return states | {one: ERASED for one in every if home_of(one) in erased}
+
+
 def words_of(actor: Actor, items: Iterable[int]) -> dict[int, str]:
     """The first words of nodes and the titles of documents and trees, which the actor may see; none
-    for texts that they are not shown. Four queries."""
+    for texts that they are not shown, and for what is being erased. Four queries."""
     every = set(items)
     nodes = {key: one for one in every if (key := ids.node_id(one)) is not None}
     gone = withheld(actor, list(nodes))
-    texts = Node.objects.filter(pk__in=set(nodes) - gone).values_list("pk", "text")
+    rows = Node.objects.filter(pk__in=set(nodes) - gone, tree__erasing_at__isnull=True)
+    texts = rows.values_list("pk", "text")
     found = {nodes[key]: excerpt(text, 8).strip('"') for key, text in texts if text}
     found |= grove_texts().titles(every)
     homes = {key: one for one in every if (key := ids.tree_id(one)) is not None}
-    named = Tree.objects.filter(pk__in=homes).values_list("pk", "title")
+    rows_of_trees = Tree.objects.filter(pk__in=homes, erasing_at__isnull=True)
+    named = rows_of_trees.values_list("pk", "title")
     return found | {homes[key]: title for key, title in named}

@@ -245,7 +245,7 @@ SUBSCRIBED_S = 2.0  # a broker that is down must not keep people from the log
 CATCH_UP_S = 0.25  # seconds; a generation's row is written at least this often
 CATCH_UPS = 8
 PRESENCE_GAP_S = 0.2
-ANNOUNCE_S = 20.0
+ANNOUNCE_S = 10.0  # an announcement may be lost: TTL_S is longer than two of these
 
 
 class Feed:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Place = dict[str, Any]  # {participant, node, buffer?}
-TTL_S = 50.0
+TTL_S = 25.0
 
 
 @dataclass

@@ -2,6 +2,7 @@
 of the answer, which is kept with the call."""
 
 import gzip
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -37,6 +38,47 @@ def tokens_of_nodes(actor: Actor, nodes: Sequence[Node]) -> dict[int, list[Score
             tokens = placed(tokens_in(body, places[generation.uid]), node.text)
             if tokens:
                 found[node.pk] = tokens
+    return found
+
+
+MOST_AT_ONCE = 100  # answers that are held at once
+
+
+def mean_surprise(tree: int, after: int, last: int) -> dict[int, float]:
+    """The mean surprise of a token, in bits, of the nodes of a tree after the id `after` up to
+    `last` of whose tokens there are probabilities. For what is derived in the background: who may
+    see the texts is asked by those who show it."""
+    written = Node.objects.filter(tree=tree, pk__gt=after, pk__lte=last).exclude(generation_uid="")
+    rows = written.order_by("pk").values_list("pk", "generation_uid", "text")
+    found: dict[int, float] = {}
+    some: dict[str, tuple[int, str]] = {}
+    for key, uid, text in rows.iterator(chunk_size=2_000):
+        some[uid] = (key, text)
+        if len(some) == MOST_AT_ONCE:
+            found |= _means(some)
+            some = {}
+    return found | _means(some)
+
+
+def _means(some: dict[str, tuple[int, str]]) -> dict[int, float]:
+    """The mean surprise of texts, by the uids of their generations."""
+    rows = Generation.objects.select_related("call").filter(
+        uid__in=list(some), call__response__isnull=False
+    )
+    generations = list(rows) if some else []
+    places = _places({one.call_id for one in generations if one.call_id is not None})
+    found = {}
+    for generation in generations:
+        if generation.call is None or not generation.call.response:
+            continue
+        body = gzip.decompress(bytes(generation.call.response))
+        if b"prob" not in body:
+            continue
+        key, text = some[generation.uid]
+        tokens = placed(tokens_in(body, places[generation.uid]), text)
+        if tokens:
+            total = -sum(min(0.0, token.logprob) for token in tokens)
+            found[key] = total / len(tokens) / math.log(2)
     return found
 
 

@@ -57,12 +57,12 @@ def tags_in(actor: Actor) -> list[dict[str, Any]]:
     each. Two queries."""
     seen = grove_trees(actor)
     rows = Mark.objects.filter(tree__in=seen, kind="tag", removed_at__isnull=True).order_by()
-    found = dict(rows.values_list("label").annotate(many=Count("item", distinct=True)))
+    counts = dict(rows.values_list("label").annotate(many=Count("item", distinct=True)))
     colours = Grove.objects.values_list("settings", flat=True).get(pk=actor.grove.pk)
     chosen: dict[str, str] = colours.get("tag_colours", {})
     return [
-        {"name": name, "colour": chosen.get(name, ""), "items": found.get(name, 0)}
-        for name in sorted({*found, *chosen}, key=str.casefold)
+        {"name": name, "colour": chosen.get(name, ""), "items": counts.get(name, 0)}
+        for name in sorted({*counts, *chosen}, key=str.casefold)
     ]
 
 
@@ -70,10 +70,10 @@ def tags_on(trees: Sequence[Tree]) -> dict[int, tuple[str, ...]]:
     """The tags on these trees themselves, by name; by the tree's row id. One query."""
     items = [item_ids.of_tree(tree.pk) for tree in trees]
     marks = Mark.objects.filter(item__in=items, kind="tag", removed_at__isnull=True)
-    found: dict[int, tuple[str, ...]] = {}
+    labels: dict[int, tuple[str, ...]] = {}
     for key, label in marks.order_by("label").values_list("tree_id", "label"):
-        found[key] = (*found.get(key, ()), label)
-    return found
+        labels[key] = (*labels.get(key, ()), label)
+    return labels
 
 
 def marks_of(actor: Actor, tree: Tree) -> list[tuple[str, str, str, str]]:

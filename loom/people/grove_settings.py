@@ -31,18 +31,18 @@ class Setting:
 
     def bounds(self) -> dict[str, Any]:
         """Its values as a JSON schema."""
-        found: dict[str, Any] = {"type": self.kind}
+        schema: dict[str, Any] = {"type": self.kind}
         if self.kind in ("integer", "number"):
-            return {**found, "minimum": self.least, "maximum": self.most}
+            return {**schema, "minimum": self.least, "maximum": self.most}
         if self.kind == "string":
             return {
-                **found,
+                **schema,
                 "maxLength": 200,
                 **({"enum": [*self.choices]} if self.choices else {}),
             }
         if self.kind == "object":
-            return {**found, "additionalProperties": {"type": "string", "enum": [*TAG_COLOURS]}}
-        return found
+            return {**schema, "additionalProperties": {"type": "string", "enum": [*TAG_COLOURS]}}
+        return schema
 
     def schema(self) -> dict[str, Any]:
         """It as a property of a JSON schema."""
@@ -82,7 +82,7 @@ def settings_schema() -> dict[str, Any]:
     return {
         "type": "object",
         "additionalProperties": False,
-        "properties": {name: one.schema() for name, one in SETTINGS.items()},
+        "properties": {name: setting.schema() for name, setting in SETTINGS.items()},
     }
 
 
@@ -98,35 +98,40 @@ def demand_settings(given: Mapping[str, Any]) -> None:
             _demand_one(SETTINGS[name], value)
 
 
-def _demand_one(one: Setting, value: Any) -> None:
-    if one.kind == "object":
+def _demand_one(setting: Setting, value: Any) -> None:
+    if setting.kind == "object":
         _demand_colours(value)
-    elif one.kind in ("integer", "number"):
-        _demand_number(one, value)
-    elif one.kind == "boolean" and not isinstance(value, bool):
-        raise _wrong(f"{one.name} is true or false.", one.says)
-    elif one.kind == "string" and not (
-        isinstance(value, str) and len(value) <= 200 and (not one.choices or value in one.choices)
+    elif setting.kind in ("integer", "number"):
+        _demand_number(setting, value)
+    elif setting.kind == "boolean" and not isinstance(value, bool):
+        raise _wrong(f"{setting.name} is true or false.", setting.says)
+    elif setting.kind == "string" and not (
+        isinstance(value, str)
+        and len(value) <= 200
+        and (not setting.choices or value in setting.choices)
     ):
-        words = " or ".join(choice or '""' for choice in one.choices) or "a text"
-        raise _wrong(f"{one.name} is {words}.", one.says)
+        words = " or ".join(choice or '""' for choice in setting.choices) or "a text"
+        raise _wrong(f"{setting.name} is {words}.", setting.says)
 
 
-def _demand_number(one: Setting, value: Any) -> None:
-    kinds = (int,) if one.kind == "integer" else (int, float)
-    least, most = require(one.least, "the least value"), require(one.most, "the largest value")
+def _demand_number(setting: Setting, value: Any) -> None:
+    kinds = (int,) if setting.kind == "integer" else (int, float)
+    least, most = (
+        require(setting.least, "the least value"),
+        require(setting.most, "the largest value"),
+    )
     is_number = isinstance(value, kinds) and not isinstance(value, bool)
     if not is_number or not least <= value <= most:
-        whole = "a whole number" if one.kind == "integer" else "a number"
-        raise _wrong(f"{one.name} is {whole} from {least:,.15g} to {most:,.15g}.", one.says)
+        whole = "a whole number" if setting.kind == "integer" else "a number"
+        raise _wrong(f"{setting.name} is {whole} from {least:,.15g} to {most:,.15g}.", setting.says)
 
 
 def _demand_colours(given: Any) -> None:
     if not isinstance(given, dict) or not all(
-        isinstance(one, str) and len(one) <= MAX_COLOUR for one in [*given, *given.values()]
+        isinstance(text, str) and len(text) <= MAX_COLOUR for text in [*given, *given.values()]
     ):
         raise _wrong("tag_colours must be an object of tags and colours.", '{"draft": "amber"}')
-    unknown = next((one for one in given.values() if one not in TAG_COLOURS), None)
+    unknown = next((colour for colour in given.values() if colour not in TAG_COLOURS), None)
     if unknown is not None:
         raise _wrong(f"{unknown!r} is not a colour of tags.", " or ".join(TAG_COLOURS))
     if len(given) > MAX_COLOURS:
@@ -138,8 +143,8 @@ def _demand_colours(given: Any) -> None:
         )
 
 
-def _wrong(said: str, hint: str) -> CommandError:
-    return CommandError("INVALID_SYNTAX", said, hint=hint)
+def _wrong(reason: str, hint: str) -> CommandError:
+    return CommandError("INVALID_SYNTAX", reason, hint=hint)
 
 
 # The settings of a grove, with their defaults.

@@ -84,10 +84,12 @@ _LIKE = {
     "'": "\u2018\u2019\u02bc\u02b9`\u00b4\u2032",
     ".": "\u2024\u06d4",
 }
-_LATIN = str.maketrans({one: to for to, some in LETTERS.items() for one in characters(some)})
+_LATIN = str.maketrans(
+    {character: to for to, some in LETTERS.items() for character in characters(some)}
+)
 _MARKS = frozenset((1, 202, 214, 216, 218, 220, 222, 224, 226, 228, 230, 232, 233, 234, 240))
 _SEVERAL = {"rn": "m", "vv": "w"}  # what looks like one letter
-_SAME = str.maketrans({other: one for one, others in _LIKE.items() for other in others})
+_SAME = str.maketrans({other: letter for letter, others in _LIKE.items() for other in others})
 
 
 def checked(name: str, *, most: int, writes: bool = True) -> str:
@@ -109,16 +111,16 @@ def _why_not(kept: str) -> tuple[str, str] | None:
     """Why models would misread a text signed with this name, and what to do; None if they would
     not."""
     if _says_more(kept):
-        said = "A name has no (human), (model), (you) or (imported) in it."
-        return said, "leave the brackets out"
-    if found := _SIGNS.search(_BETWEEN_LETTERS.sub("", kept)):
-        said = f"A name has no {found[0]} in it, because models would misread it."
-        return said, "leave the sign out, or write - in its place"
+        reason = "A name has no (human), (model), (you) or (imported) in it."
+        return reason, "leave the brackets out"
+    if match := _SIGNS.search(_BETWEEN_LETTERS.sub("", kept)):
+        reason = f"A name has no {match[0]} in it, because models would misread it."
+        return reason, "leave the sign out, or write - in its place"
     if escaped(kept) != kept:
         return "A name does not begin like a line of Heddle's own.", "leave the dashes out"
     if skeleton(kept) in _RESERVED:
-        said = f"Nobody is called {kept.strip()}, because models would take it for somebody else."
-        return said, "choose another name"
+        reason = f"Nobody is called {kept.strip()}, because models would take it for somebody else."
+        return reason, "choose another name"
     return None
 
 
@@ -148,8 +150,10 @@ def as_sent(name: str) -> str:
 def cleaned(name: str, *, most: int) -> str:
     """The allowed part of a name, "" if nothing is left; for names that are not chosen here, such
     as those in a file."""
-    kept = unicodedata.normalize("NFKC", "".join(one if one.isprintable() else " " for one in name))
-    kept = "".join(one for one in kept if _is_seen(one)).strip()
+    kept = unicodedata.normalize(
+        "NFKC", "".join(letter if letter.isprintable() else " " for letter in name)
+    )
+    kept = "".join(letter for letter in kept if _is_seen(letter)).strip()
     while _SAYS_MORE.search(kept):
         kept = _SAYS_MORE.sub(" ", kept).strip()
     if _why_not(kept) is None:
@@ -164,37 +168,39 @@ def cleaned(name: str, *, most: int) -> str:
     return kept[:most].strip()
 
 
-def _is_seen(one: str) -> bool:
-    return unicodedata.category(one) not in _CATEGORIES and one not in _UNSEEN
+def _is_seen(letter: str) -> bool:
+    return unicodedata.category(letter) not in _CATEGORIES and letter not in _UNSEEN
 
 
 def skeleton(name: str) -> str:
     """A value that is equal for names that readers cannot tell apart."""
     seen = _latin(name).translate(_SAME)
     # Invisible marks and blanks do not make names different.
-    shape = "".join(one for one in seen if not one.isspace() and _is_drawn(one)).casefold()
-    for several, one in _SEVERAL.items():
-        shape = shape.replace(several, one)
+    shape = "".join(
+        letter for letter in seen if not letter.isspace() and _is_drawn(letter)
+    ).casefold()
+    for several, single in _SEVERAL.items():
+        shape = shape.replace(several, single)
     return shape
 
 
 def _latin(name: str) -> str:
     """The name without marks on its letters, and in Latin letters where it looks like them."""
     parts = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", name))
-    bare = "".join(one for one in parts if not _is_mark(one))
+    bare = "".join(letter for letter in parts if not _is_mark(letter))
     return unicodedata.normalize("NFKC", bare).translate(_LATIN)
 
 
-def _is_mark(one: str) -> bool:
+def _is_mark(letter: str) -> bool:
     """Whether it is an accent, or another mark that letters of any script can have; the vowels of
     Indian and Thai scripts and the marks of kana are not."""
-    return unicodedata.combining(one) in _MARKS
+    return unicodedata.combining(letter) in _MARKS
 
 
-def _is_drawn(one: str) -> bool:
-    return not ("\ufe00" <= one <= "\ufe0f" or "\U000e0100" <= one <= "\U000e01ef") and _is_seen(
-        one
-    )
+def _is_drawn(letter: str) -> bool:
+    return not (
+        "\ufe00" <= letter <= "\ufe0f" or "\U000e0100" <= letter <= "\U000e01ef"
+    ) and _is_seen(letter)
 
 
 _RESERVED = frozenset(map(skeleton, RESERVED))
@@ -215,4 +221,6 @@ def tree_named(title: str) -> str:
 def look_alike(name: str, taken: Iterable[str]) -> str:
     """The first of the taken names that equals this one or looks like it; "" if none does."""
     same, shape = unicodedata.normalize("NFKC", name).casefold(), skeleton(name)
-    return next((one for one in taken if one.casefold() == same or skeleton(one) == shape), "")
+    return next(
+        (other for other in taken if other.casefold() == same or skeleton(other) == shape), ""
+    )

@@ -62,7 +62,7 @@ class Preferences:
 
 def read_preferences(stored: object) -> Preferences:
     """The stored preferences; those that this version does not know are left out."""
-    known = {one.name for one in fields(Preferences)}
+    known = {entry.name for entry in fields(Preferences)}
     given = stored if isinstance(stored, dict) else {}
     fits = {name: value for name, value in given.items() if name in known and _fits(name, value)}
     return Preferences(**fits)
@@ -90,8 +90,8 @@ def _fits(name: str, value: object) -> bool:
         return isinstance(value, bool)
     is_table = isinstance(value, dict)
     return is_table and all(
-        one in ACTIONS_BY_ID and isinstance(combo, str)
-        for one, combo in value.items()  # type: ignore[attr-defined]
+        action in ACTIONS_BY_ID and isinstance(combo, str)
+        for action, combo in value.items()  # type: ignore[attr-defined]
     )
 
 

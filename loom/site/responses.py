@@ -180,13 +180,16 @@ class ViewReport(BaseModel):
 
 class LinkSchema(BaseModel):
     """A link as it is stored. `tree` is its source's; an end is a local id, or `tree:ID` or
-    `tree:ID node:a7x2` of another tree, or `erased` if that is gone."""
+    `tree:ID node:a7x2` of another tree, or `erased` if that is gone; `source_state` and
+    `target_state` say what became of it."""
 
     id: str
     tree: str
     type: str
     source: str
     target: str
+    source_state: Literal["", "pruned", "erased"]
+    target_state: Literal["", "pruned", "erased"]
     note: str
     words: str
     confidence: float | None

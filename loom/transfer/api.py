@@ -129,7 +129,7 @@ def upload(request: Request) -> Response:
     row = Import(grove=grove, participant=actor.participant, format=wanted)
     row.name = _file_name(files[0]) if len(files) == 1 else f"{len(files)} files"
     row.options = {name: value for name, value in options.items() if value}
-    row.total = sum(one.size or 0 for one in files)
+    row.total = sum(file.size or 0 for file in files)
     row.file = str(folder() / row.uid)
     _store(files, Path(row.file))
     row.save()
@@ -160,10 +160,10 @@ def _one_of(sent: Any, field: str, known: Sequence[str]) -> str:
 
 def _files_of(sent: Any) -> "list[UploadedFile[bytes]]":
     given = sent.getlist("file") if hasattr(sent, "getlist") else []
-    files = [one for one in given if isinstance(one, UploadedFile)]
+    files = [file for file in given if isinstance(file, UploadedFile)]
     if not files or len(files) < len(given):
         raise CommandError("INVALID_SYNTAX", "No file was sent.", hint="send it as the part file")
-    if sum(one.size or 0 for one in files) > MAX_FILE:
+    if sum(file.size or 0 for file in files) > MAX_FILE:
         raise CommandError(
             "LIMIT_EXCEEDED",
             f"Files have at most {MAX_FILE:,} bytes together.",
@@ -174,7 +174,7 @@ def _files_of(sent: Any) -> "list[UploadedFile[bytes]]":
 
 
 def _file_name(file: "UploadedFile[bytes]") -> str:
-    return "".join(one if one.isprintable() else " " for one in file.name or "")[-300:]
+    return "".join(letter if letter.isprintable() else " " for letter in file.name or "")[-300:]
 
 
 def _grove(user: User, uid: str) -> Grove:
@@ -298,11 +298,11 @@ PAGE, MOST_OFFSET = 200, 10**9
 def parts(request: Request, uid: str) -> Response:
     """The trees in a file, at most 1,000 at a time, in the order of the file."""
     _, row = import_access.get_import(user_of(request), uid)
-    found = searched(row, request.query_params.get("q", "")[:200])
+    parts = searched(row, request.query_params.get("q", "")[:200])
     start = number(request, "offset", default=0, most=MOST_OFFSET)
     limit = number(request, "limit", default=PAGE, least=1, most=MAX_PARTS)
-    shown = found.select_related("tree")[start : start + limit]
-    return Response({"count": found.count(), "results": [_part(one) for one in shown]})
+    shown = parts.select_related("tree")[start : start + limit]
+    return Response({"count": parts.count(), "results": [_part(part) for part in shown]})
 
 
 def _part(part: ImportPart) -> dict[str, Any]:
@@ -361,12 +361,12 @@ class ExportPreview(BaseModel):
 
 
 _ANSWERS = {
-    (200, one.media.partition(";")[0]): OpenApiTypes.OBJECT
-    if one.media == "application/json"
+    (200, export_format.media.partition(";")[0]): OpenApiTypes.OBJECT
+    if export_format.media == "application/json"
     else OpenApiTypes.BINARY
-    if one.name in ("zip", "epub", "docx")
+    if export_format.name in ("zip", "epub", "docx")
     else OpenApiTypes.STR
-    for one in FORMATS.values()
+    for export_format in FORMATS.values()
 }
 
 
@@ -404,9 +404,11 @@ def preview(request: Request, uid: str) -> Response:
     """The number of texts in an export, and what the format has no place for, with numbers."""
     actor, tree = access.get_tree(user_of(request), uid)
     format, wanted = exporting.asked(actor, tree, request.query_params)
-    found = exporting.preview(wanted, format)
-    losses = [{"what": one.what, "count": one.count, "says": one.says} for one in found.losses]
-    body = {"format": format.name, "nodes": found.nodes, "characters": found.characters}
+    outcome = exporting.preview(wanted, format)
+    losses = [
+        {"what": loss.what, "count": loss.count, "says": loss.says} for loss in outcome.losses
+    ]
+    body = {"format": format.name, "nodes": outcome.nodes, "characters": outcome.characters}
     return Response({**body, "left_out": losses})
 
 
@@ -430,7 +432,9 @@ async def _each(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
 
 def _safe(title: str) -> str:
     """The title as a file name for any system: no separators, no control characters, not hidden."""
-    shown = "".join("-" if one in '/\\:*?"<>|' or not one.isprintable() else one for one in title)
+    shown = "".join(
+        "-" if letter in '/\\:*?"<>|' or not letter.isprintable() else letter for letter in title
+    )
     return shown.strip(" .")[:80].strip(" .") or "tree"
 
 
@@ -466,11 +470,11 @@ def tables_of(request: Request, uid: str) -> Response:
     actor, tree = access.get_tree(user_of(request), uid)
     shown = [
         {
-            "name": one.name,
-            "says": one.says,
-            "columns": [{"name": name, "type": kind} for name, kind in one.columns],
+            "name": table.name,
+            "says": table.says,
+            "columns": [{"name": name, "type": kind} for name, kind in table.columns],
         }
-        for one in tables.TABLES.values()
+        for table in tables.TABLES.values()
     ]
     return Response({"seq": tables.extent_of(actor, tree).head, "results": shown})
 

@@ -64,7 +64,7 @@ class ZipStream:
                 yield self._out.taken()
         yield self._out.taken()
 
-    def one(self, name: str, content: str | bytes, *, packed: bool = True) -> bytes:
+    def member(self, name: str, content: str | bytes, *, packed: bool = True) -> bytes:
         """Writes one file in one piece. Returns the bytes of the archive that are ready."""
         info = zipfile.ZipInfo(name, DATE)
         info.compress_type = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
@@ -93,9 +93,9 @@ class _ArchiveOutput(io.RawIOBase):
 
     def taken(self) -> bytes:
         """The bytes written since the last call."""
-        made = b"".join(self._pieces)
+        data = b"".join(self._pieces)
         self._pieces = []
-        return made
+        return data
 
 
 def archive(wanted: ExportSelection) -> Iterator[bytes]:
@@ -103,38 +103,40 @@ def archive(wanted: ExportSelection) -> Iterator[bytes]:
     tree = wanted.tree
     out = ZipStream()
     title = " ".join(tree.title.split()) or "Untitled tree"
-    yield out.one("README.md", _README.format(title=title, day=f"{tree.touched_at:%Y-%m-%d}"))
+    yield out.member("README.md", _README.format(title=title, day=f"{tree.touched_at:%Y-%m-%d}"))
     pieces = heddle_writer.pieces(wanted.actor, tree, calls=wanted.calls)
     yield from out.file("tree.json", pieces)
     text = text_export.tree_as_markdown(wanted.actor, tree, wanted.workspace)
     yield from out.file("tree.md", text)
     if wanted.calls:
         for call in readable_calls(wanted.actor, tree):
-            yield out.one(f"calls/{call.uid}.json", _call_json(call))
-            yield out.one(f"calls/{call.uid}.response", response_of(call) or b"")
+            yield out.member(f"calls/{call.uid}.json", _call_json(call))
+            yield out.member(f"calls/{call.uid}.response", response_of(call) or b"")
     for image in tree.images.order_by("id"):
-        yield out.one(f"images/{image.sha256}.{_ENDINGS[image.media_type]}", _bytes(image))
+        yield out.member(f"images/{image.sha256}.{_ENDINGS[image.media_type]}", _bytes(image))
     listed = []
     for document in sorted(grove_texts().linked(wanted.actor, tree), key=attrgetter("pk")):
         name = f"documents/{_file_name(document.title)}{document.uid}.md"
-        yield out.one(name, grove_texts().part_of(document).text)
+        yield out.member(name, grove_texts().part_of(document).text)
         listed.append(
             {"file": name, "id": document.uid, "title": document.title, "kind": document.kind}
         )
     if listed:
-        yield out.one("documents.json", json.dumps(listed, ensure_ascii=False, indent=1) + "\n")
+        yield out.member("documents.json", json.dumps(listed, ensure_ascii=False, indent=1) + "\n")
     for row in _thoughts(tree):
-        yield out.one(f"thoughts/{row.local_id}.md", _thought(row))
+        yield out.member(f"thoughts/{row.local_id}.md", _thought(row))
     for name, text_of in _evidence(tree):
-        yield out.one(f"evidence/{name}.md", text_of)
+        yield out.member(f"evidence/{name}.md", text_of)
     for name, content in added_files(wanted.actor, tree):
-        yield out.one(name, content)
+        yield out.member(name, content)
     yield out.end()
 
 
 def _file_name(title: str) -> str:
     """The words of a title that are valid on every file system, followed by a dash; else ""."""
-    words = "".join(one if one.isascii() and one.isalnum() else " " for one in title).split()
+    words = "".join(
+        letter if letter.isascii() and letter.isalnum() else " " for letter in title
+    ).split()
     return f"{'-'.join(words)[:60]}-" if words else ""
 
 
@@ -187,20 +189,20 @@ def _thought(row: NodeRow) -> str:
 def _evidence(tree: Tree) -> Iterator[tuple[str, str]]:
     """For each text with supporting or refuting links, its name and a page of those links."""
     rows = Link.objects.filter(tree=tree, removed_at=None, type__in=EVIDENCE)
-    found: dict[int, list[Link]] = {}
+    links: dict[int, list[Link]] = {}
     for link in rows.select_related("by").order_by("id").iterator(chunk_size=2000):
-        found.setdefault(link.target_id, []).append(link)
-    for targets in batched(found, 500):
-        items = {link.source_id for one in targets for link in found[one]}
+        links.setdefault(link.target_id, []).append(link)
+    for targets in batched(links, 500):
+        items = {link.source_id for target in targets for link in links[target]}
         names = written(items.union(targets), tree.pk)
-        for one in targets:
+        for target in targets:
             lines = (
                 f"* {link.type}: {names[link.source_id]}, by {link.by.name} on {instant(link.at)}"
                 + (f"; {link.note}" if link.note else "")
-                for link in found[one]
+                for link in links[target]
             )
-            name = names[one].replace(" ", "-").replace(":", "-")
-            yield name, f"# {names[one]}\n\n" + "\n".join(lines) + "\n"
+            name = names[target].replace(" ", "-").replace(":", "-")
+            yield name, f"# {names[target]}\n\n" + "\n".join(lines) + "\n"
 
 
 # Notes and provenance at the end of Markdown.
@@ -210,13 +212,13 @@ def notes(wanted: ExportSelection, selection: Selection) -> Iterator[bytes]:
     """The annotations, below the id and the first words of the text that they are about."""
     yield b"\n\n## Notes\n"
     for page in selection.pages():
-        found = notes_of(wanted.tree, [step.slot for step, _ in page])
+        by_slot = notes_of(wanted.tree, [step.slot for step, _ in page])
         for step, row in page:
-            if step.slot in found:
+            if step.slot in by_slot:
                 words = " ".join(row.text[:240].split())[:80]
                 yield f"\n**{row.local_id}** {words}\n\n".encode()
                 yield "".join(
-                    _note(wanted, level, note) for level, note in found[step.slot]
+                    _note(wanted, level, note) for level, note in by_slot[step.slot]
                 ).encode()
 
 
@@ -247,9 +249,9 @@ def _calls_by_name(tree: Tree, keys: list[int]) -> dict[str, Call]:
     named = Node.objects.filter(pk__in=keys).exclude(call_uid="").values_list("call_uid", flat=True)
     names = set(named)
     rows = Call.objects.filter(tree=tree).defer("request", "response")
-    found = {call.origin: call for call in rows.filter(origin__in=names)}
-    found.update({call.uid: call for call in rows.filter(uid__in=names, origin="")})
-    return found
+    calls = {call.origin: call for call in rows.filter(origin__in=names)}
+    calls.update({call.uid: call for call in rows.filter(uid__in=names, origin="")})
+    return calls
 
 
 def _facts(row: NodeRow, call: Call | None) -> str:

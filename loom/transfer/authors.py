@@ -146,17 +146,17 @@ class Authors:
         with transaction.atomic():
             writer = streams.lock(self.grove, actor=self.person.uid)
             for name, kind in fresh:
-                found = self._found(_sound(name, kind), kind)
+                author = self._found(_sound(name, kind), kind)
                 if is_misread(name):
                     self.report.warn(
-                        f'The author "{name[:60]}" is called "{found.name}" here, because models '
+                        f'The author "{name[:60]}" is called "{author.name}" here, because models '
                         "would misread the name."
                     )
-                if found._state.adding:
-                    found.save()
-                    body = participant_body(found)
+                if author._state.adding:
+                    author.save()
+                    body = participant_body(author)
                     writer.append("participant.added", {"participant": body})
-                self._known[name, kind] = found
+                self._known[name, kind] = author
             writer.flush()
 
     def _found(self, name: str, kind: str) -> Participant:

@@ -129,11 +129,11 @@ def epub_of(book: Book) -> Iterator[bytes]:
     pictures = Pictures(book.tree)
     title = book.title or "Untitled tree"
     out = ZipStream()
-    yield out.one("mimetype", "application/epub+zip", packed=False)
-    yield out.one("META-INF/container.xml", _CONTAINER)
-    yield out.one("style.css", _EPUB_STYLE)
+    yield out.member("mimetype", "application/epub+zip", packed=False)
+    yield out.member("META-INF/container.xml", _CONTAINER)
+    yield out.member("style.css", _EPUB_STYLE)
     if book.has_title_page:
-        yield out.one("title.xhtml", _epub_title_page(book, title))
+        yield out.member("title.xhtml", _epub_title_page(book, title))
     names: list[str] = []
     for place, (name, chapter) in enumerate(book.parts(), 1):
         names.append(name or (title if place == 1 else f"Part {place}"))
@@ -141,11 +141,11 @@ def epub_of(book: Book) -> Iterator[bytes]:
         yield from out.file(f"part{place}.xhtml", part)
     if not names:
         names = [title]
-        yield out.one("part1.xhtml", b"".join(_epub_part(title, False, [], pictures)))
+        yield out.member("part1.xhtml", b"".join(_epub_part(title, False, [], pictures)))
     for file, raw in pictures.files(""):
-        yield out.one(file, raw, packed=False)
-    yield out.one("nav.xhtml", _epub_nav(title, names))
-    yield out.one("book.opf", _epub_package(book, title, len(names), pictures))
+        yield out.member(file, raw, packed=False)
+    yield out.member("nav.xhtml", _epub_nav(title, names))
+    yield out.member("book.opf", _epub_package(book, title, len(names), pictures))
     yield out.end()
 
 
@@ -347,14 +347,14 @@ def docx_of(book: Book) -> Iterator[bytes]:
     """The book as a Word document."""
     out, writer = ZipStream(), _Docx(book)
     for name, content in _DOCX_FILES.items():
-        yield out.one(name, content)
-    yield out.one("docProps/core.xml", _docx_core(book))
-    yield out.one("word/styles.xml", _docx_styles(book.language))
+        yield out.member(name, content)
+    yield out.member("docProps/core.xml", _docx_core(book))
+    yield out.member("word/styles.xml", _docx_styles(book.language))
     yield from out.file("word/document.xml", writer.document())
-    yield out.one("word/numbering.xml", writer.numbering())
-    yield out.one("word/_rels/document.xml.rels", writer.relations())
+    yield out.member("word/numbering.xml", writer.numbering())
+    yield out.member("word/_rels/document.xml.rels", writer.relations())
     for name, raw in writer.pictures.files("word/"):
-        yield out.one(name, raw, packed=False)
+        yield out.member(name, raw, packed=False)
     yield out.end()
 
 

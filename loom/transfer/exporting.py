@@ -121,7 +121,7 @@ _HTML = "text/html; charset=utf-8"
 _TEXT, _MD = "text/plain; charset=utf-8", "text/markdown; charset=utf-8"
 _ZIP = "application/zip"
 _EVERY = " ".join(ALL)
-_TREE = " ".join(one for one in ALL if one != "documents")
+_TREE = " ".join(option for option in ALL if option != "documents")
 _BOOK, _READABLE = "authors notes excluded", "notes authors"
 _TABLE = (
     ExportFormat("heddle", "Heddle JSON", "json", _JSON, "tree", _heddle, _TREE, "calls"),
@@ -222,7 +222,7 @@ _TABLE = (
         "authors times versions pruned sandbox notes links excluded thoughts proofs other",
     ),
 )
-FORMATS: dict[str, ExportFormat] = {one.name: one for one in _TABLE}
+FORMATS: dict[str, ExportFormat] = {export_format.name: export_format for export_format in _TABLE}
 BY_PATH = ("markdown", "text", "epub", "docx", "sillytavern")  # formats that default to the path
 # Authors are only written on request: training tools refuse unknown fields.
 NAMELESS = ("jsonl", "preferences")
@@ -278,10 +278,10 @@ def _end(tree: Tree, named: str) -> Node:
     """The text that the path leads to: the one that was named, else the end of the main line."""
     if not named:
         return main_line_of(tree).end
-    found = lookup.find_node(tree, named.lower()) if looks_like_id(named.lower()) else None
-    if found is None:
+    node = lookup.find_node(tree, named.lower()) if looks_like_id(named.lower()) else None
+    if node is None:
         raise not_found(f"[{named[:20]}]")
-    return found
+    return node
 
 
 # What an export of this tree leaves out.
@@ -355,18 +355,18 @@ def preview(wanted: ExportSelection, format: ExportFormat) -> Preview:
     if "swipes" in kept:
         counts["other"] -= counts["beside"]
     losses = tuple(
-        Loss(what, counts[what], f"{counts[what]:,} {one if counts[what] == 1 else more}")
-        for what, (one, more) in _SAYS.items()
+        Loss(what, counts[what], f"{counts[what]:,} {singular if counts[what] == 1 else more}")
+        for what, (singular, more) in _SAYS.items()
         if what not in kept and counts[what] > 0
     )
     written = [selection.lengths[selection.chosen[step.slot]] for step in selection.steps()]
-    return Preview(sum(one > 0 for one in written), sum(written), losses)
+    return Preview(sum(size > 0 for size in written), sum(written), losses)
 
 
 def _kept(wanted: ExportSelection, format: ExportFormat) -> set[str]:
     """What the format contains, given the options."""
     kept = set(format.holds.split())
-    kept -= {one for one in format.options.split() if not getattr(wanted, one)}
+    kept -= {option for option in format.options.split() if not getattr(wanted, option)}
     if format.name == "markdown" and wanted.calls:
         kept.add("proofs")
     if wanted.tree.mode == "buffer" and format.name in ("markdown", "epub", "docx", "html"):
@@ -388,8 +388,8 @@ def _counts(wanted: ExportSelection, selection: Selection) -> Counter[str]:
         times=len(selection.chosen),
         proofs=len(selection.chosen),
         versions=sum(len(keys) - 1 for keys in selection.versions.values()),
-        bookmarks=sum(len(one.bookmarks) for one in marks),
-        tags=sum(len(one.tags) for one in marks),
+        bookmarks=sum(len(mark.bookmarks) for mark in marks),
+        tags=sum(len(mark.tags) for mark in marks),
     )
     authors: set[tuple[int, str]] = set()
     calls: set[str] = set()

@@ -34,8 +34,8 @@ def names() -> frozenset[str]:
 
 def written(tree: Tree) -> dict[str, Any]:
     """The parts of a tree, by name."""
-    found = {name: part.write(tree) for name, part in _parts.items()}
-    return {name: value for name, value in found.items() if value is not None}
+    values = {name: part.write(tree) for name, part in _parts.items()}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def store(tree: Tree, values: dict[str, Any], by: Participant) -> list[str]:

@@ -72,20 +72,20 @@ def value_of(  # noqa: PLR0912 (one loop without calls)
             inside = above.pop()
             is_map = inside.__class__ is dict
         else:
-            made = value
+            item = value
             if event == "string":
                 left -= len(value)
             elif event in _STARTS:
-                made = {} if event == "start_map" else []
+                item = {} if event == "start_map" else []
             elif value.__class__ is Decimal:
-                made = _plain(value)
+                item = _plain(value)
             if is_map:
-                inside[key] = made
+                inside[key] = item
             else:
-                inside.append(made)
+                inside.append(item)
             if event in _STARTS:
                 above.append(inside)
-                inside, is_map = made, event == "start_map"
+                inside, is_map = item, event == "start_map"
         if left < 0 or len(above) >= depth:
             _pass_over(events, len(above) + 1)
             raise TooMuch
@@ -127,13 +127,13 @@ def without_secrets(name: str, value: Any, report: Report, level: int = 0) -> tu
         return False, None
     if isinstance(value, dict):
         pairs = (
-            (key, without_secrets(f"{name}.{key}"[-200:], one, report, level + 1))
-            for key, one in value.items()
+            (key, without_secrets(f"{name}.{key}"[-200:], entry, report, level + 1))
+            for key, entry in value.items()
         )
-        return True, {key: one for key, (is_left, one) in pairs if is_left}
+        return True, {key: entry for key, (is_left, entry) in pairs if is_left}
     if isinstance(value, list):
-        every = (without_secrets(name, one, report, level + 1) for one in value)
-        return True, [one for is_left, one in every if is_left]
+        every = (without_secrets(name, entry, report, level + 1) for entry in value)
+        return True, [entry for is_left, entry in every if is_left]
     if value in (_INFINITE, -_INFINITE):
         return True, str(value)
     return True, value
@@ -273,14 +273,14 @@ class SourceFile:
         return piece if not self._broken else self._mended(piece, start)
 
     def _mended(self, piece: bytes, start: int) -> bytes:
-        found = bisect_left(self._broken, start - len(REPLACED) + 1)
-        made = bytearray(piece)
-        for at in self._broken[found:]:
+        first_place = bisect_left(self._broken, start - len(REPLACED) + 1)
+        mended = bytearray(piece)
+        for at in self._broken[first_place:]:
             if at >= start + len(piece):
                 break
             first, last = max(at, start), min(at + len(REPLACED), start + len(piece))
-            made[first - start : last - start] = REPLACED[first - at : last - at]
-        return bytes(made)
+            mended[first - start : last - start] = REPLACED[first - at : last - at]
+        return bytes(mended)
 
     def seek(self, offset: int) -> None:
         """Moves to a position, counted from behind the byte order mark."""
@@ -342,18 +342,18 @@ def _broken(data: mmap.mmap, tell: Tell) -> "array[int]":
     and of escaped U+0000. Raises where there are too many."""
     whole = 0
     positions = array("q")
-    for found in _found(data, _BROKEN, 5, tell):
-        if not _is_escape(data, found.start()):
+    for match in _found(data, _BROKEN, 5, tell):
+        if not _is_escape(data, match.start()):
             continue
-        if found[1] is not None and found[1] in b"89abAB":
-            if _LOW.match(data, found.end()):
-                whole = found.end()
+        if match[1] is not None and match[1] in b"89abAB":
+            if _LOW.match(data, match.end()):
+                whole = match.end()
                 continue
-        elif found[1] is not None and found.start() == whole:
+        elif match[1] is not None and match.start() == whole:
             continue
-        positions.append(found.start())
+        positions.append(match.start())
         if len(positions) > _MOST_BROKEN:
-            raise _half(found.start())
+            raise _half(match.start())
     return positions
 
 
@@ -365,9 +365,9 @@ def _found(
     for start in range(0, len(data), _WINDOW):
         end = min(start + _WINDOW, len(data))
         tell(start)
-        for found in pattern.finditer(data, start, min(end + overlap, len(data))):
-            if found.start() < end:
-                yield found
+        for match in pattern.finditer(data, start, min(end + overlap, len(data))):
+            if match.start() < end:
+                yield match
         data.madvise(mmap.MADV_DONTNEED, start, end - start)
 
 
@@ -376,10 +376,10 @@ def _demand_short_numbers(data: mmap.mmap) -> None:
     Strings are recognized only where there are so many digits."""
     if next(_found(data, _DIGITS, 4000, lambda _: None), None) is None:
         return
-    for found in _NUMBER.finditer(data):
-        if found[1] is not None:
+    for match in _NUMBER.finditer(data):
+        if match[1] is not None:
             raise unreadable(
-                f"Byte {found.start():,} of the file starts a number of thousands of digits.",
+                f"Byte {match.start():,} of the file starts a number of thousands of digits.",
                 "write it as a string",
             )
 
@@ -387,7 +387,7 @@ def _demand_short_numbers(data: mmap.mmap) -> None:
 MOST_NESTED = 5_000  # levels; deeper than any chat with nested messages
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*"', re.DOTALL)
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
-_LEVELS = [-1 if one in b"]}" else 1 for one in range(256)]
+_LEVELS = [-1 if byte in b"]}" else 1 for byte in range(256)]
 
 
 def demand_shallow(source: "SourceFile | BytesIO") -> None:

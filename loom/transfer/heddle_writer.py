@@ -247,7 +247,7 @@ def _participants(
         )
     )
     rows = Participant.objects.filter(id__in=ids).order_by("name")
-    return [{"name": one.name, "kind": one.kind} for one in rows]
+    return [{"name": row.name, "kind": row.kind} for row in rows]
 
 
 # As values: loading instances of five models for each node took three times as long.
@@ -261,7 +261,7 @@ def _nodes(tree: Tree, nodes: "QuerySet[Node]") -> Iterator[list[Body]]:
     for ids in in_chunks(_sized(nodes), count=PAGE):
         sources = _sources(tree, ids)
         rows = {row["id"]: row for row in nodes.filter(id__in=ids).order_by().values(*_COLUMNS)}
-        yield [_node(rows[one], sources.get(one, [])) for one in ids]
+        yield [_node(rows[key], sources.get(key, [])) for key in ids]
 
 
 def _sized(nodes: "QuerySet[Node]") -> Iterator[tuple[int, int]]:
@@ -290,7 +290,7 @@ def _node(row: Body, sources: list[Body]) -> Body:
         "generation": row["generation_uid"],
         "summary": row["summary"],
         # The flags of a slot belong to its first version.
-        "flags": [one for one in FLAGS if row[one] and (is_first or one == "version_pruned")],
+        "flags": [flag for flag in FLAGS if row[flag] and (is_first or flag == "version_pruned")],
         "resolved_at": instant_or_none(row["resolved_at"]),
         "sources": sources,
         "imported": row["imported"] or None,
@@ -308,11 +308,11 @@ def _node(row: Body, sources: list[Body]) -> Body:
 def _sources(tree: Tree, ids: list[int]) -> dict[int, list[Body]]:
     rows = list(NodeSource.objects.filter(node__in=ids).order_by("id"))
     shown = _names(tree, (row.item_id for row in rows))
-    found: dict[int, list[Body]] = {}
+    by_node: dict[int, list[Body]] = {}
     for row in rows:
         body = {"item": shown[row.item_id], "role": row.role, "version_seen": row.version_seen}
-        found.setdefault(row.node_id, []).append(body)
-    return found
+        by_node.setdefault(row.node_id, []).append(body)
+    return by_node
 
 
 def _names(tree: Tree, items: Any) -> dict[int, str]:
@@ -353,7 +353,7 @@ def _links(tree: Tree, rows: "QuerySet[Link]", last: int) -> Iterator[list[Body]
                 "at": instant(row.at),
             }
             for row in batch
-            if all(one < 0 or _is_known(one, last) for one in (row.source_id, row.target_id))
+            if all(key < 0 or _is_known(key, last) for key in (row.source_id, row.target_id))
         ]
 
 

@@ -126,9 +126,9 @@ UNCHOSEN = CommandError("REJECTED", "Nobody chose what to import.", hint="send t
 
 def folder() -> Path:
     """The folder of files that wait to be read."""
-    made: Path = settings.DATA_DIR / "imports"
-    made.mkdir(parents=True, exist_ok=True)
-    return made
+    path: Path = settings.DATA_DIR / "imports"
+    path.mkdir(parents=True, exist_ok=True)
+    return path
 
 
 def run(uid: str) -> None:
@@ -204,11 +204,16 @@ def _bring(row: Import, report: Report, progress: ImportProgress) -> None:
         _import_part(row, first[1], report, progress, _ended(row, report, upload))
 
 
-def _demand_format(row: Import, found: ImportFormat) -> None:
-    allowed = {"", found.name, *(("pyloom",) if found.name.startswith("pyloom") else ())}
+def _demand_format(row: Import, import_format: ImportFormat) -> None:
+    allowed = {
+        "",
+        import_format.name,
+        *(("pyloom",) if import_format.name.startswith("pyloom") else ()),
+    }
     if row.format not in allowed:
         raise unreadable(
-            f"The file is not {row.format} but {found.name}.", "leave the format out, or name it"
+            f"The file is not {row.format} but {import_format.name}.",
+            "leave the format out, or name it",
         )
 
 
@@ -241,12 +246,12 @@ def _wait(
     waiting: list[ImportPart] = []
     is_all = row.options.get("choose") == "all"
     try:
-        for number, (found, part) in enumerate(every):
+        for number, (import_format, part) in enumerate(every):
             if number >= MAX_PARTS:
                 raise unreadable(f"The file has more than {MAX_PARTS:,} trees.", "split it")
-            _demand_format(row, found)
+            _demand_format(row, import_format)
             asks |= set(part.asks)
-            titles[found.title] += 1
+            titles[import_format.title] += 1
             status = "chosen" if is_all else "listed"
             at = datetime.fromisoformat(part.at) if part.at else None
             waiting.append(
@@ -284,10 +289,10 @@ def _bring_several(
     progress.has_several = True
     upload.mended(report)
     try:
-        for number, (found, part) in enumerate(upload.parts()):
+        for number, (import_format, part) in enumerate(upload.parts()):
             if number in chosen:
                 chosen.discard(number)
-                own = Report(format=found.name)
+                own = Report(format=import_format.name)
                 if _import_one(row, number, part, own, progress=progress):
                     report.add(own)
                 else:
@@ -369,14 +374,14 @@ def _write(
     marks: list[MarkRecord] = []
     written = 0
     for records in stored.batches(count=BATCH, characters=CHARACTERS, plan=head.plan):
-        for one in records:
-            head.settle(one)
-            if one.images:
-                message_images.put_into(one, actor, tree, archive, report)
-            if head.current != "" and head.current in (one.source, one.number):
-                builder.current = one.number
-            marks += tree_builder.marks_of(one)
-            _tell(one, report)
+        for record in records:
+            head.settle(record)
+            if record.images:
+                message_images.put_into(record, actor, tree, archive, report)
+            if head.current != "" and head.current in (record.source, record.number):
+                builder.current = record.number
+            marks += tree_builder.marks_of(record)
+            _tell(record, report)
         if records[0].number == 0 and not head.is_own:
             _root(builder, head, records[0], progress)
         written += len(records)
@@ -402,9 +407,9 @@ def _root(builder: TreeBuilder, head: Head, first: NodeRecord, progress: ImportP
         first.author, first.author_kind, first.flags = "", "human", []
 
 
-def _tell(one: NodeRecord, report: Report) -> None:
-    report.kept["texts of models"] += one.author_kind == "model"
-    report.kept["times"] += bool(one.at)
+def _tell(record: NodeRecord, report: Report) -> None:
+    report.kept["texts of models"] += record.author_kind == "model"
+    report.kept["times"] += bool(record.at)
 
 
 def _hidden_tree(row: Import, head: Head, progress: ImportProgress) -> Tree:
@@ -453,12 +458,12 @@ def sweep() -> int:
     late = Q(status="queued", created_at__lt=now - FORGOTTEN)
     late &= Q(leased_until=None) | Q(leased_until__lt=now)
     dead = Q(status="running", leased_until__lt=now)
-    found = list(Import.objects.filter(late | dead).values_list("uid", flat=True))
-    for uid in found:
+    uids = list(Import.objects.filter(late | dead).values_list("uid", flat=True))
+    for uid in uids:
         # A queued one is not queued again until this time: a long queue does not grow.
         Import.objects.filter(uid=uid, status="queued").update(leased_until=now + 2 * LEASE)
         enqueue("loom.tasks.run_import", [uid], queue="transfer")
-    return len(found)
+    return len(uids)
 
 
 def _forget_undecided(now: datetime) -> None:
@@ -472,10 +477,10 @@ def _forget_undecided(now: datetime) -> None:
 
 def searched(row: Import, words: str) -> "QuerySet[ImportPart]":
     """The parts of a file whose titles have all these words."""
-    found = row.parts.all()
+    parts = row.parts.all()
     for word in words.split():
-        found = found.filter(title__icontains=word)
-    return found
+        parts = parts.filter(title__icontains=word)
+    return parts
 
 
 def choose(row: Import, numbers: list[int] | None, split: str) -> None:

@@ -243,17 +243,17 @@ class _Sketch:
             self._stack.pop()
             self._keys.pop()
             return
-        made: Any = {} if event == "start_map" else [] if event == "start_array" else value
-        if made.__class__ is str:
-            made = made[:_SHORT]
-        is_kept = self._put(made)
+        item: Any = {} if event == "start_map" else [] if event == "start_array" else value
+        if item.__class__ is str:
+            item = item[:_SHORT]
+        is_kept = self._put(item)
         if event in ("start_map", "start_array"):
-            self._stack.append(made if is_kept else None)
+            self._stack.append(item if is_kept else None)
             self._keys.append("")
 
-    def _put(self, made: Any) -> bool:
+    def _put(self, item: Any) -> bool:
         if not self._stack:
-            self.top = made
+            self.top = item
             return True
         inside = self._stack[-1]
         most = _KEYS if len(self._stack) == 1 and isinstance(inside, dict) else _ENTRIES
@@ -264,11 +264,11 @@ class _Sketch:
         if isinstance(inside, dict):
             if key not in inside and len(inside) >= most:
                 return False
-            inside[key] = made
+            inside[key] = item
             return True
         if len(inside) >= most:
             return False
-        inside.append(made)
+        inside.append(item)
         return True
 
 
@@ -288,16 +288,16 @@ def looks_like_json(start: bytes) -> bool:
 
 def json_format(file: Input, formats: tuple[ImportFormat, ...]) -> ImportFormat:
     """The format of a file of JSON, or of JSON Lines by its first line."""
-    found: list[ImportFormat] = []
+    matching: list[ImportFormat] = []
 
     def is_enough(sketch: Any) -> bool:
-        found[:] = [one for one in formats if one.is_this(sketch)][:1]
-        return bool(found)
+        matching[:] = [entry for entry in formats if entry.is_this(sketch)][:1]
+        return bool(matching)
 
     with SourceFile(file.path, file.tell, file.broken) as source, readable_json():
         sketch = shape_of(_events(source), is_enough)
-    if found or is_enough(sketch):
-        return found[0]
+    if matching or is_enough(sketch):
+        return matching[0]
     raise unreadable("The file is JSON in an unknown format.")
 
 

@@ -52,8 +52,8 @@ class LiveFile:
         """The file that an earlier run wrote, even if the title has changed, or the one to
         write."""
         if self._state.exists():
-            for found in sorted(folder.glob(f"* {self.tree.uid[:6]}.{KINDS[self.kind]}")):
-                return found
+            for path in sorted(folder.glob(f"* {self.tree.uid[:6]}.{KINDS[self.kind]}")):
+                return path
         return folder / f"{_name_of(self.tree)}.{KINDS[self.kind]}"
 
     def is_settling(self) -> bool:
@@ -85,8 +85,8 @@ class LiveFile:
         """A value that changes when the file or the tree does."""
         self.workspace = Workspace.objects.select_related("position").get(pk=self.workspace.pk)
         try:
-            found = self.path.stat()
-            file: object = (found.st_mtime_ns, found.st_size)
+            stat = self.path.stat()
+            file: object = (stat.st_mtime_ns, stat.st_size)
         except FileNotFoundError:
             file = None
         view = (self.workspace.position_id, self.workspace.revision)
@@ -126,7 +126,7 @@ class LiveFile:
         """Replaces the file, unless somebody saves it at this moment: then their version stays, or
         is put back. Returns whether the file was replaced."""
         mark = secrets.token_hex(4)
-        waiting, aside = (self.path.with_name(f".{self.path.name}.{mark}{one}") for one in "ab")
+        waiting, aside = (self.path.with_name(f".{self.path.name}.{mark}{side}") for side in "ab")
         waiting.write_bytes(content)
         try:
             if before is None:
@@ -180,7 +180,7 @@ class LiveFile:
             notes = json.loads(text)["nodes"]
             # All are read before the first is applied: a half saved file changes nothing.
             read = {
-                key: (str(one["text"]), one.get("parentId") or "") for key, one in notes.items()
+                key: (str(note["text"]), note.get("parentId") or "") for key, note in notes.items()
             }
             return self._take_notes(read)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -192,28 +192,28 @@ class LiveFile:
         self._say(sentence)
 
     def _take_markdown(self, text: str) -> bool:
-        nodes = self._nodes(one[1] for one in _MARK.finditer(text))
-        marks = [one for one in _MARK.finditer(text) if one[1] in nodes]
+        nodes = self._nodes(match[1] for match in _MARK.finditer(text))
+        marks = [match for match in _MARK.finditer(text) if match[1] in nodes]
         before = text[: marks[0].start()] if marks else text
         if before.strip() and marks:
             self._refuse("The text before the first mark has no place. Move it behind the mark.")
             return False
         if before.strip():
             return self._added(self._position(), before)
-        ends = [*(one.start() for one in marks[1:]), len(text)]
+        ends = [*(match.start() for match in marks[1:]), len(text)]
         is_done = False
         for mark, end in zip(marks, ends, strict=True):
             node, is_last = nodes[mark[1]], end == len(text)
-            found = self._trimmed(node, text[mark.end() : end], is_last)
-            is_done = self._changed(node, found, is_last) or is_done
+            trimmed = self._trimmed(node, text[mark.end() : end], is_last)
+            is_done = self._changed(node, trimmed, is_last) or is_done
         return is_done
 
-    def _trimmed(self, node: Node, found: str, is_last: bool) -> str:
+    def _trimmed(self, node: Node, text: str, is_last: bool) -> str:
         """The text without the gap behind it, and without the line end that editors add."""
         if self.tree.mode == "dialogue" and not is_last:
-            return found.removesuffix(_GAP)
+            return text.removesuffix(_GAP)
         own = node.text.replace("\r\n", "\n")
-        return found[:-1] if is_last and found.endswith("\n") and found[:-1] == own else found
+        return text[:-1] if is_last and text.endswith("\n") and text[:-1] == own else text
 
     def _take_notes(self, notes: dict[str, tuple[str, str]]) -> bool:
         """Takes the notes: by id the text and the id of the note above ("": none)."""
@@ -223,7 +223,7 @@ class LiveFile:
             for local_id in rows.values_list("local_id", flat=True).iterator(chunk_size=5000)
         }
         root = lookup.root_of(self.tree)
-        made: dict[str, Node | None] = {}
+        by_name: dict[str, Node | None] = {}
         is_done = False
         for names in batched(notes, IDS_AT_ONCE):
             nodes = self._nodes(known[name] for name in names if name in known)
@@ -231,15 +231,15 @@ class LiveFile:
                 text, above = notes[name]
                 node = nodes.get(known.get(name, ""))
                 if node is not None:
-                    found = self._without_gap(node, text)
-                    is_done = self._changed(node, found, False) or is_done
+                    trimmed = self._without_gap(node, text)
+                    is_done = self._changed(node, trimmed, False) or is_done
                     continue
-                parent = made.get(above) or self._node(known.get(above, "")) if above else root
+                parent = by_name.get(above) or self._node(known.get(above, "")) if above else root
                 if parent is None:
                     self._refuse(f"The note {name[:40]} is below one that is not in the tree.")
                 elif text:
                     is_done = self._added(parent, text) or is_done
-                    made[name] = self._child(parent, text)
+                    by_name[name] = self._child(parent, text)
         return is_done
 
     def _without_gap(self, node: Node, text: str) -> str:
@@ -287,11 +287,11 @@ class LiveFile:
 
     def _nodes(self, names: Iterable[str]) -> dict[str, Node]:
         """The nodes of the tree with these local ids, by local id; some at a time."""
-        found: dict[str, Node] = {}
+        nodes: dict[str, Node] = {}
         rows = Node.objects.filter(tree=self.tree)
         for some in batched(set(names), IDS_AT_ONCE):
-            found.update((node.local_id, node) for node in rows.filter(local_id__in=some))
-        return found
+            nodes.update((node.local_id, node) for node in rows.filter(local_id__in=some))
+        return nodes
 
     def _node(self, local_id: str) -> Node | None:
         return lookup.find_node(self.tree, local_id) if local_id else None
@@ -303,5 +303,5 @@ def _hash(raw: bytes) -> str:
 
 def _name_of(tree: Tree) -> str:
     """The title as a file's name, with the id: two trees may have one title."""
-    kept = "".join(one if one.isalnum() or one in " -_" else "-" for one in tree.title)
+    kept = "".join(letter if letter.isalnum() or letter in " -_" else "-" for letter in tree.title)
     return f"{kept.strip()[:60].strip() or 'tree'} {tree.uid[:6]}"

@@ -45,19 +45,19 @@ def _named(value: Any, depth: int) -> Iterator[dict[str, Any]]:
     if depth > _DEPTH:
         return
     if isinstance(value, list):
-        for one in value:
-            yield from _named(one, depth + 1)
+        for item in value:
+            yield from _named(item, depth + 1)
     elif isinstance(value, dict):
-        data = next((one for one in value.values() if _is_data(one)), None)
+        data = next((item for item in value.values() if _is_data(item)), None)
         names = _file_names(value)
         if data is not None:
             yield {"data": data, "names": names, "alt": _alt(value, names)}
         elif names and _is_image(value):
             yield {"names": names, "alt": _alt(value, names)}
         else:
-            for one in value.values():
-                if isinstance(one, dict | list):
-                    yield from _named(one, depth + 1)
+            for item in value.values():
+                if isinstance(item, dict | list):
+                    yield from _named(item, depth + 1)
 
 
 def _is_data(value: Any) -> bool:
@@ -66,29 +66,29 @@ def _is_data(value: Any) -> bool:
 
 def _file_names(value: dict[str, Any]) -> list[str]:
     """The last part of each address or name, which may be that of a file of an archive."""
-    found = []
+    names = []
     for name in _NAMES:
         given = value.get(name)
         if isinstance(given, str) and given and not _is_data(given) and len(given) <= _SHORT:
             last = PurePosixPath(given.partition("?")[0].replace("\\", "/")).name
-            found.append(last)
-    return list(dict.fromkeys(one for one in found if one))
+            names.append(last)
+    return list(dict.fromkeys(name for name in names if name))
 
 
 def _is_image(value: dict[str, Any]) -> bool:
     kinds = " ".join(str(value.get(name, ""))[:80] for name in _KINDS).lower()
-    return "image" in kinds or any(ENDING.search(one) for one in _file_names(value))
+    return "image" in kinds or any(ENDING.search(name) for name in _file_names(value))
 
 
 def _alt(value: dict[str, Any], names: list[str]) -> str:
     """The description of an image: the prompt it was made from, or its name if a person gave it
     one."""
-    made = value.get("metadata")
-    made = made.get("dalle") if isinstance(made, dict) else None
-    prompt = made.get("prompt") if isinstance(made, dict) else None
-    for one in (value.get("alt"), value.get("title"), prompt):
-        if isinstance(one, str) and one.strip():
-            return one.strip()[:_SHORT]
+    metadata = value.get("metadata")
+    metadata = metadata.get("dalle") if isinstance(metadata, dict) else None
+    prompt = metadata.get("prompt") if isinstance(metadata, dict) else None
+    for alt in (value.get("alt"), value.get("title"), prompt):
+        if isinstance(alt, str) and alt.strip():
+            return alt.strip()[:_SHORT]
     for name in names:
         words = re.sub(r"[_-]+", " ", ENDING.sub("", name)).strip()
         if ENDING.search(name) and not _MADE_UP.fullmatch(words):
@@ -103,9 +103,9 @@ def without_data(value: Any, depth: int = 0) -> Any:
     if depth > _DEPTH:
         return value
     if isinstance(value, dict):
-        return {name: without_data(one, depth + 1) for name, one in value.items()}
+        return {name: without_data(item, depth + 1) for name, item in value.items()}
     if isinstance(value, list):
-        return [without_data(one, depth + 1) for one in value]
+        return [without_data(item, depth + 1) for item in value]
     return value
 
 
@@ -147,9 +147,9 @@ class ArchiveImages:
             return None
         self._names = self._names or sorted(self._infos)
         at = bisect_left(self._names, name)
-        found = self._names[at] if at < len(self._names) else ""
-        is_it = found.startswith(name) and not found[len(name)].isalnum()
-        return self._infos[found] if is_it else None
+        named = self._names[at] if at < len(self._names) else ""
+        is_it = named.startswith(name) and not named[len(name)].isalnum()
+        return self._infos[named] if is_it else None
 
     def _read(self, info: zipfile.ZipInfo) -> bytes | None:
         try:
@@ -173,9 +173,9 @@ def put_into(
     """Stores the images that a record names, and refers to them at the end of its text. A text
     without words gets a description of an image that cannot be stored."""
     shown: list[str] = []
-    for one in record.images[:MOST_IMAGES]:
-        alt = str(one.get("alt", ""))
-        if sha256 := _kept(one, actor, tree, archive_images, report):
+    for image in record.images[:MOST_IMAGES]:
+        alt = str(image.get("alt", ""))
+        if sha256 := _kept(image, actor, tree, archive_images, report):
             shown.append(image_reference(sha256, alt))
             report.kept["images"] += 1
         elif not record.text.strip():
@@ -185,16 +185,16 @@ def put_into(
 
 
 def _kept(
-    one: dict[str, Any],
+    image: dict[str, Any],
     actor: Actor,
     tree: Tree,
     archive_images: ArchiveImages | None,
     report: Report,
 ) -> str:
     """The hash of the image, now stored for the tree; "" if it cannot be, which is reported."""
-    names = [str(name) for name in one.get("names", ())]
-    found = archive_images.find(names) if archive_images and "data" not in one else None
-    raw = _decoded(one["data"]) if "data" in one else found
+    names = [str(name) for name in image.get("names", ())]
+    stored = archive_images.find(names) if archive_images and "data" not in image else None
+    raw = _decoded(image["data"]) if "data" in image else stored
     if raw is None:
         report.dropped["images that are not in the file"] += 1
         return ""

@@ -56,7 +56,7 @@ class NodeCollector:
         self._names[name] = self.count
         if version_of:
             self._versions[self.count] = version_of
-        listed = [one for one in children if isinstance(one, str)]
+        listed = [child for child in children if isinstance(child, str)]
         if len(listed) > 1:
             self._wanted[self.count] = listed
         self._parents.append(parent)
@@ -83,23 +83,25 @@ class NodeCollector:
         place = array("q", [0]) * len(above)
         for position, number in enumerate(order):
             place[number] = position
-        parents = array("q", (place[above[one]] if above[one] >= 0 else -1 for one in order))
+        parents = array(
+            "q", (place[above[number]] if above[number] >= 0 else -1 for number in order)
+        )
         return RecordPlan(order, parents, self._slots(place), roots=parents.count(-1))
 
     def _arrange(self, children: list[int], names: Sequence[str]) -> None:
         rank = {self._names.get(name, -1): at for at, name in enumerate(names)}
-        children.sort(key=lambda one: rank.get(one, len(rank)))
+        children.sort(key=lambda child: rank.get(child, len(rank)))
 
     def _resolved(self) -> list[int]:
         """By node the number of its parent; -1 for none."""
         missing = 0
         above = []
         for number, name in enumerate(self._parents):
-            found = self._parent(name)
-            if found is None:
+            parent = self._parent(name)
+            if parent is None:
                 missing += 1
             # A version is placed where the first version of its slot is.
-            above.append(-1 if found is None or found == number else found)
+            above.append(-1 if parent is None or parent == number else parent)
         for number, name in self._versions.items():
             first = self._names.get(name, -1)
             above[number] = above[first] if 0 <= first < number else above[number]
@@ -113,12 +115,12 @@ class NodeCollector:
         """The nearest node that was taken; -1 for none, None if it is missing."""
         seen = 0
         while name:
-            found = self._names.get(name)
-            if found is None:
+            place = self._names.get(name)
+            if place is None:
                 return None
-            if found >= 0:
-                return found
-            name = self._passed[-found - 1]
+            if place >= 0:
+                return place
+            name = self._passed[-place - 1]
             seen += 1
             if seen > len(self._passed):
                 return None
@@ -134,10 +136,10 @@ class NodeCollector:
             if number not in seen:
                 below[above[number]].remove(number)
                 above[number] = -1
-                made: array[int] = array("q")
-                walk(below, [number], made)
-                seen.update(made)
-                order.extend(made)
+                circle: array[int] = array("q")
+                walk(below, [number], circle)
+                seen.update(circle)
+                order.extend(circle)
 
     def _slots(self, place: "array[int]") -> dict[int, int]:
         """By position of a version the position of the first version of its slot."""
@@ -171,9 +173,9 @@ class Trie:
         """The node of an author and a text below the node `parent` (-1: none)."""
         digest = hashlib.blake2b("\0".join(what).encode("utf-8", "surrogatepass"), digest_size=16)
         key = (parent, digest.digest())
-        found = self._known.get(key)
-        if found is not None:
-            return found, False
+        place = self._known.get(key)
+        if place is not None:
+            return place, False
         self._known[key] = self.count
         self.count += 1
         return self.count - 1, True
@@ -213,7 +215,7 @@ def list_of(value: Any) -> list[Any]:
 
 def objects_of(value: Any) -> list[dict[str, Any]]:
     """The objects of a list."""
-    return [one for one in list_of(value) if isinstance(one, dict)]
+    return [item for item in list_of(value) if isinstance(item, dict)]
 
 
 def rest_of(
@@ -239,15 +241,15 @@ def without_steps(text: str) -> tuple[str, list[str], list[str]]:
     thinking: list[str] = []
     steps: list[str] = []
     at = 0
-    for found in _STEP.finditer(text):
-        end = text.find("</details>", found.end())
+    for match in _STEP.finditer(text):
+        end = text.find("</details>", match.end())
         if end < 0:
             break
-        if found.start() < at:
+        if match.start() < at:
             continue
-        texts.append(text[at : found.start()])
-        inside = _SUMMARY.sub("", text[found.end() : end]).strip()
-        (thinking if found[1] == "reasoning" else steps).append(inside or found[0])
+        texts.append(text[at : match.start()])
+        inside = _SUMMARY.sub("", text[match.end() : end]).strip()
+        (thinking if match[1] == "reasoning" else steps).append(inside or match[0])
         at = end + len("</details>")
     return ("".join(texts) + text[at:]).lstrip("\n") if at else text, thinking, steps
 

@@ -127,9 +127,13 @@ def export_page(request: PersonRequest, uid: str) -> HttpResponse:
     params = {"format": name, **_PARTS[part], **({"node": at} if part == "path" else {})}
     if request.GET.get("of") == name:  # a box that is not ticked is not sent
         params |= {"authors": "0", "calls": "none"}
-    params |= {one: request.GET[one] for one in FORMATS[name].options.split() if one in request.GET}
+    params |= {
+        option: request.GET[option]
+        for option in FORMATS[name].options.split()
+        if option in request.GET
+    }
     format, wanted = exporting.asked(actor, tree, params, of_page=True)
-    found = exporting.preview(wanted, format)
+    outcome = exporting.preview(wanted, format)
     context = {
         **frame(request, actor, "trees"),
         "tree": tree,
@@ -140,8 +144,8 @@ def export_page(request: PersonRequest, uid: str) -> HttpResponse:
         "node": at,
         "part": part,
         "address": _address(format, wanted),
-        "found": found,
-        "losses": [_told(one) for one in found.losses],
+        "found": outcome,
+        "losses": [_told(loss) for loss in outcome.losses],
     }
     return render(request, "pages/export.html", context)
 

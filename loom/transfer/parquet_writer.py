@@ -47,9 +47,9 @@ def pieces(wanted: ExportSelection) -> Iterator[bytes]:
             path = f"{table.name}/part-{number:05}.parquet"
             digest = hashlib.sha256(content).hexdigest()
             files.append({"path": path, "rows": len(rows), "bytes": len(content), "sha256": digest})
-            yield archive.one(path, content, packed=False)  # Parquet is compressed already
+            yield archive.member(path, content, packed=False)  # Parquet is compressed already
         columns = [{"name": name, "type": kind} for name, kind in table.columns]
-        count = sum(one["rows"] for one in files)
+        count = sum(file["rows"] for file in files)
         tables[table.name] = {
             "says": table.says, "rows": count, "columns": columns, "files": files
         }  # fmt: skip
@@ -60,7 +60,7 @@ def pieces(wanted: ExportSelection) -> Iterator[bytes]:
         "seq": extent.head,
         "tables": tables,
     }
-    yield archive.one("manifest.json", json.dumps(manifest, ensure_ascii=False, indent=1))
+    yield archive.member("manifest.json", json.dumps(manifest, ensure_ascii=False, indent=1))
     yield archive.end()
 
 
@@ -104,9 +104,11 @@ def parquet(table: Table, rows: list[Row], tree: str) -> bytes:
 def _array(kind: Cell, values: tuple[Any, ...]) -> Array:
     if kind == "time":
         # Whole microseconds: a float would round.
-        instants = [None if one is None else (one - _EPOCH) // _MICROSECOND for one in values]
+        instants = [None if value is None else (value - _EPOCH) // _MICROSECOND for value in values]
         return Array(instants, _INTEGER).cast(_TIME)
     if kind == "json":
-        said = [None if one is None else json.dumps(one, ensure_ascii=False) for one in values]
-        return Array(said, _TYPES["json"])
+        texts = [
+            None if value is None else json.dumps(value, ensure_ascii=False) for value in values
+        ]
+        return Array(texts, _TYPES["json"])
     return Array(list(values), _TYPES[kind])

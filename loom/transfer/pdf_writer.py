@@ -161,7 +161,9 @@ def _glyphs(family: str, *, italic: bool = False) -> frozenset[int]:
 def _usual(family: str, *, italic: bool) -> frozenset[str]:
     """The letters of a face that are drawn as they are."""
     letters = map(chr, _glyphs(family, italic=italic))
-    return frozenset(one for one in letters if not _is_blank(one) and not _is_left_out(one)) | {" "}
+    return frozenset(
+        letter for letter in letters if not _is_blank(letter) and not _is_left_out(letter)
+    ) | {" "}
 
 
 @lru_cache(maxsize=3)
@@ -206,7 +208,9 @@ class _Letters:
                 self._faces[key] = self._face_of(*key)
             return self._faces[key]
 
-        shown = "".join(" " if _is_blank(one) else one for one in text if not _is_left_out(one))
+        shown = "".join(
+            " " if _is_blank(letter) else letter for letter in text if not _is_left_out(letter)
+        )
         for face, letters in groupby(shown, face_of):
             yield face, "".join(letters)
 
@@ -215,7 +219,7 @@ class _Letters:
         letters beside them, else Chinese."""
         if self._given in _FAR_EAST or text.isascii():
             return self._given if self._given in _FAR_EAST else "zh"
-        return next((found for letter in text if (found := _language_of(letter))), "zh")
+        return next((language for letter in text if (language := _language_of(letter))), "zh")
 
     def _face_of(self, letter: str, family: str, bold: bool, italic: bool, far_east: str) -> str:
         if letter == "\n":
@@ -419,7 +423,7 @@ class _Layout:
 
 def _is_far_east(text: str) -> bool:
     """Whether a line of it may break between any two letters."""
-    return not text.isascii() and any("\u2e80" <= one <= "\uffef" for one in text)
+    return not text.isascii() and any("\u2e80" <= letter <= "\uffef" for letter in text)
 
 
 def _strong(run: TextRun) -> TextRun:

@@ -371,5 +371,5 @@ class RecordFile:
                 yield body
             return
         for number in plan.order:
-            found = self._db.execute("SELECT body FROM record WHERE number = ?", [number])
-            yield found.fetchone()[0]
+            cursor = self._db.execute("SELECT body FROM record WHERE number = ?", [number])
+            yield cursor.fetchone()[0]

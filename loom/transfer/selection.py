@@ -372,7 +372,7 @@ def chapters(
     becomes long; in a dialogue with what the portals of the texts lead to."""
     portals = OpenedPortals(wanted.actor, wanted.tree, authors=wanted.authors, feet=False)
     marks = selection.marks()
-    title, texts, made, size = "", "", list[Paragraph](), 0
+    title, texts, content, size = "", "", list[Paragraph](), 0
     is_buffer = wanted.tree.mode == "buffer"
     for page in selection.pages():
         notes = notes_of(wanted.tree, [step.slot for step, _ in page]) if wanted.notes else {}
@@ -381,20 +381,20 @@ def chapters(
                 continue
             label = next(filter(None, marks.get(step.slot, Marked()).bookmarks), "")
             if label or size > CHAPTER:
-                made += paragraphs(texts)
-                if made or title:
-                    yield title, made
-                title, texts, made, size = label, "", [], 0
+                content += paragraphs(texts)
+                if content or title:
+                    yield title, content
+                title, texts, content, size = label, "", [], 0
             if is_buffer and not notes.get(step.slot):
                 texts += row.text
             else:
-                made += [*paragraphs(texts), *_said(wanted, row, portals)]
-                made += _notes(wanted, notes.get(step.slot, []))
+                content += [*paragraphs(texts), *_said(wanted, row, portals)]
+                content += _notes(wanted, notes.get(step.slot, []))
                 texts = ""
             size += row.length
-    made += paragraphs(texts)
-    if made or title:
-        yield title, made
+    content += paragraphs(texts)
+    if content or title:
+        yield title, content
 
 
 def _said(wanted: ExportSelection, row: NodeRow, portals: OpenedPortals) -> Iterator[Paragraph]:

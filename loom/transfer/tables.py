@@ -101,10 +101,10 @@ def _nodes(extent: Extent) -> Iterator[list[Row]]:
         children = dict(below.annotate(Count("id")))
         current = [newest.get(key, key) for key in keys]
         names = dict(Node.objects.filter(pk__in=current).values_list("pk", "local_id"))
-        found = {row[0]: row[1:] for row in first.filter(pk__in=keys).values_list("pk", *columns)}
+        by_key = {row[0]: row[1:] for row in first.filter(pk__in=keys).values_list("pk", *columns)}
         yield [
             (
-                *found[key],
+                *by_key[key],
                 counts.get(key, 1),
                 names[newest.get(key, key)],
                 children.get(key, 0),
@@ -124,8 +124,8 @@ def _versions(extent: Extent) -> Iterator[list[Row]]:
     sized = rows.order_by("id").values_list("id", "length").iterator()
     # The ids of the tree are read whole, as numbers: no cursor stays open between two pieces.
     for keys in in_chunks(list(sized), count=PAGE):
-        found = {row[0]: row[1:] for row in rows.filter(pk__in=keys).values_list("pk", *_VERSION)}
-        yield [tuple(_empty_as_none(found[key])) for key in keys]
+        by_key = {row[0]: row[1:] for row in rows.filter(pk__in=keys).values_list("pk", *_VERSION)}
+        yield [tuple(_empty_as_none(by_key[key])) for key in keys]
 
 
 def _calls(extent: Extent) -> Iterator[list[Row]]:
@@ -136,16 +136,16 @@ def _calls(extent: Extent) -> Iterator[list[Row]]:
         note""".split()
     for page in _paged(rows):
         keys = [row.pk for row in page]
-        made = Generation.objects.filter(call__in=keys).order_by()
+        generations = Generation.objects.filter(call__in=keys).order_by()
         sums = {  # all candidates of a call have its tokens
-            one["call"]: (one["into"], one["out"], one["cached"])
-            for one in made.values("call").annotate(
+            usage["call"]: (usage["into"], usage["out"], usage["cached"])
+            for usage in generations.values("call").annotate(
                 into=Max("tokens_in"), out=Max("tokens_out"), cached=Max("tokens_cached")
             )
         }
-        found = rows.filter(pk__in=keys).order_by("pk").values_list("pk", *columns)
+        calls = rows.filter(pk__in=keys).order_by("pk").values_list("pk", *columns)
         unknown = None, None, None
-        yield [(*_empty_as_none(row[1:]), *sums.get(row[0], unknown)) for row in found]
+        yield [(*_empty_as_none(row[1:]), *sums.get(row[0], unknown)) for row in calls]
 
 
 def _choices(extent: Extent) -> Iterator[list[Row]]:
@@ -161,8 +161,8 @@ def _choices(extent: Extent) -> Iterator[list[Row]]:
         ended_at""".split()
     for page in _paged(rows):
         keys = [row.pk for row in page]
-        made = {row.pk: row.node_id for row in page if row.node_id is not None}
-        nodes = Node.objects.filter(pk__in=made.values()).order_by()
+        node_ids = {row.pk: row.node_id for row in page if row.node_id is not None}
+        nodes = Node.objects.filter(pk__in=node_ids.values()).order_by()
         states = {
             pk: (slot, pruned or own)
             for pk, slot, pruned, own in nodes.values_list("pk", "slot", "pruned", "version_pruned")
@@ -171,16 +171,16 @@ def _choices(extent: Extent) -> Iterator[list[Row]]:
         below = Node.objects.filter(parent_slot__in=slots, kind="text", slot_id=F("id"))
         below = below.filter(id__lte=extent.last).order_by()
         going_on = dict(below.values_list("parent_slot").annotate(Count("id")))
-        found = {row[0]: row[1:] for row in rows.filter(pk__in=keys).values_list("pk", *columns)}
+        by_key = {row[0]: row[1:] for row in rows.filter(pk__in=keys).values_list("pk", *columns)}
         batch = []
         for key in keys:
-            slot, is_pruned = states.get(made.get(key, 0), (0, False))
+            slot, is_pruned = states.get(node_ids.get(key, 0), (0, False))
             became = (
-                (is_pruned, going_on.get(slot, 0), made[key] in main)
+                (is_pruned, going_on.get(slot, 0), node_ids[key] in main)
                 if slot
                 else (None, None, None)
             )
-            batch.append((*_empty_as_none(found[key]), *became))
+            batch.append((*_empty_as_none(by_key[key]), *became))
         yield batch
 
 
@@ -256,11 +256,11 @@ def _empty_as_none(row: Row) -> Iterator[Any]:
 
 def _columns(described: str) -> tuple[tuple[str, Cell], ...]:
     """Columns from `name:type` words; without a type: text."""
-    found: list[tuple[str, Any]] = []
+    columns: list[tuple[str, Any]] = []
     for word in described.split():
         name, _, kind = word.partition(":")
-        found.append((name, kind or "text"))
-    return tuple(found)
+        columns.append((name, kind or "text"))
+    return tuple(columns)
 
 
 _TABLES = (
@@ -317,4 +317,4 @@ _TABLES = (
         _links,
     ),
 )
-TABLES: dict[str, Table] = {one.name: one for one in _TABLES}
+TABLES: dict[str, Table] = {table.name: table for table in _TABLES}

@@ -44,8 +44,8 @@ def as_text(actor: Actor, tree: Tree, workspace: Workspace | None, node: Node) -
     portals = OpenedPortals(actor, tree)
     before = ""
     for rows in _pages(actor, tree, workspace, node):
-        said = [row.text for row in rows if not row.is_ask]
-        yield (before + joint.join(said if is_buffer else map(portals.plain, said))).encode()
+        texts = [row.text for row in rows if not row.is_ask]
+        yield (before + joint.join(texts if is_buffer else map(portals.plain, texts))).encode()
         before = joint
 
 
@@ -146,15 +146,15 @@ def _pieces(
     for first in range(0, len(steps), NODES_AT_ONCE):
         page = steps[first : first + NODES_AT_ONCE]
         standing = selected_versions([step.slot for step in page], workspace)
-        read = rows_of([one for one, _ in standing.values()])
+        read = rows_of([step for step, _ in standing.values()])
         rows = {row.slot_id: _told(row) for row in read}
         names.update({slot: rows[slot].local_id for slot in rows.keys() & forks})
-        said = ""
+        shown = ""
         for step in page:
             row = rows[step.slot]
             if row.text or step.of > 1:
-                said += drawn(row, _head(step, names))
-        yield said.encode()
+                shown += drawn(row, _head(step, names))
+        yield shown.encode()
 
 
 def _head(step: _Step, names: dict[int, str]) -> str:
@@ -176,8 +176,8 @@ def _way(tree: Tree) -> Iterator[_Step]:
         step = ahead.pop()
         yield step
         slots = below.get(step.slot, [])
-        found = [_Step(one, step.slot, at, len(slots)) for at, one in enumerate(slots, 1)]
-        ahead.extend(reversed(found))
+        steps = [_Step(node_id, step.slot, at, len(slots)) for at, node_id in enumerate(slots, 1)]
+        ahead.extend(reversed(steps))
 
 
 # -- the HTML page
@@ -202,14 +202,18 @@ def _reference(state: StateInline, silent: bool) -> bool:
     """`[a7x2]` leads to that text, if it is one of the page (`env["known"]`)."""
     if state.src[state.pos] != "[":
         return False
-    found = written_at(state.src, state.pos)
-    if found is None or found.kind != "reference" or found.targets[0] not in state.env["known"]:
+    reference = written_at(state.src, state.pos)
+    if (
+        reference is None
+        or reference.kind != "reference"
+        or reference.targets[0] not in state.env["known"]
+    ):
         return False
     if not silent:
-        state.push("link_open", "a", 1).attrs = {"href": f"#{found.targets[0]}"}
-        state.push("text", "", 0).content = state.src[state.pos : found.end]
+        state.push("link_open", "a", 1).attrs = {"href": f"#{reference.targets[0]}"}
+        state.push("text", "", 0).content = state.src[state.pos : reference.end]
         state.push("link_close", "a", -1)
-    state.pos = found.end
+    state.pos = reference.end
     return True
 
 
@@ -280,7 +284,7 @@ def _known(selection: Selection, texts: Iterable[str]) -> set[str]:
     named."""
     if selection.tree.mode == "buffer":
         return set()
-    named = {one.lower() for text in texts for one in _NAMED.findall(text)}
+    named = {name.lower() for text in texts for name in _NAMED.findall(text)}
     if not named:
         return set()
     rows = Node.objects.filter(tree=selection.tree, local_id__in=named)
@@ -340,11 +344,11 @@ def _image(tree: Tree, alt: str, sha256: str) -> str:
 def rendered(text: str, known: Set[str] = frozenset()) -> str:
     """Markdown as HTML: no raw HTML, no images, and links that open only on request; the names of
     `known` nodes lead to them in the page."""
-    made = _MARKDOWN.render(text, {"known": known})
+    rendered_text = _MARKDOWN.render(text, {"known": known})
     for tag, lower in _LOWER.items():
-        made = made.replace(tag, lower)
+        rendered_text = rendered_text.replace(tag, lower)
     return nh3.clean(
-        made,
+        rendered_text,
         tags=_TAGS,
         attributes={"a": {"href", "title"}, "ol": {"start"}},
         url_schemes={"http", "https", "mailto"},

@@ -37,7 +37,7 @@ def files_of(actor: Actor, tree: Tree) -> Iterator[tuple[str, str]]:
 def _turn(actor: Actor, turn: Turn) -> Iterator[tuple[str, str]]:
     steps = list(lines_of(turn).select_related("actor"))
     closed = closed_steps(actor, steps)
-    said = messages_of(steps)
+    messages = messages_of(steps)
     folder = f"thinking/{turn.uid}"
     trace = []
     for number, step in enumerate(steps, 1):
@@ -47,7 +47,7 @@ def _turn(actor: Actor, turn: Turn) -> Iterator[tuple[str, str]]:
         line = step.canonical or step.line
         head = line.partition("\n")[0] if is_open else CLOSED
         trace.append(f"{number}. {phase} · {step.outcome} · {instant(step.at)} · `{head}`")
-        yield f"{folder}/{name}", _step(step, line, said[step.pk]) if is_open else f"{CLOSED}\n"
+        yield f"{folder}/{name}", _step(step, line, messages[step.pk]) if is_open else f"{CLOSED}\n"
     yield f"{folder}/_trace.md", _head(turn) + "\n".join(trace) + ("\n" if trace else "")
     yield f"{folder}/_outcome.md", _outcome(turn)
 

@@ -93,7 +93,7 @@ class TreeBuilder:
             self._sources(records, rows)
             # From data in memory: PostgreSQL plans badly for a table that has only just grown, and
             # reading 1,000 of 100,000 back took 7 s (measured).
-            facts = None if any(one.sources for one in records) else self._facts(rows)
+            facts = None if any(record.sources for record in records) else self._facts(rows)
             for body in event_bodies(self.tree, rows, facts):
                 writer.append("node.added", {"node": without_text(body)})
             for record, row in zip(records, rows, strict=True):
@@ -123,7 +123,7 @@ class TreeBuilder:
                 facts.hidden.add(slot)
             if slot - base in written.versions:
                 facts.versions[slot] = [
-                    written.labels[one] for one in written.versions[slot - base]
+                    written.labels[version] for version in written.versions[slot - base]
                 ]
             if row.rest and (edited := row.more.edited_from_id) is not None:
                 facts.edited[edited] = (

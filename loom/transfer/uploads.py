@@ -117,7 +117,7 @@ JSON = (
 TAPESTRY = ImportFormat("tapestry", "Tapestry Loom", bool, one_tree(tapestry.read_tapestry))
 TEXT = ImportFormat("text", "text", bool, documents.each_document)
 FORMATS = (*JSON, TAPESTRY, TEXT, *books.FORMATS.values())
-FORMAT_NAMES = tuple(one.name for one in FORMATS)
+FORMAT_NAMES = tuple(import_format.name for import_format in FORMATS)
 
 
 def format_of(file: Input) -> ImportFormat:
@@ -140,10 +140,10 @@ def format_of(file: Input) -> ImportFormat:
         if not first_bytes(file, _PIECE).strip():
             raise unreadable("The file is empty.")
         return TEXT
-    found = json_format(file, JSON)
-    if found.is_exact:
+    import_format = json_format(file, JSON)
+    if import_format.is_exact:
         file.demand_exact()
-    return found
+    return import_format
 
 
 # -- the files of an import
@@ -207,8 +207,8 @@ class Upload:
         start = self.size
         self.size += path.stat().st_size
         file = Input(path, name, lambda at: self._tell(start + at), self._options)
-        found = format_of(file)
-        self.files.append((file, found))
+        import_format = format_of(file)
+        self.files.append((file, import_format))
 
     def _unpack(self, path: Path) -> None:
         """Unpacks a ZIP, with bounded files and bytes, and takes the files that can be read. Texts
@@ -217,10 +217,10 @@ class Upload:
         self._folder.mkdir(exist_ok=True)
         refused: dict[str, list[str]] = {}
         errors: list[CommandError] = []
-        for number, (name, made) in enumerate(self._members(path)):
+        for number, (name, unpack) in enumerate(self._members(path)):
             target = self._folder / f"{number}"
             try:
-                made(target)
+                unpack(target)
                 if image := _IMAGE.fullmatch(name):
                     self.images[image[1]] = target
                     continue
@@ -232,14 +232,16 @@ class Upload:
                 errors.append(error)
                 refused.setdefault(error.message, []).append(name)
         self.left_out = [_left_out(names, why) for why, names in refused.items()]
-        own = [one for one in self.files if one[1].name == "heddle"]
+        own = [file for file in self.files if file[1].name == "heddle"]
         if own:
             # Heddle's own ZIP contains the same tree in other formats.
             self.left_out = []
             self.files = own
-        others = [one for one in self.files if one[1].name != "text"]
+        others = [file for file in self.files if file[1].name != "text"]
         if others and len(others) < len(self.files):
-            texts = [one.name for one, found in self.files if found.name == "text"]
+            texts = [
+                file.name for file, import_format in self.files if import_format.name == "text"
+            ]
             self.left_out.append(_left_out(texts, "The other files are trees, and this is text."))
             self.files = others
         if not self.files:
@@ -248,13 +250,13 @@ class Upload:
     def _members(self, path: Path) -> Iterator[tuple[str, "_Copy"]]:
         try:
             with zipfile.ZipFile(path) as archive:
-                infos = [one for one in archive.infolist() if not one.is_dir()]
+                infos = [info for info in archive.infolist() if not info.is_dir()]
                 if len(infos) > MAX_FILES:
                     raise unreadable(f"The ZIP has more than {MAX_FILES:,} files.", "split it")
-                names = {one.filename for one in infos}
+                names = {info.filename for info in infos}
                 is_own = names >= OWN
                 if is_own:  # the other files are for people
-                    infos = [one for one in infos if _OF_OWN.match(one.filename)]
+                    infos = [info for info in infos if _OF_OWN.match(info.filename)]
                 budget = [MAX_FILE]
                 for info in infos:
                     name = PurePosixPath(info.filename.replace("\\", "/"))
@@ -273,19 +275,19 @@ class Upload:
         """The trees of all files, always in the same order; a part without a title is named after
         its file. Files of a family are read together."""
         families: dict[str, list[Input]] = {}
-        for file, found in self.files:
-            if found.together is not None:
-                families.setdefault(found.name, []).append(file)
-        for file, found in self.files:
-            if found.together is None:
-                every = found.each(file)
-            elif found.name in families:
-                every = found.together(families.pop(found.name))
+        for file, import_format in self.files:
+            if import_format.together is not None:
+                families.setdefault(import_format.name, []).append(file)
+        for file, import_format in self.files:
+            if import_format.together is None:
+                every = import_format.each(file)
+            elif import_format.name in families:
+                every = import_format.together(families.pop(import_format.name))
             else:
                 continue
             for part in every:
                 title = part.title or PurePosixPath(file.name).stem[:300]
-                yield found, replace(part, title=title, archive_images=self.archive_images)
+                yield import_format, replace(part, title=title, archive_images=self.archive_images)
 
     def mended(self, report: Report) -> None:
         """Reports what was left out, and how many characters had to be replaced."""

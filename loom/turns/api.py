@@ -181,10 +181,10 @@ def _command_of(given: LineSent) -> registry.Command | None:
     if given.command is not None:
         return by_name.arguments_of(given.command, given.args or {})[0]
     try:
-        said = lines.read(given.line or "", registry.language())
+        parsed = lines.read(given.line or "", registry.language())
     except ParseError:
         return None
-    return registry.find(said.verb, said.form)
+    return registry.find(parsed.verb, parsed.form)
 
 
 def _demand_one(given: LineSent) -> None:
@@ -214,11 +214,11 @@ def _searched(
     """The answer of a web search once it has ended; 202 if that takes longer."""
     steps = Step.objects.filter(workspace__participant=workspace.participant_id)
     step = steps.get(workspace__tree=workspace.tree_id, seq=body["step"])
-    found = web_search.of_step(step)
-    if found is None:
+    search = web_search.of_step(step)
+    if search is None:
         return Response(body)
     seconds = wait_s or SEARCH_WAIT_S
-    wait = Wait(frozenset({of_search(found.uid)}), seconds, lambda: _answer_of(body, step)[1])
+    wait = Wait(frozenset({of_search(search.uid)}), seconds, lambda: _answer_of(body, step)[1])
     if hold(request._request, wait):
         return Response(body, status=202)
     return _waited(body, seconds, lambda: _answer_of(body, step))
@@ -226,11 +226,11 @@ def _searched(
 
 def _answer_of(body: dict[str, Any], step: Step) -> tuple[bool, dict[str, Any]]:
     """Whether a search has ended, and its results. Raises CommandError if it failed."""
-    found = web_search.of_step(step)
-    if found is None or found.ended_at is None:
+    search = web_search.of_step(step)
+    if search is None or search.ended_at is None:
         return False, body
-    if found.error:
-        error = found.error
+    if search.error:
+        error = search.error
         refused = CommandError(
             error["code"], error["message"], hint=error["hint"], retryable=error["retryable"]
         )
@@ -385,8 +385,8 @@ def turns_in_tree(request: Request, uid: str) -> Response:
 @api_view(["GET"])
 def turn(request: Request, uid: str) -> Response:
     """A turn: its progress, and what it has used."""
-    _, found = turn_access.get_turn(user_of(request), uid)
-    return Response(turn_body(found))
+    _, turn = turn_access.get_turn(user_of(request), uid)
+    return Response(turn_body(turn))
 
 
 @operation(
@@ -399,12 +399,12 @@ def turn(request: Request, uid: str) -> Response:
 @api_view(["POST"])
 def extend(request: Request, uid: str) -> Response:
     """Grants a running turn more steps or tokens than its preset has."""
-    actor, found = turn_access.get_turn(user_of(request), uid)
+    actor, turn = turn_access.get_turn(user_of(request), uid)
     sent = read(request, ExtensionSent)
     if not (sent.steps or sent.tokens):
         raise CommandError("INVALID_SYNTAX", "How many more?", hint='{"steps": 20}')
-    turn_lifecycle.extend(actor, found, sent.steps, sent.tokens)
-    return Response(turn_body(turns().get(pk=found.pk)))
+    turn_lifecycle.extend(actor, turn, sent.steps, sent.tokens)
+    return Response(turn_body(turns().get(pk=turn.pk)))
 
 
 @operation(
@@ -416,12 +416,12 @@ def extend(request: Request, uid: str) -> Response:
 @api_view(["POST"])
 def stop(request: Request, uid: str) -> Response:
     """Stops a turn; what it has written is kept. 202 if it has not ended yet."""
-    actor, found = turn_access.get_turn(user_of(request), uid)
+    actor, turn = turn_access.get_turn(user_of(request), uid)
     access.demand(actor, {GENERATE}, "stop")
-    turn_lifecycle.ask_stop(found)
+    turn_lifecycle.ask_stop(turn)
 
     def body() -> dict[str, Any]:
-        return turn_body(turns().get(pk=found.pk))
+        return turn_body(turns().get(pk=turn.pk))
 
-    has_ended = hold_until_stopped(request, of_turn(found.uid), body)
+    has_ended = hold_until_stopped(request, of_turn(turn.uid), body)
     return Response(body(), status=200 if has_ended else 202)

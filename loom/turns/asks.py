@@ -26,7 +26,7 @@ def asking_turns(turn: Turn) -> Iterator[Turn]:
 
 def open_among(waits_for: list[str]) -> bool:
     """Whether one of the questions that a turn waits for has no answer yet."""
-    uids = [one.removeprefix(WAITS) for one in waits_for if one.startswith(WAITS)]
+    uids = [name.removeprefix(WAITS) for name in waits_for if name.startswith(WAITS)]
     return bool(uids) and Ask.objects.filter(uid__in=uids, ended_at__isnull=True).exists()
 
 

@@ -123,7 +123,7 @@ def warning(budget: Budget, spent: Spent) -> str:
     ]
     if not near:
         return ""
-    is_short = any(one.startswith("tokens") for one in near)
+    is_short = any(part.startswith("tokens") for part in near)
     more = ", or ask for more: → budget extend tokens:50000" if is_short else ""
     return f"! nearly used up: {', '.join(near)} · write your answer soon{more}"
 

@@ -79,11 +79,11 @@ def _clear_calls(tree: Tree) -> None:
     written = [json.dumps(word, ensure_ascii=False)[1:-1] for word in words]
     later = rows.filter(tree__grove=tree.grove_id, started_at__gte=tree.created_at)
     for calls in batches(later.only("pk", "request"), CALLS):
-        said = {call.pk: json.dumps(call.request, ensure_ascii=False) for call in calls}
+        texts = {call.pk: json.dumps(call.request, ensure_ascii=False) for call in calls}
         # A text within a text is escaped twice, so quotes are compared without their escapes.
         _clear_requests(
             key
-            for key, text in said.items()
+            for key, text in texts.items()
             if any(word.replace("\\", "") in text.replace("\\", "") for word in written)
         )
 
@@ -94,6 +94,6 @@ def _clear_requests(calls: Iterable[int]) -> None:
         return
     with transaction.atomic():
         Call.objects.filter(pk__in=keys).update(request={"erased": GONE})
-        made = Generation.objects.filter(call__in=keys, round=SUMMARY, about__isnull=False)
-        items = [one for one in made.values_list("about", flat=True) if one is not None]
+        generations = Generation.objects.filter(call__in=keys, round=SUMMARY, about__isnull=False)
+        items = [item for item in generations.values_list("about", flat=True) if item is not None]
         grove_texts().forget_summaries(items)

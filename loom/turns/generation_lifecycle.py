@@ -77,19 +77,23 @@ def begin(
     with busy.not_yet_on_disk():
         row = _locked(lane)
         chosen = _chosen(list(_open(lane, timezone.now(), proves_loss)))
-        found = (_taken(pk) for pk in sorted(one.pk for one in chosen))
-        taken = [one for one in found if one is not None]
+        candidates = (_taken(pk) for pk in sorted(candidate.pk for candidate in chosen))
+        taken = [candidate for candidate in candidates if candidate is not None]
         until = timezone.now() + timedelta(seconds=seconds)
-        for one in taken:
-            one.status, one.lease, one.tries = "running", lease, one.tries + 1
-            one.leased_until = until
-        Generation.objects.filter(pk__in=[one.pk for one in taken]).update(
+        for generation in taken:
+            generation.status, generation.lease, generation.tries = (
+                "running",
+                lease,
+                generation.tries + 1,
+            )
+            generation.leased_until = until
+        Generation.objects.filter(pk__in=[generation.pk for generation in taken]).update(
             status="running", lease=lease, tries=F("tries") + 1, leased_until=until
         )
-        reached = max([row.reached, *(one.rank for one in taken)])
+        reached = max([row.reached, *(generation.rank for generation in taken)])
         if reached > row.reached:
             Lane.objects.filter(pk=row.pk).update(reached=reached)
-    return sorted(taken, key=lambda one: (one.rank, one.pk))
+    return sorted(taken, key=lambda generation: (generation.rank, generation.pk))
 
 
 # What a worker reads of a generation besides its own row.
@@ -156,15 +160,15 @@ def _chosen(rows: Iterable[_Open]) -> list[_Open]:
     """Which candidates begin. One place in eight is kept for members who have less than their
     share, so that a newcomer does not have to wait until another's answer ends."""
     every = list(rows)
-    lost = [one for one in every if one.is_lost]
-    running = Counter(one.payer for one in every if one.is_running)
+    lost = [row for row in every if row.is_lost]
+    running = Counter(row.payer for row in every if row.is_running)
     chosen = list(lost)
-    for one in every:
-        if one.is_running:
+    for row in every:
+        if row.is_running:
             continue
-        if running.total() < one.most and running[one.payer] < one.most - one.most // 8:
-            running[one.payer] += 1
-            chosen.append(one)
+        if running.total() < row.most and running[row.payer] < row.most - row.most // 8:
+            running[row.payer] += 1
+            chosen.append(row)
     return chosen
 
 
@@ -337,14 +341,14 @@ def seal(call: Call, received: Received, nodes: list[Node] | None = None) -> Non
         row.first_at, row.sealed_at = received.first_at, timezone.now()
         update_row(row, *_SEALED)  # not the request, which would be packed again
         spending.share_out(row, received.usage)
-        made = nodes or nodes_of_call(row)
+        written = nodes or nodes_of_call(row)
         writer.append(
             "call.sealed",
             {
                 "call": call.uid,
                 "sha256": row.sha256,
                 "bytes": row.bytes,
-                "nodes": [node.local_id for node in made],
+                "nodes": [node.local_id for node in written],
             },
         )
         writer.flush()
@@ -368,20 +372,20 @@ def end_generation(
     provider that counts none; `note`: how its text differs from the answer.
     """
     with transaction.atomic():
-        found = _NAMED.first(uid=generation_uid)
-        if found is None or found.tree.erasing_at is not None:
+        generation = _NAMED.first(uid=generation_uid)
+        if generation is None or generation.tree.erasing_at is not None:
             return None
-        writer = streams.lock(found.tree, actor=found.participant.uid)
+        writer = streams.lock(generation.tree, actor=generation.participant.uid)
         # A worker may be taking it at this moment: `begin` locks the lane, not the tree.
-        lock_rows(Generation, pk=found.pk)
+        lock_rows(Generation, pk=generation.pk)
         # Its tree is locked, so it is still there.
-        row = require(_ENDING.first(pk=found.pk), "the generation")
+        row = require(_ENDING.first(pk=generation.pk), "the generation")
         if row.status not in OPEN_STATUSES or (row.lease and row.lease != lease):
             return row.node
         is_candidate = not row.round  # the rounds of a turn make one node together, at its end
         node = _node_of(writer, row, text, finish) if text and is_candidate else None
         row.error, row.usage = error, usage or {}
-        row.note = " · ".join(one for one in (row.note, note) if one)[:200]
+        row.note = " · ".join(words for words in (row.note, note) if words)[:200]
         spending.settle(row, text, wrote, is_whole=finish == "complete")
         _end(row, node, text=text, chunk=chunk, finish=finish)
         if row.round == SUMMARY:

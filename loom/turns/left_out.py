@@ -13,12 +13,12 @@ MOST = 50
 def parts_in(text: str) -> tuple[str, ...]:
     """The parts named in a text such as `memory; lore:The mill`. Raises CommandError for a name
     that is none."""
-    named = tuple(dict.fromkeys(one.strip() for one in text.split(";") if one.strip()))
-    for one in named:
-        if one not in PARTS and not one.startswith(_ONE_LORE):
+    named = tuple(dict.fromkeys(name.strip() for name in text.split(";") if name.strip()))
+    for name in named:
+        if name not in PARTS and not name.startswith(_ONE_LORE):
             raise CommandError(
                 "INVALID_SYNTAX",
-                f'"{one[:40]}" is no part that can be left out.',
+                f'"{name[:40]}" is no part that can be left out.',
                 hint=f"these are: {', '.join(PARTS)}, and lore:TITLE for one text",
             )
     if len(named) > MOST:
@@ -32,5 +32,5 @@ def parts_in(text: str) -> tuple[str, ...]:
 
 def is_left_out(parts: Collection[str], name: str, title: str = "") -> bool:
     """Whether the part is left out; of lore also the one text with this title."""
-    one = f"{_ONE_LORE}{title.replace(';', ',').strip()}"
-    return name in parts or (name == "lore" and one in parts)
+    entry = f"{_ONE_LORE}{title.replace(';', ',').strip()}"
+    return name in parts or (name == "lore" and entry in parts)

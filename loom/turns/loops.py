@@ -91,31 +91,31 @@ OK: Final = LoopVerdict()
 def look(past: Sequence[Past], now: Past) -> LoopVerdict:
     """The decision about the line `now` after the steps `past`, oldest first."""
     recent = _since_change(past[-HISTORY:])
-    found = (_exact(recent, now), _structural(recent, now))
-    return max(found, key=lambda verdict: _DECISIONS.index(verdict.decision))
+    verdicts = (_exact(recent, now), _structural(recent, now))
+    return max(verdicts, key=lambda verdict: _DECISIONS.index(verdict.decision))
 
 
 def _since_change(past: Sequence[Past]) -> Sequence[Past]:
-    last = max((at for at, one in enumerate(past) if one.changed), default=-1)
+    last = max((at for at, step in enumerate(past) if step.changed), default=-1)
     return past[last + 1 :]
 
 
 def _exact(past: Sequence[Past], now: Past) -> LoopVerdict:
-    ran = max((at for at, one in enumerate(past) if not one.failed), default=-1)
+    ran = max((at for at, step in enumerate(past) if not step.failed), default=-1)
     same = [
-        one
-        for at, one in enumerate(past)
-        if _state(one) == _state(now) and not one.moved and (at > ran or not one.failed)
+        step
+        for at, step in enumerate(past)
+        if _state(step) == _state(now) and not step.moved and (at > ran or not step.failed)
     ]
     return _verdict("exact", len(same), same[0]) if same else OK
 
 
-def _state(one: Past) -> tuple[object, ...]:
-    return one.line, one.position, one.items
+def _state(step: Past) -> tuple[object, ...]:
+    return step.line, step.position, step.items
 
 
 def _structural(past: Sequence[Past], now: Past) -> LoopVerdict:
-    pairs = [(one.line, one.items) for one in (*past, now)]
+    pairs = [(step.line, step.items) for step in (*past, now)]
     for size in range(1, LONGEST + 1):
         length = _periodic(pairs, size)
         if length >= TIMES * size:
@@ -143,7 +143,9 @@ def semantic(rounds: Sequence[Said]) -> LoopVerdict:
     are ignored."""
     if not rounds:
         return OK
-    since = max((at for at, one in enumerate(rounds[:-1]) if one.changed), default=-1) + 1
+    since = (
+        max((at for at, turn_round in enumerate(rounds[:-1]) if turn_round.changed), default=-1) + 1
+    )
     now = grams(rounds[-1].text)
     alike = [at for at in range(since, len(rounds) - 1) if is_alike(grams(rounds[at].text), now)]
     if not alike or rounds[-1].changed:
@@ -157,10 +159,10 @@ def grams(text: str) -> Counter[str]:
     return Counter(plain[at : at + GRAM] for at in range(len(plain) - GRAM + 1))
 
 
-def is_alike(one: Counter[str], other: Counter[str]) -> bool:
+def is_alike(first: Counter[str], other: Counter[str]) -> bool:
     """Whether the cosine of two texts is above 0.95, strictly."""
-    dot = sum(count * other[gram] for gram, count in one.items() if gram in other)
-    sizes = _size(one) * _size(other)
+    dot = sum(count * other[gram] for gram, count in first.items() if gram in other)
+    sizes = _size(first) * _size(other)
     return dot * dot * _SQUARE[1] > sizes * _SQUARE[0]
 
 

@@ -25,20 +25,20 @@ def _old(before: datetime) -> "QuerySet[Call]":
 def _count(before: datetime) -> OldRows:
     rows = _old(before).order_by()
     size = Sum(Length("request", output_field=IntegerField()))
-    found = rows.aggregate(many=Count("pk"), bytes=size)
-    return OldRows(found["many"], found["bytes"] or 0)
+    totals = rows.aggregate(many=Count("pk"), bytes=size)
+    return OldRows(totals["many"], totals["bytes"] or 0)
 
 
 def _trim(before: datetime) -> Iterator[int]:
     last = 0
     rows = _old(before).order_by("id")
-    while found := list(rows.filter(id__gt=last).values_list("id", "note")[:BATCH]):
-        last = found[-1][0]
+    while page := list(rows.filter(id__gt=last).values_list("id", "note")[:BATCH]):
+        last = page[-1][0]
         with transaction.atomic():
-            for key, note in found:
-                said = f"{note} {GONE}" if note else GONE
-                Call.objects.filter(pk=key).update(request={}, note=said)
-        yield len(found)
+            for key, note in page:
+                text = f"{note} {GONE}" if note else GONE
+                Call.objects.filter(pk=key).update(request={}, note=text)
+        yield len(page)
 
 
 trims(

@@ -56,7 +56,7 @@ def budget_of(turn: Turn) -> Budget:
 
 def lines_of(*turns: Turn) -> QuerySet[Step]:
     """The steps of the lines of turns, in order; one per line, also if it made several."""
-    named = [one.uid for one in turns]
+    named = [turn.uid for turn in turns]
     return Step.objects.filter(turn_uid__in=named).exclude(turn_place="").order_by("id")
 
 
@@ -72,7 +72,7 @@ def texts_made_by(turn: Turn) -> list[str]:
 
 def made_by(replies: Iterable[dict[str, Any]]) -> list[str]:
     """The ids that the lines of a round made, in order; "" for a line that made nothing."""
-    return [one["made"] for one in replies if not one.get("near")]
+    return [reply["made"] for reply in replies if not reply.get("near")]
 
 
 Depths = Callable[[Sequence[Turn]], dict[int, int]]
@@ -89,7 +89,7 @@ def measures_depth(measure: Depths) -> Depths:
 def depths_of(turns: Sequence[Turn]) -> dict[int, int]:
     """The greatest nesting depth of windows, by the row ids of turns of one tree."""
     measured = [measure(turns) for measure in _depths]
-    return {turn.pk: max((one[turn.pk] for one in measured), default=0) for turn in turns}
+    return {turn.pk: max((depths[turn.pk] for depths in measured), default=0) for turn in turns}
 
 
 def spent_of(turn: Turn, now: datetime) -> Spent:
@@ -118,8 +118,8 @@ _ASKED = PreparedQuery(
 
 def _steps_today(turn: Turn, now: datetime) -> int:
     since = now - timedelta(hours=budgets.HOURS_OF_A_DAY)
-    found = _TODAY.first(agent=turn.participant_id, tree=turn.tree_id, since=since)
-    return found[0] if found else 0
+    row = _TODAY.first(agent=turn.participant_id, tree=turn.tree_id, since=since)
+    return row[0] if row else 0
 
 
 # Each line of a turn asks for both.

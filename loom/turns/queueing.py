@@ -25,7 +25,7 @@ def queue(
     day, share = reserved
     lane = lane_of(agent)
     numbers = ranks(lane, payer)
-    made = [
+    generations = [
         Generation(
             participant=agent,
             payer=payer,
@@ -40,6 +40,6 @@ def queue(
         for row in rows
     ]
     if not is_dry:
-        Generation.objects.bulk_create(made)
+        Generation.objects.bulk_create(generations)
         hand_over(lane)
-    return made
+    return generations

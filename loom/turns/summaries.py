@@ -72,11 +72,11 @@ def lacking(tree: Tree, nodes: Iterable[int], *, again: bool = False) -> list[No
     rows = rows if again else rows.filter(summary="")
     rows = rows.filter(slot__sandbox=False)
     words = number_of(tree.grove.settings, "summary_words")
-    found = {one.pk: one for one in rows if not is_short(one.text, words)}
-    if not found:
+    by_key = {row.pk: row for row in rows if not is_short(row.text, words)}
+    if not by_key:
         return []
-    gone = set(withheld_from_models(found)) | _waiting(found, again=again)
-    return [found[one] for one in wanted if one in found and one not in gone]
+    gone = set(withheld_from_models(by_key)) | _waiting(by_key, again=again)
+    return [by_key[key] for key in wanted if key in by_key and key not in gone]
 
 
 def _waiting(points: Iterable[int], *, again: bool = False) -> set[int]:
@@ -168,16 +168,16 @@ def _wanted(
     short = number_of(numbers, "summary_tokens")
     long = number_of(numbers, "tree_summary_tokens")
     points = lacking(tree, args.nodes, again=args.again)[:MOST_AT_ONCE]
-    found: list[tuple[Node, int | None, dict[str, int], int]]
-    found = [(one, None, {}, short) for one in points]
+    points_to: list[tuple[Node, int | None, dict[str, int], int]]
+    points_to = [(point, None, {}, short) for point in points]
     root = lookup.root_of(tree)
     if args.whole and root.pk not in _waiting([root.pk], again=args.again):
-        found.append((root, None, {}, long))
+        points_to.append((root, None, {}, long))
     if args.text:
         text = grove_texts().lacks_summary(change.actor, args.text, again=args.again)
         if text is not None:
-            found.append((root, text.item_id, {"revision": text.revision}, long))
-    return found
+            points_to.append((root, text.item_id, {"revision": text.revision}, long))
+    return points_to
 
 
 def summarise_text(
@@ -203,7 +203,7 @@ def want(
     raising a refusal; returns how many. Safe to run twice."""
     if person.user is None or summariser(tree.grove) is None or tree.archived_at is not None:
         return 0
-    points = [one.pk for one in lacking(tree, nodes)]
+    points = [point.pk for point in lacking(tree, nodes)]
     if not points and not whole:
         return 0
     try:

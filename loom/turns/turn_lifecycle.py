@@ -202,7 +202,7 @@ def _demand_free(point: Node) -> None:
 
 def is_stalled(turn: Turn) -> bool:
     """Whether the turn made no progress for two minutes and does not wait for a model."""
-    asked = any(one.startswith(asks.WAITS) for one in turn.waits_for)
+    asked = any(name.startswith(asks.WAITS) for name in turn.waits_for)
     time = timedelta(milliseconds=budget_of(turn).milliseconds) if asked else timedelta()
     if timezone.now() - turn.moved_at < STALLED + time:
         return False
@@ -279,16 +279,18 @@ def _extend(change: RunningAction, args: TurnExtensionArgs) -> None:
 def ask_stop(turn: Turn) -> None:
     """Asks a turn to stop: what it has written is kept. Stops its running generations."""
     Turn.objects.filter(pk=turn.pk, status__in=OPEN_TURN).update(stop_asked=True)
-    for one in Generation.objects.filter(turn=turn, status__in=generation_lifecycle.OPEN_STATUSES):
-        generation_lifecycle.ask_stop(one)
+    for generation in Generation.objects.filter(
+        turn=turn, status__in=generation_lifecycle.OPEN_STATUSES
+    ):
+        generation_lifecycle.ask_stop(generation)
     stop_asked_by(turn)
     enqueue("agents.tasks.run_turn", [turn.uid], queue="continue")
 
 
 def stop_asked_by(turn: Turn) -> None:
     """Stops the turns that a turn asked for: they use its budget."""
-    for one in Turn.objects.filter(asking=turn, status__in=OPEN_TURN):
-        ask_stop(one)
+    for asked in Turn.objects.filter(asking=turn, status__in=OPEN_TURN):
+        ask_stop(asked)
 
 
 def end(
@@ -305,7 +307,9 @@ def end(
     turn.status, turn.finish, turn.error, turn.node = status, finish, error, node
     turn.ended_at = turn.moved_at = timezone.now()
     turn.leased_until, turn.lease, turn.waits_for, turn.prepared = None, "", [], None
-    text = "\n".join([*(one["prose"] for one in turn.rounds), node.text if node else ""])
+    text = "\n".join(
+        [*(turn_round["prose"] for turn_round in turn.rounds), node.text if node else ""]
+    )
     _keep_texts_once(turn)
     turn.save()
     seen = writer.append("turn.ended", {"turn": turn_body(turn)})
@@ -336,7 +340,7 @@ def hide_windows(workspace: Workspace, text: str, *, actor: Participant) -> None
         return
     Window.objects.bulk_update(changed, ["is_visible", "is_extended"])
     writer = streams.lock(workspace, actor=actor.uid)
-    body = [shown_windows.window_brief(one) for one in changed]
+    body = [shown_windows.window_brief(window) for window in changed]
     writer.append("window.changed", {"windows": body, "revision": workspace.revision})
     writer.flush()
 
@@ -347,32 +351,32 @@ KEPT_OF_ROUND = ("generation", "length", "dropped", "notes", "changed")
 def _keep_texts_once(turn: Turn) -> None:
     """Removes from the rows of an ending turn the texts that its nodes and steps hold: its rounds
     keep their facts without their texts, and generations name the texts that became nodes."""
-    made = texts_made_by(turn)
-    rounds = {one["generation"]: one for one in turn.rounds}
-    for said in Generation.objects.filter(turn=turn, round__gt=0).exclude(text=""):
-        kept = rounds.get(said.uid, {})
-        is_answer = turn.node is not None and said.text.strip() == turn.node.text
+    texts = texts_made_by(turn)
+    rounds = {turn_round["generation"]: turn_round for turn_round in turn.rounds}
+    for generation in Generation.objects.filter(turn=turn, round__gt=0).exclude(text=""):
+        kept = rounds.get(generation.uid, {})
+        is_answer = turn.node is not None and generation.text.strip() == turn.node.text
         if kept and is_answer:
             kept["is_answer"] = True
-            Generation.objects.filter(pk=said.pk).update(text="")
-        elif (text := _with_names(said.text, made)) != said.text:
+            Generation.objects.filter(pk=generation.pk).update(text="")
+        elif (text := _with_names(generation.text, texts)) != generation.text:
             if kept:
-                kept["length"] -= len(said.text) - len(text)
-            Generation.objects.filter(pk=said.pk).update(text=text)
-    turn.rounds = [_ended_round(one) for one in turn.rounds]
+                kept["length"] -= len(generation.text) - len(text)
+            Generation.objects.filter(pk=generation.pk).update(text=text)
+    turn.rounds = [_ended_round(turn_round) for turn_round in turn.rounds]
 
 
 def _ended_round(kept: dict[str, Any]) -> dict[str, Any]:
     replies = [
-        {key: value for key, value in one.items() if key != "reply"} for one in kept["replies"]
+        {key: value for key, value in reply.items() if key != "reply"} for reply in kept["replies"]
     ]
     answers = {"is_answer": True} if kept.get("is_answer") else {}
     return {**{key: kept[key] for key in KEPT_OF_ROUND}, **answers, "replies": replies}
 
 
-def _with_names(text: str, made: Sequence[str]) -> str:
-    for one in made:
-        text = text.replace(one, named(one))
+def _with_names(text: str, texts: Sequence[str]) -> str:
+    for own_text in texts:
+        text = text.replace(own_text, named(own_text))
     return text
 
 
@@ -430,12 +434,12 @@ def begin_round(turn: Turn, *, request: dict[str, Any], tokens: int) -> Generati
             "turn": turn,
             "round": turn.round,
         }
-        (made,) = queue(agent, payer, (day, share), [row])
-        if not keep(turn, status="generating", generation=made, prepared=request):
+        (generation,) = queue(agent, payer, (day, share), [row])
+        if not keep(turn, status="generating", generation=generation, prepared=request):
             raise LostError
-        writer.append("generation.started", {"generation": started_body(made)})
+        writer.append("generation.started", {"generation": started_body(generation)})
         writer.flush()
-    return made
+    return generation
 
 
 def replace_request(turn: Turn, request: dict[str, Any]) -> None:
@@ -459,8 +463,8 @@ _AGAIN = PreparedQuery(lambda: turns().filter(pk=Given("pk")))  # else 2.7 ms fo
 
 def turn_again(pk: int) -> Turn:
     """The turn as its row is now. Raises DoesNotExist if it was deleted."""
-    for found in _AGAIN.all(pk=pk):
-        return found
+    for turn in _AGAIN.all(pk=pk):
+        return turn
     raise Turn.DoesNotExist
 
 
@@ -505,9 +509,9 @@ def _lead_inviter(turn: Turn, node: Node | None) -> None:
     if landing is None or turn.form == "aside":
         return
     waiting = Workspace.objects.filter(tree=turn.tree, participant=turn.invoked_by)
-    found = waiting.filter(position__slot=turn.answers_below.slot_id).first()
-    if found is not None:
-        position.set_position(found, landing, actor=turn.participant)
+    row = waiting.filter(position__slot=turn.answers_below.slot_id).first()
+    if row is not None:
+        position.set_position(row, landing, actor=turn.participant)
 
 
 def _last_written(turn: Turn) -> Node | None:
@@ -542,9 +546,9 @@ def _answer(writer: streams.Writer, turn: Turn, text: str) -> Node:
 
 def _last_call(turn: Turn) -> Generation | None:
     """The last round that produced text: the node names its call."""
-    found = Generation.objects.filter(turn=turn, round__gt=0, call__isnull=False)
-    found = found.exclude(text="")
-    return found.select_related("call").order_by("-round", "-id").first()
+    generations = Generation.objects.filter(turn=turn, round__gt=0, call__isnull=False)
+    generations = generations.exclude(text="")
+    return generations.select_related("call").order_by("-round", "-id").first()
 
 
 def give_up(turn: Turn) -> None:

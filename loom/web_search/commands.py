@@ -90,7 +90,7 @@ def search(context: Context, args: Search) -> Reply:
     payer, day = context.actor.person, today()
     _reserve(payer, service.price)
     if context.writer is None:  # not in a dry run
-        made = WebSearch.objects.create(
+        web_search = WebSearch.objects.create(
             workspace=context.workspace,
             seq=context.workspace.steps_made + 1,
             payer=payer,
@@ -99,7 +99,7 @@ def search(context: Context, args: Search) -> Reply:
             day=day,
             spent=service.price,
         )
-        _send(made.uid)
+        _send(web_search.uid)
     return Reply(f"✓ searching the web for {excerpt(args.query)}", running=True)
 
 
@@ -124,12 +124,14 @@ def _demand_words(args: Search) -> None:
             "INVALID_SYNTAX", "There is nothing to search for.", hint='search "words"'
         )
     if len(args.query) > MAX_QUERY:
-        said = f"A query has at most {MAX_QUERY} characters."
-        raise CommandError("LIMIT_EXCEEDED", said, hint="ask with fewer words", is_size=True)
+        reason = f"A query has at most {MAX_QUERY} characters."
+        raise CommandError("LIMIT_EXCEEDED", reason, hint="ask with fewer words", is_size=True)
     if len(args.include) + len(args.exclude) > MOST_HOSTS:
-        said = f"A search names at most {MOST_HOSTS} hosts."
-        raise CommandError("LIMIT_EXCEEDED", said, hint="name fewer", is_size=True)
-    wrong = next((one for one in (*args.include, *args.exclude) if not _HOST.fullmatch(one)), None)
+        reason = f"A search names at most {MOST_HOSTS} hosts."
+        raise CommandError("LIMIT_EXCEEDED", reason, hint="name fewer", is_size=True)
+    wrong = next(
+        (host for host in (*args.include, *args.exclude) if not _HOST.fullmatch(host)), None
+    )
     if wrong is not None:
         raise CommandError(
             "INVALID_SYNTAX",
@@ -166,8 +168,8 @@ def begun(uid: str) -> tuple[WebSearch, SearchService] | None:
     row = WebSearch.objects.select_related("workspace__tree").get(uid=uid)
     service = SearchService.objects.filter(grove=row.workspace.tree.grove_id).first()
     if service is None:
-        said = "The service for searching the web was removed."
-        ended(uid, error=_error("UNAVAILABLE", said, "an owner adds one in the grove's settings"))
+        reason = "The service for searching the web was removed."
+        ended(uid, error=_error("UNAVAILABLE", reason, "an owner adds one in the grove's settings"))
         return None
     return row, service
 
@@ -207,11 +209,11 @@ def ended(uid: str, *, text: str = "", error: dict[str, Any] | None = None) -> N
     turn that waits for it. A failed search costs nothing."""
     going = WebSearch.objects.filter(uid=uid, ended_at=None)
     with transaction.atomic():
-        found = going.select_related("workspace").first()
-        if found is None:
+        open_search = going.select_related("workspace").first()
+        if open_search is None:
             return
         # Locks in the same order as lines do: the workspace, then money, then the stream.
-        workspace = views.locked(found.workspace)
+        workspace = views.locked(open_search.workspace)
         lock_rows(WebSearch, uid=uid)
         row = going.select_related("payer").first()
         if row is None:
@@ -237,18 +239,18 @@ def ended(uid: str, *, text: str = "", error: dict[str, Any] | None = None) -> N
 @sweeps
 def sweep() -> int:
     """Queues forgotten searches again, and ends those whose worker was lost; returns how many."""
-    now, found = timezone.now(), 0
+    now, count = timezone.now(), 0
     rows = WebSearch.objects.filter(ended_at=None, created_at__lt=now - FORGOTTEN).order_by()
     for uid, status, begun_at in rows.values_list("uid", "status", "begun_at"):
         if status == "queued":
             _send(uid)
         elif begun_at is not None and begun_at < now - LOST:
-            said = "The search was interrupted."
-            ended(uid, error=_error("UNAVAILABLE", said, "search again", retryable=True))
+            reason = "The search was interrupted."
+            ended(uid, error=_error("UNAVAILABLE", reason, "search again", retryable=True))
         else:
             continue
-        found += 1
-    return found
+        count += 1
+    return count
 
 
 def open_in(turn_uid: str) -> bool:
@@ -290,23 +292,23 @@ def _set_service(change: RunningAction, args: NewService) -> SearchService:
     """Sets the service with which a grove searches the web."""
     kind = search_service(args.kind)
     if kind is None:
-        known = " or ".join(one.name for one in SEARCH_SERVICES)
+        known = " or ".join(service.name for service in SEARCH_SERVICES)
         raise CommandError("INVALID_SYNTAX", "This service is not known.", hint=known)
     url = args.base_url.strip() or kind.url
     if not url:
-        said, hint = f"{kind.title} needs an address.", "such as https://search.example.org"
-        raise CommandError("INVALID_SYNTAX", said, hint=hint)
+        reason, hint = f"{kind.title} needs an address.", "such as https://search.example.org"
+        raise CommandError("INVALID_SYNTAX", reason, hint=hint)
     demand_callable(change.actor, url, allow_private=args.allow_private)
     if not 0 <= args.price_usd <= 10:
-        said, hint = "A search costs from 0 to 10 dollars.", "0: the price is not known"
-        raise CommandError("INVALID_SYNTAX", said, hint=hint)
+        reason, hint = "A search costs from 0 to 10 dollars.", "0: the price is not known"
+        raise CommandError("INVALID_SYNTAX", reason, hint=hint)
     before = SearchService.objects.filter(grove=change.grove).first()
     sealed = before.sealed_key if before is not None and url_of(before) == url else ""
     if args.api_key is not None:
         sealed = seal(args.api_key, url) if args.api_key else ""
     if kind.own and not sealed:
-        said, hint = f"{kind.title} needs a key.", "enter the key of your account there"
-        raise CommandError("INVALID_SYNTAX", said, hint=hint)
+        reason, hint = f"{kind.title} needs a key.", "enter the key of your account there"
+        raise CommandError("INVALID_SYNTAX", reason, hint=hint)
     fields = {
         "kind": kind.name,
         "base_url": "" if url == kind.url else url,
@@ -314,9 +316,9 @@ def _set_service(change: RunningAction, args: NewService) -> SearchService:
         "sealed_key": sealed,
         "price": round(args.price_usd * NANO),
     }
-    made, _ = SearchService.objects.update_or_create(grove=change.grove, defaults=fields)
-    _say(change, made)
-    return made
+    service, _ = SearchService.objects.update_or_create(grove=change.grove, defaults=fields)
+    _say(change, service)
+    return service
 
 
 def remove_service(actor: Actor) -> None:
@@ -334,8 +336,8 @@ def _remove_service(change: RunningAction, args: NoService) -> None:
 def _say(change: RunningAction, service: SearchService | None) -> None:
     grove = Grove.objects.get(pk=change.grove.pk)
     body = {"grove": grove.uid, "name": grove.name, "settings": grove.settings}
-    said = service_body(service) if service else None
-    change.writer.append("grove.changed", {**body, "search": said})
+    values = service_body(service) if service else None
+    change.writer.append("grove.changed", {**body, "search": values})
 
 
 def service_body(service: SearchService) -> dict[str, Any]:

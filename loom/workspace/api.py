@@ -93,8 +93,8 @@ class DraftSchema(BaseModel):
 def drafts(request: Request, uid: str) -> Response:
     """The drafts of the caller's workspace; an agent's has none."""
     actor, workspace = access.get_workspace(user_of(request), uid)
-    found = drafts_of(actor, workspace)
-    return Response({"count": len(found), "results": found})
+    rows = drafts_of(actor, workspace)
+    return Response({"count": len(rows), "results": rows})
 
 
 @operation(
@@ -232,10 +232,10 @@ def workspaces(request: Request) -> Response:
     return Response(_body(actor, access.workspace_of(whose, tree)))
 
 
-def _body(actor: Actor, found: Stored) -> dict[str, Any]:
+def _body(actor: Actor, workspace: Stored) -> dict[str, Any]:
     """A workspace with the last event that the body knows."""
-    seq = streams.head(streams.name_of(found))
-    return {**workspace_body(actor, found), "seq": seq}
+    seq = streams.head(streams.name_of(workspace))
+    return {**workspace_body(actor, workspace), "seq": seq}
 
 
 @operation("GET", "workspaces one", "A workspace", answers=WorkspaceSchema)
@@ -250,20 +250,20 @@ def _body(actor: Actor, found: Stored) -> dict[str, Any]:
 def workspace(request: Request, uid: str) -> Response:
     """Position, versions chosen and revision of a workspace. Changing the settings of an agent's is
     for writers."""
-    actor, found = access.get_workspace(user_of(request), uid)
+    actor, workspace = access.get_workspace(user_of(request), uid)
     if request.method == "PATCH":
         demand_scope(request, "write")
         sent = read(request, WorkspaceChanged)
-        found = set_settings(actor, found, sent.settings)
-    return Response(_body(actor, found))
+        workspace = set_settings(actor, workspace, sent.settings)
+    return Response(_body(actor, workspace))
 
 
 @operation("GET", "workspaces outline", "How the outline is folded", answers=OutlineSchema)
 @api_view(["GET"])
 def outline(request: Request, uid: str) -> Response:
     """The depth the outline is folded to, what was expanded, and what the last find marked."""
-    _, found = access.get_workspace(user_of(request), uid)
-    return Response(outline_of(found))
+    _, workspace = access.get_workspace(user_of(request), uid)
+    return Response(outline_of(workspace))
 
 
 class WindowSchema(BaseModel):
@@ -316,8 +316,8 @@ class WindowSchema(BaseModel):
 @api_view(["GET"])
 def windows(request: Request, uid: str) -> Response:
     """The visible windows and the newest hidden ones, with what they show to the caller."""
-    actor, found = access.get_workspace(user_of(request), uid)
-    results = windows_of(actor, found)
+    actor, workspace = access.get_workspace(user_of(request), uid)
+    results = windows_of(actor, workspace)
     return Response({"count": len(results), "results": results})
 
 
@@ -340,8 +340,8 @@ class TaskSchema(BaseModel):
 @api_view(["GET"])
 def tasks(request: Request, uid: str) -> Response:
     """The tasks in their order, and the newest archived ones."""
-    _, found = access.get_workspace(user_of(request), uid)
-    results = tasks_of(found)
+    _, workspace = access.get_workspace(user_of(request), uid)
+    results = tasks_of(workspace)
     return Response({"count": len(results), "results": results})
 
 
@@ -355,8 +355,8 @@ def tasks(request: Request, uid: str) -> Response:
 def verification(request: Request, uid: str) -> Response:
     """Windows that overlap or are outdated, evidence that is pruned or erased, and circular
     requirements and evidence."""
-    actor, found = access.get_workspace(user_of(request), uid)
-    return Response(verify_view(actor, found))
+    actor, workspace = access.get_workspace(user_of(request), uid)
+    return Response(verify_view(actor, workspace))
 
 
 class AugmentSchema(BaseModel):
@@ -384,8 +384,8 @@ class AugmentSchema(BaseModel):
 @api_view(["GET"])
 def augments(request: Request, uid: str) -> Response:
     """All augments of the grove by name."""
-    _, found = access.get_workspace(user_of(request), uid)
-    results = augments_body(found)
+    _, workspace = access.get_workspace(user_of(request), uid)
+    results = augments_body(workspace)
     return Response({"count": len(results), "results": results})
 
 
@@ -393,8 +393,8 @@ def augments(request: Request, uid: str) -> Response:
 @api_view(["GET"])
 def status(request: Request, uid: str) -> Response:
     """The last step seen, the number of steps, and the tokens of the view."""
-    actor, found = access.get_workspace(user_of(request), uid)
-    return Response(status_of(actor, found))
+    actor, workspace = access.get_workspace(user_of(request), uid)
+    return Response(status_of(actor, workspace))
 
 
 @operation(
@@ -407,8 +407,8 @@ def status(request: Request, uid: str) -> Response:
 @api_view(["GET"])
 def events(request: Request, uid: str) -> Response:
     """The events of a workspace's view."""
-    actor, found = access.get_workspace(user_of(request), uid)
-    return Response(events_of(request, actor, streams.name_of(found)))
+    actor, workspace = access.get_workspace(user_of(request), uid)
+    return Response(events_of(request, actor, streams.name_of(workspace)))
 
 
 def _steps(actor: Actor, steps: list[Step]) -> list[dict[str, Any]]:
@@ -422,8 +422,8 @@ def _steps(actor: Actor, steps: list[Step]) -> list[dict[str, Any]]:
     names = written(chain.from_iterable(items.values()), views[0][1].tree_id)
     answers = messages_of(step for step, _ in views)
     bodies = [
-        (one, _step(one, view.uid, [names[item] for item in items[one.pk]], answers[one.pk]))
-        for one, view in views
+        (step, _step(step, view.uid, [names[item] for item in items[step.pk]], answers[step.pk]))
+        for step, view in views
     ]
     return [
         {**body, **_NOTHING, "open": False} if step.pk in closed else body for step, body in bodies
@@ -508,8 +508,8 @@ def _asked_for(request: Request) -> tuple[Actor, QuerySet[Step]]:
         actor, workspace = access.get_workspace(user, needed(request, "workspace"))
         return actor, workspace.steps.all()
     actor, asked = turn_access.get_turn(user, turn)
-    found = Step.objects.filter(turn_uid=asked.uid)
+    rows = Step.objects.filter(turn_uid=asked.uid)
     uid = word(request, "workspace")
     if uid:
-        found = found.filter(workspace=access.get_workspace(user, uid)[1])
-    return actor, found
+        rows = rows.filter(workspace=access.get_workspace(user, uid)[1])
+    return actor, rows

@@ -58,14 +58,14 @@ class WindowsEvicted(WindowEffect):
 
 def windows_of_line(effects: Sequence[WindowEffect]) -> list[Window]:
     """The windows that a line opened or changed, in that order."""
-    return [one.window for one in effects if isinstance(one, WindowOpened | WindowChanged)]
+    return [effect.window for effect in effects if isinstance(effect, WindowOpened | WindowChanged)]
 
 
 @stores(WindowEffect)
 def _store_windows(storing: Storing, effects: list[WindowEffect]) -> None:
     """Stores the windows and writes an event for each."""
     # A stash can only take over a label once the one it replaces is closed.
-    for window in sorted(windows_of_line(effects), key=lambda one: (one.pk is None, one.number)):
+    for window in sorted(windows_of_line(effects), key=lambda row: (row.pk is None, row.number)):
         is_new = window.pk is None
         make_items([window.item_id] if window.item_id is not None else [])
         if is_new:
@@ -74,10 +74,10 @@ def _store_windows(storing: Storing, effects: list[WindowEffect]) -> None:
         window.save()
         kind = "opened" if is_new else "closed" if window.is_closed else "changed"
         storing.announce(f"window.{kind}", {"windows": [window_brief(window)]})
-    for one in effects:
-        if isinstance(one, WindowsEvicted):
-            said = {"canonical": one.line, "line": one.line, "because": one.because}
-            storing.add_step(**said, message="✓", evicts=True)
+    for effect in effects:
+        if isinstance(effect, WindowsEvicted):
+            told = {"canonical": effect.line, "line": effect.line, "because": effect.because}
+            storing.add_step(**told, message="✓", evicts=True)
 
 
 def _step_of(storing: Storing, window: Window) -> Step:
@@ -85,10 +85,10 @@ def _step_of(storing: Storing, window: Window) -> Step:
     own. One that was opened along a link has its type, and led to the item."""
     line = f"→ open {opened_by(window, storing.context.tree)}"
     items = [window.item_id] if window.item_id is not None else []
-    said = {"canonical": line, "line": line, "message": f"✓ opened #{window.number}"}
+    values = {"canonical": line, "line": line, "message": f"✓ opened #{window.number}"}
     if window.via:
-        return storing.add_step(**said, led_to=items, link_type=window.via)
-    return storing.add_step(**said, items=items)
+        return storing.add_step(**values, led_to=items, link_type=window.via)
+    return storing.add_step(**values, items=items)
 
 
 @after_each_line
@@ -134,10 +134,10 @@ class TaskChanged(TaskEffect):
 @stores(TaskEffect)
 def _store_tasks(storing: Storing, effects: list[TaskEffect]) -> None:
     """Stores the tasks and writes an event for those added and one for those changed."""
-    for one in effects:
-        one.task.save()
+    for effect in effects:
+        effect.task.save()
     for kind, name in ((TaskAdded, "task.added"), (TaskChanged, "task.changed")):
-        bodies = [task_brief(one.task) for one in effects if isinstance(one, kind)]
+        bodies = [task_brief(effect.task) for effect in effects if isinstance(effect, kind)]
         if bodies:
             storing.announce(name, {"tasks": bodies})
 

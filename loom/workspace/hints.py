@@ -10,8 +10,8 @@ from loom.language.refs import quote
 _FORGET = r"(?:forget|delete|remove|clear|discard|drop|erase|unstash)"
 
 
-def _unpin(found: re.Match[str]) -> Iterator[str]:
-    what = found[1]
+def _unpin(match: re.Match[str]) -> Iterator[str]:
+    what = match[1]
     if what.startswith("#"):
         yield f"hide {what}"
         yield f"close {what}"
@@ -19,24 +19,25 @@ def _unpin(found: re.Match[str]) -> Iterator[str]:
         yield f"drop {what}"
 
 
-def _except(found: re.Match[str]) -> Iterator[str]:
-    yield " and → ".join([f"{found[1].lower()} all", f"show {found[2]}"])
+def _except(match: re.Match[str]) -> Iterator[str]:
+    yield " and → ".join([f"{match[1].lower()} all", f"show {match[2]}"])
 
 
-def _remember(found: re.Match[str]) -> Iterator[str]:
-    yield f"todo add {as_text(found[1])}"
-    yield f"scratchpad append {as_text(found[1])}"
+def _remember(match: re.Match[str]) -> Iterator[str]:
+    yield f"todo add {as_text(match[1])}"
+    yield f"scratchpad append {as_text(match[1])}"
 
 
-def _forget(found: re.Match[str]) -> Iterator[str]:
-    yield f"drop stash:{as_text(found[1])}"
+def _forget(match: re.Match[str]) -> Iterator[str]:
+    yield f"drop stash:{as_text(match[1])}"
 
 
-def _tasks(found: re.Match[str]) -> Iterator[str]:
+def _tasks(match: re.Match[str]) -> Iterator[str]:
     lines = [
-        re.sub(r"^\s*(?:[-*+•]|\d+[.)])?\s*(?:\[.?\])?\s*", "", one) for one in found[1].split("\n")
+        re.sub(r"^\s*(?:[-*+•]|\d+[.)])?\s*(?:\[.?\])?\s*", "", line)
+        for line in match[1].split("\n")
     ]
-    texts = [quote(one.strip().strip('"')) for one in lines if one.strip(" \t\r←")]
+    texts = [quote(line.strip().strip('"')) for line in lines if line.strip(" \t\r←")]
     if texts:
         yield " ".join(["todo add", *texts])
 

@@ -88,7 +88,7 @@ def saved(request: Request, uid: str) -> Response:
     sent = read(request, SavedSent)
     if sent.shared and sent.kind == "preset":
         access.demand_role(actor, "writer")
-        made = saving.share_preset(actor, sent.name, sent.body)
+        preset = saving.share_preset(actor, sent.name, sent.body)
     else:
-        made = saving.save_own(actor, sent.kind, sent.name, sent.body)
-    return Response(saving.body_of(made), status=201)
+        preset = saving.save_own(actor, sent.kind, sent.name, sent.body)
+    return Response(saving.body_of(preset), status=201)

@@ -50,7 +50,7 @@ class Lines:
     def with_all(self, others: Iterable["Lines"]) -> "Lines":
         """The range from the first to the last line of all of them."""
         every = [self, *others]
-        return Lines(min(one.first for one in every), max(one.last for one in every))
+        return Lines(min(lines.first for lines in every), max(lines.last for lines in every))
 
 
 class Span(NamedTuple):
@@ -83,14 +83,14 @@ class Span(NamedTuple):
 def changes(old: str, new: str) -> list[Span]:
     """The differences between two texts, by lines, in order; large differences are one span from
     the first to the last differing line."""
-    one, two = old.split("\n"), new.split("\n")
-    most = min(len(one), len(two))
-    head = next((at for at in range(most) if one[at] != two[at]), most)
+    before, two = old.split("\n"), new.split("\n")
+    most = min(len(before), len(two))
+    head = next((at for at in range(most) if before[at] != two[at]), most)
     rest = most - head
-    tail = next((at for at in range(rest) if one[-1 - at] != two[-1 - at]), rest)
-    old_lines, new_lines = one[head : len(one) - tail], two[head : len(two) - tail]
+    tail = next((at for at in range(rest) if before[-1 - at] != two[-1 - at]), rest)
+    old_lines, new_lines = before[head : len(before) - tail], two[head : len(two) - tail]
     if len(old_lines) * len(new_lines) > MOST_COMPARED:
-        return [Span(head + 1, len(one) - tail, len(new_lines))]
+        return [Span(head + 1, len(before) - tail, len(new_lines))]
     steps = SequenceMatcher(None, old_lines, new_lines, autojunk=False).get_opcodes()
     return [Span(head + a + 1, head + b, d - c) for tag, a, b, c, d in steps if tag != "equal"]
 
@@ -108,21 +108,21 @@ def difference_named(old: str, new: str) -> str:
     where = f"lines {first.first}–{last}" if last > first.first else f"line {first.first}"
     head, tail = _common_words(gone, come)
     pairs = (("-", gone), ("+", come))
-    words = [(sign, _words(one[head : len(one) - tail])) for sign, one in pairs]
-    said = " ".join(f'{sign} "{one}"' for sign, one in words if one) or "blank lines"
+    words = [(sign, _words(piece[head : len(piece) - tail])) for sign, piece in pairs]
+    text = " ".join(f'{sign} "{piece}"' for sign, piece in words if piece) or "blank lines"
     more = len(spans) - 1
     rest = f" and {more} more place{'s' if more > 1 else ''}" if more else ""
-    return f"{where}: {said}{rest}"
+    return f"{where}: {text}{rest}"
 
 
-def _common_words(one: str, two: str) -> tuple[int, int]:
+def _common_words(old: str, two: str) -> tuple[int, int]:
     """How many characters two texts have in common at the beginning and at the end, in words."""
-    most = min(len(one), len(two))
-    head = next((at for at in range(most) if one[at] != two[at]), most)
-    tail = next((at for at in range(most - head) if one[-1 - at] != two[-1 - at]), most - head)
-    while head and not one[head - 1].isspace():
+    most = min(len(old), len(two))
+    head = next((at for at in range(most) if old[at] != two[at]), most)
+    tail = next((at for at in range(most - head) if old[-1 - at] != two[-1 - at]), most - head)
+    while head and not old[head - 1].isspace():
         head -= 1
-    while tail and not one[len(one) - tail].isspace():
+    while tail and not old[len(old) - tail].isspace():
         tail -= 1
     return head, tail
 
@@ -165,7 +165,7 @@ def rows_of(text: str, lines: Lines, pad: int = 0) -> tuple[WindowLine, ...]:
 
 def owned(rows: Sequence[WindowLine]) -> list[str]:
     """The texts of the lines that belong to a window, without padding."""
-    return [one.text for one in rows if not one.is_around]
+    return [row.text for row in rows if not row.is_around]
 
 
 def numbered(row: WindowLine) -> str:
@@ -201,19 +201,22 @@ def demand_settings(given: Mapping[str, Any]) -> None:
     if (
         not isinstance(order, list)
         or len(order) > MOST_ORDERED
-        or not all(isinstance(one, int) and not isinstance(one, bool) and one > 0 for one in order)
+        or not all(
+            isinstance(number, int) and not isinstance(number, bool) and number > 0
+            for number in order
+        )
     ):
         raise _wrong(f"order is a list of at most {MOST_ORDERED} numbers of windows.", "[6, 4]")
     if given.get("truncation", TRUNCATIONS[0]) not in TRUNCATIONS:
         raise _wrong("This way of truncation does not exist.", " or ".join(TRUNCATIONS))
 
 
-def _wrong(said: str, hint: str) -> CommandError:
-    return CommandError("INVALID_SYNTAX", said, hint=hint)
+def _wrong(reason: str, hint: str) -> CommandError:
+    return CommandError("INVALID_SYNTAX", reason, hint=hint)
 
 
 def refs_named(text: str) -> list[str]:
     """The refs in a text, in order: `[a7x2]` (without its brackets) and `doc:"notes" §motive`, at
     most MOST_NAMED."""
-    found = (one[1].lower() if one[1] else one[0] for one in _NAMED.finditer(text))
-    return list(dict.fromkeys(found))[:MOST_NAMED]
+    refs = (match[1].lower() if match[1] else match[0] for match in _NAMED.finditer(text))
+    return list(dict.fromkeys(refs))[:MOST_NAMED]

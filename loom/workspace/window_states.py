@@ -51,4 +51,4 @@ class WindowState:
 
 def mentioned(text: str) -> set[int]:
     """The numbers of windows that a text mentions: `#14`, but not `#1st` or `a#1`."""
-    return {int(found) for found in _NUMBER.findall(text)}
+    return {int(number) for number in _NUMBER.findall(text)}

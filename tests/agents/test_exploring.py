@@ -43,33 +43,36 @@ def ids(talk: Talk) -> list[str]:
 def test_an_agent_follows_links_goes_back_and_its_answer_carries_the_trail(
     talk: Talk, ids: list[str], tree: Tree, owner: User, writer: User, client: Client
 ) -> None:
+    execute_line(talk.actor, tree, Request(f"link {ids[4]} to {ids[0]} as:uses"))
     turn = talk.turn(
         f'→ expand uses of {ids[0]} because:"who pays for the lamp"\n',
         f"→ expand supports of {ids[1]}\n",
         f"→ expand evidence of {ids[2]}\n",
         f"→ expand supports of {ids[3]}\n",
+        f"→ expand uses of {ids[4]}\n",
         "→ back\n",
         "The will pays for the lamp.",
     )
-    assert [outcome for _, outcome in outcomes(turn)] == ["ok"] * 5
+    assert [outcome for _, outcome in outcomes(turn)] == ["ok"] * 6
     assert "Next time it is not run" not in str(turn.rounds)
     client.force_login(owner)
     assert turn.node is not None
-    # Its node says where it came from: three links, because the fourth was taken back.
+    # Its node says where it came from: four links, because the fifth was taken back.
     node = client.get(f"/trees/{tree.uid}/nodes/{turn.node.local_id}").content.decode()
     assert f"/trees/{tree.uid}/turns/{turn.uid}/trail" in node
     part = client.get(f"/trees/{tree.uid}/turns/{turn.uid}/trail").content.decode()
-    assert [f"[{one}]" in part for one in ids] == [False, True, True, True, False]
+    assert [f"[{one}]" in part for one in ids] == [False, True, True, True, True]
     assert "because who pays for the lamp" in part
     kept = client.post(f"/trees/{tree.uid}/turns/{turn.uid}/trail", {"name": "who pays"})
     trail = Trail.objects.get()
     assert kept["Location"] == f"/trails/{trail.uid}"
+    assert len(trail.steps) == 4
     assert {one["type"] for one in trail.steps} == {"uses", "supports", "evidence"}
     # A second person walks it.
     execute_line(talk.actor, tree, Request('trail share "who pays"'))
     other = get_actor(writer, tree.grove)
     reply = str(execute_line(other, tree, Request('trail replay "who pays"')).body["reply"])
-    assert "3 steps as #" in reply and f"now at [{ids[3]}]" in reply
+    assert "4 steps as #" in reply and f"now at [{ids[4]}]" in reply
 
 
 def test_a_model_is_told_from_where_each_window_was_opened(talk: Talk, ids: list[str]) -> None:

@@ -1,10 +1,13 @@
 """The map by meaning in the browser: drawn, looked at, and read without looking."""
 
+import json
 from uuid import uuid4
 
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import PHONE, Heddle, Open
+from tests.browser.test_accessible import sizes, violations_in_both_themes
+from tests.providers.scripts import says
 
 SEA = (
     "The captain set sail for the harbour at dawn.",
@@ -81,3 +84,105 @@ def test_the_regions_are_a_list_without_the_picture(heddle: Heddle, visit: Open)
     expect(page.locator(".landscape-list").first.get_by_role("link").first).to_be_visible()
     wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     assert wide <= 0
+
+
+def test_it_is_shown_growing_and_on_the_full_screen(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree(f"Growing {uuid4().hex[:6]}", *SEA, *BREAD)
+    page = visit(f"/trees/{tree}/landscape")
+    _drawn(page)
+    play = page.get_by_role("button", name="Show it growing")
+    play.click()
+    until = page.get_by_role("slider", name="Texts until")
+    expect(until).to_be_visible()
+    expect(play).to_have_attribute("aria-pressed", "true")
+    play.click()
+    expect(play).to_have_attribute("aria-pressed", "false")
+    until.press("Home")
+    shown = """() => { const map = document.querySelector("loom-landscape");
+        return map.points.ids.filter((_, at) => map.counts(at)).length; }"""
+    assert page.evaluate(shown) == 0
+    until.press("End")
+    assert page.evaluate(shown) == 12
+    page.get_by_role("button", name="Full screen").click()
+    page.wait_for_function("document.fullscreenElement?.matches('loom-landscape')")
+    expect(page.get_by_role("img", name="Map of 12 texts")).to_be_visible()
+    page.get_by_role("button", name="Full screen").click()
+    page.wait_for_function("!document.fullscreenElement")
+
+
+def test_a_map_that_is_open_takes_in_new_texts_and_moves_no_old_one(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree(f"Open {uuid4().hex[:6]}", *SEA, *BREAD)
+    page = visit(f"/trees/{tree}/landscape")
+    _drawn(page)
+    canvas = page.get_by_role("img", name="Map of 12 texts")
+    canvas.focus()
+    canvas.press("+")
+    canvas.press("Enter")
+    chosen = page.get_by_role("region", name="The chosen text")
+    expect(chosen.get_by_role("link", name="Open in the tree")).to_have_count(1)
+    opened = chosen.get_by_role("link", name="Open in the tree").get_attribute("href")
+    state = """() => { const {points, eye} = document.querySelector("loom-landscape");
+        return [Object.fromEntries(points.ids.map((id, at) => [id, [points.x[at], points.y[at]]])),
+            eye.zoom]; }"""
+    before, zoom = page.evaluate(state)
+    heddle.line(tree, "respond\nThe storm sank the ship near the harbour.\n←")
+    expect(page.locator("[data-count]")).to_have_text("13 texts")
+    after, now = page.evaluate(state)
+    assert len(after) == 13 and sum(after[key] != place for key, place in before.items()) == 0
+    assert abs(now / zoom - 1) < 0.2  # the reader's view stays, but for a wider frame
+    link = chosen.get_by_role("link", name="Open in the tree")
+    assert link.get_attribute("href") == opened
+
+
+def test_the_picture_is_saved_with_its_title(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree(f"Saved {uuid4().hex[:6]}", *SEA, *BREAD)
+    page = visit(f"/trees/{tree}/landscape")
+    _drawn(page)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save the picture").click()
+    assert download.value.suggested_filename.startswith("saved-")
+    assert download.value.path().read_bytes()[:4] == b"\x89PNG"
+
+
+def test_texts_are_coloured_by_their_surprise(heddle: Heddle, visit: Open) -> None:
+    heddle.provider.forget()
+    tree = heddle.tree(f"Surprise {uuid4().hex[:6]}", *SEA)
+    heddle.provider.script(says(_scored("The ship sailed", -0.1), _scored(" upwards.", -6.0)))
+    heddle.line(tree, "continue n:1")
+    page = visit(f"/trees/{tree}")
+    expect(page.locator(".card[data-id]", has_text="The ship sailed upwards.")).to_have_count(1)
+    page.goto(f"{heddle.url}/trees/{tree}/landscape")
+    _drawn(page)
+    page.get_by_role("combobox", name="Colours").select_option("surprise")
+    legend = page.locator("[data-legend]")
+    expect(legend.locator(".landscape-ramp")).to_have_count(1)
+    expect(legend).to_contain_text("4.4 bits a token")  # (0.1 + 6) / 2 / ln 2
+    expect(legend.get_by_role("button", name="no probabilities")).to_contain_text("6")
+
+
+def _scored(token: str, logprob: float) -> bytes:
+    """An event of a chat with the probability of its token."""
+    content = [{"token": token, "logprob": logprob, "top_logprobs": []}]
+    choice = {"index": 0, "delta": {"content": token}, "logprobs": {"content": content}}
+    return b"data: " + json.dumps({"choices": [choice]}).encode() + b"\n\n"
+
+
+@sizes
+def test_a_map_has_no_barriers(heddle: Heddle, visit: Open, size: dict[str, int]) -> None:
+    tree = heddle.tree(f"Barriers {uuid4().hex[:6]}", *SEA, *BREAD)
+    page = visit(f"/trees/{tree}/landscape", size=size, bypass_csp=True)
+    assert violations_in_both_themes(page) == []
+    _drawn(page)
+    canvas = page.get_by_role("img", name="Map of 12 texts")
+    canvas.focus()
+    canvas.press("Enter")
+    chosen = page.get_by_role("region", name="The chosen text")
+    expect(chosen.get_by_role("link", name="Open in the tree")).to_have_count(1)
+    regions = page.get_by_role("region", name="Regions")
+    regions.get_by_role("link").first.click()
+    expect(page.get_by_role("region", name="Texts", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Show it growing").click()
+    page.get_by_role("button", name="Show it growing").click()
+    assert violations_in_both_themes(page) == []

@@ -99,8 +99,8 @@ def test_the_foot_says_what_became_of_its_only_end_and_counts_what_list_shows(
     trees.change_tree(actor, other, {"archived": True})
     trees.erase(actor, Tree.objects.get(pk=other.pk), "Doomed")
     assert set(say(f"list {a}").reply.partition(": ")[2].split(" · ")) == {
-        "extends 1",
-        "supports 1",
+        "extends 1 (erased)",
+        "supports 1 (pruned)",
     }
     assert say(f"list {a} extends").reply.endswith("1 [extends] link:\n  ──[extends]──→ erased")
     assert "→ 0 items\n  not opened: erased" in say(f"expand extends of {a}").reply
@@ -125,10 +125,60 @@ def test_counts_follow_link_unlink_and_undo(say: Say, write: Write, actor: Actor
     assert (portal.many, portal.only) == (1, b)  # the one that is left is named
     say("undo")
     assert _foot(actor, a) == {"supports": 2} and _foot(actor, c) == {"supported_by": 1}
-    kept = set(LinkCount.objects.values_list("slot", "type", "outward", "home", "count"))
+    _demand_counted()
+
+
+def _demand_counted() -> None:
+    """The counts that were kept are those that all links give."""
+    fields = ("slot", "type", "outward", "home", "count", "pruned")
+    kept = set(LinkCount.objects.values_list(*fields))
     recount()
-    again = set(LinkCount.objects.values_list("slot", "type", "outward", "home", "count"))
-    assert {row for row in kept if row[4]} == again
+    assert {row for row in kept if row[4]} == set(LinkCount.objects.values_list(*fields))
+
+
+def test_pruned_and_erased_ends_among_several_are_counted_in_the_same_words(
+    say: Say, write: Write, actor: Actor, tree: Tree, client: Client, owner: User
+) -> None:
+    other = trees.new_tree(actor, title="Doomed")
+    a, b, c = write("a"), write("b"), write("c")
+    far = write("far words", into=other)
+    for end in (b, c, f"tree:{other.uid} node:{far}"):
+        say(f"link {a} to {end} as:supports")
+    say(f'edit {c} "C" as:version')
+    say(f"prune {b}")
+    say(f"prune {c} version")
+    say(f"switch to {a}")
+    assert "▶ [supports] ──→ 3 nodes · 2 pruned" in say("memory").reply
+    assert say(f"list {a}").reply.endswith("links: supports 3 (2 pruned)")
+    _demand_counted()
+    say(f"restore {c} version")
+    assert "supports 3 (1 pruned)" in say(f"list {a}").reply
+    say("undo")
+    assert "supports 3 (2 pruned)" in say(f"list {a}").reply
+    say(f"prune {c}")  # both for the wording and for the place: counted once
+    assert "supports 3 (2 pruned)" in say(f"list {a}").reply
+    say(f"unlink {a} to {b} as:supports")
+    assert "supports 2 (1 pruned)" in say(f"list {a}").reply
+    say("undo")
+    trees.change_tree(actor, other, {"archived": True})
+    trees.erase(actor, Tree.objects.get(pk=other.pk), "Doomed")
+    assert "supports 3 (2 pruned, 1 erased)" in say(f"list {a}").reply
+    client.force_login(owner)
+    foot = client.get(f"/trees/{tree.uid}/nodes/{a}/portals").content.decode()
+    assert "[supports] ──→ 3 nodes · 2 pruned · 1 erased" in foot
+    page = client.get(f"/trees/{tree.uid}?node={a}").content.decode()
+    assert "[supports] ──→ 3 nodes · 2 pruned · 1 erased" in page
+    # The graph names them in the same words.
+    lines = say(f"graph {a}").reply.split("\n")
+    assert any(line.endswith(f'──→ [{b}] · pruned "b"') for line in lines), lines
+    assert any(line.endswith("──→ erased") for line in lines), lines
+    body = client.get(f"/api/trees/{tree.uid}/nodes/{a}/graph").json()
+    states = {one["item"]: one["state"] for one in body["nodes"]}
+    assert states == {a: "", b: "pruned", c: "pruned", "erased": "erased"}
+    page = client.get(f"/trees/{tree.uid}/graph?node={a}").content.decode()
+    rows = client.get(f"/api/links?tree={tree.uid}&node={a}").json()["results"]
+    assert [row["target_state"] for row in rows] == ["pruned", "pruned", "erased"]
+    assert '<span class="flag">erased</span>' in page and page.count(">pruned</span>") == 2
 
 
 def _many(actor: Actor, tree: Tree, node: Node, number: int) -> None:

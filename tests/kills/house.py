@@ -4,6 +4,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -28,20 +29,33 @@ class House:
     with that thread.
     """
 
-    def __init__(self, data: Path, *, allow: str, postgres: Postgres | None = None) -> None:
-        self.options = Options("127.0.0.1", free_port("127.0.0.1", 0), data, False, False)
+    def __init__(
+        self,
+        data: Path,
+        *,
+        allow: str,
+        postgres: Postgres | None = None,
+        webs: int = 1,
+        workers: int = 1,
+        given: dict[str, str] | None = None,
+    ) -> None:
+        ports = [free_port("127.0.0.1", 0) for _ in range(webs)]
+        self._webs = [Options("127.0.0.1", port, data, False, False) for port in ports]
+        self._workers = workers
+        self.options = self._webs[0]
         self.options.logs.mkdir(parents=True, exist_ok=True)
         self._children = ChildProcesses(lambda line: None)
         self._postgres = postgres
-        given = {
+        inherited = {
             name: value
             for name, value in os.environ.items()
             if not name.startswith(("HEDDLE_", "DJANGO_", "REDIS_", "DATABASE_"))
         }
-        self._env = given | {
+        self._env = inherited | {
             "HEDDLE_DATA": str(data),
             "HEDDLE_ORIGINS": self.options.url,
             "HEDDLE_PROVIDER_ALLOW": allow,
+            **(given or {}),
         }
         if postgres is not None:
             self._env["DATABASE_URL"] = postgres.url
@@ -59,9 +73,21 @@ class House:
             copy_started_data(self.options.data)
         self._env["REDIS_URL"] = __main__.start(self._children, self.options.data, self._env)
         prepare(self.options, self._env)
-        for child in processes.children(self.options, self._env):
+        for child in self._planned():
             self._children.start(child)
         self.wait()
+
+    def _planned(self) -> Iterator[Child]:
+        """The processes as script/server has them, and the more of them as `web-2`, `worker-2`."""
+        for number in range(max(len(self._webs), self._workers)):
+            options = self._webs[min(number, len(self._webs) - 1)]
+            wanted = {"web": number < len(self._webs), "worker": number < self._workers}
+            for child in processes.children(options, self._env):
+                if wanted[child.name]:
+                    if number:
+                        child.name = f"{child.name}-{number + 1}"
+                        child.log = options.logs / f"{child.name}.log"
+                    yield child
 
     def stop(self) -> None:
         """Stops everything."""
@@ -109,14 +135,30 @@ class House:
         for child in self._children.all:
             if not child.is_running:  # it could not start while something else was away
                 self._children.start(child)
-        found = get(f"{self.options.url}/healthz")
-        return found.status_code == 200 and "slow" not in found.text
+        for found in (get(f"{url}/healthz") for url in self.urls):
+            if found.status_code != 200 or "slow" in found.text:
+                return False
+        return True
 
-    def client(self) -> httpx.Client:
-        """A client with an API key of the owner, made while everything is well."""
-        made = subprocess.run(
-            [sys.executable, "manage.py", "apikey", "owner", "kills"],
+    @property
+    def urls(self) -> list[str]:
+        """The address of each web process."""
+        return [one.url for one in self._webs]
+
+    def manage(self, *words: str) -> str:
+        """What a management command prints."""
+        done = subprocess.run(
+            [sys.executable, "manage.py", *words],
             cwd=ROOT, env=self._env, capture_output=True, text=True, check=True,
         )  # fmt: skip
-        headers = {"Authorization": f"Bearer {made.stdout.strip().splitlines()[-1]}"}
-        return open_client(base_url=f"{self.options.url}/api", headers=headers)
+        return done.stdout
+
+    def make_key(self, name: str = "owner") -> str:
+        """A fresh API key of somebody."""
+        return self.manage("apikey", name, "kills").strip().splitlines()[-1]
+
+    def client(self, key: str = "", web: int = 0) -> httpx.Client:
+        """A client of one of the web processes with this API key, else with a fresh one of the
+        owner, made while everything is well."""
+        headers = {"Authorization": f"Bearer {key or self.make_key()}"}
+        return open_client(base_url=f"{self.urls[web]}/api", headers=headers)

@@ -39,6 +39,7 @@ SMALL = {
     "landscape": ("300", r"from frame to frame: [\d.]+ ms"),
     "linear": ("64", r"stream +[\d,]+ +[\d.]+x"),
     "lines_or_tools": ("", r"sent in 4 rounds +\d+"),
+    "many": ("3 10", r"SQLite, 2 web processes, 2 workers: nothing lost, nothing twice"),
     "meaning": ("300", r"300 texts indexed in [\d.]+ s of one core"),
     "memory": ("200", r"worker +\d+ MB"),
     "middleware": ("2", r"/signin +Django's own +10 at once +[\d.]+ ms"),

@@ -1,5 +1,8 @@
 """Maps by meaning: asked for, drawn, stopped; who sees what on them; new texts move nothing."""
 
+import gzip
+import json
+import math
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -9,6 +12,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 from rest_framework.test import APIClient
 
 from loom import access
@@ -24,6 +28,7 @@ from loom.people.models import Grove, Participant, User
 from loom.trees import erasing
 from loom.trees.commands import trees
 from loom.trees.models import Node, Tree, TreeRight
+from loom.turns.models import Call, Generation
 from tests.commands.conftest import say  # noqa: F401 (a fixture)
 from tests.queries.growing import add, chain, flag, version
 from tests.rows_read import work_done
@@ -164,6 +169,52 @@ def test_new_texts_find_their_place_and_no_old_one_moves(
             words in texts[key] for words in SEA
         )
     assert right > 190
+
+
+def test_the_surprise_of_texts_is_the_providers(
+    actor: Actor, tree: Tree, muse: Participant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain(tree, actor.participant, *SEA)
+    first = _scored(tree, actor, muse, ("The ship", -0.5), (" flew", -4.0))
+    row = drawn(actor, tree)
+    later = _scored(tree, actor, muse, ("The mast", -0.1), (" sang", -3.1), (" too", -0.4))
+    indexing.index_tree(tree.uid)
+    drawing.place(row.uid)
+    view = seen(actor, row)
+    bits = {
+        int(view.keys[at]): (int(view.surprise[at]) - 1) / places.BIT for at in range(len(view))
+    }
+    assert abs(bits[first.pk] - 4.5 / 2 / math.log(2)) <= 0.5 / places.BIT
+    assert abs(bits[later.pk] - 3.6 / 3 / math.log(2)) <= 0.5 / places.BIT
+    assert sorted(bits.values())[: len(SEA)] == [-1 / places.BIT] * len(SEA)  # people's: none
+
+
+def _scored(tree: Tree, actor: Actor, muse: Participant, *tokens: tuple[str, float]) -> Node:
+    """A text of a model with the probabilities of its tokens."""
+    above = Node.objects.filter(tree=tree, text=SEA[0]).get()
+    content = [{"token": text, "logprob": value, "top_logprobs": []} for text, value in tokens]
+    message = {"content": "".join(text for text, _ in tokens)}
+    body = {"choices": [{"index": 0, "message": message, "logprobs": {"content": content}}]}
+    call = Call.objects.create(
+        tree=tree,
+        participant=muse,
+        provider="openai",
+        configuration="",
+        response=gzip.compress(json.dumps(body).encode()),
+        sealed_at=timezone.now(),
+    )
+    generation = Generation.objects.create(
+        tree=tree,
+        participant=muse,
+        asked_by=actor.participant,
+        point=above,
+        status="done",
+        index=1,
+        call=call,
+        ended_at=timezone.now(),
+    )
+    given = {"generation_uid": generation.uid, "call_uid": call.uid}
+    return add(tree, muse, message["content"], above, **given)
 
 
 def test_a_text_that_is_not_indexed_yet_is_placed_later(actor: Actor, tree: Tree) -> None:

@@ -49,9 +49,9 @@ MAX_TAGS = 60
 MOST_PUT_ASIDE = 50  # units of work that the settings list
 # Numbers without a field in the form; an empty value means the default.
 NUMBERS = [
-    one
-    for one in SETTINGS.values()
-    if one.kind == "integer" and one.name not in ("result_threshold",)
+    setting
+    for setting in SETTINGS.values()
+    if setting.kind == "integer" and setting.name not in ("result_threshold",)
 ]
 
 
@@ -113,7 +113,7 @@ def _settings(
         "result_threshold": grove.settings.get("result_threshold", 0) or "",
         "evict": grove.settings.get("evict", ""),
         "auto_open": grove.settings.get("auto_open", False),
-        "numbers": [(one, grove.settings.get(one.name, "")) for one in NUMBERS],
+        "numbers": [(number, grove.settings.get(number.name, "")) for number in NUMBERS],
         "put_aside": put_aside.of_grove(grove)[:MOST_PUT_ASIDE],
         **_search_service(request, actor, is_typed=refused is not None),
         "search_refused": refused and as_shown(refused),
@@ -124,19 +124,19 @@ def _settings(
 
 def _search_service(request: PersonRequest, actor: Actor, *, is_typed: bool) -> dict[str, Any]:
     """The values of the web search form, as entered or as stored; its key is never shown."""
-    found = SearchService.objects.filter(grove=actor.grove).first()
-    kind = search_service(found.kind) if found else None
+    service = SearchService.objects.filter(grove=actor.grove).first()
+    kind = search_service(service.kind) if service else None
     shown: dict[str, Any] = {"allow_private": False}
     if is_typed:
         form = SearchServiceForm.of(request)
         shown = {**form.typed("kind", "base_url", "price")}
         shown["allow_private"] = "allow_private" in form.data
-    elif found:
-        shown = {name: getattr(found, name) for name in ("kind", "base_url", "allow_private")}
-        shown["price"] = found.price / NANO if found.price else ""
+    elif service:
+        shown = {name: getattr(service, name) for name in ("kind", "base_url", "allow_private")}
+        shown["price"] = service.price / NANO if service.price else ""
     return {
         "services": SEARCH_SERVICES,
-        "service": found,
+        "service": service,
         "service_title": kind.title if kind else "",
         "shown": shown,
         "private_why": participants.why_not_allowed_by(actor),
@@ -227,7 +227,7 @@ def _given(form: GroveForm) -> dict[str, Any]:
         **({access.READERS_MAY: given["readers_may"]} if "readers_may" in form.data else {}),
         "result_threshold": given["result_threshold"],
         **(windows if "evict" in form.data else {}),
-        **{one.name: given[one.name] for one in NUMBERS if one.name in form.data},
+        **{number.name: given[number.name] for number in NUMBERS if number.name in form.data},
     }
 
 
@@ -293,7 +293,7 @@ def _context(request: PersonRequest, actor: Actor) -> dict[str, object]:
     )
     return {
         **frame(request, actor, "people"),
-        "members": [(one, cast[one.participant.uid]) for one in members],
+        "members": [(member, cast[member.participant.uid]) for member in members],
         "invitations": open_ones if actor.is_owner else [],
         "roles": ROLES,
     }
@@ -366,8 +366,8 @@ def change_members(request: PersonRequest, uid: str, action: str) -> HttpRespons
 def _invite(request: PersonRequest, actor: Actor) -> HttpResponse:
     """The page with a new invitation's link, shown only this once."""
 
-    def page(made: tuple[Invitation, str]) -> HttpResponse:
-        invitation, secret = made
+    def page(invited: tuple[Invitation, str]) -> HttpResponse:
+        invitation, secret = invited
         link = request.build_absolute_uri(f"/invitations/{secret}")
         context = {**_context(request, actor), "fresh_role": invitation.role, "fresh_link": link}
         return render(request, "pages/people.html", context)
@@ -404,16 +404,18 @@ def money_page(request: PersonRequest, uid: str) -> HttpResponse:
     context: dict[str, object] = {
         **frame(request, actor, "money"),
         "span": span if span in SPANS else "day",
-        "spans": [(name, gettext(said)) for name, (_, said) in SPANS.items()],
+        "spans": [(name, gettext(words)) for name, (_, words) in SPANS.items()],
         "limit": _shown(spent["limit_usd"]) if spent["limit_usd"] else "",
         "total": _row(spent["total"]),
         "shares": [
-            {**_row(one), "who": cast[one["person"]], "model": cast[one["participant"]]}
-            for one in spent["shares"]
+            {**_row(share), "who": cast[share["person"]], "model": cast[share["participant"]]}
+            for share in spent["shares"]
         ],
-        "people": [{**_left(one), "who": cast[one["participant"]]} for one in spent["people"]],
-        "trees": [{**_row(one), "uid": one["tree"]} for one in spent["trees"][:20]],
-        "days": [_row(one) for one in sorted(spent["days"], key=_day, reverse=True)],
+        "people": [
+            {**_left(member), "who": cast[member["participant"]]} for member in spent["people"]
+        ],
+        "trees": [{**_row(tree), "uid": tree["tree"]} for tree in spent["trees"][:20]],
+        "days": [_row(day) for day in sorted(spent["days"], key=_day, reverse=True)],
         "bars": _bars(actor, spent, cast),
     }
     return render(request, "pages/money.html", context)
@@ -447,14 +449,14 @@ def _bars(actor: Actor, spent: dict[str, Any], cast: dict[str, Who]) -> list[Mon
     if own is not None and limit:
         used = max(0.0, limit - (own["today"]["left_usd"] or 0))
         left = gettext("%(left)s of %(limit)s left")
-        said = left % {"left": _shown(max(0.0, limit - used)), "limit": _shown(limit)}
+        words = left % {"left": _shown(max(0.0, limit - used)), "limit": _shown(limit)}
         me = cast[own["participant"]]
         parts = _shares([(me.shown, me.colour, used)], limit)
-        bars.append(MoneyBar(gettext("Your day"), said, parts))
+        bars.append(MoneyBar(gettext("Your day"), words, parts))
     for name, key in ((gettext("By member"), "person"), (gettext("By model"), "participant")):
         sums: dict[str, float] = {}
-        for one in spent["shares"]:
-            sums[one[key]] = sums.get(one[key], 0) + (one["usd"] or 0)
+        for share in spent["shares"]:
+            sums[share[key]] = sums.get(share[key], 0) + (share["usd"] or 0)
         listed = sorted(sums.items(), key=itemgetter(1), reverse=True)
         paid = [(cast[who].shown, cast[who].colour, usd) for who, usd in listed if usd]
         whole = sum(usd for _, _, usd in paid)
@@ -464,34 +466,34 @@ def _bars(actor: Actor, spent: dict[str, Any], cast: dict[str, Who]) -> list[Mon
 
 
 def _shares(given: list[tuple[str, int, float]], whole: float) -> list[BarPart]:
-    found: list[BarPart] = []
+    parts: list[BarPart] = []
     start = 0.0
     for name, colour, usd in given:
         width = min(100 - start, 100 * usd / whole)
-        found.append(BarPart(name, _shown(usd), colour, round(start, 2), round(width, 2)))
+        parts.append(BarPart(name, _shown(usd), colour, round(start, 2), round(width, 2)))
         start += width
-    return found
+    return parts
 
 
 def _days(back: int) -> tuple[date, date]:
     return today() - timedelta(days=back), today()
 
 
-def _day(one: dict[str, Any]) -> str:
-    return str(one["day"])
+def _day(row: dict[str, Any]) -> str:
+    return str(row["day"])
 
 
-def _row(one: dict[str, Any]) -> dict[str, Any]:
+def _row(row: dict[str, Any]) -> dict[str, Any]:
     """Sums with the money formatted; a dash where no price was known."""
-    counts = {name: f"{value:,}" for name, value in one.items() if isinstance(value, int)}
-    return {**one, **counts, "money": "–" if one["usd"] is None else _shown(one["usd"])}
+    counts = {name: f"{value:,}" for name, value in row.items() if isinstance(value, int)}
+    return {**row, **counts, "money": "–" if row["usd"] is None else _shown(row["usd"])}
 
 
-def _left(one: dict[str, Any]) -> dict[str, Any]:
-    left = one["today"]["left_usd"]
+def _left(row: dict[str, Any]) -> dict[str, Any]:
+    left = row["today"]["left_usd"]
     return {
-        "spent": _shown(one["usd"]),
-        "reserved": _shown(one["today"]["reserved_usd"]),
+        "spent": _shown(row["usd"]),
+        "reserved": _shown(row["today"]["reserved_usd"]),
         "left": gettext("no limit") if left is None else _shown(left),
     }
 

@@ -129,15 +129,15 @@ def rows_shown(actor: Actor, trees: Sequence[Tree], cast: Mapping[str, Who]) -> 
 
 def beginnings_of(trees: Sequence[Tree]) -> dict[int, list[Node]]:
     """The first texts of each tree, at most 40 ids of each, without what is pruned; one query."""
-    found: dict[int, list[Node]] = {tree.pk: [] for tree in trees}
+    beginnings: dict[int, list[Node]] = {tree.pk: [] for tree in trees}
     wanted = Q(pk__in=())
     for tree in trees:
         first = (tree.pk << ORDINAL_BITS) + 1
         wanted |= Q(pk__range=(first, first + SHAPED - 1))
     rows = Node.objects.filter(wanted, kind="text", slot=F("pk"), pruned=False).order_by("pk")
     for node in rows.only("tree_id", "parent_slot_id").annotate(by=F("author__uid")):
-        found[node.tree_id].append(node)
-    return found
+        beginnings[node.tree_id].append(node)
+    return beginnings
 
 
 def _writers(
@@ -148,15 +148,15 @@ def _writers(
 ) -> dict[int, tuple[str, ...]]:
     """The names of who else has worked in each tree: of those with a workspace there, and of the
     authors of its first texts; one query."""
-    found: dict[int, list[str]] = {}
+    writers: dict[int, list[str]] = {}
     for tree in trees:
-        found[tree.pk] = [node.by for node in begun[tree.pk][1:]]  # type: ignore[attr-defined]
+        writers[tree.pk] = [node.by for node in begun[tree.pk][1:]]  # type: ignore[attr-defined]
     visits = Workspace.objects.filter(tree__in=trees, participant__grove=actor.grove)
     for tree_id, uid in visits.order_by("pk").values_list("tree_id", "participant__uid"):
-        found[tree_id].append(uid)
+        writers[tree_id].append(uid)
     return {
         tree: tuple(cast[uid].name for uid in dict.fromkeys(many) if not cast[uid].is_me)
-        for tree, many in found.items()
+        for tree, many in writers.items()
     }
 
 
@@ -207,7 +207,7 @@ def _heights(depth: Mapping[int, int], below: Mapping[int, list[int]]) -> dict[i
             leaves += 1
     for key in reversed(order):
         if below.get(key):
-            place[key] = sum(place[one] for one in below[key]) / len(below[key])
+            place[key] = sum(place[child] for child in below[key]) / len(below[key])
     return place
 
 
@@ -291,13 +291,13 @@ class Listed:
     @property
     def address(self) -> str:
         """What the address says of this part, without the offset."""
-        said = {
+        params = {
             "archived": "1" if self.archived else "",
             "tag": self.tag,
             "folder": self.folder,
             "sort": self.sort if self.sort != "touched" else "",
         }
-        return urlencode({name: value for name, value in said.items() if value})
+        return urlencode({name: value for name, value in params.items() if value})
 
 
 def _listed(request: PersonRequest, actor: Actor) -> Listed:
@@ -345,7 +345,7 @@ def _page(request: PersonRequest, actor: Actor) -> HttpResponse:
         "folder": listed.folder,
         "folders": folders_of(actor),
         "sort": listed.sort,
-        "sorts": [(name, gettext(said)) for name, (said, _) in SORTS.items()],
+        "sorts": [(name, gettext(words)) for name, (words, _) in SORTS.items()],
         "address_of_list": listed.address,
         "has_archive": access.grove_trees(actor).filter(archived_at__isnull=False).exists(),
         "offset": offset,
@@ -370,9 +370,9 @@ def _found(request: PersonRequest, actor: Actor) -> dict[str, object]:
     by: By = given_by if given_by in get_args(By) else ""  # type: ignore[assignment]
     documents = [] if by == "meaning" else find_texts(actor, query, only)
     if only.type == "document":
-        found = SearchResult([], 0)
+        outcome = SearchResult([], 0)
     else:
-        found = find_in_grove(actor, query, limit=MAX_HITS, offset=offset, only=only, by=by)
+        outcome = find_in_grove(actor, query, limit=MAX_HITS, offset=offset, only=only, by=by)
     hits = [
         {
             "tree": hit.tree,
@@ -381,19 +381,19 @@ def _found(request: PersonRequest, actor: Actor) -> dict[str, object]:
             "text": around(hit) if hit.node else "",
             "near": hit.is_near,
         }
-        for hit in found.hits
+        for hit in outcome.hits
     ]
     given = {name: value for name in saved.SEARCH if (value := request.GET.get(name, ""))}
     return {
         "query": query,
         "hits": hits,
         "documents": [] if offset else documents,
-        "total": found.total - found.near + len(documents),
-        "near": found.near,
+        "total": outcome.total - outcome.near + len(documents),
+        "near": outcome.near,
         "only": only,
         "search": given,
         "address": urlencode(given),
-        "next": offset + MAX_HITS if found.total > offset + MAX_HITS else 0,
+        "next": offset + MAX_HITS if outcome.total > offset + MAX_HITS else 0,
         "before": max(0, offset - MAX_HITS) if offset else None,
     }
 
@@ -457,11 +457,11 @@ def make_tree(request: PersonRequest, uid: str) -> HttpResponse:
     try:
         given = NewTreeForm.read(request)
         new = trees_module.NewTree(title=given["title"][:300], mode=given["mode"])
-        made = trees_module.make_tree(actor, new)
+        tree = trees_module.make_tree(actor, new)
     except CommandError as refused:
         messages.error(request, in_one_line(refused))
         return HttpResponseRedirect(f"/groves/{grove.uid}")
-    return HttpResponseRedirect(f"/trees/{made.uid}")
+    return HttpResponseRedirect(f"/trees/{tree.uid}")
 
 
 class ChosenForm(PageForm):
@@ -513,12 +513,12 @@ def change_chosen(request: PersonRequest, uid: str) -> HttpResponse:
         except CommandError as refused:
             messages.error(request, f"{tree.title or tree.uid}: {in_one_line(refused)}")
     if done:
-        said = {
+        sentence = {
             "archive": ngettext("%(n)s tree archived.", "%(n)s trees archived.", done),
             "restore": ngettext("%(n)s tree restored.", "%(n)s trees restored.", done),
             "move": ngettext("%(n)s tree moved.", "%(n)s trees moved.", done),
         }[do]
-        messages.success(request, said % {"n": done})
+        messages.success(request, sentence % {"n": done})
     return back
 
 
@@ -571,7 +571,7 @@ def search(request: PersonRequest, uid: str) -> HttpResponse:
         return JsonResponse({"hits": [], "lit": [], "total": 0})
     workspace = access.workspace_of(actor.participant, tree)
     by: By = "words" if request.GET.get("by") == "words" else ""
-    found = find_in_tree(actor, tree, workspace, query, limit=MAX_HITS_IN_TREE, by=by)
+    outcome = find_in_tree(actor, tree, workspace, query, limit=MAX_HITS_IN_TREE, by=by)
     cast = cast_of(actor)
     hits = [
         {
@@ -581,11 +581,11 @@ def search(request: PersonRequest, uid: str) -> HttpResponse:
             "colour": cast[hit.node.author_uid].colour,
             "near": hit.is_near,
         }
-        for hit in found.hits
+        for hit in outcome.hits
         if hit.node is not None
     ]
-    lit = Node.objects.filter(pk__in=found.every[:MAX_LIT]).values_list("local_id", flat=True)
-    return JsonResponse({"hits": hits, "lit": list(lit), "total": found.total})
+    lit = Node.objects.filter(pk__in=outcome.every[:MAX_LIT]).values_list("local_id", flat=True)
+    return JsonResponse({"hits": hits, "lit": list(lit), "total": outcome.total})
 
 
 def around(hit: Hit) -> str:
@@ -603,15 +603,17 @@ def excerpts(request: PersonRequest, uid: str) -> HttpResponse:
     author of those that were edited or split, as `{id: participant}`."""
     _, tree = access.get_tree(request.user, uid)
     ids = [
-        one for one in request.GET.get("ids", "").split(",")[:MAX_EXCERPTS] if looks_like_id(one)
+        local_id
+        for local_id in request.GET.get("ids", "").split(",")[:MAX_EXCERPTS]
+        if looks_like_id(local_id)
     ]
-    found = Node.objects.filter(tree=tree, local_id__in=ids).order_by()
+    nodes = Node.objects.filter(tree=tree, local_id__in=ids).order_by()
     words: dict[str, Any] = {
         local_id: beginning(summary or text, EXCERPT)
-        for local_id, text, summary in found.values_list("local_id", "text", "summary")
+        for local_id, text, summary in nodes.values_list("local_id", "text", "summary")
     }
     others = Q(edited_from__isnull=False) | Q(form=PARTS)  # may have written in it
-    edited = rows_of(list(found.filter(others).values_list("id", flat=True)))
+    edited = rows_of(list(nodes.filter(others).values_list("id", flat=True)))
     pieces = pieces_of(edited) if edited else {}
     by = {row.local_id: writers_of(row, pieces[row.id])[0] for row in edited}
     return JsonResponse({**words, **({"by": by} if by else {})})
@@ -655,18 +657,24 @@ def _trees(request: PersonRequest, query: str) -> QuerySet[Tree]:
 def _places(request: PersonRequest) -> list[dict[str, str]]:
     """Pages of the groves, their participants, and the person's settings."""
     groves = list(access.visible_groves(request.user))
-    found = [
+    places = [
         {"words": f"{gettext(words)}", "soft": grove.name, "href": f"/groves/{grove.uid}{path}"}
         for grove in groves
         for path, words in GROVE_PAGES
     ]
     people = Participant.objects.filter(grove__in=groves, archived_at__isnull=True)
-    for one in people.select_related("grove").order_by("id")[:MAX_PEOPLE]:
-        page = f"participants/{one.uid}" if one.kind == "model" else "people"
-        soft = one.model_ref if one.kind == "model" else one.grove.name
-        found.append({"words": one.name, "soft": soft, "href": f"/groves/{one.grove.uid}/{page}"})
+    for participant in people.select_related("grove").order_by("id")[:MAX_PEOPLE]:
+        page = f"participants/{participant.uid}" if participant.kind == "model" else "people"
+        soft = participant.model_ref if participant.kind == "model" else participant.grove.name
+        places.append(
+            {
+                "words": participant.name,
+                "soft": soft,
+                "href": f"/groves/{participant.grove.uid}/{page}",
+            }
+        )
     own = gettext("Settings")
-    return found + [
+    return places + [
         {"words": gettext(words), "soft": own, "href": path} for path, words in OWN_PAGES
     ]
 

@@ -81,6 +81,7 @@ class Migration(migrations.Migration):
                 ("count", models.IntegerField()),
                 ("last", models.BigIntegerField()),
                 ("rows", models.BinaryField()),
+                ("surprise", models.BinaryField(default=b"")),
                 (
                     "landscape",
                     models.ForeignKey(

@@ -23,12 +23,13 @@ from loom.links.models import Link
 from loom.links.queries import (
     MOST_AWAY,
     MOST_REACHED,
+    graph_names,
     graph_of,
     items_in,
     slots_of,
+    states_of,
     sureness,
     words_of,
-    written,
 )
 from loom.links.vocabulary import archetype_of, link_type, vocabulary_of
 from loom.people.names import tree_named
@@ -38,6 +39,7 @@ from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Tree
 from loom.trees.named_items import get_node, touched, tree_of
 from loom.trees.queries import lookup
+from loom.trees.queries.item_names import ERASED
 
 MAX_NOTE = 2000
 EVIDENCE = "evidence"  # append-only: such a link is answered, never removed
@@ -380,7 +382,8 @@ def graph(context: Context, args: GraphArgs) -> Reply:
         stops=items_in(node.tree, args.stop),
         through=items_in(node.tree, args.through),
     )
-    names = written(found.items, context.tree.pk)
+    names = graph_names(found, context.tree.pk)
+    states = states_of(found.items)
     said_words = words_of(context.actor, found.items)
     words = {one: f' "{text}"' for one, text in said_words.items() if text}
     many = len(found.items) - 1
@@ -394,15 +397,22 @@ def graph(context: Context, args: GraphArgs) -> Reply:
         sure = f" {sureness(one.confidence)}".rstrip()
         figure = f" {one.confidence:.2f}" if one.confidence is not None else ""
         arrow = f"──[{of_grove.read(one.type, outward=True)}{sure}{figure}]──→"
-        end = f"[{names[one.target]}]{words.get(one.target, '')}"
-        lines.append(f"  [{names[one.source]}] {arrow} {end}")
+        ends = (_end(names[item], states.get(item, "")) for item in (one.source, one.target))
+        lines.append(f"  {next(ends)} {arrow} {next(ends)}{words.get(one.target, '')}")
     if found.stops:
-        halted = " ".join(f"[{names[one]}]" for one in sorted(found.stops))
+        halted = " ".join(_end(names[one], "") for one in sorted(found.stops))
         lines.append(f"  not passed through: {halted}")
     if found.is_cut:
         lines.append(f"  … more than {MOST_REACHED} items; name fewer types or a smaller depth")
-    refs = tuple(names[one] for one in found.items)
+    refs = tuple(names[one] for one in found.items if states.get(one) != ERASED)
     return Reply("\n".join(lines), refs=refs, items=touched(node))
+
+
+def _end(name: str, state: str) -> str:
+    """`[a7x2]`, `[a7x2] · pruned`, `erased`."""
+    if state == ERASED:
+        return name
+    return f"[{name}] · {state}" if state else f"[{name}]"
 
 
 @undoes("link")

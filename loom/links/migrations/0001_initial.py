@@ -98,6 +98,7 @@ class Migration(migrations.Migration):
                 ("outward", models.BooleanField()),
                 ("home", models.BigIntegerField()),
                 ("count", models.IntegerField()),
+                ("pruned", models.IntegerField(default=0)),
                 ("last", models.BigIntegerField()),
                 (
                     "grove",

@@ -52,14 +52,14 @@ class Annotate(Args):
 
 def _note_phrases() -> tuple[Phrases, ...]:
     """`make note`, `add question`, `leave remark` and the like, and `note` and `comment` alone."""
-    made = []
+    phrases_made = []
     verbs = ("make", "add", "leave", "put", "write", "attach", "ask", "post", "raise")
     for noun in ("note", "comment", "annotation", "question", "warning", "objection", "remark"):
         phrases = [f"{verb} {noun}" for verb in verbs]
         phrases += [noun] if noun in ("note", "comment") else []
         before = f"as:{noun}" if noun in ("question", "warning", "objection") else ""
-        made.append(Phrases("|".join(phrases), before=before, needs="text"))
-    return tuple(made)
+        phrases_made.append(Phrases("|".join(phrases), before=before, needs="text"))
+    return tuple(phrases_made)
 
 
 describe_verb(
@@ -116,13 +116,13 @@ def annotate(context: Context, args: Annotate) -> Reply:
     if args.ref.kind == "tree":
         return _about_tree(context, args)
     target = get_own_node(context, args.ref)
-    made, inverse = _add(context, target, args.content, args.form)
+    note, inverse = _add(context, target, args.content, args.form)
     settle_draft(context, target, "note", args.content)
-    said = asks.after_answer(made) if target.form == "question" else ""
+    answered = asks.after_answer(note) if target.form == "question" else ""
     return Reply(
-        f"✓ annotation [{made.local_id}] added to [{target.local_id}]{said}",
-        refs=(made.local_id,),
-        items=touched(made, target),
+        f"✓ annotation [{note.local_id}] added to [{target.local_id}]{answered}",
+        refs=(note.local_id,),
+        items=touched(note, target),
         inverse=inverse,
     )
 
@@ -138,26 +138,26 @@ def _about_tree(context: Context, args: Annotate) -> Reply:
         parent=lookup.root_of(context.tree),
         sources=(source,),
     )
-    made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
-    note_mentions(context.actor, made)
+    note = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
+    note_mentions(context.actor, note)
     return Reply(
-        f"✓ annotation [{made.local_id}] added to {tree_named(about.title)}",
-        refs=(made.local_id,),
-        items=touched(made),
-        inverse=made_nodes(made),
+        f"✓ annotation [{note.local_id}] added to {tree_named(about.title)}",
+        refs=(note.local_id,),
+        items=touched(note),
+        inverse=made_nodes(note),
     )
 
 
 def _add(context: Context, target: Node, text: str, form: str) -> tuple[Node, tuple[Op, ...]]:
     new = NewNode(text, kind="annotation", form=form, parent=target)
-    made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
-    note_mentions(context.actor, made)
+    note = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
+    note_mentions(context.actor, note)
     if target.form == "question":
-        asks.answered_by(context.actor.participant, target, made)
-    inverse = made_nodes(made)
+        asks.answered_by(context.actor.participant, target, note)
+    inverse = made_nodes(note)
     if target.kind == "annotation" and target.slot.resolved_at is not None:
         inverse = (*inverse, set_resolved(context, target, False))
-    return made, inverse
+    return note, inverse
 
 
 def note_mentions(actor: Actor, note: Node) -> None:
@@ -168,25 +168,25 @@ def note_mentions(actor: Actor, note: Node) -> None:
     members = Participant.objects.filter(
         grove=actor.grove, kind="human", archived_at__isnull=True
     ).exclude(pk=actor.participant.pk)
-    named = names_in(note.text, [one.name for one in members])
+    named = names_in(note.text, [member.name for member in members])
     Mention.objects.bulk_create(
-        Mention(participant=one, tree=note.tree, node=note, at=note.created_at)
-        for one in members
-        if one.name in named
+        Mention(participant=member, tree=note.tree, node=note, at=note.created_at)
+        for member in members
+        if member.name in named
     )
 
 
 def names_in(text: str, names: Iterable[str]) -> set[str]:
     """Those of the names that follow an @ in the text, as whole words and in any case. Where one
     name is the beginning of another, the longer one counts."""
-    found = set()
+    mentioned = set()
     rest = text.casefold()
     for name in sorted(names, key=len, reverse=True):
         pattern = rf"(?<![\w@])@{re.escape(name.casefold())}(?!\w)"
         if re.search(pattern, rest):
-            found.add(name)
+            mentioned.add(name)
             rest = re.sub(pattern, " ", rest)
-    return found
+    return mentioned
 
 
 def set_resolved(context: Context, node: Node, resolved: bool) -> Op:
@@ -320,13 +320,13 @@ def suggest(context: Context, args: Suggest) -> Reply:
             "REJECTED", "The suggestion is the same as the text.", hint="change the text"
         )
     new = NewNode(text, kind="annotation", form=SUGGESTION_FORM, parent=target)
-    made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
-    note_mentions(context.actor, made)
+    suggestion = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
+    note_mentions(context.actor, suggestion)
     return Reply(
-        f"✓ suggestion [{made.local_id}] on [{target.local_id}]",
-        refs=(made.local_id,),
-        items=touched(made, target),
-        inverse=made_nodes(made),
+        f"✓ suggestion [{suggestion.local_id}] on [{target.local_id}]",
+        refs=(suggestion.local_id,),
+        items=touched(suggestion, target),
+        inverse=made_nodes(suggestion),
     )
 
 
@@ -458,13 +458,13 @@ def _taken(context: Context, node: Node, newest: Node, text: str, *, decision: s
             items=touched(node, newest),
             inverse=(resolved,),
         )
-    made = edited_version(context, newest, text)
-    resolved = _decided(context, node, decision, made.local_id)
+    version = edited_version(context, newest, text)
+    resolved = _decided(context, node, decision, version.local_id)
     return Reply(
-        f"✓ accepted [{node.local_id}] as version [{made.local_id}]",
-        refs=(made.local_id,),
-        items=touched(made, node, newest),
-        inverse=(resolved, *made_nodes(made)),
+        f"✓ accepted [{node.local_id}] as version [{version.local_id}]",
+        refs=(version.local_id,),
+        items=touched(version, node, newest),
+        inverse=(resolved, *made_nodes(version)),
     )
 
 
@@ -472,10 +472,10 @@ def _decided_elsewhere(context: Context, node: Node, own: str | None) -> Reply |
     """Accepts a suggestion for an item of another feature; None if it is about a node."""
     _demand_open(node)
     rows = NodeSource.objects.filter(node=node.slot_id, role="primary", item__kind__in=_accepts)
-    found = rows.values_list("item__kind", "item", "version_seen").first()
-    if found is None:
+    row = rows.values_list("item__kind", "item", "version_seen").first()
+    if row is None:
         return None
-    return _accepts[found[0]](context, Suggestion(node, found[1], found[2]), own)
+    return _accepts[row[0]](context, Suggestion(node, row[1], row[2]), own)
 
 
 def _decided(context: Context, node: Node, decision: str, version: str) -> Op:

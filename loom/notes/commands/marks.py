@@ -358,7 +358,7 @@ def _change_tag(change: RunningAction, args: TagChange) -> str:
         )
     name = _checked(args.name) if args.name.strip() else known[0]
     if args.name.strip():
-        others = [one for one in labels if is_tag(one, name) and one not in known]
+        others = [label for label in labels if is_tag(label, name) and label not in known]
         name = others[0] if others else name
         _rename(change, known, name)
     _recolour(change, known, name, args.colour)
@@ -390,7 +390,7 @@ def _labels(actor: Actor) -> list[str]:
 
 def _spelled(tag: str, labels: list[str]) -> list[str]:
     """The spellings of a tag that are in use. NOT_FOUND if there are none."""
-    known = [one for one in labels if is_tag(one, tag.removeprefix("#"))]
+    known = [label for label in labels if is_tag(label, tag.removeprefix("#"))]
     if not known:
         raise CommandError(
             "NOT_FOUND", f"There is no tag #{tag[:MAX_TAG_NAME]}.", hint="see the list of tags"
@@ -401,7 +401,7 @@ def _spelled(tag: str, labels: list[str]) -> list[str]:
 def _checked(name: str) -> str:
     """The name, if a tag may have it."""
     kept = " ".join(name.split()).removeprefix("#").strip()
-    if not kept or len(kept) > MAX_TAG_NAME or any(one in '"\0' for one in kept):
+    if not kept or len(kept) > MAX_TAG_NAME or any(letter in '"\0' for letter in kept):
         raise CommandError(
             "INVALID_SYNTAX",
             f"A tag has 1 to {MAX_TAG_NAME} characters and no quotation marks.",
@@ -447,15 +447,15 @@ def _shown(items: list[int]) -> list[str]:
     rows = Item.objects.filter(pk__in=items).select_related("tree", "node")
     names = {row.pk: row.node.local_id if row.node else f"tree:{row.tree.uid}" for row in rows}
     names |= grove_texts().names(items)
-    return [names[one] for one in items if one in names]
+    return [names[item] for item in items if item in names]
 
 
 def _recolour(change: RunningAction, known: list[str], name: str, colour: str | None) -> None:
     """Stores the colour of a tag under its name; `name` empty: removes it."""
     grove = Grove.objects.get(pk=change.actor.grove.pk)
     before = dict(grove.settings.get("tag_colours", {}))
-    had = next((before[one] for one in known if one in before), "")
-    colours = {one: value for one, value in before.items() if one not in known}
+    had = next((before[key] for key in known if key in before), "")
+    colours = {key: value for key, value in before.items() if key not in known}
     wanted = had if colour is None else colour
     if name and wanted and (colour is not None or name not in colours):
         colours[name] = wanted

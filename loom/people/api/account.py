@@ -188,13 +188,13 @@ def sessions(request: Request) -> Response:
     """The browsers the caller is signed in with."""
     here = request._request.session.session_key
 
-    def body(one: UserSession) -> dict[str, object]:
+    def body(row: UserSession) -> dict[str, object]:
         return {
-            "id": one.uid,
-            "agent": one.agent,
-            "created_at": instant(one.created_at),
-            "seen_at": instant(one.seen_at),
-            "here": one.session_key == here,
+            "id": row.uid,
+            "agent": row.agent,
+            "created_at": instant(row.created_at),
+            "seen_at": instant(row.seen_at),
+            "here": row.session_key == here,
         }
 
     return paged(request, browsers_of(user_of(request)), body)

@@ -96,8 +96,8 @@ def _demand_username(username: str) -> str:
 def _like(username: str) -> str | None:
     """The username that equals this one in any case, or looks like it."""
     rows = User.objects.order_by().values_list("username", flat=True)
-    found = rows.filter(skeleton=skeleton(username)).first()
-    return found or rows.filter(username__iexact=username).first()
+    account = rows.filter(skeleton=skeleton(username)).first()
+    return account or rows.filter(username__iexact=username).first()
 
 
 def demand_some(password: str) -> str:
@@ -189,7 +189,7 @@ def asks_more(asked: AsksMore) -> AsksMore:
 
 def go_on(request: HttpRequest, user: User, *, wanted: str) -> str:
     """Signs the browser in, unless more is asked of this user first; the address to go to."""
-    address = next((found for asked in _asking if (found := asked(user))), "")
+    address = next((target for asked in _asking if (target := asked(user))), "")
     if not address:
         sign_in(request, user)
         return wanted

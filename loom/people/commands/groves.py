@@ -105,8 +105,8 @@ def _change_grove(change: RunningAction, args: GroveChanges) -> Grove:
     before = (grove.name, grove.settings)
     if args.name is not None:
         grove.name = names.checked(args.name, most=MAX_NAME, writes=False)
-    found = {**grove.settings, **args.settings}
-    grove.settings = {name: value for name, value in found.items() if value is not None}
+    settings = {**grove.settings, **args.settings}
+    grove.settings = {name: value for name, value in settings.items() if value is not None}
     if (grove.name, grove.settings) != before:
         grove.save(update_fields=["name", "settings"])
         body = {"grove": grove.uid, "name": grove.name, "settings": grove.settings}
@@ -389,7 +389,7 @@ def _make_invitation(change: RunningAction, args: InvitationArgs) -> tuple[Invit
     kind = demand_role_name(args.role)
     _demand_bounds(args.days, args.uses)
     secret = secrets.token_urlsafe(32)
-    made = Invitation.objects.create(
+    invitation = Invitation.objects.create(
         grove=change.grove,
         role=kind,
         digest=digest(secret),
@@ -397,8 +397,8 @@ def _make_invitation(change: RunningAction, args: InvitationArgs) -> tuple[Invit
         expires_at=change.now + timedelta(days=args.days),
         uses_left=args.uses,
     )
-    change.writer.append("invitation.added", {"invitation": invitation_body(made)})
-    return made, secret
+    change.writer.append("invitation.added", {"invitation": invitation_body(invitation)})
+    return invitation, secret
 
 
 def _demand_bounds(days: float, uses: int) -> None:
@@ -416,14 +416,14 @@ def _demand_bounds(days: float, uses: int) -> None:
         )
 
 
-def invitation_body(one: Invitation) -> dict[str, object]:
+def invitation_body(invitation: Invitation) -> dict[str, object]:
     """An invitation as API and events show it; never its secret."""
     return {
-        "id": one.uid,
-        "role": one.role,
-        "expires_at": instant(one.expires_at),
-        "uses_left": one.uses_left,
-        "revoked_at": instant_or_none(one.revoked_at),
+        "id": invitation.uid,
+        "role": invitation.role,
+        "expires_at": instant(invitation.expires_at),
+        "uses_left": invitation.uses_left,
+        "revoked_at": instant_or_none(invitation.revoked_at),
     }
 
 
@@ -443,13 +443,13 @@ class InvitationNamed(Args):
 def _revoke_invitation(change: RunningAction, args: InvitationNamed) -> Invitation:
     """Revokes an invitation."""
     open_ones = change.grove.invitations.filter(revoked_at__isnull=True)
-    found = open_ones.filter(uid=args.invitation).first()
-    if found is None:
+    invitation = open_ones.filter(uid=args.invitation).first()
+    if invitation is None:
         raise not_found("This invitation")
-    found.revoked_at = change.now
-    found.save(update_fields=["revoked_at"])
-    change.writer.append("invitation.removed", {"invitation": invitation_body(found)})
-    return found
+    invitation.revoked_at = change.now
+    invitation.save(update_fields=["revoked_at"])
+    change.writer.append("invitation.removed", {"invitation": invitation_body(invitation)})
+    return invitation
 
 
 def find_invitation(secret: str) -> Invitation | None:
@@ -489,19 +489,19 @@ class Acceptance(Args):
 @action("accept_invitation", stream="grove", role=None)
 def _accept(change: RunningAction, args: Acceptance) -> Membership:
     """Makes the person who accepts an invitation a member; this uses it once."""
-    found = _found(args.secret)
+    invitation = _found(args.secret)
     who = change.user or people.make_user(args.username, people.demand_some(args.password))
-    role = demand_role_name(found.role)
-    member = enter(change, who, role, invitation=found.uid)
-    found.uses_left -= 1
-    found.save(update_fields=["uses_left"])
+    role = demand_role_name(invitation.role)
+    member = enter(change, who, role, invitation=invitation.uid)
+    invitation.uses_left -= 1
+    invitation.save(update_fields=["uses_left"])
     return member
 
 
 def _found(secret: str) -> Invitation:
-    found = find_invitation(secret)
-    if found is None:
+    invitation = find_invitation(secret)
+    if invitation is None:
         raise not_found(
             "This invitation", "it was used or revoked or has expired; ask for a new one"
         )
-    return found
+    return invitation

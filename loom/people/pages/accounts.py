@@ -133,21 +133,21 @@ class InvitedForm(PageForm):
 @anybody
 def by_invitation(request: HttpRequest, secret: str) -> HttpResponse:
     """An invitation: a new person chooses a name and password; a signed-in person only confirms."""
-    found = groves.find_invitation(secret)
-    if found is None:
+    invitation = groves.find_invitation(secret)
+    if invitation is None:
         raise not_found("This invitation", "It was used, revoked or is over; ask for a new one.")
     named = InvitedForm.read(request)["tree"] or request.GET.get("tree", "")
-    tree = access.find_invited_tree(found.grove, named, found.role)  # type: ignore[arg-type]
+    tree = access.find_invited_tree(invitation.grove, named, invitation.role)  # type: ignore[arg-type]
     context: dict[str, object] = {
-        "grove": found.grove.name,
-        "role": found.role,
-        "by": found.made_by.name,
+        "grove": invitation.grove.name,
+        "role": invitation.role,
+        "by": invitation.made_by.name,
         "tree": tree,
     }
     if request.method == "POST":
         try:
             _accept(request, secret)
-            home = f"/trees/{tree.uid}" if tree else f"/groves/{found.grove.uid}"
+            home = f"/trees/{tree.uid}" if tree else f"/groves/{invitation.grove.uid}"
             return HttpResponseRedirect(home)
         except CommandError as refused:
             typed = PasswordForm.of(request).typed("username")
@@ -242,7 +242,9 @@ class WritingForm(PageForm):
 def writing(request: PersonRequest) -> str:
     """How edits are saved, the temperature, pasting, Markdown, and the details of errors."""
     given = WritingForm.read(request)
-    people.prefer(request.user, given | {one: given[one] == "1" for one in ("verbose", "styled")})
+    people.prefer(
+        request.user, given | {field: given[field] == "1" for field in ("verbose", "styled")}
+    )
     return gettext("Saved.")
 
 
@@ -416,8 +418,8 @@ class NewGroveForm(PageForm):
 
 
 def _make_grove(request: PersonRequest) -> str:
-    made = groves.make_grove(request.user, NewGroveForm.read(request)["name"])
-    return gettext("The grove %(name)s has been created.") % {"name": made.name}
+    grove = groves.make_grove(request.user, NewGroveForm.read(request)["name"])
+    return gettext("The grove %(name)s has been created.") % {"name": grove.name}
 
 
 @dataclass(frozen=True)
@@ -473,6 +475,8 @@ def _page_with_new_key(request: PersonRequest) -> HttpResponse:
     return shown_once(
         request,
         lambda: people.make_key(request.user, **KeyForm.read(request)),
-        lambda made: _shown(request, "access", fresh_name=made[0].name, fresh_secret=made[1]),
+        lambda new_key: _shown(
+            request, "access", fresh_name=new_key[0].name, fresh_secret=new_key[1]
+        ),
         back="/settings/access",
     )

@@ -269,8 +269,8 @@ def columns(request: Request, uid: str) -> HttpResponseBase:
     heads = trees.heads_of(tree)
     last, name = skeleton_tiles.last_ordinal(tree), f"{tree.uid}-{heads[0]}-{heads[1]}"
     if truth(request, "tiles") and last >= skeleton_tiles.TILE:
-        found = partial(skeleton_tiles.head_of_tiles, actor, tree, heads[0])
-        return _unless_known(request, f"{name}-tiles", lambda: to_json(found()))
+        tiles = partial(skeleton_tiles.head_of_tiles, actor, tree, heads[0])
+        return _unless_known(request, f"{name}-tiles", lambda: to_json(tiles()))
     return _unless_known(request, name, lambda: to_json(trees.skeleton(actor, tree)))
 
 
@@ -366,11 +366,11 @@ def verification(request: Request, uid: str) -> Response:
             raise CommandError("INVALID_SYNTAX", "what= is view.", hint="?what=view")
         own = access.workspace_of(actor.participant, tree)
         return Response(verify_view(actor, own))
-    one, end = _named(request, tree, "node"), _named(request, tree, "path")
-    if one is not None and end is not None:
+    node, end = _named(request, tree, "node"), _named(request, tree, "path")
+    if node is not None and end is not None:
         raise CommandError("INVALID_SYNTAX", "node= and path= exclude each other.", hint="use one")
-    if one is not None:
-        return Response(verify.verify_node(actor, tree, workspace, one))
+    if node is not None:
+        return Response(verify.verify_node(actor, tree, workspace, node))
     if end is not None:
         return Response(verify.verify_path(actor, tree, workspace, end))
     return Response(verify.verify_tree(actor, tree, workspace))
@@ -414,18 +414,19 @@ class ProvenanceSchema(BaseModel):
 def provenance(request: Request, uid: str, local_id: str) -> Response:
     """A node's hash and proof, what it depends on, its call, and the result of its verification."""
     actor, tree = access.get_tree(user_of(request), uid)
-    found = get_node(tree, local_id)
-    return Response(provenance_of(actor, tree, _own_workspace(actor, tree), found).body())
+    node = get_node(tree, local_id)
+    return Response(provenance_of(actor, tree, _own_workspace(actor, tree), node).body())
 
 
 class GraphItem(BaseModel):
-    """A reached item: how lines name it, its distance in links, its first words or title, and
-    whether the graph does not pass through it."""
+    """A reached item: how lines name it (`erased` for one that is gone), its distance in links, its
+    first words or title, whether the graph does not pass through it, and what became of it."""
 
     item: str
     depth: int
     words: str
     stop: bool
+    state: Literal["", "pruned", "erased"]
 
 
 class GraphLink(BaseModel):
@@ -478,16 +479,16 @@ THROUGH = OpenApiParameter(
 def graph(request: Request, uid: str, local_id: str) -> Response:
     """Items and typed links with their confidence, as `→ graph` shows them."""
     actor, tree = access.get_tree(user_of(request), uid)
-    found = get_node(tree, local_id)
-    wanted = [one for one in request.query_params.get("types", "").split(",") if one]
+    node = get_node(tree, local_id)
+    wanted = [name for name in request.query_params.get("types", "").split(",") if name]
     known = vocabulary_of(tree.grove).words(archetype_of(actor))
-    types = [link_type(actor, one) for one in wanted] or known
+    types = [link_type(actor, name) for name in wanted] or known
     depth = number(request, "depth", default=3, least=1, most=MOST_AWAY)
     named = {
         name: items_in(tree, request.query_params.get(name, "").split(",")[:MOST_REACHED])
         for name in ("stop", "through")
     }
-    reached = graph_of(actor, found, types, depth, stops=named["stop"], through=named["through"])
+    reached = graph_of(actor, node, types, depth, stops=named["stop"], through=named["through"])
     return Response(graph_body(actor, reached, tree))
 
 

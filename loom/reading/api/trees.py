@@ -180,11 +180,11 @@ def public_links(request: Request, uid: str) -> Response:
     if request.method == "DELETE":
         public_links_module.revoke_public_link(actor, tree, read(request, requests.LinkNamed).id)
         return Response({"ok": True})
-    made, secret = public_links_module.make_public_link(
+    public_link, secret = public_links_module.make_public_link(
         actor, tree, days=read(request, PublicLinkSent).days
     )
     link = request.build_absolute_uri(f"/public/{secret}")
-    return Response({**public_links_module.public_link_body(made), "link": link}, status=201)
+    return Response({**public_links_module.public_link_body(public_link), "link": link}, status=201)
 
 
 # Who may do what in a tree.
@@ -290,9 +290,9 @@ def settings(request: Request, uid: str) -> Response:
     node = get_node(tree, named) if named else lookup.root_of(tree)
     pins = pins_on(actor, tree, workspace, node)
     merged: dict[str, Any] = {}
-    for one in pins:
-        merged |= one.settings
-    shown = [{"node": one.slot.local_id, "settings": one.settings} for one in pins]
+    for pin in pins:
+        merged |= pin.settings
+    shown = [{"node": pin.slot.local_id, "settings": pin.settings} for pin in pins]
     return Response({"settings": merged, "pins": shown})
 
 
@@ -314,8 +314,8 @@ def links(request: Request) -> Response:
     """Links as they are stored, from source to target, oldest first."""
     actor, tree = access.get_tree(user_of(request), needed(request, "tree"))
     named = request.query_params.get("node")
-    found = links_in(actor, tree, get_node(tree, named) if named else None)
-    return paged_at_once(request, found, lambda page: link_bodies(page, tree))
+    rows = links_in(actor, tree, get_node(tree, named) if named else None)
+    return paged_at_once(request, rows, lambda page: link_bodies(page, tree))
 
 
 # Trees: listing, making, changing, archiving, erasing.
@@ -328,7 +328,7 @@ def _body(actor: Actor, tree: Tree) -> dict[str, Any]:
 def _lines(user: User, trees: Sequence[Tree]) -> list[dict[str, Any]]:
     """Trees in a list; listing makes no workspaces."""
     own = Workspace.objects.filter(participant__user=user, tree__in=list(trees))
-    return tree_bodies(trees, {one.tree_id: one for one in own})
+    return tree_bodies(trees, {line.tree_id: line for line in own})
 
 
 @operation(
@@ -386,15 +386,15 @@ def _listed(request: Request, user: User) -> "QuerySet[Tree]":
 @api_view(["GET", "PATCH", "DELETE"])
 def tree(request: Request, uid: str) -> Response:
     """A tree with its size and the caller's workspace; writers change it, owners erase it."""
-    actor, found = access.get_tree(user_of(request), uid)
+    actor, row = access.get_tree(user_of(request), uid)
     if request.method == "DELETE":
         access.demand_role(actor, "owner")
-        trees_module.erase(actor, found, read(request, TreeTyped).title)
+        trees_module.erase(actor, row, read(request, TreeTyped).title)
         return Response({"ok": True})
     if request.method == "PATCH":
         access.demand_role(actor, "writer")
-        found = trees_module.change_tree(actor, found, read(request, TreeChangedSchema).sent)
-    return Response(_body(actor, found))
+        row = trees_module.change_tree(actor, row, read(request, TreeChangedSchema).sent)
+    return Response(_body(actor, row))
 
 
 # Summaries of a tree and its nodes: the model, those being made, and those that failed.
@@ -445,7 +445,7 @@ def summaries(request: Request, uid: str) -> Response:
             raise CommandError(
                 "INVALID_SYNTAX", "Nothing is asked for.", hint="name nodes, or tree: true"
             )
-        nodes = [get_node(tree, one).pk for one in sent.nodes]
+        nodes = [get_node(tree, local_id).pk for local_id in sent.nodes]
         summary_commands.summarise(actor, tree, nodes, whole=sent.tree, again=sent.again)
         status = 202
     named = request.query_params.get("node", "")
@@ -456,12 +456,12 @@ def summaries(request: Request, uid: str) -> Response:
         summary=get_node(tree, named).summary if named else tree.summary,
         failed=[
             SummaryFailed(
-                node=one.point.local_id if one.point.parent_slot_id else None,
-                error=one.error or {},
-                at=hashes.instant(one.ended_at),
+                node=failure.point.local_id if failure.point.parent_slot_id else None,
+                error=failure.error or {},
+                at=hashes.instant(failure.ended_at),
             )
-            for one in summary_commands.failures(tree)
-            if one.ended_at is not None
+            for failure in summary_commands.failures(tree)
+            if failure.ended_at is not None
         ],
     )
     return Response(body.model_dump(), status=status)

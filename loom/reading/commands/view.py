@@ -662,9 +662,15 @@ def _how_many(context: Context, item: Node | Tree, kind: str) -> int:
 
 
 def _counts(portals: Iterable[Portal]) -> list[str]:
-    """`supports 3` for each type, the most frequent first."""
+    """`supports 3` for each type, the most frequent first; `supports 3 (1 pruned, 1 erased)`."""
     ordered = sorted(portals, key=lambda portal: -portal.many)
-    return [f"{portal.type} {portal.many}" for portal in ordered]
+    return [f"{portal.type} {portal.many}{_gone(portal)}" for portal in ordered]
+
+
+def _gone(portal: Portal) -> str:
+    gone = ", ".join(f"{many:,} {word}" for many, word in portal.gone)
+    state = portal.state if portal.many == 1 else ""
+    return f" ({gone or state})" if gone or state else ""
 
 
 def _end(context: Context, seen: LinkSide, gone: Collection[int]) -> str:

@@ -168,7 +168,7 @@ class Weave:
     @property
     def asked_json(self) -> str:
         """`asked`, for the page's scripts."""
-        return json.dumps({name: asdict(one) for name, one in self.asked.items()})
+        return json.dumps({name: asdict(settings) for name, settings in self.asked.items()})
 
     @property
     def more(self) -> int:
@@ -221,8 +221,8 @@ def woven(
             whole, below = rests[row.id]
             card = replace(card, rest=whole, children=below)
         cards.append(((nodes_below.places[row.slot_id], row.id), card))
-    cards += [((one.place, one.pk), _stream(one, cast)) for one in coming]
-    cards += [((one.place, one.pk), _lost(one, cast)) for one in failed]
+    cards += [((candidate.place, candidate.pk), _stream(candidate, cast)) for candidate in coming]
+    cards += [((candidate.place, candidate.pk), _lost(candidate, cast)) for candidate in failed]
     ordered = [card for _, card in sorted(cards, key=lambda pair: pair[0])]
     return Weave(
         point=nodes_below.point.local_id,
@@ -254,21 +254,23 @@ def weave_of(
     the path. One query."""
     end = way.here
     path = [spot.id for spot in way.path]
-    versions = [one.id for one in way.around.versions[end.slot_id]]
+    versions = [version.id for version in way.around.versions[end.slot_id]]
     slots = [row.slot_id for row in cards]
-    found = candidates_of(slots, versions, by=actor.participant, path=path)
+    candidates = candidates_of(slots, versions, by=actor.participant, path=path)
     nodes_below = NodesBelow(
         point=end,
         rows=cards,
         total=len(way.around.texts(end.slot_id)),
         children=way.children,
         places=way.around.places,
-        begun=found.begun,
-        coming=found.coming,
+        begun=candidates.begun,
+        coming=candidates.coming,
         pieces=pieces,
     )
-    is_here = found.asked_at == end.pk
-    return woven(nodes_below, cast, failed=found.lost, asked=found.asked, asked_here=is_here)
+    is_here = candidates.asked_at == end.pk
+    return woven(
+        nodes_below, cast, failed=candidates.lost, asked=candidates.asked, asked_here=is_here
+    )
 
 
 def folded(cards: Sequence[Card]) -> tuple[Card, ...]:
@@ -311,41 +313,41 @@ def _card(
     )
 
 
-def _lost(one: Candidate, cast: dict[str, Who]) -> Card:
-    error = one.error
+def _lost(candidate: Candidate, cast: dict[str, Who]) -> Card:
+    error = candidate.error
     pays = error.get("retryable", True)
     return Card(
-        who=cast[one.participant],
+        who=cast[candidate.participant],
         text="",
         is_cut=False,
-        generation=one.uid,
+        generation=candidate.uid,
         failed=str(error.get("message") or gettext("The model returned no text.")),
         hint=str(error.get("hint") or ""),
-        again=again(one, one.name) if pays else "",
+        again=again(candidate, candidate.name) if pays else "",
     )
 
 
-def again(one: Candidate | Generation, name: str, point: str = "") -> str:
+def again(candidate: Candidate | Generation, name: str, point: str = "") -> str:
     """The call, in JSON, that asks the participant with that name for one more candidate with the
     same settings, below the node `point`."""
-    own: dict[str, Any] = {"tokens": one.tokens, "temperature": one.temperature}
+    own: dict[str, Any] = {"tokens": candidate.tokens, "temperature": candidate.temperature}
     given = {name: value for name, value in own.items() if value is not None}
-    if one.settings:
-        given["settings"] = samplers_written(one.settings)
+    if candidate.settings:
+        given["settings"] = samplers_written(candidate.settings)
     below = {"ref": point} if point else {}
     return call("continue", **below, n=1, **given, using=[print_ref(Ref("agent", name=name))])
 
 
-def _stream(one: Candidate, cast: dict[str, Who]) -> Card:
+def _stream(candidate: Candidate, cast: dict[str, Who]) -> Card:
     return Card(
-        who=cast[one.participant],
-        text=one.text,
+        who=cast[candidate.participant],
+        text=candidate.text,
         is_cut=False,
-        generation=one.uid,
-        chunk=one.chunk,
-        note=one.note,
-        asked_by=one.asked_by,
-        before=one.before,
+        generation=candidate.uid,
+        chunk=candidate.chunk,
+        note=candidate.note,
+        asked_by=candidate.asked_by,
+        before=candidate.before,
     )
 
 

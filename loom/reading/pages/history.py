@@ -167,23 +167,23 @@ def news_shown(
     actor: Actor, tree: Tree, workspace: Workspace | None, cast: dict[str, Who]
 ) -> NewsShown | None:
     """What others did since the reader's last visit; None if there is nothing."""
-    found = event_log.news_of(actor, tree, workspace)
-    if found is None:
+    news = event_log.news_of(actor, tree, workspace)
+    if news is None:
         return None
     people: dict[str, list[str]] = {}
-    for who, kind, many in found.by:
+    for who, kind, many in news.by:
         people.setdefault(who, []).append(_counted(kind, many))
-    shown = found.events[:NEWEST]
+    shown = news.events[:NEWEST]
     return NewsShown(
-        age=age_of(found.since),
+        age=age_of(news.since),
         people=tuple(
             Activity(
-                cast[who].name if who in cast else "Heddle", _colour(cast, who), ", ".join(said)
+                cast[who].name if who in cast else "Heddle", _colour(cast, who), ", ".join(actions)
             )
-            for who, said in people.items()
+            for who, actions in people.items()
         ),
-        sentences=tuple(one for event in shown if (one := sentence_of(event, cast))),
-        is_more=found.total >= event_log.MOST,
+        sentences=tuple(sentence for event in shown if (sentence := sentence_of(event, cast))),
+        is_more=news.total >= event_log.MOST,
     )
 
 
@@ -240,9 +240,9 @@ def mentions(request: PersonRequest) -> HttpResponse:
     one (`mention`, `text`), or says that it was seen."""
     if request.method == "POST":
         return _replied(request)
-    found = newest_mentions(request.user, most=MAX_MENTIONS)
-    unseen = sum(one.seen_at is None for one in found)
-    return render(request, "pages/mentions.html", {"mentions": found, "unseen": unseen})
+    rows = newest_mentions(request.user, most=MAX_MENTIONS)
+    unseen = sum(row.seen_at is None for row in rows)
+    return render(request, "pages/mentions.html", {"mentions": rows, "unseen": unseen})
 
 
 class MentionForm(PageForm):
@@ -264,12 +264,12 @@ def _replied(request: PersonRequest) -> HttpResponse:
         actor, tree = access.get_tree(request.user, mention.tree.uid)
         try:
             values = {"ref": mention.node.local_id, "content": text}
-            made = run_command(actor, tree, "annotate", values)
+            outcome = run_command(actor, tree, "annotate", values)
         except CommandError as refused:
             messages.error(request, in_one_line(refused))
             return HttpResponseRedirect("/mentions")
-        said = made.reply.partition("\n")[2].strip()
-        messages.success(request, said or gettext("Your reply is in the tree."))
+        message = outcome.reply.partition("\n")[2].strip()
+        messages.success(request, message or gettext("Your reply is in the tree."))
     mark_mention_seen(mention)
     return HttpResponseRedirect("/mentions")
 
@@ -320,8 +320,8 @@ def _plain(step: Step) -> tuple[str, str]:
     words = gettext(done)
     if verb == "edit" and "created branch" in step.message:
         words = gettext("Saved a new branch")
-    found = _TEXT.search(step.canonical)
-    text = (found["quoted"] or found["block"] or "") if found else ""
+    match = _TEXT.search(step.canonical)
+    text = (match["quoted"] or match["block"] or "") if match else ""
     return words, " ".join(re.sub(r'\\(["\\])', r"\1", text).split())[:MAX_EXCERPT]
 
 
@@ -339,7 +339,9 @@ def history(request: PersonRequest, uid: str) -> HttpResponse:
         "steps": _actions(_steps(tree).filter(workspace__participant__uid=me), cast),
         "others": _others(actor, tree, cast),
         "turns": _turns(actor, tree, cast),
-        "events": [one for event in events if (one := sentence_of(event, cast)) is not None],
+        "events": [
+            sentence for event in events if (sentence := sentence_of(event, cast)) is not None
+        ],
         "head": events[0].seq if events else 1,
         "tree": tree,
         "can": abilities(actor, tree),

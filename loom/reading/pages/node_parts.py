@@ -150,12 +150,12 @@ def _body(text: str, mode: str, base: str = "") -> SafeString:
 
 
 def _suggested(about: str, row: NodeRow) -> SafeString:
-    found = None if row.resolved else difference(about, row.text)
-    if found is None:
+    pieces = None if row.resolved else difference(about, row.text)
+    if pieces is None:
         return _body(row.text, "buffer")
     parts = [
         escape(old) if old == new else format_html("<del>{}</del><ins>{}</ins>", old, new)
-        for old, new in found
+        for old, new in pieces
     ]
     return format_html('<span class="plain suggested">{}</span>', SafeString("".join(parts)))
 
@@ -189,14 +189,14 @@ def _asked(row: NodeRow, cast: Mapping[str, Who], replies: Sequence[NodeRow]) ->
         return ""
     text = row.text[1:].casefold()
     named = [
-        one
-        for one in cast.values()
-        if one.kind == "human"
-        and text.startswith(one.name.casefold())
-        and not text[len(one.name) : len(one.name) + 1].isalnum()
+        person
+        for person in cast.values()
+        if person.kind == "human"
+        and text.startswith(person.name.casefold())
+        and not text[len(person.name) : len(person.name) + 1].isalnum()
     ]
-    asked = max(named, key=lambda one: len(one.name), default=None)
-    is_answered = asked is not None and any(one.author_uid == asked.uid for one in replies)
+    asked = max(named, key=lambda person: len(person.name), default=None)
+    is_answered = asked is not None and any(reply.author_uid == asked.uid for reply in replies)
     return asked.uid if asked is not None and not is_answered else ""
 
 
@@ -229,13 +229,13 @@ class NodeData:
         cast = dict(self.cast)
         notes = tuple(
             _note(
-                self.rows[one.wording.id],
+                self.rows[note.wording.id],
                 cast,
-                [self.rows[reply.id] for reply in one.replies],
+                [self.rows[reply.id] for reply in note.replies],
                 about=row.text,
                 base=f"/trees/{self.tree.uid}",
             )
-            for one in margin.notes
+            for note in margin.notes
         )
         known = row.local_id in margin.versions
         at = margin.versions.index(row.local_id) if known else len(margin.versions)
@@ -279,8 +279,8 @@ class NodeData:
         does. A text never changes, so its node's hash is enough for it.
         """
         margin = self.margins[key]
-        notes = [part.id for one in margin.notes for part in (one.wording, *one.replies)]
-        drawn = [self.rows[one] for one in (key, *notes)]
+        notes = [part.id for note in margin.notes for part in (note.wording, *note.replies)]
+        drawn = [self.rows[row] for row in (key, *notes)]
         seen = {row.author_uid for row in drawn}
         if self.rows[key].more.edited_from_id is not None or self.rows[key].is_of_parts:
             seen |= self.cast.keys()  # any participant may have written a part of it
@@ -302,7 +302,7 @@ def _drawn_by() -> str:
     again."""
     names = ("node", "node_tools", "node_foot", "portals", "note")
     templates: list[Any] = [get_template(f"parts/{name}.html") for name in names]
-    sources = [Path(str(one.origin)).read_text("utf-8") for one in templates]
+    sources = [Path(str(template.origin)).read_text("utf-8") for template in templates]
     return digest("".join([*sources, getsource(markdown)]))
 
 
@@ -329,16 +329,16 @@ def personal(drawn: str, reader: PageReader, portals: str = "") -> SafeString:
     """Rendered markup for one reader: "You" for their own name, current ages, their own shortcuts,
     and the portals that lead where others may not look."""
 
-    def fill(found: re.Match[str]) -> str:
-        if found["by"] is not None:
+    def fill(match: re.Match[str]) -> str:
+        if match["by"] is not None:
             you = escape(gettext("You"))
-            return f'data-by="{found["by"]}">{you}<' if found["by"] == reader.uid else found[0]
-        if found["key"] is not None:
-            return combo(shortcuts.bound_keys(reader.keys)[found["key"]])
-        if found["out"] is not None:
-            return found["out"] + portals
-        age = age_of(datetime.fromisoformat(found["at"]))
-        return f'<time datetime="{found["at"]}">{escape(age)}</time>'
+            return f'data-by="{match["by"]}">{you}<' if match["by"] == reader.uid else match[0]
+        if match["key"] is not None:
+            return combo(shortcuts.bound_keys(reader.keys)[match["key"]])
+        if match["out"] is not None:
+            return match["out"] + portals
+        age = age_of(datetime.fromisoformat(match["at"]))
+        return f'<time datetime="{match["at"]}">{escape(age)}</time>'
 
     return mark_safe(_PERSONAL.sub(fill, drawn))  # noqa: S308  (texts in it are escaped)
 
@@ -413,8 +413,8 @@ def found_for(
     notes = [
         part.id
         for margin in margins.values()
-        for one in margin.notes
-        for part in (one.wording, *one.replies)
+        for note in margin.notes
+        for part in (note.wording, *note.replies)
     ]
     rows = with_origins([*(spot.id for spot in spots), *notes, *also])
     return NodeData(tree, cast, rows, margins)
@@ -427,33 +427,33 @@ def drawn_of(tree: Tree, spots: Sequence[Spot], cast: Mapping[str, Who]) -> list
     return drawn_from(found_for(tree, spots, cast), spots)
 
 
-def drawn_from(found: NodeData, spots: Sequence[Spot]) -> list[Drawn]:
+def drawn_from(data: NodeData, spots: Sequence[Spot]) -> list[Drawn]:
     """The nodes at these spots, rendered in the current language. No queries."""
-    keys_of = {spot.id: f"node:{spot.id}:{found.revision(spot.id)}" for spot in spots}
+    keys_of = {spot.id: f"node:{spot.id}:{data.revision(spot.id)}" for spot in spots}
     kept = _kept(list(keys_of.values()))
-    new = {one: key for one, key in keys_of.items() if key not in kept}
-    found.find_pieces(new)
-    fresh = {key: _inside(found, one) for one, key in new.items()}
+    new = {spot: key for spot, key in keys_of.items() if key not in kept}
+    data.find_pieces(new)
+    fresh = {key: _inside(data, spot) for spot, key in new.items()}
     _keep(fresh)
     inside = kept | fresh
-    return [_drawn(found, spot.id, inside[keys_of[spot.id]]) for spot in spots]
+    return [_drawn(data, spot.id, inside[keys_of[spot.id]]) for spot in spots]
 
 
-def _inside(found: NodeData, key: int) -> str:
+def _inside(data: NodeData, key: int) -> str:
     """The cached form of a rendered node: the uid of its main author, a blank, and the markup."""
-    node = found.node(key)
-    if found.tree.mode == "buffer":
+    node = data.node(key)
+    if data.tree.mode == "buffer":
         return f"{node.who.uid} {node.body}"
     return f"{node.who.uid} " + render_to_string(
-        "parts/node.html", {"node": node, "tree": found.tree, "grove": found.tree.grove}
+        "parts/node.html", {"node": node, "tree": data.tree, "grove": data.tree.grove}
     )
 
 
-def _drawn(found: NodeData, key: int, inside: str) -> Drawn:
-    row, margin = found.rows[key], found.margins[key]
+def _drawn(data: NodeData, key: int, inside: str) -> Drawn:
+    row, margin = data.rows[key], data.margins[key]
     writer, _, markup = inside.partition(" ")
-    who = found.cast[writer]
-    is_run = found.tree.mode == "buffer"
+    who = data.cast[writer]
+    is_run = data.tree.mode == "buffer"
     flags = {
         "excluded": row.excluded,
         "pruned": row.pruned or row.version_pruned,
@@ -468,7 +468,7 @@ def _drawn(found: NodeData, key: int, inside: str) -> Drawn:
         colour=who.colour,
         kind=who.kind,
         is_run=is_run,
-        classes=" ".join(["run" if is_run else "node", *(one for one in flags if flags[one])]),
+        classes=" ".join(["run" if is_run else "node", *(flag for flag in flags if flags[flag])]),
         bookmarked_by=tuple(dict.fromkeys(by for _, by in margin.bookmarks)),
         wordings=margin.wordings,
         links=margin.links,
@@ -481,11 +481,11 @@ def _drawn(found: NodeData, key: int, inside: str) -> Drawn:
 def _kept(names: list[str]) -> dict[str, str]:
     """The values in the cache; nothing while the cache is down."""
     try:
-        found: dict[str, str] = cache.get_many(names)
+        pieces: dict[str, str] = cache.get_many(names)
     except Exception:
         log.warning("cannot read drawn nodes", exc_info=True)
         return {}
-    return found
+    return pieces
 
 
 def _keep(fresh: dict[str, str]) -> None:

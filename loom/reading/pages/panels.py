@@ -244,14 +244,14 @@ def bookmarks(request: PersonRequest, uid: str) -> HttpResponse:
     """The newest 100 bookmarks of the tree; with `?before=` those that follow it, as rows only."""
     actor, tree = access.get_tree(request.user, uid)
     cast = cast_of(actor)
-    found = Mark.objects.filter(tree=tree, kind="bookmark", removed_at__isnull=True)
+    marks_here = Mark.objects.filter(tree=tree, kind="bookmark", removed_at__isnull=True)
     asked = request.GET.get("before", "")
     last = Mark.objects.filter(tree=tree, uid=asked).first() if asked else None
     if asked and last is None:
         raise not_found(gettext("This bookmark"))
     if last is not None:
-        found = found.filter(Q(at__lt=last.at) | Q(at=last.at, pk__lt=last.pk))
-    rows = list(found.select_related("participant").order_by("-at", "-id")[: BOOKMARKS + 1])
+        marks_here = marks_here.filter(Q(at__lt=last.at) | Q(at=last.at, pk__lt=last.pk))
+    rows = list(marks_here.select_related("participant").order_by("-at", "-id")[: BOOKMARKS + 1])
     marks = rows[:BOOKMARKS]
     ids = {mark.item_id for mark in marks}
     nodes = {node.pk: node for node in Node.objects.filter(pk__in=ids, tree=tree)}

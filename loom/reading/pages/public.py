@@ -80,22 +80,22 @@ def page(request: HttpRequest, secret: str) -> HttpResponse:
     named = request.GET.get("node", "").lower()
     if named and not looks_like_id(named):
         raise not_found(f"[{named[:20]}]", "Open the link without it.")
-    found = public_tree.public_path(actor, link.tree, named)
+    path = public_tree.public_path(actor, link.tree, named)
     lines, is_cut = public_tree.public_lines(actor, link.tree)
-    colours = _colours([*(row for _, row in lines), *found.rows, *found.below])
+    colours = _colours([*(row for _, row in lines), *path.rows, *path.below])
     context = {
         "tree": link.tree,
         "link": link,
-        "node": found.node.local_id,
+        "node": path.node.local_id,
         "nodes": [
-            _text(secret, row, found.margins[row.id], mode=link.tree.mode, colours=colours)
-            for row in found.rows
+            _text(secret, row, path.margins[row.id], mode=link.tree.mode, colours=colours)
+            for row in path.rows
             if link.tree.mode == "dialogue" or not row.is_ask  # no part of the story
         ],
-        "above": found.rows[0].local_id if found.has_above else "",
-        "below": [(row, _words(row), colours[row.author_uid]) for row in found.below],
-        "has_more": found.has_more,
-        "onward": found.onward,
+        "above": path.rows[0].local_id if path.has_above else "",
+        "below": [(row, _words(row), colours[row.author_uid]) for row in path.below],
+        "has_more": path.has_more,
+        "onward": path.onward,
         "lines": [
             (min(level, MOST_INDENT), row, _words(row), colours[row.author_uid])
             for level, row in lines
@@ -186,8 +186,8 @@ def share(request: PersonRequest, uid: str) -> HttpResponse:
 
 def _context(request: PersonRequest, actor: Actor, tree: Tree) -> dict[str, object]:
     links = [
-        (one, one.made_by.name if one.made_by != actor.participant else _("You"))
-        for one in public_links.open_links(actor, tree)
+        (link, link.made_by.name if link.made_by != actor.participant else _("You"))
+        for link in public_links.open_links(actor, tree)
     ]
     shown = _rights_shown(actor, tree)
     return {**frame(request, actor, "trees"), "tree": tree, "links": links, "rights": shown}
@@ -206,16 +206,16 @@ def _rights_shown(actor: Actor, tree: Tree) -> list[dict[str, object]]:
     roles = rights.roles_in(tree)
     rows: list[dict[str, object]] = [
         {
-            "who": one.name,
-            "name": _("All readers") if one.role == "reader" else _("All writers"),
-            "role": one.role,
+            "who": role.name,
+            "name": _("All readers") if role.role == "reader" else _("All writers"),
+            "role": role.role,
             "is_all": True,
-            "given": one.own or "usual",
-            "choices": _choices(one.usual),
+            "given": role.own or "usual",
+            "choices": _choices(role.usual),
         }
-        for one in roles
+        for role in roles
     ]
-    of_role = {one.role: one.own or one.usual for one in roles}
+    of_role = {role.role: role.own or role.usual for role in roles}
     for row in rights.members_in(actor, tree):
         member = row.member
         usual = of_role.get(member.role, "write")  # type: ignore[call-overload]
@@ -233,8 +233,8 @@ def _rights_shown(actor: Actor, tree: Tree) -> list[dict[str, object]]:
 
 def _choices(usual: str) -> list[tuple[str, str]]:
     """The values of a select and their words; `usual` is what counts if nothing is said."""
-    said = _("as usual: %(right)s") % {"right": _(_RIGHTS[usual])}
-    return [("usual", said), *((name, _(words)) for name, words in _RIGHTS.items())]
+    usual_words = _("as usual: %(right)s") % {"right": _(_RIGHTS[usual])}
+    return [("usual", usual_words), *((name, _(words)) for name, words in _RIGHTS.items())]
 
 
 class RightsForm(PageForm):

@@ -78,12 +78,12 @@ class _Page:
         way = way_of(visit, named, most=max(nodes, 1))
         stretch = stretch_of(way, tree, after=after, limit=nodes)
         spots, end = stretch.spots, way.path[-1].slot_id
-        items = [of_tree(tree.pk), *(one.id for one in spots)]
+        items = [of_tree(tree.pk), *(spot.id for spot in spots)]
         kept = kept_of(tree, items, workspace=visit.workspace, slot=end)
         cards = cards_of(way, kept.chosen)
-        found = found_for(tree, spots, cast, around=way.around, kept=kept, also=cards)
-        found.find_pieces([*(one.id for one in spots), *cards])
-        return cls(visit, cast, way, stretch, kept, found)
+        data = found_for(tree, spots, cast, around=way.around, kept=kept, also=cards)
+        data.find_pieces([*(spot.id for spot in spots), *cards])
+        return cls(visit, cast, way, stretch, kept, data)
 
     @property
     def tree_tags(self) -> set[str]:
@@ -94,7 +94,7 @@ class _Page:
     def context(self) -> dict[str, Any]:
         """The context of the weave's template. One more query, for the candidates."""
         actor = self.visit.actor
-        cards = [self.found.rows[one] for one in cards_of(self.way, self.kept.chosen)]
+        cards = [self.found.rows[card] for card in cards_of(self.way, self.kept.chosen)]
         return {
             "weave": weave_of(actor, self.way, cards, self.found.pieces, self.cast),
             "tree": self.visit.tree,
@@ -173,13 +173,13 @@ def _cast_shown(cast: dict[str, Who]) -> list[dict[str, Any]]:
 def _menus(actor: Actor, cast: dict[str, Who]) -> dict[str, Any]:
     """The participants who can be asked to continue or to act, and all members."""
     agents = agents_of(cast)
-    actors = [one for one in cast.values() if one.is_agent and not one.is_archived]
+    actors = [member for member in cast.values() if member.is_agent and not member.is_archived]
     return {
         "cast": list(cast.values()),
         "agents": agents,
-        "only_toys": all(one["is_toy"] for one in agents),
+        "only_toys": all(agent["is_toy"] for agent in agents),
         "actors": actors,
-        "toy_actors": any(one.is_toy for one in actors),
+        "toy_actors": any(agent.is_toy for agent in actors),
         "is_owner": actor.is_owner,
     }
 
@@ -200,15 +200,15 @@ def cast(request: PersonRequest, uid: str) -> HttpResponse:
 
 def _portals_shown(actor: Actor, tree: Tree, nodes: Sequence[Drawn]) -> dict[str, str]:
     """The portals of nodes, rendered for the actor, by local id."""
-    slots = {one.key: one.slot for one in nodes}
-    portals = portals_of(actor, slots, [row for one in nodes for row in one.links])
+    slots = {node.key: node.slot for node in nodes}
+    portals = portals_of(actor, slots, [row for node in nodes for row in node.links])
     return {
-        one.id: render_to_string(
+        node.id: render_to_string(
             "parts/portals.html",
-            {"portals": portals[one.key], "base": f"/trees/{tree.uid}/nodes/{one.id}"},
+            {"portals": portals[node.key], "base": f"/trees/{tree.uid}/nodes/{node.id}"},
         )
-        for one in nodes
-        if one.key in portals
+        for node in nodes
+        if node.key in portals
     }
 
 
@@ -216,10 +216,10 @@ def _elements(actor: Actor, tree: Tree, drawn: Sequence[Drawn], above: str) -> l
     """The nodes for the reader, with their own name, marks, shortcuts and wordings. `above` is the
     current version above the first."""
     reader = reader_of(actor)
-    out = _portals_shown(actor, tree, [one for one in drawn if one.links])
+    out = _portals_shown(actor, tree, [piece for piece in drawn if piece.links])
     return [
-        one.element(reader, above=before, portals=out.get(one.id, ""))
-        for one, before in zip(drawn, [above, *(one.id for one in drawn)], strict=False)
+        piece.element(reader, above=before, portals=out.get(piece.id, ""))
+        for piece, before in zip(drawn, [above, *(piece.id for piece in drawn)], strict=False)
     ]
 
 

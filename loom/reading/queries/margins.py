@@ -48,21 +48,22 @@ def counts_of(actor: Actor, node: Node) -> NodeCounts:
 
 # Marks of nodes, and how many links they have by type, direction and the tree at the other end.
 _KEPT = f"""
-    SELECT m.kind, m.item_id, m.label, p.uid, 0, 0, m.id, 0, 0, 0, 0 FROM notes_mark m
+    SELECT m.kind, m.item_id, m.label, p.uid, 0, 0, m.id, 0, 0, 0, 0, 0
+    FROM notes_mark m
     JOIN people_participant p ON p.id = m.participant_id
     WHERE m.tree_id + 0 = %s AND m.item_id IN ({{items}}) AND m.removed_at IS NULL
     UNION ALL SELECT 'link', n.id, c.type, {OTHER_END},
         CASE WHEN c.outward THEN 1 ELSE 0 END, c.count, c.last, c.home, c.grove_id, c.slot,
-        {THERE}
+        {THERE}, c.pruned
     FROM trees_node n JOIN links_linkcount c ON c.slot = n.slot_id AND c.count > 0 {JOINED}
     WHERE n.id IN ({{items}})
 """
 # The reader's own data: the versions they chose, and their drafts at one slot.
 _OWN = """
-    UNION ALL SELECT 'choice', c.slot_id, s.local_id, v.local_id, 0, c.node_id, c.id, 0, 0, 0, 0
+    UNION ALL SELECT 'choice', c.slot_id, s.local_id, v.local_id, 0, c.node_id, c.id, 0, 0, 0, 0, 0
         FROM trees_versionchoice c JOIN trees_node s ON s.id = c.slot_id
         JOIN trees_node v ON v.id = c.node_id WHERE c.workspace_id = %s
-    UNION ALL SELECT 'draft', d.slot_id, d.kind, d.text, 0, 0, d.id, 0, 0, 0, 0
+    UNION ALL SELECT 'draft', d.slot_id, d.kind, d.text, 0, 0, d.id, 0, 0, 0, 0, 0
         FROM trees_draft d WHERE d.workspace_id = %s AND d.slot_id = %s
 """
 
@@ -89,9 +90,9 @@ def kept_of(
         sql, params = sql + _OWN, [*params, workspace.pk, workspace.pk, slot]
     kept = NodeMarks(defaultdict(list), defaultdict(list))
     rows = sorted(fetch(sql, params), key=_in_order)
-    for kind, own, name, other, outward, far, last, home, grove, at, there in rows:
+    for kind, own, name, other, outward, far, last, home, grove, at, there, pruned in rows:
         if kind == "link":
-            row = CountRow(at, name, bool(outward), grove, home, far, last, other, there)
+            row = CountRow(at, name, bool(outward), grove, home, far, last, other, there, pruned)
             kept.links[own].append(row)
         elif kind == "choice":
             kept.chosen[own] = far

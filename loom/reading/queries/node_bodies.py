@@ -150,8 +150,8 @@ def _written(rows: Sequence[NodeRow], tree: str, facts: Facts, attached: Attache
 
 def _marks_json(facts: Facts, key: int) -> tuple[str, str, str]:
     """Sources, bookmarks and tags of a node, if it has any."""
-    found = facts.sources.get(key), facts.bookmarks.get(key), facts.tags.get(key)
-    sources, bookmarks, tags = (_json(many or []) for many in found)
+    marks = facts.sources.get(key), facts.bookmarks.get(key), facts.tags.get(key)
+    sources, bookmarks, tags = (_json(many or []) for many in marks)
     return sources, bookmarks, tags
 
 

@@ -96,7 +96,7 @@ class Way:
         """The version at the end."""
         end = self.path[-1]
         versions = self.around.versions[end.slot_id]
-        names = {one.id: one.local_id for one in versions}
+        names = {version.id: version.local_id for version in versions}
         above = versions[0].parent_slot_id
         return PathEnd(end.id, end.slot_id, above, names[end.id], names[end.slot_id])
 
@@ -255,8 +255,8 @@ class Candidate(NamedTuple):
     @property
     def settings(self) -> dict[str, Any]:
         """The samplers of the request."""
-        found: dict[str, Any] = json.loads(self.settings_json)
-        return found
+        settings: dict[str, Any] = json.loads(self.settings_json)
+        return settings
 
     @property
     def is_coming(self) -> bool:
@@ -311,16 +311,16 @@ def candidates_of(
     since = connection.ops.adapt_datetimefield_value(timezone.now() - FAILED_FOR)
     who = by.pk if by is not None else 0
     rows = fetch(sql, [since, who, *near, who])
-    found = Candidates()
+    candidates = Candidates()
     for row in sorted((row for row in rows if row[19] == 0), key=itemgetter(0)):
-        one = Candidate._make(row[:19])
-        if one.node_id is not None:
-            found.begun[one.node_id] = one
+        candidate = Candidate._make(row[:19])
+        if candidate.node_id is not None:
+            candidates.begun[candidate.node_id] = candidate
         else:
-            (found.coming if one.is_coming else found.lost).append(one)
+            (candidates.coming if candidate.is_coming else candidates.lost).append(candidate)
     asked = sorted((row for row in rows if row[19] == 1), key=lambda row: (-row[20], -row[0]))
-    found.asked_at, found.asked = _asked([Candidate._make(row[:19]) for row in asked])
-    return found
+    candidates.asked_at, candidates.asked = _asked([Candidate._make(row[:19]) for row in asked])
+    return candidates
 
 
 def _asked(rows: Sequence[Candidate]) -> tuple[int | None, dict[str, AskedSettings]]:
@@ -329,16 +329,16 @@ def _asked(rows: Sequence[Candidate]) -> tuple[int | None, dict[str, AskedSettin
         return None, {}
     first = rows[0]
     since = first.created_at - AT_ONCE
-    go = [one for one in rows if one.point_id == first.point_id and one.created_at >= since]
+    go = [row for row in rows if row.point_id == first.point_id and row.created_at >= since]
     # A line asks each agent once: one that failed and was asked again right away counts once.
-    newest = {one.name: one for one in reversed(go)}
-    many = Counter(one.name for one in reversed(go) if newest[one.name].batch == one.batch)
+    newest = {row.name: row for row in reversed(go)}
+    many = Counter(row.name for row in reversed(go) if newest[row.name].batch == row.batch)
     return first.point_id, {name: _asked_of(newest[name], count) for name, count in many.items()}
 
 
-def _asked_of(one: Candidate, count: int) -> AskedSettings:
-    samplers = samplers_written(one.settings) if one.settings else ""
-    return AskedSettings(count, one.tokens, one.temperature, samplers)
+def _asked_of(candidate: Candidate, count: int) -> AskedSettings:
+    samplers = samplers_written(candidate.settings) if candidate.settings else ""
+    return AskedSettings(count, candidate.tokens, candidate.temperature, samplers)
 
 
 def rests_of(rows: Sequence[NodeRow], children: Mapping[int, int]) -> dict[int, tuple[str, int]]:
@@ -346,9 +346,9 @@ def rests_of(rows: Sequence[NodeRow], children: Mapping[int, int]) -> dict[int, 
     everything below it, and how much that is. Only for halves that nobody continued (`children`:
     the number of texts below each slot). No query without a split."""
     halves = [
-        one for one in rows if one.rest is not None and not children.get(one.slot_id) and one.length
+        row for row in rows if row.rest is not None and not children.get(row.slot_id) and row.length
     ]
-    wanted = {one.more.edited_from_id for one in halves if one.more.edited_from_id is not None}
+    wanted = {row.more.edited_from_id for row in halves if row.more.edited_from_id is not None}
     if not wanted:
         return {}
     below = Node.objects.filter(
@@ -356,14 +356,18 @@ def rests_of(rows: Sequence[NodeRow], children: Mapping[int, int]) -> dict[int, 
     )
     count = below.order_by().values("parent_slot").annotate(n=Count("id")).values("n")
     whole = Node.objects.filter(pk__in=wanted, version_pruned=False, slot__pruned=False)
-    found = {one.pk: one for one in whole.annotate(texts_below=Coalesce(Subquery(count), 0))}
+    originals = {node.pk: node for node in whole.annotate(texts_below=Coalesce(Subquery(count), 0))}
     rests = {}
     for half in halves:
-        one = found.get(half.more.edited_from_id or 0)
-        if one is None or one.depth != half.depth - 1 or not one.text.endswith(half.text):
+        original = originals.get(half.more.edited_from_id or 0)
+        if (
+            original is None
+            or original.depth != half.depth - 1
+            or not original.text.endswith(half.text)
+        ):
             continue
-        if one.texts_below:
-            rests[half.id] = (one.local_id, one.texts_below)
+        if original.texts_below:
+            rests[half.id] = (original.local_id, original.texts_below)
     return rests
 
 

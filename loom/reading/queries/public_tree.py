@@ -57,7 +57,7 @@ def public_path(actor: Actor, tree: Tree, local_id: str) -> PathStretch:
         path = line[max(0, place - PAGE) : place + 1]
     ids = [key for _, key in path]
     onward = [] if place is None else [key for _, key in line[place + 1 :][:PAGE][-1:]]
-    slots = [one.pk for one in lookup.slots_below(node.slot_id)[: MOST_BELOW + 1]]
+    slots = [slot.pk for slot in lookup.slots_below(node.slot_id)[: MOST_BELOW + 1]]
     standing = selected_versions([node.slot_id, *slots], None)
     below = [standing[slot][0] for slot in slots[:MOST_BELOW]]
     rows = {row.id: row for row in rows_of([*dict.fromkeys([*ids, *onward, *below])])}
@@ -111,13 +111,13 @@ def public_image(actor: Actor, tree: Tree, local_id: str, sha256: str) -> Image:
 
 def public_lines(actor: Actor, tree: Tree) -> tuple[list[tuple[int, NodeRow]], bool]:
     """The outline as (level, row), at most 400 lines, and whether there are more."""
-    made = outline(actor, tree, None, lookup.root_of(tree), depth=DEEP, limit=MOST_LINES)
+    listing = outline(actor, tree, None, lookup.root_of(tree), depth=DEEP, limit=MOST_LINES)
     lines: list[tuple[int, NodeRow]] = []
     hidden_below: int | None = None
-    for line in made.lines[1:]:
+    for line in listing.lines[1:]:
         if hidden_below is not None and line.level > hidden_below:
             continue
         hidden_below = line.level if line.row.sandbox else None
         if not line.row.sandbox:
             lines.append((line.level, line.row))
-    return lines, made.is_cut
+    return lines, listing.is_cut

@@ -21,7 +21,7 @@ def tree_bodies(trees: Sequence[Tree], own: Mapping[int, Workspace]) -> list[dic
     """The trees for a reader; `own` are the caller's workspaces by the tree's row id. Six queries
     at most, and two for each position that is hidden."""
     names = [f"tree:{tree.uid}" for tree in trees]
-    streams = {one.name: one for one in Stream.objects.filter(name__in=names)}
+    streams = {stream.name: stream for stream in Stream.objects.filter(name__in=names)}
     keys = [(tree.pk << ORDINAL_BITS) + 1 for tree in trees]
     roots = dict(Node.objects.filter(pk__in=keys).values_list("tree_id", "local_id"))
     tags, places = tags_on(trees), positions_of(trees, own)

@@ -28,13 +28,13 @@ def archive(describe: Describe) -> Callable[[Input], Iterator[TreeInFile]]:
     """The `each` of a format whose files contain one chat, or a list of them. `describe` returns
     the part of one chat, None for other entries."""
 
-    def each(file: Input) -> Iterator[TreeInFile]:
+    def read_trees(file: Input) -> Iterator[TreeInFile]:
         for value in file.values():
             part = describe(value) if isinstance(value, dict) else None
             if part is not None:
                 yield part
 
-    return each
+    return read_trees
 
 
 def _first(sketch: Any) -> dict[str, Any]:

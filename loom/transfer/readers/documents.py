@@ -46,28 +46,28 @@ def _title(text: str, starts: list[int]) -> str:
     """The first heading, if the text begins with it."""
     if not starts or text[: starts[0]].strip():
         return ""
-    found = _TITLE.match(text[starts[0] :].partition("\n")[0].rstrip("\r"))
-    return found[1][:300] if found else ""
+    match = _TITLE.match(text[starts[0] :].partition("\n")[0].rstrip("\r"))
+    return match[1][:300] if match else ""
 
 
 def _headings(text: str) -> list[int]:
     """Where headings start that are not in a block of code."""
     fences: list[tuple[int, int]] = []
     opened: tuple[int, str] | None = None
-    for found in _FENCE.finditer(text):
+    for match in _FENCE.finditer(text):
         if opened is None:
-            opened = found.start(), found[1]
-        elif found[1].startswith(opened[1]):
-            fences.append((opened[0], found.end()))
+            opened = match.start(), match[1]
+        elif match[1].startswith(opened[1]):
+            fences.append((opened[0], match.end()))
             opened = None
     if opened is not None:
         fences.append((opened[0], len(text)))
     starts, at = [], 0
-    for found in _HEADING.finditer(text):
-        while at < len(fences) and fences[at][1] <= found.start():
+    for match in _HEADING.finditer(text):
+        while at < len(fences) and fences[at][1] <= match.start():
             at += 1
-        if at == len(fences) or found.start() < fences[at][0]:
-            starts.append(found.start())
+        if at == len(fences) or match.start() < fences[at][0]:
+            starts.append(match.start())
     return starts
 
 
@@ -76,7 +76,7 @@ def _pieces(text: str, split: str, starts: list[int]) -> list[str]:
     if split == "sections":
         cuts = starts
     elif split == "paragraphs":
-        cuts = [found.end() for found in _GAP.finditer(text)]
+        cuts = [match.end() for match in _GAP.finditer(text)]
     else:
         cuts = []
     pieces, before = [], 0
@@ -121,12 +121,12 @@ _BETWEEN = {"li": "\n", "row": "\n", "quote": "\n>\n", "pre": "\n"}
 def line_of(runs: Iterable[ReadRun]) -> str:
     """A paragraph with its styles as Markdown. Blanks at the ends of a style stay outside of it,
     because Markdown knows no other."""
-    made = ""
-    for (styles, href), group in groupby(runs, key=lambda one: (one.styles, one.href)):
-        text = "".join(one.text for one in group)
+    line = ""
+    for (styles, href), group in groupby(runs, key=lambda run: (run.styles, run.href)):
+        text = "".join(run.text for run in group)
         core = text.strip()
         if not core:
-            made += text
+            line += text
             continue
         start = text.index(core)
         sign = "".join(sign for name, sign in _SIGNS if name in styles)
@@ -135,13 +135,13 @@ def line_of(runs: Iterable[ReadRun]) -> str:
         shown = f"{sign}{core}{sign[::-1]}"
         if href.startswith(WEB) and not set(href) & set(" ()<>"):
             shown = f"[{shown}]({href})"
-        made += text[:start] + shown + text[start + len(core) :]
-    return made
+        line += text[:start] + shown + text[start + len(core) :]
+    return line
 
 
 def row_of(cells: list[str], is_first: bool) -> Block:
     """A row of a table; a line below the first makes it the head."""
-    line = "".join(f"| {one} " for one in cells) + "|"
+    line = "".join(f"| {cell} " for cell in cells) + "|"
     return Block("row", line + ("\n" + "|---" * len(cells) + "|" if is_first else ""))
 
 
@@ -152,16 +152,16 @@ def cell_of(text: str) -> str:
 
 def text_of_blocks(blocks: Iterable[Block]) -> str:
     """The blocks as one text: items of a list, rows and lines of code stay together."""
-    made: list[str] = []
-    for kind, group in groupby(blocks, key=lambda one: one.kind):
-        texts = [one.text for one in group if one.text]
+    parts: list[str] = []
+    for kind, group in groupby(blocks, key=lambda block: block.kind):
+        texts = [block.text for block in group if block.text]
         if not texts:
             continue
         if kind == "quote":
-            texts = ["> " + one.replace("\n", "\n> ") for one in texts]
+            texts = ["> " + text.replace("\n", "\n> ") for text in texts]
         joined = _BETWEEN.get(kind, "\n\n").join(texts)
         if kind == "pre":
-            fence = "`" * max(3, *(len(one) + 1 for one in re.findall("`+", joined)), 3)
+            fence = "`" * max(3, *(len(ticks) + 1 for ticks in re.findall("`+", joined)), 3)
             joined = f"{fence}\n{joined}\n{fence}"
-        made.append(joined)
-    return "\n\n".join(made)
+        parts.append(joined)
+    return "\n\n".join(parts)

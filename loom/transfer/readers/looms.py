@@ -29,10 +29,10 @@ _ESCAPED = re.compile(r"\\([<\[])")
 def one_tree(read: Callable[[Input, Put, Report], Head]) -> Callable[[Input], Iterator[TreeInFile]]:
     """The `each` of a format whose files hold one tree."""
 
-    def each(file: Input) -> Iterator[TreeInFile]:
+    def read_trees(file: Input) -> Iterator[TreeInFile]:
         yield TreeInFile("", "", 0, partial(read, file))
 
-    return each
+    return read_trees
 
 
 def flat(
@@ -108,7 +108,7 @@ def take_loomsidian(
     text = as_text(node.get("text", node.get("value")), name)
     author = text_of(node.get("author"), 80)
     is_model = author not in ("", "genesis", "N/A")
-    plain = {one: what for one, what in node.items() if not (one in _VIEW and what is False)}
+    plain = {field: what for field, what in node.items() if not (field in _VIEW and what is False)}
     record = NodeRecord(
         number=0,
         text=_ESCAPED.sub(r"\1", text) if is_model else text,
@@ -363,15 +363,15 @@ def read_logitloom(file: Input, put: Put, report: Report) -> Head:
     """The tree of tokens below what the model was sent."""
     rest: dict[str, Any] = {}
     collector = NodeCollector(put, report)
-    roots = [one for _, one in entries(file.events(), ("roots",), rest, report, depth=4096)]
+    roots = [root for _, root in entries(file.events(), ("roots",), rest, report, depth=4096)]
     model, how = model_of(rest.get("modelName")), mapping_of(rest.get("modelSettings"))
-    begun = [as_text(how.get(one), f"of the {one}") for one in ("prompt", "prefill")]
+    begun = [as_text(how.get(field), f"of the {field}") for field in ("prompt", "prefill")]
     collector.add("prompt", "", NodeRecord(number=0, text=begun[0] or begun[1]))
     above = "prompt"
     if all(begun):
         above = "prefill"
         collector.add(above, "prompt", NodeRecord(number=0, text=begun[1]))
-    waiting = [(above, one) for one in reversed(roots)]
+    waiting = [(above, root) for root in reversed(roots)]
     while waiting:
         above, node = waiting.pop()
         node = _node(node, collector)
@@ -385,7 +385,7 @@ def read_logitloom(file: Input, put: Put, report: Report) -> Head:
             imported=rest_of(node, ("text", "children"), known, report),
         )
         collector.add(name, above, record)
-        waiting.extend((name, one) for one in reversed(list_of(node.get("children"))))
+        waiting.extend((name, child) for child in reversed(list_of(node.get("children"))))
     head = Head(imported=rest_of(rest, (), ("modelName", "modelSettings"), report))
     head.plan, head.system_context = collector.plan(), text_of(how.get("systemPrompt"), 100_000)
     return head

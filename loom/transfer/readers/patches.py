@@ -28,7 +28,7 @@ def is_miniloom(sketch: Any) -> bool:
     if "nodeStore" in mapping_of(whole.get("loomTree")):
         return True
     nodes = mapping_of(whole.get("nodes"))
-    return any("patches" in one for one in nodes.values() if isinstance(one, dict))
+    return any("patches" in node for node in nodes.values() if isinstance(node, dict))
 
 
 def read_miniloom(file: Input, put: Put, report: Report) -> Head:
@@ -88,10 +88,10 @@ class _Reader:
         self.nodes = {
             _sound(key): {
                 _sound(name): value if name in _PATCHES else _plain(value)
-                for name, value in one.items()
+                for name, value in node.items()
             }
-            for key, one in nodes.items()
-            if isinstance(one, dict)
+            for key, node in nodes.items()
+            if isinstance(node, dict)
         }
         self.report = report
         self.collector = NodeCollector(put, report)
@@ -108,13 +108,13 @@ class _Reader:
             else:
                 tops.append(key)
         for key, node in self.nodes.items():
-            order = {name_of(one): at for at, one in enumerate(list_of(node.get("children")))}
-            self.below.get(key, []).sort(key=lambda one: order.get(one, len(order)))
-        waiting: list[tuple[str, _Made | None]] = [(one, None) for one in reversed(tops)]
+            order = {name_of(child): at for at, child in enumerate(list_of(node.get("children")))}
+            self.below.get(key, []).sort(key=lambda name: order.get(name, len(order)))
+        waiting: list[tuple[str, _Made | None]] = [(top, None) for top in reversed(tops)]
         while waiting:
             key, above = waiting.pop()
-            made = self._take(key, above)
-            waiting.extend((one, made) for one in reversed(self.below.get(key, ())))
+            placed = self._take(key, above)
+            waiting.extend((child, placed) for child in reversed(self.below.get(key, ())))
         if missing := len(self.nodes) - self.collector.count:
             self.report.dropped["nodes below themselves"] += missing
 
@@ -127,12 +127,12 @@ class _Reader:
         self.work += len(whole)
         if self.work > _WORK:
             raise unreadable("The texts of the file are too long.", "split the file")
-        made, version_of = self._place(key, whole, above)
-        text = _text(whole, made.start, has_more=bool(self.below.get(key)))
+        placed, version_of = self._place(key, whole, above)
+        text = _text(whole, placed.start, has_more=bool(self.below.get(key)))
         record = self._record(key, node, node_text(text, key), is_sound=is_sound)
-        parent = made.above.name if made.above else ""
+        parent = placed.above.name if placed.above else ""
         self.collector.add(key, parent, record, version_of=version_of)
-        return made
+        return placed
 
     def _place(self, key: str, whole: bytes, above: _Made | None) -> tuple[_Made, str]:
         """Where a node belongs: below its parent if it only adds to it. One that changes the text
@@ -179,7 +179,7 @@ def applied(text: bytes, patches: Any) -> tuple[bytes, bool]:
     """The text in UTF-16 with patches of diff-match-patch applied, and whether all of them fit."""
     is_sound = True
     for patch in objects_of(patches):
-        pairs = [_diff(one) for one in list_of(patch.get("diffs"))]
+        pairs = [_diff(diff) for diff in list_of(patch.get("diffs"))]
         old = b"".join(what for kind, what in pairs if kind <= 0)
         new = b"".join(what for kind, what in pairs if kind >= 0)
         start = patch.get("start2", patch.get("start1", 0))
@@ -211,12 +211,12 @@ def _diff(given: Any) -> tuple[int, bytes]:
     return int(pair[0]), pair[1].encode("utf-16-le", "surrogatepass")
 
 
-def _shared(one: bytes, other: bytes) -> int:
+def _shared(first: bytes, other: bytes) -> int:
     """How many bytes are the same at the beginning of two texts; an even number."""
-    low, high = 0, min(len(one), len(other))
+    low, high = 0, min(len(first), len(other))
     while low < high:
         middle = (low + high + 1) // 2
-        if one[:middle] == other[:middle]:
+        if first[:middle] == other[:middle]:
             low = middle
         else:
             high = middle - 1
@@ -248,9 +248,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, str):
         return _sound(value)
     if isinstance(value, dict):
-        return {_sound(key): _plain(one) for key, one in value.items()}
+        return {_sound(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     if isinstance(value, float) and value in (float("inf"), float("-inf")):
         return str(value)
     return value

@@ -74,11 +74,11 @@ def sillytavern_families(files: list[Input]) -> Iterator[TreeInFile]:
         if main := name_of(meta.get("main_chat")):
             join(f"file {character}/{main.removesuffix('.jsonl')}", at)
     for first in sorted({_root(group, at) for at in range(len(files))}):
-        members = [one for one in range(len(files)) if _root(group, one) == first]
+        members = [number for number in range(len(files)) if _root(group, number) == first]
         header = headers[first]
         title = PurePath(files[first].name).stem
         shown = text_of(header.get("character_name"), 200)
-        family = [files[one] for one in members]
+        family = [files[number] for number in members]
         yield TreeInFile(
             f"{shown}: {title}" if shown and shown not in ("unused",) else title,
             time_of(header.get("create_date")),
@@ -109,8 +109,8 @@ def _read_sillytavern(family: list[Input], put: Put, report: Report) -> Head:
     if len(family) > 1:
         report.kept["files joined into one tree"] += len(family)
     used = ("user_name", "character_name", "create_date")
-    kept = [rest_of(one, used, ("chat_metadata",), report) for one in tree.headers]
-    imported = {"files": [one for one in kept if one]}
+    kept = [rest_of(header, used, ("chat_metadata",), report) for header in tree.headers]
+    imported = {"files": [rest for rest in kept if rest]}
     head = Head(
         mode="dialogue",
         title="" if title == "unused" else title,
@@ -160,7 +160,9 @@ class _SillyTavern:
                 place = self._node(message, text, above, info)
             elif isinstance(swipe, str) and swipe != text:
                 names = ("name", "is_user")
-                other: dict[str, Any] = {one: message[one] for one in names if one in message}
+                other: dict[str, Any] = {
+                    field: message[field] for field in names if field in message
+                }
                 self._node(other, as_text(swipe, f"on line {number}"), above, info)
                 self._report.kept["swipes"] += 1
         return place if place >= 0 else self._node(message, text, above, {})
@@ -386,7 +388,7 @@ def _read_mikupad(title: str, session: dict[str, Any], put: Put, report: Report)
             runs.append((is_user, [piece]))
     model = model_of(whole.get("endpointModel"))
     for number, (is_user, pieces) in enumerate(runs):
-        text = "".join(text_of(one.get("content"), 5_000_000) for one in pieces)
+        text = "".join(text_of(part.get("content"), 5_000_000) for part in pieces)
         record = NodeRecord(number=number, parent=number - 1, text=as_text(text, f"{number}"))
         if not is_user:
             record.author, record.author_kind = model, "model"

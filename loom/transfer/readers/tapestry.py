@@ -99,21 +99,21 @@ class _Archive:
         """An ordered set of ids."""
         length = self.number("<I", at + 4)
         start = self.pointer(at + 12) if length else 0
-        return [self.wide(start + 16 * one) for one in range(self._sound(length, 16))]
+        return [self.wide(start + 16 * number) for number in range(self._sound(length, 16))]
 
     def texts(self, at: int) -> dict[str, str]:
         """An ordered map of texts."""
         length = self.number("<I", at + 4)
         start = self.pointer(at + 12) if length else 0
-        places = (start + 16 * one for one in range(self._sound(length, 16)))
+        places = (start + 16 * number for number in range(self._sound(length, 16)))
         return {self.text(place): self.text(place + 8) for place in places}
 
     def buckets(self, at: int) -> Iterator[int]:
         """Where the full buckets of a hash map are."""
         control, capacity = self.pointer(at), self.number("<I", at + 8)
-        for one in range(self._sound(capacity, 1)):
-            if self.bytes_at(control + one, 1)[0] < 0x80:
-                yield control - _BUCKET * (one + 1)
+        for number in range(self._sound(capacity, 1)):
+            if self.bytes_at(control + number, 1)[0] < 0x80:
+                yield control - _BUCKET * (number + 1)
 
     def _sound(self, count: int, size: int) -> int:
         if count * size > len(self.data):
@@ -129,7 +129,7 @@ class _Archive:
         if kind > 1:
             raise ValueError
         pieces = list(self._tokens(content + 4)) if kind else []
-        raw = b"".join(one for one, _ in pieces) if kind else self.vector(content + 4)
+        raw = b"".join(piece for piece, _ in pieces) if kind else self.vector(content + 4)
         has_model = self.bytes_at(content + 28, 1)[0] == 1
         return _Node(
             key=self.wide(at),
@@ -137,7 +137,7 @@ class _Archive:
             children=self.ids(place + 48),
             is_marked=self.bytes_at(place + 65, 1)[0] == 1,
             raw=raw,
-            tokens=[{"text": _decoded(one), **what} for one, what in pieces],
+            tokens=[{"text": _decoded(piece), **what} for piece, what in pieces],
             meta=self.texts(content + 12),
             model=self.text(content + 32) if has_model else None,
             model_meta=self.texts(content + 40) if has_model else {},
@@ -146,8 +146,8 @@ class _Archive:
     def _tokens(self, at: int) -> Iterator[tuple[bytes, dict[str, str]]]:
         length = self.number("<I", at + 4)
         start = self.pointer(at) if length else 0
-        for one in range(self._sound(length, 24)):
-            place = start + 24 * one
+        for number in range(self._sound(length, 24)):
+            place = start + 24 * number
             yield self.vector(place), self.texts(place + 8)
 
 
@@ -161,8 +161,8 @@ class _Weave:
     def read(self) -> Head:
         """Reads all nodes, each below the one that its characters begin in."""
         places = {self.archive.wide(at): at for at in self.archive.buckets(self.root)}
-        tops = [one for one in self.archive.ids(self.root + 12) if one in places]
-        waiting = [(one, "", b"") for one in reversed(tops)]
+        tops = [top for top in self.archive.ids(self.root + 12) if top in places]
+        waiting = [(top, "", b"") for top in reversed(tops)]
         while waiting:
             key, above, rest = waiting.pop()
             place = places.pop(key, None)
@@ -170,7 +170,7 @@ class _Weave:
                 continue  # the node has two parents and was already read below the other
             node = self.archive.node(place)
             left = self._take(node, above, rest)
-            waiting.extend((one, str(key), left) for one in reversed(node.children))
+            waiting.extend((child, str(key), left) for child in reversed(node.children))
             if self.collector.count % 100 == 0:
                 self.tell(place)
         if places:

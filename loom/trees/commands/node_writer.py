@@ -262,6 +262,17 @@ def workspace_of(participant: Participant, tree: Tree) -> Workspace:
     return stored(access.workspace_of(participant, tree))
 
 
+Flagged = Callable[[Node, str, bool], None]
+_flagged: list[Flagged] = []
+
+
+def when_flagged(flagged: Flagged) -> Flagged:
+    """Registers what another feature keeps about the flags of nodes: called with the node, the name
+    of the flag and its new value, in the same transaction; not in a dry run."""
+    _flagged.append(flagged)
+    return flagged
+
+
 def flag(context: Context, node: Node, name: str, value: bool) -> Op:
     """Sets a flag (pruned, excluded: of the slot; version_pruned: of the version), writes
     the event, and returns the inverse."""
@@ -276,6 +287,9 @@ def flag(context: Context, node: Node, name: str, value: bool) -> Op:
         context.add(Hidden(row_id, value))
         if not context.world.is_dry:
             set_size(context.world, row)
+    if not context.world.is_dry:
+        for flagged in _flagged:
+            flagged(row, name, value)
     context.world.append(
         "node.flagged",
         {"node": row.local_id, "slot": node.slot.local_id, "flag": name, "value": value},

@@ -61,10 +61,10 @@ class AskPersonAndWait(AskPerson):
     wait: Annotated[str, Written("word", lead="wait")]
 
 
-def _named_alone(found: re.Match[str]) -> Iterator[str]:
+def _named_alone(match: re.Match[str]) -> Iterator[str]:
     """`ask Ada "…"`: it may be an agent or a person."""
-    yield f"ask agent:{quote(found[1])} {found[2]}"
-    yield f"ask {quote(found[1])} {found[2]}"
+    yield f"ask agent:{quote(match[1])} {match[2]}"
+    yield f"ask {quote(match[1])} {match[2]}"
 
 
 describe_verb(
@@ -182,7 +182,7 @@ def _demand_other(context: Context, agent: Participant, asking: Turn | None) -> 
             "PERMISSION_DENIED", "An agent cannot ask itself.", hint="name another agent"
         )
     above = [asking, *asks.asking_turns(asking)] if asking is not None else []
-    if any(one.participant_id == agent.pk for one in above):
+    if any(turn.participant_id == agent.pk for turn in above):
         raise CommandError(
             "REJECTED", f"{agent.name} waits for this answer itself.", hint="answer it yourself"
         )
@@ -202,9 +202,9 @@ def _member(context: Context, name: str) -> Participant:
     rows = Membership.objects.filter(grove=context.actor.grove).select_related("participant")
     members = list(rows.select_related("user").order_by("pk")[:MOST_MEMBERS])
     asked = name.strip().removeprefix("@").casefold()
-    named = [one for one in members if one.participant.name.casefold() == asked]
+    named = [row for row in members if row.participant.name.casefold() == asked]
     if not named:
-        names = [f'"{one.participant.name}"' for one in members[:MOST_NAMES]]
+        names = [f'"{row.participant.name}"' for row in members[:MOST_NAMES]]
         agents = Participant.objects.filter(
             grove=context.actor.grove, kind="model", archived_at__isnull=True, name__iexact=asked
         )

@@ -41,8 +41,8 @@ def budget(context: Context, args: BudgetArgs) -> Reply:
     from windows (depth), different nodes and documents (items), rounds, tokens and time."""
     turn = turns().filter(uid=context.turn).first() if context.turn else None
     if turn is None:
-        each = (f"{name}: {budgets.shown(one, Spent())}" for name, one in BUDGETS.items())
-        return Reply("This line is part of no turn. Turns may use:\n" + "\n".join(each))
+        limits = (f"{name}: {budgets.shown(amount, Spent())}" for name, amount in BUDGETS.items())
+        return Reply("This line is part of no turn. Turns may use:\n" + "\n".join(limits))
     allowed, spent = budget_of(turn), spent_of(turn, context.now)
     lines = [budgets.shown(allowed, spent), budgets.warning(allowed, spent)]
     return Reply("\n".join(line for line in lines if line))
@@ -81,5 +81,5 @@ def budget_extend(context: Context, args: Extend) -> Reply:
     turn.extension = {"steps": steps, "tokens": tokens, "why": args.why}
     turn.save(update_fields=["extension"])
     wanted = ((steps, "steps"), (tokens, "tokens"))
-    said = " and ".join(f"{many:,} more {what}" for many, what in wanted if many)
-    return Reply(f"✓ asked {turn.invoked_by.name} for {said}")
+    amounts = " and ".join(f"{many:,} more {what}" for many, what in wanted if many)
+    return Reply(f"✓ asked {turn.invoked_by.name} for {amounts}")

@@ -122,18 +122,20 @@ def continue_(context: Context, args: Continue) -> Reply:
     args, settings = resolved(context, point, args)
     day, shares = _reserved(context, point, agents, args)
     batch = new_uid()
-    made = [
-        one
+    generations = [
+        generation
         for agent, share in zip(agents, shares, strict=True)
-        for one in _queue(context, point, _Order(agent, args, settings, without, share, day, batch))
+        for generation in _queue(
+            context, point, _Order(agent, args, settings, without, share, day, batch)
+        )
     ]
     if context.workspace.last_used_id != agents[-1].pk:
         Workspace.objects.filter(pk=context.workspace.pk).update(last_used=agents[-1])
     return Reply(
-        f"✓ {counted(len(made), 'continuation')} from [{point.local_id}] started",
-        generations=tuple(one.uid for one in made),
+        f"✓ {counted(len(generations), 'continuation')} from [{point.local_id}] started",
+        generations=tuple(generation.uid for generation in generations),
         items=touched(point),
-        inverse=({"op": "generations", "uids": [one.uid for one in made]},),
+        inverse=({"op": "generations", "uids": [generation.uid for generation in generations]},),
         running=True,
     )
 
@@ -217,10 +219,10 @@ def _queue(context: Context, point: Node, order: _Order) -> list[Generation]:
         for index in range(1, order.args.n + 1)
     ]
     reserved, is_dry = (order.day, order.share), context.world.is_dry
-    made = queue(order.agent, context.actor.person, reserved, rows, is_dry=is_dry)
-    for one in made:
-        context.world.append("generation.started", {"generation": started_body(one)})
-    return made
+    generations = queue(order.agent, context.actor.person, reserved, rows, is_dry=is_dry)
+    for generation in generations:
+        context.world.append("generation.started", {"generation": started_body(generation)})
+    return generations
 
 
 def outcome_of(uids: list[str]) -> tuple[bool, Reply, list[dict[str, Any]]]:
@@ -256,5 +258,5 @@ def outcome_in(rows: Sequence[Generation]) -> tuple[bool, Reply, list[dict[str, 
 
 def _candidate(node: Node) -> str:
     """`[d5n7] Muse · "She…"`, and why it broke off if it did."""
-    said = f"[{node.local_id}] {as_sent(node.author.name)} · {excerpt(node.text)}"
-    return said if node.finish == "complete" else f"{said} · {node.finish.replace(':', ': ', 1)}"
+    text = f"[{node.local_id}] {as_sent(node.author.name)} · {excerpt(node.text)}"
+    return text if node.finish == "complete" else f"{text} · {node.finish.replace(':', ': ', 1)}"

@@ -35,10 +35,10 @@ def think(context: Context, args: Think) -> Reply:
     """Stores a thought below your position; it is never sent to a model."""
     demand_text(args.content)
     new = NewNode(args.content, kind="thought", parent=context.here)
-    made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
+    thought = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
     return Reply(
-        f"✓ thought [{made.local_id}]",
-        refs=(made.local_id,),
-        items=touched(made),
-        inverse=made_nodes(made),
+        f"✓ thought [{thought.local_id}]",
+        refs=(thought.local_id,),
+        items=touched(thought),
+        inverse=made_nodes(thought),
     )

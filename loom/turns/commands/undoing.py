@@ -10,9 +10,9 @@ from loom.engine.undo import (
     Own,
     Undone,
     apply,
-    each,
     redo_step,
     redoes_ref,
+    undo_each,
     undo_step,
     undoes,
     undoes_ref,
@@ -88,7 +88,7 @@ def undo_turn(context: Context, uid: str) -> Reply:
     _demand_may(context, turn)
     own = [context.actor.participant, turn.participant]
     undos: list[Callable[[], Undone]] = [
-        partial(undo_step, context, one, own) for one in _steps(turn)
+        partial(undo_step, context, step, own) for step in _steps(turn)
     ]
     if _has_node(turn):
         undos.insert(0, partial(_undo_node, context, turn, own))
@@ -96,7 +96,7 @@ def undo_turn(context: Context, uid: str) -> Reply:
         raise CommandError(
             "REJECTED", "Nothing in this turn is left to undo.", hint="→ undo undoes your own"
         )
-    return each(context, undos, "undid")
+    return undo_each(context, undos, "undid")
 
 
 def _demand_may(context: Context, turn: Turn) -> None:
@@ -141,9 +141,9 @@ def redo_turn(context: Context, uid: str) -> Reply:
     undone = Step.objects.select_for_update(of=("self",)).select_related("undoes")
     undone = undone.filter(undoes__turn_uid=turn.uid, undoes__is_undone=True, redone=False)
     redone = [
-        redo_step(context, one, one.undoes, own)
-        for one in undone.order_by("undoes__id")
-        if one.undoes is not None
+        redo_step(context, step, step.undoes, own)
+        for step in undone.order_by("undoes__id")
+        if step.undoes is not None
     ]
     hidden = Step.objects.select_for_update().filter(
         canonical=f"→ undo turn:{turn.uid}", stream=f"tree:{context.tree.uid}", outcome="ok"
@@ -155,7 +155,7 @@ def redo_turn(context: Context, uid: str) -> Reply:
         raise CommandError(
             "REJECTED", "Nothing in this turn was undone.", hint="→ redo repeats your own"
         )
-    return Reply("\n".join(f"✓ redid {one.said}" for one in redone), step=redone[-1].step)
+    return Reply("\n".join(f"✓ redid {redo.said}" for redo in redone), step=redone[-1].step)
 
 
 def _redo_node(context: Context, turn: Turn, pruning: Step, own: Own) -> Undone:

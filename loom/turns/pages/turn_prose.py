@@ -39,7 +39,7 @@ def in_prose(lines: Sequence[Step]) -> str:
             searches[query[1]] = None
         elif group in WORDS:
             counts[group] = counts.get(group, 0) + 1
-    parts = [gettext("searched for “%(query)s”") % {"query": one} for one in searches]
+    parts = [gettext("searched for “%(query)s”") % {"query": terms} for terms in searches]
     parts += [WORDS[group](n) for group, n in counts.items()]
     if len(parts) > MOST_PARTS:
         parts = [*parts[:MOST_PARTS], gettext("and more")]
@@ -51,8 +51,8 @@ def in_prose(lines: Sequence[Step]) -> str:
 
 def _group_of(canonical: str) -> str:
     """The group of a line's command; "" for one that is none any more."""
-    found = _VERB.match(canonical)
+    match = _VERB.match(canonical)
     try:
-        return registry.find(found[1]).group if found else ""
+        return registry.find(match[1]).group if match else ""
     except (CommandError, KeyError):
         return ""

@@ -77,8 +77,8 @@ def _demand_lens(window: Window) -> None:
 
 def _demand_inside(window: Window, own: Lines, lines: Lines) -> None:
     if lines.first < own.first or lines.last > own.last:
-        said = f"shows {windows.named(own)}; {windows.named(lines)} are outside"
-        raise _refused(window, said, f"→ resize #{window.number} first")
+        reason = f"shows {windows.named(own)}; {windows.named(lines)} are outside"
+        raise _refused(window, reason, f"→ resize #{window.number} first")
 
 
 def _cut(text: str, part: Slice) -> Cut:
@@ -171,14 +171,14 @@ def _moved(lines: Lines, spans: list[Span] | None) -> Lines:
 
 
 def follow(
-    context: Context, target: EditTarget, made: Node, span: Span, *, is_version: bool
+    context: Context, target: EditTarget, node: Node, span: Span, *, is_version: bool
 ) -> str:
     """Makes the window of an edit show the new node, and for a version also the other visible
     windows on the text. Returns `, lines 12–15; #4 now 10–31` for the reply."""
     window = target.window
     if window is None or target.lines is None:
         return ""
-    old, new = source_of(target.node), source_of(made)
+    old, new = source_of(target.node), source_of(node)
     now = span.moved(target.lines)
     if is_version:
         move_along(context, old, new, span, but=window)
@@ -226,18 +226,18 @@ def edited_in_batch(turn_uid: str, node: Node) -> tuple[Node, list[Span] | None]
     steps = Step.objects.filter(
         turn_uid=turn_uid, turn_place__startswith=f"{number}.", outcome="ok", is_undone=False
     ).filter(canonical__startswith="→ edit ")  # a split also makes nodes from one
-    made = {
+    lines_by_node = {
         op["node"]: op.get("lines")
         for inverse in steps.order_by("id").values_list("inverse", flat=True)
         for op in inverse or []
         if op.get("op") == "made"
     }
     spans: list[Span] | None = []
-    for found in lookup.rows().filter(pk__in=made):  # oldest first
-        if found.edited_from_id == node.pk:
-            lines = made[found.pk]
+    for row in lookup.rows().filter(pk__in=lines_by_node):  # oldest first
+        if row.edited_from_id == node.pk:
+            lines = lines_by_node[row.pk]
             spans = None if lines is None or spans is None else [*spans, Span(*lines)]
-            node = found
+            node = row
     return node, spans
 
 

@@ -171,7 +171,7 @@ def _stashed(
         )
     if old is not None:
         close_window(context, old)
-    made = Window(
+    window = Window(
         workspace=context.workspace,
         number=context.workspace.steps_made + 1,
         kind="stash",
@@ -183,7 +183,7 @@ def _stashed(
         is_visible=False,
         opened_at=context.now,
     )
-    context.add(WindowOpened(made))
+    context.add(WindowOpened(window))
     return Reply(
         f'✓ stashed "{label}" ({counted(len(text), "character")})',
         items=of[:1] if of else (),
@@ -212,8 +212,8 @@ def recall(context: Context, args: Recall) -> Reply:
     window = get_stash(context, args.label)
     show_window(context, window, keep=True)
     limited = within_limit(context, [window])
-    said = f'✓ recalled "{window.label}" as #{window.number}'
-    return Reply(said + limited + token_change(context), items=items_of(window))
+    message = f'✓ recalled "{window.label}" as #{window.number}'
+    return Reply(message + limited + token_change(context), items=items_of(window))
 
 
 # -- memory
@@ -285,8 +285,8 @@ def _links(context: Context) -> list[str]:
     """`Links: 3 (→ list a7x2 links)`, and each type with its count; nothing if there are none."""
     here = context.here
     portals = portals_of(context.actor, {here.pk: here.slot_id}).get(here.pk, ())
-    many = sum(one.many for one in portals)
-    lines = [f"  {one.opened.heading}" for one in portals]
+    many = sum(portal.many for portal in portals)
+    lines = [f"  {portal.opened.heading}" for portal in portals]
     return [f"Links: {many:,} (→ list {here.local_id} links)", *lines] if lines else []
 
 
@@ -296,18 +296,18 @@ def _trace(context: Context) -> list[str]:
     closed = closed_steps(context.actor, steps)
     lines = []
     for step in reversed(steps):
-        said = in_one_line(step.canonical or step.line)
+        line = in_one_line(step.canonical or step.line)
         message = CLOSED if step.pk in closed else step.message
         outcome = "" if step.outcome == "ok" else f" ✗ {step.outcome}: {message}"
-        lines.append(f"{step.seq} {said}{outcome}")
+        lines.append(f"{step.seq} {line}{outcome}")
     return lines
 
 
 def _stashes(context: Context) -> list[str]:
     rows = windows.stashed(context.workspace).filter(is_visible=False)[:SHOWN]
     return [
-        f'  stashed "{one.label}" ({counted(len(one.text), "character")}, not in context)'
-        for one in rows
+        f'  stashed "{row.label}" ({counted(len(row.text), "character")}, not in context)'
+        for row in rows
     ]
 
 
@@ -315,17 +315,17 @@ def _windows(context: Context) -> list[str]:
     """The number of windows and their lines, then a line for each; nothing if there are none."""
     rows = windows.visible(context.workspace)
     seen = contents_of(context.actor, context.workspace, rows)
-    lines = sum(one.size for one in seen)
+    lines = sum(window.size for window in seen)
     head = f"windows {len(seen)} ({counted(lines, 'line')})"
-    return [head, *(f"  {_line(one)}" for one in seen)] if seen else []
+    return [head, *(f"  {_line(window)}" for window in seen)] if seen else []
 
 
 def _line(shown: WindowContent) -> str:
     """`#4 [a7x2] lines 1–3 · keep · stale, now [k2m9] · label "scene"`."""
-    one = shown.window
-    marks = [marks_of(one), staleness(shown)]
-    named = " · ".join([f"#{one.number} {shown.name}", *(mark for mark in marks if mark)])
-    return named + _label(one)
+    window = shown.window
+    marks = [marks_of(window), staleness(shown)]
+    named = " · ".join([f"#{window.number} {shown.name}", *(mark for mark in marks if mark)])
+    return named + _label(window)
 
 
 def _label(window: Window) -> str:
@@ -337,7 +337,10 @@ def _hidden(context: Context) -> list[str]:
     rows = Window.objects.filter(workspace=context.workspace, is_closed=False, is_visible=False)
     rows = rows.exclude(kind="stash").select_related("item", "step").order_by("-number")
     seen = contents_of(context.actor, context.workspace, rows[:HIDDEN])
-    return [f"  #{one.window.number} {one.name} (hidden){_label(one.window)}" for one in seen]
+    return [
+        f"  #{window.window.number} {window.name} (hidden){_label(window.window)}"
+        for window in seen
+    ]
 
 
 def _used(context: Context) -> str:

@@ -59,15 +59,15 @@ def saved_by(actor: Actor, kind: Kind) -> "QuerySet[Saved]":
     return rows.order_by("name", "id")
 
 
-def body_of(one: Saved) -> dict[str, Any]:
+def body_of(row: Saved) -> dict[str, Any]:
     """A saved thing as the API shows it."""
     return {
-        "id": one.uid,
-        "kind": one.kind,
-        "name": one.name,
-        "body": one.body,
-        "shared": one.participant_id is None,
-        "at": instant(one.at),
+        "id": row.uid,
+        "kind": row.kind,
+        "name": row.name,
+        "body": row.body,
+        "shared": row.participant_id is None,
+        "at": instant(row.at),
     }
 
 
@@ -77,14 +77,14 @@ def save_own(actor: Actor, kind: Kind, name: str, body: dict[str, Any]) -> Saved
     kept, checked = _name(name), _checked(kind, body)
     rows = Saved.objects.filter(grove=actor.grove, participant=actor.person, kind=kind)
     _demand_room(rows, kept)
-    made, _ = Saved.objects.update_or_create(
+    row, _ = Saved.objects.update_or_create(
         grove=actor.grove,
         participant=actor.person,
         kind=kind,
         name=kept,
         defaults={"body": checked, "at": timezone.now()},
     )
-    return made
+    return row
 
 
 def remove(actor: Actor, uid: str) -> None:
@@ -123,15 +123,15 @@ def _save_preset(change: RunningAction, args: Preset) -> Saved:
     name, body = _name(args.name), _checked("preset", args.settings)
     rows = Saved.objects.filter(grove=change.grove, participant__isnull=True, kind="preset")
     _demand_room(rows, name)
-    made, _ = Saved.objects.update_or_create(
+    row, _ = Saved.objects.update_or_create(
         grove=change.grove,
         participant=None,
         kind="preset",
         name=name,
         defaults={"body": body, "at": change.now},
     )
-    change.writer.append("preset.saved", {"preset": body_of(made)})
-    return made
+    change.writer.append("preset.saved", {"preset": body_of(row)})
+    return row
 
 
 @action("remove_preset", stream="grove", role="writer")
@@ -236,22 +236,22 @@ def _arrangement(body: dict[str, Any]) -> dict[str, Any]:
 def _opens(line: str) -> bool:
     """Whether a line can be parsed, and opens windows."""
     try:
-        said = read(line, registry.language())
+        parsed = read(line, registry.language())
     except ParseError:
         return False
-    return registry.find(said.verb, said.form).opens_windows
+    return registry.find(parsed.verb, parsed.form).opens_windows
 
 
 def rename(actor: Actor, uid: str, name: str) -> Saved:
     """Renames something that the actor saved. CONFLICT if they have another with that name."""
     rows = Saved.objects.filter(grove=actor.grove, participant=actor.person)
-    one, kept = rows.filter(uid=uid).first(), _name(name)
-    if one is None:
+    row, kept = rows.filter(uid=uid).first(), _name(name)
+    if row is None:
         raise not_found("What you named")
-    if rows.filter(kind=one.kind, name=kept).exclude(pk=one.pk).exists():
+    if rows.filter(kind=row.kind, name=kept).exclude(pk=row.pk).exists():
         raise CommandError(
             "CONFLICT", f"There is already one called {kept}.", hint="choose another"
         )
-    one.name = kept
-    one.save(update_fields=["name"])
-    return one
+    row.name = kept
+    row.save(update_fields=["name"])
+    return row

@@ -91,21 +91,21 @@ def todo_add(context: Context, args: Add) -> Reply:
             hint="→ todo archive t1 puts one away",
         )
     number = workspace_bodies.last_task_number(context.workspace)
-    made = [
+    tasks = [
         Task(workspace=context.workspace, number=number + at, text=text, made_at=context.now)
         for at, text in enumerate(args.texts, start=1)
     ]
     place = len(rows) if args.at is None else min(args.at - 1, len(rows))
-    _set_order(context, [*rows[:place], *made, *rows[place:]], made)
-    return Reply(f"✓ added {_numbered(made)}")
+    _set_order(context, [*rows[:place], *tasks, *rows[place:]], tasks)
+    return Reply(f"✓ added {_numbered(tasks)}")
 
 
-def _set_order(context: Context, rows: Sequence[Task], made: Sequence[Task]) -> None:
+def _set_order(context: Context, rows: Sequence[Task], new: Sequence[Task]) -> None:
     """Numbers the places; tasks that moved are stored with the step of the line."""
     for place, task in enumerate(rows, start=1):
-        if task.place != place or task in made:
+        if task.place != place or task in new:
             task.place = place
-            context.add(TaskAdded(task) if task in made else TaskChanged(task))
+            context.add(TaskAdded(task) if task in new else TaskChanged(task))
 
 
 class TaskChangeArgs(Args):
@@ -178,10 +178,10 @@ def todo_clear(context: Context, args: TaskClearArgs) -> Reply:
 
 
 def _get(context: Context, ref: RefField) -> Task:
-    found = workspace_bodies.task_rows(context.workspace).filter(number=int(ref.id))[:1]
-    if not found:
+    rows = workspace_bodies.task_rows(context.workspace).filter(number=int(ref.id))[:1]
+    if not rows:
         raise not_found(f"t{ref.id}", "→ todo list lists your tasks")
-    return found[0]
+    return rows[0]
 
 
 def _demand_text(text: str, what: str) -> None:

@@ -314,8 +314,8 @@ def collapsed_below(context: Context, window: Window, step: int = 0) -> list[Win
     rows = Window.objects.filter(
         workspace=context.workspace, is_closed=False, is_visible=False, parent_number=window.number
     ).filter(**{"collapsed_step": step} if step else {"collapsed_step__gt": 0})
-    below = (known(context, one) for one in rows.select_related("item", "step").order_by("number"))
-    return [one for one in below if not one.is_visible and not one.is_closed]
+    below = (known(context, row) for row in rows.select_related("item", "step").order_by("number"))
+    return [row for row in below if not row.is_visible and not row.is_closed]
 
 
 def collapse_window(context: Context, window: Window) -> None:
@@ -494,20 +494,20 @@ def _whole(text: GroveText) -> WindowSource | None:
     return shown.source if shown.text and is_short else None
 
 
-def source_and_lines(context: Context, one: NamedItem) -> tuple[WindowSource | None, Lines]:
+def source_and_lines(context: Context, named: NamedItem) -> tuple[WindowSource | None, Lines]:
     """The text of an item, and the lines of the part that is meant; None for what has no text that
     a window can show."""
-    key = ids.node_id(one.item)
+    key = ids.node_id(named.item)
     if key is not None:
         node = lookup.rows().filter(pk=key).first()
         source = source_of(node) if node is not None else None
         return source, Lines(1, total_of(source.text) if source is not None else 1)
-    text = grove_texts().seen(context.actor, context.tree, [one.item]).get(one.item)
+    text = grove_texts().seen(context.actor, context.tree, [named.item]).get(named.item)
     if text is None:
         return None, Lines(1, 1)
-    if one.part is not None:
+    if named.part is not None:
         with suppress(ParseError):
-            shown = grove_texts().part_of(text, one.part)
+            shown = grove_texts().part_of(text, named.part)
             return shown.source, Lines(shown.first, shown.last)
     source = _whole(text)
     return source, Lines(1, total_of(source.text) if source is not None else 1)
@@ -544,7 +544,7 @@ def fits_below(context: Context, parent: int, portal: str = "") -> bool:
 def _demand_nesting(parents: Mapping[int, int], parent: int, most: int) -> None:
     depth = 1 + depth_in(parents, parent) if parent else 0
     if depth > most:
-        chain = " → ".join(f"#{one}" for one in chain_of(parents, parent))
+        chain = " → ".join(f"#{number}" for number in chain_of(parents, parent))
         raise CommandError(
             "LIMIT_EXCEEDED",
             f"Windows lie at most {most} deep; this one would lie {depth} deep: {chain}.",
@@ -566,8 +566,8 @@ def _vias(context: Context, chain: Sequence[int]) -> list[str]:
     itself has none. One query."""
     rows = Window.objects.filter(workspace=context.workspace, number__in=chain)
     vias = dict(rows.values_list("number", "via"))
-    vias |= {one.number: one.via for one in changed_windows(context)}
-    return [via for one in chain if (via := vias.get(one, ""))]
+    vias |= {window.number: window.via for window in changed_windows(context)}
+    return [via for number in chain if (via := vias.get(number, ""))]
 
 
 def items_of(window: Window) -> tuple[int, ...]:

@@ -36,27 +36,27 @@ def augment_of(uid: str, name: str, text: str) -> Augment:
 
 def augments_of(grove: Grove) -> list[Augment]:
     """The augments of a grove by name; one query."""
-    found = grove_texts().augments(grove.pk)
-    return sorted((augment_of(*one) for one in found), key=lambda one: one.key)
+    rows = grove_texts().augments(grove.pk)
+    return sorted((augment_of(*row) for row in rows), key=lambda augment: augment.key)
 
 
 def in_order(chosen: Iterable[Augment], every: Sequence[Augment]) -> list[Augment]:
     """The augments with all that they require, each once, requirements first."""
-    named = {one.key: one for one in every}
+    named = {augment.key: augment for augment in every}
     ordered: dict[str, Augment] = {}
     begun: set[str] = set()
 
-    def add(one: Augment) -> None:
-        if one.key in begun:
+    def add(augment: Augment) -> None:
+        if augment.key in begun:
             return
-        begun.add(one.key)
-        for name in one.requires:
+        begun.add(augment.key)
+        for name in augment.requires:
             if title_key(name) in named:
                 add(named[title_key(name)])
-        ordered[one.key] = one
+        ordered[augment.key] = augment
 
-    for one in chosen:
-        add(one)
+    for augment in chosen:
+        add(augment)
     return list(ordered.values())
 
 
@@ -71,24 +71,24 @@ class Loaded:
     pinned: list[Augment]
     texts: list[Augment]
 
-    def mark_of(self, one: Augment) -> str:
+    def mark_of(self, augment: Augment) -> str:
         """`📌` pinned, `●` loaded, "" neither."""
-        return "📌" if one in self.pinned else "●" if one in self.texts else ""
+        return "📌" if augment in self.pinned else "●" if augment in self.texts else ""
 
-    def needing(self, one: Augment) -> list[str]:
+    def needing(self, augment: Augment) -> list[str]:
         """The names of other loaded augments that require it, directly or not."""
         return [
             other.name
             for other in self.chosen
-            if other != one and one in in_order([other], self.every)
+            if other != augment and augment in in_order([other], self.every)
         ]
 
 
 def loaded_in(workspace: Workspace) -> Loaded:
     """What a workspace has loaded; one query."""
     every = augments_of(workspace.participant.grove)
-    by_uid = {one.uid: one for one in every}
+    by_uid = {augment.uid: augment for augment in every}
     chosen = [by_uid[uid] for uid in workspace.augments.get("loaded", ()) if uid in by_uid]
     pins = set(workspace.augments.get("pinned", ()))
-    pinned = [one for one in chosen if one.uid in pins]
+    pinned = [augment for augment in chosen if augment.uid in pins]
     return Loaded(every, chosen, pinned, in_order(chosen, every))

@@ -34,13 +34,13 @@ def _evicted(workspace: Workspace) -> tuple[str, ...]:
     visit."""
     if not workspace.pk:  # it is not stored yet
         return ()
-    found = _EVICTED.all(of=workspace.pk)
+    rows = _EVICTED.all(of=workspace.pk)
     since = workspace.seen_at
-    if found and workspace.participant.kind == "model":
+    if rows and workspace.participant.kind == "model":
         turns = Turn.objects.filter(participant=workspace.participant_id, tree=workspace.tree_id)
         since = turns.aggregate(last=Max("ended_at"))["last"]
-    late = [(said, because) for said, because, at in found if since is None or at > since]
-    lines = [f"✓ hidden {said.removeprefix('→ hide ')}: {because}" for said, because in late]
+    late = [(line, because) for line, because, at in rows if since is None or at > since]
+    lines = [f"✓ hidden {line.removeprefix('→ hide ')}: {because}" for line, because in late]
     return tuple(reversed(lines))
 
 
@@ -63,8 +63,10 @@ def _written(actor: Actor, workspace: Workspace, asked: int | None) -> tuple[str
     events = Event.objects.filter(
         stream__name=f"tree:{workspace.tree.uid}", kind="node.added", seq__gt=seen
     )
-    found = events.exclude(actor=participant.uid).order_by("-seq").values_list("payload", "actor")
-    last = [(payload["node"], who) for payload, who in found[:NOTIFIED]]
+    additions = (
+        events.exclude(actor=participant.uid).order_by("-seq").values_list("payload", "actor")
+    )
+    last = [(payload["node"], who) for payload, who in additions[:NOTIFIED]]
     writers = Participant.objects.filter(uid__in={who for _, who in last})
     names = dict(writers.values_list("uid", "name"))
     keys = workspace.tree.nodes.filter(local_id__in=[node["id"] for node, _ in last])
@@ -76,7 +78,7 @@ def _written(actor: Actor, workspace: Workspace, asked: int | None) -> tuple[str
         for node, who in last
         if node["id"] in rows and rows[node["id"]].id != asked
     ]
-    return tuple(one for one in reversed(lines) if one)
+    return tuple(line for line in reversed(lines) if line)
 
 
 def _notification(row: NodeRow, parent: str, who: str, gone: Collection[int]) -> str:

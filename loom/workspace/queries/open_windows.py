@@ -18,10 +18,10 @@ OPEN_ONES = "→ memory windows lists what is open"
 def get_window(context: Context, number: int) -> Window:
     """The open window of the workspace with that number. Raises what `no_window` returns."""
     rows = Window.objects.filter(workspace=context.workspace, is_closed=False, number=number)
-    found = rows.select_related("item", "step").order_by()[:1]
-    if not found:
+    windows = rows.select_related("item", "step").order_by()[:1]
+    if not windows:
         raise no_window(context, [number])
-    return found[0]
+    return windows[0]
 
 
 def no_window(context: Context, numbers: Sequence[int], hint: str = OPEN_ONES) -> CommandError:
@@ -30,10 +30,10 @@ def no_window(context: Context, numbers: Sequence[int], hint: str = OPEN_ONES) -
     rows = Window.objects.filter(workspace=context.workspace, is_closed=True, number__in=numbers)
     closed = list(rows.order_by("number").values_list("number", flat=True))
     if not closed:
-        return not_found(" ".join(f"#{one}" for one in numbers), hint)
-    named = " ".join(f"#{one}" for one in closed)
-    said = f"{named} {'was' if len(closed) == 1 else 'were'} closed."
-    return CommandError("REJECTED", said, hint="→ open REF opens what it showed in a new window")
+        return not_found(" ".join(f"#{number}" for number in numbers), hint)
+    named = " ".join(f"#{number}" for number in closed)
+    reason = f"{named} {'was' if len(closed) == 1 else 'were'} closed."
+    return CommandError("REJECTED", reason, hint="→ open REF opens what it showed in a new window")
 
 
 @names_node("window")

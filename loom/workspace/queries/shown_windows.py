@@ -49,7 +49,7 @@ def view_state(workspace: Workspace, turn: str) -> str:
         for row in (_IN_VIEW.all(of=workspace.pk, turn=turn) if workspace.pk else [])
         if row[1] != turn or not row[2]
     ]
-    tasks = [(one.number, one.state, one.place) for one in current_tasks(workspace)]
+    tasks = [(task.number, task.state, task.place) for task in current_tasks(workspace)]
     own = [workspace.augments, workspace.scratchpad]
     shown = [workspace.position_id, outline, *own, windows, tasks]
     return blake2b(repr(shown).encode(), digest_size=8).hexdigest()
@@ -72,8 +72,8 @@ _IN_VIEW = PreparedQuery(
 
 def labels_of(workspace: Workspace, most: int) -> tuple[str, ...]:
     """The labels of the first stashes that are hidden."""
-    found = _labels(most).all(of=workspace.pk) if workspace.pk else []
-    return tuple(label for (label,) in found)
+    rows = _labels(most).all(of=workspace.pk) if workspace.pk else []
+    return tuple(label for (label,) in rows)
 
 
 @cache
@@ -130,10 +130,10 @@ def depths_of(turns: Sequence[Turn]) -> dict[int, int]:
     """The greatest nesting depth of windows, by the row ids of turns of one tree: of those that
     the agent of a running turn sees now, and of those that an ended turn opened. One query, which
     reads these windows and those above them."""
-    found = _nested(turns)
+    rows = _nested(turns)
     depths = {}
     for turn in turns:
-        own = [row[1:] for row in found if row[0] == turn.participant_id]
+        own = [row[1:] for row in rows if row[0] == turn.participant_id]
         if turn.ended_at is None:
             parents = {number: parent for number, parent, _, closed, _ in own if not closed}
             seen = [number for number, _, visible, _, _ in own if visible]

@@ -10,8 +10,8 @@ def current_tasks(workspace: Workspace) -> list[Task]:
     are sorted here."""
     if not workspace.pk:  # it is not stored yet
         return []
-    found = _CURRENT_TASKS.all(of=workspace.pk)
-    return sorted(found, key=lambda task: (task.place, task.number))
+    tasks = _CURRENT_TASKS.all(of=workspace.pk)
+    return sorted(tasks, key=lambda task: (task.place, task.number))
 
 
 _CURRENT_TASKS = PreparedQuery(

@@ -30,9 +30,9 @@ def verify_view(actor: Actor, workspace: Workspace) -> dict[str, Any]:
     """The report on the visible windows of a workspace, and on what features find in its tree as
     the actor may see it."""
     shown = contents_of(actor, workspace, visible(workspace))
-    found = [*_overlapping(shown), *_behind(shown)]
-    found += [one for finding in _finding for one in finding(actor, workspace)]
-    return {"status": "invalid" if found else "valid", "violations": found}
+    violations = [*_overlapping(shown), *_behind(shown)]
+    violations += [violation for finding in _finding for violation in finding(actor, workspace)]
+    return {"status": "invalid" if violations else "valid", "violations": violations}
 
 
 def _overlapping(shown: list[WindowContent]) -> Iterator[dict[str, Any]]:

@@ -27,7 +27,7 @@ HEADS = ("head:", "tail:")  # slices that are read-only
 
 def by_number(rows: Iterable[Window]) -> list[Window]:
     """The windows in the order of their numbers."""
-    return sorted(rows, key=lambda one: one.number)
+    return sorted(rows, key=lambda row: row.number)
 
 
 def stashed(workspace: Workspace) -> QuerySet[Window]:
@@ -63,8 +63,8 @@ def seen_by(window: Window) -> WindowSource | None:
         return None
     if is_text(item):
         return grove_texts().source(item, window.version_seen)
-    found = lookup.rows().filter(pk=item).first()
-    return source_of(found) if found is not None else None
+    node = lookup.rows().filter(pk=item).first()
+    return source_of(node) if node is not None else None
 
 
 def newest_for(workspace: Workspace, source: WindowSource) -> WindowSource:
@@ -90,7 +90,7 @@ def parents_of(workspace: Workspace, number: int, also: Iterable[Window] = ()) -
     """The chain of windows from which the one with that number was opened, up to a closed one, by
     their numbers; `also` are windows that are not stored yet. One query, which reads only these
     rows."""
-    opened = {one.number: one.parent_number for one in also if one.parent_number}
+    opened = {row.number: row.parent_number for row in also if row.parent_number}
     seeds = f"""w.workspace_id = %s AND w.number IN ({listed({number, *opened.values()})})
         AND w.parent_number > 0 AND NOT w.is_closed"""
     rows = fetch(led_from(seeds, "NOT w.is_closed"), [workspace.pk])
@@ -113,8 +113,8 @@ def ref_of(window: Window, here: Tree, node: Node | None, start: str = "") -> st
     if window.kind == "stash":
         return f'stash "{window.label}"'
     if window.kind == "result":
-        said = window.step.canonical if window.step else ""
-        return said.removeprefix("→").strip().partition("\n")[0]
+        line = window.step.canonical if window.step else ""
+        return line.removeprefix("→").strip().partition("\n")[0]
     if window.kind == "document":
         title = next(iter(grove_texts().titles([window.item_id or 0]).values()), None)
         return LOST if title is None else title_of(title, window)
@@ -142,14 +142,18 @@ def name_of(actor: Actor, window: Window, here: Tree) -> str:
     the actor may not read any more no title. At most three queries."""
     if window.kind == "document":
         seen = grove_texts().seen(actor, here, [window.item_id or 0])
-        titles = [with_lines(window, title_of(one.title, window)) for one in seen.values()]
+        titles = [
+            with_lines(window, title_of(document.title, window)) for document in seen.values()
+        ]
         return titles[0] if titles else LOST
     if window.kind in ("stash", "result"):
         return ref_of(window, here, None)
     keys = [ids.node_id(window.item_id or 0) or 0, *window.nodes[:1]]
     rows = lookup.rows().filter(pk__in=keys, tree__erasing_at__isnull=True)
-    found = {one.pk: one for one in rows if may_reach(actor, one.tree_id, here=here)}
-    return with_lines(window, ref_of(window, here, found.get(keys[0]), first_of(window, found)))
+    nodes_by_key = {row.pk: row for row in rows if may_reach(actor, row.tree_id, here=here)}
+    return with_lines(
+        window, ref_of(window, here, nodes_by_key.get(keys[0]), first_of(window, nodes_by_key))
+    )
 
 
 def hidden_names(
@@ -162,24 +166,24 @@ def hidden_names(
         return ()
     rows = Window.objects.filter(workspace=workspace.pk, is_closed=False, is_visible=False)
     rows = rows.exclude(kind="stash").exclude(kind="result", turn_uid=turn)
-    found = list(rows.select_related("step").order_by("-number")[:most])
-    keys = {key for one in found if (key := ids.node_id(one.item_id or 0)) is not None}
+    windows = list(rows.select_related("step").order_by("-number")[:most])
+    keys = {key for window in windows if (key := ids.node_id(window.item_id or 0)) is not None}
     nodes = dict(
         Node.objects.filter(pk__in=keys, tree=workspace.tree).values_list("pk", "local_id")
         if keys
         else ()
     )
-    held = {one.item_id or 0 for one in found if one.kind == "document"}
+    held = {window.item_id or 0 for window in windows if window.kind == "document"}
     seen = grove_texts().seen(actor, workspace.tree, held)
-    titles = {item: one.title for item, one in seen.items()}
-    return tuple((one.number, _named(one, nodes, titles)) for one in reversed(found))
+    titles = {item: document.title for item, document in seen.items()}
+    return tuple((window.number, _named(window, nodes, titles)) for window in reversed(windows))
 
 
 def _named(window: Window, nodes: dict[int, str], titles: dict[int, str]) -> str:
     key = ids.node_id(window.item_id or 0) or 0
     if window.kind == "result":
-        said = window.step.canonical if window.step else ""
-        return said.removeprefix("→").strip().partition("\n")[0]
+        line = window.step.canonical if window.step else ""
+        return line.removeprefix("→").strip().partition("\n")[0]
     if window.kind == "document" and (window.item_id or 0) in titles:
         return with_lines(window, title_of(titles[window.item_id or 0], window))
     if window.kind in LENSES and key in nodes:
@@ -197,9 +201,9 @@ def opened_by(window: Window, here: Tree) -> str:
     return ref + lines
 
 
-def first_of(window: Window, found: dict[int, Node]) -> str:
+def first_of(window: Window, nodes: dict[int, Node]) -> str:
     """The id of the first node of a range."""
-    first = found.get(window.nodes[0]) if window.nodes else None
+    first = nodes.get(window.nodes[0]) if window.nodes else None
     return first.local_id if first is not None else "…"
 
 

@@ -93,12 +93,14 @@ def workspace_body(actor: Actor, workspace: Workspace) -> dict[str, Any]:
         "versions": versions_of(workspace),
         "revision": workspace.revision,
         "status": _status(actor, workspace, parts),
-        "windows": [window_body(one) for one in parts.windows],
-        "tasks": [_task_body(one) for one in (*parts.tasks, *_archived(workspace))],
+        "windows": [window_body(window) for window in parts.windows],
+        "tasks": [_task_body(task) for task in (*parts.tasks, *_archived(workspace))],
         "scratchpad": workspace.scratchpad,
         "augments": _augments(parts.loaded),
         "outline": outline_of(workspace),
-        "notifications": [{"text": one} for one in notifications_of(actor, workspace)],
+        "notifications": [
+            {"text": notification} for notification in notifications_of(actor, workspace)
+        ],
         "drafts": drafts_of(actor, workspace),
         "settings": settings_of(workspace),
     }
@@ -125,9 +127,9 @@ def status_of(actor: Actor, workspace: Workspace) -> dict[str, Any]:
 def _status(actor: Actor, workspace: Workspace, parts: Parts) -> dict[str, Any]:
     todos = [line for task in parts.tasks for line in task_lines(task)]
     sections = {
-        "AUGMENTS": sum(count(one.text) for one in parts.loaded.texts),
+        "AUGMENTS": sum(count(text.text) for text in parts.loaded.texts),
         "OUTLINE": count(outline_text(actor, workspace)),
-        "WINDOWS": sum(one.tokens for one in parts.windows if one.window.is_visible),
+        "WINDOWS": sum(window.tokens for window in parts.windows if window.window.is_visible),
         "TODOS": count("\n".join(todos)),
         "SCRATCHPAD": count(workspace.scratchpad),
     }
@@ -177,7 +179,7 @@ def task_lines(task: Task) -> list[str]:
     """`t7 [ ] text`, and a line for each note."""
     return [
         f"t{task.number} {task_mark(task)} {plain(task.text)}",
-        *(f"  note: {plain(one)}" for one in task.notes),
+        *(f"  note: {plain(note)}" for note in task.notes),
     ]
 
 
@@ -193,7 +195,7 @@ def task_brief(task: Task) -> dict[str, Any]:
 
 def tasks_of(workspace: Workspace) -> list[dict[str, Any]]:
     """The bodies of the tasks, in their order, and of the newest archived ones."""
-    return [_task_body(one) for one in listed_tasks(workspace)]
+    return [_task_body(task) for task in listed_tasks(workspace)]
 
 
 def _task_body(task: Task) -> dict[str, Any]:
@@ -237,7 +239,7 @@ def texts_of(steps: Sequence[Step]) -> dict[int, str]:
 def said_in(generation: Generation, turn: Turn) -> str:
     """The text of a round of a turn, up to its cut, from the row of its generation or from the
     node that it became."""
-    over = {one["generation"]: one for one in turn.rounds}
+    over = {turn_round["generation"]: turn_round for turn_round in turn.rounds}
     kept: dict[str, Any] = over.get(generation.uid, {})
     if kept.get("is_answer") and turn.node is not None:
         return turn.node.text
@@ -260,14 +262,14 @@ def spent_in(
     )
 
 
-def circle_of(one: Augment, every: Sequence[Augment]) -> list[str]:
+def circle_of(augment: Augment, every: Sequence[Augment]) -> list[str]:
     """The names of a circle of requirements that leads back to `one`; [] if there is none."""
-    named = {**{other.key: other for other in every}, one.key: one}
-    ways = [[one.key, title_key(name)] for name in reversed(one.requires)]
+    named = {**{other.key: other for other in every}, augment.key: augment}
+    ways = [[augment.key, title_key(name)] for name in reversed(augment.requires)]
     seen: set[str] = set()
     while ways:
         way = ways.pop()
-        if way[-1] == one.key:
+        if way[-1] == augment.key:
             return [named[key].name for key in way]
         if way[-1] in named and way[-1] not in seen:
             seen.add(way[-1])
@@ -281,19 +283,19 @@ def augments_body(workspace: Workspace) -> list[dict[str, Any]]:
 
 
 def _augments(loaded: Loaded) -> list[dict[str, Any]]:
-    names = {one.key for one in loaded.every}
+    names = {augment.key for augment in loaded.every}
     return [
         {
-            "name": one.name,
-            "document": f"doc:{one.uid}",
-            "loaded": one in loaded.texts,
-            "chosen": one in loaded.chosen,
-            "pinned": one in loaded.pinned,
-            "requires": list(one.requires),
-            "missing": [name for name in one.requires if title_key(name) not in names],
-            "required_by": loaded.needing(one) if one in loaded.texts else [],
-            "tools": list(one.tools),
-            "characters": len(one.text),
+            "name": augment.name,
+            "document": f"doc:{augment.uid}",
+            "loaded": augment in loaded.texts,
+            "chosen": augment in loaded.chosen,
+            "pinned": augment in loaded.pinned,
+            "requires": list(augment.requires),
+            "missing": [name for name in augment.requires if title_key(name) not in names],
+            "required_by": loaded.needing(augment) if augment in loaded.texts else [],
+            "tools": list(augment.tools),
+            "characters": len(augment.text),
         }
-        for one in loaded.every
+        for augment in loaded.every
     ]

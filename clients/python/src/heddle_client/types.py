@@ -797,13 +797,14 @@ class GraphBody(TypedDict):
 
 
 class GraphItem(TypedDict):
-    """A reached item: how lines name it, its distance in links, its first words or title, and
-    whether the graph does not pass through it."""
+    """A reached item: how lines name it (`erased` for one that is gone), its distance in links,
+    its first words or title, whether the graph does not pass through it, and what became of it."""
 
     item: str
     depth: int
     words: str
     stop: bool
+    state: Literal["", "pruned", "erased"]
 
 
 class GraphLink(TypedDict):
@@ -1110,13 +1111,16 @@ class LineSent(TypedDict):
 
 class Link(TypedDict):
     """A link as it is stored. `tree` is its source's; an end is a local id, or `tree:ID` or
-    `tree:ID node:a7x2` of another tree, or `erased` if that is gone."""
+    `tree:ID node:a7x2` of another tree, or `erased` if that is gone; `source_state` and
+    `target_state` say what became of it."""
 
     id: str
     tree: str
     type: str
     source: str
     target: str
+    source_state: Literal["", "pruned", "erased"]
+    target_state: Literal["", "pruned", "erased"]
     note: str
     words: str
     confidence: float | None
@@ -1711,8 +1715,9 @@ class PointsOf(TypedDict):
     downwards; texts near each other are alike. `tree`, `authors` and `branch` are places in
     `trees`, `participants` and `branches` (-1: none of them; `tree` is empty on the map of one
     tree), `ups` the place of the nearest text above (-1: none), `times` seconds since 1970.
-    `ratings` are [place, 1 or -1], the caller's own. `lit` are the places that a branch or
-    search leaves; null: all."""
+    `ratings` are [place, 1 or -1], the caller's own; `surprise` [place, mean bits of a token]
+    where a provider gave probabilities. `lit` are the places that a branch or search leaves;
+    null: all."""
 
     revision: int
     placed: int
@@ -1728,6 +1733,7 @@ class PointsOf(TypedDict):
     times: list[int]
     branch: list[int]
     ratings: list[list[Any]]
+    surprise: list[list[Any]]
     lit: list[int] | None
     regions: list[RegionOnMap]
 

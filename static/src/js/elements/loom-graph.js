@@ -11,7 +11,7 @@ import { Sprites } from "../graph/sprites.js";
 import { make, openForm } from "../tree/forms.js";
 import { menuOf } from "../tree/linking.js";
 
-/** @typedef {{item: string, depth: number, words: string, stop: boolean}} GraphItem */
+/** @typedef {{item: string, depth: number, words: string, stop: boolean, state: string}} GraphItem */
 /** @typedef {{source: string, target: string, type: string}} GraphLink */
 /** @typedef {{nodes: GraphItem[], links: GraphLink[], colours: Record<string, number>, tree: string, node: string}} Graph */
 
@@ -66,7 +66,8 @@ export class LoomGraph extends HTMLElement {
     const { nodes, links, tree } = this.graph;
     this.canvas = canvas;
     this.context = context;
-    this.names = nodes.map(({ item, words }) => shortened(words || item));
+    const gone = new Map([["pruned", t("pruned")], ["erased", t("erased")]]);
+    this.names = nodes.map(({ item, words, state }) => [shortened(words || (state === "erased" ? "" : item)), gone.get(state)].filter(Boolean).join(" · "));
     this.at = new Map(nodes.map(({ item }, at) => [item, at]));
     this.pairs = links.map(({ source, target }) => [this.at?.get(source) ?? 0, this.at?.get(target) ?? 0]);
     this.key = `graph:${tree}`;
@@ -490,7 +491,9 @@ export class LoomGraph extends HTMLElement {
   /** Asks how two items are linked, and links them. @param {number} from @param {number} to */
   async link(from, to) {
     const [one, other] = [this.named(from), this.named(to)];
-    this.say("", undefined);
+    const isGone = [from, to].some((at) => this.graph.nodes[at].state === "erased");
+    this.say(isGone ? t("What is erased cannot be linked.") : "", undefined);
+    if (isGone) return;
     const host = /** @type {Element} */ (this.querySelector(".graph-tools"));
     const label = t("Note on the link from {from} to {to}", { from: one.shown, to: other.shown });
     const form = openForm(host, { label, single: true, submit: t("Link"), hint: `${one.shown} → ${other.shown}` }, async ({ text }) => {
@@ -508,7 +511,7 @@ export class LoomGraph extends HTMLElement {
     const { view, x, y, graph } = this;
     if (!view || !x || !y || !graph) return;
     this.picked = new Set([...x.keys()].filter((at) => inside(line, x[at] * view.scale + view.x, y[at] * view.scale + view.y)));
-    const items = [...this.picked].map((at) => graph.nodes[at].item);
+    const items = [...this.picked].filter((at) => graph.nodes[at].state !== "erased").map((at) => graph.nodes[at].item);
     if (!items.length) return;
     const host = /** @type {Element} */ (this.querySelector(".graph-tools"));
     const label = tn("Tag for {n} item", "Tag for {n} items", items.length);

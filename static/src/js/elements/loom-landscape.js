@@ -19,6 +19,9 @@ import { make } from "../tree/forms.js";
 const REST_MS = 90; // after the last movement
 const FLIGHT_MS = 420;
 const AGAIN_MS = 1200; // between looks at a map that is being drawn
+const NEWS_MS = 4000; // between looks whether new texts have found their place
+const QUIET_MS = 20_000; // between them where nothing came for a while
+const FRESH_MS = 6000; // that new texts are ringed
 const GROWTH_MS = 9000; // that all texts take to appear
 const KEPT = "heddle.landscape"; // where the reader's choice of colours is kept
 
@@ -76,6 +79,7 @@ export class LoomLandscape extends HTMLElement {
     onTheme(() => this.themed(), signal);
     this.size = new ResizeObserver(() => this.resized());
     this.size.observe(this.frame);
+    document.addEventListener("visibilitychange", () => document.hidden || this.lookSoon(0), { signal });
     void this.load(signal);
   }
 
@@ -117,8 +121,94 @@ export class LoomLandscape extends HTMLElement {
     }
   }
 
+  /** Looks after a while whether new texts have found their place, more seldom the longer none came.
+   * @param {number} [after] ms */
+  lookSoon(after = Math.min(QUIET_MS, NEWS_MS * 1.2 ** this.quiet)) {
+    clearTimeout(this.later);
+    if (this.dataset.status && this.isConnected) this.later = setTimeout(() => void this.look(), after);
+  }
+
+  quiet = 0; // looks without news
+
+  /** Takes in texts that have found their place: the others stay where they are. */
+  async look() {
+    if (document.hidden || !this.points) return;
+    this.quiet += 1;
+    const signal = this.stop?.signal;
+    try {
+      const now = await json(this.dataset.status ?? "", { signal });
+      if (now.revision === this.points.revision && now.placed !== this.points.placed) {
+        this.quiet = 0;
+        this.update(await json(this.dataset.points ?? "", { signal }));
+      } else if (now.revision !== this.points.revision) this.say(t("The map was drawn anew. Load the page again to see it."));
+    } catch (error) {
+      if (error instanceof DOMException) return;
+      if (!(error instanceof Refused)) throw error;
+    }
+    this.lookSoon();
+  }
+
+  /** Shows points of which some are new: the view, what is chosen and what is picked stay.
+   * @param {Points} points */
+  update(points) {
+    const before = this.points;
+    if (!before) return;
+    const name = (/** @type {Points} */ { ids, tree, trees }, /** @type {number} */ at) => `${trees[tree[at] ?? 0]?.id}/${ids[at]}`;
+    const places = new Map(points.ids.map((_, at) => [name(points, at), at]));
+    const now = (/** @type {number} */ at) => (at < 0 ? -1 : (places.get(name(before, at)) ?? -1));
+    const [chosen, picked] = [now(this.chosen), this.picked.map(now).filter((at) => at >= 0)];
+    const known = new Set(before.ids.map((_, at) => name(before, at)));
+    this.fresh = points.ids.map((_, at) => at).filter((at) => !known.has(name(points, at)));
+    this.hover(-1, 0, 0);
+    this.isPlaying = false;
+    this.chosen = chosen;
+    this.picked = picked;
+    this.show(points);
+    this.recount(points);
+    this.say(tn("{n} text found its place; the others did not move.", "{n} texts found their place; the others did not move.", this.fresh.length));
+    clearTimeout(this.ringed);
+    this.ringed = setTimeout(() => {
+      this.fresh = [];
+      this.redraw();
+    }, FRESH_MS);
+  }
+
+  /** @type {number[]} texts that have just come */
+  fresh = [];
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  ringed;
+
+  /** The list beside the map, and how many texts there are, as the new points say. @param {Points} points */
+  recount(points) {
+    const count = this.querySelector("[data-count]");
+    if (count) count.textContent = tn("{n} text", "{n} texts", points.ids.length);
+    const list = this.querySelector(".landscape-regions");
+    if (!list) return;
+    /** @param {number} within @returns {HTMLElement[]} */
+    const rows = (within) =>
+      points.regions.flatMap((one, at) => {
+        if (one.within !== within || (within < 0 && one.level)) return [];
+        const link = make("a", { href: `?${[this.dataset.asked, `region=${at}`].filter(Boolean).join("&")}`, textContent: nameOf(one), dir: "auto" });
+        link.dataset.region = String(at);
+        const inner = one.level < 1 ? rows(at) : [];
+        return [make("li", {}, link, " ", make("span", { className: "soft", textContent: String(one.count) }), ...(inner.length > 1 ? [make("ul", {}, ...inner)] : []))];
+      });
+    list.replaceChildren(...rows(-1));
+  }
+
   /** Shows these points. @param {Points} points */
   take(points) {
+    this.show(points);
+    this.eye.fit();
+    this.frame?.setAttribute("data-ready", "");
+    const start = points.ids.indexOf(this.dataset.node ?? "");
+    if (start >= 0) this.choose(start);
+    this.redraw();
+    this.lookSoon();
+  }
+
+  /** @param {Points} points */
+  show(points) {
     this.points = points;
     const count = points.ids.length;
     this.isLit = new Uint8Array(count).fill(points.lit ? 0 : 1);
@@ -134,11 +224,6 @@ export class LoomLandscape extends HTMLElement {
     this.offspring = [];
     this.colour();
     this.resized();
-    this.eye.fit();
-    this.frame?.setAttribute("data-ready", "");
-    const start = points.ids.indexOf(this.dataset.node ?? "");
-    if (start >= 0) this.choose(start);
-    this.redraw();
   }
 
   /** Takes in the way of colouring and what of it is in colour. */
@@ -151,6 +236,8 @@ export class LoomLandscape extends HTMLElement {
       plus: t("rated +"),
       minus: t("rated −"),
       none: t("not rated"),
+      unknown: t("no probabilities"),
+      bits: (bits) => t("{n} bits a token", { n: bits.toLocaleString(language(), { maximumFractionDigits: 1 }) }),
       untitled: t("Untitled"),
       day: (seconds) => new Date(seconds * 1000).toLocaleDateString(language(), { dateStyle: "medium" }),
     });
@@ -171,15 +258,18 @@ export class LoomLandscape extends HTMLElement {
     const host = this.querySelector("[data-legend]");
     const { entries } = this.colouring ?? { entries: [] };
     if (!host) return;
-    if (this.way === "time") {
+    const ramp = this.colouring?.ramp ?? 0;
+    /** @type {(HTMLElement | string)[]} */
+    const along = [];
+    if (entries.slice(0, ramp).some(({ count }) => count)) {
       const bar = make("span", { className: "landscape-ramp" });
-      bar.style.setProperty("--ramp", entries.map(({ colour }) => `rgb(${colour.join(" ")})`).join(", "));
-      host.replaceChildren(entries[0]?.words ?? "", bar, entries.at(-1)?.words ?? "");
-      return;
+      bar.style.setProperty("--ramp", entries.slice(0, ramp).map(({ colour }) => `rgb(${colour.join(" ")})`).join(", "));
+      along.push(entries[0].words, bar, entries[ramp - 1].words);
     }
     host.replaceChildren(
+      ...along,
       ...entries.flatMap(({ words, count, colour }, at) => {
-        if (!count) return [];
+        if (!count || at < ramp) return [];
         const swatch = make("span", { className: "landscape-swatch" });
         swatch.style.setProperty("--swatch", `rgb(${colour.join(" ")})`);
         const button = make("button", { type: "button", className: "landscape-entry" }, swatch, make("span", { className: "landscape-name", textContent: words, dir: "auto" }), make("span", { className: "soft", textContent: count.toLocaleString(language()) }));
@@ -206,6 +296,7 @@ export class LoomLandscape extends HTMLElement {
     on("lasso", () => this.setLasso(!this.isLasso));
     on("full", () => this.toggleFull());
     on("play", () => this.play());
+    on("save", () => void this.save());
     this.until = /** @type {HTMLInputElement | null} */ (this.querySelector("[data-until]"));
     this.until?.addEventListener("input", () => {
       this.isPlaying = false;
@@ -241,7 +332,7 @@ export class LoomLandscape extends HTMLElement {
       this.eye.centre(region.x, region.y);
     });
     for (const one of this.querySelectorAll("[data-region]")) one.toggleAttribute("aria-current", /** @type {HTMLElement} */ (one).dataset.region === String(number));
-    void this.several?.region(number, region.words.join(" · "));
+    void this.several?.region(number, nameOf(region));
   }
 
   /** Goes on to a view step by step, unless the reader wants no movement. @param {() => void} look */
@@ -356,6 +447,7 @@ export class LoomLandscape extends HTMLElement {
         chosen: this.chosen,
         hovered: this.hovered,
         picked: this.picked,
+        fresh: this.fresh,
         line: this.line,
       },
       isResting,
@@ -540,6 +632,21 @@ export class LoomLandscape extends HTMLElement {
     this.colour();
   }
 
+  /** Saves what is seen as a picture. */
+  async save() {
+    const { canvas } = this;
+    if (!canvas) return;
+    const entries = [...this.querySelectorAll(".landscape-entry, .landscape-ramp")];
+    const names = entries.map((one) => /** @type {[string, string]} */ ([one.querySelector(".landscape-name")?.textContent ?? "", getComputedStyle(one.querySelector(".landscape-swatch") ?? one).backgroundColor]));
+    const sheet = withCaption(canvas, this.dataset.title ?? "", names.filter(([name]) => name), this.ink(), this.eye.frame.width);
+    const picture = await new Promise((/** @type {(blob: Blob | null) => void} */ done) => sheet.toBlob(done, "image/png"));
+    if (!picture) return;
+    const link = make("a", { href: URL.createObjectURL(picture), download: `${this.dataset.name || "map"}.png` });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+    this.say(t("The picture was saved."));
+  }
+
   toggleFull() {
     if (document.fullscreenElement) void document.exitFullscreen();
     else void this.requestFullscreen?.();
@@ -550,6 +657,45 @@ export class LoomLandscape extends HTMLElement {
     const said = this.querySelector("[data-said]");
     if (said) said.textContent = words;
   }
+}
+
+/** The map with its title and what its colours mean below it.
+ * @param {HTMLCanvasElement} map @param {string} title @param {[string, string][]} names with their colours
+ * @param {import("../landscape/picture.js").Ink} ink @param {number} width of the map in CSS pixels */
+function withCaption(map, title, names, ink, width) {
+  const sheet = document.createElement("canvas");
+  const k = map.width / width; // pixels
+  const foot = 64;
+  sheet.width = map.width;
+  sheet.height = Math.round(map.height + foot * k);
+  const pen = /** @type {CanvasRenderingContext2D} */ (sheet.getContext("2d"));
+  pen.drawImage(map, 0, 0);
+  pen.fillStyle = ink.paper;
+  pen.fillRect(0, map.height, sheet.width, foot * k);
+  pen.scale(k, k);
+  pen.translate(20, map.height / k + 28);
+  pen.fillStyle = ink.ink;
+  pen.font = `500 20px ${ink.prose}`;
+  pen.fillText(title, 0, 0, width - 40);
+  pen.font = `13px ${ink.prose}`;
+  let x = 0;
+  for (const [name, colour] of names) {
+    const wide = pen.measureText(name).width + 32;
+    if (x + wide > width - 40) break;
+    pen.fillStyle = colour;
+    pen.beginPath();
+    pen.arc(x + 5, 19, 4.5, 0, 2 * Math.PI);
+    pen.fill();
+    pen.fillStyle = ink.ink;
+    pen.fillText(name, x + 15, 23.5);
+    x += wide;
+  }
+  return sheet;
+}
+
+/** @param {import("../landscape/labels.js").Region} region */
+function nameOf(region) {
+  return region.words.join(" · ");
 }
 
 /** The numbers in an order without pattern, always the same: no colour lies over all others.

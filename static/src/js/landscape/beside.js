@@ -43,7 +43,7 @@ export class ChosenText {
         make("header", { className: "landscape-head" }, make("b", { textContent: map.authorOf(at) }), make("span", { className: "soft", textContent: when }), close),
         make("div", { className: "landscape-prose", textContent: node.text ?? "", dir: "auto" }),
         make("p", { className: "inline-row" }, open),
-        make("h3", { textContent: t("Where it grows") }),
+        make("h2", { className: "minor", textContent: t("Where it grows") }),
         this.tree(near, at, below, way.length - 1 - near.length),
       );
     } catch (error) {
@@ -130,7 +130,7 @@ export class PickedTexts {
     });
     const tools = isPicked && map.hasAttribute("data-may-write") ? [this.tagging(texts)] : [];
     const more = texts.length > shown.length ? [make("p", { className: "soft", textContent: tn("{n} more", "{n} more", texts.length - shown.length) })] : [];
-    host.replaceChildren(make("header", { className: "landscape-head" }, make("h3", { textContent: name, dir: "auto" }), close), ...tools, make("ul", { className: "landscape-list" }, ...items), ...more);
+    host.replaceChildren(make("header", { className: "landscape-head" }, make("h2", { className: "minor", textContent: name, dir: "auto" }), close), ...tools, make("ul", { className: "landscape-list" }, ...items), ...more);
   }
 
   /** A button that tags all of these texts. @param {number[]} texts */

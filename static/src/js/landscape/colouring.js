@@ -3,15 +3,15 @@
 // mean. Pure.
 
 /**
- * @typedef {{revision: number, trees: {id: string, title: string}[], participants: {id: string, name: string, kind: string, model: string}[],
+ * @typedef {{revision: number, placed: number, trees: {id: string, title: string}[], participants: {id: string, name: string, kind: string, model: string}[],
  *   branches: {tree: string, node: string, words: string}[], ids: string[], x: number[], y: number[], tree: number[], ups: number[],
- *   authors: number[], times: number[], branch: number[], ratings: [number, number][], lit: number[] | null,
+ *   authors: number[], times: number[], branch: number[], ratings: [number, number][], surprise: [number, number][], lit: number[] | null,
  *   regions: import("./labels.js").Region[]}} Points
  * @typedef {{words: string, count: number, colour: number[]}} Entry of a legend
- * @typedef {{of: Uint8Array, entries: Entry[]}} Colouring `of` is a place in the entries for each text
+ * @typedef {{of: Uint8Array, entries: Entry[], ramp?: number}} Colouring `of` is a place in the entries for each text; the first `ramp` entries follow on each other
  */
 
-export const WAYS = ["author", "model", "time", "branch", "rating"];
+export const WAYS = ["author", "model", "time", "branch", "rating", "surprise"];
 const MOST = 11; // colours of a kind; the rest share one
 const STEPS = 24; // of time
 
@@ -22,6 +22,7 @@ const KINDS = {
 };
 const REST = { light: "#6b6560", dark: "#a8a196" };
 const TIME = { light: ["#35618f", "#7b4ea3", "#c2436d", "#dd6a2b", "#b88a00"], dark: ["#4f7cc4", "#9d7ae0", "#e56f96", "#ff9a5c", "#ffe08a"] };
+const SURPRISE = { light: ["#0e7490", "#4d8a4a", "#b88a00", "#dd6a2b", "#b91c4b"], dark: ["#4fb8d8", "#7fd08a", "#fbd34d", "#ff9a5c", "#ff6b8a"] };
 const RATED = { light: ["#b91c1c", "#8a837a", "#15803d"], dark: ["#ff8a80", "#857f75", "#5ee08a"] };
 
 /** @param {string} hex */
@@ -32,12 +33,13 @@ export function rgb(hex) {
 /**
  * The colour of each text. `words` says what cannot be told from the points.
  * @param {Points} points @param {string} way one of WAYS @param {boolean} isDark
- * @param {{others: string, people: string, plus: string, minus: string, none: string, day: (seconds: number) => string, untitled: string}} words
+ * @param {{others: string, people: string, plus: string, minus: string, none: string, unknown: string, bits: (bits: number) => string, day: (seconds: number) => string, untitled: string}} words
  * @returns {Colouring}
  */
 export function colouringOf(points, way, isDark, words) {
   const theme = isDark ? "dark" : "light";
   if (way === "time") return byTime(points, theme, words.day);
+  if (way === "surprise") return bySurprise(points, theme, words);
   if (way === "rating") {
     const of = new Uint8Array(points.ids.length).fill(1);
     for (const [at, sign] of points.ratings) of[at] = sign > 0 ? 2 : 0;
@@ -80,14 +82,33 @@ function byTime({ times }, theme, day) {
   order.forEach((at, rank) => {
     of[at] = Math.floor((rank * STEPS) / Math.max(1, order.length));
   });
-  const stops = TIME[theme].map(rgb);
-  const colours = Array.from({ length: STEPS }, (_, at) => {
+  const colours = rampOf(TIME[theme]);
+  const firsts = Array.from({ length: STEPS }, (_, at) => order[Math.floor((at * order.length) / STEPS)]);
+  return { ...counted(of, firsts.map((at) => (at === undefined ? "" : day(times[at]))), colours), ramp: STEPS };
+}
+
+/** From the least to the most surprising text, by rank as time is; those of which nothing is known
+ * share a colour of their own.
+ * @param {Points} points @param {"light" | "dark"} theme @param {{unknown: string, bits: (bits: number) => string}} words */
+function bySurprise({ ids, surprise }, theme, words) {
+  const order = [...surprise].sort((one, other) => one[1] - other[1] || one[0] - other[0]);
+  const of = new Uint8Array(ids.length).fill(STEPS);
+  order.forEach(([at], rank) => {
+    of[at] = Math.floor((rank * STEPS) / order.length);
+  });
+  const [least, most] = [order[0], order.at(-1)].map((one) => (one ? words.bits(one[1]) : ""));
+  const names = Array.from({ length: STEPS }, (_, at) => (at ? most : least));
+  return { ...counted(of, [...names, words.unknown], [...rampOf(SURPRISE[theme]), rgb(REST[theme])]), ramp: STEPS };
+}
+
+/** STEPS colours from the first stop to the last. @param {string[]} hexes */
+function rampOf(hexes) {
+  const stops = hexes.map(rgb);
+  return Array.from({ length: STEPS }, (_, at) => {
     const along = (at / (STEPS - 1)) * (stops.length - 1);
     const from = Math.min(stops.length - 2, Math.floor(along));
     return stops[from].map((value, part) => Math.round(value + (stops[from + 1][part] - value) * (along - from)));
   });
-  const firsts = Array.from({ length: STEPS }, (_, at) => order[Math.floor((at * order.length) / STEPS)]);
-  return counted(of, firsts.map((at) => (at === undefined ? "" : day(times[at]))), colours);
 }
 
 /** @param {Uint8Array} of @param {string[]} words @param {number[][]} colours */

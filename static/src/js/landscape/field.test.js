@@ -68,9 +68,13 @@ test("the eye keeps the point under the pointer and something in sight", () => {
 test("names do not lie over each other, and inner ones stand for theirs from near", () => {
   const region = (/** @type {number} */ level, /** @type {number} */ x, /** @type {number} */ count, /** @type {number} */ within, /** @type {string} */ word) => ({ level, x, y: 100, count, within, words: [word] });
   const regions = [region(0, 100, 50, -1, "a"), region(0, 110, 20, -1, "b"), region(0, 400, 20, -1, "c"), region(1, 90, 30, 0, "d")];
-  const named = (/** @type {number} */ level) => labelsOf(regions, level, (x, y) => [x, y], () => 40, { width: 600, height: 200 }).map(({ words }) => words);
-  assert.deepEqual(named(0), ["a", "c"]);
-  assert.deepEqual(named(1), ["d", "c"]);
+  const labels = (/** @type {number} */ level) => labelsOf(regions, level, (x, y) => [x, y], () => 40, { width: 600, height: 200 });
+  const named = (/** @type {number} */ level) => labels(level).map(({ words }) => words);
+  assert.deepEqual(named(0), ["a", "b", "c"]);
+  const [a, b, c] = labels(0);
+  assert.ok(Math.abs(a.y - b.y) > 0.7 * (a.size + b.size), "one that is in the way moves up or down");
+  assert.equal(a.y, c.y);
+  assert.deepEqual(named(1), ["d", "b", "c"]);
   assert.deepEqual([levelAt(1), levelAt(3), levelAt(9)], [0, 1, 2]);
 });
 
@@ -78,13 +82,17 @@ test("colours say who wrote, when, and how it was rated", () => {
   const points = {
     revision: 1, trees: [], ids: ["a", "b", "c"], x: [1, 2, 3], y: [1, 2, 3], tree: [], ups: [-1, 0, 1], lit: null, regions: [],
     participants: [{ id: "p", name: "Ada", kind: "human", model: "" }, { id: "q", name: "Muse", kind: "model", model: "openai:gpt" }],
-    branches: [], branch: [-1, -1, -1], authors: [1, 1, 0], times: [30, 10, 20], ratings: /** @type {[number, number][]} */ ([[2, 1]]),
+    branches: [], branch: [-1, -1, -1], authors: [1, 1, 0], times: [30, 10, 20], ratings: /** @type {[number, number][]} */ ([[2, 1]]), placed: 0,
+    surprise: /** @type {[number, number][]} */ ([[0, 2.5], [1, 0.5]]),
   };
-  const words = { others: "others", people: "people", plus: "+", minus: "-", none: "0", untitled: "", day: String };
+  const words = { others: "others", people: "people", plus: "+", minus: "-", none: "0", untitled: "", unknown: "?", bits: String, day: String };
   const by = (/** @type {string} */ way) => colouringOf(points, way, false, words);
   assert.deepEqual(by("author").entries.map(({ words: said, count }) => [said, count]), [["Muse", 2], ["Ada", 1], ["others", 0]]);
   assert.deepEqual([...by("model").of], [0, 0, 1]);
   assert.deepEqual([...by("rating").of], [1, 1, 2]);
   const time = by("time").of;
   assert.ok(time[1] < time[2] && time[2] < time[0]);
+  const { of, entries, ramp = 0 } = by("surprise");
+  assert.ok(of[1] < of[0] && of[0] < ramp && of[2] === ramp);
+  assert.deepEqual([entries[0].words, entries[ramp - 1].words, entries[ramp].words, entries[ramp].count], ["0.5", "2.5", "?", 1]);
 });

@@ -29,15 +29,18 @@ export function labelsOf(regions, level, toScreen, measure, { width, height }) {
       const [x, y] = toScreen(region.x, region.y);
       if (x < -40 || y < -20 || x > width + 40 || y > height + 20) return;
       const size = Math.round((width < 500 ? 14 : 16) + (width < 500 ? 7 : 12) * Math.sqrt(region.count / most));
-      for (const count of [3, 2, 1]) {
+      // All words first, then above or below what is in the way, then fewer words.
+      for (const [count, down] of [[3, 0], [3, 1.4], [3, -1.4], [2, 0], [2, 1.4], [2, -1.4], [1, 0], [1, 1.4], [1, -1.4], [1, 2.4], [1, -2.4]]) {
+        if (count > Math.max(1, region.words.length)) continue;
         const words = region.words.slice(0, count).join(" · ");
         const half = measure(words, size, region.level) / 2 + 6;
         const middle = Math.max(half + 4, Math.min(width - half - 4, x));
         if (Math.abs(middle - x) > half * 0.7 || half * 2 > width * 0.6) continue;
-        const box = [middle - half, y - size * 0.7, middle + half, y + size * 0.7];
+        const high = y + down * size;
+        const box = [middle - half, high - size * 0.7, middle + half, high + size * 0.7];
         if (taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1])) continue;
         taken.push(box);
-        placed.push({ at, words, x: middle, y, size, level: region.level });
+        placed.push({ at, words, x: middle, y: high, size, level: region.level });
         return;
       }
     });

@@ -13,7 +13,7 @@ import { labelsOf, levelAt } from "./labels.js";
  * @typedef {{ink: string, paper: string, link: string, prose: string, halo: string, rim: number[]}} Ink `rim` is [r, g, b]
  * @typedef {{eye: Eye, points: Points, field: import("./field.js").Field, isDark: boolean, colourOf: Uint8Array, colours: number[][],
  *   order: Int32Array, ink: Ink,
- *   way: number[], below: number[], chosen: number, hovered: number, picked: number[], line: [number, number][]}} Sight
+ *   way: number[], below: number[], chosen: number, hovered: number, picked: number[], fresh: number[], line: [number, number][]}} Sight
  */
 
 const SLICE_MS = 5; // of a frame that images may take while the reader moves
@@ -120,7 +120,7 @@ export class Picture {
 
   /** The way of the chosen text through the map, what was picked, and the line that is being drawn.
    * @param {Sight} sight */
-  lines({ eye, points, ink, way, below, chosen, hovered, picked, line, order }) {
+  lines({ eye, points, ink, way, below, chosen, hovered, picked, fresh, line, order }) {
     const { pen } = this;
     const at = (/** @type {number} */ one) => eye.toScreen(points.x[one], points.y[one]);
     pen.lineCap = pen.lineJoin = "round";
@@ -140,7 +140,7 @@ export class Picture {
     pen.setLineDash([]);
     const r = dotRadius(eye, order.length);
     const rings = new Path2D();
-    for (const one of picked) rings.addPath(disc(...at(one), r + 2));
+    for (const one of [...picked, ...fresh]) rings.addPath(disc(...at(one), r + 2));
     pen.strokeStyle = ink.link;
     pen.lineWidth = 1.5;
     pen.stroke(rings);
