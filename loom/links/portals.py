@@ -29,18 +29,22 @@ MOST_TEXT = 4_000  # characters of a text in a portal
 
 class NamedItem(NamedTuple):
     """An item and the part of it that is meant; `written` is how a text names it. No item (0) for
-    what does not exist or may not be seen."""
+    what does not exist or may not be seen. Of a link: its note, its confidence, and the wording of
+    this side that it was made on, if that has changed (`[a7x2]`)."""
 
     item: int
     written: str = ""
     part: Slice | None = None
     note: str = ""
+    confidence: float | None = None
+    changed: str = ""
 
 
 @dataclass(frozen=True)
 class PortalEnd:
     """An item inside a portal: what the reader sees of it, its text, whether that is cut, the part
-    that is meant, and the portals at its foot."""
+    that is meant, and the portals at its foot. `note`, `confidence` and `changed` as in
+    NamedItem."""
 
     seen: EndSeen
     text: str = ""
@@ -49,6 +53,8 @@ class PortalEnd:
     note: str = ""
     portals: tuple[Portal, ...] = ()
     document: GroveText | None = None
+    confidence: float | None = None
+    changed: str = ""
 
     @property
     def by(self) -> str:
@@ -128,7 +134,9 @@ def items_linked(actor: Actor, home: Node | GroveText, kind: str) -> tuple[list[
         every = grove_texts().linked_items(actor, home, kind, None)
         return [NamedItem(one) for one in every[:MOST_SHOWN]], len(every)
     seen = links_of(actor, home, kind=kind, most=MOST_SHOWN)
-    found = [NamedItem(one.item, note=one.note) for one in seen if not one.is_broken]
+    found = [
+        NamedItem(one.item, "", None, one.note, one.confidence, one.own_change) for one in seen
+    ]
     if len(seen) < MOST_SHOWN:
         return found, len(found)
     portals = portals_of(actor, {home.pk: home.slot_id}).get(home.pk, ())
@@ -159,7 +167,9 @@ def ends_of(
             text, part = _part_of(paper, one.part)
         foot = feet.get(one.item, ())
         cut = text[:MOST_TEXT]
-        ends.append(PortalEnd(end, cut, len(text) > MOST_TEXT, part, one.note, foot, paper))
+        of_link = (one.confidence, one.changed)
+        is_cut = len(text) > MOST_TEXT
+        ends.append(PortalEnd(end, cut, is_cut, part, one.note, foot, paper, *of_link))
     return ends
 
 

@@ -61,6 +61,11 @@ class LinkSide:
         return PRUNED if node is not None and (node.slot.pruned or node.version_pruned) else ""
 
     @property
+    def own_change(self) -> str:
+        """The wording of this item that it was made on, if its words changed since: `[a7x2]`."""
+        return f"[{self.wording}]" if self.wording else ""
+
+    @property
     def changes(self) -> str:
         """`on [a7x2], since changed · now [k2m9]`: what was reworded since the link was made."""
         own = f"on [{self.wording}], since changed" if self.wording else ""

@@ -19,7 +19,7 @@ from loom.text.shortening import excerpt
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries import lookup
-from loom.trees.queries.item_names import ERASED, PRUNED
+from loom.trees.queries.item_names import ERASED, PRUNED, erased_among
 
 READ = 500  # steps of a workspace that are searched
 MOST_STEPS = 200  # of a trail
@@ -195,9 +195,7 @@ class EndsSeen:
         current = {**nodes, **(lookup.rows().in_bulk(later) if later else {})}
         papers = grove_texts().seen(self.actor, self.here, every)
         gone = homes - set(trees)
-        known = set(trees)
-        if gone:
-            known |= set(Tree.objects.filter(pk__in=gone).values_list("pk", flat=True))
+        erased = erased_among(gone) if gone else set()
         for item in every:
             home = ids.home_of(item)
             node = nodes.get(item)
@@ -211,8 +209,7 @@ class EndsSeen:
                 tree = trees[home]
                 self.found[item] = EndSeen(item, f"tree:{tree.uid}", tree_named(tree.title))
             else:
-                is_erased = bool(home) and home not in known
-                state = ERASED if is_erased else UNAVAILABLE
+                state = ERASED if home in erased else UNAVAILABLE
                 self.found[item] = EndSeen(item, "", f"({state})", state=state)
 
     def _node(self, node: Node, now: Node) -> EndSeen:

@@ -12,6 +12,7 @@ from loom.access import Actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.items import make_items
+from loom.errors import CommandError
 from loom.language import ids
 from loom.links.commands.counting import recount
 from loom.links.foot import portals_of
@@ -168,6 +169,9 @@ def test_pruned_and_erased_ends_among_several_are_counted_in_the_same_words(
     assert "[supports] ──→ 3 nodes · 2 pruned · 1 erased" in foot
     page = client.get(f"/trees/{tree.uid}?node={a}").content.decode()
     assert "[supports] ──→ 3 nodes · 2 pruned · 1 erased" in page
+    opened = client.get(f"/trees/{tree.uid}/nodes/{a}/portal?type=supports").content.decode()
+    assert opened.count(">pruned</span>") == 2 and opened.count(">erased</span>") == 1
+    assert "far words" not in opened
     # The graph names them in the same words.
     lines = say(f"graph {a}").reply.split("\n")
     assert any(line.endswith(f'──→ [{b}] · pruned "b"') for line in lines), lines
@@ -179,6 +183,25 @@ def test_pruned_and_erased_ends_among_several_are_counted_in_the_same_words(
     rows = client.get(f"/api/links?tree={tree.uid}&node={a}").json()["results"]
     assert [row["target_state"] for row in rows] == ["pruned", "pruned", "erased"]
     assert '<span class="flag">erased</span>' in page and page.count(">pruned</span>") == 2
+
+
+def test_a_link_is_one_whatever_the_wording_it_is_named_by(
+    say: Say, write: Write, client: Client, owner: User, tree: Tree
+) -> None:
+    a, b = write("The lamp is lit."), write("b")
+    say(f'link {a} to {b} as:supports on:"lit" confidence:0.7')
+    newer = str(say(f'edit {a} "The lamp is out." as:version').body["refs"][0])
+    with pytest.raises(CommandError, match="already have this link"):
+        say(f"link {newer} to {b} as:supports")
+    client.force_login(owner)
+    opened = client.get(f"/trees/{tree.uid}/nodes/{newer}/portal?type=supports").content.decode()
+    assert f"made on [{a}], changed since" in opened and "confidence 0.7" in opened
+    assert say(f"unlink {newer} to {b}").reply == f"✓ unlinked [{newer}] ──[supports]──→ [{b}]"
+    assert "supports" not in say(f"list {newer}").reply
+    say("undo")
+    assert "supports 1" in say(f"list {newer}").reply
+    say(f"link {a} to {b} as:related")
+    assert say(f"unlink {b} to {newer} as:related").reply  # symmetric, from the other side
 
 
 def _many(actor: Actor, tree: Tree, node: Node, number: int) -> None:

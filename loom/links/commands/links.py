@@ -108,11 +108,14 @@ def link_body(link: Link, source: str, target: str) -> dict[str, object]:
 
 
 def _between(context: Context, source: int, target: int, kinds: tuple[str, ...] = ()) -> list[Link]:
-    """The links from source to target, and symmetric ones the other way round."""
+    """The links from the place of the source to that of the target, whatever the wordings they were
+    made on, and symmetric ones the other way round."""
     types = vocabulary_of(context.tree.grove)
     symmetric = [one.key for one in types.types if one.symmetric]
-    there = Q(source=source, target=target)
-    back = Q(source=target, target=source, type__in=symmetric)
+    slots = slots_of([source, target])
+    near, far = slots[source], slots[target]
+    there = Q(source_slot=near, target_slot=far)
+    back = Q(source_slot=far, target_slot=near, type__in=symmetric)
     found = Link.objects.filter(there | back, removed_at__isnull=True).select_related("by")
     return list(found.filter(type__in=kinds) if kinds else found)
 
@@ -125,7 +128,11 @@ def _demand_new(
         raise CommandError(
             "REJECTED", f"{shown[0]} can't be linked to itself.", hint="name two items"
         )
-    if _between(context, source, target, (kind,)):
+    there = _between(context, source, target, (kind,))
+    # A new wording may be cited, although another one was: evidence is never removed.
+    if kind == EVIDENCE:
+        there = [one for one in there if {one.source_id, one.target_id} == {source, target}]
+    if there:
         raise CommandError(
             "REJECTED",
             f"{shown[0]} and {shown[1]} already have this link.",
@@ -330,7 +337,8 @@ def unlink_items(context: Context, args: UnlinkArgs) -> Reply:
             "Evidence is never removed, only answered.",
             hint=f"→ link REF to {shown_to} as:refutes answers it",
         )
-    ends = [item, item_to] if found[0].source_id == source else [item_to, item]
+    is_forward = found[0].source_slot == slots_of([source])[source]
+    ends = [item, item_to] if is_forward else [item_to, item]
     inverse = set_removed(context, found[0], ends, True)
     name = types.read(found[0].type, outward=True)
     return Reply(

@@ -69,7 +69,7 @@ act("link", (what) => linkFrom(what));
  * @param {string} [other] the id that was dragged there */
 async function linkFrom({ page, id, host }, other = "") {
   const words = wordsOf(host);
-  const shape = { label: t("Node that {id} is linked to", { id }), single: true, text: other, submit: t("Link"), hint: words ? t("On the words “{words}”", { words: words.slice(0, 60) }) : t("An id or words from the text") };
+  const shape = { label: t("Node that {id} is linked to", { id }), single: true, text: other, submit: t("Link"), hint: words ? t("On the words “{words}”", { words: words.slice(0, 60) }) : "" };
   const form = openForm(host, shape, async ({ text }) => {
     const confidence = fieldOf(form, "confidence");
     const given = { source: id, target: await target(page, text), type: fieldOf(form, "type"), note: fieldOf(form, "note"), on: words };
@@ -78,6 +78,7 @@ async function linkFrom({ page, id, host }, other = "") {
   const field = /** @type {HTMLInputElement} */ (form.elements.namedItem("text"));
   const list = make("datalist", { id: "link-targets" });
   field.setAttribute("list", list.id);
+  field.setAttribute("placeholder", t("An id or words from the text"));
   field.setAttribute("autocomplete", "off");
   form.append(list);
   offer(page, field, list);
@@ -85,6 +86,7 @@ async function linkFrom({ page, id, host }, other = "") {
   const note = make("label", {}, t("Note"), " ", make("input", { name: "note", maxLength: 2000 }));
   const sure = make("label", {}, t("Confidence"), " ", make("input", { name: "confidence", type: "number", min: "0", max: "1", step: "0.05", className: "short" }));
   form.querySelector(".inline-row")?.before(make("div", { className: "inline-row" }, menuOf(results), note, sure));
+  form.scrollIntoView({ block: "nearest" });
 }
 
 // An item that is dragged onto another asks how the two are linked: by its id, or by words of its text,
