@@ -10,6 +10,7 @@ from django.apps import AppConfig, apps
 COMMANDS = (
     "loom.documents.effects",
     "loom.documents.commands.writing",
+    "loom.documents.commands.annotations",
     "loom.documents.commands.suggestions",
     "loom.documents.commands.augments",
     "loom.documents.commands.patterns",

@@ -365,6 +365,14 @@ def write(
     return made
 
 
+def settled_now(writer: Writer, document: Document, *, at: datetime) -> Revision:
+    """The newest revision, in the locked stream of the grove; what was typed and is not settled
+    yet becomes one first."""
+    row = lock(document)
+    typed = _settled(writer, row, _opened(row).text, seq=row.head, at=at)
+    return typed or newest(row)
+
+
 def settle(document: Document) -> Revision | None:
     """Makes a revision of what was typed since the last one; None if the text is the same, or if
     the document is put aside because this has failed several times and nobody has typed since."""

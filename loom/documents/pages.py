@@ -48,6 +48,7 @@ MOST_FILES = 50
 EMBEDDED = 4000  # characters of an embedded text that are shown
 MOST_REVISIONS = 100
 MOST_PLACES = 50  # of one suggestion that are drawn in the text
+MOST_QUOTED = 300  # characters of the words that a comment is about
 MOST_CLIENTS = 400  # client ids in one question
 
 
@@ -203,6 +204,7 @@ def document_page(request: PersonRequest, uid: str) -> HttpResponse:
     actor, document = document_access.get_document(request.user, uid)
     cast = cast_of(actor)
     text = queries.current(document)
+    trees = list(queries.trees_linked(actor, document))
     context = {
         **frame(request, actor, "documents"),
         "document": document,
@@ -211,9 +213,10 @@ def document_page(request: PersonRequest, uid: str) -> HttpResponse:
         "body": drawn(actor, document, text),
         "portals": foot_of_document(actor, document),
         "left_out": rules.left_out(text),
-        "trees": list(queries.trees_linked(actor, document)),
-        "others": _others(actor, document),
+        "trees": trees,
+        "others": _others(actor, trees),
         "suggestions": _suggested(actor, document, text),
+        **_annotations(request.user, actor, document, text, trees=trees, cast=cast),
         "may_write": WRITE_DOCUMENTS in actor.permissions,
         "me": actor.participant.uid,
         "cast": json.dumps({who.uid: [who.colour, who.name] for who in cast.values()}),
@@ -257,9 +260,76 @@ def _suggested(actor: Actor, document: Document, text: str) -> list[Suggested]:
     return shown
 
 
-def _others(actor: Actor, document: Document) -> list[Tree]:
-    """Trees of the grove to which the document can be linked."""
-    known = queries.trees_linked(actor, document).values("pk")
+@dataclass(frozen=True)
+class AnnotationShown:
+    """A comment as the page shows it. `place`: the words with what is around them, as JSON, for
+    the editor; empty if none are left. `may_resolve`: whether the reader may resolve it."""
+
+    id: str
+    tree: str
+    who: Who
+    form: str
+    at: str
+    text: str
+    words: str
+    place: str
+    is_resolved: bool
+    may_resolve: bool
+    replies: tuple[tuple[Who, str, str], ...]
+
+
+def _annotations(
+    user: User,
+    actor: Actor,
+    document: Document,
+    text: str,
+    *,
+    trees: Sequence[Tree],
+    cast: Mapping[str, Who],
+) -> dict[str, Any]:
+    """The comments of a document, open and resolved, and in which tree the reader may write one."""
+    tree = next((tree for tree in trees if tree.archived_at is None), None)
+    inside = access.get_tree(user, tree.uid)[0] if tree is not None else actor
+    may_comment = tree is not None and inside.annotates
+    shown = []
+    for one in queries.annotations_on(actor, document, text):
+        note = one.note
+        is_here = tree is not None and note.tree_id == tree.pk
+        may_resolve = is_here and access.may_change(inside, note)
+        shown.append(
+            AnnotationShown(
+                id=note.slot.local_id,
+                tree=note.tree.uid,
+                who=cast[note.author.uid],
+                form=note.form or "note",
+                at=instant(note.slot.created_at),
+                text=note.text,
+                words=one.words[:MOST_QUOTED],
+                place=json.dumps(_around(text, *one.place)) if one.place else "",
+                is_resolved=note.slot.resolved_at is not None,
+                may_resolve=may_resolve,
+                replies=tuple(
+                    (cast[reply.author.uid], instant(reply.slot.created_at), reply.text)
+                    for reply in one.replies
+                ),
+            )
+        )
+    return {
+        "comments": [one for one in shown if not one.is_resolved],
+        "resolved": [one for one in shown if one.is_resolved],
+        "comment_tree": tree.uid if tree is not None and may_comment else "",
+    }
+
+
+def _around(text: str, start: int, end: int) -> list[str]:
+    """`[before, words, words, after]`: a place of the text, as `edits` of a suggestion are."""
+    words = text[start:end]
+    return [text[max(0, start - AROUND) : start], words, words, text[end : end + AROUND]]
+
+
+def _others(actor: Actor, linked: Sequence[Tree]) -> list[Tree]:
+    """Trees of the grove to which a document can be linked that is linked to these."""
+    known = [tree.pk for tree in linked]
     rows = access.trees_for(actor).filter(grove=actor.grove, archived_at__isnull=True)
     return list(rows.exclude(pk__in=known)[:50])
 
@@ -387,6 +457,22 @@ def _suggest(user: User, actor: Actor, document: Document, given: Given) -> None
     run_command(actor, tree, "suggest", {"ref": f"doc:{document.uid}", "content": given["text"]})
 
 
+def _annotate(user: User, actor: Actor, document: Document, given: Given) -> None:
+    inside, tree = access.get_tree(user, given["tree"])
+    ref = {"ref": f"doc:{document.uid}", "content": given["text"]}
+    run_command(inside, tree, "annotate", ref)
+
+
+def _reply(user: User, actor: Actor, document: Document, given: Given) -> None:
+    inside, tree = access.get_tree(user, given["tree"])
+    run_command(inside, tree, "annotate", {"ref": given["node"], "content": given["text"]})
+
+
+def _resolve(user: User, actor: Actor, document: Document, given: Given) -> None:
+    inside, tree = access.get_tree(user, given["tree"])
+    run_command(inside, tree, "resolve", {"ref": given["node"], "reason": given["text"]})
+
+
 def _accept(user: User, actor: Actor, document: Document, given: Given) -> None:
     _, tree = access.get_tree(user, given["tree"])
     run_command(actor, tree, "accept", {"ref": given["node"]})
@@ -402,6 +488,9 @@ _ACTIONS: dict[str, Callable[[User, Actor, Document, Given], None]] = {
     "restore": _restore,
     "link": _link,
     "unlink": _unlink,
+    "comment": _annotate,
+    "reply": _reply,
+    "resolve": _resolve,
     "suggest": _suggest,
     "accept": _accept,
     "reject": _reject,

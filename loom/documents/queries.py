@@ -5,6 +5,7 @@ Code that sends texts to models uses `document_of`, which finds the document of 
 `text_of`, which returns its newest revision or the part that a slice names.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -49,6 +50,7 @@ from loom.trees.queries import lookup
 from loom.trees.queries.lookup import withheld
 
 MOST_SUGGESTED = 50
+MOST_ANNOTATIONS = 100
 MOST_PARTS = 30  # parts of a long document that a refusal lists
 CHUNK = 500  # updates that are read at once
 WITHHELD = "(left out of what models are sent)"
@@ -357,6 +359,58 @@ def open_suggestions(actor: Actor, document: Document, text: str) -> list[OpenSu
         OpenSuggestion(node, merged(bases.get(made_on.get(node.pk, 0), text), text, node.text))
         for node in shown.order_by("created_at")
     ]
+
+
+@dataclass(frozen=True)
+class DocumentAnnotation:
+    """A comment on a document with its replies, oldest first. `words`: those that it is about, as
+    they were; empty: the whole document. `place`: where they stand now (code points), if any of
+    them are left."""
+
+    note: Node
+    replies: tuple[Node, ...]
+    words: str
+    place: tuple[int, int] | None
+
+
+_AT = re.compile(r"(\d+)(?::(\d+)-(\d+))?")  # what a comment has seen: a revision, and where in it
+
+
+def annotations_on(actor: Actor, document: Document, text: str) -> list[DocumentAnnotation]:
+    """The comments on a document with this text: those that are not resolved, oldest first, and
+    then the newest of the others; from trees that the actor can see. At most five queries: only
+    revisions on which shown comments were made are read."""
+    rows = NodeSource.objects.filter(item=item_ids.of_document(document.pk), role="primary")
+    notes = Node.objects.filter(pk__in=rows.values("node"), kind="annotation", pruned=False)
+    notes = notes.exclude(form="diff").filter(tree__in=access.trees_for(actor))
+    in_order = notes.order_by(F("resolved_at").desc(nulls_first=True), "pk")
+    slots = list(in_order.values_list("pk", flat=True)[:MOST_ANNOTATIONS])
+    if not slots:
+        return []
+    seen = dict(rows.filter(node__in=slots).values_list("node", "version_seen"))
+    shown = Node.objects.filter(Q(slot__in=slots) | Q(parent_slot__in=slots), kind="annotation")
+    shown = shown.filter(slot__pruned=False, version_pruned=False)
+    newest_of: dict[int, Node] = {}
+    for node in shown.select_related("author", "tree", "slot").order_by("pk"):
+        newest_of[node.slot_id] = node
+    replies: dict[int, list[Node]] = defaultdict(list)
+    for node in newest_of.values():
+        replies[node.parent_slot_id or 0].append(node)
+    places = {slot: found for slot in slots if (found := _AT.fullmatch(seen.get(slot, "")))}
+    bases = _texts_of(document, {int(found[1]) for found in places.values() if found[2]})
+    edits = {number: documents.difference(base, text) for number, base in bases.items()}
+    made = []
+    for slot in slots:
+        if slot not in newest_of:
+            continue
+        words, place = "", None
+        found = places.get(slot)
+        if found and found[2] and int(found[1]) in bases:
+            start, end = int(found[2]), int(found[3])
+            words = bases[int(found[1])][start:end]
+            place = documents.kept(edits[int(found[1])], start, end)
+        made.append(DocumentAnnotation(newest_of[slot], tuple(replies[slot]), words, place))
+    return made
 
 
 def _texts_of(document: Document, numbers: set[int]) -> dict[int, str]:

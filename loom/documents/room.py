@@ -50,7 +50,7 @@ QUICKEST_S, SLOWEST_S = 0.008, 0.05  # seconds for which typing is collected bef
 A_SOCKET_S = 0.0002  # seconds that each socket adds to that
 MOST_WAITING = 16 * 1024 * 1024  # bytes that may wait for a slow client
 SYNC, AWARENESS, QUERY = 0, 1, 3
-STORED = 100  # Heddle's own; clients of Yjs ignore kinds that they do not know
+STORED, NOTED = 100, 101  # Heddle's own; clients of Yjs ignore kinds that they do not know
 STEP_1, STEP_2, UPDATE = 0, 1, 2
 
 LARGE = 16 * 1024  # bytes above which an update is read and tried in a thread
@@ -518,6 +518,9 @@ class Room:
         elif message.get("type") == "awareness" and message["process"] != self.process:
             self.seen.take_from(message["process"], message["entries"], self._loop.time())
             self.flush_soon()
+        elif message.get("type") == "noted":
+            for member in list(self.members):
+                member.send(bytes([NOTED]))
 
     # Revisions.
 

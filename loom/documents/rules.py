@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict, deque
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import TypeVar
@@ -36,6 +36,38 @@ class Edit:
     start: int
     end: int
     text: str
+
+
+def kept(edits: Iterable[Edit], start: int, end: int) -> tuple[int, int] | None:
+    """Where the characters from `start` to `end` (code points) stand after the edits, which are in
+    order and do not meet; None if nothing is left of them. What is written at either end of them
+    does not belong to them."""
+    edits = list(edits)
+    first, last = _start_after(edits, start), _end_after(edits, end)
+    return (first, last) if last > first else None
+
+
+def _start_after(edits: Sequence[Edit], start: int) -> int:
+    shift = 0
+    for one in edits:
+        if one.end <= start:
+            shift += len(one.text) - (one.end - one.start)
+        elif one.start < start:
+            return one.start + len(one.text) + shift
+        else:
+            break
+    return start + shift
+
+
+def _end_after(edits: Sequence[Edit], end: int) -> int:
+    shift = 0
+    for one in edits:
+        if one.start >= end:
+            break
+        if one.end > end:
+            return one.start + shift
+        shift += len(one.text) - (one.end - one.start)
+    return end + shift
 
 
 def count_words(text: str) -> int:

@@ -31,6 +31,7 @@ class Writer:
     actor: str = ""
     origin: str = ""
     _pending: list[Event] = field(default_factory=list)
+    written: list[Event] = field(default_factory=list)  # by `flush`
     seqs: list[int] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
@@ -92,6 +93,7 @@ class Writer:
             insert_row(self._pending[0])
         elif self._pending:
             Event.objects.bulk_create(self._pending, batch_size=500)
+        self.written += self._pending
         self._pending = []
         update_row(self.stream, "head", "items", "leaves", "deepest", "unmeasured")
         if self.seqs:

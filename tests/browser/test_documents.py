@@ -120,7 +120,7 @@ def test_another_wording_is_suggested_and_decided_at_its_words(
     uid = _made(heddle, f"Suggested {name}")
     heddle.line(tree, f"link doc:{uid} to tree:{tree}")
     hers = _opened(visit(f"/documents/{uid}", who=ada))
-    hers.get_by_role("textbox").click()
+    hers.get_by_role("textbox", name=f"Suggested {name}").click()
     hers.keyboard.press("Control+End")
     for _ in range(len("tower.")):
         hers.keyboard.press("Shift+ArrowLeft")
@@ -133,7 +133,7 @@ def test_another_wording_is_suggested_and_decided_at_its_words(
     expect(hers.locator(".suggested-new ins")).to_have_text("lighthouse")
     expect(hers.locator("[data-suggestions] article")).to_have_count(1)
     mine = _opened(visit(f"/documents/{uid}"))
-    mine.get_by_role("textbox").click()
+    mine.get_by_role("textbox", name=f"Suggested {name}").click()
     mine.keyboard.press("Control+Home")
     mine.keyboard.type("Plan. ")
     expect(mine.locator(".suggested-old")).to_have_text("tower")
@@ -142,6 +142,58 @@ def test_another_wording_is_suggested_and_decided_at_its_words(
     _until_text(hers, f"Plan. {TEXT.replace('tower', 'lighthouse')}")
     expect(mine.locator(".suggested-new")).to_have_count(0)
     expect(mine.locator("[data-suggestions] article")).to_have_count(0)
+
+
+def test_words_are_commented_on_answered_and_resolved_at_their_place(
+    visit: Open, heddle: Heddle, ada: Cookies
+) -> None:
+    name = uuid4().hex[:6]
+    tree = heddle.tree(f"Commented {name}", "One.")
+    uid = _made(heddle, f"Commented {name}")
+    heddle.line(tree, f"link doc:{uid} to tree:{tree}")
+    mine = _opened(visit(f"/documents/{uid}"))
+    hers = _opened(visit(f"/documents/{uid}", who=ada))
+    hers.get_by_role("textbox", name=f"Commented {name}").click()
+    hers.keyboard.press("Control+End")
+    hers.keyboard.press("ArrowLeft")
+    for _ in range(len("tower")):
+        hers.keyboard.press("Shift+ArrowLeft")
+    expect(hers.get_by_role("button", name="Suggest another wording")).to_be_visible()
+    hers.keyboard.press("Control+Alt+m")
+    field = hers.get_by_role("textbox", name="Comment on the selected words")
+    expect(field).to_be_focused()
+    hers.keyboard.type("Which tower?")
+    hers.keyboard.press("Control+Enter")
+    expect(hers.locator(".commented")).to_have_text("tower")
+    # It is seen by who else is here, without a reload, and stays at its words.
+    expect(mine.locator(".commented")).to_have_text("tower")
+    mine.get_by_role("textbox", name=f"Commented {name}").click()
+    mine.keyboard.press("Control+Home")
+    mine.keyboard.type("Plan. ")
+    expect(hers.get_by_role("textbox", name=f"Commented {name}")).to_contain_text("Plan. ")
+    expect(hers.locator(".commented")).to_have_text("tower")
+    mine.reload()
+    _opened(mine)
+    expect(mine.locator(".commented")).to_have_text("tower")
+    mine.locator(".commented").click()
+    card = mine.locator(".comment-card")
+    expect(card).to_contain_text("Which tower?")
+    card.get_by_label("Reply to ada").fill("The one at the river.")
+    card.get_by_role("button", name="Reply").click()
+    expect(card).to_have_count(0)
+    thread = hers.locator("[data-comment]")
+    expect(thread).to_have_count(1)
+    expect(thread).to_contain_text("The one at the river.")
+    hers.get_by_role("textbox", name=f"Commented {name}").click()
+    thread.get_by_title("Go to these words").click()
+    hers.keyboard.press("ArrowLeft")
+    hers.keyboard.press("ArrowRight")
+    hers.keyboard.press("Control+Alt+m")  # at the caret: its thread
+    expect(hers.locator(".comment-card")).to_contain_text("Which tower?")
+    hers.locator(".comment-card").get_by_role("button", name="Resolve").click()
+    expect(hers.locator(".commented")).to_have_count(0)
+    expect(mine.locator(".commented")).to_have_count(0)
+    expect(mine.get_by_text("1 resolved")).to_be_visible()
 
 
 def test_what_is_written_offline_is_merged_on_return(

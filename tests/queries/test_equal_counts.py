@@ -64,7 +64,7 @@ DEAR = {  # what collects all that hangs at a tree or at a workspace
     "/trees/{tree}/nodes/{end}/provenance": 21,
     "/trees/{tree}/export?node={end}": 20,
     "/trees/{tree}/past/path?seq=9&node={node}": 18,
-    "/documents/{document}": 20,
+    "/documents/{document}": 21,
     "/public/{secret}": 19,  # six of them find the main line
     "/public/{secret}?node={end}": 21,
 }

@@ -42,7 +42,7 @@ ANNOTATION_FORMS = ("note", "question", "suggestion", "warning", "objection")
 class Annotate(Args):
     """A note on a node; on an annotation it is a reply."""
 
-    ref: Annotated[RefField, Written("ref")]
+    ref: Annotated[RefField, Written("ref", but=("document",))]
     content: Annotated[str, Written("content")]
     form: Annotated[
         Literal["note", "question", "suggestion", "warning", "objection"],

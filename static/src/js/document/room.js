@@ -12,6 +12,7 @@ const SYNC = 0;
 const AWARENESS = 1;
 const QUERY = 3;
 const STORED = 100; // Heddle's own: whether what was typed here is stored
+const NOTED = 101; // Heddle's own: a comment or suggestion of the document has changed
 const AGAIN_MS = 15_000; // how often both copies are compared
 const REFUSED = new Set([1009, 4400, 4409, 4413]); // sent again, it would be refused again
 const GONE = new Set([...REFUSED, 4401, 4403, 4404]);
@@ -183,6 +184,7 @@ export class DocumentRoom extends EventTarget {
     if (kind === AWARENESS) applyAwarenessUpdate(this.awareness, decoding.readVarUint8Array(given), this);
     if (kind === QUERY) this.send(AWARENESS, (out) => encoding.writeVarUint8Array(out, encodeAwarenessUpdate(this.awareness, [this.doc.clientID])));
     if (kind === STORED) this.isLate(decoding.readVarUint(given) === 0);
+    if (kind === NOTED) this.dispatchEvent(new CustomEvent("noted"));
     if (kind !== SYNC) return;
     const reply = encoding.createEncoder();
     encoding.writeVarUint(reply, SYNC);

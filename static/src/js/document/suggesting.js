@@ -6,6 +6,7 @@ import { Decoration, EditorView, keymap, showTooltip, WidgetType } from "@codemi
 import { json, Refused, told } from "../live/api.js";
 import { call } from "../live/calls.js";
 import { t } from "../t.js";
+import { commented, commentHere } from "./commenting.js";
 
 /** A change with what is around it. @typedef {[before: string, old: string, now: string, after: string]} Edit */
 /** @typedef {{id: string, tree: string, by: string, edits: Edit[]}} Suggestion */
@@ -76,30 +77,36 @@ class NewWords extends WidgetType {
   }
 }
 
-/** The extension. @param {string} id of the document @param {string} tree that it is linked to @param {boolean} mayWrite @param {(words: string) => void} say */
-export function suggesting(id, tree, mayWrite, say) {
-  /** @param {EditorView} view */
-  async function again(view) {
-    const place = document.querySelector("[data-suggestions]");
-    const page = new DOMParser().parseFromString(await (await fetch(`/documents/${id}`, { credentials: "same-origin" })).text(), "text/html");
-    const now = page.querySelector("[data-suggestions]");
-    if (place && now) place.replaceWith(document.importNode(now, true));
-    view.dispatch({ effects: heard.of(listed()) });
+/** Reads the suggestions and comments of a document anew, and draws them. @param {EditorView} view @param {string} id of the document */
+export async function reread(view, id) {
+  const page = new DOMParser().parseFromString(await (await fetch(`/documents/${id}`, { credentials: "same-origin" })).text(), "text/html");
+  for (const part of ["[data-suggestions]", "[data-comments]"]) {
+    const [place, now] = [document.querySelector(part), page.querySelector(part)];
+    // A reply that somebody is writing stays.
+    const isTyping = place?.contains(document.activeElement) && /** @type {HTMLInputElement} */ (document.activeElement).value;
+    if (place && now && !isTyping) place.replaceWith(document.importNode(now, true));
   }
+  view.dispatch({ effects: [heard.of(listed()), commented.of(null)] });
+}
 
-  /** @param {EditorView} view @param {string} where @param {import("../live/calls.js").Call} what */
-  async function run(view, where, what) {
+/** What runs lines of a tree about a document, and reads anew what changed. @param {string} id @param {(words: string) => void} say */
+export const runner = (id, say) =>
+  async (/** @type {EditorView} */ view, /** @type {string} */ where, /** @type {import("../live/calls.js").Call} */ what) => {
     try {
       await json(`/api/trees/${where}/commands`, { method: "POST", body: what });
       say("");
-      await again(view);
+      await reread(view, id);
       return "";
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       say(told(error));
       return told(error);
     }
-  }
+  };
+
+/** The extension. @param {string} id of the document @param {string} tree that it is linked to @param {boolean} mayWrite @param {boolean} mayComment @param {(words: string) => void} say */
+export function suggesting(id, tree, mayWrite, mayComment, say) {
+  const run = runner(id, say);
 
   /** @param {Suggestion[]} all @param {string} text */
   const drawn = (all, text) => {
@@ -146,10 +153,17 @@ export function suggesting(id, tree, mayWrite, say) {
 
   /** @param {EditorView} where */
   function button(where) {
-    const open = Object.assign(document.createElement("button"), { type: "button", className: "button small suggest-here", textContent: t("Suggest another wording") });
-    open.addEventListener("mousedown", (event) => event.preventDefault()); // the selection stays
-    open.addEventListener("click", () => where.dispatch({ effects: opened.of(true) }));
-    return open;
+    const both = Object.assign(document.createElement("div"), { className: "suggest-here" });
+    /** @type {[string, () => void][]} */
+    const verbs = [[t("Suggest another wording"), () => where.dispatch({ effects: opened.of(true) })]];
+    if (mayComment) verbs.unshift([t("Comment"), () => commentHere(where)]);
+    for (const [words, act] of verbs) {
+      const open = Object.assign(document.createElement("button"), { type: "button", className: "button small", textContent: words });
+      open.addEventListener("mousedown", (event) => event.preventDefault()); // the selection stays
+      open.addEventListener("click", act);
+      both.append(open);
+    }
+    return both;
   }
 
   /** @param {EditorView} where @param {Chosen} now */

@@ -12,10 +12,12 @@ import { CheckBadge } from "../document/check-badge.js";
 import { embedPicker } from "../document/embed-picker.js";
 import { embeds } from "../document/embeds.js";
 import { DocumentRoom } from "../document/room.js";
-import { suggesting } from "../document/suggesting.js";
+import { commenting } from "../document/commenting.js";
+import { reread, runner, suggesting } from "../document/suggesting.js";
 import { storable } from "../editor/pasting.js";
 import { directions, styling } from "../editor/styling.js";
 import { Newest, part } from "../live/api.js";
+import { call } from "../live/calls.js";
 import { t, tn } from "../t.js";
 
 const LOOK = EditorView.theme({
@@ -74,7 +76,8 @@ export class LoomDocument extends HTMLElement {
       extensions: [
         EditorState.lineSeparator.of("\n"),
         EditorState.readOnly.of(!this.mayWrite),
-        EditorView.editable.of(this.mayWrite),
+        // Who may only comment selects words, by keys as well.
+        EditorView.editable.of(this.mayWrite || Boolean(this.dataset.annotatesIn)),
         EditorView.cspNonce.of(this.dataset.nonce ?? ""),
         EditorView.lineWrapping,
         directions,
@@ -88,7 +91,7 @@ export class LoomDocument extends HTMLElement {
         yCollab(room.text, null, { undoManager: new UndoManager(room.text) }),
         carets(room, this.cast ?? {}),
         authors(room, this.writers, () => this.isColoured, (shares) => this.tellAuthors(shares)),
-        document.querySelector("[data-suggestions]") ? suggesting(room.id, this.dataset.tree ?? "", this.mayWrite, (words) => this.say(words)) : [],
+        this.talk(room.id),
         keymap.of([...yUndoManagerKeymap, ...standardKeymap]),
         EditorView.updateListener.of(({ docChanged }) => docChanged && this.count()),
       ],
@@ -100,6 +103,19 @@ export class LoomDocument extends HTMLElement {
     // Who opens an empty one wants to write; who is somewhere else on the page is left there.
     const isElsewhere = document.activeElement && document.activeElement !== document.body;
     if (this.mayWrite && !room.text.length && !isElsewhere) this.view.focus();
+  }
+
+  /** Suggestions and comments at their words, where the page lists them. @param {string} id of the document */
+  talk(id) {
+    if (!document.querySelector("[data-suggestions]")) return [];
+    const { tree = "", annotatesIn: comments = "" } = this.dataset;
+    const say = (/** @type {string} */ words) => this.say(words);
+    const run = runner(id, say);
+    this.room?.addEventListener("noted", () => this.view && void reread(this.view, id));
+    return [
+      suggesting(id, tree, this.mayWrite, Boolean(comments), say),
+      commenting(id, comments, (view, where, command, given) => run(view, where, call(command, given))),
+    ];
   }
 
   get isColoured() {

@@ -1,0 +1,211 @@
+// @ts-check
+// Comments in a document: written on the words that are selected, seen and answered at their words.
+
+import { EditorSelection, StateEffect, StateField } from "@codemirror/state";
+import { Decoration, EditorView, keymap, showTooltip, ViewPlugin } from "@codemirror/view";
+import { t } from "../t.js";
+import { placesOf } from "./suggesting.js";
+
+/** @typedef {{id: string, from: number, to: number}} Place of the words of a comment */
+/** What stands in a tooltip: a new comment on words, or the thread of one. @typedef {{pos: number, to?: number, id?: string}} Shown */
+/** Writes a call as a line of a tree; resolves to why it was refused, or "". @typedef {(view: EditorView, tree: string, command: string, given: Record<string, unknown>) => Promise<string>} Run */
+
+export const commented = /** @type {import("@codemirror/state").StateEffectType<null>} */ (StateEffect.define());
+const shown = /** @type {import("@codemirror/state").StateEffectType<Shown | null>} */ (StateEffect.define());
+
+/** The threads that the page lists. @returns {HTMLElement[]} */
+const threads = () => /** @type {HTMLElement[]} */ ([...document.querySelectorAll("[data-comments] [data-comment][data-place]")]);
+
+/** Where the comments on the page belong in a text. @param {string} text @returns {Place[]} */
+export function placesIn(text) {
+  return threads().flatMap((thread) => {
+    const [place] = placesOf([JSON.parse(thread.dataset.place ?? "[]")], text);
+    return place && place.to > place.from ? [{ id: thread.dataset.comment ?? "", from: place.from, to: place.to }] : [];
+  });
+}
+
+/** How often words stand in a text up to a place, overlapping ones counted. @param {string} text @param {string} words @param {number} at */
+export function nthOf(text, words, at) {
+  let nth = 0;
+  for (let next = text.indexOf(words); next >= 0 && next <= at; next = text.indexOf(words, next + 1)) nth += 1;
+  return nth;
+}
+
+/** @param {Place[]} places */
+const marks = (places) => Decoration.set(places.map(({ id, from, to }) => Decoration.mark({ class: "commented", attributes: { "data-of-comment": id } }).range(from, to)), true);
+
+/** The extension. @param {string} id of the document @param {string} tree in which a comment is kept; empty: none may be written @param {Run} run */
+export function commenting(id, tree, run) {
+  const drawn = StateField.define({
+    create: (state) => marks(placesIn(state.doc.toString())),
+    update(now, transaction) {
+      if (transaction.effects.some((effect) => effect.is(commented))) return marks(placesIn(transaction.state.doc.toString()));
+      return now.map(transaction.changes);
+    },
+    provide: (field) => EditorView.decorations.from(field),
+  });
+
+  const open = /** @type {StateField<Shown | null>} */ (
+    StateField.define({
+      create: () => /** @type {Shown | null} */ (null),
+      update(now, transaction) {
+        for (const effect of transaction.effects) if (effect.is(shown)) return effect.value;
+        if (!now) return null;
+        if (transaction.effects.some((effect) => effect.is(commented)) && now.id && !thread(now.id)) return null;
+        const pos = transaction.changes.mapPos(now.pos, -1);
+        return { ...now, pos, ...(now.to === undefined ? {} : { to: transaction.changes.mapPos(now.to, 1) }) };
+      },
+      provide: (field) => showTooltip.from(field, (now) => now && { pos: now.to ?? now.pos, create: (view) => ({ dom: now.id ? card(view, now.id) : form(view) }) }),
+    })
+  );
+
+  /** @param {string} of */
+  const thread = (of) => threads().find((one) => one.dataset.comment === of);
+
+  /** @param {EditorView} view */
+  const shut = (view) => {
+    view.dispatch({ effects: shown.of(null) });
+    view.focus();
+  };
+
+  /** @param {HTMLElement} dom @param {EditorView} view */
+  const byKeys = (dom, view) =>
+    dom.addEventListener("keydown", (event) => {
+      const place = /** @type {HTMLElement} */ (event.target);
+      if (event.key === "Escape") shut(view);
+      else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) place.closest("form")?.requestSubmit();
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    });
+
+  /** A new comment on the selected words. @param {EditorView} view */
+  function form(view) {
+    const dom = Object.assign(document.createElement("form"), { className: "comment-form" });
+    const field = Object.assign(document.createElement("textarea"), { rows: 2, dir: "auto", required: true });
+    field.setAttribute("aria-label", t("Comment on the selected words"));
+    const refused = Object.assign(document.createElement("p"), { className: "refused", hidden: true });
+    refused.setAttribute("role", "alert");
+    const send = Object.assign(document.createElement("button"), { className: "button small primary", textContent: t("Comment") });
+    const cancel = Object.assign(document.createElement("button"), { type: "button", className: "button small", textContent: t("Cancel") });
+    cancel.addEventListener("click", () => shut(view));
+    dom.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      const now = view.state.field(open);
+      if (!now?.to || !field.value.trim()) return;
+      const text = view.state.doc.toString();
+      const words = text.slice(now.pos, now.to);
+      send.disabled = true;
+      const why = await run(view, tree, "annotate", { ref: `doc:${id}`, content: field.value, words, nth: nthOf(text, words, now.pos) });
+      send.disabled = false;
+      refused.textContent = why;
+      refused.hidden = !why;
+      if (!why) shut(view);
+    });
+    dom.append(field, refused, send, cancel);
+    byKeys(dom, view);
+    requestAnimationFrame(() => field.focus());
+    return dom;
+  }
+
+  /** The thread of a comment, as the list below has it. @param {EditorView} view @param {string} of */
+  function card(view, of) {
+    const dom = Object.assign(document.createElement("div"), { className: "comment-card" });
+    const found = thread(of);
+    if (found) {
+      const copy = /** @type {HTMLElement} */ (found.cloneNode(true));
+      copy.removeAttribute("data-comment"); // the list has it
+      copy.querySelector("blockquote")?.remove();
+      dom.append(copy);
+    }
+    dom.addEventListener("submit", (event) => void sent(event, view));
+    byKeys(dom, view);
+    return dom;
+  }
+
+  /** A reply, or resolving: sent as a line, so that the page stays. @param {SubmitEvent} event @param {EditorView} view */
+  async function sent(event, view) {
+    const place = /** @type {HTMLFormElement} */ (event.target);
+    const { node, tree: where, text } = Object.fromEntries(/** @type {Iterable<[string, string]>} */ (new FormData(place)));
+    if (!node) return;
+    event.preventDefault();
+    const resolves = event.submitter?.getAttribute("data-do") === "resolve";
+    if (!resolves && !text.trim()) return;
+    const why = resolves ? await run(view, where, "resolve", { ref: node, reason: text }) : await run(view, where, "annotate", { ref: node, content: text });
+    const said = /** @type {HTMLElement | null} */ (place.querySelector(".refused"));
+    if (said) {
+      said.textContent = why;
+      said.hidden = !why;
+    }
+    if (!why && view.state.field(open)?.id) shut(view);
+  }
+
+  /** The comment at a place, the shortest one. @param {EditorView} view @param {number} pos */
+  function commentAt(view, pos) {
+    let found = "";
+    let length = Infinity;
+    view.state.field(drawn).between(pos, pos, (from, to, mark) => {
+      if (to - from >= length) return;
+      length = to - from;
+      found = mark.spec.attributes["data-of-comment"];
+    });
+    return found;
+  }
+
+  /** By keys: a comment on the selection, or the thread at the caret. @param {EditorView} view */
+  const openHere = (view) => {
+    const { from, to, head } = view.state.selection.main;
+    if (to > from) {
+      if (!tree) return false;
+      view.dispatch({ effects: shown.of({ pos: from, to }) });
+      return true;
+    }
+    const of = commentAt(view, head);
+    if (!of) return false;
+    view.dispatch({ effects: shown.of({ pos: head, id: of }) });
+    requestAnimationFrame(() => /** @type {HTMLElement | null} */ (view.dom.querySelector(".comment-card :is(input, button)"))?.focus());
+    return true;
+  };
+
+  return [
+    drawn,
+    open,
+    keymap.of([{ key: "Mod-Alt-m", run: openHere }]),
+    EditorView.domEventHandlers({
+      click(event, view) {
+        const of = /** @type {Element} */ (event.target).closest("[data-of-comment]")?.getAttribute("data-of-comment");
+        const now = view.state.field(open);
+        if (!of || view.state.selection.main.to > view.state.selection.main.from) {
+          if (now?.id) view.dispatch({ effects: shown.of(null) });
+          return;
+        }
+        view.dispatch({ effects: shown.of({ pos: view.posAtDOM(/** @type {Node} */ (event.target)), id: of }) });
+      },
+    }),
+    ViewPlugin.define((view) => {
+      listen(view);
+      return { update: (update) => listen(update.view) };
+    }),
+  ];
+
+  /** The list below the text: replies are lines too, and a quotation leads to its words. @param {EditorView} view */
+  function listen(view) {
+    const list = /** @type {HTMLElement | null} */ (document.querySelector("[data-comments]"));
+    if (!list || list.dataset.on) return;
+    list.dataset.on = "1";
+    list.addEventListener("submit", (event) => void sent(event, view));
+    list.addEventListener("click", (event) => {
+      const to = /** @type {Element} */ (event.target).closest("[data-to-words]")?.closest("[data-comment]")?.getAttribute("data-comment");
+      const at = to && placesIn(view.state.doc.toString()).find((one) => one.id === to);
+      if (!at) return;
+      view.dispatch({ selection: EditorSelection.single(at.from, at.to), effects: EditorView.scrollIntoView(at.from, { y: "center" }) });
+      view.focus();
+    });
+  }
+}
+
+/** Opens the form of a comment on the selection. @param {EditorView} view */
+export function commentHere(view) {
+  const { from, to } = view.state.selection.main;
+  if (to > from) view.dispatch({ effects: shown.of({ pos: from, to }) });
+}

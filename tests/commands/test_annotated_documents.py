@@ -1,0 +1,152 @@
+"""Comments on documents: on words, on a part, on the whole; they stay at their words."""
+
+from collections.abc import Callable
+
+import pytest
+
+from loom.access import Actor, get_actor
+from loom.documents import queries
+from loom.documents.log import append
+from loom.documents.models import Document
+from loom.documents.rules import Edit
+from loom.documents.shared_text import SharedText
+from loom.engine import announcements
+from loom.errors import CommandError
+from loom.people.models import User
+from loom.trees.models import Node, NodeSource, Tree
+from tests.commands.conftest import Say
+
+TEXT = "# Marie\\n\\nShe is a clockmaker. She waits.\\n\\n# Thomas\\n\\nHe waits."
+
+
+@pytest.fixture
+def document(say: Say) -> Document:
+    """A document linked to the tree."""
+    made = say(f'write doc:"Notes" new "{TEXT}"')
+    return Document.objects.get(uid=str(made.body["refs"][0]).removeprefix("doc:"))
+
+
+def refused(say: Say, line: str, **more: object) -> str:
+    with pytest.raises(CommandError) as found:
+        say(line, **more)
+    return str(found.value.code)
+
+
+def shown(actor: Actor, document: Document) -> list[tuple[str, str, str | None]]:
+    """(text, the words it was made on, those words as they stand now) of each comment."""
+    document.refresh_from_db()
+    text = queries.current(document)
+    return [
+        (one.note.text, one.words, None if one.place is None else text[slice(*one.place)])
+        for one in queries.annotations_on(actor, document, text)
+    ]
+
+
+def test_a_comment_stays_at_its_words(say: Say, actor: Actor, document: Document) -> None:
+    say('annotate doc:"Notes" "Which of the two?" of:"waits" nth:2')
+    say('annotate doc:"Notes" §Marie "A good part."')
+    say('annotate doc:"Notes" "All of it." as:question')
+    say('view doc:"Notes" full')
+    say(
+        'write doc:"Notes" replace:"She is a clockmaker." with:"Long before, she was a clockmaker."'
+    )
+    first, part, whole = shown(actor, document)
+    assert first == ("Which of the two?", "waits", "waits")
+    assert part[2] == "# Marie\n\nLong before, she was a clockmaker. She waits."
+    assert whole == ("All of it.", "", None)
+    place = queries.annotations_on(actor, document, queries.current(document))[0].place
+    assert place is not None
+    assert queries.current(document)[: place[0]].endswith("He ")  # the second one
+    say('write doc:"Notes" replace:"He waits." with:"He left."')
+    assert shown(actor, document)[0] == ("Which of the two?", "waits", "left")
+    say('write doc:"Notes" replace:" left." with:""')
+    assert shown(actor, document)[0] == ("Which of the two?", "waits", None)
+
+
+def test_words_that_were_typed_a_moment_ago_can_be_commented_on(
+    say: Say, actor: Actor, document: Document
+) -> None:
+    shared = SharedText(update for _, update in queries.updates_after(document.pk, 0))
+    update = shared.edit([Edit(0, 0, "A new plan. ")])
+    append(document, update, [actor.participant.uid])
+    document.save()
+    say('annotate doc:"Notes" "Which plan?" of:"new plan"')
+    assert shown(actor, document) == [("Which plan?", "new plan", "new plan")]
+    document.refresh_from_db()
+    assert document.head == document.settled  # what the comment quotes is a revision
+
+
+def test_replies_resolving_and_undo(say: Say, actor: Actor, document: Document) -> None:
+    note = str(say('annotate doc:"Notes" "Why?" of:"clockmaker"').body["refs"][0])
+    say(f'annotate {note} "Her father was one."')
+    say(f'annotate {note} "So was mine."')
+    (one,) = queries.annotations_on(actor, document, queries.current(document))
+    assert [reply.text for reply in one.replies] == ["Her father was one.", "So was mine."]
+    say("undo")
+    (one,) = queries.annotations_on(actor, document, queries.current(document))
+    assert len(one.replies) == 1
+    say(f"resolve {note}")
+    (one,) = queries.annotations_on(actor, document, queries.current(document))
+    assert one.note.slot.resolved_at is not None
+    say("undo")
+    say("undo")
+    say("undo")
+    assert queries.annotations_on(actor, document, queries.current(document)) == []
+
+
+def test_what_cannot_be_commented_on_is_said(
+    say: Say, reader: User, tree: Tree, document: Document
+) -> None:
+    assert refused(say, 'annotate doc:"Notes" "?" of:"watchmaker"') == "NOT_FOUND"
+    assert refused(say, 'annotate doc:"Notes" "?" of:"clockmaker" nth:2') == "NOT_FOUND"
+    assert refused(say, 'annotate doc:"Notes" §Thomas "?" of:"clockmaker"') == "NOT_FOUND"
+    assert refused(say, 'annotate doc:"Notes" §Nobody "?"') == "NOT_FOUND"
+    assert refused(say, f'annotate doc:"Notes" "?" of:"{"x" * 2001}"') == "LIMIT_EXCEEDED"
+    assert refused(say, 'annotate doc:"Notes" "?"', by=reader) == "PERMISSION_DENIED"
+    say("allow readers comment")
+    note = str(say('annotate doc:"Notes" "May I?" of:"She"', by=reader).body["refs"][0])
+    assert NodeSource.objects.get(node__local_id=note).version_seen == "1:9-12"
+    other = str(say('annotate doc:"Notes" "Mine."').body["refs"][0])
+    assert refused(say, f"resolve {other}", by=reader) == "PERMISSION_DENIED"
+    say(f"resolve {note}", by=reader)
+    assert Node.objects.get(tree=tree, local_id=note).resolved_at is not None
+
+
+def test_who_reads_the_document_hears_of_its_comments(
+    say: Say,
+    document: Document,
+    monkeypatch: pytest.MonkeyPatch,
+    django_capture_on_commit_callbacks: Callable[..., object],
+) -> None:
+    heard: list[str] = []
+    monkeypatch.setattr(
+        announcements,
+        "send",
+        lambda stream, message: heard.append(stream) if message["type"] == "noted" else None,
+    )
+
+    def noted(line: str) -> tuple[int, str]:
+        heard.clear()
+        with django_capture_on_commit_callbacks(execute=True):  # type: ignore[attr-defined]
+            made = say(line).body.get("refs") or [""]
+        return heard.count(f"doc:{document.uid}"), str(made[0])
+
+    told, note = noted('annotate doc:"Notes" "Why?" of:"clockmaker"')
+    assert told == 1
+    assert noted(f'annotate {note} "Because."')[0] == 1
+    assert noted(f"resolve {note}")[0] == 1
+    assert noted("undo")[0] == 1
+    assert noted("undo")[0] == 1
+    assert noted('suggest doc:"Notes" "Other."')[0] == 1
+    assert noted('annotate root "Not about it."')[0] == 0
+    assert noted('respond root "A text."')[0] == 0
+
+
+def test_another_member_of_the_grove_alone_sees_what_they_may(
+    say: Say, document: Document, reader: User, tree: Tree
+) -> None:
+    say('annotate doc:"Notes" "Between us." of:"She"')
+    actor = get_actor(reader, tree.grove)
+    assert len(queries.annotations_on(actor, document, queries.current(document))) == 1
+    say("allow readers hidden")
+    assert queries.annotations_on(actor, document, queries.current(document)) == []
