@@ -18,9 +18,9 @@ from loom.manuscript.books import book_of
 from loom.manuscript.queries.story import Manuscript, manuscript_of
 from loom.site.api_requests import user_of
 from loom.site.schema import operation
-from loom.transfer import pdf_writer
-from loom.transfer.book_writers import Book, docx_of, epub_of
 from loom.transfer.exporting import FORMATS
+from loom.transfer.writers import pdf as pdf_writer
+from loom.transfer.writers.books import Book, docx_of, epub_of
 from loom.trees.queries.main_line import main_line_of
 
 WRITERS: dict[str, tuple[Callable[[Book], Iterator[bytes]], str]] = {

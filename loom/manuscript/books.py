@@ -6,8 +6,8 @@ from loom.access import Actor
 from loom.links.written_portals import OpenedPortals
 from loom.manuscript.queries.story import Manuscript
 from loom.manuscript.rules import Chapter
-from loom.transfer.book_writers import Book
 from loom.transfer.selection import Paragraph, TextRun, paragraphs
+from loom.transfer.writers.books import Book
 
 
 def book_of(actor: Actor, manuscript: Manuscript) -> Book:

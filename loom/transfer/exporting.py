@@ -12,14 +12,6 @@ from loom.errors import CommandError, not_found
 from loom.language.ids import looks_like_id
 from loom.links.models import Link
 from loom.text.images import IMAGE_SIGN, hashes_in
-from loom.transfer import (
-    archive_writer,
-    book_writers,
-    format_writers,
-    heddle_writer,
-    parquet_writer,
-    text_export,
-)
 from loom.transfer.selection import (
     IDS_AT_ONCE,
     ExportSelection,
@@ -28,6 +20,9 @@ from loom.transfer.selection import (
     nodes_of,
     select,
 )
+from loom.transfer.writers import archive, books, chats, looms, parquet, preferences
+from loom.transfer.writers import heddle as heddle_writer
+from loom.transfer.writers import text as text_writer
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries import lookup
@@ -96,22 +91,22 @@ def _heddle(wanted: ExportSelection) -> Iterator[bytes]:
 
 def _text(wanted: ExportSelection) -> Iterator[bytes]:
     if wanted.end is None:
-        return text_export.tree_as_text(wanted.actor, wanted.tree, wanted.workspace)
-    return text_export.as_text(wanted.actor, wanted.tree, wanted.workspace, wanted.end)
+        return text_writer.tree_as_text(wanted.actor, wanted.tree, wanted.workspace)
+    return text_writer.as_text(wanted.actor, wanted.tree, wanted.workspace, wanted.end)
 
 
 def _markdown(wanted: ExportSelection) -> Iterator[bytes]:
     if wanted.end is None:
-        yield from text_export.tree_as_markdown(wanted.actor, wanted.tree, wanted.workspace)
+        yield from text_writer.tree_as_markdown(wanted.actor, wanted.tree, wanted.workspace)
     else:
-        yield from text_export.as_markdown(wanted.actor, wanted.tree, wanted.workspace, wanted.end)
+        yield from text_writer.as_markdown(wanted.actor, wanted.tree, wanted.workspace, wanted.end)
     if wanted.notes or wanted.calls:
         selection = select(wanted)
         if wanted.notes:
-            yield from archive_writer.notes(wanted, selection)
+            yield from archive.notes(wanted, selection)
         if wanted.calls:
             ids = [selection.chosen[step.slot] for step in selection.steps()]
-            yield from archive_writer.provenance(wanted, ids)
+            yield from archive.provenance(wanted, ids)
 
 
 _JSON, _LINES = "application/json", "application/jsonl"
@@ -125,14 +120,14 @@ _TREE = " ".join(option for option in ALL if option != "documents")
 _BOOK, _READABLE = "authors notes excluded", "notes authors"
 _TABLE = (
     ExportFormat("heddle", "Heddle JSON", "json", _JSON, "tree", _heddle, _TREE, "calls"),
-    ExportFormat("zip", "ZIP", "zip", _ZIP, "tree", archive_writer.archive, _EVERY, "calls"),
+    ExportFormat("zip", "ZIP", "zip", _ZIP, "tree", archive.archive, _EVERY, "calls"),
     ExportFormat(
         "html",
         "Web page",
         "html",
         _HTML,
         "both",
-        text_export.html,
+        text_writer.html,
         f"{_BOOK} times images description",
         _READABLE,
     ),
@@ -140,19 +135,15 @@ _TABLE = (
         "markdown", "Markdown", "md", _MD, "both", _markdown, f"{_BOOK} times calls", "notes calls"
     ),
     ExportFormat("text", "Plain text", "txt", _TEXT, "both", _text, "excluded"),
-    ExportFormat(
-        "epub", "EPUB", "epub", _EPUB, "path", book_writers.epub, f"{_BOOK} images", _READABLE
-    ),
-    ExportFormat(
-        "docx", "Word", "docx", _DOCX, "path", book_writers.docx, f"{_BOOK} images", _READABLE
-    ),
+    ExportFormat("epub", "EPUB", "epub", _EPUB, "path", books.epub, f"{_BOOK} images", _READABLE),
+    ExportFormat("docx", "Word", "docx", _DOCX, "path", books.docx, f"{_BOOK} images", _READABLE),
     ExportFormat(
         "pyloom",
         "pyloom",
         "json",
         _JSON,
         "both",
-        format_writers.pyloom,
+        looms.pyloom,
         "models times bookmarks tags excluded",
     ),
     ExportFormat(
@@ -161,7 +152,7 @@ _TABLE = (
         "json",
         _JSON,
         "both",
-        format_writers.loomsidian,
+        looms.loomsidian,
         "times bookmarks excluded",
     ),
     ExportFormat(
@@ -170,7 +161,7 @@ _TABLE = (
         "json",
         _JSON,
         "both",
-        format_writers.exoloom,
+        looms.exoloom,
         "authors times bookmarks pruned excluded description",
         "authors",
     ),
@@ -180,7 +171,7 @@ _TABLE = (
         "json",
         _JSON,
         "both",
-        format_writers.miniloom,
+        looms.miniloom,
         "models times excluded",
     ),
     ExportFormat(
@@ -189,7 +180,7 @@ _TABLE = (
         "jsonl",
         _LINES,
         "path",
-        format_writers.sillytavern,
+        chats.sillytavern,
         "authors times excluded swipes",
         "authors",
     ),
@@ -199,7 +190,7 @@ _TABLE = (
         "jsonl",
         _LINES,
         "both",
-        format_writers.jsonl,
+        chats.jsonl,
         "authors context",
         "authors",
     ),
@@ -209,7 +200,7 @@ _TABLE = (
         "jsonl",
         _LINES,
         "both",
-        format_writers.preferences,
+        preferences.preferences,
         "pruned context",
     ),
     ExportFormat(
@@ -218,7 +209,7 @@ _TABLE = (
         "parquet.zip",
         _ZIP,
         "tree",
-        parquet_writer.pieces,
+        parquet.pieces,
         "authors times versions pruned sandbox notes links excluded thoughts proofs other",
     ),
 )

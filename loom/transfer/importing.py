@@ -19,11 +19,12 @@ from loom.engine import streams
 from loom.engine.jobs import enqueue
 from loom.engine.sweeps import sweeps
 from loom.errors import CommandError
-from loom.transfer import feature_parts, heddle_reader, message_images, tree_builder, uploads
+from loom.transfer import feature_parts, message_images, tree_builder, uploads
 from loom.transfer.authors import Authors
 from loom.transfer.inputs import ImportFormat, TreeInFile
 from loom.transfer.models import Import, ImportPart
 from loom.transfer.readers import documents
+from loom.transfer.readers import heddle as heddle_reader
 from loom.transfer.records import Head, MarkRecord, NodeRecord, RecordFile, Report, unreadable
 from loom.transfer.tree_builder import TreeBuilder
 from loom.trees import erasing, images

@@ -19,8 +19,8 @@ from pathlib import Path
 from loom.access import Actor
 from loom.engine.by_name import run_command
 from loom.errors import CommandError
-from loom.transfer import format_writers
 from loom.transfer.selection import IDS_AT_ONCE, ExportSelection, batched, select
+from loom.transfer.writers import looms
 from loom.trees.commands import node_writer
 from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries import lookup
@@ -157,7 +157,7 @@ class LiveFile:
     def _content(self) -> bytes:
         wanted = ExportSelection(self.actor, self.tree, self.workspace, images=True)
         if self.kind == "loomsidian":
-            return b"".join(format_writers.loomsidian(wanted))
+            return b"".join(looms.loomsidian(wanted))
         end = lookup.visible_at_or_above(self._position(), self.workspace)
         gap = _GAP if self.tree.mode == "dialogue" else ""
         path = select(ExportSelection(self.actor, self.tree, self.workspace, end, images=True))
@@ -219,7 +219,7 @@ class LiveFile:
         """Takes the notes: by id the text and the id of the note above ("": none)."""
         rows = Node.objects.filter(tree=self.tree, kind="text").order_by("id")
         known = {
-            format_writers.note_id(self.tree.uid, local_id): local_id
+            looms.note_id(self.tree.uid, local_id): local_id
             for local_id in rows.values_list("local_id", flat=True).iterator(chunk_size=5000)
         }
         root = lookup.root_of(self.tree)

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from loom.errors import CommandError
-from loom.transfer import heddle_reader, pyloom
+from loom.transfer import pyloom
 from loom.transfer.files import MAX_FILE, Event, Tell
 from loom.transfer.inputs import (
     ImportFormat,
@@ -27,6 +27,7 @@ from loom.transfer.inputs import (
 from loom.transfer.message_images import ENDING, ArchiveImages
 from loom.transfer.node_collector import mapping_of
 from loom.transfer.readers import books, chats, documents, looms, patches, sequences, tapestry
+from loom.transfer.readers import heddle as heddle_reader
 from loom.transfer.readers.looms import one_tree
 from loom.transfer.records import Head, Report, unreadable
 

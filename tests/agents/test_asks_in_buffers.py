@@ -6,7 +6,7 @@ from loom.access import Actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.people.models import Participant
-from loom.transfer.text_export import as_text
+from loom.transfer.writers.text import as_text
 from loom.trees.models import Node, Tree
 from tests.agents.acting import asked, went
 from tests.agents.conftest import Say, run

@@ -7,7 +7,7 @@ import pytest
 from loom.access import get_actor
 from loom.links.written_portals import MOST_OPENED, OpenedPortals
 from loom.people.models import User
-from loom.transfer.text_export import as_markdown, tree_as_markdown
+from loom.transfer.writers.text import as_markdown, tree_as_markdown
 from loom.trees.models import Node, Tree
 from tests.commands.conftest import Say
 from tests.two_groves import SECRET, TwoGroves

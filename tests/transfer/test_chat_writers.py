@@ -11,7 +11,7 @@ from loom.access import Actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.people.models import Participant
-from loom.transfer import format_writers
+from loom.transfer.writers import chats, preferences
 from loom.trees.models import Tree
 from tests.thorough import tries
 from tests.transfer.planting import Plant, paths, plant, plants, wanted
@@ -36,7 +36,7 @@ def lines(writer: Any, *given: Any, **more: Any) -> list[Any]:
 
 def test_a_line_for_every_leaf(actor: Actor, muse: Participant) -> None:
     tree, _ = plant(actor, muse, TALK, mode="dialogue", system_context="Be brief.")
-    written = lines(format_writers.jsonl, actor, tree, authors=False)
+    written = lines(chats.jsonl, actor, tree, authors=False)
     told = [
         [(message["role"], message["content"]) for message in line["messages"]] for line in written
     ]
@@ -54,16 +54,16 @@ def test_a_line_for_every_leaf(actor: Actor, muse: Participant) -> None:
 
 def test_names_are_written_only_if_asked_for(actor: Actor, muse: Participant) -> None:
     tree, _ = plant(actor, muse, TALK, mode="dialogue")
-    [*_, last] = lines(format_writers.jsonl, actor, tree, authors=True)
+    [*_, last] = lines(chats.jsonl, actor, tree, authors=True)
     assert [message["name"] for message in last["messages"]] == ["Owner", "Muse"]
 
 
 def test_excluded_texts_train_nobody(actor: Actor, muse: Participant) -> None:
     tree, nodes = plant(actor, muse, TALK, mode="dialogue")
     execute_line(actor, tree, Request(f"exclude {nodes[1].local_id}"))
-    for writer in (format_writers.jsonl, format_writers.preferences):
+    for writer in (chats.jsonl, preferences.preferences):
         assert "Once." not in json.dumps(lines(writer, actor, tree))
-    messages = lines(format_writers.sillytavern, actor, tree, nodes[4])[1:]
+    messages = lines(chats.sillytavern, actor, tree, nodes[4])[1:]
     assert [message["mes"] for message in messages if message["is_system"]] == ["Once."]
 
 
@@ -74,7 +74,7 @@ def test_a_buffer_is_read_back_as_its_text(
 ) -> None:
     tree, _ = plant(actor, muse, texts)
     leaves = {path for path in paths(tree) if not is_begun(path, tree)}
-    written = lines(format_writers.jsonl, actor, tree)
+    written = lines(chats.jsonl, actor, tree)
     told = sorted("".join(message["content"] for message in line["messages"]) for line in written)
     kept = {"".join(path) for path in leaves}
     assert set(told) == kept
@@ -103,7 +103,7 @@ def is_begun(path: tuple[str, ...], tree: Tree) -> bool:
 def pairs(actor: Actor, tree: Tree) -> list[tuple[str, str, str]]:
     """(the last message before, chosen, rejected) of each line."""
     nodes = []
-    for line in lines(format_writers.preferences, actor, tree):
+    for line in lines(preferences.preferences, actor, tree):
         assert set(line) == {"input", "preferred_output", "non_preferred_output"}
         [good], [bad] = line["preferred_output"], line["non_preferred_output"]
         assert good["role"] == bad["role"] == "assistant"
@@ -131,7 +131,7 @@ def test_pruning_rejects(actor: Actor, muse: Participant) -> None:
 
 def test_of_a_path_its_texts_are_preferred(actor: Actor, muse: Participant) -> None:
     tree, nodes = plant(actor, muse, TALK, mode="dialogue")
-    written = format_writers.preferences(wanted(actor, tree, nodes[4]))
+    written = preferences.preferences(wanted(actor, tree, nodes[4]))
     told = [json.loads(line) for line in written]
     assert [pair["preferred_output"][0]["content"] for pair in told] == ["Once.", "It rained."]
     assert [pair["non_preferred_output"][0]["content"] for pair in told] == ["Never.", "It snowed."]
@@ -155,7 +155,7 @@ def test_a_buffer_s_pairs_go_on_with_one_text(actor: Actor, muse: Participant) -
 
 def test_a_path_is_a_chat_with_its_swipes(actor: Actor, muse: Participant) -> None:
     tree, nodes = plant(actor, muse, TALK, mode="dialogue")
-    head, *messages = lines(format_writers.sillytavern, actor, tree, nodes[5])
+    head, *messages = lines(chats.sillytavern, actor, tree, nodes[5])
     assert (head["user_name"], head["character_name"]) == ("Owner", "Muse")
     assert head["chat_metadata"]["integrity"] == tree.uid
     assert [message["mes"] for message in messages] == ["Tell me.", "Once.", "Go on.", "It snowed."]
@@ -173,5 +173,5 @@ def test_a_path_is_a_chat_with_its_swipes(actor: Actor, muse: Participant) -> No
 def test_a_pruned_text_is_not_a_swipe(actor: Actor, muse: Participant) -> None:
     tree, nodes = plant(actor, muse, TALK, mode="dialogue")
     execute_line(actor, tree, Request(f"prune {nodes[2].local_id}"))
-    messages = lines(format_writers.sillytavern, actor, tree, nodes[1])[1:]
+    messages = lines(chats.sillytavern, actor, tree, nodes[1])[1:]
     assert messages[1]["swipes"] == ["Once."]

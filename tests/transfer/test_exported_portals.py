@@ -7,9 +7,9 @@ import pytest
 
 from loom.access import get_actor
 from loom.people.models import User
-from loom.transfer.book_writers import book_of
 from loom.transfer.selection import ExportSelection
-from loom.transfer.text_export import as_text, html, tree_as_text
+from loom.transfer.writers.books import book_of
+from loom.transfer.writers.text import as_text, html, tree_as_text
 from loom.trees.commands.trees import new_tree
 from loom.trees.models import Node, Tree
 from tests.commands.conftest import Say, say, write  # noqa: F401 (fixtures)

@@ -12,8 +12,9 @@ from loom.documents.actions import make_document
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.people.models import Participant, User
-from loom.transfer import archive_writer, exporting
+from loom.transfer import exporting
 from loom.transfer.exporting import FORMATS
+from loom.transfer.writers import archive
 from loom.trees.commands import trees
 from loom.trees.models import Node, Tree
 from tests.transfer.planting import Plant, answered, call_in, plant, wanted
@@ -185,7 +186,7 @@ def test_nobody_is_shown_a_call_that_they_may_not_read(
     actor: Actor, tree: Tree, muse: Participant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node = answered(tree, muse, "It rained.", call_in(tree, muse))
-    monkeypatch.setattr(archive_writer, "may_read_call", lambda actor, call: False)
+    monkeypatch.setattr(archive, "may_read_call", lambda actor, call: False)
     asked = wanted(actor, tree, node, calls=True)
     shown = b"".join(FORMATS["markdown"].pieces(asked)).decode()
     assert "Once" not in shown and "You may not read what was sent" in shown

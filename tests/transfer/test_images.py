@@ -27,8 +27,9 @@ from loom.management.commands import restore
 from loom.people.models import Grove, User
 from loom.site import markdown
 from loom.text import images as image_texts
-from loom.transfer import book_writers, importing
+from loom.transfer import importing
 from loom.transfer.exporting import FORMATS
+from loom.transfer.writers import books
 from loom.trees import image_metadata, images
 from loom.trees.commands import public_links, trees
 from loom.trees.image_metadata import without_metadata
@@ -177,7 +178,7 @@ def test_exports_hold_it_or_say_what_it_shows(name: str, actor: Actor, tree: Tre
         assert b"[image: a cat]" in content and sha256.encode() not in content
 
 
-@pytest.mark.parametrize("writer", [book_writers.epub, book_writers.docx])
+@pytest.mark.parametrize("writer", [books.epub, books.docx])
 def test_a_book_has_webp_as_png_and_describes_what_is_gone(
     writer: Any, actor: Actor, tree: Tree
 ) -> None:

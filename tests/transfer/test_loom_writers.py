@@ -11,7 +11,7 @@ from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.notes.models import Mark
 from loom.people.models import Participant
-from loom.transfer import format_writers
+from loom.transfer.writers import looms
 from tests.thorough import tries
 from tests.transfer.conftest import Bring, tree_of
 from tests.transfer.planting import Plant, paths, plant, plants, wanted
@@ -37,7 +37,7 @@ def test_pyloom_reads_back_what_was_written(
     texts: list[Plant], actor: Actor, muse: Participant, bring: Bring
 ) -> None:
     tree, _ = plant(actor, muse, texts)
-    again = tree_of(bring(b"".join(format_writers.pyloom(wanted(actor, tree)))))
+    again = tree_of(bring(b"".join(looms.pyloom(wanted(actor, tree)))))
     assert paths(again) == paths(tree)
     by = {(node.text, node.author.kind) for node in tree.nodes.select_related("author")}
     assert {(node.text, node.author.kind) for node in again.nodes.select_related("author")} == by
@@ -49,7 +49,7 @@ def test_pyloom_keeps_models_times_tags_and_bookmarks(
     tree, nodes = plant(actor, muse, TEXTS)
     execute_line(actor, tree, Request(f'bookmark {nodes[1].local_id} "the fog"'))
     execute_line(actor, tree, Request(f"tag {nodes[2].local_id} #old"))
-    again = tree_of(bring(b"".join(format_writers.pyloom(wanted(actor, tree)))))
+    again = tree_of(bring(b"".join(looms.pyloom(wanted(actor, tree)))))
     fog = again.nodes.get(text=" upon 🌫️")
     assert fog.author.name == "Muse (imported)"
     assert fog.created_at == nodes[1].created_at.replace(microsecond=0)
@@ -75,14 +75,14 @@ def from_loomsidian(file: Any) -> list[tuple[str, ...]]:
 @given(texts=plants())
 def test_loomsidian_holds_every_path(texts: list[Plant], actor: Actor, muse: Participant) -> None:
     tree, _ = plant(actor, muse, texts)
-    assert from_loomsidian(written(format_writers.loomsidian, actor, tree)) == paths(tree)
+    assert from_loomsidian(written(looms.loomsidian, actor, tree)) == paths(tree)
 
 
 def test_loomsidian_has_the_fields_of_the_plugin(actor: Actor, muse: Participant) -> None:
     tree, nodes = plant(actor, muse, TEXTS)
     execute_line(actor, tree, Request(f"bookmark {nodes[2].local_id}"))
     execute_line(actor, tree, Request(f"switch to {nodes[3].local_id}"))
-    file = written(format_writers.loomsidian, actor, tree)
+    file = written(looms.loomsidian, actor, tree)
     assert set(file) == {"current", "hoisted", "searchTerm", "nodes", "generating"}
     assert [node["text"] for node in file["nodes"].values()] == [
         "Once", " upon 🌫️", ' a "time"', "\r\ne\u0301", " there"
@@ -102,7 +102,7 @@ def test_loomsidian_has_the_fields_of_the_plugin(actor: Actor, muse: Participant
 @given(texts=plants())
 def test_exoloom_holds_every_path(texts: list[Plant], actor: Actor, muse: Participant) -> None:
     tree, _ = plant(actor, muse, texts)
-    file = written(format_writers.exoloom, actor, tree)
+    file = written(looms.exoloom, actor, tree)
     nodes = {int(name): node for name, node in file["tree"]["nodes"].items()}
 
     def path(name: int) -> tuple[str, ...]:
@@ -121,7 +121,7 @@ def test_exoloom_hides_what_is_pruned(actor: Actor, muse: Participant) -> None:
     tree, made = plant(actor, muse, TEXTS)
     execute_line(actor, tree, Request(f"prune {made[1].local_id}"))
     execute_line(actor, tree, Request(f"bookmark {made[2].local_id}"))
-    file = written(format_writers.exoloom, actor, tree)
+    file = written(looms.exoloom, actor, tree)
     nodes = file["tree"]["nodes"]
     [pruned] = file["lens"]["prunedNodes"]
     [marked] = file["lens"]["bookmarks"]
@@ -129,7 +129,7 @@ def test_exoloom_hides_what_is_pruned(actor: Actor, muse: Participant) -> None:
     assert nodes[str(marked["nodeId"])]["content"] == " there"
     kinds = [(node["authorType"], node["authorName"]) for node in nodes.values()][1:3]
     assert kinds == [("USER", "Owner"), ("LLM", "Muse")]
-    assert "Muse" not in json.dumps(written(format_writers.exoloom, actor, tree, authors=False))
+    assert "Muse" not in json.dumps(written(looms.exoloom, actor, tree, authors=False))
 
 
 # MiniLoom: a node is a patch of its parent's whole text, counted in UTF-16.
@@ -154,7 +154,7 @@ def test_miniloom_holds_every_whole_text(
     texts: list[Plant], actor: Actor, muse: Participant
 ) -> None:
     tree, _ = plant(actor, muse, texts)
-    nodes = written(format_writers.miniloom, actor, tree)["loomTree"]["nodeStore"]
+    nodes = written(looms.miniloom, actor, tree)["loomTree"]["nodeStore"]
 
     def whole(name: str | None) -> str:
         return patched(whole(nodes[name]["parent"]), nodes[name]["patch"]) if name else ""
@@ -169,7 +169,7 @@ def test_miniloom_holds_every_whole_text(
 def test_miniloom_begins_where_the_reader_is(actor: Actor, muse: Participant) -> None:
     tree, nodes = plant(actor, muse, TEXTS)
     execute_line(actor, tree, Request(f"switch to {nodes[1].local_id}"))
-    file = written(format_writers.miniloom, actor, tree)
+    file = written(looms.miniloom, actor, tree)
     assert file["focus"] == file["loomTree"]["nodeStore"][file["focus"]["id"]]
     assert (file["focus"]["type"], file["focus"]["model"]) == ("gen", "Muse")
 
@@ -179,15 +179,15 @@ def test_messages_are_apart_where_texts_are_joined(
     name: str, actor: Actor, muse: Participant
 ) -> None:
     tree, _ = plant(actor, muse, [(-1, False, "Hello?"), (0, True, "Yes.")], mode="dialogue")
-    file = json.dumps(written(getattr(format_writers, name), actor, tree), ensure_ascii=False)
+    file = json.dumps(written(getattr(looms, name), actor, tree), ensure_ascii=False)
     assert r"\n\nYes." in file and r"\n\nHello?" not in file
 
 
 def test_of_a_path_nothing_beside_it_is_written(actor: Actor, muse: Participant) -> None:
     tree, nodes = plant(actor, muse, TEXTS)
-    file = written(format_writers.loomsidian, actor, tree, nodes[3])
+    file = written(looms.loomsidian, actor, tree, nodes[3])
     assert [node["text"] for node in file["nodes"].values()] == ["Once", " upon 🌫️", ' a "time"']
-    names = written(format_writers.loomsidian, actor, tree)["nodes"]
+    names = written(looms.loomsidian, actor, tree)["nodes"]
     assert file["nodes"].keys() < names.keys()
 
 
@@ -197,8 +197,8 @@ def test_the_reader_s_versions_are_written_and_nothing_hidden(
     tree, nodes = plant(actor, muse, TEXTS)
     execute_line(actor, tree, Request(f'edit {nodes[2].local_id} " here" as:version'))
     execute_line(actor, tree, Request(f"prune {nodes[1].local_id}"))
-    file = written(format_writers.loomsidian, actor, tree)
+    file = written(looms.loomsidian, actor, tree)
     assert [node["text"] for node in file["nodes"].values()] == ["Once", " here"]
     execute_line(actor, tree, Request(f"switch to {nodes[2].local_id}"))
-    file = written(format_writers.loomsidian, actor, tree)
+    file = written(looms.loomsidian, actor, tree)
     assert [node["text"] for node in file["nodes"].values()] == ["Once", " there"]

@@ -22,9 +22,10 @@ from loom.links.models import Link
 from loom.notes.models import Mark
 from loom.people.models import Grove, Participant, User
 from loom.reading.queries.verify import verify_tree
-from loom.transfer import heddle_writer, importing
+from loom.transfer import importing
 from loom.transfer.exporting import FORMATS
 from loom.transfer.tree_builder import TreeBuilder
+from loom.transfer.writers import heddle as heddle_writer
 from loom.trees.commands import node_writer, trees
 from loom.trees.models import Node, Tree
 from loom.trees.queries.lookup import NodeRow, rows_of

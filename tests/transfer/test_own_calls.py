@@ -16,7 +16,7 @@ from loom.engine import streams
 from loom.people.models import Participant, User
 from loom.reading.queries.provenance import call_of, response_of
 from loom.reading.queries.verify import verify_tree
-from loom.transfer import heddle_writer
+from loom.transfer.writers import heddle as heddle_writer
 from loom.trees.commands import node_writer
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
@@ -104,7 +104,7 @@ def test_an_answer_that_cannot_be_unpacked_refuses_the_whole_file(
 def test_a_call_that_somebody_may_not_read_stays_out_of_his_file(
     written: Tree, writer: User, bring: Bring, actor: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("loom.transfer.heddle_writer.may_read_call", lambda actor, call: False)
+    monkeypatch.setattr("loom.transfer.writers.heddle.may_read_call", lambda actor, call: False)
     file = _out(written, get_actor(writer, written.grove))
     assert json.loads(file)["calls"] == []
     assert verify_tree(actor, tree_of(bring(file)), None)["status"] == "incomplete"

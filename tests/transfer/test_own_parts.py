@@ -11,7 +11,7 @@ from loom.engine.execute import execute_line
 from loom.manuscript.queries.story import manuscript_of
 from loom.notes.models import Mark
 from loom.people.models import User
-from loom.transfer import heddle_writer
+from loom.transfer.writers import heddle as heddle_writer
 from loom.trees.models import Tree
 from loom.trees.queries.main_line import main_line_of
 from tests.transfer.conftest import Bring, tree_of

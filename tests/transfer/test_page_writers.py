@@ -18,7 +18,9 @@ from loom.access import Actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.people.models import Participant
-from loom.transfer import archive_writer, book_writers, selection, text_export
+from loom.transfer import selection
+from loom.transfer.writers import archive, books
+from loom.transfer.writers import text as text_writer
 from loom.trees.models import Node, Tree
 from tests.thorough import tries
 from tests.transfer.conftest import Bring, tree_of
@@ -53,7 +55,7 @@ class Reader(HTMLParser):
 
 
 def page(*given: Any, **more: Any) -> str:
-    return b"".join(text_export.html(wanted(*given, **more))).decode()
+    return b"".join(text_writer.html(wanted(*given, **more))).decode()
 
 
 @pytest.mark.parametrize("mode", ["dialogue", "buffer"])
@@ -147,7 +149,7 @@ def test_any_text_makes_books_that_parse(text: str, actor: Actor, muse: Particip
     except UnicodeEncodeError:
         return
     tree, nodes = plant(actor, muse, [(-1, False, text)], title=text[:20])
-    for writer in (book_writers.epub, book_writers.docx):
+    for writer in (books.epub, books.docx):
         for name, content in zipped(writer(wanted(actor, tree, nodes[0]))).items():
             if name.endswith(("xml", "xhtml", "opf", "rels")):
                 ElementTree.fromstring(content)
@@ -166,7 +168,7 @@ def book(actor: Actor, muse: Participant) -> tuple[Tree, list[Node]]:
 
 def test_an_epub_has_what_readers_need(actor: Actor, muse: Participant) -> None:
     tree, nodes = book(actor, muse)
-    raw = b"".join(book_writers.epub(wanted(actor, tree, nodes[2])))
+    raw = b"".join(books.epub(wanted(actor, tree, nodes[2])))
     assert raw[30:58] == b"mimetypeapplication/epub+zip", "the first file, not compressed"
     files = zipped([raw])
     package = ElementTree.fromstring(files["book.opf"])
@@ -187,7 +189,7 @@ def test_an_epub_has_what_readers_need(actor: Actor, muse: Participant) -> None:
 
 def test_an_epub_is_as_the_standard_asks(actor: Actor, muse: Participant) -> None:
     tree, nodes = book(actor, muse)
-    raw = b"".join(book_writers.epub(wanted(actor, tree, nodes[2])))
+    raw = b"".join(books.epub(wanted(actor, tree, nodes[2])))
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         first = archive.infolist()[0]
         assert (first.filename, first.compress_type, first.extra) == ("mimetype", 0, b"")
@@ -218,7 +220,7 @@ def test_an_epub_is_as_the_standard_asks(actor: Actor, muse: Participant) -> Non
 
 def test_a_docx_names_all_its_parts(actor: Actor, muse: Participant) -> None:
     tree, nodes = book(actor, muse)
-    files = zipped(book_writers.docx(wanted(actor, tree, nodes[2])))
+    files = zipped(books.docx(wanted(actor, tree, nodes[2])))
     types = ElementTree.fromstring(files["[Content_Types].xml"])
     named = {str(kind.get("PartName"))[1:] for kind in types if kind.get("PartName")}
     endings = {kind.get("Extension") for kind in types if kind.get("Extension")}
@@ -233,7 +235,7 @@ def test_a_docx_names_all_its_parts(actor: Actor, muse: Participant) -> None:
 
 def test_a_docx_has_the_text_in_order(actor: Actor, muse: Participant) -> None:
     tree, nodes = book(actor, muse)
-    files = zipped(book_writers.docx(wanted(actor, tree, nodes[2])))
+    files = zipped(books.docx(wanted(actor, tree, nodes[2])))
     paragraphs = words(files["word/document.xml"])
     for before, after in (("The house", "It was "), ("night", "two"), ("two", "Day")):
         assert paragraphs.index(before) < paragraphs.index(after)
@@ -251,7 +253,7 @@ def test_a_dialogue_in_a_book_says_who_speaks(actor: Actor, muse: Participant) -
     execute_line(actor, tree, Request(f'annotate {nodes[1].local_id} "hm"'))
     for authors, by in ((True, "Muse"), (False, "Model")):
         asked = wanted(actor, tree, nodes[1], authors=authors, notes=True)
-        paragraphs = words(zipped(book_writers.docx(asked))["word/document.xml"])
+        paragraphs = words(zipped(books.docx(asked))["word/document.xml"])
         assert by in paragraphs and "hm" in paragraphs and ("Muse" in paragraphs) == authors
 
 
@@ -260,7 +262,7 @@ def test_a_long_text_is_cut_into_parts(actor: Actor, muse: Participant) -> None:
         (place - 1, False, f"{place} word. " * 40_000 + "\n\n") for place in range(3)
     ]
     tree, nodes = plant(actor, muse, texts)
-    files = zipped(book_writers.epub(wanted(actor, tree, nodes[2])))
+    files = zipped(books.epub(wanted(actor, tree, nodes[2])))
     parts = [words(file) for name, file in files.items() if name.startswith("part")]
     assert len(parts) == 3
     assert [sum(part.count(f"{n} word.") for part in parts) for n in range(3)] == [40_000] * 3
@@ -281,7 +283,7 @@ def test_the_zip_gives_the_same_tree_again(actor: Actor, muse: Participant, brin
     execute_line(
         actor, tree, Request(f"link {nodes[1].local_id} to {nodes[0].local_id} as:supports")
     )
-    files = zipped(archive_writer.archive(wanted(actor, tree, calls=True)))
+    files = zipped(archive.archive(wanted(actor, tree, calls=True)))
     assert {"README.md", "tree.json", "tree.md"} < set(files)
     assert paths(tree_of(bring(files["tree.json"]))) == paths(tree)
     assert b"It* rained." in files["tree.md"]
@@ -293,9 +295,9 @@ def test_the_zip_holds_the_calls_that_the_reader_may_read(
     actor: Actor, muse: Participant, tree: Tree
 ) -> None:
     call = call_in(tree, muse)
-    files = zipped(archive_writer.archive(wanted(actor, tree, calls=True)))
+    files = zipped(archive.archive(wanted(actor, tree, calls=True)))
     assert files[f"calls/{call.uid}.response"] == b'{"text": "It rained."}'
     assert json.loads(files[f"calls/{call.uid}.json"])["request"]["body"] == {"prompt": "Once"}
     assert json.loads(files["tree.json"])["calls"] == []  # no node names it
-    bare = zipped(archive_writer.archive(wanted(actor, tree, calls=False)))
+    bare = zipped(archive.archive(wanted(actor, tree, calls=False)))
     assert not [name for name in bare if name.startswith("calls/")]

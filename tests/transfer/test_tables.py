@@ -15,9 +15,10 @@ from loom.access import Actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.people.models import Participant, User
-from loom.transfer import parquet_writer, tables
+from loom.transfer import tables
 from loom.transfer.exporting import FORMATS
 from loom.transfer.tables import TABLES, extent_of
+from loom.transfer.writers import parquet
 from loom.trees.models import Node, Tree
 from loom.turns.models import Call, Generation
 from tests.rows_read import work_done
@@ -85,7 +86,7 @@ def test_parquet_holds_the_same_rows_with_their_hashes(
     api: Client, owner: User, actor: Actor, lived: tuple[Tree, list[Node]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(parquet_writer, "ROWS", 2)
+    monkeypatch.setattr(parquet, "ROWS", 2)
     monkeypatch.setattr(tables, "PAGE", 2)
     tree, _ = lived
     content = b"".join(FORMATS["parquet"].pieces(wanted(actor, tree)))
@@ -112,8 +113,8 @@ def test_parquet_holds_the_same_rows_with_their_hashes(
 
 
 def test_an_empty_table_has_its_columns(actor: Actor, tree: Tree) -> None:
-    content = parquet_writer.parquet(TABLES["links"], [], tree.uid)
-    assert all(parquet_writer.parquet(TABLES["links"], [], tree.uid) == content for _ in range(20))
+    content = parquet.parquet(TABLES["links"], [], tree.uid)
+    assert all(parquet.parquet(TABLES["links"], [], tree.uid) == content for _ in range(20))
     read = read_parquet(io.BytesIO(content)).read_all()
     assert read.num_rows == 0 and "confidence" in read.column_names
 

@@ -14,8 +14,8 @@ from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.people.models import Grove, Participant, User
 from loom.reading.queries.margins import margins_of
-from loom.transfer import heddle_writer
 from loom.transfer.selection import ExportSelection, select
+from loom.transfer.writers import heddle as heddle_writer
 from loom.trees.models import Node, Tree
 from loom.trees.queries import event_log, lookup
 from loom.trees.queries.around import Spot

@@ -45,8 +45,8 @@ from loom.site.display import Who, age_of, cast_of
 from loom.site.forms import PageForm, Text, Word, Words
 from loom.site.page_requests import PersonRequest, frame, in_one_line, person
 from loom.text.images import beginning
-from loom.transfer import heddle_writer
-from loom.transfer.archive_writer import ZipStream
+from loom.transfer.writers import heddle as heddle_writer
+from loom.transfer.writers.archive import ZipStream
 from loom.trees.commands import trees as trees_module
 from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries.event_log import counts_of

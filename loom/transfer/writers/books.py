@@ -12,7 +12,6 @@ from xml.sax.saxutils import quoteattr
 
 from loom.errors import CommandError
 from loom.text.images import described_image
-from loom.transfer.archive_writer import ZipStream
 from loom.transfer.selection import (
     DEEPEST,
     ExportSelection,
@@ -22,6 +21,7 @@ from loom.transfer.selection import (
     chapters,
     select,
 )
+from loom.transfer.writers.archive import ZipStream
 from loom.trees.images import as_png, shown_bytes
 from loom.trees.models import Image, Tree
 

@@ -15,8 +15,9 @@ from loom.links.queries import written
 from loom.reading.queries.provenance import response_of
 from loom.text.hashes import instant, instant_or_none
 from loom.text.images import IMAGE_TYPES
-from loom.transfer import heddle_writer, text_export
 from loom.transfer.selection import ExportSelection, Selection, batched, notes_of
+from loom.transfer.writers import heddle as heddle_writer
+from loom.transfer.writers import text as text_writer
 from loom.trees.archive_files import added_files
 from loom.trees.grove_texts import grove_texts
 from loom.trees.images import bytes_of
@@ -106,7 +107,7 @@ def archive(wanted: ExportSelection) -> Iterator[bytes]:
     yield out.member("README.md", _README.format(title=title, day=f"{tree.touched_at:%Y-%m-%d}"))
     pieces = heddle_writer.pieces(wanted.actor, tree, calls=wanted.calls)
     yield from out.file("tree.json", pieces)
-    text = text_export.tree_as_markdown(wanted.actor, tree, wanted.workspace)
+    text = text_writer.tree_as_markdown(wanted.actor, tree, wanted.workspace)
     yield from out.file("tree.md", text)
     if wanted.calls:
         for call in readable_calls(wanted.actor, tree):

@@ -19,8 +19,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from loom.errors import CommandError
 from loom.text.images import described_image
-from loom.transfer.book_writers import Book
 from loom.transfer.selection import Paragraph, TextRun
+from loom.transfer.writers.books import Book
 
 WIDE, HIGH = 419.53, 595.28  # points of A5
 SIDE, TOP, FOOT = 54.0, 58.0, 62.0

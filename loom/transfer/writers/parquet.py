@@ -15,9 +15,9 @@ from typing import Any
 from arro3.core import Array, DataType, RecordBatch
 from arro3.io import write_parquet
 
-from loom.transfer.archive_writer import ZipStream
 from loom.transfer.selection import ExportSelection
 from loom.transfer.tables import TABLES, Cell, Extent, Row, Table, extent_of
+from loom.transfer.writers.archive import ZipStream
 
 VERSION = 1
 ROWS = 20_000  # of one file, at most

@@ -20,15 +20,6 @@ from loom.links import link_types
 from loom.text.hashes import instant
 from loom.transfer import feature_parts
 from loom.transfer.files import Event, TooMuch, skip, value_of
-from loom.transfer.heddle_writer import (
-    VERSION,
-    CallPart,
-    LinkPart,
-    MarkPart,
-    NodePart,
-    ParticipantPart,
-    TreePart,
-)
 from loom.transfer.records import (
     MAX_TEXT_BYTES,
     CallRecord,
@@ -42,6 +33,15 @@ from loom.transfer.records import (
     unreadable,
 )
 from loom.transfer.tree_builder import Progress, TreeBuilder
+from loom.transfer.writers.heddle import (
+    VERSION,
+    CallPart,
+    LinkPart,
+    MarkPart,
+    NodePart,
+    ParticipantPart,
+    TreePart,
+)
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import GroveText
 from loom.turns.models import Call

@@ -1,0 +1,1 @@
+"""Writers of files, one module for a family of formats."""
