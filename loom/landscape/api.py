@@ -12,8 +12,8 @@ from rest_framework.response import Response
 
 from loom import access
 from loom.access import Actor
-from loom.errors import not_found
-from loom.landscape import drawing
+from loom.errors import CommandError, not_found
+from loom.landscape import drawing, titling
 from loom.landscape.queries import (
     empty_view,
     landscape_of,
@@ -22,8 +22,9 @@ from loom.landscape.queries import (
     trees_seen,
     view_of,
 )
+from loom.participants.prices import NANO
 from loom.people.models import Grove
-from loom.permissions import WRITE
+from loom.permissions import GENERATE, WRITE
 from loom.site.api_requests import user_of
 from loom.site.schema import operation
 from loom.trees.models import Tree
@@ -32,12 +33,14 @@ from loom.trees.queries import lookup
 
 class LandscapeOf(BaseModel):
     """How far a map has come: `done` of 1; `revision` counts how often it was drawn (0: there is
-    nothing to see yet), `placed` the texts that found their place since; `said` why it failed."""
+    nothing to see yet), `placed` the texts that found their place since, `titled` how often a model
+    gave titles; `said` why it failed."""
 
     status: Literal["none", "waiting", "running", "done", "stopped", "failed"]
     done: float
     revision: int
     placed: int
+    titled: int
     said: str
     at: str | None
 
@@ -69,7 +72,8 @@ class BranchOnMap(BaseModel):
 
 class RegionOnMap(BaseModel):
     """A region of a map: `level` 0 is seen from afar, 2 from near; where its middle is; how many
-    texts it has; the place of the region around it (-1: none); words that name it."""
+    texts it has; the place of the region around it (-1: none); words that name it, and its title by
+    a model ("": none)."""
 
     level: int
     x: int
@@ -77,6 +81,7 @@ class RegionOnMap(BaseModel):
     count: int
     within: int
     words: list[str]
+    title: str
 
 
 class PointsOf(BaseModel):
@@ -91,6 +96,7 @@ class PointsOf(BaseModel):
 
     revision: int
     placed: int
+    titled: int
     trees: list[TreeOnMap]
     participants: list[PersonOnMap]
     branches: list[BranchOnMap]
@@ -172,6 +178,57 @@ def _stopped(actor: Actor, grove: Grove, tree: Tree | None) -> Response:
     access.demand(actor, {WRITE}, "stopping a map")
     row = landscape_of(grove, tree)
     return Response(status_body(drawing.stop(row) if row is not None else None))
+
+
+class TitlesOf(BaseModel):
+    """What titles of the regions cost: the model that gives them (None: there is none, or the
+    caller may not ask), how many regions, about how many tokens it reads, US dollars at most
+    (None: not known); whether they are being made, and why the last ones were not made."""
+
+    agent: str | None
+    regions: int
+    tokens: int
+    usd: float | None
+    going: bool
+    said: str
+
+
+@operation("GET", "landscape titles", "What titles by a model cost", answers=TitlesOf)
+@operation(
+    "POST",
+    "landscape titles",
+    "Ask for titles by a model",
+    answers=TitlesOf,
+    status=202,
+    id="landscape_title",
+)
+@api_view(["GET", "POST"])
+def titles(request: Request, uid: str) -> Response:
+    """Titles of the regions of a tree's map, by a model: what they cost; a POST asks for them."""
+    actor, tree = access.get_tree(user_of(request), uid)
+    row = landscape_of(tree.grove, tree)
+    if request.method == "POST":
+        access.demand(actor, {WRITE, GENERATE}, "asking for titles")
+        if row is None or not row.revision:
+            raise CommandError("REJECTED", "The map is not drawn yet.", hint="draw it first")
+        titling.ask_titles(actor, tree, row)
+    agent = titling.may_ask(actor, tree)
+    is_there = row is not None and row.revision
+    view = (
+        view_of(actor, row, [tree], below=None, find="")
+        if row is not None and is_there
+        else empty_view()
+    )
+    offer = titling.offer_of(agent, view) if agent is not None else None
+    body = {
+        "agent": agent.uid if agent is not None else None,
+        "regions": len(view.regions),
+        "tokens": offer.reading if offer is not None else 0,
+        "usd": offer.most / NANO if offer is not None and offer.most else None,
+        "going": titling.is_asked(tree),
+        "said": titling.last_failure(row) if row is not None else "",
+    }
+    return Response(body, status=202 if request.method == "POST" else 200)
 
 
 @operation(

@@ -181,6 +181,7 @@ def _draw(row: Landscape, tell: _Progress) -> None:
             done=1000,
             revision=F("revision") + 1,
             placed=0,
+            titles=[],
             drawn_at=now,
             moved_at=now,
         ):

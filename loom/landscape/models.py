@@ -26,6 +26,8 @@ class Landscape(PublicIdentity):
     asked_by = models.ForeignKey(Participant, models.PROTECT, related_name="+")
     asked_at = models.DateTimeField(default=timezone.now)
     moved_at = models.DateTimeField(default=timezone.now)
+    titles = models.JSONField(default=list)  # by a model, see titling: [level, x, y, title]
+    titled = models.IntegerField(default=0)  # how often a model gave titles
     drawn_at = models.DateTimeField(null=True)
 
     class Meta:

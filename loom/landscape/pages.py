@@ -4,6 +4,7 @@ same in words."""
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
@@ -12,13 +13,13 @@ from loom import access
 from loom.access import Actor
 from loom.embedding.embedders import embedder_of
 from loom.errors import CommandError, not_found
-from loom.landscape import drawing
+from loom.landscape import drawing, titling
 from loom.landscape.models import Landscape
 from loom.landscape.queries import View, landscape_of, texts_in, trees_seen, view_of
 from loom.landscape.regions import Region
 from loom.people.models import Grove
 from loom.permissions import WRITE
-from loom.site.page_requests import PersonRequest, as_shown, frame, is_part, person
+from loom.site.page_requests import PersonRequest, as_shown, frame, in_one_line, is_part, person
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
 
@@ -35,8 +36,8 @@ class RegionRow:
 
     @property
     def name(self) -> str:
-        """Its words."""
-        return " · ".join(self.region.words)
+        """Its title or words."""
+        return self.region.name
 
     @property
     def count(self) -> int:
@@ -83,6 +84,8 @@ def _page(
     row = landscape_of(grove, tree)
     if request.method == "POST":
         access.demand(actor, {WRITE}, "drawing a map")
+        if "titles" in request.POST and tree is not None and row is not None:
+            return _titles(request, actor, tree, row)
         if "stop" not in request.POST:
             drawing.ask(actor, grove, tree)
         elif row is not None:
@@ -105,6 +108,16 @@ def _page(
     return render(request, "landscape/landscape.html", context)
 
 
+def _titles(
+    request: PersonRequest, actor: Actor, tree: Tree, row: Landscape
+) -> HttpResponseRedirect:
+    try:
+        titling.ask_titles(actor, tree, row)
+    except CommandError as refused:
+        messages.error(request, in_one_line(refused))
+    return HttpResponseRedirect(request.get_full_path())
+
+
 def _asked(below: Node | None, find: str) -> dict[str, str]:
     return {"below": below.local_id if below is not None else "", "find": find.strip()}
 
@@ -125,7 +138,15 @@ def _seen(
     listed = None
     if number.isdecimal() and len(number) < 4 and int(number) < len(view.regions):
         listed = RegionRow(int(number), view.regions[int(number)], [])
-    return {
+    titles = {}
+    agent = titling.may_ask(actor, row.tree) if row.tree is not None else None
+    if agent is not None and row.tree is not None:
+        titles = {
+            "offer": titling.offer_of(agent, view),
+            "are_titles_going": titling.is_asked(row.tree),
+            "title_failure": titling.last_failure(row),
+        }
+    return titles | {
         "refused": refused,
         "count": len(view),
         "lit": int(view.lit.sum()) if view.lit is not None else None,

@@ -17,6 +17,7 @@ from loom.embedding.embedders import embedder_of
 from loom.landscape import places
 from loom.landscape.models import Landscape, LandscapeBlock
 from loom.landscape.regions import Region, find_regions, name_regions, to_read
+from loom.landscape.titles import RegionTitle, give_titles
 from loom.language.ids import ORDINAL_BITS
 from loom.notes.models import Mark
 from loom.people.models import Grove, Participant
@@ -129,6 +130,7 @@ def view_of(
     _people(view)
     _rated(actor, view)
     _regions(view)
+    give_titles(view.regions, [RegionTitle(*one) for one in row.titles])
     return view
 
 
@@ -288,6 +290,7 @@ def points_body(row: Landscape | None, view: View) -> dict[str, Any]:
     return {
         "revision": row.revision if row is not None else 0,
         "placed": row.placed if row is not None else 0,
+        "titled": row.titled if row is not None else 0,
         "trees": [{"id": tree.uid, "title": tree.title} for tree in view.trees],
         "participants": [
             {"id": one.uid, "name": one.name, "kind": one.kind, "model": one.model_ref}
@@ -318,6 +321,7 @@ def points_body(row: Landscape | None, view: View) -> dict[str, Any]:
                 "count": len(one.members),
                 "within": one.within,
                 "words": list(one.words),
+                "title": one.title,
             }
             for one in view.regions
         ],
@@ -327,12 +331,14 @@ def points_body(row: Landscape | None, view: View) -> dict[str, Any]:
 def status_body(row: Landscape | None) -> dict[str, Any]:
     """How far a map has come (see LandscapeOf)."""
     if row is None:
-        return {"status": "none", "done": 0, "revision": 0, "placed": 0, "said": "", "at": None}
+        nothing = {"revision": 0, "placed": 0, "titled": 0, "said": "", "at": None}
+        return {"status": "none", "done": 0, **nothing}
     return {
         "status": row.status,
         "done": row.done / 1000,
         "revision": row.revision,
         "placed": row.placed,
+        "titled": row.titled,
         "said": row.said,
         "at": row.drawn_at.isoformat() if row.drawn_at else None,
     }

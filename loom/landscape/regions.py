@@ -32,6 +32,12 @@ class Region:
     members: Whole
     within: int
     words: tuple[str, ...] = field(default=())
+    title: str = ""  # by a model, if somebody asked for one
+
+    @property
+    def name(self) -> str:
+        """Its title, else its words."""
+        return self.title or " · ".join(self.words)
 
 
 def find_regions(x: NDArray[np.uint16], y: NDArray[np.uint16]) -> list[Region]:

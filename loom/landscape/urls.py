@@ -21,6 +21,7 @@ def api() -> list[URLPattern]:
         path("groves/<id:uid>/landscape", endpoints.of_grove),
         path("trees/<id:uid>/landscape/stop", endpoints.stop_of_tree),
         path("groves/<id:uid>/landscape/stop", endpoints.stop_of_grove),
+        path("trees/<id:uid>/landscape/titles", endpoints.titles),
         path("trees/<id:uid>/landscape/points", endpoints.points_of_tree),
         path("groves/<id:uid>/landscape/points", endpoints.points_of_grove),
     ]

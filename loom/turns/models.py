@@ -137,6 +137,7 @@ class Call(PublicIdentity):
 SUMMARY = -1  # the `round` of a generation that becomes the summary of its point
 JUDGE = -2  # of one that answers the question of a check about a text
 RATING = -3  # of one that says how good a text is for a goal, from 0 to 10
+TITLES = -4  # of one that gives titles to the regions of a map
 
 
 class Generation(PublicIdentity):

@@ -71,6 +71,33 @@ def test_a_line_around_texts_picks_them(heddle: Heddle, visit: Open) -> None:
     picked.get_by_role("textbox").fill(tag)
     picked.get_by_role("button", name="Tag", exact=True).click()
     expect(page.locator("[data-said]")).to_have_text("Tagged 12 texts.")
+    picked.get_by_role("button", name="Side by side").click()
+    dialog = page.get_by_role("dialog", name="6 texts side by side")
+    expect(dialog.locator(".landscape-column")).to_have_count(6)
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    heddle.provider.forget()
+    picked.get_by_role("button", name="Continue them…").click()
+    picked.get_by_role("button", name="Continue", exact=True).click()
+    expect(page.locator("[data-said]")).to_have_text("Asked for candidates below 12 texts.")
+    # What was written finds its place on the open map.
+    expect(page.locator("[data-count]")).to_have_text("24 texts")
+
+
+def test_a_model_gives_titles_for_a_price_that_is_said(heddle: Heddle, visit: Open) -> None:
+    heddle.provider.forget()
+    tree = heddle.tree(f"Titled {uuid4().hex[:6]}", *SEA, *BREAD)
+    page = visit(f"/trees/{tree}/landscape")
+    _drawn(page)
+    regions = page.get_by_role("region", name="Regions")
+    expect(regions).to_contain_text("tokens of the texts")
+    content = "1: Ships in a storm\n2: Bread at dawn"
+    event = {"choices": [{"index": 0, "delta": {"content": content}}]}
+    heddle.provider.script(says(b"data: " + json.dumps(event).encode() + b"\n\n"))
+    regions.get_by_role("button", name="Titles by a model").click()
+    expect(regions.get_by_role("link", name="Ships in a storm")).to_have_count(1)
+    page.reload()
+    expect(regions.get_by_role("link", name="Ships in a storm")).to_have_count(1)
 
 
 def test_the_regions_are_a_list_without_the_picture(heddle: Heddle, visit: Open) -> None:

@@ -153,6 +153,8 @@ GET    trees/{tree}/models             200 200 200 404 401
 GET    trees/{tree}/landscape          200 200 200 404 401
 POST   trees/{tree}/landscape          202 202 403 404 401
 POST   trees/{tree}/landscape/stop     200 200 403 404 401
+GET    trees/{tree}/landscape/titles   200 200 200 404 401
+POST   trees/{tree}/landscape/titles   409 409 403 404 401
 GET    trees/{tree}/landscape/points   200 200 200 404 401
 GET    groves/{grove}/landscape        200 200 200 404 401
 POST   groves/{grove}/landscape        202 202 403 404 401

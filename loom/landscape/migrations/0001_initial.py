@@ -37,6 +37,8 @@ class Migration(migrations.Migration):
                 ("placed", models.IntegerField(default=0)),
                 ("asked_at", models.DateTimeField(default=django.utils.timezone.now)),
                 ("moved_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("titles", models.JSONField(default=list)),
+                ("titled", models.IntegerField(default=0)),
                 ("drawn_at", models.DateTimeField(null=True)),
                 (
                     "asked_by",

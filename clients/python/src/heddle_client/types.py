@@ -1072,13 +1072,14 @@ class KeySent(TypedDict):
 
 class LandscapeOf(TypedDict):
     """How far a map has come: `done` of 1; `revision` counts how often it was drawn (0: there
-    is nothing to see yet), `placed` the texts that found their place since; `said` why it
-    failed."""
+    is nothing to see yet), `placed` the texts that found their place since, `titled` how often
+    a model gave titles; `said` why it failed."""
 
     status: Literal["none", "waiting", "running", "done", "stopped", "failed"]
     done: float
     revision: int
     placed: int
+    titled: int
     said: str
     at: str | None
 
@@ -1721,6 +1722,7 @@ class PointsOf(TypedDict):
 
     revision: int
     placed: int
+    titled: int
     trees: list[TreeOnMap]
     participants: list[PersonOnMap]
     branches: list[BranchOnMap]
@@ -1845,7 +1847,8 @@ class QuoteOf(TypedDict):
 
 class RegionOnMap(TypedDict):
     """A region of a map: `level` 0 is seen from afar, 2 from near; where its middle is; how
-    many texts it has; the place of the region around it (-1: none); words that name it."""
+    many texts it has; the place of the region around it (-1: none); words that name it, and its
+    title by a model ("": none)."""
 
     level: int
     x: int
@@ -1853,6 +1856,7 @@ class RegionOnMap(TypedDict):
     count: int
     within: int
     words: list[str]
+    title: str
 
 
 class RequestBody(TypedDict):
@@ -2452,6 +2456,19 @@ class TextOfExploration(TypedDict):
     score: float | None
     reason: str
     kept: bool | None
+
+
+class TitlesOf(TypedDict):
+    """What titles of the regions cost: the model that gives them (None: there is none, or the
+    caller may not ask), how many regions, about how many tokens it reads, US dollars at most
+    (None: not known); whether they are being made, and why the last ones were not made."""
+
+    agent: str | None
+    regions: int
+    tokens: int
+    usd: float | None
+    going: bool
+    said: str
 
 
 class ToRead(TypedDict):

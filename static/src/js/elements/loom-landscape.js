@@ -137,7 +137,7 @@ export class LoomLandscape extends HTMLElement {
     const signal = this.stop?.signal;
     try {
       const now = await json(this.dataset.status ?? "", { signal });
-      if (now.revision === this.points.revision && now.placed !== this.points.placed) {
+      if (now.revision === this.points.revision && (now.placed !== this.points.placed || now.titled !== this.points.titled)) {
         this.quiet = 0;
         this.update(await json(this.dataset.points ?? "", { signal }));
       } else if (now.revision !== this.points.revision) this.say(t("The map was drawn anew. Load the page again to see it."));
@@ -165,7 +165,8 @@ export class LoomLandscape extends HTMLElement {
     this.picked = picked;
     this.show(points);
     this.recount(points);
-    this.say(tn("{n} text found its place; the others did not move.", "{n} texts found their place; the others did not move.", this.fresh.length));
+    this.querySelector("[data-titling]")?.remove();
+    if (this.fresh.length) this.say(tn("{n} text found its place; the others did not move.", "{n} texts found their place; the others did not move.", this.fresh.length));
     clearTimeout(this.ringed);
     this.ringed = setTimeout(() => {
       this.fresh = [];
@@ -695,7 +696,7 @@ function withCaption(map, title, names, ink, width) {
 
 /** @param {import("../landscape/labels.js").Region} region */
 function nameOf(region) {
-  return region.words.join(" · ");
+  return region.title || region.words.join(" · ");
 }
 
 /** The numbers in an order without pattern, always the same: no colour lies over all others.

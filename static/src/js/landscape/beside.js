@@ -11,6 +11,8 @@ import { make, openForm } from "../tree/forms.js";
 
 const LISTED = 60;
 const WAY = 12; // texts of the way that are named
+const BESIDE = 6; // texts that are shown side by side
+const CONTINUED = 12; // texts that are continued at once
 
 export class ChosenText {
   /** @param {LoomLandscape} map @param {HTMLElement} host */
@@ -128,9 +130,63 @@ export class PickedTexts {
       });
       return make("li", {}, words, make("span", { className: "soft", textContent: map.authorOf(at) }));
     });
-    const tools = isPicked && map.hasAttribute("data-may-write") ? [this.tagging(texts)] : [];
+    const mayWrite = isPicked && map.hasAttribute("data-may-write");
+    const tools = [...(isPicked && texts.length > 1 ? [this.besides(texts)] : []), ...(mayWrite ? [this.tagging(texts), this.continuing(texts)] : [])];
     const more = texts.length > shown.length ? [make("p", { className: "soft", textContent: tn("{n} more", "{n} more", texts.length - shown.length) })] : [];
     host.replaceChildren(make("header", { className: "landscape-head" }, make("h2", { className: "minor", textContent: name, dir: "auto" }), close), ...tools, make("ul", { className: "landscape-list" }, ...items), ...more);
+  }
+
+  /** A button that shows the first of these texts side by side. @param {number[]} texts */
+  besides(texts) {
+    const { map } = this;
+    const some = texts.slice(0, BESIDE);
+    const button = make("button", { type: "button", className: "button small", textContent: t("Side by side") });
+    const place = make("div", { className: "landscape-tag" }, button);
+    button.addEventListener("click", async () => {
+      try {
+        const nodes = await Promise.all(some.map((at) => json(`/api/trees/${map.treeOf(at)}/nodes/${map.points?.ids[at]}`, { signal: map.stop?.signal })));
+        const close = make("button", { type: "button", className: "button small", textContent: t("Close") });
+        const columns = some.map((at, number) => {
+          const open = make("a", { href: `/trees/${map.treeOf(at)}?node=${map.points?.ids[at]}`, textContent: map.authorOf(at) });
+          return make("article", { className: "landscape-column" }, make("p", { className: "soft" }, open), make("div", { className: "landscape-prose", textContent: nodes[number].text ?? "", dir: "auto", tabIndex: 0 }));
+        });
+        const title = tn("{n} text side by side", "{n} texts side by side", some.length);
+        const dialog = /** @type {HTMLDialogElement} */ (make("dialog", { className: "landscape-beside", ariaLabel: title }, make("header", { className: "landscape-head" }, make("h2", { textContent: title }), close), make("div", { className: "landscape-columns" }, ...columns)));
+        close.addEventListener("click", () => dialog.close());
+        dialog.addEventListener("close", () => dialog.remove());
+        map.append(dialog);
+        dialog.showModal();
+      } catch (error) {
+        if (error instanceof DOMException) return;
+        if (!(error instanceof Refused)) throw error;
+        map.say(told(error));
+      }
+    });
+    return place;
+  }
+
+  /** A button that asks for candidates below the first of these texts. @param {number[]} texts */
+  continuing(texts) {
+    const { map } = this;
+    const some = texts.slice(0, CONTINUED);
+    const place = make("div", { className: "landscape-tag" });
+    const button = make("button", { type: "button", className: "button small", textContent: t("Continue them…") });
+    button.addEventListener("click", () => {
+      const label = tn("Candidates below {n} text", "Candidates below each of {n} texts", some.length);
+      const shape = { label, single: true, text: "1", submit: t("Continue"), hint: tn("one call of a model for each; {n} text", "one call of a model for each; {n} texts", some.length) };
+      openForm(place, shape, async ({ text }) => {
+        const n = Number.parseInt(text, 10) || 1;
+        let done = 0;
+        for (const at of some) {
+          await json(`/api/trees/${map.treeOf(at)}/commands`, { method: "POST", body: asBody(call("continue", { ref: map.points?.ids[at], n })) });
+          done += 1;
+          map.say(tn("Asked for candidates below {n} text.", "Asked for candidates below {n} texts.", done));
+        }
+        map.lookSoon(0);
+      });
+    });
+    place.append(button);
+    return place;
   }
 
   /** A button that tags all of these texts. @param {number[]} texts */

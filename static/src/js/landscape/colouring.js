@@ -3,7 +3,7 @@
 // mean. Pure.
 
 /**
- * @typedef {{revision: number, placed: number, trees: {id: string, title: string}[], participants: {id: string, name: string, kind: string, model: string}[],
+ * @typedef {{revision: number, placed: number, titled: number, trees: {id: string, title: string}[], participants: {id: string, name: string, kind: string, model: string}[],
  *   branches: {tree: string, node: string, words: string}[], ids: string[], x: number[], y: number[], tree: number[], ups: number[],
  *   authors: number[], times: number[], branch: number[], ratings: [number, number][], surprise: [number, number][], lit: number[] | null,
  *   regions: import("./labels.js").Region[]}} Points

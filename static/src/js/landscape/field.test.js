@@ -66,7 +66,7 @@ test("the eye keeps the point under the pointer and something in sight", () => {
 });
 
 test("names do not lie over each other, and inner ones stand for theirs from near", () => {
-  const region = (/** @type {number} */ level, /** @type {number} */ x, /** @type {number} */ count, /** @type {number} */ within, /** @type {string} */ word) => ({ level, x, y: 100, count, within, words: [word] });
+  const region = (/** @type {number} */ level, /** @type {number} */ x, /** @type {number} */ count, /** @type {number} */ within, /** @type {string} */ word) => ({ level, x, y: 100, count, within, words: [word], title: "" });
   const regions = [region(0, 100, 50, -1, "a"), region(0, 110, 20, -1, "b"), region(0, 400, 20, -1, "c"), region(1, 90, 30, 0, "d")];
   const labels = (/** @type {number} */ level) => labelsOf(regions, level, (x, y) => [x, y], () => 40, { width: 600, height: 200 });
   const named = (/** @type {number} */ level) => labels(level).map(({ words }) => words);
@@ -80,7 +80,7 @@ test("names do not lie over each other, and inner ones stand for theirs from nea
 
 test("colours say who wrote, when, and how it was rated", () => {
   const points = {
-    revision: 1, trees: [], ids: ["a", "b", "c"], x: [1, 2, 3], y: [1, 2, 3], tree: [], ups: [-1, 0, 1], lit: null, regions: [],
+    revision: 1, titled: 0, trees: [], ids: ["a", "b", "c"], x: [1, 2, 3], y: [1, 2, 3], tree: [], ups: [-1, 0, 1], lit: null, regions: [],
     participants: [{ id: "p", name: "Ada", kind: "human", model: "" }, { id: "q", name: "Muse", kind: "model", model: "openai:gpt" }],
     branches: [], branch: [-1, -1, -1], authors: [1, 1, 0], times: [30, 10, 20], ratings: /** @type {[number, number][]} */ ([[2, 1]]), placed: 0,
     surprise: /** @type {[number, number][]} */ ([[0, 2.5], [1, 0.5]]),

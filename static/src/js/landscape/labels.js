@@ -1,7 +1,7 @@
 // @ts-check
 // Names of regions on the map: larger ones first, none over another. Pure but for measuring words.
 
-/** @typedef {{level: number, x: number, y: number, count: number, within: number, words: string[]}} Region */
+/** @typedef {{level: number, x: number, y: number, count: number, within: number, words: string[], title: string}} Region */
 /** @typedef {{at: number, words: string, x: number, y: number, size: number, level: number}} Label */
 
 /** The levels of regions that are named at a zoom (1: the whole map fits). @param {number} zoom */
@@ -31,8 +31,8 @@ export function labelsOf(regions, level, toScreen, measure, { width, height }) {
       const size = Math.round((width < 500 ? 14 : 16) + (width < 500 ? 7 : 12) * Math.sqrt(region.count / most));
       // All words first, then above or below what is in the way, then fewer words.
       for (const [count, down] of [[3, 0], [3, 1.4], [3, -1.4], [2, 0], [2, 1.4], [2, -1.4], [1, 0], [1, 1.4], [1, -1.4], [1, 2.4], [1, -2.4]]) {
-        if (count > Math.max(1, region.words.length)) continue;
-        const words = region.words.slice(0, count).join(" · ");
+        if (count > Math.max(1, region.words.length) && !(count === 3 && region.title)) continue;
+        const words = count === 3 && region.title ? region.title : region.words.slice(0, count).join(" · ");
         const half = measure(words, size, region.level) / 2 + 6;
         const middle = Math.max(half + 4, Math.min(width - half - 4, x));
         if (Math.abs(middle - x) > half * 0.7 || half * 2 > width * 0.6) continue;
