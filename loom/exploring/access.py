@@ -2,17 +2,25 @@
 
 from django.contrib.auth.models import AnonymousUser
 
-from loom.access import Actor, by_uid, get_actor_in, of_grove
+from loom.access import Actor, by_uid, demand, get_actor_in, limited_to, of_grove
 from loom.exploring.models import Exploration
 from loom.people.models import User
+from loom.permissions import GENERATE, LOOM, WRITE
 
-WITH = "tree__grove point asked_by__user asked_by__grove agent judge note".split()
+WITH = "tree__grove point asked_by__user asked_by__grove agent judge begun_by note".split()
 _EXPLORATION = by_uid(Exploration, *WITH)
 
 
 def get_exploration(user: User, uid: str) -> tuple[Actor, Exploration]:
     """An exploration in a tree that the user may see."""
     return of_grove(user, _EXPLORATION, uid, "This exploration")
+
+
+def demand_begun(actor: Actor, row: Exploration) -> None:
+    """CommandError if the agent that began an exploration may do so no longer."""
+    if row.begun_by is not None:
+        own = limited_to(actor, row.begun_by)
+        demand(own, {LOOM, WRITE, GENERATE}, "exploring")
 
 
 def acting_for(row: Exploration) -> Actor:

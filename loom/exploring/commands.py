@@ -3,8 +3,8 @@
 
 from typing import Annotated, Literal
 
-from django.db.models import QuerySet
-from django.utils import translation
+from django.db.models import QuerySet, Sum
+from django.utils import timezone, translation
 from django.utils.translation import gettext_noop
 
 from loom.access import Actor
@@ -37,6 +37,7 @@ from loom.text.shortening import excerpt
 from loom.trees.commands.node_writer import demand_text_node, demand_visible
 from loom.trees.named_items import get_own_node, touched
 from loom.turns.commands.continuing import usual_agent
+from loom.turns.queries import budget_of, spent_of, turns
 
 WAYS = ("judge", "check", "taste", "variety")
 MOST_OPEN = 5  # explorations of a tree that run at once
@@ -117,10 +118,6 @@ def explore(context: Context, args: Explore) -> Reply:
 def _asked_for(context: Context, args: Explore) -> tuple[Exploration, Amount]:
     """The row of an exploration that is not stored, and what it costs at most."""
     actor = context.actor
-    if actor.participant.kind != "human":
-        raise CommandError(
-            "PERMISSION_DENIED", "Only a person begins to explore.", hint="ask one to begin"
-        )
     point = get_own_node(context, args.ref)
     demand_text_node(point, "explored")
     demand_visible(point)
@@ -133,6 +130,9 @@ def _asked_for(context: Context, args: Explore) -> tuple[Exploration, Amount]:
         )
     agent = get_agents(context, (args.using,))[0] if args.using else usual_agent(context)
     judge = _judge(context, args, agent)
+    is_agent = actor.participant.kind != "human"
+    if is_agent:
+        _demand_others(actor, args, agent, judge)
     if args.by == "check":
         _demand_checks(context, args.goal)
     if len(args.goal) > MOST_GOAL:
@@ -154,10 +154,23 @@ def _asked_for(context: Context, args: Explore) -> tuple[Exploration, Amount]:
         )
     path = path_tokens(actor, context.tree, context.workspace, point)
     most = most_in_all(Callers(agent, args.length, judge), shape, path)
+    steps = min(args.steps or most.steps, MOST_CALLS)
+    tokens = args.tokens or most.tokens
+    if is_agent and context.turn:
+        left = _left_of_turn(context.turn)
+        steps, tokens = min(steps, left.steps), min(tokens, left.tokens)
+        if steps < 1 or tokens < args.length:
+            raise CommandError(
+                "LIMIT_EXCEEDED",
+                "What is left of this turn's budget allows no exploration.",
+                hint="end the turn, or ask for budget extend",
+            )
     row = Exploration(
         tree=context.tree,
         point=point,
-        asked_by=actor.participant,
+        asked_by=actor.person,
+        begun_by=actor.participant if is_agent else None,
+        turn=context.turn if is_agent else "",
         agent=agent,
         judge=judge,
         scope=actor.user.scope,
@@ -167,12 +180,46 @@ def _asked_for(context: Context, args: Explore) -> tuple[Exploration, Amount]:
         by=args.by,
         goal=args.goal,
         length=args.length,
-        most_steps=min(args.steps or most.steps, MOST_CALLS),
-        most_tokens=args.tokens or most.tokens,
+        most_steps=steps,
+        most_tokens=tokens,
         most_money=None if args.money is None else round(args.money * NANO),
         frontier=[point.pk],
     )
     return row, most
+
+
+def _demand_others(
+    actor: Actor, args: Explore, agent: Participant, judge: Participant | None
+) -> None:
+    """Refuses what an agent may not begin: to write or judge itself, and by the taste of the
+    person, which is theirs alone."""
+    if actor.participant.pk in (agent.pk, judge.pk if judge is not None else 0):
+        raise CommandError(
+            "PERMISSION_DENIED",
+            "An agent cannot ask itself for texts or judgements.",
+            hint="name others with using agent:… and judge agent:…, or take by:variety",
+        )
+    if args.by == "taste":
+        raise CommandError(
+            "PERMISSION_DENIED",
+            "What somebody tends to choose is theirs alone.",
+            hint="take by:judge or by:variety",
+        )
+
+
+def _left_of_turn(uid: str) -> Amount:
+    """What is left of the budget of an agent's turn, without what its explorations may use."""
+    turn = turns().filter(uid=uid).first()
+    if turn is None:
+        return Amount()
+    budget, spent = budget_of(turn), spent_of(turn, timezone.now())
+    held = Exploration.objects.filter(turn=uid).aggregate(
+        steps=Sum("most_steps"), tokens=Sum("most_tokens")
+    )
+    return Amount(
+        max(0, budget.steps - spent.steps - (held["steps"] or 0)),
+        max(0, budget.tokens - spent.tokens - (held["tokens"] or 0)),
+    )
 
 
 def _judge(context: Context, args: Explore, agent: Participant) -> Participant | None:
@@ -187,7 +234,8 @@ def _judge(context: Context, args: Explore, agent: Participant) -> Participant |
     if args.judge is not None:
         return get_agents(context, (args.judge,))[0]
     rows = Participant.objects.filter(grove=agent.grove_id, kind="model", archived_at__isnull=True)
-    return rows.exclude(pk=agent.pk).order_by("id").first() or agent
+    rows = rows.exclude(pk__in=(agent.pk, context.actor.participant.pk))
+    return rows.order_by("id").first() or agent
 
 
 def _demand_checks(context: Context, name: str) -> None:

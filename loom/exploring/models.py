@@ -16,7 +16,8 @@ class Exploration(PublicIdentity):
     what a round asks for: (version, how many) for each text of the frontier; it is stored before
     the first call, so that a worker that takes over asks for the same. `most_steps` (calls of
     models), `most_tokens` and `most_money` (billionths of a dollar, None: no limit of its own) are
-    the budget. `scope` is that of the API key that started it.
+    the budget. `scope` is that of the API key that started it. `begun_by` is the agent whose line
+    began it for the person who asked that agent, in the `turn` (its uid, "": in none).
     """
 
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="+")
@@ -24,6 +25,8 @@ class Exploration(PublicIdentity):
     asked_by = models.ForeignKey(Participant, models.PROTECT, related_name="+")
     agent = models.ForeignKey(Participant, models.PROTECT, related_name="+")
     judge = models.ForeignKey(Participant, models.PROTECT, null=True, related_name="+")
+    begun_by = models.ForeignKey(Participant, models.PROTECT, null=True, related_name="+")
+    turn = models.CharField(max_length=32, blank=True, default="")
     scope = models.CharField(max_length=8, default="owner")
     n = models.IntegerField()
     depth = models.IntegerField()
@@ -54,6 +57,7 @@ class Exploration(PublicIdentity):
                 condition=models.Q(ended_at__isnull=True),
                 name="exploration_open",
             ),
+            models.Index(fields=["turn"], condition=~models.Q(turn=""), name="exploration_of_turn"),
         ]
 
     def __str__(self) -> str:

@@ -23,7 +23,7 @@ from loom.engine.fields import new_uid
 from loom.engine.streams import Writer
 from loom.errors import CommandError, require
 from loom.exploring import rules
-from loom.exploring.access import WITH, acting_for
+from loom.exploring.access import WITH, acting_for, demand_begun
 from loom.exploring.checks import checks_of
 from loom.exploring.costs import BEFORE, Callers, of_points
 from loom.exploring.models import Exploration, ExploredText
@@ -123,6 +123,7 @@ def _plan(row: Exploration) -> bool:
         return _ends(row, "stopped", "stopped")
     try:
         actor = acting_for(row)
+        demand_begun(actor, row)
     except CommandError as refused:
         return _ends(row, "failed", refused.message)
     nodes = {one.pk: one for one in lookup.rows().filter(pk__in=row.frontier)}

@@ -18,7 +18,7 @@ MOST_LISTED = 50
 def explorations_in(tree: Tree) -> QuerySet[Exploration]:
     """The explorations of a tree, newest first."""
     rows = Exploration.objects.filter(tree=tree).select_related(
-        "tree", "point", "asked_by", "agent", "judge", "note"
+        "tree", "point", "asked_by", "agent", "judge", "begun_by", "note"
     )
     return rows.order_by("-id")
 
@@ -64,6 +64,7 @@ def exploration_body(row: Exploration) -> dict[str, Any]:
         "tree": row.tree.uid,
         "point": row.point.local_id,
         "asked_by": row.asked_by.uid,
+        "begun_by": row.begun_by.uid if row.begun_by else None,
         "agent": row.agent.uid,
         "judge": row.judge.uid if row.judge else None,
         "n": row.n,

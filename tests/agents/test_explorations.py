@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from django.test import Client
 
-from loom.access import Actor
+from loom.access import Actor, acting_as
 from loom.choices import queries
 from loom.choices.commands import change_settings, log_shown
 from loom.claims.commands.checks import declare_check
@@ -22,7 +22,8 @@ from loom.links.models import Link
 from loom.participants.prices import NANO
 from loom.people.models import Grove, Participant, User
 from loom.trees.models import Node, Tree
-from loom.turns.models import RATING, Generation
+from loom.turns.grove_settings import budget_in
+from loom.turns.models import RATING, Generation, Turn
 from tests.agents.acting import run_lane
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import says
@@ -252,6 +253,75 @@ def test_what_cannot_be_explored_is_refused(
         execute_line(actor, tree, Request(f"explore from {opening} {words}"))
     assert caught.value.code == code and caught.value.hint
     assert not Exploration.objects.exists()
+
+
+@pytest.fixture
+def guide(grove: Grove) -> Participant:
+    """An agent that may write and generate, beside the model that is asked for texts."""
+    allowed = ["loom_aware", "loom_write", "loom_generate"]
+    return Participant.objects.create(
+        grove=grove, kind="model", name="Guide", model_ref="openai:guide", permissions=allowed
+    )
+
+
+def test_an_agent_explores_within_its_turn_and_permissions(
+    actor: Actor, tree: Tree, opening: str, model: Participant, guide: Participant
+) -> None:
+    agent = acting_as(actor, guide)
+    budget = budget_in("quick", tree.grove.settings)
+    point = Node.objects.get(tree=tree, local_id=opening)
+    turn = Turn.objects.create(
+        tree=tree,
+        participant=guide,
+        invoked_by=actor.participant,
+        invoked_at=point,
+        answers_below=point,
+        status="running",
+        preset="quick",
+        tokens=budget.tokens - 3_000,
+    )
+    words = f"explore from {opening} n:2 depth:2 keep:1 by:variety length:16"
+
+    def line(words: str, place: str) -> None:
+        execute_line(agent, tree, Request(words, turn=turn.uid, place=place))
+
+    line(f"{words} tokens:2500", "1.1")
+    row = Exploration.objects.latest("id")
+    assert (row.asked_by, row.begun_by) == (actor.participant, guide)
+    assert row.most_tokens == 2_500 and row.most_steps <= budget.steps
+    line(f"{words} tokens:900", "1.2")  # what is left: 500 of the 3,000 tokens
+    assert Exploration.objects.latest("id").most_tokens == 500
+    with pytest.raises(CommandError, match="left of this turn's budget"):
+        line(words, "1.3")
+    for refused in (f"{words} using agent:Guide", words.replace("variety", "taste")):
+        with pytest.raises(CommandError) as caught:
+            execute_line(agent, tree, Request(refused))
+        assert caught.value.code == "PERMISSION_DENIED"
+    row = went(row)
+    assert row.status == "done" and used_by(row).tokens <= 2_500
+    assert row.texts.exclude(node=None).exists()
+    paid = Generation.objects.filter(uid__in=row.texts.values("generation"))
+    assert set(paid.values_list("payer", flat=True)) == {actor.participant.pk}
+
+
+def test_an_exploration_ends_when_its_agent_may_not_go_on(
+    actor: Actor,
+    tree: Tree,
+    opening: str,
+    model: Participant,
+    guide: Participant,
+    provider: ScriptedProvider,
+) -> None:
+    line = f"explore from {opening} n:2 depth:2 keep:1 by:variety length:16"
+    with pytest.raises(CommandError) as caught:
+        guide.permissions = ["loom_aware", "loom_write"]
+        execute_line(acting_as(actor, guide), tree, Request(line))
+    assert caught.value.code == "PERMISSION_DENIED"
+    guide.permissions = [*guide.permissions, "loom_generate"]
+    execute_line(acting_as(actor, guide), tree, Request(line))
+    Participant.objects.filter(pk=guide.pk).update(permissions=["loom_aware"])
+    row = went(Exploration.objects.latest("id"))
+    assert row.status == "failed" and not provider.seen
 
 
 def test_nobody_sees_or_stops_the_explorations_of_another_grove(two_groves: TwoGroves) -> None:

@@ -73,6 +73,16 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "begun_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="people.participant",
+                    ),
+                ),
+                ("turn", models.CharField(blank=True, default="", max_length=32)),
+                (
                     "note",
                     models.ForeignKey(
                         null=True,
@@ -153,6 +163,14 @@ class Migration(migrations.Migration):
                 condition=models.Q(("ended_at__isnull", True)),
                 fields=["id"],
                 name="exploration_open",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="exploration",
+            index=models.Index(
+                condition=models.Q(("turn", ""), _negated=True),
+                fields=["turn"],
+                name="exploration_of_turn",
             ),
         ),
     ]

@@ -598,12 +598,14 @@ class Events(TypedDict):
 class ExplorationOf(TypedDict):
     """An exploration: in each of `depth` rounds `agent` writes `n` texts below each text that
     is kept, and `keep` of them are kept. `round` counts the complete ones; `said` is why it
-    ended early; `note` sums up what was kept."""
+    ended early; `note` sums up what was kept. `begun_by` is the agent whose line began it for
+    `asked_by`; null: they began it themselves."""
 
     id: str
     tree: str
     point: str
     asked_by: str
+    begun_by: str | None
     agent: str
     judge: str | None
     n: int
@@ -2849,6 +2851,7 @@ class WholeExploration(TypedDict):
     tree: str
     point: str
     asked_by: str
+    begun_by: str | None
     agent: str
     judge: str | None
     n: int
