@@ -47,7 +47,7 @@ from agents.subject_prompt import narrower
 from loom.engine.fields import new_uid
 from loom.errors import CommandError
 from loom.money.spending import used_up
-from loom.turns import generation_lifecycle
+from loom.turns import generation_lifecycle, lanes
 from loom.turns.generation_lifecycle import CUT_OFF, Received
 from loom.turns.models import Call, Generation
 
@@ -421,9 +421,7 @@ def begin_lane(lane: str) -> list[CallGroup]:
     """What may begin now in a lane, grouped by calls. Generations that cannot run are ended with
     the reason. Candidates of one line and participant read their path once."""
     lease = new_uid()
-    taken = generation_lifecycle.begin(
-        lane, lease=lease, seconds=leases.LEASE_S, proves_loss=proves_loss
-    )
+    taken = lanes.begin(lane, lease=lease, seconds=leases.LEASE_S, proves_loss=proves_loss)
     going = [one for one in taken if not was_lost(one, lease)]
     lines = groupby(sorted(going, key=_line), key=_line)
     return [group for _, line in lines for group in _call_groups(lease, list(line))]
@@ -461,7 +459,7 @@ async def live(groups: Sequence[CallGroup]) -> None:
 
 def _next_of(lane: str) -> list[CallGroup]:
     try:
-        return begin_lane(lane) if generation_lifecycle.has_waiting(lane) else []
+        return begin_lane(lane) if lanes.has_waiting(lane) else []
     except DatabaseError:  # other runs continue; the sweeper finds what waits
         worker_log.warning("could not begin what waits in %s", lane, exc_info=True)
         return []

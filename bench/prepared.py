@@ -42,7 +42,7 @@ def main() -> None:
     from loom.engine.models import Event, Stream
     from loom.platform.inserts import insert_row, update_row
     from loom.trees.queries import lookup
-    from loom.turns import generation_lifecycle
+    from loom.turns import lanes
 
     actor = make_owner("bench")
     tree, end = grow(actor, count=1_000, chain=50)
@@ -52,7 +52,7 @@ def main() -> None:
         "tree and membership": (access._TREE, {"user": user, "uid": uid}),
         "visit of a page": (access._IN_USE, {"user": user, "uid": uid, "named": end.local_id}),
         "node by name": (lookup._NAMED, {"tree": tree.pk, "local_id": end.local_id}),
-        "what a lane has open": (generation_lifecycle._OPEN, {"lane": "nobody's"}),
+        "what a lane has open": (lanes._OPEN, {"lane": "nobody's"}),
     }
     cases: dict[str, Case] = {}
     for name, (prepared, values) in queries.items():

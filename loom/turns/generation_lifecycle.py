@@ -2,15 +2,13 @@
 
 import gzip
 import hashlib
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from itertools import count
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F
 from django.utils import timezone
 
 from loom.access import Actor
@@ -19,7 +17,6 @@ from loom.engine.jobs import enqueue
 from loom.errors import require
 from loom.language import ids
 from loom.money import spending
-from loom.people.models import Participant
 from loom.platform.inserts import update_row
 from loom.platform.prepared_queries import Given, PreparedQuery, lock_rows
 from loom.trees.commands import node_writer
@@ -27,171 +24,31 @@ from loom.trees.commands.node_writer import NewNode
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
-from loom.trees.queries.lookup import fetch
-from loom.turns.models import SUMMARY, Call, Generation, Lane, Turn
+from loom.turns.lanes import READ
+from loom.turns.models import SUMMARY, Call, Generation, Turn
 from loom.turns.queries import nodes_of_call
 
-OPEN = ("queued", "running")
-AHEAD = 400  # candidates of a lane that are considered when choosing the next to begin
+OPEN_STATUSES = ("queued", "running")
 
 
-def lane_of(participant: Participant) -> str:
-    """The lane in which requests to a participant wait."""
-    return participant.lane or f"participant:{participant.pk}"
-
-
-_RANK = """
-    SELECT COALESCE((SELECT reached FROM turns_lane WHERE name = %s), 0),
-        COALESCE((SELECT MAX(rank) FROM turns_generation
-            WHERE lane = %s AND payer_id = %s AND ended_at IS NULL), 0)
-"""
-
-
-def ranks(lane: str, payer: Participant) -> Iterator[int]:
-    """The ranks of a member's next candidates in a lane. One query."""
-    return count(max(fetch(_RANK, [lane, lane, payer.pk])[0]) + 1)
-
-
-@dataclass(frozen=True)
-class _Open:
-    """The facts about an open generation that decide whether it begins."""
-
-    pk: int
-    payer: int | None
-    rank: int
-    most: int
-    is_lost: bool
-    is_running: bool
-
-
-def _always(lease: str) -> bool:
-    return True
-
-
-def begin(
-    lane: str, *, lease: str, seconds: int, proves_loss: Callable[[str], bool] = _always
-) -> list[Generation]:
-    """The candidates of a lane that may begin now, and those whose worker was lost; all are now
-    running under `lease`. As many run at once as the lane allows. `proves_loss` says whether an
-    expired lease means that its worker is gone."""
-    with busy.not_yet_on_disk():
-        row = _locked(lane)
-        chosen = _chosen(list(_open(lane, timezone.now(), proves_loss)))
-        candidates = (_taken(pk) for pk in sorted(candidate.pk for candidate in chosen))
-        taken = [candidate for candidate in candidates if candidate is not None]
-        until = timezone.now() + timedelta(seconds=seconds)
-        for generation in taken:
-            generation.status, generation.lease, generation.tries = (
-                "running",
-                lease,
-                generation.tries + 1,
-            )
-            generation.leased_until = until
-        Generation.objects.filter(pk__in=[generation.pk for generation in taken]).update(
-            status="running", lease=lease, tries=F("tries") + 1, leased_until=until
-        )
-        reached = max([row.reached, *(generation.rank for generation in taken)])
-        if reached > row.reached:
-            Lane.objects.filter(pk=row.pk).update(reached=reached)
-    return sorted(taken, key=lambda generation: (generation.rank, generation.pk))
-
-
-# What a worker reads of a generation besides its own row.
-READ = (
-    "tree__grove",
-    "participant",
-    "asked_by__user",
-    "payer__grove",
-    "point__author",
-    "call",
-    "turn",
-)
-
-
-# Prepared, because the first word waits for it: building the SQL of ten joins takes longer than
-# running it. One query for each generation that begins, which is usually one.
-_TAKEN = PreparedQuery(
-    lambda: Generation.objects.select_related(*READ).filter(pk=Given("pk"), ended_at__isnull=True)
-)
 _NAMED = PreparedQuery(lambda: Generation.objects.select_related("tree").filter(uid=Given("uid")))
 _ENDING = PreparedQuery(
     lambda: Generation.objects.select_related(
         "tree__grove", "participant", "payer__grove", "point__author", "call", "node", "turn"
     ).filter(pk=Given("pk"))
 )
-_LANE = PreparedQuery(lambda: Lane.objects.select_for_update().filter(name=Given("name")))
-# Running ones first: they are always counted, however long the queue is.
-_OPEN = PreparedQuery(
-    lambda: (
-        Generation.objects.filter(
-            lane=Given("lane"), ended_at__isnull=True, tree__erasing_at__isnull=True
-        )
-        .filter(Q(status="running") | Q(status="queued", stop_asked=False))
-        .order_by("-status", "rank", "id")
-        .values_list(
-            "pk", "payer_id", "rank", "participant__parallel", "status", "leased_until", "lease"
-        )[:AHEAD]
-    )
-)
-
-
-def _taken(pk: int) -> Generation | None:
-    """The generation as its row is now, locked; None if it has ended."""
-    lock_rows(Generation, pk=pk)
-    return _TAKEN.first(pk=pk)
-
-
-def _locked(name: str) -> Lane:
-    row = _LANE.first(name=name)
-    if row is None:
-        Lane.objects.get_or_create(name=name)
-        row = Lane.objects.select_for_update().get(name=name)
-    return row
-
-
-def _open(lane: str, now: datetime, proves_loss: Callable[[str], bool]) -> Iterator[_Open]:
-    for pk, payer, rank, most, status, until, held in _OPEN.all(lane=lane):
-        is_running = status == "running"
-        is_lost = is_running and until is not None and until < now and proves_loss(held)
-        yield _Open(pk, payer, rank, most, is_lost, is_running)
-
-
-def _chosen(rows: Iterable[_Open]) -> list[_Open]:
-    """Which candidates begin. One place in eight is kept for members who have less than their
-    share, so that a newcomer does not have to wait until another's answer ends."""
-    every = list(rows)
-    lost = [row for row in every if row.is_lost]
-    running = Counter(row.payer for row in every if row.is_running)
-    chosen = list(lost)
-    for row in every:
-        if row.is_running:
-            continue
-        if running.total() < row.most and running[row.payer] < row.most - row.most // 8:
-            running[row.payer] += 1
-            chosen.append(row)
-    return chosen
 
 
 _WRITING = PreparedQuery(
-    lambda: Generation.objects.filter(turn=Given("turn"), status__in=OPEN).values_list("pk")[:1]
+    lambda: Generation.objects.filter(turn=Given("turn"), status__in=OPEN_STATUSES).values_list(
+        "pk"
+    )[:1]
 )
 
 
 def is_generating(turn: Turn) -> bool:
     """Whether a turn waits for a model: for its own round, or for a line's generations."""
     return _WRITING.first(turn=turn.pk) is not None
-
-
-def has_waiting(lane: str) -> bool:
-    """Whether a lane has waiting candidates."""
-    return _WAITING.first(lane=lane) is not None
-
-
-_WAITING = PreparedQuery(
-    lambda: Generation.objects.filter(
-        lane=Given("lane"), ended_at__isnull=True, status="queued", stop_asked=False
-    ).values_list("pk")[:1]
-)
 
 
 def started_body(generation: Generation) -> dict[str, Any]:
@@ -209,10 +66,6 @@ def started_body(generation: Generation) -> dict[str, Any]:
     }
 
 
-# The life of a generation's row, as the worker writes it: taken, growing, sealed, ended.
-
-
-OPEN_STATUSES = OPEN
 CUT_OFF = "length"  # the finish of a round whose answer reached its maximum: kept, but incomplete
 
 

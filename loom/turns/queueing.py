@@ -6,8 +6,7 @@ from typing import Any
 
 from loom.money.spending import Share
 from loom.people.models import Participant
-from loom.turns.generation_lifecycle import lane_of, ranks
-from loom.turns.lanes import hand_over
+from loom.turns.lanes import hand_over, lane_of, ranks
 from loom.turns.models import Generation
 
 

@@ -42,7 +42,7 @@ def order_of(lane: str) -> list[Generation]:
     """All that waits in a lane, in the order in which it begins, one at a time."""
     order: list[Generation] = []
     while True:
-        taken = generation_lifecycle.begin(lane, lease="x", seconds=60)
+        taken = lanes.begin(lane, lease="x", seconds=60)
         if not taken:
             return order
         for one in taken:
@@ -56,10 +56,10 @@ def test_fifty_of_one_member_do_not_hold_up_the_one_of_another(
     ask: Say, other: Actor, tree: Tree, model: Participant
 ) -> None:
     bears(model, 1)
-    lane = generation_lifecycle.lane_of(model)
+    lane = lanes.lane_of(model)
     for _ in range(5):
         ask("continue n:10")
-    first = generation_lifecycle.begin(lane, lease="x", seconds=60)
+    first = lanes.begin(lane, lease="x", seconds=60)
     assert len(first) == 1
     own = execute_line(other, tree, Request("continue")).body["generations"]
     generation_lifecycle.end_generation(
@@ -76,7 +76,7 @@ def test_members_take_turns_whatever_each_asked_for(
     bears(model, 1)
     ask("continue n:10")
     execute_line(other, tree, Request("continue n:5"))
-    payers = [one.payer for one in order_of(generation_lifecycle.lane_of(model))]
+    payers = [one.payer for one in order_of(lanes.lane_of(model))]
     for done in range(2, 11, 2):
         assert payers[:done].count(other.person) == done // 2
 
@@ -85,12 +85,12 @@ def test_a_place_is_kept_for_somebody_who_comes_new(
     ask: Say, other: Actor, tree: Tree, model: Participant
 ) -> None:
     bears(model, 8)
-    lane = generation_lifecycle.lane_of(model)
+    lane = lanes.lane_of(model)
     ask("continue n:10")
-    assert len(generation_lifecycle.begin(lane, lease="x", seconds=60)) == 7
-    assert generation_lifecycle.begin(lane, lease="x", seconds=60) == []
+    assert len(lanes.begin(lane, lease="x", seconds=60)) == 7
+    assert lanes.begin(lane, lease="x", seconds=60) == []
     execute_line(other, tree, Request("continue n:2"))
-    taken = generation_lifecycle.begin(lane, lease="x", seconds=60)
+    taken = lanes.begin(lane, lease="x", seconds=60)
     assert [one.payer for one in taken] == [other.person]
 
 
@@ -118,7 +118,7 @@ def test_what_shares_a_key_shares_its_places(
     )
     Participant.objects.filter(pk__in=[model.pk, twin.pk]).update(lane="one key", parallel=2)
     ask('continue n:2 using agent:"Echo" agent:"Twin"')
-    assert len(generation_lifecycle.begin("one key", lease="x", seconds=60)) == 2
+    assert len(lanes.begin("one key", lease="x", seconds=60)) == 2
     assert Generation.objects.filter(status="queued").count() == 2
 
 
@@ -158,14 +158,14 @@ def test_a_lane_goes_on_after_its_worker_was_killed(
     """The worker dies with one running and two waiting: the rows alone bring all to an end."""
     bears(model, 1)
     asked = ask("continue n:3")
-    assert len(begin_lane(generation_lifecycle.lane_of(model))) == 1
-    assert begin_lane(generation_lifecycle.lane_of(model)) == []
+    assert len(begin_lane(lanes.lane_of(model))) == 1
+    assert begin_lane(lanes.lane_of(model)) == []
     Generation.objects.filter(status="running").update(leased_until="2020-01-01T00:00:00Z")
     monkeypatch.setattr(tasks, "FORGOTTEN_S", 0)
     sent: list[str] = []
     monkeypatch.setattr("loom.turns.lanes.hand_over", sent.append)
     tasks.sweep()
-    assert sent == [generation_lifecycle.lane_of(model)]
+    assert sent == [lanes.lane_of(model)]
     provider.default = tokens(1)
     run(asked[0])
     assert {again(one).status for one in asked} == {"done"}
@@ -201,7 +201,7 @@ def test_a_lane_is_handed_over_once_what_waits_in_it_is_stored(
     with transaction.atomic():
         execute_line(actor, tree, Request("continue n:3"))
         assert handed() == []
-    assert handed() == [generation_lifecycle.lane_of(model)]
+    assert handed() == [lanes.lane_of(model)]
 
 
 def test_a_worker_begins_what_is_handed_over(
@@ -245,9 +245,9 @@ def test_a_generation_is_begun_and_its_path_read_with_few_queries(
     for number in range(length):
         execute_line(actor, tree, Request(f'respond "Text {number}."'))
     ask()
-    Lane.objects.create(name=generation_lifecycle.lane_of(model))  # it was asked before
+    Lane.objects.create(name=lanes.lane_of(model))  # it was asked before
     with CaptureQueriesContext(connection) as made:
-        held = begin_lane(generation_lifecycle.lane_of(model))
+        held = begin_lane(lanes.lane_of(model))
     assert "Text 2." in str(held[0].order.ask.messages)
     said = [one["sql"] for one in made if not one["sql"].startswith(AROUND)]
     # PostgreSQL locks the row before it is read with what it is joined to.

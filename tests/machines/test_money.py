@@ -33,7 +33,7 @@ from loom.money.queries import left_of
 from loom.participants.prices import NANO
 from loom.people.models import Grove, Participant
 from loom.trees.commands import trees
-from loom.turns import generation_lifecycle
+from loom.turns import generation_lifecycle, lanes
 from loom.turns.models import Call, Generation
 from tests.agents.acting import run_lane
 from tests.conftest import join, make_user
@@ -84,7 +84,7 @@ class Day(RuleBasedStateMachine):
             prices={"input": 1000, "output": 1000},
             parallel=3,
         )
-        self.lane = generation_lifecycle.lane_of(self.model)
+        self.lane = lanes.lane_of(self.model)
 
     @property
     def rows(self) -> Any:
@@ -140,13 +140,15 @@ class Day(RuleBasedStateMachine):
 
     @invariant()
     def only_what_is_open_has_anything_reserved(self) -> None:
-        ended = self.rows.exclude(status__in=generation_lifecycle.OPEN)
+        ended = self.rows.exclude(status__in=generation_lifecycle.OPEN_STATUSES)
         assert not ended.filter(reserved__gt=0).exists()
 
     def teardown(self) -> None:
         """However it went, a worker brings it to an end, and nothing stays reserved."""
         self.provider.script(*[tokens(1)] * self.rows.count())
-        while (one := self.rows.filter(status__in=generation_lifecycle.OPEN).first()) is not None:
+        while (
+            one := self.rows.filter(status__in=generation_lifecycle.OPEN_STATUSES).first()
+        ) is not None:
             run_lane(one.lane)
         for actor in self.people:
             assert left_of(actor.person, today()).reserved == 0

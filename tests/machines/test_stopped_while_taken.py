@@ -14,7 +14,7 @@ from loom.engine.execute import execute_line
 from loom.money import spending
 from loom.people.models import Participant
 from loom.trees.models import Tree
-from loom.turns import generation_lifecycle
+from loom.turns import generation_lifecycle, lanes
 from loom.turns.models import Generation
 from tests.patience import PATIENCE_S
 
@@ -37,7 +37,7 @@ class Worker(threading.Thread):
 
     def run(self) -> None:
         try:
-            self.taken = generation_lifecycle.begin(self.lane, lease=LEASE, seconds=60)
+            self.taken = lanes.begin(self.lane, lease=LEASE, seconds=60)
         finally:
             connection.close()
 
@@ -74,7 +74,7 @@ def test_a_worker_that_takes_a_generation_while_it_is_stopped(
 
 
 def test_ending_a_generation_keeps_what_others_wrote_of_its_row(queued: Generation) -> None:
-    (taken,) = generation_lifecycle.begin(queued.lane, lease=LEASE, seconds=60)
+    (taken,) = lanes.begin(queued.lane, lease=LEASE, seconds=60)
     end, update = generation_lifecycle._end, Generation.objects.filter(pk=taken.pk).update
 
     def late(*given: Any, **named: Any) -> None:
