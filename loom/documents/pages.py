@@ -290,7 +290,7 @@ def _annotations(
     """The comments of a document, open and resolved, and in which tree the reader may write one."""
     tree = next((tree for tree in trees if tree.archived_at is None), None)
     inside = access.get_tree(user, tree.uid)[0] if tree is not None else actor
-    may_comment = tree is not None and inside.annotates
+    may_annotate = tree is not None and inside.annotates
     shown = []
     for one in queries.annotations_on(actor, document, text):
         note = one.note
@@ -317,7 +317,7 @@ def _annotations(
     return {
         "comments": [one for one in shown if not one.is_resolved],
         "resolved": [one for one in shown if one.is_resolved],
-        "comment_tree": tree.uid if tree is not None and may_comment else "",
+        "comment_tree": tree.uid if tree is not None and may_annotate else "",
     }
 
 
