@@ -140,7 +140,7 @@ export class LoomLandscape extends HTMLElement {
       if (now.revision === this.points.revision && (now.placed !== this.points.placed || now.titled !== this.points.titled)) {
         this.quiet = 0;
         this.update(await json(this.dataset.points ?? "", { signal }));
-      } else if (now.revision !== this.points.revision) this.say(t("The map was drawn anew. Refresh the page to see it."));
+      } else if (now.revision !== this.points.revision) this.say(t("There is a newer drawing of the map. Refresh the page to see it."));
     } catch (error) {
       if (error instanceof DOMException) return;
       if (!(error instanceof Refused)) throw error;
