@@ -73,14 +73,13 @@ def cases_of(actor: Any, sizes: dict[str, tuple[Any, Any]]) -> Iterator[tuple[st
         yield f"GET claims, {name}", partial(client.get, f"/api/claims?tree={tree.uid}")
 
 
-def clicked_ms(actor: Any, tree: Any, text: str, clicks: int) -> list[float]:
+def clicked_ms(actor: Any, tree: Any, text: str, clicks: int, port: int) -> list[float]:
     """How long each click on a task takes until the second of two pages shows it."""
     from django.test import Client
     from playwright.sync_api import sync_playwright
 
     from tests.skips import chromium
 
-    port = free_port()
     client = Client()
     client.force_login(actor.user)
     cookie = client.cookies["sessionid"].value
@@ -114,7 +113,7 @@ def clicked_ms(actor: Any, tree: Any, text: str, clicks: int) -> list[float]:
 BOX = "input.task-box[data-token]"
 
 
-def main(many: int, clicks: int) -> None:
+def main(many: int, clicks: int, port: int) -> None:
     """Makes the claims and a task, and prints what they cost."""
     from bench.trees import make_owner
     from loom.engine.context import Request
@@ -131,7 +130,7 @@ def main(many: int, clicks: int) -> None:
     tree = sizes["10"][0]
     line = "respond root\n- [ ] light the lamp\n←"
     text = execute_line(actor, tree, Request(line)).body["refs"][0]
-    took = clicked_ms(actor, tree, text, clicks)
+    took = clicked_ms(actor, tree, text, clicks, port)
     p50 = took[len(took) // 2]
     p95 = took[min(len(took) - 1, int(len(took) * 0.95))]
     print(f"  {'a click, seen in a second browser, p50':<44} {p50:9.2f} ms")
@@ -140,6 +139,7 @@ def main(many: int, clicks: int) -> None:
 
 
 if __name__ == "__main__":
-    open_installation()
+    free = free_port()
+    open_installation(f"http://127.0.0.1:{free}")
     given = [int(one) for one in sys.argv[1:3]]
-    main(*[*given, *(10_000, 40)[len(given) :]])
+    main(*[*given, *(10_000, 40)[len(given) :]], port=free)

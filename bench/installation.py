@@ -15,13 +15,13 @@ from pathlib import Path
 Case = Callable[[], object]
 
 
-def open_installation() -> None:
+def open_installation(*origins: str) -> None:
     """Prepares settings, a broker and an empty database, on SQLite unless DATABASE_URL is set.
     Within a run of the tests the database is a copy, which saves 5 s of making its tables."""
     folder = tempfile.mkdtemp(prefix="heddle-bench-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     os.environ["HEDDLE_DATA"] = folder
-    os.environ["HEDDLE_ORIGINS"] = "http://testserver"
+    os.environ["HEDDLE_ORIGINS"] = ",".join(("http://testserver", *origins))
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
     if "DATABASE_URL" not in os.environ:
         from tests.databases import copy_started_data

@@ -30,6 +30,7 @@ from loom.claims.queries.claims import (
     obligations_of,
 )
 from loom.claims.queries.evidence import cites_of
+from loom.claims.queries.evidence_groups import GROUPS, grouped
 from loom.claims.queries.explored import openings_of
 from loom.claims.queries.inline_tokens import (
     TokenItem,
@@ -292,6 +293,28 @@ class CommitmentOf(BaseModel):
     veto: str
 
 
+class CiteIn(CiteOf):
+    """A piece of evidence with the local id of its claim."""
+
+    claim: str
+
+
+class EvidenceGroup(BaseModel):
+    """The evidence of one claim, about one item, or of one strength."""
+
+    group: str
+    count: int
+    evidence: list[CiteIn]
+
+
+class EvidenceGroups(BaseModel):
+    """The newest evidence of a tree (`accessible` pieces of `total`) in groups."""
+
+    accessible: int
+    total: int
+    groups: list[EvidenceGroup]
+
+
 class ClaimOne(ClaimListed):
     """A claim with what may be done next (`allowed`), what the `next` level demands, its evidence
     as far as the caller may see it (of `evidence_total`), counter-evidence first, what the claimant
@@ -353,6 +376,30 @@ def filtered(request: Request, actor: Actor, tree: Tree) -> QuerySet[Claim]:
     if source:
         rows = rows.filter(pk__in=citing(actor, tree, source))
     return rows
+
+
+@operation(
+    "GET",
+    "claims evidence",
+    "The evidence of a tree in groups",
+    answers=EvidenceGroups,
+    asks=(
+        an_id("tree", "The tree."),
+        OpenApiParameter(
+            "group", OpenApiTypes.STR, enum=list(GROUPS), description="By what; default: claim."
+        ),
+    ),
+)
+@api_view(["GET"])
+def evidence(request: Request) -> Response:
+    """The evidence of a tree by claim, by source or by strength, as far as the caller may see
+    it."""
+    actor, tree = access.get_tree(user_of(request), word(request, "tree") or "none")
+    group = word(request, "group") or "claim"
+    if group not in GROUPS:
+        hint = " or ".join(GROUPS)
+        raise CommandError("INVALID_SYNTAX", f"There is no group {group!r}.", hint=hint)
+    return Response(grouped(actor, tree, group))
 
 
 _OF_TREE = an_id("tree", "The tree of the claim.")

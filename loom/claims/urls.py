@@ -23,6 +23,7 @@ def api() -> list[URLPattern]:
         path("items/<str:ref>/tokens", endpoints.tokens),
         path("items/<str:ref>/tokens/<id:key>", endpoints.token),
         path("claims", endpoints.claims),
+        path("evidence", endpoints.evidence),
         path("claims/<id:local_id>", endpoints.claim),
         path("claims/<id:local_id>/obligations", endpoints.obligations),
         path("pipes", endpoints.pipes),

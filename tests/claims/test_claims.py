@@ -368,3 +368,38 @@ def test_a_reader_looks_and_claims_nothing(
     assert say(f"list {claim} evidence", by=reader).reply
     for line in (f'claim "x" cite:{texts[0]}', f"commit {claim}", f"check {claim}"):
         assert refused(say, line, by=reader).code == "PERMISSION_DENIED"
+
+
+def test_the_evidence_of_a_tree_is_grouped(
+    say: Say, texts: list[str], owner: User, tree: Tree
+) -> None:
+    claim = _claim(say, texts[0])
+    other = str(say(f'claim "It is dark" cite:{texts[1]}').body["refs"][0])
+    say(f"cite {texts[0]} against {other}")
+    client = APIClient()
+    client.force_login(owner)
+    address = f"/api/evidence?tree={tree.uid}&group="
+
+    def groups(group: str) -> dict[str, list[str]]:
+        body = client.get(f"{address}{group}").json()
+        assert (body["accessible"], body["total"]) == (3, 3)
+        return {
+            one["group"]: sorted(f"{row['claim']} {row['side']}" for row in one["evidence"])
+            for one in body["groups"]
+        }
+
+    by_claim = {claim: [f"{claim} for"], other: sorted([f"{other} against", f"{other} for"])}
+    assert groups("claim") == groups("") == by_claim
+    assert groups("source") == {
+        texts[0]: sorted([f"{claim} for", f"{other} against"]),
+        texts[1]: [f"{other} for"],
+    }
+    assert sum(map(len, groups("strength").values())) == 3
+    assert set(groups("strength")) <= {"strong", "moderate", "weak"}
+    assert client.get(f"{address}colour").json()["code"] == "INVALID_SYNTAX"
+
+
+def test_evidence_in_groups_leaves_out_what_is_not_seen(two_groves: TwoGroves) -> None:
+    two = two_groves
+    client = two.client(two.only_left)
+    assert client.get(f"/api/evidence?tree={two.right.tree.uid}").status_code == 404

@@ -71,6 +71,43 @@ def test_a_claim_over_a_document_costs_few_tokens(
     assert spent < 1_500, spent
 
 
+TRUE = (
+    "Marie is twelve when the lamp goes out",
+    "in the winter of the flood",
+    "The keeper sleeps in the north tower",
+    "and nobody comes before night",
+    "burned for a hundred years without a pause",
+    "Marie waits until the keeper wakes",
+)
+INVENTED = (
+    "Marie was born in the year of the flood",
+    "the river had frozen by the morning",
+    "a young man guards the southern gate",
+    "She ran up the hill and laughed loudly",
+    "nobody has ever seen the keeper awake",
+    "the lamp was bought in the old harbour",
+)
+
+
+def test_of_an_agents_quotes_all_invented_ones_are_caught_and_all_true_ones_found(
+    say: Say, agent: Actor, tree: Tree
+) -> None:
+    say(f'write doc:"Bible" new\n{STORY}←')
+
+    def run(line: str) -> str:
+        return execute_line(agent, tree, Request(line)).reply
+
+    claim = run(f'claim "It is told" test:"look" cite:doc:"Bible" words:"{TRUE[0]}"')
+    claim = claim.split("[")[1][:4]
+    for words in TRUE:
+        assert "quote found" in run(f'cite doc:"Bible" for {claim} words:"{words}"'), words
+    for words in INVENTED:
+        said = run(f'cite doc:"Bible" for {claim} words:"{words}"')
+        assert "weak, quote not there" in said, words
+    gates = Cite.objects.filter(claim__node__local_id=claim).values_list("gate", "strength")
+    assert {one for one in gates if one[0] == "not there"} == {("not there", "weak")}
+
+
 def test_an_agent_is_sent_its_claims_and_the_evidence_it_may_know_of(
     say: Say, write: Say, agent: Actor, tree: Tree
 ) -> None:

@@ -216,3 +216,19 @@ def test_a_pipe_is_a_token_of_itself(say: Say, write: Say, owner: User, tree: Tr
     assert client.get(one).json()["state"] == "composed"
     ran = client.post(one, {**asked, "dry_run": False}, format="json").json()
     assert ran["token"]["state"] == "executed" and "✓ annotation" in ran["reply"]
+
+
+def test_tokens_of_a_hidden_tree_are_not_found(
+    say: Say, tasks: str, writer: User, tree: Tree
+) -> None:
+    client = APIClient()
+    client.force_login(writer)
+    address = f"/api/items/{tasks}/tokens"
+    assert client.get(f"{address}?tree={tree.uid}").json()["count"] == 3
+    say("allow writers hidden")
+    assert client.get(f"{address}?tree={tree.uid}").status_code == 404
+    one = f"{address}/3?tree={tree.uid}"
+    assert client.get(one).status_code == 404
+    for sent in ({"input": "check"}, {"input": "check", "dry_run": True}):
+        assert client.post(one, sent, format="json").status_code == 404
+    assert not TokenState.objects.exists()

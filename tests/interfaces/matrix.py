@@ -186,6 +186,7 @@ GET    items/{tasks}/tokens?tree={tree} 200 200 200 404 401
 GET    items/{tasks}/tokens/{token}?tree={tree} 200 200 200 404 401
 POST   items/{tasks}/tokens/{token}?tree={tree} 200 200 403 404 401 {"input":"check"}
 GET    claims?tree={tree}              200 200 200 404 401
+GET    evidence?tree={tree}&group=source 200 200 200 404 401
 GET    claims/{claim}?tree={tree}      200 200 200 404 401
 GET    claims/{claim}/obligations?tree={tree} 200 200 200 404 401
 GET    trees/{tree}/verify?claim={claim} 200 200 200 404 401

@@ -256,3 +256,50 @@ def test_a_sandbox_is_a_token_of_itself(two_groves: TwoGroves) -> None:
     assert others.get(one).status_code == 404
     plain = f"/api/items/tree:{two.left.tree.uid}/tokens"
     assert client.get(plain).json() == {"count": 0, "results": []}
+
+
+def test_a_sandbox_has_the_rights_of_its_tree_and_follows_them(two_groves: TwoGroves) -> None:
+    two = two_groves
+    owner = two.left.actor(User.objects.get(username="leftowner"))
+    name = two.left.actor(two.both).participant.name
+    say(owner, two.left.tree, "allow writers read")
+    say(owner, two.left.tree, f'allow "{name}" write')
+    actor, made = begin(two, two.both)
+    say(actor, made, 'respond "It wakes."')
+    # May only read by name: also in the sandbox, which then promotes nothing.
+    say(owner, two.left.tree, f'allow "{name}" read')
+    assert refused(actor, made, 'respond "It flies."').code == "PERMISSION_DENIED"
+    assert refused(actor, made, "promote").code == "PERMISSION_DENIED"
+    client = two.client(two.both)
+    assert client.get(f"/api/trees/{made.uid}").status_code == 200
+    # Hidden: the sandbox is gone for its maker, too, with its token and its page.
+    say(owner, two.left.tree, f'allow "{name}" hidden')
+    for address in (
+        f"/api/trees/{made.uid}",
+        f"/api/items/tree:{made.uid}/tokens",
+        f"/api/items/tree:{made.uid}/tokens/0",
+        f"/trees/{made.uid}",
+        f"/trees/{made.uid}/sandbox",
+    ):
+        assert client.get(address).status_code == 404, address
+    sent = {"input": "promote"}
+    answer = client.post(f"/api/items/tree:{made.uid}/tokens/0", sent, format="json")
+    assert answer.status_code == 404
+    say(owner, two.left.tree, f'allow "{name}" usual')
+    say(owner, two.left.tree, "allow writers write")
+    assert say(actor, made, "promote")["reply"].startswith("✓ promoted 1 node")
+
+
+def test_nobody_gets_a_right_in_a_sandbox_by_name(two_groves: TwoGroves) -> None:
+    two = two_groves
+    owner = two.left.actor(User.objects.get(username="leftowner"))
+    _, made = begin(two, two.both)
+    other = two.left.actor(two.only_left).participant.name
+    say(owner, two.left.tree, f'allow "{other}" write')
+    assert two.client(two.only_left).get(f"/api/trees/{made.uid}").status_code == 404
+    line = {"line": f'allow "{other}" write'}
+    asked = two.client(owner.user).post(f"/api/trees/{made.uid}/commands", line, format="json")
+    assert asked.status_code == 404
+    own = refused(two.left.actor(two.both), made, f'allow "{other}" write')
+    assert own.code in ("REJECTED", "PERMISSION_DENIED")
+    assert two.client(two.only_left).get(f"/api/trees/{made.uid}").status_code == 404

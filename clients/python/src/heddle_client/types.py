@@ -250,6 +250,27 @@ class ChoicesOf(TypedDict):
     figures: FiguresOf | None
 
 
+class CiteIn(TypedDict):
+    """A piece of evidence with the local id of its claim."""
+
+    id: str
+    item: str
+    side: str
+    undercuts: str | None
+    version: str
+    part: str
+    quote: QuoteOf | None
+    gate: str | None
+    why: str
+    strength: str
+    by_what: str
+    answer: str
+    addressed: bool
+    by: str
+    at: str
+    claim: str
+
+
 class CiteOf(TypedDict):
     """A piece of evidence. `side` is for, against or undercuts; `gate` is what was said about
     its quote: found, elsewhere, joined or not there."""
@@ -593,6 +614,22 @@ class Events(TypedDict):
 
     events: list[Event]
     head: int
+
+
+class EvidenceGroup(TypedDict):
+    """The evidence of one claim, about one item, or of one strength."""
+
+    group: str
+    count: int
+    evidence: list[CiteIn]
+
+
+class EvidenceGroups(TypedDict):
+    """The newest evidence of a tree (`accessible` pieces of `total`) in groups."""
+
+    accessible: int
+    total: int
+    groups: list[EvidenceGroup]
 
 
 class ExplorationOf(TypedDict):
