@@ -1,5 +1,6 @@
 """Pages of links: the link types of a grove, and trails."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +43,9 @@ from loom.site import markdown
 from loom.site.display import MAX_SHOWN
 from loom.site.forms import PageForm, Whole, Word, Words
 from loom.site.page_requests import PersonRequest, frame, in_one_line, person
-from loom.trees.models import Tree
+from loom.text.front_matter import body_start
+from loom.trees.grove_texts import grove_texts
+from loom.trees.models import GroveText, Tree
 
 MOST_TRAILS = 200
 MOST_WAYS = 3
@@ -259,16 +262,19 @@ def trail_page(request: PersonRequest, uid: str) -> HttpResponse:
 
 
 def _pane(number: int, step: TrailStep, stops: EndsSeen) -> TrailPane:
-    ends = [_end_shown(stop) for stop in stops.of(step.to)]
+    ends = [_end_shown(stop, stops.papers) for stop in stops.of(step.to)]
     of = " ".join(stop.shown for stop in stops.of(step.of))
     return TrailPane(number, step.type.replace("_", " "), of, step.because, step.note, ends)
 
 
-def _end_shown(stop: EndSeen) -> EndOfStep:
-    node = stop.node
+def _end_shown(stop: EndSeen, papers: Mapping[int, GroveText]) -> EndOfStep:
+    node, paper = stop.node, papers.get(stop.item)
+    if node is None and paper is not None:
+        text, base = grove_texts().part_of(paper).text, f"/documents/{paper.uid}"
+        body = markdown.rendered(text[body_start(text) :][:MAX_SHOWN], base)
+        return EndOfStep(stop.shown, "", body, stop.state, base)
     if node is None:
-        href = f"/documents/{stop.ref[4:]}" if stop.ref.startswith("doc:") else ""
-        href = f"/trees/{stop.ref[5:]}" if stop.ref.startswith("tree:") else href
+        href = f"/trees/{stop.ref[5:]}" if stop.ref.startswith("tree:") else ""
         return EndOfStep(stop.shown, "", markdown.plain(""), stop.state, href)
     href = f"/trees/{node.tree.uid}?node={node.local_id}"
     body = markdown.rendered(node.text[:MAX_SHOWN], f"/trees/{node.tree.uid}")

@@ -17,7 +17,7 @@ from loom.people.names import tree_named
 from loom.text.hashes import instant
 from loom.text.shortening import excerpt
 from loom.trees.grove_texts import grove_texts
-from loom.trees.models import Node, Tree, Workspace
+from loom.trees.models import GroveText, Node, Tree, Workspace
 from loom.trees.queries import lookup
 from loom.trees.queries.item_names import ERASED, PRUNED, erased_among
 
@@ -183,6 +183,7 @@ class EndsSeen:
     here: Tree | None
     items: Iterable[int]
     found: dict[int, EndSeen] = field(default_factory=dict)
+    papers: dict[int, GroveText] = field(default_factory=dict)  # by item
 
     def __post_init__(self) -> None:
         every = set(self.items)
@@ -193,7 +194,7 @@ class EndsSeen:
         newest = lookup.selected_versions({one.slot_id for one in nodes.values()}, None)
         later = {key for key, _ in newest.values()} - set(nodes)
         current = {**nodes, **(lookup.rows().in_bulk(later) if later else {})}
-        papers = grove_texts().seen(self.actor, self.here, every)
+        papers = self.papers = grove_texts().seen(self.actor, self.here, every)
         gone = homes - set(trees)
         erased = erased_among(gone) if gone else set()
         for item in every:

@@ -182,6 +182,18 @@ def test_nobody_sees_through_a_trail_what_they_may_not_read(two_groves: TwoGrove
     assert actor.participant == trail.owner
 
 
+def test_a_pane_of_a_trail_has_the_text_of_a_document(say: Say, write: Write, owner: User) -> None:
+    a = write("a", "root")
+    say('write doc:"notes" new "The keeper owed money."')
+    say(f'link {a} to doc:"notes" as:uses')
+    say(f"expand uses of {a}")
+    say('trail save "who owes"')
+    client = APIClient()
+    client.force_login(owner)
+    drawn = client.get(f"/trails/{Trail.objects.get().uid}").content.decode()
+    assert "The keeper owed money." in drawn and 'href="/documents/' in drawn
+
+
 def test_the_page_replays_notes_and_shares(
     say: Say, walked: dict[str, str], owner: User, tree: Tree
 ) -> None:

@@ -23,6 +23,10 @@ def test_links_are_grouped_by_type_with_the_words_around_them(
     drawn = page(visitor, owner, f"/trees/{tree.uid}/links/{two}")
     assert 'aria-label="supported by"' in drawn and 'aria-label="refutes"' in drawn
     assert "The kestrel sleeps in the tower." in drawn and "0.8" in drawn
+    # From the other side: the words of the far text, and one's own on which the link stands.
+    from_one = page(visitor, owner, f"/trees/{tree.uid}/links/{one}")
+    assert "on “kestrel sleeps”" in from_one and "confidence 0.8" in from_one
+    assert "The kestrel sleeps" not in from_one and from_one.count("Two.") == 2
     calls = re.findall(r'data-call="([^"]*)"', drawn)
     sent = [json.loads(one.replace("&quot;", '"')) for one in calls]
     assert {"source": one, "target": two, "type": "supports"} in [each["args"] for each in sent]

@@ -168,19 +168,19 @@ def _by_type(node: Node, seen: Sequence[LinkSide], counts: Mapping[str, int]) ->
         LinksOfType(
             kind.replace("_", " "),
             max(counts.get(kind, 0), len(links)),
-            [(link, _around(link, node), _ends_of(link, node)) for link in links],
+            [(link, _around(link), _ends_of(link, node)) for link in links],
         )
         for kind, links in groups.items()
     ]
 
 
-def _around(seen: LinkSide, node: Node) -> str:
-    """The words of the source around those that the link stands on; else its first words."""
-    source = node if seen.outward else seen.node
-    text = source.text if source is not None and seen.words else ""
-    at = text.find(seen.words) if text else -1
+def _around(seen: LinkSide) -> str:
+    """Words of the other end: of a source those around the ones that the link stands on, else the
+    first ones."""
+    text = seen.node.text if seen.node is not None else ""
+    at = text.find(seen.words) if seen.words and not seen.outward else -1
     if at < 0:
-        return seen.node.text[: 2 * AROUND] if seen.node is not None else ""
+        return text[: 2 * AROUND]
     first, last = max(at - AROUND, 0), at + len(seen.words) + AROUND
     return f"{'…' if first else ''}{text[first:last]}{'…' if last < len(text) else ''}"
 
