@@ -1,0 +1,68 @@
+"""Links into a tree that is hidden from a member of its grove: no list, count, mark, portal, graph
+or trail tells them of it."""
+
+from collections.abc import Callable
+
+import pytest
+from rest_framework.test import APIClient
+
+from loom.access import Actor, get_actor
+from loom.links.foot import portals_of
+from loom.links.models import Trail
+from loom.people.models import User
+from loom.trees.commands import trees
+from loom.trees.models import Node, Tree
+from tests.commands.conftest import Say
+
+pytestmark = pytest.mark.django_db
+
+
+def test_nothing_tells_of_links_into_a_hidden_tree(
+    say: Say, write: Callable[..., str], actor: Actor, tree: Tree, owner: User, writer: User
+) -> None:
+    hidden = trees.new_tree(actor, title="Papers of the kestrel")
+    far, gone = write("kestrel one", into=hidden), write("kestrel two", into=hidden)
+    a, b = write("a"), write("b")
+    for end in (b, f"tree:{hidden.uid} node:{far}", f"tree:{hidden.uid} node:{gone}"):
+        say(f"link {a} to {end} as:supports")
+    say(f"link {far} to tree:{tree.uid} node:{b} as:uses", into=hidden)
+    say(f"prune {gone}", into=hidden)
+    say("allow writers hidden", into=hidden)
+    say(f"switch to {a}")
+    say(f"expand supports of {a}")
+    say('trail save "papers"')
+    say('trail share "papers"')
+    own = say(f"list {a} supports").reply
+    assert far in own and "3 [supports]" in own and say(f"list {a}").reply.endswith("3 (1 pruned)")
+    assert far in say(f"graph {a}").reply
+
+    trail = Trail.objects.get()
+    api = f"/api/trees/{tree.uid}"
+    lines = [f"list {a}", f"list {a} links", f"list {a} supports", f"list {b} used_by"]
+    lines += [f"view {a}", f"graph {a}", f"switch to {a}", f"expand supports of {a}", "memory"]
+    lines += ["trail", 'trail show "papers"', 'trail replay "papers"', "trail show windows"]
+    told = [say(line, by=writer).reply for line in lines]
+    assert told[0].endswith("links: supports 1") and "1 [supports] link" in told[2]
+    client = APIClient()
+    client.force_login(writer)
+    for address in (
+        f"{api}/nodes/{a}",
+        f"{api}/nodes/{a}/graph",
+        f"/api/links?tree={tree.uid}",
+        f"/api/links?tree={tree.uid}&node={a}",
+        f"/api/trails/{trail.uid}",
+        f"/trails/{trail.uid}",
+        f"/trees/{tree.uid}?node={a}",
+        f"/trees/{tree.uid}/graph?node={a}",
+        f"/trees/{tree.uid}/links/{a}",
+        f"/trees/{tree.uid}/nodes/{a}/portals",
+        f"/trees/{tree.uid}/nodes/{a}/portal?type=supports",
+    ):
+        answer = client.get(address)
+        assert answer.status_code == 200, address
+        told.append(answer.content.decode())
+    for words in told:
+        assert not any(word in words for word in ("kestrel", hidden.uid, far, gone, "3 nodes"))
+    node = Node.objects.get(tree=tree, local_id=a)
+    (portal,) = portals_of(get_actor(writer, tree.grove), {node.pk: node.slot_id})[node.pk]
+    assert (portal.many, portal.only, portal.pruned, portal.erased) == (1, b, 0, 0)
