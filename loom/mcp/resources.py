@@ -42,6 +42,19 @@ async def listed(caller: McpCaller) -> list[types.Resource]:
     ]
 
 
+async def place_of(caller: McpCaller, uri: str) -> tuple[str, str, str]:
+    """Where the changes of a resource are told: (kind of the stream, its id, the id by which an
+    event there names the resource, "" for all of a tree). Raises Refused if the caller may not read
+    it."""
+    if tree := _TREE.fullmatch(uri):
+        await caller.get(f"trees/{tree[1]}/nodes/{tree[2]}" if tree[2] else f"trees/{tree[1]}")
+        return "trees", tree[1], tree[2] or ""
+    if document := _DOCUMENT.fullmatch(uri):
+        found = await caller.get(f"documents/{document[1]}")
+        return "groves", str(found["grove"]), document[1]
+    raise _unknown()
+
+
 async def text_of(caller: McpCaller, uri: str) -> types.TextResourceContents:
     """The outline of a tree, the text of a node, or a document. Raises Refused."""
     if tree := _TREE.fullmatch(uri):
@@ -52,5 +65,9 @@ async def text_of(caller: McpCaller, uri: str) -> types.TextResourceContents:
     if document := _DOCUMENT.fullmatch(uri):
         found = await caller.get(f"documents/{document[1]}")
         return types.TextResourceContents(uri=uri, text=found["text"], mime_type="text/markdown")
+    raise _unknown()
+
+
+def _unknown() -> Refused:
     hint = "resources are loom://trees/ID, loom://trees/ID/nodes/NODE and loom://documents/ID"
-    raise Refused({"code": "NOT_FOUND", "message": "There is no such resource.", "hint": hint})
+    return Refused({"code": "NOT_FOUND", "message": "There is no such resource.", "hint": hint})

@@ -1,6 +1,6 @@
 """The MCP endpoint, `/mcp`: streamable HTTP without sessions of its own, by the official SDK.
-Answers are JSON; a call that asks for its progress is answered by a stream. Needs an API key;
-every call has the rights of that key, and no others."""
+Answers are JSON; a call that asks for its progress, and a subscription, are answered by a stream.
+Needs an API key; every call has the rights of that key, and no others."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -14,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 
 from loom.errors import CommandError
 from loom.language.refs import short
-from loom.mcp import resources
+from loom.mcp import resources, subscriptions
 from loom.mcp.api_client import McpCaller, Refused
 from loom.mcp.tools import TOOLS
 from loom.site.api_requests import demand_few_values
@@ -153,6 +153,11 @@ def _server(caller: McpCaller, *, wants_progress: bool) -> Server[Any]:
             raise _error(refused) from None
         return types.ReadResourceResult(contents=[contents])
 
+    async def listen(
+        context: Any, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        return await subscriptions.listen(caller, context, params)
+
     return Server(
         "heddle",
         title="Heddle",
@@ -162,6 +167,7 @@ def _server(caller: McpCaller, *, wants_progress: bool) -> Server[Any]:
         on_list_resources=list_resources,
         on_list_resource_templates=list_templates,
         on_read_resource=read_resource,
+        on_subscriptions_listen=listen,
     )
 
 
