@@ -92,13 +92,17 @@ def prepare(incoming: Incoming, uid: str = "", *, failure: str = "") -> Prepared
         before = recording.previous_digest(session, incoming.previous_answer)
     digests, said = _names(incoming, before), incoming.history.messages
     users = [one for one, message in zip(digests, said, strict=True) if message["role"] == "user"]
-    names = [_head_name(incoming), *users]
+    # The newest answer too: if its record is lost, the conversation is known by it.
+    roles = [message["role"] for message in said[:-1]]
+    answers = [one for one, role in zip(digests, roles, strict=False) if role != "user"][-1:]
+    names = [_head_name(incoming), *users, *answers]
     known = _sent_before(uid, names)
     copied = []
     if session is None and not known and is_unnamed:
         copied = unrecorded.copies(incoming.key, uid, digests, names)
         known = {one.name: one for one in copied}
-    hidden = _hidden_results(incoming, session, digests, known)
+    sent_users = {one: known[one] for one in users if one in known}
+    hidden = _hidden_results(incoming, session, digests, sent_users)
     # Models that do not know of trees are sent no workspace, wherever they are asked from.
     is_told = not incoming.is_agent or LOOM in incoming.model.permissions
     new = _rows(incoming, uid, [one for one in names if one not in known])
@@ -109,9 +113,9 @@ def prepare(incoming: Incoming, uid: str = "", *, failure: str = "") -> Prepared
             for row in new:
                 if row.name == names[0]:
                     row.text, row.left_out = _system(incoming, session), _hidden(incoming)
-                elif is_told and row.name == digests[-1]:
+                elif is_told and row.name == digests[-1] == users[-1]:
                     # others have been sent, or were said elsewhere
-                    _state(row, incoming, session, [known[one] for one in users if one in known])
+                    _state(row, incoming, session, list(sent_users.values()))
         except Exception as error:  # whatever it is: what is new goes as the program sent it
             log.warning("a workspace could not be added", exc_info=True)
             failure = type(error).__name__

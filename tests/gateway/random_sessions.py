@@ -59,11 +59,13 @@ def written(*values: Any) -> str:
 
 @dataclass
 class StrictProvider:
-    """What a provider has seen of one session."""
+    """What a provider has seen of one session. Without a name, a conversation that begins anew is a
+    session of its own, with a head of its own."""
 
     kind: Kind
+    is_named: bool = True
     prefixes: dict[str, str] = field(default_factory=dict)
-    thoughts: dict[str, str] = field(default_factory=dict)
+    thoughts: dict[str, tuple[str, str]] = field(default_factory=dict)  # (what was said, sent)
     turned: set[str] = field(default_factory=set)  # results that were ever hidden
 
     def look(self, asked: dict[str, Any], sent: dict[str, Any], thought: str) -> None:
@@ -73,13 +75,21 @@ class StrictProvider:
         assert marks <= 4
         self._paired(sent["messages"])
         self._grows(asked, sent)
-        head = [sent.get("system"), sent.get("tools")]
         for place, message in enumerate(sent["messages"]):
             for known in thoughts_in(message):
-                before = written(head, sent["messages"][:place])
-                assert self.thoughts[known] == before, "a thinking lost what it was about"
+                said, before = self.thoughts[known]
+                # A program that changes its own instructions loses its thinking by itself.
+                if said == self._said_before(asked, known):
+                    now = written(_head(sent), sent["messages"][:place])
+                    assert before == now, "a thinking lost what it was about"
         if thought:
-            self.thoughts[thought] = written(head, sent["messages"])
+            said = written(_head(asked), asked["messages"])
+            self.thoughts[thought] = said, written(_head(sent), sent["messages"])
+
+    def _said_before(self, asked: dict[str, Any], thought: str) -> str:
+        messages = asked["messages"]
+        place = next(n for n, one in enumerate(messages) if thought in thoughts_in(one))
+        return written(_head(asked), messages[:place])
 
     def _grows(self, asked: dict[str, Any], sent: dict[str, Any]) -> None:
         said, passed = list(asked["messages"]), list(sent["messages"])
@@ -93,6 +103,8 @@ class StrictProvider:
                 theirs.append(passed.pop(0))
                 while passed and is_added(passed[0]):
                     theirs.append(passed.pop(0))
+            elif not self.is_named:
+                continue
             name, value = written(*own), self._still(written(*theirs))
             assert self._still(self.prefixes.setdefault(name, value)) == value, "bytes changed"
         assert not passed
@@ -117,6 +129,11 @@ class StrictProvider:
             assert results == uses, "a use and its result were parted"
 
 
+def _head(body: dict[str, Any]) -> list[Any]:
+    """What stands in front of the messages."""
+    return [body.get("system"), body.get("tools")]
+
+
 def is_added(message: dict[str, Any]) -> bool:
     """Whether a message was added by the gateway."""
     return isinstance(message["content"], str) and message["content"].startswith(INJECTED)
@@ -138,18 +155,21 @@ def thoughts_in(message: dict[str, Any]) -> Iterator[str]:
 
 class RandomSession:
     """A program that holds one session: it goes on, asks again, edits, rewinds and clears, with
-    tools and thinking, while its person works in the page."""
+    tools and thinking, while its person works in the page. It has a name for itself (`is_named`) or
+    not; None: as the seed says."""
 
-    def __init__(self, world: GatewayWorld, seed: int) -> None:
+    def __init__(self, world: GatewayWorld, seed: int, *, is_named: bool | None = None) -> None:
         self._world, self._dice = world, random.Random(seed)
         self._kind: Kind = self._dice.choice(("chat", "messages"))
         self._path = "/chat/completions" if self._kind == "chat" else "/messages"
-        self._headers = {"x-session-id": f"random-{seed}"} if self._dice.random() < 0.8 else {}
+        has_name = self._dice.random() < 0.8
+        is_named = has_name if is_named is None else is_named
+        self._headers = {"x-session-id": f"random-{seed}"} if is_named else {}
         if self._kind == "messages":
             self._headers["anthropic-version"] = "2023-06-01"
         if self._kind == "messages" and self._dice.random() < 0.3:
             self._headers["anthropic-beta"] = TURN_MESSAGES
-        self._upstream = StrictProvider(self._kind)
+        self._upstream = StrictProvider(self._kind, bool(self._headers.get("x-session-id")))
         self._system, self._count, self._seed = "You code.", 0, seed
         self._said: Said = [self._words()]
         self._earlier: list[Said] = []
