@@ -23,7 +23,7 @@ from agents.context.values import (
     Syntax,
     WorkspaceView,
 )
-from agents.providers.registry import said, sees
+from agents.providers.registry import sees, text_for
 from loom import access
 from loom.access import Actor
 from loom.engine import presence, registry
@@ -190,7 +190,7 @@ _kept: dict[tuple[object, ...], Stop] = {}
 def _as_sent(row: NodeRow, own: Participant) -> Stop:
     return Stop(
         row.local_id,
-        said(row.text, own),
+        text_for(row.text, own),
         row.author_name,
         row.author_kind,
         f"{row.at[:10]} {row.at[11:16]}",

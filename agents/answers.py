@@ -34,7 +34,7 @@ def bring_answer(uid: str) -> None:
 
 def brought(turn: Turn) -> str:
     """The reply to the line that has waited: the answer, which is opened, or that there is none."""
-    uids = [one.removeprefix(WAITS) for one in turn.waits_for]
+    uids = [name.removeprefix(WAITS) for name in turn.waits_for]
     rows = Ask.objects.select_related("asker", "asked", "answer", "node", "tree__grove", "asking")
     ask = rows.filter(uid__in=uids).first()
     if ask is None:
@@ -43,11 +43,11 @@ def brought(turn: Turn) -> str:
     if ask.answer is None:
         why = "ended its turn without an answer" if ask.ended_at else "has not answered in time"
         return f"! {who} {why} to [{ask.node.local_id}]"
-    said = f"✓ {who} answered [{ask.node.local_id}] in [{ask.answer.local_id}]"
+    answered = f"✓ {who} answered [{ask.node.local_id}] in [{ask.answer.local_id}]"
     try:
-        return f"{said}\n  {_open(ask, ask.answer).removeprefix('✓ ')}"
+        return f"{answered}\n  {_open(ask, ask.answer).removeprefix('✓ ')}"
     except CommandError as refused:
-        return f"{said}, which could not be opened: {refused.message}"
+        return f"{answered}, which could not be opened: {refused.message}"
 
 
 def named(ask: Ask) -> str:

@@ -153,42 +153,42 @@ class ContextBody(BaseModel):
     before: DifferenceBody | None
 
 
-def context_body(one: Next, before: RequestDifference | None) -> ContextBody:
+def context_body(preview: Next, before: RequestDifference | None) -> ContextBody:
     """A request that was not sent, as the API returns it."""
     sections = [
         SectionBody(
             **(
                 asdict(part)
-                if one.is_open
+                if preview.is_open
                 else {**asdict(part), "text": "", "note": "", "nodes": ()}
             )
         )
-        for part in one.portions
+        for part in preview.portions
     ]
-    shown = one.is_open and before is not None
+    shown = preview.is_open and before is not None
     return ContextBody(
-        participant=one.options.participant.uid,
-        how=one.options.how,
-        node=one.options.node.local_id,
-        open=one.is_open,
-        messages=[dict(message) for message in one.messages] if one.is_open else [],
-        prompt=one.prompt if one.is_open else None,
+        participant=preview.options.participant.uid,
+        how=preview.options.how,
+        node=preview.options.node.local_id,
+        open=preview.is_open,
+        messages=[dict(message) for message in preview.messages] if preview.is_open else [],
+        prompt=preview.prompt if preview.is_open else None,
         sections=sections,
-        tokens=sum(part.tokens for part in one.portions),
-        limit=one.limit,
-        note=one.note,
-        price=PriceBody(**priced(one, before.same if before else 0)),
-        before=_difference_body(before, len(one.text)) if before and shown else None,
+        tokens=sum(part.tokens for part in preview.portions),
+        limit=preview.limit,
+        note=preview.note,
+        price=PriceBody(**priced(preview, before.same if before else 0)),
+        before=_difference_body(before, len(preview.text)) if before and shown else None,
     )
 
 
-def _difference_body(one: RequestDifference, length: int) -> DifferenceBody:
+def _difference_body(differing: RequestDifference, length: int) -> DifferenceBody:
     return DifferenceBody(
-        call=one.call.uid,
-        at=instant(one.call.started_at),
-        share=round(one.same / max(length, 1), 4),
-        lines=list(one.lines),
-        cut=one.is_cut,
+        call=differing.call.uid,
+        at=instant(differing.call.started_at),
+        share=round(differing.same / max(length, 1), 4),
+        lines=list(differing.lines),
+        cut=differing.is_cut,
     )
 
 
@@ -276,9 +276,9 @@ def context(request: Request, uid: str) -> Response:
     or ask for a candidate. Nothing is stored, and no provider is called."""
     member, workspace = access.get_workspace(user_of(request), uid)
     options = _options(request, member, workspace)
-    one = next_request(member, workspace.tree, options)
-    before = call_before(member, workspace.tree, options) if one.is_open else None
-    body = context_body(one, difference(one, before) if before else None)
+    preview = next_request(member, workspace.tree, options)
+    before = call_before(member, workspace.tree, options) if preview.is_open else None
+    body = context_body(preview, difference(preview, before) if before else None)
     return Response(body.model_dump())
 
 
@@ -317,10 +317,10 @@ def _asked(request: Request, member: Actor, workspace: Workspace) -> Participant
         raise CommandError(
             "INVALID_SYNTAX", "participant is missing.", hint="?participant=ID names a model"
         )
-    found = Participant.objects.filter(grove=member.grove, uid=uid, kind="model").first()
-    if found is None:
+    participant = Participant.objects.filter(grove=member.grove, uid=uid, kind="model").first()
+    if participant is None:
         raise not_found("This participant")
-    return found
+    return participant
 
 
 class TaughtBody(BaseModel):
@@ -390,11 +390,11 @@ def response(request: Request, uid: str) -> HttpResponse:
         raise CommandError(
             "UNAVAILABLE", "The response has not ended yet.", hint="Ask again later."
         )
-    found = provenance.response_of(row)
-    if found is None:
+    response_bytes = provenance.response_of(row)
+    if response_bytes is None:
         hint = "GET …/verify says what it is evidence of"
         raise CommandError("UNAVAILABLE", provenance.DAMAGED, hint=hint, retryable=False)
-    answer = HttpResponse(found, content_type="application/octet-stream")
+    answer = HttpResponse(response_bytes, content_type="application/octet-stream")
     answer["Content-Disposition"] = f'attachment; filename="{row.uid}.bin"'
     return answer
 

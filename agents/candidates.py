@@ -61,7 +61,7 @@ class GrowingCandidate:
         """What was left out of the request, and what was changed where the answer meets the
         text."""
         joined = self._overlap.note if self._overlap else ""
-        return " · ".join(one for one in (self._left_out, joined) if one)[:200]
+        return " · ".join(part for part in (self._left_out, joined) if part)[:200]
 
     @property
     def whole(self) -> str:

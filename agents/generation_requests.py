@@ -37,8 +37,8 @@ from agents.providers.registry import (
     configuration_of,
     first_of,
     limit_of,
-    said,
     sees,
+    text_for,
     whom,
 )
 from agents.providers.values import Blocks, ProviderRequest
@@ -83,7 +83,7 @@ def assembled(place: PromptPlace, *, limit: int = 0, counted: Counted = count) -
             system_context=place.tree.system_context,
             commands=commands_for(place.actor),
             path=stops_of(place),
-            rounds=tuple(round_of(one) for one in turn.rounds) if turn else (),
+            rounds=tuple(round_of(kept_round) for kept_round in turn.rounds) if turn else (),
             view=replace(view_of(place), request=_named(asks)),
             closing=_closing(asks, place),
             request=asks,
@@ -106,11 +106,11 @@ def assembled(place: PromptPlace, *, limit: int = 0, counted: Counted = count) -
 def loaded_augments(workspace: Workspace) -> tuple[AugmentLine, ...]:
     """The loaded augments in the order in which they are sent, then the others by name."""
     loaded = loaded_in(workspace)
-    others = [one for one in loaded.every if one not in loaded.texts]
+    others = [augment for augment in loaded.every if augment not in loaded.texts]
     return tuple(
-        AugmentLine(one.name, mark, one.text if mark else "")
-        for one in (*loaded.texts, *others)
-        for mark in (loaded.mark_of(one),)
+        AugmentLine(augment.name, mark, augment.text if mark else "")
+        for augment in (*loaded.texts, *others)
+        for mark in (loaded.mark_of(augment),)
     )
 
 
@@ -123,7 +123,7 @@ def _request(turn: Turn | None) -> TurnRequest | None:
     if withheld_from_models([row.id]):
         return None
     return TurnRequest(
-        row.local_id, said(row.text, turn.participant), row.author_name, row.author_kind
+        row.local_id, text_for(row.text, turn.participant), row.author_name, row.author_kind
     )
 
 
@@ -136,8 +136,8 @@ def _closing(asks: TurnRequest | None, place: PromptPlace) -> str:
         seen = visible_of(place.read)
         return f"{GO_ON} You stand at [{seen[-1].local_id}]." if seen else GO_ON
     words = " ".join(asks.text.split())
-    said = words if len(words) <= SAID_AGAIN else f"{words[:SAID_AGAIN].rstrip()}…"
-    return escaped(f"{name_sent(asks.author)} asks in [{asks.local_id}]: {plain(said)}")
+    asked = words if len(words) <= SAID_AGAIN else f"{words[:SAID_AGAIN].rstrip()}…"
+    return escaped(f"{name_sent(asks.author)} asks in [{asks.local_id}]: {plain(asked)}")
 
 
 def _named(asks: TurnRequest | None) -> str:
@@ -150,7 +150,9 @@ def _named(asks: TurnRequest | None) -> str:
 
 def round_of(kept: dict[str, Any]) -> Round:
     """A round as the turn's row stores it."""
-    replies = tuple(LineReply(one["line"], one["reply"], one["number"]) for one in kept["replies"])
+    replies = tuple(
+        LineReply(reply["line"], reply["reply"], reply["number"]) for reply in kept["replies"]
+    )
     return Round(
         kept["text"], replies, kept["dropped"], tuple(kept["notes"]), kept.get("workspace", "")
     )
@@ -186,7 +188,7 @@ def prepared_round(turn: Turn, actor: Actor) -> dict[str, Any]:
     provider, _, _ = whom(actor.participant)
     place = place_of(actor, turn)
     sent = assembled_for(place, provider)
-    if any(one.name == "EARLIER" for one in sent.portions):
+    if any(portion.name == "EARLIER" for portion in sent.portions):
         named = [turn.tree.uid, turn.invoked_by_id, [row.id for row in place.read], False, turn.uid]
         jobs.enqueue("agents.tasks.summarise", named, queue="continue")
     return {**prepared(place, sent), "kept": _kept(turn.prepared, sent)}
@@ -197,7 +199,7 @@ def _kept(before: Mapping[str, Any] | None, sent: AgentRequest) -> int:
     if before is None:
         return 0
     old = [before["system"], *(block for _, blocks, _ in before["messages"] for block in blocks)]
-    new = [sent.system, *(block for one in sent.messages for block in one.blocks)]
+    new = [sent.system, *(block for message in sent.messages for block in message.blocks)]
     same = takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False))
     return sum(count(block) for block, _ in same)
 
@@ -213,7 +215,7 @@ def prepared(place: PromptPlace, sent: AgentRequest) -> dict[str, Any]:
     asked = place.turn.input_node_id if place.turn else None
     return {
         "system": sent.system,
-        "messages": [[one.role, one.blocks, one.kept] for one in sent.messages],
+        "messages": [[message.role, message.blocks, message.kept] for message in sent.messages],
         "tokens": sent.tokens,
         "note": sent.note,
         "is_brief": sent.is_brief,
@@ -271,20 +273,22 @@ def _order_of_round(turn: Turn, asked: AskedParticipant) -> GenerationOrder:
             acts=asked.provider.grammar and not turn.rounds,
             only_examples=sent.is_brief,
         ),
-        blocks=tuple(Blocks(one.role, one.blocks, one.kept) for one in sent.messages),
+        blocks=tuple(
+            Blocks(message.role, message.blocks, message.kept) for message in sent.messages
+        ),
         key=key_of(agent),
         auth=agent.auth,
     )
     if sees(agent):
         ask = seeing(ask, (actor, tree))
     nothing = SubjectPath("dialogue", "chat", ())
-    made = configuration_of(agent, "plain" if tree.mode == "buffer" else None)
+    configuration = configuration_of(agent, "plain" if tree.mode == "buffer" else None)
     until = until_of(turn)
     return GenerationOrder(
         asked.provider,
         nothing,
         ask,
-        made,
+        configuration,
         note=sent.note,
         purpose="reply",
         until=until,

@@ -42,5 +42,5 @@ def sent(request: EndpointRequest) -> Any:
     try:
         return the_loop().run(asked())
     except BrokenConnection as broken:
-        said = str(broken.failure.error["message"])
-        raise EndpointFailed(masked(said, request.key)) from None
+        message = str(broken.failure.error["message"])
+        raise EndpointFailed(masked(message, request.key)) from None

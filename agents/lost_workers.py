@@ -20,8 +20,8 @@ def was_lost(taken: Generation, lease: str) -> bool:
     another attempt would cost too much."""
     error: dict[str, Any] | None = None
     if not taken.text and taken.tries > MAX_TRIES:
-        said = "The worker was lost each time this was tried."
-        error = CommandError("UNAVAILABLE", said, hint="Try again.").body
+        message = "The worker was lost each time this was tried."
+        error = CommandError("UNAVAILABLE", message, hint="Try again.").body
     elif not taken.text:
         if taken.tries == 1 or is_paid_for(taken):
             return False

@@ -117,8 +117,8 @@ def next_place(member: Actor, workspace: Workspace, node: Node | None = None) ->
         )
     current = _OPEN_TURN.first(agent=agent.pk, tree=tree.pk)
     if current is not None:  # usually there is none, so the joins are only read here
-        found = turns().get(pk=current[0])
-        return place_of(turn_access.acting_in(found), found)
+        turn = turns().get(pk=current[0])
+        return place_of(turn_access.acting_in(turn), turn)
     actor = access.at_tree(access.acting_as(member, agent), tree)
     position = workspace.position
     if node is not None and node.pk != position.pk:
@@ -143,7 +143,7 @@ def _of_candidate(member: Actor, tree: Tree, options: PreviewOptions) -> Next:
     demand_visible(options.node)
     own = access.workspace_of(member.participant, tree)
     pinned = places.settings_at(member, tree, own, options.node)
-    one = Generation(
+    generation = Generation(
         tree=tree,
         participant=options.participant,
         asked_by=member.participant,
@@ -154,7 +154,7 @@ def _of_candidate(member: Actor, tree: Tree, options: PreviewOptions) -> Next:
         without=list(options.without),
     )
     typed = text_at(own, options.node, "buffer") if options.with_draft and own.pk else ""
-    order = order_of(one, is_shown=True, then=typed)
+    order = order_of(generation, is_shown=True, then=typed)
     return Next(
         options,
         order.ask.messages or (),
@@ -176,8 +176,8 @@ def taught(member: Actor, agent: Participant, mode: Literal["dialogue", "buffer"
     whole = instructions(teaching)
     counted = count_small if provider.context else count
     is_brief = counted(whole) * BRIEF_OVER > limit_of(provider, agent, member.grove)
-    said = instructions(teaching, brief=True) if is_brief else whole
-    return f"{said}{JOINT}{mode_of(mode)}"
+    taught_text = instructions(teaching, brief=True) if is_brief else whole
+    return f"{taught_text}{JOINT}{mode_of(mode)}"
 
 
 def teaching_of(actor: Actor) -> Teaching:
@@ -189,15 +189,15 @@ def teaching_of(actor: Actor) -> Teaching:
 # -- what it costs
 
 
-def priced(one: Next, same: int) -> dict[str, Any]:
+def priced(preview: Next, same: int) -> dict[str, Any]:
     """Tokens, counted or estimated, and dollars if the price is known; `same` is the number of
     characters at the beginning that the previous request had too, which may be cached."""
-    agent = one.options.participant
-    tokens, how = usage.tokens_of(one.text, agent.model_ref)
+    agent = preview.options.participant
+    tokens, how = usage.tokens_of(preview.text, agent.model_ref)
     prices = prices_of(agent)
     if prices is None:
         return {"tokens": tokens, "how": how, "usd": None, "cached_usd": None, "answer_usd": None}
-    kept = tokens * same // max(len(one.text), 1)
+    kept = tokens * same // max(len(preview.text), 1)
     least = caches_from(agent)
     cached = None
     if least is not None and kept >= least and prices.cached is not None:
@@ -207,7 +207,7 @@ def priced(one: Next, same: int) -> dict[str, Any]:
         "how": how,
         "usd": prices.reading(tokens) / NANO,
         "cached_usd": cached,
-        "answer_usd": prices.writing(one.length) / NANO,
+        "answer_usd": prices.writing(preview.length) / NANO,
     }
 
 
@@ -229,16 +229,14 @@ def call_before(member: Actor, tree: Tree, options: PreviewOptions) -> Call | No
     """The participant's last request of this kind in the tree; None if there is none, or the
     member may not see every item in it."""
     rows = Call.objects.filter(tree=tree, participant=options.participant, origin="")
-    found = (
-        rows.filter(purpose=PURPOSES[options.how]).select_related("turn").order_by("-id").first()
-    )
-    return found if found is not None and turn_access.may_read_call(member, found) else None
+    call = rows.filter(purpose=PURPOSES[options.how]).select_related("turn").order_by("-id").first()
+    return call if call is not None and turn_access.may_read_call(member, call) else None
 
 
-def difference(one: Next, before: Call) -> RequestDifference:
+def difference(preview: Next, before: Call) -> RequestDifference:
     """The difference between the request and a call."""
-    found = provenance.changed(provenance.request_text(before.request), one.text)
-    return RequestDifference(before, found.same, found.lines, found.is_cut)
+    change = provenance.changed(provenance.request_text(before.request), preview.text)
+    return RequestDifference(before, change.same, change.lines, change.is_cut)
 
 
 def point_of(member: Actor, tree: Tree, workspace: Workspace) -> Node:

@@ -14,9 +14,9 @@ from loom.turns.models import Generation, Turn
 # The prose of a turn's rounds.
 
 
-def reply_of(said: Generation) -> RoundReply:
+def reply_of(generation: Generation) -> RoundReply:
     """The parsed reply of a round, read from its row alone: always the same result."""
-    return _read(said.text, said.finish == "complete")
+    return _read(generation.text, generation.finish == "complete")
 
 
 @lru_cache(maxsize=8)
@@ -28,8 +28,10 @@ def _read(text: str, finished: bool) -> RoundReply:
 def prose(turn: Turn) -> str:
     """The answer: the prose of the last round that has any, even if it was cut off. The prose of
     earlier rounds stays with them."""
-    parts = [one["prose"] for one in turn.rounds]
+    parts = [turn_round["prose"] for turn_round in turn.rounds]
     last = turn.generation
-    if last is not None and not any(one["generation"] == last.uid for one in turn.rounds):
+    if last is not None and not any(
+        turn_round["generation"] == last.uid for turn_round in turn.rounds
+    ):
         parts.append(reply_of(last).prose)
     return next((part for part in reversed(parts) if part.strip()), "")

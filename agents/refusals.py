@@ -33,20 +33,20 @@ class LineVerdict:
 
 def result_of(steps: Sequence[Step], seq: int) -> str:
     """The number of the result window of a step, such as `#14`; "" if it has none."""
-    step = next((one for one in steps if one.seq == seq and one.outcome == "ok"), None)
+    step = next((step for step in steps if step.seq == seq and step.outcome == "ok"), None)
     if step is None or not step.canonical:
         return ""
     try:
-        said = read(step.canonical, registry.language())
+        parsed = read(step.canonical, registry.language())
     except ParseError:  # its text is in the node that it made, so it opened no window
         return ""
-    return f"#{seq}" if makes_window(said) else ""
+    return f"#{seq}" if makes_window(parsed) else ""
 
 
-def where_of(said: ParsedCommand, step: Step) -> str:
+def where_of(parsed: ParsedCommand, step: Step) -> str:
     """`line 2: "tag zz99 #seen": `, for a line that could be parsed; other errors already quote
     it."""
-    if said.bad is not None:
+    if parsed.bad is not None:
         return ""
     line = without_name(step.canonical or step.line).removeprefix("→").strip().partition("\n")[0]
     quoted = line if len(line) <= QUOTED else f"{line[:QUOTED]}…"

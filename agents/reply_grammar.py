@@ -38,6 +38,6 @@ def grammar_for(
     )
     names = others.exclude(pk=agent.pk).values_list("name", flat=True)
     known = Known(tuple(nodes), (*LISTS, *names_for(actor)), tuple(names))
-    open_to = (one for one in registry.listed() if one.permissions <= actor.permissions)
-    forms = (one.form for one in open_to if one.facts.example or not only_examples)
+    open_to = (command for command in registry.listed() if command.permissions <= actor.permissions)
+    forms = (command.form for command in open_to if command.facts.example or not only_examples)
     return grammar_of(forms, known, acts=acts)

@@ -88,13 +88,13 @@ class GenerationRun:
         stream = f"tree:{group.generations[0].tree.uid}"
         self._candidates = [
             GrowingCandidate(
-                one,
+                generation,
                 index,
                 stream=stream,
                 overlap=group.order.overlap(),
                 left_out=group.order.left_out,
             )
-            for index, one in enumerate(group.generations)
+            for index, generation in enumerate(group.generations)
         ]
         # A round is only read as far as its turn uses it.
         self._cutter = Cutter(language()) if group.generations[0].round > 0 else None
@@ -128,7 +128,7 @@ class GenerationRun:
 
     @property
     def _open(self) -> list[GrowingCandidate]:
-        return [one for one in self._candidates if one.is_open]
+        return [candidate for candidate in self._candidates if candidate.is_open]
 
     # -- the call
 
@@ -152,20 +152,20 @@ class GenerationRun:
     async def _attempts(self) -> Failure | None:
         """Attempts until one answers, or another is pointless; returns the failure if any."""
         adapter = self._order.provider.adapter()
-        body, made = adapter.body(self._order.ask), 0
+        body, tries = adapter.body(self._order.ask), 0
         while True:
-            made += 1
+            tries += 1
             failure = await self._try(ProviderAttempt(adapter, self._order.ask, body))
-            if failure is None or any(one.has_text for one in self._candidates):
+            if failure is None or any(candidate.has_text for candidate in self._candidates):
                 return failure
             less = adapter.adjusted(body, failure)
             less_wide = narrower(self._order) if failure.kind == "context" else None
             if less is not None:
-                body, made = less, made - 1
+                body, tries = less, tries - 1
             elif less_wide is not None:
                 self._order, body = less_wide, adapter.body(less_wide.ask)
             else:
-                wait = wait_before_next(failure, made, self._backoff_s)
+                wait = wait_before_next(failure, tries, self._backoff_s)
                 if wait is None or SILENT_S - self._waited < LEAST_S:
                     return failure
                 await self._say(
@@ -181,7 +181,7 @@ class GenerationRun:
 
     async def _try(self, attempt: ProviderAttempt) -> Failure | None:
         """One attempt, from its call's row to its last event."""
-        going = [one.generation for one in self._open]
+        going = [candidate.generation for candidate in self._open]
         # The row is written while the request is sent: neither waits for the other, but
         # nothing is shown before the row exists.
         beginning = asyncio.create_task(in_thread(create_call, self._order, attempt, going))
@@ -422,13 +422,13 @@ def begin_lane(lane: str) -> list[CallGroup]:
     the reason. Candidates of one line and participant read their path once."""
     lease = new_uid()
     taken = lanes.begin(lane, lease=lease, seconds=leases.LEASE_S, proves_loss=proves_loss)
-    going = [one for one in taken if not was_lost(one, lease)]
+    going = [generation for generation in taken if not was_lost(generation, lease)]
     lines = groupby(sorted(going, key=_line), key=_line)
     return [group for _, line in lines for group in _call_groups(lease, list(line))]
 
 
-def _line(one: Generation) -> tuple[str, int]:
-    return one.batch, one.participant_id
+def _line(generation: Generation) -> tuple[str, int]:
+    return generation.batch, generation.participant_id
 
 
 def _call_groups(lease: str, going: list[Generation]) -> list[CallGroup]:
@@ -441,20 +441,20 @@ def _call_groups(lease: str, going: list[Generation]) -> list[CallGroup]:
         error = broken.failure.error
     else:
         return by_calls(lease, going, order)
-    for one in going:
-        end(one, lease, error=error)
+    for generation in going:
+        end(generation, lease, error=error)
     return []
 
 
 async def live(groups: Sequence[CallGroup]) -> None:
     """Runs calls on the loop side by side, and after each one what waits in its lane."""
-    running = {asyncio.create_task(_one(one)) for one in groups}
+    running = {asyncio.create_task(_one(group)) for group in groups}
     while running:
         done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
         for lane in {task.result() for task in done}:
             if not ending:
-                for one in await in_thread(_next_of, lane):
-                    running.add(asyncio.create_task(_one(one)))
+                for group in await in_thread(_next_of, lane):
+                    running.add(asyncio.create_task(_one(group)))
 
 
 def _next_of(lane: str) -> list[CallGroup]:

@@ -27,7 +27,7 @@ from agents.context.subject_request import (
     way_of,
 )
 from agents.providers.orders import AskedParticipant, GenerationOrder
-from agents.providers.registry import Provider, configuration_of, first_of, limit_of, said, sees
+from agents.providers.registry import Provider, configuration_of, first_of, limit_of, sees, text_for
 from agents.providers.values import Picture, ProviderRequest
 from agents.refusals import too_long
 from loom import access
@@ -83,11 +83,11 @@ def order_of_candidate(
     hashed = configuration_of(participant, reading.strategy)
     reader = access.at_tree(access.acting_as(asker, participant), generation.tree)
     seen_by = (reader, generation.tree) if sees(participant) else None
-    made = GenerationOrder(
+    order = GenerationOrder(
         asked.provider, reading, ask, hashed, left_out=left, allow=allow, sees=seen_by
     )
     try:
-        return _order(made, reading)
+        return _order(order, reading)
     except PromptTooLong as long:
         raise too_long(long) from None
 
@@ -98,7 +98,7 @@ def _order(order: GenerationOrder, reading: SubjectPath) -> GenerationOrder:
     goes_on = reading.strategy == "continue_final" and sent.text.strip() != ""
     ask = replace(order.ask, messages=sent.messages, prompt=prompt, goes_on=goes_on)
     ask = seeing(ask, order.sees)
-    note = " · ".join(one for one in (order.left_out, sent.note) if one)
+    note = " · ".join(part for part in (order.left_out, sent.note) if part)
     return replace(
         order, reading=reading, ask=ask, note=note, text=sent.text, portions=sent.portions
     )
@@ -137,7 +137,7 @@ def _order_of_help(
     temperature: float | None = None,
 ) -> GenerationOrder:
     """The order for an answer that becomes no candidate: these messages alone, for this purpose."""
-    one = generation.participant
+    agent = generation.participant
     ask = ProviderRequest(
         base_url=asked.base_url,
         model=asked.model,
@@ -146,16 +146,16 @@ def _order_of_help(
         temperature=temperature,
         max_tokens=generation.tokens,
         stop=(),
-        key=key_of(one),
-        auth=one.auth,
+        key=key_of(agent),
+        auth=agent.auth,
     )
     return GenerationOrder(
         asked.provider,
         SubjectPath("dialogue", "chat", ()),
         ask,
-        configuration_of(one, None),
+        configuration_of(agent, None),
         purpose=purpose,
-        allow=allowed_addresses(asked.base_url, allow_private=one.allow_private),
+        allow=allowed_addresses(asked.base_url, allow_private=agent.allow_private),
     )
 
 
@@ -164,8 +164,8 @@ def _order_of_help(
 
 def taken_settings(generation: Generation) -> tuple[dict[str, Any], str]:
     """(the settings that the participant's endpoint supports, a note on those left out)."""
-    one = generation.participant
-    takes = samplers_of(one.model_ref, one.probe.get("found") or {})
+    agent = generation.participant
+    takes = samplers_of(agent.model_ref, agent.probe.get("found") or {})
     kept = {name: value for name, value in generation.settings.items() if name in takes}
     left = [name for name in generation.settings if name not in takes]
     return kept, f"without {', '.join(left)}: this model does not take it" if left else ""
@@ -222,7 +222,7 @@ def pieces_of(
     sent = sent_of(rows)
     reader = access.at_tree(access.acting_as(asker, generation.participant), generation.tree)
     sources = _sources_of(reader, [row.id for row in sent])
-    say = partial(said, reader=generation.participant)
+    say = partial(text_for, reader=generation.participant)
     return tuple(_piece(row, sources.get(row.id, ()), say) for row in sent)
 
 
@@ -278,10 +278,10 @@ def _sources_of(reader: Actor, nodes: Sequence[int]) -> dict[int, list[tuple[str
     named = [(node, role, item_ids.node_id(item)) for node, role, item in fetch(sql)]
     if not named:
         return {}
-    found = _readable(reader, [item for _, _, item in named if item is not None])
+    readable = _readable(reader, [item for _, _, item in named if item is not None])
     sources: dict[int, list[tuple[str, NodeRow]]] = {}
     for node, role, item in named:
-        row = found.get(item) if item is not None else None
+        row = readable.get(item) if item is not None else None
         if row is not None and is_sent(row):
             sources.setdefault(node, []).append((role, row))
     return sources
@@ -291,15 +291,15 @@ def _readable(reader: Actor, ids: Sequence[int]) -> dict[int, NodeRow]:
     """Those of the nodes that are in trees the reader may see, and not below a pruned one; by id.
     Two queries for each tree, and two more."""
     homes: dict[int, set[int]] = {}
-    for one in ids:
-        homes.setdefault(one >> ORDINAL_BITS, set()).add(one)
+    for node_id in ids:
+        homes.setdefault(node_id >> ORDINAL_BITS, set()).add(node_id)
     seen = access.trees_for(reader).filter(pk__in=homes) if homes else ()
-    found = {}
+    nodes = {}
     for tree in seen:
         rows = rows_of(sorted(homes[tree.pk]))
         hidden = below_pruned(tree.pk, [row.slot_id for row in rows])
-        found.update({row.id: row for row in rows if row.slot_id not in hidden})
-    return found
+        nodes.update({row.id: row for row in rows if row.slot_id not in hidden})
+    return nodes
 
 
 # The request for a summary, and the texts that the summary of a node or a tree is made from:
@@ -345,16 +345,16 @@ def summarised(generation: Generation) -> Messages:
     above = rows[-3:-1]
     if above and len(above[-1].text) >= SHORT_ABOVE:
         above = above[-1:]
-    before = [tree.title, *(described(one.text)[-LONGEST:] for one in above)]
+    before = [tree.title, *(described(node.text)[-LONGEST:] for node in above)]
     return summary_messages(before, described(rows[-1].text)[:LONGEST], of="text")
 
 
 def _text_summarised(generation: Generation, item: int) -> Messages:
     """The request for the summary of a text of the grove, if the person who asked may read it."""
-    found = grove_texts().to_summarise(asker_of(generation), item)
-    if found is None:
+    document = grove_texts().to_summarise(asker_of(generation), item)
+    if document is None:
         raise not_found("This document")
-    title, text = found
+    title, text = document
     return summary_messages([title], described(text)[:LONGEST], of="document")
 
 
@@ -371,7 +371,7 @@ def _parts_of(generation: Generation) -> list[str]:
 
 def summary_messages(before: Sequence[str], text: str, *, of: Of) -> Messages:
     """The request for a summary of `text`; `before` is the title and the text above it."""
-    context = JOINT.join(one for one in before if one)
+    context = JOINT.join(part for part in before if part)
     head = f"What comes before, for you to understand it:{JOINT}{context}{JOINT}" if context else ""
     system, name = _SUMMARISED[of]
     asked = f"{head}The {name} to summarise:{JOINT}{text}"
@@ -390,14 +390,16 @@ MOST_IMAGE_BYTES_AT_ONCE = 20_000_000
 def seeing(ask: ProviderRequest, sees: tuple[Actor, Tree] | None) -> ProviderRequest:
     """The request with the images that the user's texts name; if there are none, every text
     describes its images in words."""
-    if sees is None or not any(hashes_in(one["content"]) for one in ask.messages or ()):
+    if sees is None or not any(hashes_in(message["content"]) for message in ask.messages or ()):
         return ask
-    texts = [one["content"] for one in ask.messages or () if one["role"] == "user"]
-    if found := pictures(*sees, texts):
-        return replace(ask, images=found)
-    said = tuple({**one, "content": described(one["content"])} for one in ask.messages or ())
-    blocks = tuple(replace(one, texts=tuple(map(described, one.texts))) for one in ask.blocks)
-    return replace(ask, messages=said, blocks=blocks)
+    texts = [message["content"] for message in ask.messages or () if message["role"] == "user"]
+    if images := pictures(*sees, texts):
+        return replace(ask, images=images)
+    messages = tuple(
+        {**message, "content": described(message["content"])} for message in ask.messages or ()
+    )
+    blocks = tuple(replace(block, texts=tuple(map(described, block.texts))) for block in ask.blocks)
+    return replace(ask, messages=messages, blocks=blocks)
 
 
 def pictures(actor: Actor, tree: Tree, texts: Iterable[str]) -> Mapping[str, Picture]:
@@ -410,16 +412,16 @@ def pictures(actor: Actor, tree: Tree, texts: Iterable[str]) -> Mapping[str, Pic
     rows = Image.objects.filter(sha256__in=named[: 5 * MOST_IMAGES], tree__erasing_at=None)
     rows = rows.filter(tree=tree) | rows.filter(tree__in=reach)
     known = {row.sha256: row for row in rows}
-    found: dict[str, Picture] = {}
+    pictures_named: dict[str, Picture] = {}
     left = MOST_IMAGE_BYTES_AT_ONCE
     for sha256 in named:
         picture = _sent_image(known[sha256]) if sha256 in known else None
         left -= len(picture.data) if picture else 0
-        if left < 0 or len(found) == MOST_IMAGES:
+        if left < 0 or len(pictures_named) == MOST_IMAGES:
             break
         if picture is not None:
-            found[sha256] = picture
-    return found
+            pictures_named[sha256] = picture
+    return pictures_named
 
 
 def _sent_image(image: Image) -> Picture | None:

@@ -106,11 +106,11 @@ def sweep() -> int:
     now = timezone.now()
     lost = Generation.objects.filter(ended_at__isnull=True, status="running", leased_until__lt=now)
     lost = lost.exclude(put_aside.among("generation", version="chunk"))
-    found, lanes = 0, set()
+    count, lanes = 0, set()
     for row in lost.select_related("tree__grove"):
         if not leases.proves_loss(row.lease):
             continue
-        found += 1
+        count += 1
         if row.text:  # no worker can continue it
             put_aside.attempt(
                 "generation",
@@ -128,14 +128,14 @@ def sweep() -> int:
         created_at__lt=now - timedelta(seconds=FORGOTTEN_S),
     )
     for lane in waiting.values_list("lane", flat=True):
-        found += 1
+        count += 1
         lanes.add(lane)
     for lane in sorted(lanes):
         lanes_module.hand_over(lane)
     for uid in turn_lifecycle.waiting():
-        found += 1
+        count += 1
         jobs.enqueue("agents.tasks.run_turn", [uid], queue="continue")
-    return found
+    return count
 
 
 def delete_old() -> int:
@@ -205,15 +205,15 @@ async def _receive() -> None:
     lanes = Redis.from_url(settings.REDIS_URL, socket_timeout=2 * LISTEN_S, decode_responses=True)
     while not runs.ending:
         try:
-            found = await lanes.blpop([lanes_module.LANES], timeout=LISTEN_S)
+            entry = await lanes.blpop([lanes_module.LANES], timeout=LISTEN_S)
         except Exception as error:  # broker down: the sweeper begins what waits
             worker_log.warning("no answer from the broker, asking again: %r", error)
             await asyncio.sleep(AGAIN_S)
             continue
-        if found is not None and runs.ending:  # leave it for another worker
-            await lanes.rpush(lanes_module.LANES, found[1])
-        elif found is not None:
-            _spawn(runs.begin(str(found[1])))
+        if entry is not None and runs.ending:  # leave it for another worker
+            await lanes.rpush(lanes_module.LANES, entry[1])
+        elif entry is not None:
+            _spawn(runs.begin(str(entry[1])))
 
 
 def _spawn(work: Coroutine[Any, Any, None]) -> None:

@@ -80,12 +80,12 @@ def provider_key(variable: str) -> str:
 def _proxies() -> tuple[str, ...]:
     """`HEDDLE_PROXIES`: addresses or networks whose X-Forwarded-* headers are trusted."""
     named = _listed("HEDDLE_PROXIES")
-    for one in named:
+    for address in named:
         try:
-            ip_network(one, strict=False)
+            ip_network(address, strict=False)
         except ValueError:
             raise WrongSetting(
-                f"HEDDLE_PROXIES contains {one!r}, which is not an address or network. "
+                f"HEDDLE_PROXIES contains {address!r}, which is not an address or network. "
                 "Write it as 10.0.0.5 or 10.0.0.0/24."
             ) from None
     return named
@@ -169,12 +169,12 @@ def _openid() -> OpenId:
             f"HEDDLE_OIDC_NEW={given['new']!r} does not exist. Write nobody, groups or anybody."
         )
     roles = []
-    for one in _listed("HEDDLE_OIDC_GROUPS"):
-        group, _, target = one.rpartition("=")
+    for entry in _listed("HEDDLE_OIDC_GROUPS"):
+        group, _, target = entry.rpartition("=")
         grove, _, role = target.partition(":")
         if not group or not grove or role not in _ROLES:
             raise WrongSetting(
-                f"HEDDLE_OIDC_GROUPS contains {one!r}. Write group=id-of-grove:role, with reader,"
+                f"HEDDLE_OIDC_GROUPS contains {entry!r}. Write group=id-of-grove:role, with reader,"
                 " writer or owner as the role."
             )
         roles.append((group, grove, role))
@@ -187,7 +187,9 @@ _MAIL_PORTS = {"starttls": 587, "implicit": 465, "none": 25}
 
 def _mail() -> Mail | None:
     """`HEDDLE_MAIL_URL` and `HEDDLE_MAIL_FROM`: the server that takes e-mail, None without one."""
-    given, sender = (os.environ.get(f"HEDDLE_MAIL_{one}", "").strip() for one in ("URL", "FROM"))
+    given, sender = (
+        os.environ.get(f"HEDDLE_MAIL_{suffix}", "").strip() for suffix in ("URL", "FROM")
+    )
     if not given:
         return None
     try:
@@ -250,8 +252,8 @@ def _broker(data: Path) -> str:
         lines = (data / "broker" / "broker.conf").read_text().splitlines()
     except OSError:
         return "redis://127.0.0.1:6379/0"
-    said = dict(line.split(" ", 1) for line in lines if " " in line)
-    return f"redis://:{said['requirepass']}@127.0.0.1:{said['port']}/0"
+    directives = dict(line.split(" ", 1) for line in lines if " " in line)
+    return f"redis://:{directives['requirepass']}@127.0.0.1:{directives['port']}/0"
 
 
 def read() -> Env:

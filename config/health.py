@@ -149,32 +149,32 @@ def healthz(request: HttpRequest) -> JsonResponse:
     If the broker is down, the worker cannot be asked; the model never affects `ok`, since people
     can write without it.
     """
-    found, reasons = {"web": "ok"}, {}
+    processes, reasons = {"web": "ok"}, {}
     for name, check, why in (
         ("database", _database, _why_database),
         ("broker", _broker, _why_broker),
     ):
         error = _fault(check)
-        found[name] = "down" if error else "ok"
+        processes[name] = "down" if error else "ok"
         if error is not None:
             reasons[name] = why(error)
-    found["worker"] = worker.state() if found["broker"] == "ok" else "down"
-    if found["worker"] != "ok":
-        reasons["worker"] = _why_worker(found["worker"], has_broker=found["broker"] == "ok")
+    processes["worker"] = worker.state() if processes["broker"] == "ok" else "down"
+    if processes["worker"] != "ok":
+        reasons["worker"] = _why_worker(processes["worker"], has_broker=processes["broker"] == "ok")
     disk = _fault(_disk)
     if disk is not None:
         reasons["disk"] = _why_disk(disk)
-    ok = "down" not in found.values() and disk is None
-    found["model"] = "off"
+    ok = "down" not in processes.values() and disk is None
+    processes["model"] = "off"
     if settings.LOCAL_MODEL_URL:
-        found["model"] = "down" if _fault(_model) else "ok"
-        if found["model"] == "down":
+        processes["model"] = "down" if _fault(_model) else "ok"
+        if processes["model"] == "down":
             reasons["model"] = "The local model cannot be reached."
-    aside = put_aside.count() if found["database"] == "ok" else None
+    aside = put_aside.count() if processes["database"] == "ok" else None
     body = {
         "ok": ok,
         "version": settings.VERSION,
-        "processes": found,
+        "processes": processes,
         "disk": "full" if disk else "ok",
         "put_aside": aside,
         "reasons": reasons,

@@ -109,8 +109,8 @@ class LimitedProtocol(HttpToolsProtocol):
         host = self.client[0] if self.client else ""
         if not host or _is_trusted(host):
             return False
-        from_here = (getattr(one, "client", None) for one in self.connections)
-        return sum(1 for one in from_here if one and one[0] == host) > CONNECTIONS_FROM
+        from_here = (getattr(connection, "client", None) for connection in self.connections)
+        return sum(1 for client in from_here if client and client[0] == host) > CONNECTIONS_FROM
 
 
 def _is_trusted(host: str) -> bool:
@@ -119,7 +119,7 @@ def _is_trusted(host: str) -> bool:
         address: Any = ip_address(host)
     except ValueError:
         return False
-    networks = (ip_network(one, strict=False) for one in settings.PROXIES)
+    networks = (ip_network(proxy, strict=False) for proxy in settings.PROXIES)
     return address.is_loopback or any(address in network for network in networks)
 
 
@@ -213,8 +213,8 @@ def _most(path: str) -> int:
 
 def _announced(scope: Scope) -> int:
     """The value of Content-Length; 0 if it is missing or cannot be read."""
-    found = dict(scope["headers"]).get(b"content-length", b"")
-    return int(found) if found.isdigit() and len(found) < 20 else 0
+    length = dict(scope["headers"]).get(b"content-length", b"")
+    return int(length) if length.isdigit() and len(length) < 20 else 0
 
 
 async def _drop_rest(receive: Receive) -> None:

@@ -20,7 +20,7 @@ OURS = ("heddle", "heddle.")
 
 def masked(text: str) -> str:
     """The text with "…" in place of each secret."""
-    return _SECRET.sub(lambda found: f"{found[1] or ''}…", text)
+    return _SECRET.sub(lambda match: f"{match[1] or ''}…", text)
 
 
 class MaskingFormatter(logging.Formatter):

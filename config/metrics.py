@@ -48,19 +48,19 @@ class Figures(Collector):
         threads = GaugeMetricFamily(
             "heddle_request_threads", "Threads for requests", labels=["state"]
         )
-        idle = sum(len(one.idle) for one in pools)
+        idle = sum(len(pool.idle) for pool in pools)
         threads.add_metric(["idle"], idle)
-        threads.add_metric(["busy"], sum(one.count for one in pools) - idle)
+        threads.add_metric(["busy"], sum(pool.count for pool in pools) - idle)
         yield threads
-        waiting = sum(one.waiting for one in pools)
+        waiting = sum(pool.waiting for pool in pools)
         yield _gauge("requests_waiting", "Requests that wait for a thread", waiting)
         try:
-            found = list(_of_installation())
+            metrics = list(_of_installation())
         except Error:
             log.warning("could not read the figures of the installation", exc_info=True)
-            found = []
-        yield _gauge("database_up", "Whether the database answered this request", bool(found))
-        yield from found
+            metrics = []
+        yield _gauge("database_up", "Whether the database answered this request", bool(metrics))
+        yield from metrics
 
 
 def _gauge(name: str, says: str, value: float) -> GaugeMetricFamily:
@@ -70,7 +70,7 @@ def _gauge(name: str, says: str, value: float) -> GaugeMetricFamily:
 def _of_installation() -> Iterator[Metric]:
     """Figures that every web process reads alike: they are not to be added up."""
     rows = Generation.objects.filter(status__in=_OPEN).values_list("status").order_by()
-    found = {status: (count, first) for status, count, first in rows.annotate(
+    by_status = {status: (count, first) for status, count, first in rows.annotate(
         count=Count("pk"), first=Min("created_at")
     )}  # fmt: skip
     counts = GaugeMetricFamily(
@@ -81,7 +81,7 @@ def _of_installation() -> Iterator[Metric]:
     )
     now = timezone.now()
     for status in _OPEN:
-        count, first = found.get(status, (0, None))
+        count, first = by_status.get(status, (0, None))
         counts.add_metric([status], count)
         ages.add_metric([status], (now - first).total_seconds() if first else 0.0)
     yield counts

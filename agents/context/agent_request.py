@@ -266,7 +266,7 @@ def _with_windows(aware: Aware, sizes: Sequence[tuple[str, int]]) -> tuple[tuple
     sent = [windows_in(round_.workspace) for round_ in aware.rounds] if aware.stated else []
     known = windows_in(aware.stated.get(windows.name, ""))
     same = sum(aware.counted(text) for number, text in now.items() if known.get(number) == text)
-    before = sum(aware.counted(text) for each in sent for text in each.values())
+    before = sum(aware.counted(text) for shown in sent for text in shown.values())
     names = dict(sizes)
     results = names.pop("RESULTS")
     return (
@@ -297,7 +297,7 @@ def _portions(
     texts = zip(names, _system_texts(aware, brief=is_brief), notes, strict=True)
     nodes = len(aware.path) - earlier.nodes
     rounds = len(aware.rounds)
-    said = [
+    portions = [
         *(of(name, [PathPart("system", text)], note=note) for name, text, note in texts),
         of("EARLIER", [PathPart("user", earlier.text)], note=earlier.note),
         of("PATH", fitted.parts, f"{nodes} node{'' if nodes == 1 else 's'}", fitted.note),
@@ -313,7 +313,7 @@ def _portions(
         ),
         of("CLOSING", [PathPart("user", aware.closing)]),
     ]
-    return tuple(part for part in said if part.text)
+    return tuple(part for part in portions if part.text)
 
 
 _DETAILS = {"PATH": "what changes about its nodes", "LOOM": "the tree around"}
@@ -508,8 +508,10 @@ def _messages(parts: Sequence[PathPart], frozen: int) -> tuple[Message, ...]:
         if at == frozen:
             ends.append(blocks)
         if role == "user" and named:
-            said, named = "\n".join(named), []
-            texts = [said, part.text] if isinstance(part, RequestPart) else [f"{said}\n{part.text}"]
+            names, named = "\n".join(named), []
+            texts = (
+                [names, part.text] if isinstance(part, RequestPart) else [f"{names}\n{part.text}"]
+            )
         if isinstance(part, Own):
             named.append(part.named)
         for text in texts:

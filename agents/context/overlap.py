@@ -80,13 +80,13 @@ class Overlap:
         rest = bare[repeated:] if repeated else held
         begins = rest[: len(rest) - len(rest.lstrip())]
         taken = _of_blanks(self._blanks, begins) if repeated or self.way != PLAIN else 0
-        made = rest[taken:]
+        joined = rest[taken:]
         lacks = not (repeated or self._blanks) and self.way in ASKED
-        if lacks and _lacks_blank(self._core, made):
+        if lacks and _lacks_blank(self._core, joined):
             self.note = "put a blank before it"
-            return f" {made}"
+            return f" {joined}"
         self.note = _note_on(repeated, taken)
-        return made
+        return joined
 
     def _repeated(self, bare: str) -> int:
         """How many characters at the start of the answer repeat the end of the text."""
@@ -96,10 +96,10 @@ class Overlap:
 
     def _is_meant(self, bare: str, size: int) -> bool:
         """Whether that many repeated characters are unlikely to be accidental in this language."""
-        said, is_whole = bare[:size], not bare[size : size + 1].isalnum()
-        if size >= (LONG_WIDE if _is_wide(said[-1]) else LONG):
+        repeated, is_whole = bare[:size], not bare[size : size + 1].isalnum()
+        if size >= (LONG_WIDE if _is_wide(repeated[-1]) else LONG):
             return is_whole or self.way != PLAIN
-        return self.way in ASKED and (is_whole or len(said.split()) > 1)
+        return self.way in ASKED and (is_whole or len(repeated.split()) > 1)
 
 
 def _starts(core: str) -> list[int]:

@@ -50,7 +50,7 @@ class Pane:
             more = f"up to line {lines[-1].number}, there is no room for more: {following}"
         else:
             begun = self.lines[len(lines)]
-            rest = max(tokens - sum(count(one.text) + 1 for one in lines), LEAST_OF_LINE)
+            rest = max(tokens - sum(count(line.text) + 1 for line in lines), LEAST_OF_LINE)
             lines.append(begun._replace(text=f"{begun.text[: rest * 4]}…"))
             more = f"cut, there is no room for more: → view #{self.number} part:1 reads it in parts"
         return replace(self, lines=tuple(lines), more=more)
@@ -58,7 +58,7 @@ class Pane:
     @property
     def count(self) -> int:
         """The number of its lines, without padding."""
-        return sum(not one.is_around for one in self.lines)
+        return sum(not line.is_around for line in self.lines)
 
     @property
     def extent(self) -> str:
@@ -83,10 +83,10 @@ def pane_text(pane: Pane) -> str:
         pane.stale,
         f"label {plain(pane.label)}" if pane.label else "",
     ]
-    body = "\n".join(numbered(_escaped(pane, one)) for one in pane.lines)
+    body = "\n".join(numbered(_escaped(pane, line)) for line in pane.lines)
     body += f"\n({pane.more})" if pane.more else ""
-    title = " · ".join(one for one in head if one)
-    changed = "".join(f"\n({plain(one)})" for one in pane.changes)
+    title = " · ".join(part for part in head if part)
+    changed = "".join(f"\n({plain(change)})" for change in pane.changes)
     links = "".join(f"\n{portal}" for portal in pane.links)
     return f"---WINDOW {title}{changed}\n{body}{links}\n---WINDOW_END #{pane.number}"
 

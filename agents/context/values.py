@@ -276,9 +276,9 @@ def section(
     name."""
 
     def register(render: Renderer) -> PromptSection:
-        made = PromptSection(name, order, render, shrink, priority, in_brief, by_lines, since)
-        SECTIONS[name] = made
-        return made
+        registered = PromptSection(name, order, render, shrink, priority, in_brief, by_lines, since)
+        SECTIONS[name] = registered
+        return registered
 
     return register
 

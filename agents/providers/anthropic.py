@@ -55,15 +55,19 @@ class Anthropic:
         """The JSON of the request: system text apart, and cache marks where a prefix may be
         kept."""
         messages = ask.messages or ({"role": "user", "content": ask.prompt or ""},)
-        system = JOINT.join(one["content"] for one in messages if one["role"] == "system")
+        system = JOINT.join(
+            message["content"] for message in messages if message["role"] == "system"
+        )
         system = described(system) if ask.images else system
-        said = with_images((one for one in messages if one["role"] != "system"), ask, _image)
-        if said and said[-1]["role"] == "assistant":  # refused if it ends with blanks
-            said[-1]["content"] = said[-1]["content"].rstrip()
+        dialogue = with_images(
+            (message for message in messages if message["role"] != "system"), ask, _image
+        )
+        if dialogue and dialogue[-1]["role"] == "assistant":  # refused if it ends with blanks
+            dialogue[-1]["content"] = dialogue[-1]["content"].rstrip()
         body: Body = {
             "model": ask.model,
             "max_tokens": ask.max_tokens or MAX_TOKENS,
-            "messages": _in_blocks(ask) or _marked(said),
+            "messages": _in_blocks(ask) or _marked(dialogue),
             "stream": True,
         }
         if system:
@@ -72,7 +76,7 @@ class Anthropic:
             body["temperature"] = min(ask.temperature, 1)
         body |= {name: ask.samplers[name] for name in ("top_p", "top_k") if name in ask.samplers}
         # Stop sequences of only blanks are refused by this API.
-        if stops := [one for one in ask.stop if one.strip()]:
+        if stops := [stop for stop in ask.stop if stop.strip()]:
             body["stop_sequences"] = stops
         return body
 
@@ -131,18 +135,18 @@ def _filled(images: Mapping[str, Picture], part: Part) -> Part:
 def _in_blocks(ask: ProviderRequest) -> list[dict[str, Any]]:
     """Messages with their blocks sent one by one; those that end a prefix to cache are marked."""
     wanted = set(ask.images)
-    made = []
+    blocked = []
     for message in ask.blocks:
         content: list[Part] = []
         for place, text in enumerate(message.texts, 1):
             has_images = bool(ask.images) and message.role == "user"
             some = parts_of(text, wanted, ask, _image) if has_images else []
-            said = described(text) if ask.images else text
-            content += some or [{"type": "text", "text": said}]
+            words = described(text) if ask.images else text
+            content += some or [{"type": "text", "text": words}]
             if place in message.kept:
                 content[-1]["cache_control"] = _KEPT
-        made.append({"role": message.role, "content": content})
-    return made
+        blocked.append({"role": message.role, "content": content})
+    return blocked
 
 
 def _marked(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -150,8 +154,8 @@ def _marked(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     and the siblings of this one, read the same prefix."""
     for at in {len(messages) - 1, len(messages) - 3}:
         if at >= 0 and messages[at]["content"]:
-            said = messages[at]["content"]
-            parts = said if isinstance(said, list) else [{"type": "text", "text": said}]
+            content = messages[at]["content"]
+            parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
             parts = [*parts[:-1], {**parts[-1], "cache_control": _KEPT}]
             messages[at] = {**messages[at], "content": parts}
     return messages
@@ -242,7 +246,7 @@ class _Reader:
 
 
 def _failure(value: dict[str, Any]) -> Failure:
-    said, code = error_of(value)
+    message, code = error_of(value)
     if "overloaded" in code:
-        return Failure("server", said or "overloaded")
-    return of_words(said, code)
+        return Failure("server", message or "overloaded")
+    return of_words(message, code)

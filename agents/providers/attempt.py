@@ -194,13 +194,13 @@ def with_images(
     if not ask.images:
         return [dict(message) for message in messages]
     wanted = set(ask.images)
-    made: list[dict[str, Any]] = []
+    with_parts: list[dict[str, Any]] = []
     for message in messages:
         content = message["content"]
         parts = parts_of(content, wanted, ask, part) if message["role"] == "user" else []
-        plain = not any(each["type"] != "text" for each in parts)
-        made.append({**message, "content": described(content) if plain else parts})
-    return made
+        plain = not any(piece["type"] != "text" for piece in parts)
+        with_parts.append({**message, "content": described(content) if plain else parts})
+    return with_parts
 
 
 def parts_of(
@@ -371,9 +371,9 @@ def masked(text: str, key: str) -> str:
     if len(key) < SHORTEST_KEY:
         return text
     pieces = {
-        one[at : at + PIECE]
-        for one in (key, quote(key, safe=""), b64encode(key.encode()).decode().rstrip("="))
-        for at in range(len(one) - PIECE + 1)
+        form[at : at + PIECE]
+        for form in (key, quote(key, safe=""), b64encode(key.encode()).decode().rstrip("="))
+        for at in range(len(form) - PIECE + 1)
     }
     marks = bytearray(len(text))
     for piece in pieces:

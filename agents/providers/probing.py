@@ -132,7 +132,7 @@ async def _streaming(probe: Probe) -> bool:
 
 async def _many(probe: Probe) -> bool:
     answer = await probe.chat(("user", "Say a word."), many=2)
-    return {one.index for one in answer.pieces} >= {0, 1}
+    return {piece.index for piece in answer.pieces} >= {0, 1}
 
 
 async def _logprobs(probe: Probe) -> bool:
@@ -156,8 +156,8 @@ async def _continue_final(probe: Probe) -> bool:
     such a field cannot say it."""
     if probe.provider.name in ("anthropic", "litellm"):
         return False
-    said = (("user", BEGINS), ("assistant", OPENING))
-    messages = tuple({"role": role, "content": text} for role, text in said)
+    pairs = (("user", BEGINS), ("assistant", OPENING))
+    messages = tuple({"role": role, "content": text} for role, text in pairs)
     answer = await probe.send(replace(probe.ask, messages=messages, goes_on=True))
     return _answered(answer) and goes_on(OPENING, answer.text)
 
@@ -180,7 +180,7 @@ async def _asked(probe: Probe, way: str) -> bool:
 
 async def _usage(probe: Probe) -> bool:
     answer = await probe.chat(("user", "Say yes."))
-    return any(isinstance(one, Usage) for one in answer.events)
+    return any(isinstance(event, Usage) for event in answer.events)
 
 
 async def _grammar(probe: Probe) -> bool:
@@ -199,7 +199,7 @@ async def _images(probe: Probe) -> bool:
         images = {SHA: Picture("image/png", b64encode(square(colour)).decode())}
         asked = replace(probe.ask, messages=messages, images=images)
         answer = await probe.send(asked, as_it_is=True)
-        others = [one for one in COLOURS if one != colour and one in answer.text.lower()]
+        others = [other for other in COLOURS if other != colour and other in answer.text.lower()]
         if not _answered(answer) or colour not in answer.text.lower() or others:
             return False
     return True
@@ -311,8 +311,8 @@ async def models_of(probe: Probe, *, strict: bool = False) -> dict[str, int]:
         await response.aclose()
     value = value_of(body.decode("utf-8", "replace")) if response.status_code == 200 else None
     rows = value.get("data") if isinstance(value, dict) else None
-    named = [one for one in rows or () if isinstance(one, dict) and _is_name(one.get("id"))]
-    return {whole(one["id"][:200]): _context_of(one) for one in named[:MODELS]}
+    named = [row for row in rows or () if isinstance(row, dict) and _is_name(row.get("id"))]
+    return {whole(row["id"][:200]): _context_of(row) for row in named[:MODELS]}
 
 
 def _is_name(value: object) -> bool:
@@ -344,10 +344,10 @@ def run_listing(uid: str) -> None:
 
 
 async def _models_listed(uid: str) -> None:
-    found = await in_thread(participants.asked, uid)
-    if found is None:
+    asked = await in_thread(participants.asked, uid)
+    if asked is None:
         return
-    source, listing = found
+    source, listing = asked
     provider = provider_of(source.kind)
     ask = ProviderRequest(source.url, "", None, None, key=source.api_key, auth=source.auth)
     allow = allowed_addresses(source.url, allow_private=source.allow_private)
@@ -384,21 +384,21 @@ def run_probe(uid: str) -> None:
 
 async def _probed(participant: Participant) -> None:
     began = timezone.now()
-    found: dict[str, bool] = {}
+    results: dict[str, bool] = {}
     models: dict[str, int] = {}
     try:
         probe = _probe_of(participant)
         failure = await first_failure(probe)
         for name, check in CHECKS.items() if failure is None else ():
-            await in_thread(note_probe, participant, _body(began, found, checking=name))
-            found[name] = await check(probe)
+            await in_thread(note_probe, participant, _body(began, results, checking=name))
+            results[name] = await check(probe)
         models = await _listed(probe) if failure is None else {}
         error = failure.error if failure else None
     except BrokenConnection as broken:
         error = broken.failure.error
     _, _, model = whom(participant) if models else (None, "", "")
     context = models.get(model, 0)
-    body = _body(began, found, error=error, models=models, context=context, ended=True)
+    body = _body(began, results, error=error, models=models, context=context, ended=True)
     await in_thread(note_probe, participant, body)
 
 
@@ -427,7 +427,7 @@ def _probe_of(participant: Participant) -> Probe:
 
 def _body(
     began: datetime,
-    found: dict[str, bool],
+    results: dict[str, bool],
     *,
     checking: str = "",
     error: dict[str, Any] | None = None,
@@ -440,7 +440,7 @@ def _body(
         "status": status,
         "began_at": instant(began),
         "checking": checking,
-        "found": dict(found),
+        "found": dict(results),
         "error": error,
         "models": list(models),
         "context": context,

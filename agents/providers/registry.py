@@ -136,7 +136,7 @@ def sees(participant: "Participant") -> bool:
     return SEES in participant.capabilities and participant.endpoint == "chat"
 
 
-def said(text: str, reader: "Participant") -> str:
+def text_for(text: str, reader: "Participant") -> str:
     """The text as the reader is sent it: images by name if it sees them, else described in
     words."""
     return text if sees(reader) else described(text)

@@ -133,8 +133,8 @@ RESOLVE_S = 10
 async def ask_system(host: str, port: int) -> Sequence[str]:
     """The addresses that the system's resolver returns for `host`, in its order."""
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(address[4][0]) for address in found))
+    infos = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[4][0]) for address in infos))
 
 
 async def checked_addresses(
@@ -154,7 +154,7 @@ async def _ask(target: UrlTarget, resolve: Resolve) -> list[Address]:
     try:
         async with asyncio.timeout(RESOLVE_S):
             answers = await resolve(target.host, target.port)
-        addresses: list[Address] = [ip_address(one.partition("%")[0]) for one in answers]
+        addresses: list[Address] = [ip_address(answer.partition("%")[0]) for answer in answers]
     except TimeoutError:
         raise BrokenConnection(
             Failure("timeout", f"no answer to the question where {target.host} is")

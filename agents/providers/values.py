@@ -135,20 +135,20 @@ class BrokenConnection(Exception):
         self.failure = failure
 
 
-def without_traceback(said: str) -> str:
+def without_traceback(message: str) -> str:
     """The text before the beginning of a Python traceback in it."""
-    found = _TRACEBACK.search(said)
-    if found is None:
-        return said
-    return said[: found.start()].rstrip(" \n:,") or "the server failed and sent a traceback"
+    match = _TRACEBACK.search(message)
+    if match is None:
+        return message
+    return message[: match.start()].rstrip(" \n:,") or "the server failed and sent a traceback"
 
 
-def of_status(status: int, said: str, *, code: str = "", retry_after: str = "") -> Failure:
+def of_status(status: int, message: str, *, code: str = "", retry_after: str = "") -> Failure:
     """The failure for an HTTP status and the text sent with it. `code` is the provider's own code
     or type; `retry_after` is the header, seconds or a date.
     """
-    kept = without_traceback(said)[:500]
-    return Failure(_kind(status, f"{code} {said}"), kept, _seconds(retry_after))
+    kept = without_traceback(message)[:500]
+    return Failure(_kind(status, f"{code} {message}"), kept, _seconds(retry_after))
 
 
 def _kind(status: int, words: str) -> Kind:
@@ -163,16 +163,16 @@ def _kind(status: int, words: str) -> Kind:
     return _OF_STATUS.get(status, "invalid")
 
 
-def of_words(said: str, code: str = "") -> Failure:
+def of_words(message: str, code: str = "") -> Failure:
     """The failure for an error inside a stream, which has no status."""
-    words = f"{code} {said}"
+    words = f"{code} {message}"
     numbers = re.search(r"\b([45]\d\d)\b", code)
     if numbers:
-        return of_status(int(numbers[1]), said, code=code)
+        return of_status(int(numbers[1]), message, code=code)
     for pattern, kind in _WORDS:
         if pattern.search(words):
-            return Failure(kind, without_traceback(said)[:500])
-    return Failure("server", without_traceback(said)[:500])
+            return Failure(kind, without_traceback(message)[:500])
+    return Failure("server", without_traceback(message)[:500])
 
 
 def _seconds(header: str) -> float | None:
@@ -191,16 +191,16 @@ _TRIES = {"server": 3, "network": 3, "rate": 3, "timeout": 2}
 PATIENCE_S = 60  # seconds; a provider that asks for a longer wait is not retried
 
 
-def wait_before_next(failure: Failure, made: int, backoff_s: float = 0.5) -> float | None:
+def wait_before_next(failure: Failure, tries: int, backoff_s: float = 0.5) -> float | None:
     """How many seconds to wait before the next attempt, after `made` attempts; None: no further
     attempt. Only used before the first text arrived. Server, network and rate failures are tried
     three times, a timeout twice; after the time that the provider asks for, if any.
     """
-    if made >= _TRIES.get(failure.kind, 1):
+    if tries >= _TRIES.get(failure.kind, 1):
         return None
     if failure.retry_after_s is not None:
         return failure.retry_after_s if failure.retry_after_s <= PATIENCE_S else None
-    return 4 * backoff_s if failure.kind == "rate" else backoff_s * 2.0 ** (made - 1)
+    return 4 * backoff_s if failure.kind == "rate" else backoff_s * 2.0 ** (tries - 1)
 
 
 # The request that an adapter gets, and the events that it reports.

@@ -53,9 +53,9 @@ class Question:
     @property
     def with_hosts(self) -> str:
         """The query with its hosts in the syntax of search engines."""
-        wanted = " OR ".join(f"site:{one}" for one in self.include)
+        wanted = " OR ".join(f"site:{host}" for host in self.include)
         inside = f"({wanted})" if len(self.include) > 1 else wanted
-        others = [f"-site:{one}" for one in self.exclude]
+        others = [f"-site:{host}" for host in self.exclude]
         return " ".join(part for part in (self.query, inside, *others) if part)
 
 
@@ -90,8 +90,8 @@ async def found_by(
             rows += service.rows(answer, question)
     except BrokenConnection as broken:
         if not rows:
-            said = _without_key(broken.failure.said, address.key)
-            raise BrokenConnection(replace(broken.failure, said=said)) from None
+            masked_text = _without_key(broken.failure.said, address.key)
+            raise BrokenConnection(replace(broken.failure, said=masked_text)) from None
     shown = [_masked(hit, address.key) for row in rows if (hit := _hit(service, row, question))]
     hits = {hit.url: hit for hit in reversed(shown) if hit is not None}
     return [hit for hit in reversed(hits.values()) if _is_wanted(hit, question)][: question.most]
@@ -113,9 +113,9 @@ def _without_key(text: str, key: str) -> str:
     if len(key) < SHORTEST_KEY:
         return text
     text = masked(text, key)
-    places = [at for at, one in enumerate(text) if one.isalnum()]
+    places = [at for at, letter in enumerate(text) if letter.isalnum()]
     bare = "".join(text[at].lower()[:1] for at in places)
-    secret = "".join(one.lower()[:1] for one in key if one.isalnum())
+    secret = "".join(letter.lower()[:1] for letter in key if letter.isalnum())
     piece = max(_SHORTEST_PIECE, min(PIECE, len(secret) // 2))
     parts = {secret[at : at + piece] for at in range(len(secret) - piece + 1)}
     marks: set[int] = set()
@@ -124,7 +124,9 @@ def _without_key(text: str, key: str) -> str:
         while at >= 0:
             marks.update(range(places[at], places[at + len(part) - 1] + 1))
             at = bare.find(part, at + 1)
-    return _RUNS.sub("…", "".join(_HIDDEN if at in marks else one for at, one in enumerate(text)))
+    return _RUNS.sub(
+        "…", "".join(_HIDDEN if at in marks else letter for at, letter in enumerate(text))
+    )
 
 
 _HIDDEN = "\x00"  # is in no text of a result or an error that is shown
@@ -171,16 +173,16 @@ _OF_STATUS: dict[int, Kind] = {432: "credit", 433: "credit"}
 def _refused(failure: Failure, status: int, body: bytes) -> Failure:
     value = value_of(body.decode("utf-8", "replace"))
     detail = value.get("detail") if isinstance(value, dict) else None
-    said, code = error_of(value)
+    message, code = error_of(value)
     if isinstance(detail, dict | str):
-        said, _ = error_of(detail)
-    words = f"{code} {said}".lower()
+        message, _ = error_of(detail)
+    words = f"{code} {message}".lower()
     kind = _OF_STATUS.get(status, failure.kind)
     if "token_invalid" in words or "api key" in words:
         kind = "auth"
     elif status == 429 and "quota" in words:
         kind = "credit"
-    return replace(failure, kind=kind, said=said[:300] or failure.said)
+    return replace(failure, kind=kind, said=message[:300] or failure.said)
 
 
 # -- the services
@@ -278,9 +280,9 @@ def _hit(service: _Service, row: object, question: Question) -> WebResult | None
     if not isinstance(url, str) or not _host(url) or len(url) > ADDRESS or _SPACES.search(url):
         return None
     parts = [excerpt, *_list(row.get("extra_snippets"))]
-    said = " … ".join(_plain(one) for one in parts if isinstance(one, str) and one.strip())
+    excerpts = " … ".join(_plain(part) for part in parts if isinstance(part, str) and part.strip())
     named = _plain(title) if isinstance(title, str) else ""
-    return WebResult(_cut(named or url, TITLE), url, _cut(said, EXCERPT[question.depth]))
+    return WebResult(_cut(named or url, TITLE), url, _cut(excerpts, EXCERPT[question.depth]))
 
 
 def _plain(text: str) -> str:
@@ -306,7 +308,7 @@ def _is_wanted(hit: WebResult, question: Question) -> bool:
     host = _host(hit.url)
 
     def is_of(names: Sequence[str]) -> bool:
-        return any(host == one.lower() or host.endswith(f".{one.lower()}") for one in names)
+        return any(host == name.lower() or host.endswith(f".{name.lower()}") for name in names)
 
     return not is_of(question.exclude) and (not question.include or is_of(question.include))
 
@@ -376,7 +378,7 @@ async def _found(row: WebSearch, service: SearchService) -> str:
     finally:
         await transport.aclose()
     kind = search_service(service.kind)
-    shown = [(one.title, one.url, one.excerpt) for one in hits]
+    shown = [(hit.title, hit.url, hit.excerpt) for hit in hits]
     return web_search.numbered(row, shown, kind.title if kind else service.kind)
 
 

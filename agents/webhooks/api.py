@@ -121,8 +121,8 @@ def webhook(request: Request, uid: str) -> Response:
 @api_view(["POST"])
 def rotate(request: Request, uid: str) -> Response:
     """A new secret; the former one signs beside it for a day."""
-    found, secret = commands.rotate_secret(user_of(request), uid)
-    return Response({**_body(found), "secret": secret})
+    row, secret = commands.rotate_secret(user_of(request), uid)
+    return Response({**_body(row), "secret": secret})
 
 
 urlpatterns: list[URLPattern | URLResolver] = [

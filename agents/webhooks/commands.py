@@ -31,15 +31,15 @@ def webhooks_of(user: User, grove_uid: str) -> QuerySet[Webhook]:
 
 def get_webhook(user: User, uid: str) -> Webhook:
     """A webhook, for an owner of its grove; NOT_FOUND for anybody who is no member."""
-    found = Webhook.objects.filter(uid=uid).select_related("grove", "tree", "maker").first()
-    if found is None:
+    webhook = Webhook.objects.filter(uid=uid).select_related("grove", "tree", "maker").first()
+    if webhook is None:
         raise not_found("This webhook")
     try:
-        actor = access.get_actor(user, found.grove)
+        actor = access.get_actor(user, webhook.grove)
     except CommandError:
         raise not_found("This webhook") from None
     access.demand_role(actor, "owner")
-    return found
+    return webhook
 
 
 def make_webhook(
@@ -147,7 +147,7 @@ def remove_webhook(user: User, uid: str) -> None:
 def secrets_of(webhook: Webhook) -> list[str]:
     """The secrets that sign now, the newest first. Raises CommandError if the installation's secret
     has changed."""
-    found = [open_sealed(webhook.sealed_secret, webhook.url)]
+    opened = [open_sealed(webhook.sealed_secret, webhook.url)]
     if webhook.former_until is not None and webhook.former_until > timezone.now():
-        found.append(open_sealed(webhook.sealed_former, webhook.url))
-    return found
+        opened.append(open_sealed(webhook.sealed_former, webhook.url))
+    return opened

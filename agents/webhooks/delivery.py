@@ -46,11 +46,11 @@ def sweep() -> int:
     due = Q(due_at__isnull=True) | Q(due_at__lte=now)
     rows = Webhook.objects.filter(free, due, stopped_at__isnull=True)
     behind = [
-        one
-        for one in rows.select_related("grove", "tree", "maker__user")[:AT_ONCE]
-        if _head(one) > one.cursor
+        row
+        for row in rows.select_related("grove", "tree", "maker__user")[:AT_ONCE]
+        if _head(row) > row.cursor
     ]
-    return sum(_serve(one) for one in behind)
+    return sum(_serve(row) for row in behind)
 
 
 def _head(webhook: Webhook) -> int:
@@ -97,8 +97,8 @@ def _waiting(webhook: Webhook) -> list[dict[str, Any]]:
         return []
     # What was trimmed meanwhile cannot be sent any more.
     cursor = max(webhook.cursor, event_log.floor_of(webhook.stream))
-    found = event_log.events_since(actor, webhook.stream, since=cursor, limit=EVENTS_AT_ONCE)
-    return list(found["events"])
+    page = event_log.events_since(actor, webhook.stream, since=cursor, limit=EVENTS_AT_ONCE)
+    return list(page["events"])
 
 
 def _is_sent(webhook: Webhook, event: dict[str, Any]) -> bool:
@@ -133,8 +133,8 @@ def body_of(webhook: Webhook, event: dict[str, Any]) -> bytes:
         "stream": webhook.stream,
         **event,
     }
-    said = {"type": event["kind"], "timestamp": event["at"], "data": data}
-    return json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode()
+    payload = {"type": event["kind"], "timestamp": event["at"], "data": data}
+    return json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 async def _post(outgoing: Outgoing) -> Refusal | None:

@@ -50,7 +50,7 @@ def webhooks_page(request: PersonRequest, uid: str) -> HttpResponse:
     return shown_once(
         request,
         lambda: commands.make_webhook(request.user, uid, **WebhookForm.read(request)),
-        lambda made: _shown(request, actor, grove, secret=made[1]),
+        lambda new_key: _shown(request, actor, grove, secret=new_key[1]),
         back=f"/groves/{uid}/webhooks",
     )
 

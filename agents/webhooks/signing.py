@@ -24,13 +24,13 @@ def secret_from(raw: bytes) -> str:
 
 def signature(secrets: Iterable[str], *, event_id: str, at: int, body: bytes) -> str:
     """The value of webhook-signature: one signature for each secret."""
-    said = f"{event_id}.{at}.".encode() + body
-    return " ".join(f"v1,{_signed(secret, said)}" for secret in secrets)
+    content = f"{event_id}.{at}.".encode() + body
+    return " ".join(f"v1,{_signed(secret, content)}" for secret in secrets)
 
 
-def _signed(secret: str, said: bytes) -> str:
+def _signed(secret: str, content: bytes) -> str:
     key = base64.b64decode(secret.removeprefix(PREFIX))
-    return base64.b64encode(hmac.new(key, said, hashlib.sha256).digest()).decode()
+    return base64.b64encode(hmac.new(key, content, hashlib.sha256).digest()).decode()
 
 
 def pause_after(tries: int) -> timedelta:

@@ -152,8 +152,8 @@ def worker_state(options: Options, env: dict[str, str]) -> str:
     line = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=5)
     try:
         line.request("GET", "/healthz", headers={"Host": host})
-        found = json.loads(line.getresponse().read())["processes"]
-        return str(found["worker"]) if found["broker"] == "ok" else ""
+        states = json.loads(line.getresponse().read())["processes"]
+        return str(states["worker"]) if states["broker"] == "ok" else ""
     except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError):
         return ""
     finally:
@@ -171,7 +171,7 @@ class WorkerWatch:
 
     def look(self) -> None:
         """Checks once, and kills the worker if it has been silent for SILENT_S."""
-        worker = next((one for one in self.children.all if one.name == "worker"), None)
+        worker = next((child for child in self.children.all if child.name == "worker"), None)
         now = time.monotonic()
         if worker is None or not worker.is_running or self.state() != "down":
             self.silent_since = None

@@ -64,9 +64,9 @@ def _parser() -> argparse.ArgumentParser:
 def free_port(host: str, port: int) -> int:
     """`port`, or a free one for 0. Raises StartError if it is not available."""
     if port == 0:
-        for one in random.sample(FREE_PORTS, 20):  # no secret
+        for candidate in random.sample(FREE_PORTS, 20):  # no secret
             with suppress(StartError):
-                return free_port(host, one)
+                return free_port(host, candidate)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -277,10 +277,10 @@ def _origins(options: Options) -> list[str]:
 
 def _addresses(name: str) -> list[str]:
     try:
-        found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+        infos = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
     except OSError:
         return []
-    return [str(entry[4][0]) for entry in found if "%" not in str(entry[4][0])]
+    return [str(entry[4][0]) for entry in infos if "%" not in str(entry[4][0])]
 
 
 # The only variables that child processes get. Anything else that is set in the shell, such as
@@ -363,7 +363,7 @@ def children(options: Options, env: dict[str, str]) -> list[Child]:
         own = _worker_environment(env) if name == "worker" else env
         return Child(name, [python, *words], own, options.logs / f"{name}.log")
 
-    found = [
+    processes = [
         child(
             "web",
             *("-m", "uvicorn", "config.asgi:application"),
@@ -386,8 +386,8 @@ def children(options: Options, env: dict[str, str]) -> list[Child]:
             *("--without-gossip", "--without-mingle"),
         ),
     ]
-    found[0].answers = partial(listens, urlsplit(options.url).hostname or "", options.port)
+    processes[0].answers = partial(listens, urlsplit(options.url).hostname or "", options.port)
     if options.model:
         port = env["HEDDLE_LOCAL_MODEL_URL"].rsplit(":", 1)[1].split("/")[0]
-        found.insert(0, child("model", "-m", "agents.providers.local_server", "--port", port))
-    return found
+        processes.insert(0, child("model", "-m", "agents.providers.local_server", "--port", port))
+    return processes

@@ -121,11 +121,17 @@ class EventWire:
 
 async def _refuse(send: Send, status: int) -> None:
     if status == 503:
-        said = refusal().body
+        body_sent = refusal().body
     else:
         code, message, hint = _SAID[status]
-        said = {"ok": False, "code": code, "message": message, "hint": hint, "retryable": False}
-    body = json.dumps(said).encode()
+        body_sent = {
+            "ok": False,
+            "code": code,
+            "message": message,
+            "hint": hint,
+            "retryable": False,
+        }
+    body = json.dumps(body_sent).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -188,8 +188,8 @@ class Socket:
         if self._is_behind:
             self._is_behind = False
             await self._send(frames.drawn(self._cursor, {}))
-        while found := self.feed.drawings.next(self._drawn, self.guest.drawn):
-            number, seq, frame = found
+        while drawing := self.feed.drawings.next(self._drawn, self.guest.drawn):
+            number, seq, frame = drawing
             if seq > self._cursor:  # its events come first
                 self.wake.set()
                 return
@@ -389,7 +389,11 @@ class Feed:
                 except Exception:  # pages fetch what they show instead
                     log.warning("could not draw %s", self.stream, exc_info=True)
                 self.drawings.add(
-                    seq, {one: frames.drawn(seq, parts.get(one, {})) for one in languages}
+                    seq,
+                    {
+                        language: frames.drawn(seq, parts.get(language, {}))
+                        for language in languages
+                    },
                 )
                 self._wake_all()
         finally:

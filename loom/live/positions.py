@@ -48,8 +48,8 @@ class Positions:
 
     def places(self) -> list[Place]:
         """Everybody who is present; the same position of the same participant is listed once."""
-        found: list[Place] = []
+        places_here: list[Place] = []
         for place in [*self.own.values(), *(p for _, ps in self.others.values() for p in ps)]:
-            if place not in found:
-                found.append(place)
-        return found
+            if place not in places_here:
+                places_here.append(place)
+        return places_here

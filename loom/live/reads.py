@@ -69,8 +69,8 @@ class ReadThreads:
 
     def _leave(self) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)
-        for one in self._connections:
-            one.close()
+        for opened in self._connections:
+            opened.close()
 
     def _enter(self) -> None:
         # They are closed from another thread than their own.
@@ -210,8 +210,10 @@ def memberships(passes: set[Pass]) -> dict[Pass, Verdict]:
     """The current role of each pass's user, or 4404; one query, two for a tree."""
     roles, rights = _members(passes), _rights(passes)
     return {
-        one: _limited(roles.get((one.user_id, one.grove_id), (4404, ""))[0], one, rights)
-        for one in passes
+        ticket: _limited(
+            roles.get((ticket.user_id, ticket.grove_id), (4404, ""))[0], ticket, rights
+        )
+        for ticket in passes
     }
 
 
@@ -230,15 +232,17 @@ def verdicts_of(passes: set[Pass]) -> dict[Pass, Verdict]:
     )
     rights = _rights(passes)
 
-    def verdict(one: Pass) -> Verdict:
-        role, password = members.get((one.user_id, one.grove_id), (4404, one.password))
-        if one.key_id and one.key_id not in keys:
+    def verdict(ticket: Pass) -> Verdict:
+        role, password = members.get((ticket.user_id, ticket.grove_id), (4404, ticket.password))
+        if ticket.key_id and ticket.key_id not in keys:
             return 4401
-        if one.session_key and (one.session_key not in sessions or password != one.password):
+        if ticket.session_key and (
+            ticket.session_key not in sessions or password != ticket.password
+        ):
             return 4401
-        return _limited(role, one, rights)
+        return _limited(role, ticket, rights)
 
-    return {one: verdict(one) for one in passes}
+    return {ticket: verdict(ticket) for ticket in passes}
 
 
 class Judged(Protocol):
@@ -253,12 +257,12 @@ class Judged(Protocol):
 
 def judge(held: Iterable[Judged], verdicts: dict[Pass, Verdict]) -> None:
     """Closes or restricts each one according to the verdicts of `verdicts_of`."""
-    for one in held:
-        verdict = verdicts.get(one.guest.ticket)
+    for member in held:
+        verdict = verdicts.get(member.guest.ticket)
         if isinstance(verdict, int):
-            one.close(verdict)
+            member.close(verdict)
         elif verdict is not None:
-            one.role = verdict
+            member.role = verdict
 
 
 class Rights(NamedTuple):
@@ -269,43 +273,43 @@ class Rights(NamedTuple):
     own: dict[int, str]
 
 
-def _limited(found: Verdict, one: Pass, rights: dict[int, Rights]) -> Verdict:
+def _limited(verdict: Verdict, ticket: Pass, rights: dict[int, Rights]) -> Verdict:
     """The role after applying the scope of a pass's key, and the rights in its tree; 4404 if the
     tree is gone or hidden."""
-    if isinstance(found, int):
-        return found
-    role = cast(Role, found)
-    if not one.tree_id:
-        return limited(role, one.scope)
-    there = rights.get(one.tree_id)
+    if isinstance(verdict, int):
+        return verdict
+    role = cast(Role, verdict)
+    if not ticket.tree_id:
+        return limited(role, ticket.scope)
+    there = rights.get(ticket.tree_id)
     if there is None:
         return 4404
     of_role = there.reader if role == "reader" else there.writer
-    right = right_in_tree(role, there.own.get(one.user_id, ""), of_role, "", one.scope)
-    return 4404 if right == "hidden" else role_in_tree(role, right, one.scope)
+    right = right_in_tree(role, there.own.get(ticket.user_id, ""), of_role, "", ticket.scope)
+    return 4404 if right == "hidden" else role_in_tree(role, right, ticket.scope)
 
 
 def _rights(passes: set[Pass]) -> dict[int, Rights]:
     """The rights in the trees of these passes, by row id; none for a tree that is being erased. One
     query, none if no pass is for a tree."""
-    trees = {one.tree_id for one in passes if one.tree_id}
+    trees = {ticket.tree_id for ticket in passes if ticket.tree_id}
     if not trees:
         return {}
-    users = listed({one.user_id for one in passes})
-    found: dict[int, Rights] = {}
+    users = listed({ticket.user_id for ticket in passes})
+    rights: dict[int, Rights] = {}
     for tree, reader, writer, user, right in fetch(
         _RIGHTS.format(users=users, trees=listed(trees))
     ):
-        there = found.setdefault(tree, Rights(reader, writer, {}))
+        there = rights.setdefault(tree, Rights(reader, writer, {}))
         if user is not None:
             there.own[user] = right
-    return found
+    return rights
 
 
 def _members(passes: set[Pass]) -> dict[tuple[int, int], tuple[Verdict, str]]:
     users, groves = (listed({getattr(p, name) for p in passes}) for name in ("user_id", "grove_id"))
-    found = fetch(_MEMBERS.format(users=users, groves=groves))
-    return {(user, grove): (role, password) for user, grove, role, password in found}
+    rows = fetch(_MEMBERS.format(users=users, groves=groves))
+    return {(user, grove): (role, password) for user, grove, role, password in rows}
 
 
 def _those(rows: QuerySet[Any], column: str, asked: set[Any]) -> set[Any]:
@@ -346,10 +350,10 @@ class SocketRefused(Exception):
 
 
 def _headers(scope: SocketScope) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    headers: dict[str, list[str]] = {}
     for name, value in scope["headers"]:
-        found.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
-    return found
+        headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+    return headers
 
 
 def _by_key(given: str) -> tuple[User, dict[str, Any]]:

@@ -44,12 +44,12 @@ def tokens_of(text: str, model_ref: str) -> tuple[int, How]:
 
 def tokens_of_parts(parts: Iterable[str], model_ref: str) -> tuple[int, How]:
     """How many tokens several texts have, each counted by itself, as sections of a request are."""
-    texts = [one for one in parts if one]
+    texts = [part for part in parts if part]
     if sum(map(len, texts)) > MOST:
-        return sum(-(-len(one.encode()) // 4) for one in texts), "estimated"
-    found = [tokens_of(one, model_ref) for one in texts]
-    how: How = "estimated" if any(how == "estimated" for _, how in found) else "counted"
-    return sum(tokens for tokens, _ in found), how
+        return sum(-(-len(text.encode()) // 4) for text in texts), "estimated"
+    counts = [tokens_of(text, model_ref) for text in texts]
+    how: How = "estimated" if any(how == "estimated" for _, how in counts) else "counted"
+    return sum(tokens for tokens, _ in counts), how
 
 
 @cache
@@ -157,9 +157,9 @@ class Total:
         }
 
 
-def _total(found: dict[str, Any]) -> Total:
-    counts = {name: found[name] or 0 for name in _SUMS if name != "spent"}
-    return Total(**counts, spent=found["spent"])
+def _total(sums: dict[str, Any]) -> Total:
+    counts = {name: sums[name] or 0 for name in _SUMS if name != "spent"}
+    return Total(**counts, spent=sums["spent"])
 
 
 def total(rows: QuerySet[Generation]) -> Total:
@@ -170,8 +170,8 @@ def total(rows: QuerySet[Generation]) -> Total:
 def by(rows: QuerySet[Generation], *names: str) -> list[tuple[tuple[Any, ...], Total]]:
     """The sums grouped by some fields, the most expensive and then the longest first."""
     grouped = rows.filter(status__in=_ENDED).order_by().values(*names).annotate(**_SUMS)
-    found = [(tuple(one[name] for name in names), _total(one)) for one in grouped]
-    return sorted(found, key=lambda one: (-(one[1].spent or 0), -one[1].tokens_out))
+    totals = [(tuple(row[name] for name in names), _total(row)) for row in grouped]
+    return sorted(totals, key=lambda row: (-(row[1].spent or 0), -row[1].tokens_out))
 
 
 def of_nodes(tree: Tree, nodes: list[int]) -> Total:
@@ -210,8 +210,8 @@ def of_tree(
 
 
 def _named(rows: QuerySet[Generation], field: str) -> list[dict[str, Any]]:
-    found = by(rows.filter(**{f"{field}__isnull": False}), f"{field}__uid", f"{field}__name")
-    return [{"participant": uid, "name": name, **sums.body()} for (uid, name), sums in found]
+    rows_named = by(rows.filter(**{f"{field}__isnull": False}), f"{field}__uid", f"{field}__name")
+    return [{"participant": uid, "name": name, **sums.body()} for (uid, name), sums in rows_named]
 
 
 def of_grove(actor: Actor, first: date, last: date) -> dict[str, Any]:
@@ -260,12 +260,12 @@ def _spent_by(actor: Actor, first: date, last: date) -> list[dict[str, Any]]:
     limit = limit_of(actor.grove)
     return [
         {
-            "participant": one.uid,
-            "name": one.name,
-            "usd": spent.get(one.pk, 0) / NANO,
-            "today": _left_body(Left(limit, now.get(one.pk, 0), held.get(one.pk, 0))),
+            "participant": person.uid,
+            "name": person.name,
+            "usd": spent.get(person.pk, 0) / NANO,
+            "today": _left_body(Left(limit, now.get(person.pk, 0), held.get(person.pk, 0))),
         }
-        for one in people
+        for person in people
     ]
 
 
@@ -295,23 +295,23 @@ def estimate(actor: Actor, tree: Tree, workspace: Workspace | None, node: Node) 
     models = Participant.objects.filter(grove=actor.grove, kind="model", archived_at__isnull=True)
     return {
         "money": left_body(actor.person),
-        "participants": [_reading(one, texts) for one in models.order_by("id")],
+        "participants": [_reading(model, texts) for model in models.order_by("id")],
     }
 
 
-def _reading(one: Participant, texts: Sequence[str]) -> dict[str, Any]:
-    tokens, how = tokens_of_parts((one.persona, *texts), one.model_ref)
-    prices = prices_of(one)
-    is_local = one.model_ref.partition(":")[0] == LOCAL
-    limit = LOCAL_WINDOW if is_local else max(0, one.context_limit - RESERVE)
+def _reading(model: Participant, texts: Sequence[str]) -> dict[str, Any]:
+    tokens, how = tokens_of_parts((model.persona, *texts), model.model_ref)
+    prices = prices_of(model)
+    is_local = model.model_ref.partition(":")[0] == LOCAL
+    limit = LOCAL_WINDOW if is_local else max(0, model.context_limit - RESERVE)
     return {
-        "participant": one.uid,
-        "name": one.name,
+        "participant": model.uid,
+        "name": model.name,
         "tokens": min(tokens, limit),
         "whole": tokens,
         "limit": limit,
         "how": how,
-        "length": one.max_tokens or USUAL_TOKENS,
+        "length": model.max_tokens or USUAL_TOKENS,
         "prices": prices.body() if prices else None,
-        "caches_from": caches_from(one),
+        "caches_from": caches_from(model),
     }

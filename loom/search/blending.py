@@ -47,9 +47,9 @@ def nearest(
     """The versions nearest to a query, nearest first, at most `most`; `is_wide`: also those that
     are far away. UNAVAILABLE if that is asked for and nothing here can find them."""
     if not _nearest and is_wide:
-        said = "Finding by meaning is not installed here."
-        raise CommandError("UNAVAILABLE", said, hint='write → find "words"')
-    return [one for function in _nearest for one in function(query, grove, trees, most, is_wide)]
+        reason = "Finding by meaning is not installed here."
+        raise CommandError("UNAVAILABLE", reason, hint='write → find "words"')
+    return [near for function in _nearest for near in function(query, grove, trees, most, is_wide)]
 
 
 def fused(*orders: Sequence[int]) -> dict[int, float]:

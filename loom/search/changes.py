@@ -283,7 +283,9 @@ def _net(
     for event in events:
         first.setdefault(key(event), bool(value(event.payload)))
         last[key(event)] = event
-    return {name: one for name, one in last.items() if bool(value(one.payload)) == first[name]}
+    return {
+        name: event for name, event in last.items() if bool(value(event.payload)) == first[name]
+    }
 
 
 def _present(events: Iterable[Event], key: Callable[[Event], str]) -> dict[str, Event]:
@@ -293,7 +295,7 @@ def _present(events: Iterable[Event], key: Callable[[Event], str]) -> dict[str, 
     for event in events:
         first.setdefault(key(event), event.kind)
         last[key(event)] = event
-    return {name: one for name, one in last.items() if one.kind == first[name]}
+    return {name: event for name, event in last.items() if event.kind == first[name]}
 
 
 def _titled(document: GroveText) -> str:

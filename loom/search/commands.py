@@ -392,7 +392,7 @@ def _opened(context: Context, args: FindOpen | OpenQuery) -> Reply:
         _mark(context, args.query, result)
         nodes = [hit for hit in result.hits if hit.node is not None]
         others = _document_places(context, args)
-        hits = sorted([*_places(context, nodes), *others], key=lambda one: -one.score)[: args.max]
+        hits = sorted([*_places(context, nodes), *others], key=lambda hit: -hit.score)[: args.max]
         total = result.total + len(others)
     opened: dict[int, tuple[Window, float]] = {}
     for hit in hits:
@@ -404,8 +404,11 @@ def _opened(context: Context, args: FindOpen | OpenQuery) -> Reply:
         if is_text(hit.source.item):
             grove_texts().note_seen(context, hit.source.item, hit.source.version)
     words = [f"✓ opened {len(hits)} of {counted(total, 'hit')} for {excerpt(args.query)}"]
-    words += [f"  {title_of(context, one)} · ● {score:.2f}" for one, score in opened.values()]
-    limited = within_limit(context, [one for one, _ in opened.values()])
+    words += [
+        f"  {title_of(context, opened_window)} · ● {score:.2f}"
+        for opened_window, score in opened.values()
+    ]
+    limited = within_limit(context, [opened_window for opened_window, _ in opened.values()])
     items = tuple(dict.fromkeys(hit.source.item for hit in hits))
     text = "\n".join(words) + limited + token_change(context)
     return Reply(text, refs=tuple(hit.ref for hit in hits), items=items)

@@ -216,8 +216,10 @@ def _marked(part: DigestScope) -> list[DigestEntry]:
         named = bare if kind == "tag" else "bookmarked" + (f' "{label}"' if label else "")
         labels.setdefault(slot, []).append(named)
     # What is bookmarked before what is only tagged.
-    found = sorted(labels, key=lambda slot: not any("bookmarked" in one for one in labels[slot]))
-    return [DigestEntry(slot, " ".join(dict.fromkeys(labels[slot][:3]))) for slot in found]
+    slots = sorted(
+        labels, key=lambda slot: not any("bookmarked" in label for label in labels[slot])
+    )
+    return [DigestEntry(slot, " ".join(dict.fromkeys(labels[slot][:3]))) for slot in slots]
 
 
 def _threads(part: DigestScope) -> list[DigestEntry]:

@@ -34,9 +34,9 @@ def find_texts(actor: Actor, query: str, only: Filters) -> list[TextHit]:
     if only.tag:
         named = Mark.objects.filter(kind="tag", label__iexact=only.tag, removed_at=None)
         among = list(named.filter(item__lt=0).values_list("item", flat=True))
-    found = grove_texts().matching(actor, None, words, limit=MOST_TEXTS, among=among)
+    texts = grove_texts().matching(actor, None, words, limit=MOST_TEXTS, among=among)
     hits = []
-    for number, shown in enumerate(found):
+    for number, shown in enumerate(texts):
         at = max(0, shown.text.casefold().find(words.casefold()))
         text = " ".join(shown.text[max(0, at - AROUND) : at + 200].split())
         by = shown.author

@@ -68,10 +68,10 @@ def _cases() -> dict[str, list[str]]:
 
 def spellings(query: str) -> list[str]:
     """All texts that fold to the same as the query; few for one or two characters."""
-    found = [""]
+    texts = [""]
     for letter in fold(query):
-        found = [head + case for head in found for case in (letter, *_cases().get(letter, ()))]
-    return found
+        texts = [head + case for head in texts for case in (letter, *_cases().get(letter, ()))]
+    return texts
 
 
 def match(folded_query: str, text: str) -> Match | None:

@@ -94,10 +94,10 @@ def list_bookmarks(context: Context, args: ListBookmarks) -> Reply:
     named = _marked(context, [mark.item_id for mark in shown])
     lines, refs = [_head(total, "bookmark", args.where)], []
     for mark in shown:
-        ref, said = named[mark.item_id]
+        ref, words = named[mark.item_id]
         label = f' "{plain(mark.label)}"' if mark.label else ""
         who = f"{as_sent(mark.participant.name)} · {age(context.now, mark.at)}"
-        lines.append(f"  bookmark{label} by {who} · {said}")
+        lines.append(f"  bookmark{label} by {who} · {words}")
         refs.append(ref)
         context.note_read(mark.item_id)
     where = " in:grove" if args.where == "grove" else ""
@@ -125,12 +125,12 @@ def _marked(context: Context, items: Sequence[int]) -> dict[int, tuple[str, str]
             node = current.get(selected[old.slot_id][0] if old.slot_id in selected else key, old)
             tree = trees[item_ids.home_of(item)]
             node.tree = tree
-            said = WITHHELD if node.pk in gone else summary_or_excerpt(node.summary, node.text)
+            words = WITHHELD if node.pk in gone else summary_or_excerpt(node.summary, node.text)
             elsewhere = "" if tree.pk == context.tree.pk else f" in {tree_named(tree.title)}"
             made_on = "" if node.pk == old.pk else f" · made on [{old.local_id}]"
             state = " · pruned" if old.slot_id in hidden else ""
             ref = lookup.node_ref(node, context.tree.pk)
-            shown[item] = (ref, f"[{node.local_id}]{elsewhere} {said}{made_on}{state}")
+            shown[item] = (ref, f"[{node.local_id}]{elsewhere} {words}{made_on}{state}")
         elif (text := texts.get(item)) is not None:
             shown[item] = (f"doc:{text.uid}", print_ref(Ref("document", name=text.title)))
         else:
@@ -144,14 +144,14 @@ def list_tags(context: Context, args: ListTags) -> Reply:
     """Lists the tags of the tree or grove by name, with how many items have each."""
     rows = _marks(context, "tag", args).order_by().values_list("label")
     many = rows.annotate(many=Count("item", distinct=True))
-    found = sorted(many, key=lambda row: str(row[0]).casefold())
-    shown = found[args.after : args.after + MOST_LISTED]
-    lines = [_head(len(found), "tag", args.where)]
+    tags = sorted(many, key=lambda row: str(row[0]).casefold())
+    shown = tags[args.after : args.after + MOST_LISTED]
+    lines = [_head(len(tags), "tag", args.where)]
     for label, number in shown:
         name = f"#{label}" if " " not in label else f'#"{label}"'
         lines.append(f"  {name} · {counted(number, 'item')}")
     where = " in:grove" if args.where == "grove" else ""
-    lines += _rest(len(found), args.after + len(shown), f"list tags{where}")
+    lines += _rest(len(tags), args.after + len(shown), f"list tags{where}")
     return Reply("\n".join(lines))
 
 

@@ -100,12 +100,12 @@ def filtered(only: Filters, nodes: Iterable[int], trees: Iterable[int]) -> Filte
 
 
 def _nodes(only: Filters, ids: list[int]) -> dict[int, datetime | None]:
-    found: dict[int, datetime | None] = {}
+    times: dict[int, datetime | None] = {}
     for chunk in in_chunks((key, 1) for key in ids):
         homes = {key >> ORDINAL_BITS for key in chunk}
         rows = _passing(only, Node.objects.filter(pk__in=chunk), homes)
-        found |= dict(rows.values_list("pk", "created_at"))
-    return found
+        times |= dict(rows.values_list("pk", "created_at"))
+    return times
 
 
 def _passing(only: Filters, rows: QuerySet[Node], trees: Iterable[int]) -> QuerySet[Node]:
@@ -145,11 +145,11 @@ def _trees(only: Filters, ids: list[int]) -> dict[int, datetime | None]:
     if only.is_bookmarked:
         marks = Mark.objects.filter(kind="bookmark", removed_at__isnull=True, item__node=None)
         rows = rows.filter(pk__in=marks.filter(item_id__gt=0).values("tree"))
-    made = dict(rows.values_list("pk", "created_at"))
+    times = dict(rows.values_list("pk", "created_at"))
     if only.tag:
-        tagged = _tagged(only.tag, {item_ids.of_tree(key) for key in made})
-        made = {key: at for key, at in made.items() if item_ids.of_tree(key) in tagged}
-    return dict(made)
+        tagged = _tagged(only.tag, {item_ids.of_tree(key) for key in times})
+        times = {key: at for key, at in times.items() if item_ids.of_tree(key) in tagged}
+    return dict(times)
 
 
 def _tagged(name: str, items: set[int]) -> set[int]:
@@ -229,7 +229,7 @@ def find_in_tree(
     if below is None:
         tagged, _ = _tag_matches(actor, query, workspaces, trees)
         passed = filtered(only, tagged, ()).nodes
-        matches = {**{key: one for key, one in tagged.items() if key in passed}, **matches}
+        matches = {**{key: matched for key, matched in tagged.items() if key in passed}, **matches}
     return _best(*_blended(asked, matches, {}), trees, limit, is_all=collected.is_all)
 
 
@@ -285,16 +285,18 @@ def _columns(only: Filters) -> NodeCondition:
 
 def _few(only: Filters) -> list[NodeCondition]:
     """The indexes by which the filters that have one are looked up."""
-    found = []
+    conditions = []
     if only.is_bookmarked or only.tag:
-        found.append(NodeCondition(by=MARKED))
+        conditions.append(NodeCondition(by=MARKED))
     if only.form or only.type == "annotation":
-        found.append(NodeCondition(by="node_annotations"))
+        conditions.append(NodeCondition(by="node_annotations"))
     if only.author:
-        found.append(NodeCondition(f"n.author_id = {_BY_UID}", (only.author,), "node_by_author"))
+        conditions.append(
+            NodeCondition(f"n.author_id = {_BY_UID}", (only.author,), "node_by_author")
+        )
     if only.since or only.before:
-        found.append(NodeCondition(by="node_by_time"))
-    return found
+        conditions.append(NodeCondition(by="node_by_time"))
+    return conditions
 
 
 def _marks(only: Filters, trees: Iterable[int]) -> QuerySet[Mark]:
@@ -341,10 +343,13 @@ def find_in_grove(
     matches = collected.matches
     if query.strip():
         folded = fold(query)
-        titles = {key: one for key, title in named.items() if (one := match(folded, title))}
+        titles = {key: matched for key, title in named.items() if (matched := match(folded, title))}
         tagged = _tag_matches(actor, query, workspaces, named)
         passed = filtered(only, tagged[0], ()).nodes
-        matches = {**{key: one for key, one in tagged[0].items() if key in passed}, **matches}
+        matches = {
+            **{key: matched for key, matched in tagged[0].items() if key in passed},
+            **matches,
+        }
         titles = {**tagged[1], **titles}
     elif not only.tag:
         titles = dict.fromkeys(named, Match(0, 1, 1.0))
@@ -354,7 +359,7 @@ def find_in_grove(
     else:
         times = filtered(only, matches, titles)
         passed_trees = times.trees
-    titles = {key: one for key, one in titles.items() if key in passed_trees}
+    titles = {key: matched for key, matched in titles.items() if key in passed_trees}
     is_all = collected.is_all
     if only.sort == "best":
         matches, titles = _blended(asked, matches, titles)
@@ -395,12 +400,13 @@ def _blended(
         return {key: Match(0, 0, score) for key, score in near.items()}, {}
     if not near:
         return words, titles
-    keyed = {**words, **{-key: one for key, one in titles.items()}}  # ids of trees are negative
+    # Ids of trees are negative.
+    keyed = {**words, **{-key: matched for key, matched in titles.items()}}
     scores = fused(sorted(keyed, key=lambda key: (-keyed[key].score, abs(key))), list(near))
     none = Match(0, 0, 0.0)
     blended = {key: keyed.get(key, none)._replace(score=score) for key, score in scores.items()}
-    nodes = {key: one for key, one in blended.items() if key > 0}
-    return nodes, {-key: one for key, one in blended.items() if key < 0}
+    nodes = {key: matched for key, matched in blended.items() if key > 0}
+    return nodes, {-key: matched for key, matched in blended.items() if key < 0}
 
 
 def says_enough(query: str) -> bool:
@@ -418,7 +424,7 @@ def _near(asked: _Asked, *, is_wide: bool) -> dict[int, float]:
     rows = Node.objects.filter(pk__in=list(ranked), version_pruned=False)
     every = [IndexedVersion(*row) for row in rows.values_list("id", "slot_id", "length")]
     seen = visible(asked.actor, every, asked.workspaces, below=asked.below)
-    passed = filtered(asked.only, (one.id for one in seen), ()).nodes
+    passed = filtered(asked.only, (node.id for node in seen), ()).nodes
     kept = [(key, score) for key, score in ranked.items() if key in passed]
     return dict(kept[: MOST_NEAR if is_wide else MOST_ADDED])
 
@@ -433,9 +439,9 @@ def _tag_matches(
     nodes: dict[int, Match] = {}
     titles: dict[int, Match] = {}
     for label in labels if folded else []:
-        found = match(folded, label)
-        if found is not None:
-            alike = Match(0, found.times, found.score)
+        matched = match(folded, label)
+        if matched is not None:
+            alike = Match(0, matched.times, matched.score)
             bearers = _bearers(actor, label, workspaces, trees)
             nodes |= dict.fromkeys(bearers[0], alike)
             titles |= dict.fromkeys(bearers[1], alike)
@@ -447,8 +453,8 @@ def _bearers(
 ) -> tuple[dict[int, Match], dict[int, Match]]:
     """Everything with the tag: selected nodes that are not hidden, and trees. All match equally.
     Of more than ENOUGH nodes the newest."""
-    found = bearing(tag, trees)
-    ids = [key for item in found if (key := item_ids.node_id(item)) is not None]
+    items = bearing(tag, trees)
+    ids = [key for item in items if (key := item_ids.node_id(item)) is not None]
     slots = Node.objects.filter(pk__in=ids).values("slot")  # a tag stays on later wordings
     rows = Node.objects.filter(slot__in=slots, kind__in=("text", "annotation"))
     rows = rows.filter(version_pruned=False).order_by("-id")
@@ -456,9 +462,9 @@ def _bearers(
         IndexedVersion(*row) for row in rows.values_list("id", "slot_id", "length")[: 2 * ENOUGH]
     ]
     alike = Match(0, 1, 1.0)
-    nodes = {one.id: alike for one in visible(actor, every, workspaces)}
-    titles = {key: alike for item in found if (key := item_ids.tree_id(item)) in trees}
-    return nodes, {key: one for key, one in titles.items() if key is not None}
+    nodes = {node.id: alike for node in visible(actor, every, workspaces)}
+    titles = {key: alike for item in items if (key := item_ids.tree_id(item)) in trees}
+    return nodes, {key: matched for key, matched in titles.items() if key is not None}
 
 
 def _demand_query(query: str) -> None:
@@ -485,8 +491,8 @@ def _best(
     """Best first, ties in order of creation; titles before nodes with the same score. By `times`
     instead: in order of time. Of these those after `offset`; trees that are not given are
     fetched."""
-    every = [(-one.score, key, one) for key, one in titles.items()]
-    every += [(-one.score, key, one) for key, one in nodes.items()]
+    every = [(-matched.score, key, matched) for key, matched in titles.items()]
+    every += [(-matched.score, key, matched) for key, matched in nodes.items()]
     every.sort(key=lambda item: item[:2])
     if not every:
         return SearchResult([], 0, is_all=is_all)
@@ -498,10 +504,10 @@ def _best(
     homes = {key >> ORDINAL_BITS if key in rows else key for _, key, _ in shown}
     trees = trees or Tree.objects.select_related("grove").in_bulk(homes)
     hits = []
-    for _, key, one in shown:
+    for _, key, matched in shown:
         row = rows.get(key)
         tree = trees[key if row is None else key >> ORDINAL_BITS]
-        hits.append(Hit(tree, row, round(one.score / best, 2), one.at, one.times))
-    near = sum(one.times == 0 for _, _, one in every)
+        hits.append(Hit(tree, row, round(matched.score / best, 2), matched.at, matched.times))
+    near = sum(matched.times == 0 for _, _, matched in every)
     nodes_found = tuple(key for _, key, _ in every if key in nodes)
     return SearchResult(hits, len(every), nodes_found, is_all, near)

@@ -58,14 +58,14 @@ def since(context: Context, args: Since) -> Reply:
         return Reply(f"→ nothing was changed {head}")
     shown = items[args.after : args.after + MOST_LISTED]
     lines = [f"→ {counted(len(items), 'item')} changed {head}:"]
-    lines += [f"  {one.named} {' · '.join(one.said)}" for one in shown]
+    lines += [f"  {item.named} {' · '.join(item.said)}" for item in shown]
     last = args.after + len(shown)
     if last < len(items):
         line = "since" if args.start is None else f"since {print_ref(args.start)}"
         lines.append(f"  … {len(items) - last:,} more: → {line} after:{last}")
     if changes.is_cut:
         lines.append(f"  (of more than {MOST_EVENTS:,} changes the newest were read)")
-    return Reply("\n".join(lines), refs=tuple(one.ref for one in shown))
+    return Reply("\n".join(lines), refs=tuple(item.ref for item in shown))
 
 
 def _start_of(context: Context, ref: Ref | None) -> tuple[datetime | None, str]:

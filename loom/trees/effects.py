@@ -91,14 +91,16 @@ class VersionChosen(ViewEffect):
     @classmethod
     def change(cls, workspace: Workspace, effects: Sequence["VersionChosen"]) -> dict[str, Any]:
         """Stores the choices; the last one of a slot counts."""
-        chosen = {one.node.slot_id: one.node for one in effects}
+        chosen = {effect.node.slot_id: effect.node for effect in effects}
         for slot_id, node in chosen.items():
             VersionChoice.objects.update_or_create(
                 workspace=workspace, slot_id=slot_id, defaults={"node": node}
             )
         return {
             "position": lookup.node_ref(workspace.position, workspace.tree_id),
-            "versions": {str(one.slot.local_id): one.local_id for one in chosen.values()},
+            "versions": {
+                str(version.slot.local_id): version.local_id for version in chosen.values()
+            },
         }
 
 

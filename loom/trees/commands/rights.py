@@ -106,9 +106,9 @@ def members_in(actor: Actor, tree: Tree) -> list[MemberRight]:
     rows = Membership.objects.filter(grove=tree.grove_id, user__is_active=True)
     own = dict(TreeRight.objects.filter(tree=tree).values_list("user", "right"))
     return [
-        MemberRight(one, given, _right(one, tree, given))
-        for one in rows.select_related("participant", "user", "grove").order_by("pk")
-        for given in [own.get(one.user_id, "")]
+        MemberRight(member, given, _right(member, tree, given))
+        for member in rows.select_related("participant", "user", "grove").order_by("pk")
+        for given in [own.get(member.user_id, "")]
     ]
 
 
@@ -179,9 +179,9 @@ def list_allowed(context: Context, args: Allowed) -> Reply:
     """Lists who may do what in this tree. For owners of the grove."""
     tree = _tree(context)
     lines = [f"Who may do what in this tree · {tree.title or 'Untitled tree'}"]
-    for one in roles_in(tree):
-        usual = "" if one.own else " (as in every tree)"
-        lines.append(f"  all {one.name}: {one.own or one.usual}{usual}")
+    for role in roles_in(tree):
+        usual = "" if role.own else " (as in every tree)"
+        lines.append(f"  all {role.name}: {role.own or role.usual}{usual}")
     for row in members_in(context.actor, tree):
         own = " (given here)" if row.own and not row.is_owner else ""
         owner = " (owner)" if row.is_owner else own
@@ -230,10 +230,10 @@ def _member(tree: Tree, name: str) -> Membership:
     asked = name.strip().removeprefix("@").casefold()
     rows = Membership.objects.filter(grove=tree.grove_id).select_related("participant", "user")
     members = list(rows.order_by("pk"))
-    for one in members:
-        if asked in (one.participant.name.casefold(), one.user.username.casefold()):
-            return one
-    names = ", ".join(f'"{as_sent(one.participant.name)}"' for one in members[:MOST_NAMES])
+    for member in members:
+        if asked in (member.participant.name.casefold(), member.user.username.casefold()):
+            return member
+    names = ", ".join(f'"{as_sent(member.participant.name)}"' for member in members[:MOST_NAMES])
     raise not_found(f'A member called "{name.strip()[:60]}"', f"there are {names}")
 
 
@@ -258,11 +258,13 @@ def _give_role(context: Context, tree: Tree, role: Role, right: str) -> None:
 
 
 def _give_member(context: Context, tree: Tree, user: int, participant: str, right: str) -> None:
-    for one in _with_sandboxes(tree).filter(Q(pk=tree.pk) | Q(sandbox_of=user)):
+    for own_tree in _with_sandboxes(tree).filter(Q(pk=tree.pk) | Q(sandbox_of=user)):
         if right:
-            TreeRight.objects.update_or_create(tree=one, user_id=user, defaults={"right": right})
+            TreeRight.objects.update_or_create(
+                tree=own_tree, user_id=user, defaults={"right": right}
+            )
         else:
-            TreeRight.objects.filter(tree=one, user=user).delete()
+            TreeRight.objects.filter(tree=own_tree, user=user).delete()
     _changed(context, tree, {"participant": participant, "right": right})
 
 
@@ -294,8 +296,8 @@ def body_of(actor: Actor, tree: Tree) -> dict[str, Any]:
     """Who may do what in a tree, as the API returns it."""
     return {
         "roles": [
-            {"role": one.role, "given": one.own or "usual", "right": one.own or one.usual}
-            for one in roles_in(tree)
+            {"role": role.role, "given": role.own or "usual", "right": role.own or role.usual}
+            for role in roles_in(tree)
         ],
         "members": [
             {

@@ -220,11 +220,11 @@ def _erase_tree(change: RunningAction, args: TreeErasureArgs) -> None:
 
 def _erase_sandboxes(change: RunningAction, tree: Tree) -> None:
     """Erases the sandboxes that hang at a tree: they hold copies of its texts."""
-    for one in Tree.objects.filter(sandbox_at__range=ids_in(tree.pk), erasing_at=None):
-        Tree.objects.filter(pk=one.pk).update(erasing_at=change.now)
-        Stream.objects.filter(name=streams.name_of(one)).update(erasing=True)
-        stop_work(one)
-        enqueue("loom.tasks.erase_tree", [one.uid], queue="transfer")
+    for sandbox in Tree.objects.filter(sandbox_at__range=ids_in(tree.pk), erasing_at=None):
+        Tree.objects.filter(pk=sandbox.pk).update(erasing_at=change.now)
+        Stream.objects.filter(name=streams.name_of(sandbox)).update(erasing=True)
+        stop_work(sandbox)
+        enqueue("loom.tasks.erase_tree", [sandbox.uid], queue="transfer")
 
 
 def new_tree(

@@ -107,8 +107,8 @@ class Around:
     def selected(self, slot: int, chosen: int | None) -> NearbyVersion:
         """The version with that row id if it exists and is not pruned, else the newest."""
         chosen_versions = (version for version in self.versions[slot] if version.id == chosen)
-        one = next(chosen_versions, None)
-        return self.newest(slot) if one is None or one.version_pruned else one
+        version = next(chosen_versions, None)
+        return self.newest(slot) if version is None or version.version_pruned else version
 
     def texts(self, above: int | None, *, own: int = 0) -> list[int]:
         """The text slots below one that are not pruned, in order; `own` is never left out."""

@@ -39,10 +39,10 @@ def events_since(actor: Actor, stream: str, *, since: int, limit: int = MAX_EVEN
     never ahead of what the next call returns. CONFLICT if events after `since` were trimmed. Four
     queries.
     """
-    found = Stream.objects.filter(name=stream).values_list("id", "head", "floor").first()
-    if found is None:
+    row = Stream.objects.filter(name=stream).values_list("id", "head", "floor").first()
+    if row is None:
         return {"events": [], "head": 0}
-    key, head, floor = found
+    key, head, floor = row
     if since < floor:
         raise too_old(floor, head)
     rows = Event.objects.filter(stream=key, seq__gt=since).order_by("seq")

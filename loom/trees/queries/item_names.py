@@ -25,8 +25,8 @@ def item_names(stored: Iterable[int], tree_id: int) -> dict[int, str]:
     A reader who may not see another tree gets its id, never its content.
     """
     every = set(stored)
-    nodes = {one for one in every if ids.node_id(one) is not None}
-    trees = {key: one for one in every if (key := ids.tree_id(one)) is not None}
+    nodes = {item for item in every if ids.node_id(item) is not None}
+    trees = {key: item for item in every if (key := ids.tree_id(item)) is not None}
     shown = dict.fromkeys(every, ERASED)
     shown.update(grove_texts().names(every))
     if nodes:

@@ -87,8 +87,8 @@ def _written_on(tree: Tree, *, below: Node | None) -> Node | None:
     if below is None:
         return seen[0] if seen else None
     top = _slot(tree, below.slot_id, below.depth, below.author_id)
-    deeper = (one for one in seen[:MOST_TRIED] if one.depth >= below.depth)
-    return next((one for one in deeper if is_at_or_above(top, one)), None)
+    deeper = (node for node in seen[:MOST_TRIED] if node.depth >= below.depth)
+    return next((node for node in deeper if is_at_or_above(top, node)), None)
 
 
 def _slot(tree: Tree, slot: int, depth: int, author: int) -> Node:
