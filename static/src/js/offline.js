@@ -46,7 +46,7 @@ export async function showKept() {
     page.classList.remove("card-page");
     page.replaceChildren(...drawn(kept));
   }
-  const others = trees.filter((one) => one !== kept);
+  const others = trees.filter((tree) => tree !== kept);
   if (others.length) page.append(listOf(others));
 }
 
@@ -82,6 +82,6 @@ function age({ at }) {
 
 /** @param {Kept[]} trees */
 function listOf(trees) {
-  const rows = trees.map((one) => make("li", {}, make("a", { className: "row", href: `/trees/${one.tree}`, textContent: one.title, dir: "auto" }), age(one)));
+  const rows = trees.map((tree) => make("li", {}, make("a", { className: "row", href: `/trees/${tree.tree}`, textContent: tree.title, dir: "auto" }), age(tree)));
   return make("nav", { className: "kept-trees", ariaLabel: t("Trees that can be read offline") }, make("h2", { textContent: t("Trees that can be read offline") }), make("ul", { className: "list" }, ...rows));
 }

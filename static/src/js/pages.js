@@ -5,7 +5,7 @@ import { language, t, tn } from "./t.js";
 
 /** Whose way of writing dates: the reader's own, where it is one of the page's language. */
 function place() {
-  const own = globalThis.navigator?.languages?.find((one) => one.split("-")[0] === language().split("-")[0]);
+  const own = globalThis.navigator?.languages?.find((tag) => tag.split("-")[0] === language().split("-")[0]);
   return own ?? (language() === "en" ? "en-GB" : language());
 }
 
@@ -71,8 +71,8 @@ export function chooseTrees() {
   document.addEventListener("change", (event) => {
     const field = /** @type {HTMLInputElement} */ (event.target);
     if (field.matches("[data-sends]")) field.form?.requestSubmit();
-    const said = field.matches(".tree-pick") && document.querySelector("[data-chosen]");
-    if (said) said.textContent = tn("1 tree chosen", "{n} trees chosen", chosen());
+    const status = field.matches(".tree-pick") && document.querySelector("[data-chosen]");
+    if (status) status.textContent = tn("1 tree chosen", "{n} trees chosen", chosen());
   });
   document.addEventListener("htmx:beforeRequest", (event) => {
     if (/** @type {Element} */ (event.target).matches(".trees[data-polled]") && chosen()) event.preventDefault();

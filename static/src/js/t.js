@@ -22,18 +22,18 @@ function fill(text, values) {
 /** The text in the reader's language; `{name}` stands for a value.
  * @param {string} text @param {Record<string, string | number>} [values] */
 export function t(text, values = {}) {
-  const found = words()[text];
-  return fill(typeof found === "string" && found ? found : text, values);
+  const translated = words()[text];
+  return fill(typeof translated === "string" && translated ? translated : text, values);
 }
 
 /** One text for one thing and another for several; `{n}` is how many. The catalogue's entry ""
  * tells for 0 to 199 things which form is meant: formulas repeat after that.
- * @param {string} one @param {string} many @param {number} n @param {Record<string, string | number>} [values] */
-export function tn(one, many, n, values = {}) {
-  const found = words()[one];
+ * @param {string} singular @param {string} many @param {number} n @param {Record<string, string | number>} [values] */
+export function tn(singular, many, n, values = {}) {
+  const forms = words()[singular];
   const rule = words()[""];
   const place = typeof rule === "string" && rule ? Number(rule[n < 200 ? n : 100 + (n % 100)]) : Number(n !== 1);
-  const form = (Array.isArray(found) ? found : [one, many])[place] || many;
+  const form = (Array.isArray(forms) ? forms : [singular, many])[place] || many;
   return fill(form, { n: n.toLocaleString(language()), ...values });
 }
 

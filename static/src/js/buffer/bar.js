@@ -14,9 +14,9 @@ const meanings = () => /** @type {[string, string][]} */ ([
 
 /** @param {string} words @param {() => void} [run] */
 function button(words, run = () => {}) {
-  const made = make("button", { type: "button", className: "button small", textContent: words });
-  made.addEventListener("click", run);
-  return made;
+  const element = make("button", { type: "button", className: "button small", textContent: words });
+  element.addEventListener("click", run);
+  return element;
 }
 
 export class EditBar {
@@ -93,7 +93,7 @@ export class EditBar {
     if (this.words.dataset.names === `${names} ${way}` && this.words.childElementCount) return;
     this.words.dataset.names = `${names} ${way}`;
     const kept = way === "fork" ? t("will be saved as a branch when you leave") : t("will be saved as a version when you leave");
-    const slot = pending.find((one) => one.slot === this.slot)?.slot ?? pending[0].slot;
+    const slot = pending.find((entry) => entry.slot === this.slot)?.slot ?? pending[0].slot;
     this.showAt(slot, `${t("Edit of {names}:", { names })} `, make("span", { className: "soft", textContent: way ? kept : t("unsaved") }), " ", this.leaving(t("Save"), save), " ", this.leaving(t("Discard"), back));
   }
 
@@ -124,8 +124,8 @@ export class EditBar {
       this.clear();
       run();
     };
-    const said = make("span", { className: "bad", textContent: `${id ? `${id}: ` : ""}${message} ${hint}` });
+    const refusal = make("span", { className: "bad", textContent: `${id ? `${id}: ` : ""}${message} ${hint}` });
     const ways = [branch && this.leaving(t("Save as a branch"), end(branch)), back && this.leaving(t("Discard"), end(back))];
-    this.showAt(slot, said, ...ways.flatMap((way) => (way ? [" ", way] : [])));
+    this.showAt(slot, refusal, ...ways.flatMap((way) => (way ? [" ", way] : [])));
   }
 }

@@ -33,10 +33,10 @@ export class Wheel {
   /** @param {HTMLElement} host */
   drawBar(host) {
     const turn = (/** @type {string} */ label, /** @type {string} */ sign, /** @type {number} */ step) => {
-      const made = make("button", { type: "button", className: "button small", textContent: sign });
-      made.setAttribute("aria-label", label);
-      made.addEventListener("click", () => this.pick(step));
-      return made;
+      const element = make("button", { type: "button", className: "button small", textContent: sign });
+      element.setAttribute("aria-label", label);
+      element.addEventListener("click", () => this.pick(step));
+      return element;
     };
     this.keys = make("span", { className: "soft" }, make("kbd", { textContent: "Tab" }), ` ${t("accept")} · `, make("kbd", { textContent: isMac ? "⌃⌥ ↑↓" : "Alt ↑↓" }), ` ${t("choose")}`);
     const bar = make("p", { className: "wheel" }, turn(t("Previous candidate"), "‹", -1), this.drawCount(), turn(t("Next candidate"), "›", 1), this.keys);
@@ -96,7 +96,7 @@ export class Wheel {
     const card = this.card();
     if (this.bar.hidden !== (cards.length === 0)) this.host.still(() => (this.bar.hidden = cards.length === 0));
     if (this.count) this.setCount(card ? `${cards.indexOf(card) + 1} / ${cards.length}` : "");
-    for (const one of cards) one.classList.toggle("picked", one === card);
+    for (const other of cards) other.classList.toggle("picked", other === card);
     const text = card ? this.textOf(card) : "";
     const tail = this.editor.tail;
     // What was shown stays until the text is drawn of which it is a part by then.
@@ -139,7 +139,7 @@ export class Wheel {
     if (!card || !id || !this.textOf(card).startsWith(text) || this.textOf(card) === text) return null;
     const { store, cast } = this.page;
     const known = store?.authors[store.places.get(id) ?? -1];
-    const alike = [...cast.values()].find((one) => one.colour === Number(card.getAttribute("data-who")));
+    const alike = [...cast.values()].find((person) => person.colour === Number(card.getAttribute("data-who")));
     return { id, who: known ?? alike?.id ?? "" };
   }
 }

@@ -38,7 +38,7 @@ export class Leaves {
       this.take(await this.ask(`ids=${missing.slice(at, at + AT_ONCE).join(",")}`));
     }
     await this.askWordings(ids);
-    return ids.flatMap((one, at) => this.leaf(one, ids[at - 1]) ?? []);
+    return ids.flatMap((leafId, at) => this.leaf(leafId, ids[at - 1]) ?? []);
   }
 
   /** Asks below which versions those texts were written that have several above them.
@@ -68,7 +68,7 @@ export class Leaves {
   reworded(slot) {
     const { store } = this.page;
     for (const below of store?.below.get(store.slotOf(slot) ?? -1) ?? []) {
-      for (const one of store?.versionsOf(below) ?? []) this.forgetWordings(store?.ids[one] ?? "");
+      for (const version of store?.versionsOf(below) ?? []) this.forgetWordings(store?.ids[version] ?? "");
     }
   }
 
@@ -81,7 +81,7 @@ export class Leaves {
 
   /** @param {string[]} ids */
   missing(ids) {
-    return ids.filter((one) => !this.known.has(one));
+    return ids.filter((id) => !this.known.has(id));
   }
 
   /** @param {string} query @returns {Promise<Leaf[]>} */
@@ -105,13 +105,13 @@ export class Leaves {
 
   /** @param {string} slot @param {string} told */
   selected(slot, told) {
-    const made = this.made.get(slot);
-    if (made === undefined) return told;
-    if (this.page.store?.places.has(made)) {
+    const id = this.made.get(slot);
+    if (id === undefined) return told;
+    if (this.page.store?.places.has(id)) {
       this.made.delete(slot);
       return told;
     }
-    return made;
+    return id;
   }
 
   /** @param {string} id @param {string} [above] the version above it on the path; none: the root @returns {Leaf | undefined} */
@@ -138,17 +138,17 @@ export class Leaves {
  * @param {{ids: string[], texts: string[], people: string[], by: (number | [number, number][])[], slots: Record<number, string>, at: Record<number, string>, excluded: number[], asks?: number[], wordings?: Record<number, string[] | null>}} answer
  * @returns {Leaf[]} */
 export function leavesIn({ ids, texts, people, by, slots, at, excluded, asks = [], wordings }) {
-  const found = ids.map((id, place) => {
+  const leaves = ids.map((id, place) => {
     const who = by[place];
-    const runs = typeof who === "number" ? (texts[place] ? [[people[who], texts[place].length]] : []) : who.map(([one, length]) => [people[one], length]);
+    const runs = typeof who === "number" ? (texts[place] ? [[people[who], texts[place].length]] : []) : who.map(([person, length]) => [people[person], length]);
     return /** @type {Leaf} */ ({ id, slot: id, text: texts[place], by: runs });
   });
-  for (const place of excluded) found[place].excluded = true;
-  for (const place of asks) found[place].ask = true;
+  for (const place of excluded) leaves[place].excluded = true;
+  for (const place of asks) leaves[place].ask = true;
   for (const [name, column] of Object.entries({ slot: slots, at, wordings: wordings ?? {} })) {
-    for (const [place, value] of Object.entries(column)) Object.assign(found[Number(place)], { [name]: value });
+    for (const [place, value] of Object.entries(column)) Object.assign(leaves[Number(place)], { [name]: value });
   }
-  return found;
+  return leaves;
 }
 
 /** Whose each character of a node is, as it is painted; all `me`'s where it was typed on since.

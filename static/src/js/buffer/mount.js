@@ -71,10 +71,10 @@ function lineOf(range, drawn) {
   const length = text instanceof Text ? text.data.length : 0;
   if (!length) return null;
   const at = range.collapsed ? length - 1 : Math.min(range.startOffset, length - 1);
-  const one = document.createRange();
-  one.setStart(text, at);
-  one.setEnd(text, at + 1);
-  return one.getBoundingClientRect();
+  const letter = document.createRange();
+  letter.setStart(text, at);
+  letter.setEnd(text, at + 1);
+  return letter.getBoundingClientRect();
 }
 
 /** What the editor tells, and who listens. @param {LoomBuffer} host @param {TreePage} page @returns {import("../editor/open.js").Heard} */

@@ -23,19 +23,19 @@ export class Shadows {
   writers() {
     const { page } = this;
     const slot = placeAt(page, "buffer").slot;
-    const found = new Map();
+    const drafts = new Map();
     for (const { participant, node, buffer } of page.here) {
       const who = page.cast.get(participant);
-      if (who && participant !== page.settings.me && buffer && placeAt(page, "buffer", node).slot === slot) found.set(participant, { who, buffer });
+      if (who && participant !== page.settings.me && buffer && placeAt(page, "buffer", node).slot === slot) drafts.set(participant, { who, buffer });
     }
-    return found;
+    return drafts;
   }
 
   draw() {
     const writers = this.writers();
     for (const shown of [...this.box.children]) if (!writers.has(shown.getAttribute("data-writer") ?? "")) shown.remove();
     for (const [id, { who, buffer }] of writers) {
-      const shown = [...this.box.children].find((one) => one.getAttribute("data-writer") === id) ?? this.add(id, who);
+      const shown = [...this.box.children].find((child) => child.getAttribute("data-writer") === id) ?? this.add(id, who);
       const text = shown.querySelector(".shadow-text");
       if (text && text.textContent !== buffer) text.textContent = buffer;
     }

@@ -47,8 +47,8 @@ export class Saving {
   left(slot) {
     if (!this.way) return [];
     // What was replaced everywhere is one act, and is saved as one.
-    if (this.editor.replaced) return this.pending().filter((one) => this.no.get(one.slot) !== one.text);
-    return this.pending().filter((one) => one.slot !== slot && this.no.get(one.slot) !== one.text);
+    if (this.editor.replaced) return this.pending().filter((draft) => this.no.get(draft.slot) !== draft.text);
+    return this.pending().filter((draft) => draft.slot !== slot && this.no.get(draft.slot) !== draft.text);
   }
 
   /** One after another: what is sent next builds on what came of the last.
@@ -100,7 +100,7 @@ export class Saving {
   doing(n) {
     const { replaced } = this.editor;
     if (!replaced) return tn("edited {n} passage", "edited {n} passages", n);
-    const [old, now] = [replaced.query, replaced.text].map((one) => (one.length > 40 ? `${one.slice(0, 39)}…` : one));
+    const [old, now] = [replaced.query, replaced.text].map((text) => (text.length > 40 ? `${text.slice(0, 39)}…` : text));
     return now ? tn("replaced {old} by {now} in {n} passage", "replaced {old} by {now} in {n} passages", n, { old, now }) : tn("removed {old} from {n} passage", "removed {old} from {n} passages", n, { old });
   }
 
@@ -109,9 +109,9 @@ export class Saving {
     try {
       const answer = await this.page.say(call("edit", { ref: id, content: text, way }), { quiet: true, draft: { slot, kind: "edit" }, act });
       if (way === "fork") return;
-      const made = { id: answer.refs[0], slot, text, by: paintedBy(this.editor, place, text, this.page.settings.me) };
-      this.host.leaves?.add(made);
-      this.editor.settle(slot, made);
+      const added = { id: answer.refs[0], slot, text, by: paintedBy(this.editor, place, text, this.page.settings.me) };
+      this.host.leaves?.add(added);
+      this.editor.settle(slot, added);
     } catch (error) {
       if (error instanceof Refused) this.refused(error, { id, slot, text, place, from: 0 });
       throw error;
@@ -156,8 +156,8 @@ export class Saving {
     const taken = this.host.wheel?.partOf(text);
     editor.sendTail(name);
     try {
-      const made = taken ? call("split", { ref: taken.id, at: codePoints(text) }) : call("respond", { content: text });
-      const answer = await page.say(made, { quiet: true, draft: place, then });
+      const command = taken ? call("split", { ref: taken.id, at: codePoints(text) }) : call("respond", { content: text });
+      const answer = await page.say(command, { quiet: true, draft: place, then });
       const id = answer.refs[0];
       const by = /** @type {[string, number][]} */ ([[taken?.who ?? page.settings.me, text.length]]);
       const node = { id, slot: id, text, by };

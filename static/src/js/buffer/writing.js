@@ -52,16 +52,16 @@ export class Writing {
     const counts = book.lengths.map((_, place) => {
       const node = book.nodes[place];
       if (!node?.id || book.dirty.has(node.slot)) return countOf(slice(place));
-      const found = this.known.get(node.id) ?? countOf(slice(place));
-      this.known.set(node.id, found);
-      return found;
+      const count = this.known.get(node.id) ?? countOf(slice(place));
+      this.known.set(node.id, count);
+      return count;
     });
     const spot = this.editor.spot();
     // At the end of the text nothing is begun yet: the last node is the one that is marked.
     const place = spot.isTail && !spot.text && spot.place ? spot.place - 1 : spot.place;
-    const selected = view.state.selection.ranges.filter((one) => !one.empty).map((one) => countOf(view.state.sliceDoc(one.from, one.to)).words);
+    const selected = view.state.selection.ranges.filter((range) => !range.empty).map((range) => countOf(view.state.sliceDoc(range.from, range.to)).words);
     const parts = [tn("{n} word", "{n} words", sumOf(counts)), t("{n} in this node", { n: counts[place].words.toLocaleString() })];
-    if (selected.length) parts.push(t("{n} selected", { n: selected.reduce((sum, one) => sum + one, 0).toLocaleString() }));
+    if (selected.length) parts.push(t("{n} selected", { n: selected.reduce((sum, words) => sum + words, 0).toLocaleString() }));
     this.words.textContent = parts.join(" · ");
   }
 

@@ -26,17 +26,17 @@ function commands() {
 export function verbChoices(known, typed) {
   const word = typed.toLowerCase();
   const [verb] = word.split(/\s/);
-  const fits = (/** @type {Command} */ one) =>
-    word.includes(" ") ? one.verb === verb || one.aliases.includes(verb) : one.verb.startsWith(verb) || one.aliases.some((alias) => alias.startsWith(verb));
+  const fits = (/** @type {Command} */ command) =>
+    word.includes(" ") ? command.verb === verb || command.aliases.includes(verb) : command.verb.startsWith(verb) || command.aliases.some((alias) => alias.startsWith(verb));
   return known
-    .filter((one) => one.allowed !== false && fits(one))
+    .filter((command) => command.allowed !== false && fits(command))
     .slice(0, word.includes(" ") ? 4 : 40)
-    .map((one) => ({
+    .map((command) => ({
       parts: [
-        { kind: "line", text: one.syntax },
-        { kind: "soft", text: one.help.split("\n")[0] },
+        { kind: "line", text: command.syntax },
+        { kind: "soft", text: command.help.split("\n")[0] },
       ],
-      ...(word.includes(" ") ? {} : { complete: `→ ${one.verb} ` }),
+      ...(word.includes(" ") ? {} : { complete: `→ ${command.verb} ` }),
     }));
 }
 
@@ -47,7 +47,7 @@ function lineChoices(page, known, line) {
   const ids = [...(page.store?.pathTo(page.position) ?? [])].reverse().map((slot) => page.store?.selected(slot) ?? "");
   const others = page.store?.ids ?? [];
   const nearby = { ids: [...new Set([...ids, ...others])].filter(Boolean), words: (/** @type {string} */ id) => page.excerpts.of(id) };
-  const syntaxes = forms.map((one) => one.parts[0].text);
+  const syntaxes = forms.map((form) => form.parts[0].text);
   return [...forms, ...wordChoices(syntaxes, line, nearby)];
 }
 
@@ -58,9 +58,9 @@ export async function choicesFor(page, text, search, signal, more) {
   const query = text.trim();
   if (!query) return { choices: await more.atFirst(), lit: [], query };
   const direct = /^\[?([a-z]\d[a-z]\d(?:[a-z\d]{0,4}))\]?$/i.exec(query);
-  const [found, { best, rest }] = await Promise.all([json(`${search}?q=${encodeURIComponent(query)}`, { signal }), commands().then((known) => more.besides(query, known, signal))]);
-  const near = new Set(found.hits.filter((/** @type {any} */ hit) => hit.near).map((/** @type {any} */ hit) => hit.id));
-  const hits = found.hits.map((/** @type {any} */ hit) => ({
+  const [answer, { best, rest }] = await Promise.all([json(`${search}?q=${encodeURIComponent(query)}`, { signal }), commands().then((known) => more.besides(query, known, signal))]);
+  const near = new Set(answer.hits.filter((/** @type {any} */ hit) => hit.near).map((/** @type {any} */ hit) => hit.id));
+  const hits = answer.hits.map((/** @type {any} */ hit) => ({
     go: hit.id,
     group: hit.near ? t("Near in meaning") : t("In this tree"),
     colour: hit.colour,
@@ -76,9 +76,9 @@ export async function choicesFor(page, text, search, signal, more) {
   }
   const none = /** @type {Choice} */ ({ parts: [{ kind: "soft", text: t("No results. Type → for commands.") }] });
   // Under one heading each: what has the words, then what is near.
-  const grouped = [...hits.filter((/** @type {any} */ one) => !near.has(one.go)), ...hits.filter((/** @type {any} */ one) => near.has(one.go))];
+  const grouped = [...hits.filter((/** @type {any} */ hit) => !near.has(hit.go)), ...hits.filter((/** @type {any} */ hit) => near.has(hit.go))];
   const choices = [...best, ...grouped, ...rest];
-  return { choices: choices.length ? choices : [none], lit: found.lit, query };
+  return { choices: choices.length ? choices : [none], lit: answer.lit, query };
 }
 
 // What may come next in a line: refs, options and their values, by the syntax of its forms.
@@ -91,12 +91,12 @@ const MOST = 8;
 /** The options of a syntax with the values that are words: `as:` → version, fork. @param {string} syntax */
 function optionsOf(syntax) {
   /** @type {Map<string, string[]>} */
-  const found = new Map();
+  const byName = new Map();
   for (const [, name, rest] of syntax.matchAll(/\b([a-z-]+):([^\s\]]*)/g)) {
     const values = rest.split("|").filter((value) => /^[a-z]+$/.test(value));
-    found.set(name, values.length > 1 ? values : []);
+    byName.set(name, values.length > 1 ? values : []);
   }
-  return found;
+  return byName;
 }
 
 /** Words that may take the place of the last one of a line, as choices.
@@ -112,9 +112,9 @@ export function wordChoices(forms, line, nearby) {
   });
   const options = new Map(forms.flatMap((form) => [...optionsOf(form)]));
   const [name, value] = last.split(":");
-  if (value !== undefined) return (options.get(name) ?? []).filter((one) => one.startsWith(value)).map((one) => put(`${name}:${one}`, " "));
-  const open = [...options.keys()].filter((one) => one.startsWith(last) && !new RegExp(`\\b${one}:`).test(before));
+  if (value !== undefined) return (options.get(name) ?? []).filter((option) => option.startsWith(value)).map((option) => put(`${name}:${option}`, " "));
+  const open = [...options.keys()].filter((key) => key.startsWith(last) && !new RegExp(`\\b${key}:`).test(before));
   const takesRef = forms.some((form) => /\bREF\b/.test(form));
-  const refs = takesRef ? [...REFS, ...(last ? nearby.ids : nearby.ids.slice(0, 3))].filter((one) => one.startsWith(last.toLowerCase())) : [];
-  return [...refs.slice(0, MOST).map((one) => put(one, " ", REFS.includes(one) ? "" : nearby.words(one))), ...open.map((one) => put(`${one}:`, ""))];
+  const refs = takesRef ? [...REFS, ...(last ? nearby.ids : nearby.ids.slice(0, 3))].filter((ref) => ref.startsWith(last.toLowerCase())) : [];
+  return [...refs.slice(0, MOST).map((ref) => put(ref, " ", REFS.includes(ref) ? "" : nearby.words(ref))), ...open.map((key) => put(`${key}:`, ""))];
 }

@@ -11,8 +11,8 @@ const known = [
 ];
 
 test("a beginning offers its verbs, by aliases too, and completes them", () => {
-  assert.deepEqual(verbChoices(known, "pr").map((one) => one.complete), ["→ prune ", "→ prune "]);
-  assert.deepEqual(verbChoices(known, "sho").map((one) => one.complete), ["→ view "]);
+  assert.deepEqual(verbChoices(known, "pr").map((choice) => choice.complete), ["→ prune ", "→ prune "]);
+  assert.deepEqual(verbChoices(known, "sho").map((choice) => choice.complete), ["→ view "]);
   assert.equal(verbChoices(known, "view")[0].parts[1].text, "Shows a node.");
 });
 
@@ -37,7 +37,7 @@ test("lines are recalled newest first, each once", () => {
 
 const nearby = { ids: ["a7x2", "b3k9", "a1b2"], words: (id) => `text of ${id}` };
 const EDIT = ["edit REF CONTENT [as:version|fork]", 'edit REF replace:"…" with:"…" [as:version|fork]'];
-const completed = (line, forms = EDIT) => wordChoices(forms, line, nearby).map((one) => one.complete);
+const completed = (line, forms = EDIT) => wordChoices(forms, line, nearby).map((choice) => choice.complete);
 
 test("where a ref is allowed, refs are offered, and nodes by the beginning of their id", () => {
   assert.deepEqual(completed("edit "), ["→ edit here ", "→ edit parent ", "→ edit root ", "→ edit a7x2 ", "→ edit b3k9 ", "→ edit a1b2 ", "→ edit as:", "→ edit replace:", "→ edit with:"]);

@@ -20,13 +20,13 @@ export function frame() {
   const list = make("div", { id: "command-choices" });
   list.setAttribute("role", "listbox");
   list.setAttribute("aria-label", t("Suggestions"));
-  const said = make("div", { className: "command-answer" });
-  said.setAttribute("role", "status");
-  said.dataset.dry = t("Preview");
+  const answer = make("div", { className: "command-answer" });
+  answer.setAttribute("role", "status");
+  answer.dataset.dry = t("Preview");
   const foot = make("p", { className: "command-foot" }, ...[t("↑ ↓ to select"), t("Tab to complete"), t("Enter to run"), t("Esc to close")].map((textContent) => make("span", { textContent })));
-  const dialog = /** @type {HTMLDialogElement} */ (make("dialog", { className: "command" }, input, list, said, foot));
+  const dialog = /** @type {HTMLDialogElement} */ (make("dialog", { className: "command" }, input, list, answer, foot));
   dialog.setAttribute("aria-label", t("Search and commands"));
-  return { dialog, input, list, said };
+  return { dialog, input, list, said: answer };
 }
 
 /** A text with what was looked for marked. @param {string} text @param {string} query @returns {(Node | string)[]} */
@@ -42,10 +42,10 @@ function marked(text, query) {
 /** One suggestion. @param {import("./choices.js").Choice} choice @param {number} index @param {string} [query] what is marked in it */
 export function option(choice, index, query = "") {
   const parts = choice.parts.filter(({ text }) => text).map(({ kind, text }) => make(kind === "id" ? "code" : "span", { className: kind }, ...marked(text, query)));
-  const made = make("div", { id: `choice-${index}` }, ...parts);
-  made.setAttribute("role", "option");
-  if (choice.colour !== undefined) made.dataset.who = String(choice.colour);
-  return made;
+  const element = make("div", { id: `choice-${index}` }, ...parts);
+  element.setAttribute("role", "option");
+  if (choice.colour !== undefined) element.dataset.who = String(choice.colour);
+  return element;
 }
 
 // The lines that were run, newest last, to be recalled with the arrows.
@@ -71,7 +71,7 @@ export class History {
 
   /** @param {string} line */
   add(line) {
-    const lines = [...this.lines().filter((one) => one !== line), line].slice(-MOST);
+    const lines = [...this.lines().filter((kept) => kept !== line), line].slice(-MOST);
     this.store.setItem(this.name, JSON.stringify(lines));
     this.leave();
   }

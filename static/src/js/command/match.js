@@ -13,16 +13,16 @@ const RECENT = 6;
  * @returns {[number, number][] | null} */
 export function spansOf(text, query) {
   const low = text.toLowerCase();
-  const found = /** @type {[number, number][]} */ ([]);
+  const ranges = /** @type {[number, number][]} */ ([]);
   // A text whose lower case has another length has no places that could be marked.
   if (low.length !== text.length) return null;
   for (const word of query.toLowerCase().split(/\s+/).filter(Boolean)) {
     const at = low.indexOf(word);
     if (at < 0) return null;
-    for (let from = at; from >= 0; from = low.indexOf(word, from + word.length)) found.push([from, from + word.length]);
+    for (let from = at; from >= 0; from = low.indexOf(word, from + word.length)) ranges.push([from, from + word.length]);
   }
-  found.sort((one, other) => one[0] - other[0]);
-  return found.reduce((/** @type {[number, number][]} */ all, [from, to]) => {
+  ranges.sort((first, other) => first[0] - other[0]);
+  return ranges.reduce((/** @type {[number, number][]} */ all, [from, to]) => {
     const last = all.at(-1);
     if (last && from <= last[1]) last[1] = Math.max(last[1], to);
     else all.push([from, to]);
@@ -45,20 +45,20 @@ export function fitOf(query, texts) {
 /** The choices that fit, the best first; equal ones in their order.
  * @template {{texts: string[]}} T @param {T[]} entries @param {string} query @returns {(T & {fit: number})[]} */
 export function fitting(entries, query) {
-  const found = entries.map((one) => ({ ...one, fit: fitOf(query, one.texts) })).filter((one) => one.fit);
-  return found.sort((one, other) => other.fit - one.fit);
+  const matching = entries.map((entry) => ({ ...entry, fit: fitOf(query, entry.texts) })).filter((entry) => entry.fit);
+  return matching.sort((first, other) => other.fit - first.fit);
 }
 
 /** Commands by what they do. @param {Command[]} known @param {string} query */
 export function commandsFor(known, query) {
   const entries = known
-    .filter((one) => one.allowed !== false)
-    .map((one) => ({
-      texts: [one.verb, one.help.split("\n")[0], one.aliases.join(" ")],
+    .filter((command) => command.allowed !== false)
+    .map((command) => ({
+      texts: [command.verb, command.help.split("\n")[0], command.aliases.join(" ")],
       choice: /** @type {Choice} */ ({
         group: t("Commands"),
-        parts: [{ kind: "line", text: `→ ${one.syntax}` }, { kind: "soft", text: one.help.split("\n")[0] }],
-        complete: `→ ${one.verb} `,
+        parts: [{ kind: "line", text: `→ ${command.syntax}` }, { kind: "soft", text: command.help.split("\n")[0] }],
+        complete: `→ ${command.verb} `,
       }),
     }));
   return fitting(entries, query);
@@ -83,7 +83,7 @@ export class Visited {
 
   /** @param {string} id */
   add(id) {
-    const ids = [id, ...this.ids.filter((one) => one !== id)].slice(0, RECENT);
+    const ids = [id, ...this.ids.filter((recent) => recent !== id)].slice(0, RECENT);
     try {
       this.store.setItem(this.name, JSON.stringify(ids));
     } catch {}

@@ -12,8 +12,8 @@ test("every word of the query is marked wherever it occurs, without overlaps", (
 test("what begins with the query is better than a word of it, and that than any place", () => {
   assert.deepEqual([fitOf("dark", ["dark theme"]), fitOf("dark", ["theme: dark"]), fitOf("ark", ["dark"]), fitOf("x", ["dark"])], [3, 2, 1, 0]);
   assert.equal(fitOf("colours dark", ["Theme: dark", "appearance colours"]), 1);
-  const found = fitting([{ texts: ["a dark"] }, { texts: ["dark"] }, { texts: ["light"] }], "dark");
-  assert.deepEqual(found.map((one) => one.texts[0]), ["dark", "a dark"]);
+  const matching = fitting([{ texts: ["a dark"] }, { texts: ["dark"] }, { texts: ["light"] }], "dark");
+  assert.deepEqual(matching.map((entry) => entry.texts[0]), ["dark", "a dark"]);
 });
 
 test("a command is found by what it does, if one may run it", () => {
@@ -21,7 +21,7 @@ test("a command is found by what it does, if one may run it", () => {
     { verb: "prune", syntax: "prune REF", help: "Hides a node and everything below it.", aliases: [], allowed: true },
     { verb: "think", syntax: "think CONTENT", help: "Hides nothing.", aliases: [], allowed: false },
   ];
-  assert.deepEqual(commandsFor(known, "hides node").map((one) => one.choice.complete), ["→ prune "]);
+  assert.deepEqual(commandsFor(known, "hides node").map((entry) => entry.choice.complete), ["→ prune "]);
 });
 
 test("visited nodes come once each, the latest first, and a full store loses nothing else", () => {

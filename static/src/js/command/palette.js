@@ -19,14 +19,14 @@ const FEW = 5;
 function actions(page) {
   const keys = page.settings.keys.flatMap((group) => group.keys);
   const byKey = keys
-    .filter((one) => one.where !== "typing" && !/^(command|stop|take-)/.test(one.id) && ACTIONS[one.id])
-    .map((one) => ({ texts: [one.words, one.id], choice: doing(one.words, capsOf(one.combo).join(" "), () => ACTIONS[one.id](page)) }));
+    .filter((key) => key.where !== "typing" && !/^(command|stop|take-)/.test(key.id) && ACTIONS[key.id])
+    .map((key) => ({ texts: [key.words, key.id], choice: doing(key.words, capsOf(key.combo).join(" "), () => ACTIONS[key.id](page)) }));
   const items = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".bar .menu-items :is(a, button):not([data-keys-open])")]);
   const byMenu = items.map((item) => {
     const words = item.textContent?.trim().replace(/\s+/g, " ") ?? "";
     return { texts: [words], choice: doing(words, "", () => item.click()) };
   });
-  return [...byKey, ...byMenu.filter((one) => one.texts[0]), ...themes()];
+  return [...byKey, ...byMenu.filter((entry) => entry.texts[0]), ...themes()];
 }
 
 /** @param {string} words @param {string} soft @param {() => unknown} run @returns {Choice} */
@@ -64,12 +64,12 @@ function always() {
  * @param {import("../tree/page.js").TreePage} page @param {string[]} visited ids, the latest first @returns {Promise<Choice[]>} */
 export async function atFirst(page, visited) {
   const { trees } = await always();
-  const others = trees.filter((one) => one.uid !== page.settings.tree).slice(0, FEW).map(leading(t("Recent trees")));
+  const others = trees.filter((tree) => tree.uid !== page.settings.tree).slice(0, FEW).map(leading(t("Recent trees")));
   const root = page.store?.ids[0]; // has no text to know it by
   const nodes = visited.filter((id) => id !== root).map((id) => ({
     choice: /** @type {Choice} */ ({ group: t("Recent nodes"), go: id, parts: [{ kind: "id", text: id }, { kind: "excerpt", text: page.excerpts.of(id) }] }),
   }));
-  return [...nodes, ...others, ...actions(page)].map((one) => one.choice);
+  return [...nodes, ...others, ...actions(page)].map((entry) => entry.choice);
 }
 
 /** What fits a query, in two parts: what begins with it, which comes before the nodes that
@@ -77,12 +77,12 @@ export async function atFirst(page, visited) {
  * @param {Command[]} commands @param {AbortSignal} signal @returns {Promise<{best: Choice[], rest: Choice[]}>} */
 export async function besides(page, query, commands, signal) {
   const [{ places }, { trees }] = await Promise.all([always(), json(`/palette?q=${encodeURIComponent(query)}`, { signal })]);
-  const found = [
-    ...trees.filter((/** @type {Place} */ one) => one.uid !== page.settings.tree).map(leading(t("Trees"))).map((/** @type {any} */ one) => ({ ...one, fit: fitOf(query, one.texts) || 1 })),
+  const entries = [
+    ...trees.filter((/** @type {Place} */ tree) => tree.uid !== page.settings.tree).map(leading(t("Trees"))).map((/** @type {any} */ tree) => ({ ...tree, fit: fitOf(query, tree.texts) || 1 })),
     ...fitting(actions(page), query).slice(0, FEW),
     ...fitting(places.map(leading(t("Pages"))), query).slice(0, FEW),
     ...commandsFor(commands, query).slice(0, FEW),
   ];
-  const isBest = (/** @type {{fit: number}} */ one) => one.fit === 3 && query.length > 2;
-  return { best: found.filter(isBest).map((one) => one.choice), rest: found.filter((one) => !isBest(one)).map((one) => one.choice) };
+  const isBest = (/** @type {{fit: number}} */ entry) => entry.fit === 3 && query.length > 2;
+  return { best: entries.filter(isBest).map((entry) => entry.choice), rest: entries.filter((entry) => !isBest(entry)).map((entry) => entry.choice) };
 }

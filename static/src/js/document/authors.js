@@ -68,7 +68,7 @@ export function shares(runs, writers) {
   const counts = new Map();
   for (const [client, length] of runs) counts.set(writers.of(client), (counts.get(writers.of(client)) ?? 0) + length);
   counts.delete("");
-  return [...counts].sort((one, other) => other[1] - one[1]);
+  return [...counts].sort((first, other) => other[1] - first[1]);
 }
 
 const known = /** @type {import("@codemirror/state").StateEffectType<null>} */ (StateEffect.define());
@@ -118,7 +118,7 @@ export function authors(room, writers, isWanted, tell) {
 
       /** @param {import("@codemirror/view").ViewUpdate} update */
       update({ view, docChanged, viewportChanged, transactions }) {
-        const isTold = transactions.some((one) => one.effects.some((effect) => effect.is(known)));
+        const isTold = transactions.some((transaction) => transaction.effects.some((effect) => effect.is(known)));
         if (!docChanged && !viewportChanged && !isTold) return;
         Object.assign(this, drawn(view));
         if (docChanged || isTold) this.soon();

@@ -47,12 +47,12 @@ export function whoIs(user, cast) {
 
 /** @param {DocumentRoom} room @param {EditorView} view @param {Cast} cast */
 function drawn(room, view, cast) {
-  const found = [];
+  const marks = [];
   for (const [client, state] of room.awareness.getStates()) {
     if (client === room.doc.clientID || !state.cursor?.head) continue;
-    const [anchor, head] = [state.cursor.anchor, state.cursor.head].map((one) => {
+    const [anchor, head] = [state.cursor.anchor, state.cursor.head].map((place) => {
       try {
-        return Y.createAbsolutePositionFromRelativePosition(Y.createRelativePositionFromJSON(one), room.doc);
+        return Y.createAbsolutePositionFromRelativePosition(Y.createRelativePositionFromJSON(place), room.doc);
       } catch {
         return null;
       }
@@ -61,11 +61,11 @@ function drawn(room, view, cast) {
     const most = view.state.doc.length;
     const [from, to] = [Math.min(anchor.index, head.index, most), Math.min(Math.max(anchor.index, head.index), most)];
     const { name, colour } = whoIs(state.user, cast);
-    if (to > from) found.push(Decoration.mark({ class: "other-range", attributes: { "data-who": String(colour) } }).range(from, to));
+    if (to > from) marks.push(Decoration.mark({ class: "other-range", attributes: { "data-who": String(colour) } }).range(from, to));
     const at = Math.min(head.index, most);
-    found.push(Decoration.widget({ side: head.index > anchor.index ? -1 : 1, widget: new Caret(name, colour) }).range(at));
+    marks.push(Decoration.widget({ side: head.index > anchor.index ? -1 : 1, widget: new Caret(name, colour) }).range(at));
   }
-  return RangeSet.of(found, true);
+  return RangeSet.of(marks, true);
 }
 
 /** @param {DocumentRoom} room @param {Cast} cast */
@@ -89,7 +89,7 @@ export function carets(room, cast) {
       /** @param {import("@codemirror/view").ViewUpdate} update */
       update({ view, state, docChanged, selectionSet, focusChanged, transactions }) {
         if (selectionSet || docChanged || focusChanged) this.say(view, state.selection.main);
-        if (docChanged || transactions.some((one) => one.annotation(moved))) this.marks = drawn(room, view, cast);
+        if (docChanged || transactions.some((transaction) => transaction.annotation(moved))) this.marks = drawn(room, view, cast);
       }
 
       /** Says where one's own caret is. @param {EditorView} view @param {import("@codemirror/state").SelectionRange} selection */

@@ -20,8 +20,8 @@ const shut = /** @type {import("@codemirror/state").StateEffectType<null>} */ (S
 export function begun(state) {
   const { main } = state.selection;
   const line = state.doc.lineAt(main.head);
-  const found = main.empty ? BEGUN.exec(state.sliceDoc(line.from, main.head)) : null;
-  return found && { from: main.head - found[1].length, to: main.head, words: found[1], offers: [], at: 0 };
+  const match = main.empty ? BEGUN.exec(state.sliceDoc(line.from, main.head)) : null;
+  return match && { from: main.head - match[1].length, to: main.head, words: match[1], offers: [], at: 0 };
 }
 
 /** The extension. @param {string} tree in which texts are looked for */
@@ -33,7 +33,7 @@ export function embedPicker(tree) {
     StateField.define({
       create: () => /** @type {Open | null} */ (null),
       update(now, transaction) {
-        if (transaction.effects.some((one) => one.is(shut))) return null;
+        if (transaction.effects.some((effect) => effect.is(shut))) return null;
         if (transaction.docChanged || transaction.selection) {
           const next = transaction.docChanged || now ? begun(transaction.state) : null;
           return next && now ? { ...next, offers: now.offers } : next;
@@ -102,7 +102,7 @@ export function embedPicker(tree) {
     clearTimeout(timer);
     timer = setTimeout(async () => {
       const number = asks.ask();
-      const offers = await found(tree, words);
+      const offers = await offersFor(tree, words);
       if (!asks.isPast(number)) view.dispatch({ effects: offered.of({ words, offers }) });
     }, SOON_MS);
   });
@@ -123,7 +123,7 @@ export function embedPicker(tree) {
 }
 
 /** The texts with these words, as the search of the tree finds them. @param {string} tree @param {string} words @returns {Promise<Offer[]>} */
-async function found(tree, words) {
+async function offersFor(tree, words) {
   if (!words.trim()) return [];
   try {
     const { hits } = await json(`/trees/${tree}/search?q=${encodeURIComponent(words)}`);

@@ -42,13 +42,13 @@ class Embed extends WidgetType {
 
 /** @param {import("@codemirror/state").EditorState} state @param {string} address @param {number} round */
 function drawn(state, address, round) {
-  const found = [];
+  const widgets = [];
   for (const match of state.doc.toString().matchAll(EMBED)) {
-    if (found.length >= MOST) break;
+    if (widgets.length >= MOST) break;
     const at = state.doc.lineAt(match.index).to;
-    found.push(Decoration.widget({ block: true, side: 1, widget: new Embed(address, match[1].trim(), round) }).range(at));
+    widgets.push(Decoration.widget({ block: true, side: 1, widget: new Embed(address, match[1].trim(), round) }).range(at));
   }
-  return Decoration.set(found, true);
+  return Decoration.set(widgets, true);
 }
 
 /** The extension, and a function that draws all embeds again. @param {string} address */
@@ -57,12 +57,12 @@ export function embeds(address) {
   const field = StateField.define({
     create: (state) => drawn(state, address, round),
     update: (now, { docChanged, startState, state, effects, changes }) => {
-      if (effects.some((one) => one.is(refresh))) return drawn(state, address, round);
+      if (effects.some((effect) => effect.is(refresh))) return drawn(state, address, round);
       if (!docChanged) return now;
       const touched = `${startState.doc}`.includes("![[") || `${state.doc}`.includes("![[");
       return touched ? drawn(state, address, round) : now.map(changes);
     },
-    provide: (one) => EditorView.decorations.from(one),
+    provide: (state) => EditorView.decorations.from(state),
   });
   return {
     extension: field,

@@ -236,7 +236,7 @@ export class DocumentRoom extends EventTarget {
     try {
       const kept = localStorage.getItem(this.place);
       if (!kept) return;
-      Y.applyUpdate(this.doc, Uint8Array.from(atob(kept), (one) => one.charCodeAt(0)), this);
+      Y.applyUpdate(this.doc, Uint8Array.from(atob(kept), (letter) => letter.charCodeAt(0)), this);
       this.unsent = true;
     } catch {
       // what was kept cannot be read

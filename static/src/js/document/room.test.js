@@ -103,15 +103,15 @@ test("nothing is sent before the server asks, and then all of it", () => {
 test("what the server has not stored yet is said, and kept until it has", () => {
   const room = opened();
   synced();
-  let said = 0;
-  room.addEventListener("stored", () => (said += 1));
+  let stored = 0;
+  room.addEventListener("stored", () => (stored += 1));
   room.text.insert(0, "words");
   wires[0].hear(100, 0);
-  assert.deepEqual([room.late, said], [true, 1]);
+  assert.deepEqual([room.late, stored], [true, 1]);
   room.keep();
   assert.equal(kept.size, 1);
   wires[0].hear(100, 1);
-  assert.deepEqual([room.late, said], [false, 2]);
+  assert.deepEqual([room.late, stored], [false, 2]);
   wires[0].hear(0, 0, 1, 0);
   assert.equal(kept.size, 0);
 });

@@ -21,10 +21,10 @@ export function countOf(text) {
 export function sumOf(counts) {
   let words = 0;
   let isOpen = false;
-  for (const one of counts) {
-    if (one.isEmpty) continue;
-    words += one.words - Number(isOpen && one.isOpenBefore);
-    isOpen = one.isOpenAfter;
+  for (const count of counts) {
+    if (count.isEmpty) continue;
+    words += count.words - Number(isOpen && count.isOpenBefore);
+    isOpen = count.isOpenAfter;
   }
   return words;
 }

@@ -26,7 +26,7 @@ export const undoesBook = invertedEffects.of((change) => (change.docChanged ? [r
 /** Whether a book is of this text and these nodes. @param {Book} was @param {Book} now @param {number} length */
 function fits(was, now, length) {
   const isSame = was.nodes.length === now.nodes.length && was.nodes.every((node, place) => node.id === now.nodes[place].id && node.slot === now.nodes[place].slot);
-  return isSame && was.lengths.reduce((sum, one) => sum + one, 0) === length;
+  return isSame && was.lengths.reduce((sum, part) => sum + part, 0) === length;
 }
 
 const EMPTY = /** @type {Book} */ ({ nodes: [], lengths: [0], pieces: [], dirty: new Set() });
@@ -54,11 +54,11 @@ export const book = StateField.define({
 export function starts({ lengths }) {
   const known = begun.get(lengths);
   if (known) return known;
-  const found = new Array(lengths.length + 1);
-  found[0] = 0;
-  for (let place = 0; place < lengths.length; place += 1) found[place + 1] = found[place] + lengths[place];
-  begun.set(lengths, found);
-  return found;
+  const places = new Array(lengths.length + 1);
+  places[0] = 0;
+  for (let place = 0; place < lengths.length; place += 1) places[place + 1] = places[place] + lengths[place];
+  begun.set(lengths, places);
+  return places;
 }
 
 /** A key asks several times where the stretches of a long text begin. @type {WeakMap<number[], number[]>} */
@@ -139,14 +139,14 @@ function shared(before, now) {
 }
 
 /** A change that is nobody's typing: not to be undone here; a caret at the end stays there.
- * @param {EditorState} state @param {{from: number, to: number, insert: string}[]} changes @param {Book} made */
-export function outside(state, changes, made) {
+ * @param {EditorState} state @param {{from: number, to: number, insert: string}[]} changes @param {Book} next */
+export function outside(state, changes, next) {
   const main = state.selection.main;
   const isAtEnd = main.empty && main.head === state.doc.length;
-  const end = made.lengths.reduce((sum, one) => sum + one, 0);
+  const end = next.lengths.reduce((sum, length) => sum + length, 0);
   return {
     changes,
-    effects: rebound.of(made),
+    effects: rebound.of(next),
     selection: isAtEnd && changes.length ? { anchor: end } : undefined,
     annotations: [Transaction.addToHistory.of(false), Transaction.remote.of(true)],
   };

@@ -20,17 +20,17 @@ const leafOf = (text, who = "model") => ({ id: `v${(named += 1)}`, slot: `s${nam
 
 /** An editor without a view over some nodes. */
 function opened(leaves, tail = "") {
-  const made = {
+  const view = {
     leaves,
     state: EditorState.create({
       doc: leaves.map((leaf) => leaf.text).join("") + tail,
       extensions: [EditorState.lineSeparator.of("\n"), typist.of("me"), book.init(() => bookOf(leaves, tail, "me")), history(), undoesBook],
     }),
-    dispatch: (change) => (made.state = change.state),
-    run: (command) => command({ state: made.state, dispatch: made.dispatch }),
-    change: (spec) => (made.state = made.state.update(spec).state),
+    dispatch: (change) => (view.state = change.state),
+    run: (command) => command({ state: view.state, dispatch: view.dispatch }),
+    change: (spec) => (view.state = view.state.update(spec).state),
   };
-  return made;
+  return view;
 }
 
 const told = ({ state }) => {
@@ -41,59 +41,59 @@ const told = ({ state }) => {
 
 function check({ state }) {
   const { lengths, pieces } = state.field(book);
-  const sum = (all) => all.reduce((total, one) => total + one, 0);
+  const sum = (all) => all.reduce((total, part) => total + part, 0);
   assert.equal(sum(lengths), state.doc.length, "the nodes and the buffer are the text");
-  assert.equal(sum(pieces.map((one) => one.length)), state.doc.length, "each character has an author");
+  assert.equal(sum(pieces.map((piece) => piece.length)), state.doc.length, "each character has an author");
   assert.ok(lengths.every((length) => length >= 0));
 }
 
 test("what is deleted over several nodes comes back into each, with its authors", () => {
-  const one = opened([leafOf("The house"), leafOf(" stood", "other"), leafOf(" empty.")], " Now");
-  const before = told(one);
-  one.change({ changes: { from: 4, to: 18, insert: "X" }, userEvent: "input.type" });
-  assert.notDeepEqual(told(one).texts, before.texts);
-  one.run(undo);
-  assert.deepEqual(told(one), before);
-  assert.equal(one.state.field(book).dirty.size, 0);
+  const view = opened([leafOf("The house"), leafOf(" stood", "other"), leafOf(" empty.")], " Now");
+  const before = told(view);
+  view.change({ changes: { from: 4, to: 18, insert: "X" }, userEvent: "input.type" });
+  assert.notDeepEqual(told(view).texts, before.texts);
+  view.run(undo);
+  assert.deepEqual(told(view), before);
+  assert.equal(view.state.field(book).dirty.size, 0);
 });
 
 test("random scripts of typing, undo and redo lose nothing", () => {
   for (let seed = 1; seed <= 150; seed += 1) {
     const roll = dice(seed);
     const words = () => Array.from({ length: roll(4) }, () => WORDS[roll(WORDS.length)]).join("");
-    const one = opened(Array.from({ length: roll(5) }, () => leafOf(words())), words());
+    const view = opened(Array.from({ length: roll(5) }, () => leafOf(words())), words());
     for (let step = 0; step < 40; step += 1) {
-      const { doc } = one.state;
-      const before = told(one);
+      const { doc } = view.state;
+      const before = told(view);
       const kind = roll(10);
       if (kind < 5) {
         const from = roll(doc.length + 1);
         const to = roll(3) ? from : Math.min(doc.length, from + roll(12));
-        one.change({ changes: { from, to, insert: words() }, userEvent: "input.type" });
+        view.change({ changes: { from, to, insert: words() }, userEvent: "input.type" });
       } else if (kind < 7) {
-        if (one.run(undo)) {
-          check(one);
-          assert.ok(one.run(redo), `seed ${seed}: what was undone can be done again`);
-          assert.deepEqual(told(one), before, `seed ${seed}: redo after undo changes nothing`);
-          one.run(undo);
+        if (view.run(undo)) {
+          check(view);
+          assert.ok(view.run(redo), `seed ${seed}: what was undone can be done again`);
+          assert.deepEqual(told(view), before, `seed ${seed}: redo after undo changes nothing`);
+          view.run(undo);
         }
-      } else if (kind < 8) one.run(redo);
+      } else if (kind < 8) view.run(redo);
       else if (kind < 9) {
         // Somebody else's version of a node comes, or another node.
-        const at = roll(one.leaves.length + 1);
-        one.leaves = [...one.leaves.slice(0, at), leafOf(words()), ...one.leaves.slice(at)];
-        const touched = one.state.field(book).dirty;
-        const typed = told(one).texts.filter((_, place) => touched.has(one.state.field(book).nodes[place]?.slot));
-        one.change(towards(one.state, one.leaves, null));
-        const now = told(one).texts;
+        const at = roll(view.leaves.length + 1);
+        view.leaves = [...view.leaves.slice(0, at), leafOf(words()), ...view.leaves.slice(at)];
+        const touched = view.state.field(book).dirty;
+        const typed = told(view).texts.filter((_, place) => touched.has(view.state.field(book).nodes[place]?.slot));
+        view.change(towards(view.state, view.leaves, null));
+        const now = told(view).texts;
         for (const text of typed) assert.ok(now.includes(text), `seed ${seed}: what was typed in a node stays`);
         assert.equal(now.at(-1), before.texts.at(-1), `seed ${seed}: the working buffer stays`);
       } else {
-        const depth = undoDepth(one.state);
-        one.change(outside(one.state, [], { ...one.state.field(book) }));
-        assert.equal(undoDepth(one.state), depth);
+        const depth = undoDepth(view.state);
+        view.change(outside(view.state, [], { ...view.state.field(book) }));
+        assert.equal(undoDepth(view.state), depth);
       }
-      check(one);
+      check(view);
     }
   }
 });

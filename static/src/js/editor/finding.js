@@ -50,7 +50,7 @@ function drawn(view) {
   const marks = view.visibleRanges.flatMap(({ from, to }) => {
     const start = Math.max(0, from - reach);
     const text = view.state.sliceDoc(start, Math.min(view.state.doc.length, to + reach));
-    return matchesIn(text, wanted, start).map((one) => (one.from === main.from && one.to === main.to ? CURRENT : FOUND).range(one.from, one.to));
+    return matchesIn(text, wanted, start).map((match) => (match.from === main.from && match.to === main.to ? CURRENT : FOUND).range(match.from, match.to));
   });
   return RangeSet.of(marks, true);
 }
@@ -72,7 +72,7 @@ const next = (view, step) => show(view, towardsMatch(every(view), view.state.sel
 /** Replaces the selected match and goes to the next one. @param {EditorView} view @param {string} text */
 function replaceOne(view, text) {
   const { main } = view.state.selection;
-  const match = every(view).find((one) => one.from === main.from && one.to === main.to);
+  const match = every(view).find((candidate) => candidate.from === main.from && candidate.to === main.to);
   if (match) view.dispatch({ changes: { ...match, insert: text }, selection: { anchor: match.from + text.length }, userEvent: "input.replace" });
   next(view, 1);
 }
@@ -84,7 +84,7 @@ export const replacedAll = Annotation.define();
 function replaceAll(view, text) {
   const matches = every(view);
   const query = view.state.field(search)?.query ?? "";
-  if (matches.length) view.dispatch({ changes: matches.map((one) => ({ ...one, insert: text })), userEvent: "input.replace.all", annotations: replacedAll.of({ query, text }) });
+  if (matches.length) view.dispatch({ changes: matches.map((match) => ({ ...match, insert: text })), userEvent: "input.replace.all", annotations: replacedAll.of({ query, text }) });
   return matches.length;
 }
 
@@ -122,9 +122,9 @@ function make(tag, values = {}, ...children) {
 
 /** @param {string} words @param {() => void} run @param {string} [name] */
 function button(words, run, name = words) {
-  const made = make("button", { type: "button", className: "button small", textContent: words, ariaLabel: name, title: name });
-  made.addEventListener("click", run);
-  return made;
+  const element = make("button", { type: "button", className: "button small", textContent: words, ariaLabel: name, title: name });
+  element.addEventListener("click", run);
+  return element;
 }
 
 /** @param {EditorView} view @returns {import("@codemirror/view").Panel} */
@@ -133,14 +133,14 @@ function panel(view) {
   const find = /** @type {HTMLInputElement} */ (make("input", { type: "search", name: "find", value: now.query, placeholder: t("Find"), ariaLabel: t("Find in the text") }));
   const put = /** @type {HTMLInputElement} */ (make("input", { type: "text", name: "replace", placeholder: t("Replace with"), ariaLabel: t("Replace with") }));
   const exact = /** @type {HTMLInputElement} */ (make("input", { type: "checkbox", checked: now.isExact }));
-  const said = make("span", { className: "soft find-said", role: "status" });
+  const status = make("span", { className: "soft find-said", role: "status" });
   const tell = () => {
     const matches = every(view);
     const { main } = view.state.selection;
-    const at = matches.findIndex((one) => one.from === main.from && one.to === main.to);
-    if (!find.value) said.textContent = "";
-    else if (!matches.length) said.textContent = t("Not found");
-    else said.textContent = at < 0 ? t("{n} found", { n: matches.length }) : t("{at} of {n}", { at: at + 1, n: matches.length });
+    const at = matches.findIndex((match) => match.from === main.from && match.to === main.to);
+    if (!find.value) status.textContent = "";
+    else if (!matches.length) status.textContent = t("Not found");
+    else status.textContent = at < 0 ? t("{n} found", { n: matches.length }) : t("{at} of {n}", { at: at + 1, n: matches.length });
   };
   /** @type {any} */
   let timer = 0;
@@ -158,10 +158,10 @@ function panel(view) {
   const dom = make(
     "div",
     { className: "find-panel", role: "search", ariaLabel: t("Find and replace") },
-    make("div", {}, find, said, button("↑", () => next(view, -1), t("Previous match")), button("↓", () => next(view, 1), t("Next match")), make("label", { className: "choice" }, exact, t("Match case")), button("×", () => close(view), t("Close"))),
+    make("div", {}, find, status, button("↑", () => next(view, -1), t("Previous match")), button("↓", () => next(view, 1), t("Next match")), make("label", { className: "choice" }, exact, t("Match case")), button("×", () => close(view), t("Close"))),
     make("div", {}, put, button(t("Replace"), () => replaceOne(view, put.value)), button(t("Replace all"), () => {
       const n = replaceAll(view, put.value);
-      said.textContent = t("{n} replaced", { n });
+      status.textContent = t("{n} replaced", { n });
       clearTimeout(timer);
     })),
   );

@@ -109,9 +109,9 @@ export class BufferEditor {
           ...standardKeymap,
         ]),
         EditorView.updateListener.of((update) => {
-          const isTyped = update.transactions.some((one) => one.docChanged && !one.annotation(Transaction.remote));
-          const isTurned = update.transactions.some((one) => one.isUserEvent("undo") || one.isUserEvent("redo"));
-          if (isTyped) this.replaced = update.transactions.filter((one) => one.docChanged).at(-1)?.annotation(replacedAll) ?? null;
+          const isTyped = update.transactions.some((transaction) => transaction.docChanged && !transaction.annotation(Transaction.remote));
+          const isTurned = update.transactions.some((transaction) => transaction.isUserEvent("undo") || transaction.isUserEvent("redo"));
+          if (isTyped) this.replaced = update.transactions.filter((transaction) => transaction.docChanged).at(-1)?.annotation(replacedAll) ?? null;
           if (isTyped) heard.typed(isTurned);
           if (update.selectionSet || isTyped) heard.placed();
           if (update.selectionSet || update.focusChanged || update.docChanged) heard.reached();
@@ -171,9 +171,9 @@ export class BufferEditor {
     const { nodes, dirty } = this.book;
     const { from, to } = this.view.viewport;
     const at = starts(this.book);
-    const found = [];
-    for (let place = 0; place < nodes.length && at[place] < to; place += 1) if (at[place + 1] > from && !dirty.has(nodes[place].slot)) found.push(this.stretch(place));
-    return found;
+    const touched = [];
+    for (let place = 0; place < nodes.length && at[place] < to; place += 1) if (at[place + 1] > from && !dirty.has(nodes[place].slot)) touched.push(this.stretch(place));
+    return touched;
   }
 
   /** Where pieces of the text are drawn that follow each other from a place on, null for those that
@@ -196,9 +196,9 @@ export class BufferEditor {
   /** The nodes that were typed into. */
   touched() {
     const { nodes, dirty } = this.book;
-    const found = [];
-    for (let place = 0; found.length < dirty.size && place < nodes.length; place += 1) if (dirty.has(nodes[place].slot)) found.push(this.stretch(place));
-    return found;
+    const stretches = [];
+    for (let place = 0; stretches.length < dirty.size && place < nodes.length; place += 1) if (dirty.has(nodes[place].slot)) stretches.push(this.stretch(place));
+    return stretches;
   }
 
   /** Whether the keys of the ghost work: it is shown, and the caret is at it. */
@@ -297,8 +297,8 @@ export class BufferEditor {
     const { nodes, lengths, pieces, dirty } = this.book;
     const { from, text: was } = this.stretch(nodes.length);
     const kept = cut(pieces, 0, from);
-    const made = { nodes, dirty, lengths: [...lengths.slice(0, -1), text.length], pieces: joined([kept, [{ who: this.view.state.facet(typist), length: text.length, fresh: true }]]) };
-    this.view.dispatch(outside(this.view.state, was === text ? [] : [{ from, to: from + was.length, insert: text }], made));
+    const next = { nodes, dirty, lengths: [...lengths.slice(0, -1), text.length], pieces: joined([kept, [{ who: this.view.state.facet(typist), length: text.length, fresh: true }]]) };
+    this.view.dispatch(outside(this.view.state, was === text ? [] : [{ from, to: from + was.length, insert: text }], next));
   }
 
   /** Puts the caret at the end of the text. */
@@ -326,7 +326,7 @@ export class BufferEditor {
     if (place < 0) return;
     const { from, text } = this.stretch(place);
     const isSame = text === leaf.text;
-    const still = new Set([...dirty].filter((one) => one !== slot));
+    const still = new Set([...dirty].filter((other) => other !== slot));
     if (!isSame) still.add(leaf.slot);
     const run = leaf.by.map(([who, length]) => ({ who, length, fresh: false }));
     const renamed = nodes.map((node, at) => (at === place ? { ...node, id: leaf.id, slot: leaf.slot } : node));
@@ -370,12 +370,12 @@ export class BufferEditor {
   /** Where the last characters end that were typed in a stretch; its end where none were.
    * @param {number} from @param {number} to */
   typedAt(from, to) {
-    let [at, found] = [from, to];
+    let [at, end] = [from, to];
     for (const piece of cut(this.book.pieces, from, to)) {
       at += piece.length;
-      if (piece.fresh) found = at;
+      if (piece.fresh) end = at;
     }
-    return found;
+    return end;
   }
 
   /** Shows what a candidate would add, or nothing. @param {import("./ghost.js").Ghost | null} now */

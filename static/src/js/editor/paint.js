@@ -85,9 +85,9 @@ export function painter(cast) {
   const known = new Map();
   const markOf = (/** @type {import("./runs.js").Piece} */ { who, fresh }) => {
     const name = `${who} ${fresh}`;
-    const found = known.get(name) ?? mark(cast.get(who), fresh);
-    known.set(name, found);
-    return found;
+    const decoration = known.get(name) ?? mark(cast.get(who), fresh);
+    known.set(name, decoration);
+    return decoration;
   };
   return ViewPlugin.fromClass(
     class {
@@ -98,7 +98,7 @@ export function painter(cast) {
 
       /** @param {import("@codemirror/view").ViewUpdate} update */
       update({ view, docChanged, viewportChanged, transactions }) {
-        const isNew = transactions.some((one) => one.effects.some((effect) => effect.is(rebound)));
+        const isNew = transactions.some((transaction) => transaction.effects.some((effect) => effect.is(rebound)));
         if (docChanged || viewportChanged || isNew) this.marks = marks(view, markOf);
       }
     },
@@ -114,7 +114,7 @@ function mark(who, fresh) {
 
 /** @param {EditorView} view @param {(piece: import("./runs.js").Piece) => Decoration} markOf */
 function marks(view, markOf) {
-  const found = /** @type {Mark[]} */ ([]);
+  const decorations = /** @type {Mark[]} */ ([]);
   const { pieces } = view.state.field(book);
   // Of an empty text nothing is visible, and it may still have nodes.
   const ranges = view.visibleRanges.length ? view.visibleRanges : [{ from: 0, to: 0 }];
@@ -123,17 +123,17 @@ function marks(view, markOf) {
     for (const piece of pieces) {
       const from = Math.max(at, range.from);
       const to = Math.min(at + piece.length, range.to);
-      if (to > from) found.push(markOf(piece).range(from, to));
+      if (to > from) decorations.push(markOf(piece).range(from, to));
       at += piece.length;
       if (at >= range.to) break;
     }
-    addNodes(view, range, found);
+    addNodes(view, range, decorations);
   }
-  return found.length ? RangeSet.of(found, true) : Decoration.none;
+  return decorations.length ? RangeSet.of(decorations, true) : Decoration.none;
 }
 
-/** @param {EditorView} view @param {{from: number, to: number}} range @param {Mark[]} found */
-function addNodes(view, range, found) {
+/** @param {EditorView} view @param {{from: number, to: number}} range @param {Mark[]} decorations */
+function addNodes(view, range, decorations) {
   const { nodes, lengths } = view.state.field(book);
   let at = 0;
   let isHidden = false; // at or below something pruned
@@ -141,15 +141,15 @@ function addNodes(view, range, found) {
     const end = at + lengths[place];
     const node = nodes[place];
     isHidden ||= node?.pruned === true;
-    if (node?.id && end === at && at >= range.from) found.push(Decoration.widget({ widget: new Hollow(node.id), side: -1 }).range(at));
+    if (node?.id && end === at && at >= range.from) decorations.push(Decoration.widget({ widget: new Hollow(node.id), side: -1 }).range(at));
     if (end >= range.from && end > at) {
-      addStart(view, at, end, node, found);
+      addStart(view, at, end, node, decorations);
       const [from, to] = [Math.max(at, range.from), Math.min(end, range.to)];
-      if (isHidden && node?.id && to > from) found.push(PRUNED.range(from, to));
-      if (node?.excluded && to > from) found.push(LEFT_OUT.range(from, to));
-      if (node?.ask && to > from) found.push(ASK.range(from, to));
-      if (node?.noted && to > from) found.push(NOTED.range(from, to));
-      if (node?.older && to > from) found.push(REWORDED.range(from, to));
+      if (isHidden && node?.id && to > from) decorations.push(PRUNED.range(from, to));
+      if (node?.excluded && to > from) decorations.push(LEFT_OUT.range(from, to));
+      if (node?.ask && to > from) decorations.push(ASK.range(from, to));
+      if (node?.noted && to > from) decorations.push(NOTED.range(from, to));
+      if (node?.older && to > from) decorations.push(REWORDED.range(from, to));
     }
     at = end;
   }
@@ -157,12 +157,12 @@ function addNodes(view, range, found) {
 
 /** The hairline is before the first character of a node that can be seen, and before that what
  * is said of it. @param {EditorView} view @param {number} at @param {number} end
- * @param {import("./document-state.js").Bound | undefined} node none: the working buffer @param {Mark[]} found */
-function addStart(view, at, end, node, found) {
+ * @param {import("./document-state.js").Bound | undefined} node none: the working buffer @param {Mark[]} decorations */
+function addStart(view, at, end, node, decorations) {
   const words = view.state.sliceDoc(at, Math.min(end, at + MOST_BLANKS));
   const seen = words.search(/[^\n]/);
   if (seen < 0) return;
   const width = (words.codePointAt(seen) ?? 0) > 0xffff ? 2 : 1;
-  if (node?.older) found.push(Decoration.widget({ widget: new Older(node.id), side: -1 }).range(at + seen));
-  if (at > 0) found.push((node?.fork ? FORK : BOUND).range(at + seen, Math.min(end, at + seen + width)));
+  if (node?.older) decorations.push(Decoration.widget({ widget: new Older(node.id), side: -1 }).range(at + seen));
+  if (at > 0) decorations.push((node?.fork ? FORK : BOUND).range(at + seen, Math.min(end, at + seen + width)));
 }

@@ -41,8 +41,8 @@ const isLight = (piece) => /font-weight:\s*(normal|400)/.test(piece.getAttribute
 
 /** @param {Piece} list */
 function numbered(list) {
-  const items = [...list.childNodes].filter((one) => one.nodeName === "LI");
-  return items.map((one, at) => `${at + 1}. ${tidy(within(one)).replace(/\n/g, "\n   ")}`).join("\n");
+  const items = [...list.childNodes].filter((child) => child.nodeName === "LI");
+  return items.map((item, at) => `${at + 1}. ${tidy(within(item)).replace(/\n/g, "\n   ")}`).join("\n");
 }
 
 /** @param {Piece} piece */
@@ -63,9 +63,9 @@ function around(text, sign) {
 export function pastedMarkdown(data) {
   const html = data?.getData("text/html") ?? "";
   if (!html) return "";
-  const made = markdownOf(/** @type {any} */ (new DOMParser().parseFromString(html, "text/html").body));
+  const markdown = markdownOf(/** @type {any} */ (new DOMParser().parseFromString(html, "text/html").body));
   const plain = data?.getData("text/plain") ?? "";
-  return made.replace(/\s+/g, " ").trim() === plain.replace(/\s+/g, " ").trim() ? "" : made;
+  return markdown.replace(/\s+/g, " ").trim() === plain.replace(/\s+/g, " ").trim() ? "" : markdown;
 }
 
 /** A text as it can be kept: no program shows U+0000, and half of a character has no meaning.

@@ -71,12 +71,12 @@ export function repainted(pieces, changes, who) {
 
 /** Runs as one, each of which is joined in itself: only their ends are looked at. A long text has
  * many pieces, of which a key changes one. The first run is used up. @param {Piece[][]} runs */
-function chained([made, ...rest]) {
+function chained([pieces, ...rest]) {
   for (const run of rest) {
-    if (run.length) join(made, run[0]);
-    if (run.length > 1) made = made.concat(run.slice(1));
+    if (run.length) join(pieces, run[0]);
+    if (run.length > 1) pieces = pieces.concat(run.slice(1));
   }
-  return made;
+  return pieces;
 }
 
 /** @param {Piece[]} pieces @param {Piece} piece */
@@ -105,19 +105,19 @@ export function cutter(pieces) {
     while (last < pieces.length && end < to) end += pieces[last++].length;
     if (to <= from || last === first) return [];
     // Whole but for the ends: the first may begin before, the last end behind.
-    const found = pieces.slice(first, last);
-    if (start < from) found[0] = { ...found[0], length: found[0].length - (from - start) };
-    const tail = found.length - 1;
-    if (end > to) found[tail] = { ...found[tail], length: found[tail].length - (end - to) };
-    return found;
+    const within = pieces.slice(first, last);
+    if (start < from) within[0] = { ...within[0], length: within[0].length - (from - start) };
+    const tail = within.length - 1;
+    if (end > to) within[tail] = { ...within[tail], length: within[tail].length - (end - to) };
+    return within;
   };
 }
 
 /** Several runs of pieces as one. @param {Piece[][]} runs */
 export function joined(runs) {
-  const made = /** @type {Piece[]} */ ([]);
-  for (const run of runs) for (const piece of run) join(made, piece);
-  return made;
+  const pieces = /** @type {Piece[]} */ ([]);
+  for (const run of runs) for (const piece of run) join(pieces, piece);
+  return pieces;
 }
 
 /** The least change that makes one text another: what stays at both ends is left alone, and

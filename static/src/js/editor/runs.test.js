@@ -36,16 +36,16 @@ test("lengths always add up, whatever is changed", () => {
   const dice = (most) => (seed = (seed * 48271) % 2147483647) % (most + 1);
   for (let round = 0; round < 500; round += 1) {
     const lengths = Array.from({ length: 1 + dice(6) }, () => dice(8));
-    const total = lengths.reduce((sum, one) => sum + one, 0);
+    const total = lengths.reduce((sum, part) => sum + part, 0);
     const from = dice(total);
     const to = from + dice(total - from);
     const length = dice(5);
     const next = stretched(lengths, [change(from, to, length)]).lengths;
-    assert.ok(next.every((one) => one >= 0));
-    assert.equal(next.reduce((sum, one) => sum + one, 0), total - (to - from) + length);
+    assert.ok(next.every((part) => part >= 0));
+    assert.equal(next.reduce((sum, part) => sum + part, 0), total - (to - from) + length);
     const pieces = joined(lengths.map((size, at) => [{ who: String(at), length: size, fresh: false }]));
     const painted = repainted(pieces, [change(from, to, length)], "me");
-    assert.equal(painted.reduce((sum, one) => sum + one.length, 0), total - (to - from) + length);
+    assert.equal(painted.reduce((sum, piece) => sum + piece.length, 0), total - (to - from) + length);
   }
 });
 
@@ -110,9 +110,9 @@ test("what is typed anywhere in many pieces changes those characters and no othe
       at = to;
     }
     after.push(...before.slice(at));
-    const made = repainted(pieces, changes, "a");
-    assert.deepEqual(spelled(made), after);
-    assert.ok(made.every((one, place) => one.length && (!place || one.who !== made[place - 1].who || one.fresh !== made[place - 1].fresh)));
+    const painted = repainted(pieces, changes, "a");
+    assert.deepEqual(spelled(painted), after);
+    assert.ok(painted.every((piece, place) => piece.length && (!place || piece.who !== painted[place - 1].who || piece.fresh !== painted[place - 1].fresh)));
     assert.equal(JSON.stringify(pieces), kept, "a piece may be part of another book");
     const [from, to] = [dice(before.length + 2), dice(before.length + 2)];
     assert.deepEqual(spelled(cut(pieces, from, to)), before.slice(from, Math.max(from, to)));

@@ -17,18 +17,18 @@ export function spansIn(line) {
   if (line.length > LONGEST) return [];
   const heading = /^(#{1,6}) +\S/.exec(line);
   const quote = heading ? null : /^> ?/.exec(line);
-  const found = /** @type {Span[]} */ ([]);
-  if (heading) found.push({ from: 0, to: line.length, kind: `heading h${heading[1].length}` }, { from: 0, to: heading[1].length, kind: "sign" });
-  if (quote) found.push({ from: 0, to: line.length, kind: "quote" }, { from: 0, to: 1, kind: "sign" });
-  if (/^ {0,3}([-*_])( *\1){2,} *$/.test(line)) return [...found, { from: 0, to: line.length, kind: "sign" }];
+  const spans = /** @type {Span[]} */ ([]);
+  if (heading) spans.push({ from: 0, to: line.length, kind: `heading h${heading[1].length}` }, { from: 0, to: heading[1].length, kind: "sign" });
+  if (quote) spans.push({ from: 0, to: line.length, kind: "quote" }, { from: 0, to: 1, kind: "sign" });
+  if (/^ {0,3}([-*_])( *\1){2,} *$/.test(line)) return [...spans, { from: 0, to: line.length, kind: "sign" }];
   for (const match of line.matchAll(INLINE)) {
     const [whole, ticks, , strong, , soft] = match;
     const width = (ticks ?? strong ?? soft).length;
     const [from, to] = [match.index, match.index + whole.length];
-    found.push({ from: from + width, to: to - width, kind: ticks ? "code" : strong ? "strong" : "em" });
-    found.push({ from, to: from + width, kind: "sign" }, { from: to - width, to, kind: "sign" });
+    spans.push({ from: from + width, to: to - width, kind: ticks ? "code" : strong ? "strong" : "em" });
+    spans.push({ from, to: from + width, kind: "sign" }, { from: to - width, to, kind: "sign" });
   }
-  return found;
+  return spans;
 }
 
 /** @type {Map<string, Decoration>} */
@@ -36,25 +36,25 @@ const known = new Map();
 
 /** @param {string} kind */
 function mark(kind) {
-  const made = known.get(kind) ?? Decoration.mark({ class: kind.split(" ").map((one) => `md-${one}`).join(" ") });
-  known.set(kind, made);
-  return made;
+  const decoration = known.get(kind) ?? Decoration.mark({ class: kind.split(" ").map((word) => `md-${word}`).join(" ") });
+  known.set(kind, decoration);
+  return decoration;
 }
 
 /** @param {EditorView} view */
 function marks(view) {
-  const found = [];
+  const decorations = [];
   for (const { from, to } of view.visibleRanges) {
     for (let at = from; at <= to; ) {
       const line = view.state.doc.lineAt(at);
       // The text of a line is not even read where it is too long.
       if (line.to - line.from <= LONGEST) {
-        for (const span of spansIn(line.text)) if (span.to > span.from) found.push(mark(span.kind).range(line.from + span.from, line.from + span.to));
+        for (const span of spansIn(line.text)) if (span.to > span.from) decorations.push(mark(span.kind).range(line.from + span.from, line.from + span.to));
       }
       at = line.to + 1;
     }
   }
-  return RangeSet.of(found, true);
+  return RangeSet.of(decorations, true);
 }
 
 export const styling = ViewPlugin.fromClass(
@@ -77,16 +77,16 @@ const ofItsOwn = Decoration.line({ attributes: { dir: "auto" } });
 /** @param {EditorView} view */
 function linesSeen(view) {
   /** @type {import("@codemirror/state").Range<Decoration>[]} */
-  const found = [];
+  const lines = [];
   for (const { from, to } of view.visibleRanges) {
     for (let at = from; at <= to; ) {
       const line = view.state.doc.lineAt(at);
       // A long line may be seen in several parts.
-      if (found.at(-1)?.from !== line.from) found.push(ofItsOwn.range(line.from));
+      if (lines.at(-1)?.from !== line.from) lines.push(ofItsOwn.range(line.from));
       at = line.to + 1;
     }
   }
-  return RangeSet.of(found);
+  return RangeSet.of(lines);
 }
 
 /** Each line runs the way of its own first letter, from right to left too. */

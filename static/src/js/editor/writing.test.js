@@ -25,9 +25,9 @@ test("the next match is behind the caret, and around at the ends", () => {
 });
 
 test("Markdown is styled with its signs in place", () => {
-  assert.deepEqual(spansIn("## A *b*").map((one) => [one.kind, one.from, one.to]), [["heading h2", 0, 8], ["sign", 0, 2], ["em", 6, 7], ["sign", 5, 6], ["sign", 7, 8]]);
-  assert.deepEqual(spansIn("**bold** `co*de*`").filter((one) => one.kind !== "sign").map((one) => one.kind), ["strong", "code"]);
-  assert.deepEqual(spansIn("> said").map((one) => one.kind), ["quote", "sign"]);
+  assert.deepEqual(spansIn("## A *b*").map((span) => [span.kind, span.from, span.to]), [["heading h2", 0, 8], ["sign", 0, 2], ["em", 6, 7], ["sign", 5, 6], ["sign", 7, 8]]);
+  assert.deepEqual(spansIn("**bold** `co*de*`").filter((span) => span.kind !== "sign").map((span) => span.kind), ["strong", "code"]);
+  assert.deepEqual(spansIn("> said").map((span) => span.kind), ["quote", "sign"]);
 });
 
 test("what only looks like Markdown stays plain, and so does a huge line", () => {
@@ -50,8 +50,8 @@ const text = (words) => ({ nodeType: 3, nodeName: "#text", textContent: words, c
 const element = (name, children, attributes = {}) => ({
   nodeType: 1,
   nodeName: name,
-  childNodes: children.map((one) => (typeof one === "string" ? text(one) : one)),
-  textContent: children.map((one) => (typeof one === "string" ? one : one.textContent)).join(""),
+  childNodes: children.map((child) => (typeof child === "string" ? text(child) : child)),
+  textContent: children.map((child) => (typeof child === "string" ? child : child.textContent)).join(""),
   getAttribute: (wanted) => attributes[wanted] ?? null,
 });
 

@@ -16,7 +16,7 @@ const PAGE = 200;
 export function chooser(state, name) {
   /** @type {(chosen: Chosen | null) => void} */
   let end = () => {};
-  const made = new Promise((/** @type {typeof end} */ done) => (end = done));
+  const choice = new Promise((/** @type {typeof end} */ done) => (end = done));
   const { parts, split, notes } = state.asks;
   const cancel = make("button", { type: "button", className: "button", textContent: t("Cancel") });
   const submit = make("button", { type: "submit", className: "button primary", textContent: t("Import") });
@@ -27,8 +27,8 @@ export function chooser(state, name) {
   const list = parts > 1 ? listOf(state.id, parts, count) : null;
   const ways = split.length ? waysOf(split) : null;
   const head = parts > 1 ? t("{name} has {n} trees", { name, n: parts.toLocaleString(language()) }) : name;
-  const said = notes.map((/** @type {string} */ textContent) => make("p", { className: "soft", textContent }));
-  const form = make("form", { className: "choices" }, make("b", { textContent: head }), ...said, ...(list ? [list.element] : []), ...(ways ? [ways.element] : []), make("div", { className: "row" }, submit, cancel));
+  const paragraphs = notes.map((/** @type {string} */ textContent) => make("p", { className: "soft", textContent }));
+  const form = make("form", { className: "choices" }, make("b", { textContent: head }), ...paragraphs, ...(list ? [list.element] : []), ...(ways ? [ways.element] : []), make("div", { className: "row" }, submit, cancel));
   cancel.addEventListener("click", () => end(null));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -37,7 +37,7 @@ export function chooser(state, name) {
     if (chosen.parts?.length === 0) return list?.warn();
     end(chosen);
   });
-  return { element: form, made, focus: () => /** @type {HTMLElement | null} */ (form.querySelector("input"))?.focus() };
+  return { element: form, made: choice, focus: () => /** @type {HTMLElement | null} */ (form.querySelector("input"))?.focus() };
 }
 
 /** How texts become nodes. @param {string[]} split */
@@ -58,7 +58,7 @@ function listOf(id, total, tell) {
   const search = /** @type {HTMLInputElement} */ (make("input", { type: "search", placeholder: t("Search titles") }));
   search.setAttribute("aria-label", t("Search titles"));
   const all = /** @type {HTMLInputElement} */ (make("input", { type: "checkbox" }));
-  const found = make("span", {});
+  const countShown = make("span", {});
   const rows = make("ul", { className: "parts" });
   const more = make("button", { type: "button", className: "button small", textContent: t("Show more") });
   const warning = make("p", { className: "hint" });
@@ -95,7 +95,7 @@ function listOf(id, total, tell) {
   };
   const draw = () => {
     for (const [number, box] of boxes) Object.assign(box, { checked: isWhole || chosen.has(number), disabled: isWhole });
-    found.textContent = isWhole ? tn("The only one of the file", "All {n} of the file", total) : tn("The only result", "All {n} results", count);
+    countShown.textContent = isWhole ? tn("The only one of the file", "All {n} of the file", total) : tn("The only result", "All {n} results", count);
     warning.textContent = "";
     all.disabled = reading;
     tell(isWhole ? total : chosen.size, reading);
@@ -132,7 +132,7 @@ function listOf(id, total, tell) {
   search.addEventListener("keydown", (event) => event.key === "Enter" && event.preventDefault());
   more.addEventListener("click", () => void load(false));
   void load(true);
-  const element = make("div", {}, search, make("label", { className: "all" }, all, found), rows, more, warning);
+  const element = make("div", {}, search, make("label", { className: "all" }, all, countShown), rows, more, warning);
   return {
     element,
     read: () => (isWhole ? {} : { parts: [...chosen] }),

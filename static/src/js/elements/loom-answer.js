@@ -38,8 +38,8 @@ function offerToGoOn(page, participant, node) {
   if (!page.can.continue || !name) return;
   const goOn = async () => {
     try {
-      const made = await json(`${page.api}/turns`, { method: "POST", body: { participant, node, input: "", as: "continuation" } });
-      page.go(made.answers_below);
+      const turn = await json(`${page.api}/turns`, { method: "POST", body: { participant, node, input: "", as: "continuation" } });
+      page.go(turn.answers_below);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       toast().show(told(error), { bad: true });

@@ -138,7 +138,7 @@ export class LoomBuffer extends HTMLElement {
     if (!editor || !page || !leaves || !place) return;
     page.drafts.write(place, editor.tail);
     page.whereabouts.share(editor.tail);
-    for (const { slot, id, text } of editor.touched().filter((one) => one.id)) {
+    for (const { slot, id, text } of editor.touched().filter((leaf) => leaf.id)) {
       const leaf = leaves.known.get(id);
       if (leaf && leaf.text === text) editor.settle(slot, leaf);
       page.drafts.write({ slot, kind: "edit" }, leaf?.text === text ? "" : text);
@@ -188,7 +188,7 @@ export class LoomBuffer extends HTMLElement {
   /** A place for a form below the passage of a node; it goes when the form is closed. @param {string} id */
   formAt(id) {
     const { editor } = this;
-    const node = editor?.book.nodes.find((one) => one.id === id);
+    const node = editor?.book.nodes.find((leaf) => leaf.id === id);
     if (!editor || !node) return undefined;
     const host = Object.assign(document.createElement("div"), { className: "passage-form" });
     host.dataset.id = id;

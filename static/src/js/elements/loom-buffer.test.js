@@ -36,7 +36,7 @@ function fakeEditor(leaves) {
 
 const leaf = (id) => ({ id, slot: id, text: `text of ${id}` });
 
-function buffer({ path = async (id) => [leaf("n1"), leaf(id)].filter(({ id: one }, at) => !at || one !== "n1"), ...values } = {}) {
+function buffer({ path = async (id) => [leaf("n1"), leaf(id)].filter(({ id: nodeId }, at) => !at || nodeId !== "n1"), ...values } = {}) {
   freshPage();
   const kept = new Map();
   const name = ({ kind, slot }) => `${kind} ${slot}`;

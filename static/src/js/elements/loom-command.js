@@ -122,9 +122,9 @@ export class LoomCommand extends HTMLElement {
     this.isFresh = true;
     this.list?.replaceChildren(
       ...choices.flatMap((choice, index) => {
-        const made = option(choice, index, query);
+        const element = option(choice, index, query);
         const isNew = choice.group && choice.group !== choices[index - 1]?.group;
-        return isNew ? [make("div", { className: "command-group", ariaHidden: "true", textContent: choice.group }), made] : [made];
+        return isNew ? [make("div", { className: "command-group", ariaHidden: "true", textContent: choice.group }), element] : [element];
       }),
     );
     // The same list drawn again, with words that have come since, keeps its choice.
@@ -178,7 +178,7 @@ export class LoomCommand extends HTMLElement {
   }
 
   complete() {
-    const choice = this.choices[this.active] ?? this.choices.find((one) => one.complete);
+    const choice = this.choices[this.active] ?? this.choices.find((other) => other.complete);
     if (!choice?.complete || !this.input) return false;
     this.input.value = choice.complete;
     this.typed();

@@ -18,19 +18,19 @@ const LISTED = 24;
 
 /** @param {string} words @param {string} act @param {string} [more] */
 const button = (words, act, more = "button small") => {
-  const made = make("button", { type: "button", className: more, textContent: words });
-  made.setAttribute("data-act", act);
-  return made;
+  const element = make("button", { type: "button", className: more, textContent: words });
+  element.setAttribute("data-act", act);
+  return element;
 };
 
 /** A text with its images in it. @param {string} text */
-const drawn = (text) => withImages(text).map((one) => (typeof one === "string" ? one : make("img", { ...one, loading: "lazy" })));
+const drawn = (text) => withImages(text).map((piece) => (typeof piece === "string" ? piece : make("img", { ...piece, loading: "lazy" })));
 
 /** A piece of a text, marked if it differs. @param {import("../tree/compare.js").Piece} piece */
 function marked({ text, changed }) {
   const end = text.trimEnd().length;
-  const [said, blanks] = [drawn(text.slice(0, end)), text.slice(end)];
-  return changed && end ? [make("mark", {}, ...said), blanks] : [...said, blanks];
+  const [words, blanks] = [drawn(text.slice(0, end)), text.slice(end)];
+  return changed && end ? [make("mark", {}, ...words), blanks] : [...words, blanks];
 }
 
 /** The pieces of a text in its sentences, each of which can be pressed. @param {string} text @param {import("../tree/compare.js").Piece[]} pieces */
@@ -109,7 +109,7 @@ export class LoomCompare extends HTMLElement {
     const id = pill?.getAttribute("data-choice");
     if (!id) return;
     if (!this.chosen.includes(id)) this.choose(id);
-    else if (this.chosen.length > 2) this.chosen = this.chosen.filter((one) => one !== id);
+    else if (this.chosen.length > 2) this.chosen = this.chosen.filter((chosen) => chosen !== id);
     this.draw();
   }
 
@@ -147,7 +147,7 @@ export class LoomCompare extends HTMLElement {
     if (sentence && !target.closest("img")) return this.pick(id, sentence);
     if (act === "take") this.dialog?.close();
     if (act !== "measure") return;
-    this.chosen = [id, ...this.chosen.filter((one) => one !== id)];
+    this.chosen = [id, ...this.chosen.filter((chosen) => chosen !== id)];
     this.draw();
   }
 
@@ -186,7 +186,7 @@ export class LoomCompare extends HTMLElement {
   /** Takes a sentence into the new text, or out of it. @param {string} id @param {Element} sentence */
   pick(id, sentence) {
     const at = Number(sentence.getAttribute("data-sentence"));
-    const place = this.sentences.findIndex((one) => one.id === id && one.at === at);
+    const place = this.sentences.findIndex((taken) => taken.id === id && taken.at === at);
     if (place >= 0) this.sentences.splice(place, 1);
     else {
       const of = this.texts?.get(id) ?? "";
@@ -197,10 +197,10 @@ export class LoomCompare extends HTMLElement {
 
   /** Draws the new text, and which sentences are in it. */
   build() {
-    for (const one of this.sheets?.querySelectorAll("[data-sentence]") ?? []) {
-      const id = one.closest("article")?.getAttribute("data-id");
-      const place = this.sentences.findIndex((taken) => taken.id === id && taken.at === Number(one.getAttribute("data-sentence")));
-      one.setAttribute("aria-pressed", String(place >= 0));
+    for (const element of this.sheets?.querySelectorAll("[data-sentence]") ?? []) {
+      const id = element.closest("article")?.getAttribute("data-id");
+      const place = this.sentences.findIndex((taken) => taken.id === id && taken.at === Number(element.getAttribute("data-sentence")));
+      element.setAttribute("aria-pressed", String(place >= 0));
     }
     if (!this.built) return;
     this.built.hidden = !this.sentences.length;
@@ -233,7 +233,7 @@ export class LoomCompare extends HTMLElement {
     const parent = store && slot !== null ? store.parents[slot] : null;
     if (!page || !store || parent === null) return;
     const ref = store.ids[store.slots[parent]] && store.selected(store.slots[parent]);
-    const sources = [...new Set(sentences.map((one) => one.id))];
+    const sources = [...new Set(sentences.map((sentence) => sentence.id))];
     try {
       await page.say(call("respond", { ref, content: together(sentences), sources, role: "parts" }));
       this.sentences = [];

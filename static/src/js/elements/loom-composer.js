@@ -188,10 +188,10 @@ export class LoomComposer extends HTMLElement {
 
   /** @param {string} words @param {boolean} [bad] */
   answer(words, bad = false) {
-    const said = /** @type {HTMLElement} */ (this.querySelector("[data-answer]"));
-    said.hidden = !words;
-    said.textContent = words;
-    said.classList.toggle("bad", bad);
+    const status = /** @type {HTMLElement} */ (this.querySelector("[data-answer]"));
+    status.hidden = !words;
+    status.textContent = words;
+    status.classList.toggle("bad", bad);
   }
 
   /** Asks for continuations of the position with the settings of the fields. */
@@ -205,7 +205,7 @@ export class LoomComposer extends HTMLElement {
     if (this.act) return void (await this.act.start(""));
     const calls = continueCalls(this.asks?.read() ?? {});
     this.page?.emit("asking", calls);
-    await Promise.all(calls.map((one) => this.page?.say(one, { at, quiet: true })));
+    await Promise.all(calls.map((call) => this.page?.say(call, { at, quiet: true })));
   }
 
   /** The agents of the picker, where one of them is picked: it acts in a turn. */
@@ -249,13 +249,13 @@ export class LoomComposer extends HTMLElement {
   async readCost() {
     const number = this.weighs.ask();
     const at = this.page?.position ?? "";
-    const found = json(`${this.page?.api}/estimate?node=${at}`).catch(() => undefined);
-    const [estimate, contexts] = await Promise.all([found, this.contexts()]);
+    const answer = json(`${this.page?.api}/estimate?node=${at}`).catch(() => undefined);
+    const [estimate, contexts] = await Promise.all([answer, this.contexts()]);
     if (this.weighs.isPast(number)) return;
     // What each is sent is counted once, as the context shows it.
-    for (const one of estimate?.participants ?? []) {
-      const context = contexts.get(one.participant);
-      if (context) Object.assign(one, { tokens: context.tokens, how: context.price.how });
+    for (const participant of estimate?.participants ?? []) {
+      const context = contexts.get(participant.participant);
+      if (context) Object.assign(participant, { tokens: context.tokens, how: context.price.how });
     }
     this.estimate = estimate;
     this.showCost();

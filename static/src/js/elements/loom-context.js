@@ -127,7 +127,7 @@ export class LoomContext extends HTMLElement {
     how.hidden = !who.is_agent || isPicked;
     const [picked] = composer()?.asks?.picked() ?? [];
     const asked = isPicked ? (picked?.how ?? "continue") : how.hidden ? "continue" : /** @type {"turn" | "continue"} */ (how.value);
-    this.field("participant").options[0].textContent = t("{name}, who is asked next", { name: isPicked ? who.name : (this.models().find((one) => one.id === picked?.id)?.name ?? "") });
+    this.field("participant").options[0].textContent = t("{name}, who is asked next", { name: isPicked ? who.name : (this.models().find((model) => model.id === picked?.id)?.name ?? "") });
     const at = page.position;
     const number = this.draws.ask();
     try {
@@ -160,7 +160,7 @@ export class LoomContext extends HTMLElement {
     const at = target?.closest("[data-at]")?.getAttribute("data-at") ?? "";
     if (at === this.pointed) return;
     this.pointed = at;
-    for (const one of this.querySelectorAll("[data-at]")) one.classList.toggle("pointed", one.getAttribute("data-at") === at);
+    for (const element of this.querySelectorAll("[data-at]")) element.classList.toggle("pointed", element.getAttribute("data-at") === at);
     const section = at ? this.shown[Number(at)] : undefined;
     if (section?.nodes.length) lightNodes(section.nodes);
     else if (section?.name === "LORE") lightWords([...section.note.matchAll(/“([^”]+)”/g)].map(([, word]) => word));

@@ -150,7 +150,7 @@ export class LoomDocument extends HTMLElement {
 
   /** Shows one of the two ways. @param {string} way */
   turn(way) {
-    const [editor, read] = ["[data-editor]", "[data-read]"].map((one) => /** @type {HTMLElement} */ (this.querySelector(one)));
+    const [editor, read] = ["[data-editor]", "[data-read]"].map((selector) => /** @type {HTMLElement} */ (this.querySelector(selector)));
     editor.hidden = way !== "write";
     read.hidden = way === "write";
     for (const button of this.querySelectorAll("[data-view]")) button.setAttribute("aria-pressed", String(button.getAttribute("data-view") === way));
@@ -190,8 +190,8 @@ export class LoomDocument extends HTMLElement {
     if (!place) return;
     this.dataset.live = state;
     const late = this.room?.late ? t("Not stored yet: the server cannot save at the moment. Keep this page open.") : "";
-    const said = { live: late, connecting: "", offline: t("Offline: what you write is kept and sent later."), gone: this.refusal(code) };
-    place.textContent = said[/** @type {keyof typeof said} */ (state)] ?? "";
+    const words = { live: late, connecting: "", offline: t("Offline: what you write is kept and sent later."), gone: this.refusal(code) };
+    place.textContent = words[/** @type {keyof typeof words} */ (state)] ?? "";
   }
 
   /** @param {string} words that a command was refused with */
@@ -218,9 +218,9 @@ export class LoomDocument extends HTMLElement {
     }
     place.replaceChildren(
       ...[...here.values()].map(({ name, colour }) => {
-        const one = Object.assign(document.createElement("span"), { textContent: name });
-        one.dataset.who = String(colour);
-        return one;
+        const element = Object.assign(document.createElement("span"), { textContent: name });
+        element.dataset.who = String(colour);
+        return element;
       }),
     );
   }

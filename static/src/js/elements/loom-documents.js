@@ -90,7 +90,7 @@ export class LoomDocuments extends HTMLElement {
       if (this.draws.isPast(number)) return;
       this.opened = "";
       this.put(markup);
-      const first = ["[data-documents-do=new]", "[data-document-open]", "button"].map((one) => /** @type {HTMLElement | null} */ (this.querySelector(one)));
+      const first = ["[data-documents-do=new]", "[data-document-open]", "button"].map((selector) => /** @type {HTMLElement | null} */ (this.querySelector(selector)));
       if (!isStill) first.find(Boolean)?.focus();
     });
   }

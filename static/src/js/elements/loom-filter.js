@@ -104,8 +104,8 @@ export class LoomFilter extends HTMLElement {
 
   count() {
     const page = this.page;
-    const found = page?.store && page.filter.sieve(page.store, page.marks);
-    if (this.said) this.said.textContent = found ? tn("{n} text shown", "{n} texts shown", found.matches.size) : "";
+    const sieve = page?.store && page.filter.sieve(page.store, page.marks);
+    if (this.said) this.said.textContent = sieve ? tn("{n} text shown", "{n} texts shown", sieve.matches.size) : "";
   }
 
   /** Only map and outline are filtered. */

@@ -142,8 +142,8 @@ export class LoomImport extends HTMLElement {
 
   /** What came, what is kept beside it, what was left out, and warnings. @param {any} report */
   sentences(report) {
-    const said = report.says ?? {};
-    const all = [...(said.came ?? []), ...(report.warnings ?? []), ...(said.beside ?? []), ...(said.left_out ?? [])];
+    const words = report.says ?? {};
+    const all = [...(words.came ?? []), ...(report.warnings ?? []), ...(words.beside ?? []), ...(words.left_out ?? [])];
     return make("ul", {}, ...all.map((textContent) => make("li", { textContent })));
   }
 

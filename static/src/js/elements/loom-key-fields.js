@@ -58,10 +58,10 @@ export class LoomKeyFields extends HTMLElement {
     }
     const clashes = [...held].filter(([, fields]) => fields.length > 1);
     for (const field of clashes.flatMap(([, fields]) => fields)) field.setAttribute("aria-invalid", "true");
-    const said = this.querySelector("[data-said]");
-    if (!said) return;
-    said.textContent = clashes.map(([combo, fields]) => t("{combo} is used for several actions: {actions}.", { combo: drawn(combo), actions: fields.map(wordsOf).join(", ") })).join("\n");
-    said.toggleAttribute("hidden", !clashes.length);
+    const status = this.querySelector("[data-said]");
+    if (!status) return;
+    status.textContent = clashes.map(([combo, fields]) => t("{combo} is used for several actions: {actions}.", { combo: drawn(combo), actions: fields.map(wordsOf).join(", ") })).join("\n");
+    status.toggleAttribute("hidden", !clashes.length);
   }
 }
 

@@ -41,7 +41,7 @@ export class LoomKeys extends HTMLElement {
 
   build() {
     const groups = pageOf().settings.keys.map(({ name, keys }) =>
-      make("section", {}, make("h3", { textContent: name }), make("dl", { className: "keys" }, ...keys.filter((one) => one.combo).flatMap((one) => this.row(one, keys)))),
+      make("section", {}, make("h3", { textContent: name }), make("dl", { className: "keys" }, ...keys.filter((key) => key.combo).flatMap((key) => this.row(key, keys)))),
     );
     const close = make("button", { type: "button", className: "button small", textContent: t("Close") });
     const change = make("a", { href: "/settings/keys", textContent: t("Change keys") });
@@ -56,7 +56,7 @@ export class LoomKeys extends HTMLElement {
 
   /** One action; the nine digits as one. @param {Key} key @param {Key[]} all */
   row(key, all) {
-    const digits = all.filter((one) => one.id === `take-${one.combo}`);
+    const digits = all.filter((digit) => digit.id === `take-${digit.combo}`);
     if (digits.length === 9 && digits.includes(key)) return key === digits[0] ? this.line(["1", "…", "9"], t("accept a candidate")) : [];
     return this.line(capsOf(key.combo), key.words);
   }

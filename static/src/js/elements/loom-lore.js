@@ -38,9 +38,9 @@ export class LoomLore extends HTMLElement {
     const load = async () => {
       try {
         const number = this.loads.ask();
-        const found = await json(this.dataset.src ?? "");
+        const lore = await json(this.dataset.src ?? "");
         if (this.loads.isPast(number)) return;
-        this.find = finderOf(found.cards);
+        this.find = finderOf(lore.cards);
         draw();
       } catch (error) {
         if (!(error instanceof Refused)) throw error;
@@ -63,7 +63,7 @@ export class LoomLore extends HTMLElement {
   draw(thread) {
     this.named = [];
     for (const root of thread.querySelectorAll("article.node .text, .cm-content")) this.mark(root);
-    if (this.named.length) CSS.highlights.set(NAME, new Highlight(...this.named.map((one) => one.range)));
+    if (this.named.length) CSS.highlights.set(NAME, new Highlight(...this.named.map((match) => match.range)));
     else CSS.highlights.delete(NAME);
   }
 

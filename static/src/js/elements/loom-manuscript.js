@@ -26,7 +26,7 @@ export class LoomManuscript extends HTMLElement {
 
   /** @returns {HTMLElement[]} */
   get cards() {
-    return [...this.querySelectorAll(".chapter-card")].map((one) => /** @type {HTMLElement} */ (one));
+    return [...this.querySelectorAll(".chapter-card")].map((element) => /** @type {HTMLElement} */ (element));
   }
 
   /** Alt and an arrow move the card, an arrow alone the focus. @param {KeyboardEvent} event */
@@ -66,9 +66,9 @@ export class LoomManuscript extends HTMLElement {
     event.preventDefault();
     const box = card.getBoundingClientRect();
     const isAfter = event.clientX > box.left + box.width / 2 !== (getComputedStyle(this).direction === "rtl");
-    for (const one of this.cards) {
-      one.classList.toggle("before", one === card && !isAfter);
-      one.classList.toggle("after", one === card && isAfter);
+    for (const other of this.cards) {
+      other.classList.toggle("before", other === card && !isAfter);
+      other.classList.toggle("after", other === card && isAfter);
     }
   }
 
@@ -86,7 +86,7 @@ export class LoomManuscript extends HTMLElement {
   }
 
   release() {
-    for (const one of this.cards) one.classList.remove("held", "before", "after");
+    for (const card of this.cards) card.classList.remove("held", "before", "after");
     this.held = null;
   }
 

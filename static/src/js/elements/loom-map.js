@@ -81,12 +81,12 @@ export class LoomMap extends HTMLElement {
       /** @type {any} */ (this.closest("loom-tree"))?.show?.("map");
       document.getElementById("tab-map")?.click();
       for (let at = /** @type {Element} */ (this); at.parentElement; at = at.parentElement) {
-        const around = [...at.parentElement.children].filter((one) => one !== at && one instanceof HTMLElement && !one.inert && !one.matches("[role=status], [role=alert], script, dialog"));
+        const around = [...at.parentElement.children].filter((child) => child !== at && child instanceof HTMLElement && !child.inert && !child.matches("[role=status], [role=alert], script, dialog"));
         this.behind.push(.../** @type {HTMLElement[]} */ (around));
         if (at.parentElement === document.body) break;
       }
     }
-    for (const one of this.behind) one.inert = isFull;
+    for (const element of this.behind) element.inert = isFull;
     if (!isFull) this.behind = [];
     this.canvas?.focus();
   }
@@ -111,7 +111,7 @@ export class LoomMap extends HTMLElement {
       this.frame?.after(this.icicle.legend, this.icicle.branches, this.icicle.said);
     } else if (!isIcicle && this.icicle) {
       const { crumbs, legend, branches, said } = this.icicle;
-      for (const one of [crumbs, legend, branches, said]) one.remove();
+      for (const element of [crumbs, legend, branches, said]) element.remove();
       this.icicle = null;
     }
     this.dataset.form = isIcicle ? "icicle" : "threads";

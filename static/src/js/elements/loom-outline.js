@@ -90,7 +90,7 @@ export class LoomOutline extends HTMLElement {
     const store = this.page?.store;
     if (!store) return;
     const slot = (/** @type {string} */ id) => store.slotOf(id) ?? -1;
-    for (const id of Object.keys(this.left.scores)) for (const one of store.pathTo(id).slice(0, -1)) this.open.add(one);
+    for (const id of Object.keys(this.left.scores)) for (const above of store.pathTo(id).slice(0, -1)) this.open.add(above);
     for (const id of this.left.expanded) this.open.add(slot(id));
     for (const id of this.left.collapsed) this.open.delete(slot(id));
     this.stale = true;
@@ -234,7 +234,7 @@ export class LoomOutline extends HTMLElement {
   /** @param {import("../tree/outline.js").Row} row */
   toParent(row) {
     const parent = this.page?.store?.parents[row.slot];
-    const index = this.rows.findIndex((one) => one.slot === parent);
+    const index = this.rows.findIndex((other) => other.slot === parent);
     if (index >= 0) this.step(index - this.active);
   }
 }

@@ -87,8 +87,8 @@ export class LoomPanel extends HTMLElement {
     const slot = store?.slotOf(this.node) ?? null;
     if (!store || slot === null) return true;
     if (this.dataset.ofNode === "drawn" && this.beside()) return store.isAbout(this.node, event);
-    const said = JSON.stringify(event.payload);
-    return store.versionsOf(slot).some((one) => said.includes(`"${store.ids[one]}"`));
+    const payload = JSON.stringify(event.payload);
+    return store.versionsOf(slot).some((version) => payload.includes(`"${store.ids[version]}"`));
   }
 
   /** The node of this panel as the path shows it, if it does. */

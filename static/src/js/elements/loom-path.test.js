@@ -33,7 +33,7 @@ function path({ reply, ids = ["a", "b"], ...values } = {}) {
   element.querySelector("loom-weave").draw = (weave) => drawn.push(weave);
   return { page, element, brought, drawn };
 }
-const ids = (element) => element.nodes().map((one) => one.getAttribute("data-id"));
+const ids = (element) => element.nodes().map((node) => node.getAttribute("data-id"));
 
 test("a move asks only for what the new path does not share with the old one", async () => {
   const asked = [];
@@ -127,7 +127,7 @@ test("the last node of the path is marked, and what is not sent yet stands below
   const outbox = Object.assign(new EventTarget(), { waiting: true, left: () => [{ said: { command: "respond", args: { content: "offline" } }, at: "b" }] });
   const { element } = path({ outbox });
   element.mark();
-  assert.deepEqual(element.nodes().map((one) => one.classList.contains("last")), [false, true]);
+  assert.deepEqual(element.nodes().map((node) => node.classList.contains("last")), [false, true]);
   assert.match(element.querySelector(".unsent").textContent, /^offlinenot sent yet/);
 });
 

@@ -45,7 +45,7 @@ export class LoomPermissions extends HTMLElement {
 
   showPreset() {
     const held = new Set(this.boxes().flatMap((box) => (box.checked ? [box.value] : [])));
-    const same = [...this.preset().options].find((one) => one.value && isSame(namesOf(one), held));
+    const same = [...this.preset().options].find((option) => option.value && isSame(namesOf(option), held));
     this.preset().value = same?.value ?? "";
   }
 }
@@ -55,7 +55,7 @@ function namesOf(option) {
   return new Set((option.dataset.names ?? "").split(" ").filter(Boolean));
 }
 
-/** @param {Set<string>} one @param {Set<string>} other */
-function isSame(one, other) {
-  return one.size === other.size && [...one].every((name) => other.has(name));
+/** @param {Set<string>} names @param {Set<string>} other */
+function isSame(names, other) {
+  return names.size === other.size && [...names].every((name) => other.has(name));
 }

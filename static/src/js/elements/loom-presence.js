@@ -60,7 +60,7 @@ export class LoomPresence extends HTMLElement {
   }
 
   draw() {
-    const places = new Map(this.page?.here.map((one) => [one.participant, one.node]));
+    const places = new Map(this.page?.here.map((person) => [person.participant, person.node]));
     const faces = [...places].map(([participant, node]) => this.face(participant, node));
     this.querySelector("ul")?.replaceChildren(...faces.filter((face) => face !== null));
     this.goAlong(places);

@@ -48,7 +48,7 @@ export class LoomSamplers extends HTMLElement {
 
   /** The settings of the fields that a chosen model takes. @returns {Values} */
   get values() {
-    return valuesOf(this.fields.filter((one) => !(/** @type {HTMLElement} */ (one.parentElement).hidden)).map((one) => [one.dataset.sampler ?? "", one.value]));
+    return valuesOf(this.fields.filter((field) => !(/** @type {HTMLElement} */ (field.parentElement).hidden)).map((field) => [field.dataset.sampler ?? "", field.value]));
   }
 
   /** Only what one of the chosen models takes is shown. */
@@ -89,8 +89,8 @@ export class LoomSamplers extends HTMLElement {
   /** @param {string} text @returns {Values | null} */
   read(text) {
     try {
-      const found = JSON.parse(text || "{}");
-      return found && typeof found === "object" && !Array.isArray(found) ? found : null;
+      const value = JSON.parse(text || "{}");
+      return value && typeof value === "object" && !Array.isArray(value) ? value : null;
     } catch {
       return null;
     }
@@ -126,14 +126,14 @@ export class LoomSamplers extends HTMLElement {
     this.presets = /** @type {Preset[]} */ ((await this.attempt(() => json(`${this.url}?kind=preset&limit=1000`)))?.results ?? []);
     const none = make("option", { value: "", textContent: t("Presets") });
     const chosen = this.box("preset").value;
-    const options = this.presets.map((one) => make("option", { value: one.id, textContent: one.shared ? t("{name} (everybody)", { name: one.name }) : one.name }));
+    const options = this.presets.map((preset) => make("option", { value: preset.id, textContent: preset.shared ? t("{name} (everybody)", { name: preset.name }) : preset.name }));
     this.box("preset").replaceChildren(none, ...options);
-    this.box("preset").value = this.presets.some((one) => one.id === chosen) ? chosen : "";
+    this.box("preset").value = this.presets.some((preset) => preset.id === chosen) ? chosen : "";
   }
 
   /** @param {string} id */
   take(id) {
-    const preset = this.presets?.find((one) => one.id === id);
+    const preset = this.presets?.find((preset) => preset.id === id);
     if (!preset) return;
     this.box("name").value = preset.name;
     this.put(preset.body);
@@ -151,11 +151,11 @@ export class LoomSamplers extends HTMLElement {
 
   async save() {
     const body = { kind: "preset", name: this.box("name").value, body: this.everything, shared: this.box("shared").checked };
-    const made = await this.attempt(() => json(this.url, { method: "POST", body }));
-    if (!made) return;
+    const preset = await this.attempt(() => json(this.url, { method: "POST", body }));
+    if (!preset) return;
     await this.load();
-    this.box("preset").value = made.id;
-    this.tell(t("Saved as {name}.", { name: made.name }));
+    this.box("preset").value = preset.id;
+    this.tell(t("Saved as {name}.", { name: preset.name }));
   }
 
   async remove() {
@@ -172,9 +172,9 @@ export class LoomSamplers extends HTMLElement {
 
   async showPins() {
     const number = this.pins.ask();
-    const found = await this.attempt(() => json(`${this.page?.api}/settings?node=${this.page?.position}`));
-    if (!found || this.pins.isPast(number)) return;
-    const shown = found.pins.map((/** @type {any} */ one) => `[${one.node}] ${Object.entries(one.settings).map(([name, value]) => `${name} ${filled(/** @type {any} */ (value))}`).join(", ")}`);
+    const answer = await this.attempt(() => json(`${this.page?.api}/settings?node=${this.page?.position}`));
+    if (!answer || this.pins.isPast(number)) return;
+    const shown = answer.pins.map((/** @type {any} */ pin) => `[${pin.node}] ${Object.entries(pin.settings).map(([name, value]) => `${name} ${filled(/** @type {any} */ (value))}`).join(", ")}`);
     this.box("pins").textContent = shown.length ? t("Pinned on this path: {pins}", { pins: shown.join(" · ") }) : "";
   }
 

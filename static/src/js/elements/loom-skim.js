@@ -31,23 +31,23 @@ export class LoomSkim extends HTMLElement {
   /** What stands here, for the log of what was seen. */
   shown() {
     const { point = "", order = "nearness" } = /** @type {HTMLElement | null} */ (this.querySelector("[data-grid]"))?.dataset ?? {};
-    return { point, order, cards: this.cells().filter((one) => one.dataset.id) };
+    return { point, order, cards: this.cells().filter((cell) => cell.dataset.id) };
   }
 
   /** @returns {HTMLElement[]} */
   cells() {
-    return [...this.querySelectorAll(".skim-cell")].map((one) => /** @type {HTMLElement} */ (one));
+    return [...this.querySelectorAll(".skim-cell")].map((element) => /** @type {HTMLElement} */ (element));
   }
 
   current() {
-    return this.cells().find((one) => one.tabIndex === 0) ?? this.cells()[0];
+    return this.cells().find((cell) => cell.tabIndex === 0) ?? this.cells()[0];
   }
 
   /** @param {Element} target */
   entered(target) {
     const cell = target.closest(".skim-cell");
     if (!cell) return;
-    for (const one of this.cells()) one.tabIndex = one === cell ? 0 : -1;
+    for (const other of this.cells()) other.tabIndex = other === cell ? 0 : -1;
   }
 
   /** @param {Event} event */
@@ -60,7 +60,7 @@ export class LoomSkim extends HTMLElement {
   columns() {
     const cells = this.cells();
     const top = cells[0]?.offsetTop;
-    return Math.max(1, cells.filter((one) => one.offsetTop === top).length);
+    return Math.max(1, cells.filter((cell) => cell.offsetTop === top).length);
   }
 
   /** @param {KeyboardEvent} event */
@@ -131,8 +131,8 @@ export class LoomSkim extends HTMLElement {
 
   /** @param {string} words */
   say(words) {
-    const said = document.querySelector("[data-said]");
-    if (said) said.textContent = words;
+    const status = document.querySelector("[data-said]");
+    if (status) status.textContent = words;
   }
 
   /** Draws the grid as it is now; the focus stays at its candidate, or where it was. */
@@ -144,12 +144,12 @@ export class LoomSkim extends HTMLElement {
       const cell = this.current();
       const at = cell ? this.cells().indexOf(cell) : 0;
       const id = cell?.dataset.id;
-      const open = new Set(this.cells().flatMap((one) => (one.classList.contains("open") && one.dataset.id ? [one.dataset.id] : [])));
+      const open = new Set(this.cells().flatMap((cell) => (cell.classList.contains("open") && cell.dataset.id ? [cell.dataset.id] : [])));
       const isHere = this.contains(document.activeElement);
       old.replaceWith(fresh);
       const cells = this.cells();
-      for (const one of cells) one.classList.toggle("open", open.has(one.dataset.id ?? ""));
-      const now = cells.find((one) => id && one.dataset.id === id) ?? cells[Math.min(at, cells.length - 1)];
+      for (const cell of cells) cell.classList.toggle("open", open.has(cell.dataset.id ?? ""));
+      const now = cells.find((cell) => id && cell.dataset.id === id) ?? cells[Math.min(at, cells.length - 1)];
       if (now) this.entered(now);
       if (isHere) now?.focus();
     } catch (error) {

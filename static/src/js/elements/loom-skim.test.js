@@ -22,7 +22,7 @@ test("arrows move, and one cell at a time is in the order of Tab", () => {
   element.cells()[0].focus();
   press(element, "ArrowRight");
   assert.equal(document.activeElement?.dataset.id, "b3c3");
-  assert.deepEqual(element.cells().map((one) => one.tabIndex), [-1, 0, -1]);
+  assert.deepEqual(element.cells().map((cell) => cell.tabIndex), [-1, 0, -1]);
   press(element, "End");
   assert.equal(element.current().dataset.id, "c4d4");
   press(element, "ArrowRight");
@@ -42,7 +42,7 @@ test("a pruned candidate is gone, and its neighbour is in focus", async () => {
   assert.equal(sent[0][0], "/api/trees/t1/commands");
   assert.deepEqual(sent[0][1], { command: "prune", args: { ref: "a2b2" } });
   assert.equal(document.querySelector("[data-said]").textContent, "✓ pruned [a2b2]");
-  assert.deepEqual(element.cells().map((one) => one.dataset.id), ["b3c3"]);
+  assert.deepEqual(element.cells().map((cell) => cell.dataset.id), ["b3c3"]);
 });
 
 test("who may only read prunes nothing", () => {

@@ -48,7 +48,7 @@ export class LoomStatus extends HTMLElement {
     this.querySelector(".dot")?.setAttribute("data-state", state === "gone" ? "offline" : state);
     this.put(this, "[data-live]", waiting ? `${words} · ${t("{n} not sent yet, kept here", { n: waiting })}` : words);
     this.put(this, "[data-seq]", `seq ${(this.page?.events.seq ?? 0).toLocaleString(language())}`);
-    const people = new Set(this.page?.here.map((one) => one.participant)).size;
+    const people = new Set(this.page?.here.map((person) => person.participant)).size;
     this.put(document, "[data-here]", people ? t("{n} here", { n: people }) : "");
   }
 

@@ -47,8 +47,8 @@ export class LoomSteering extends HTMLElement {
 
   /** @param {string} words */
   say(words) {
-    const said = this.querySelector("[data-said]");
-    if (said) said.textContent = words;
+    const status = this.querySelector("[data-said]");
+    if (status) status.textContent = words;
   }
 
   /** @param {Record<string, unknown>} changed */
@@ -112,7 +112,7 @@ export class LoomSteering extends HTMLElement {
   /** Shows what somebody else saved in the fields that are being written in, each to be taken in
    * place of one's own. @param {Field[]} [dirty] @param {Record<string, string | number>} [now] */
   others(dirty = [], now = {}) {
-    for (const one of this.querySelectorAll("[data-theirs]")) one.remove();
+    for (const element of this.querySelectorAll("[data-theirs]")) element.remove();
     for (const field of dirty) {
       const theirs = now[field.name];
       if (theirs === undefined || theirs === this.seen.get(field.name)) continue;

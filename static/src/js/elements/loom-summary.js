@@ -23,8 +23,8 @@ export class LoomSummary extends HTMLElement {
 
   /** @param {string} words */
   say(words) {
-    const said = this.querySelector("[data-said]");
-    if (said) said.textContent = words;
+    const status = this.querySelector("[data-said]");
+    if (status) status.textContent = words;
   }
 
   async ask() {
@@ -48,7 +48,7 @@ export class LoomSummary extends HTMLElement {
     }
     const shown = this.querySelector("[data-shown]");
     if (shown) shown.textContent = state.summary;
-    const own = state.failed.find((one) => !("node" in one) || (one.node ?? "") === (this.dataset.node ?? ""));
+    const own = state.failed.find((failure) => !("node" in failure) || (failure.node ?? "") === (this.dataset.node ?? ""));
     if (own) this.say(t("It failed: {why}", { why: own.error?.message ?? own.message ?? "" }));
     else this.say(state.summary ? "" : t("A short text is its own summary."));
     const button = this.querySelector("[data-summarise]");

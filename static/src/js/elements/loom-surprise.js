@@ -100,7 +100,7 @@ export class LoomSurprise extends HTMLElement {
       else if (tokens.length) this.shade(id, tokens, place, shades);
     }
     STEPS.forEach((step, at) => CSS.highlights.set(NAME + step, shades[at]));
-    this.dataset.shaded = String(shades.reduce((sum, one) => sum + one.size, 0));
+    this.dataset.shaded = String(shades.reduce((sum, shade) => sum + shade.size, 0));
     const ids = [...lacking].filter((id) => !this.asked.has(id)).slice(0, AT_ONCE);
     if (ids.length) void this.ask(ids);
   }
@@ -108,16 +108,16 @@ export class LoomSurprise extends HTMLElement {
   /** The texts that are on the screen: of which node, and what places its tokens there.
    * @returns {{id: string, place: (tokens: string[]) => (Range | null)[]}[]} */
   texts() {
-    const found = [];
+    const stretches = [];
     for (const article of this.thread?.querySelectorAll("article.node[data-id]") ?? []) {
       const text = article.querySelector(".text");
-      if (text && isSeen(text)) found.push({ id: article.getAttribute("data-id") ?? "", place: (/** @type {string[]} */ tokens) => rangesIn(text, tokens) });
+      if (text && isSeen(text)) stretches.push({ id: article.getAttribute("data-id") ?? "", place: (/** @type {string[]} */ tokens) => rangesIn(text, tokens) });
     }
     const editor = /** @type {import("./loom-buffer.js").LoomBuffer | null} */ (document.querySelector("loom-buffer"))?.editor;
     for (const stretch of editor?.seen() ?? []) {
-      found.push({ id: stretch.id, place: (/** @type {string[]} */ tokens) => (tokens.join("") === stretch.text ? editor?.rangesOf(stretch.from, tokens) ?? [] : []) });
+      stretches.push({ id: stretch.id, place: (/** @type {string[]} */ tokens) => (tokens.join("") === stretch.text ? editor?.rangesOf(stretch.from, tokens) ?? [] : []) });
     }
-    return found;
+    return stretches;
   }
 
   /** @param {string} id @param {Token[]} tokens @param {(tokens: string[]) => (Range | null)[]} place @param {Highlight[]} shades */
@@ -177,9 +177,9 @@ export class LoomSurprise extends HTMLElement {
   }
 }
 
-/** Whether any part of it is on the screen, or nearly. @param {Element} one */
-function isSeen(one) {
-  const { top, bottom } = one.getBoundingClientRect();
+/** Whether any part of it is on the screen, or nearly. @param {Element} element */
+function isSeen(element) {
+  const { top, bottom } = element.getBoundingClientRect();
   return bottom > -innerHeight && top < 2 * innerHeight;
 }
 

@@ -12,7 +12,7 @@ export class LoomTabs extends HTMLElement {
     this.addEventListener("keydown", (event) => this.pressed(event), { signal });
     this.addEventListener("scroll", () => this.fade(), { signal, passive: true });
     this.size = new ResizeObserver(() => this.fade());
-    for (const one of [this, ...this.tabs()]) this.size.observe(one);
+    for (const element of [this, ...this.tabs()]) this.size.observe(element);
   }
 
   disconnectedCallback() {

@@ -34,7 +34,7 @@ export class LoomVariety extends HTMLElement {
   /** What is shown now, by the ids of its cards. */
   key() {
     const cards = [...(this.weave()?.querySelectorAll(".card[data-id], .alike [data-go]") ?? [])];
-    const ids = cards.map((one) => one.getAttribute("data-id") ?? one.getAttribute("data-go"));
+    const ids = cards.map((card) => card.getAttribute("data-id") ?? card.getAttribute("data-go"));
     return ids.length < LEAST ? "" : `${this.weave()?.dataset.point} ${ids.join(" ")}`;
   }
 

@@ -107,7 +107,7 @@ export class LoomWeave extends HTMLElement {
     this.light();
     this.offerAll();
     this.sayMore();
-    fadeShared(this.cards().filter((one) => !isComing(one)));
+    fadeShared(this.cards().filter((card) => !isComing(card)));
   }
 
   released() {
@@ -179,8 +179,8 @@ export class LoomWeave extends HTMLElement {
       if (card?.getAttribute("data-asked-by") === this.page?.settings.me) this.page?.emit("redraw-weave");
       return;
     }
-    const said = generation.status === "done" ? t("Candidate {n} is complete.", { n: key }) : t("Candidate {n} has stopped; its text so far is kept.", { n: key });
-    if (card) speak(`${said} ${text.slice(0, 200)}`);
+    const news = generation.status === "done" ? t("Candidate {n} is complete.", { n: key }) : t("Candidate {n} has stopped; its text so far is kept.", { n: key });
+    if (card) speak(`${news} ${text.slice(0, 200)}`);
     if (this.taken === generation.id) this.goTo(generation.node, { isStill: true });
   }
 
@@ -239,9 +239,9 @@ export class LoomWeave extends HTMLElement {
   /** Takes a candidate: goes there, or as soon as it has ended. @param {Element} card */
   take(card) {
     if (card.classList.contains("failed")) return;
-    if (stopsRest()) this.halt(this.coming().filter((one) => one !== card && one.getAttribute("data-asked-by") === this.page?.settings.me));
+    if (stopsRest()) this.halt(this.coming().filter((other) => other !== card && other.getAttribute("data-asked-by") === this.page?.settings.me));
     if (!isComing(card)) return this.goTo(card.getAttribute("data-id") ?? "", { to: this.restOf(card) });
-    for (const one of this.cards()) one.classList.remove("taken");
+    for (const other of this.cards()) other.classList.remove("taken");
     this.taken = keyOf(card);
     card.classList.add("taken");
     /** @type {HTMLElement} */ (card).dataset.taken = t("will be accepted when it ends");
@@ -250,7 +250,7 @@ export class LoomWeave extends HTMLElement {
 
   /** Takes back that a candidate is accepted when it ends; false where none is. */
   untake() {
-    const card = this.coming().find((one) => keyOf(one) === this.taken);
+    const card = this.coming().find((other) => keyOf(other) === this.taken);
     if (!card) return false;
     this.taken = "";
     card.classList.remove("taken");
@@ -276,7 +276,7 @@ export class LoomWeave extends HTMLElement {
 
   /** @param {number} key */
   takeKey(key) {
-    const card = this.cards().find((one) => keysOf(one).includes(String(key)));
+    const card = this.cards().find((card) => keysOf(card).includes(String(key)));
     if (card) this.take(card);
     return Boolean(card);
   }
@@ -315,8 +315,8 @@ export class LoomWeave extends HTMLElement {
     const { asked, isHere } = madeOf(this);
     const all = Object.values(asked);
     if (!button || !isHere || !all.length) return;
-    const n = all.reduce((sum, one) => sum + one.n, 0);
-    const lengths = new Set(all.map((one) => one.tokens));
+    const n = all.reduce((sum, request) => sum + request.n, 0);
+    const lengths = new Set(all.map((request) => request.tokens));
     const [length] = lengths;
     const words = lengths.size === 1 && length !== null ? t("More like these: {n} × {tokens} tokens", { n, tokens: length }) : t("More like these: {n}", { n });
     if (button.textContent !== words) button.textContent = words;
@@ -325,6 +325,6 @@ export class LoomWeave extends HTMLElement {
   /** Asks for more of the same kind: as this place was asked, else as was asked last. */
   more() {
     const calls = madeOf(this).isHere || !this.asked.length ? callsOf(this) : this.asked;
-    for (const one of calls) this.page?.say(one).catch(() => {});
+    for (const command of calls) this.page?.say(command).catch(() => {});
   }
 }

@@ -122,7 +122,7 @@ test("each card says how much hangs below it, and the one that → leads to is l
   const store = { slotOf: (id) => ({ n1: 1, n2: 2, n3: 3 })[id] ?? null, countBelow: (slot) => slot * 10, onward: () => 3, visited: new Set([1]), selected: (slot) => `n${slot}` };
   const { element } = weave(card("n2") + card("n3", "2"), { store });
   assert.deepEqual([...element.querySelectorAll("[data-below]")].map((words) => words.textContent), ["20 below", "30 below"]);
-  assert.deepEqual(element.cards().map((one) => one.classList.contains("on")), [false, true]);
+  assert.deepEqual(element.cards().map((card) => card.classList.contains("on")), [false, true]);
 });
 
 test("a text that was split leads from its card to its end", () => {

@@ -27,12 +27,12 @@ export class Sprites {
     const bitmap = document.createElement("canvas");
     bitmap.width = Math.ceil(width * this.ratio);
     bitmap.height = Math.ceil(height * this.ratio);
-    const made = { bitmap, width: bitmap.width / this.ratio, height: bitmap.height / this.ratio };
+    const sprite = { bitmap, width: bitmap.width / this.ratio, height: bitmap.height / this.ratio };
     const context = /** @type {Context} */ (bitmap.getContext("2d"));
     context.setTransform(this.ratio, 0, 0, this.ratio, bitmap.width / 2, bitmap.height / 2);
     draw(context);
-    this.kept.set(key, made);
-    return made;
+    this.kept.set(key, sprite);
+    return sprite;
   }
 
   /** Words on the paper, so that they can be read above lines. @param {string} words

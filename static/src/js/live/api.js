@@ -117,8 +117,8 @@ async function partOf(url, options) {
   const response = await ask(url, options);
   const text = await response.text();
   if (!response.ok) {
-    const said = new DOMParser().parseFromString(text, "text/html").body.textContent?.trim();
-    throw new Refused({ message: said || t("The server returned {status}.", { status: response.status }) }, response.status);
+    const message = new DOMParser().parseFromString(text, "text/html").body.textContent?.trim();
+    throw new Refused({ message: message || t("The server returned {status}.", { status: response.status }) }, response.status);
   }
   return text;
 }

@@ -160,11 +160,11 @@ export class Drafts extends EventTarget {
   async load() {
     const states = new Map([...this.entries.keys(), ...this.shelf.names()].map((name) => [name, this.entry(name).at]));
     const { results } = await this.server.list();
-    const found = new Map(results.map((one) => [nameOf(one), one]));
-    for (const name of new Set([...this.entries.keys(), ...this.shelf.names(), ...found.keys()])) {
+    const byName = new Map(results.map((result) => [nameOf(result), result]));
+    for (const name of new Set([...this.entries.keys(), ...this.shelf.names(), ...byName.keys()])) {
       // What was kept since the list was asked for is newer than the list.
       const isOlder = (states.get(name) ?? "") !== this.entry(name).at;
-      if (!isOlder) this.meet(name, found.get(name));
+      if (!isOlder) this.meet(name, byName.get(name));
     }
   }
 

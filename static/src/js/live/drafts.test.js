@@ -90,10 +90,10 @@ test("without a connection it stays unsaved, and is sent when there is one", asy
 
 test("two tabs that both typed are asked, not overwritten", async () => {
   const at = server();
-  const [one, two] = [0, 1].map(() => new Drafts(at, { store: storage(), name: "me" }));
-  one.write(PLACE, "one");
+  const [first, two] = [0, 1].map(() => new Drafts(at, { store: storage(), name: "me" }));
+  first.write(PLACE, "one");
   two.write(PLACE, "two");
-  await one.flush(PLACE);
+  await first.flush(PLACE);
   const asked = heard(two, "contested");
   await two.flush(PLACE);
   assert.deepEqual(asked, [{ ...PLACE, mine: "two", theirs: "one" }]);
@@ -119,11 +119,11 @@ test("the other text can be taken instead", async () => {
 test("a tab that does not type follows the one that does", async () => {
   const at = server();
   const store = storage();
-  const [one, two] = [0, 1].map(() => new Drafts(at, { store, name: "me" }));
+  const [first, two] = [0, 1].map(() => new Drafts(at, { store, name: "me" }));
   two.of(PLACE);
-  one.write(PLACE, "word");
+  first.write(PLACE, "word");
   two.heard({ key: NAME, newValue: store.getItem(NAME) });
-  await one.flush(PLACE);
+  await first.flush(PLACE);
   two.heard({ key: NAME, newValue: store.getItem(NAME) });
   assert.equal(two.of(PLACE), "word");
   two.write(PLACE, "word by word");

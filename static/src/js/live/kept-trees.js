@@ -35,8 +35,8 @@ export async function keepTree(tree) {
 export async function keptTrees() {
   if (!isOpen() || !localStorage.getItem(READER)) return [];
   const store = await caches.open(STORE);
-  const found = await Promise.all((await store.keys()).map(async (one) => (await store.match(one))?.json()));
-  return found.filter(Boolean).sort((a, b) => (a.at < b.at ? 1 : -1));
+  const trees = await Promise.all((await store.keys()).map(async (key) => (await store.match(key))?.json()));
+  return trees.filter(Boolean).sort((a, b) => (a.at < b.at ? 1 : -1));
 }
 
 /** Nothing stays readable. */

@@ -37,7 +37,7 @@ export class Outbox extends EventTarget {
   /** Lines that an earlier page could not send. @returns {Letter[]} */
   left() {
     try {
-      return JSON.parse(this.store?.getItem(this.name) ?? "[]").filter((/** @type {Letter} */ one) => one.said);
+      return JSON.parse(this.store?.getItem(this.name) ?? "[]").filter((/** @type {Letter} */ letter) => letter.said);
     } catch {
       return [];
     }
@@ -83,7 +83,7 @@ export class Outbox extends EventTarget {
 
   /** @param {Letter} letter @param {boolean} ran */
   settle(letter, ran) {
-    this.keep(this.left().filter((one) => one.key !== letter.key));
+    this.keep(this.left().filter((other) => other.key !== letter.key));
     this.dispatchEvent(new CustomEvent("answered", { detail: { draft: letter.draft, ran } }));
     this.tell(this.left().length);
   }

@@ -167,9 +167,9 @@ export class Events {
   /** Calls `handler` for each event of a kind ("*": of any). Returns the way to stop it.
    * @param {string} kind @param {Handler} handler */
   on(kind, handler) {
-    const found = this.handlers.get(kind) ?? new Set();
-    this.handlers.set(kind, found.add(handler));
-    return () => void found.delete(handler);
+    const handlers = this.handlers.get(kind) ?? new Set();
+    this.handlers.set(kind, handlers.add(handler));
+    return () => void handlers.delete(handler);
   }
 
   /** Applies one event: "new", "known" (a repeat), or "gap" (one before it is missing).

@@ -31,13 +31,13 @@ class Wire {
 }
 
 function socket(seq = { now: 7 }) {
-  const made = new LiveSocket("/ws/trees/t", () => seq.now, {
+  const live = new LiveSocket("/ws/trees/t", () => seq.now, {
     open: (url) => new Wire(url),
     backoff: { next: () => 1000, reset() {} },
   });
   const states = [];
-  made.addEventListener("state", (event) => states.push(event.detail.state));
-  return { made, states };
+  live.addEventListener("state", (event) => states.push(event.detail.state));
+  return { made: live, states };
 }
 
 beforeEach(() => {
@@ -47,27 +47,27 @@ beforeEach(() => {
 });
 
 test("it begins where the page is, and over TLS where the page is", () => {
-  const { made } = socket();
-  made.start();
+  const { made: live } = socket();
+  live.start();
   assert.equal(opened[0].url, "wss://heddle.test/ws/trees/t?since=7");
-  made.stop();
+  live.stop();
 });
 
 test("frames are told as they come", () => {
-  const { made } = socket();
+  const { made: live } = socket();
   const frames = [];
-  made.addEventListener("frame", (event) => frames.push(event.detail));
-  made.start();
+  live.addEventListener("frame", (event) => frames.push(event.detail));
+  live.start();
   opened[0].accept();
   opened[0].hear({ type: "heartbeat", seq: 7 });
   assert.deepEqual(frames, [{ type: "heartbeat", seq: 7 }]);
-  made.stop();
+  live.stop();
 });
 
 test("after a cut it says so and resumes from the cursor of then", () => {
   const seq = { now: 7 };
-  const { made, states } = socket(seq);
-  made.start();
+  const { made: live, states } = socket(seq);
+  live.start();
   opened[0].accept();
   seq.now = 9;
   opened[0].onclose({ code: 1006 });
@@ -75,12 +75,12 @@ test("after a cut it says so and resumes from the cursor of then", () => {
   opened[1].accept();
   assert.match(opened[1].url, /since=9$/);
   assert.deepEqual(states, ["live", "offline", "live"]);
-  made.stop();
+  live.stop();
 });
 
 test("silence is a dead connection", () => {
-  const { made } = socket();
-  made.start();
+  const { made: live } = socket();
+  live.start();
   opened[0].accept();
   mock.timers.tick(44_000);
   opened[0].hear({ type: "heartbeat", seq: 7 });
@@ -88,40 +88,40 @@ test("silence is a dead connection", () => {
   assert.equal(opened.length, 1);
   mock.timers.tick(2_000);
   assert.equal(opened.length, 2);
-  made.stop();
+  live.stop();
 });
 
 test("who may not see the tree any more is not tried again", () => {
-  const { made, states } = socket();
-  made.start();
+  const { made: live, states } = socket();
+  live.start();
   opened[0].accept();
   opened[0].onclose({ code: 4404 });
   mock.timers.tick(100_000);
   assert.equal(opened.length, 1);
   assert.deepEqual(states, ["live", "gone"]);
-  made.stop();
+  live.stop();
 });
 
 test("coming back to a page whose connection is alive changes nothing", () => {
-  const { made } = socket();
-  made.start();
+  const { made: live } = socket();
+  live.start();
   page.dispatchEvent(new Event("visibilitychange"));
   opened[0].accept();
   page.dispatchEvent(new Event("visibilitychange"));
   assert.equal(opened.length, 1);
-  made.stop();
+  live.stop();
 });
 
 test("frames of a connection that was dropped are not heard", () => {
-  const { made } = socket();
+  const { made: live } = socket();
   const frames = [];
-  made.addEventListener("frame", (event) => frames.push(event.detail));
-  made.start();
+  live.addEventListener("frame", (event) => frames.push(event.detail));
+  live.start();
   opened[0].accept();
-  made.resync();
+  live.resync();
   assert.equal(opened[0].onmessage, null);
   assert.equal(frames.length, 0);
-  made.stop();
+  live.stop();
 });
 
 test("each wait is twice the one before, up to the limit", () => {
@@ -171,11 +171,11 @@ test("who stops listening hears no more", () => {
 
 test("a server that is full is asked less and less often", () => {
   const waits = [];
-  const made = new LiveSocket("/ws/trees/t", () => 7, {
+  const live = new LiveSocket("/ws/trees/t", () => 7, {
     open: (url) => new Wire(url),
     backoff: new Backoff({ first: 1000, limit: 20_000, dice: () => 1 }),
   });
-  made.start();
+  live.start();
   for (const wait of [1000, 2000, 4000]) {
     const wire = opened.at(-1);
     const count = opened.length;
@@ -194,19 +194,19 @@ test("a server that is full is asked less and less often", () => {
   const count = opened.length;
   mock.timers.tick(1000);
   assert.equal(opened.length - count, 1);
-  made.stop();
+  live.stop();
 });
 
 test("a page whose events are no longer kept is loaded again", () => {
   let loaded = 0;
-  const made = new LiveSocket("/ws/trees/t", () => 7, { open: (url) => new Wire(url), reload: () => loaded++ });
+  const live = new LiveSocket("/ws/trees/t", () => 7, { open: (url) => new Wire(url), reload: () => loaded++ });
   const frames = [];
-  made.addEventListener("frame", (event) => frames.push(event.detail.type));
-  made.start();
+  live.addEventListener("frame", (event) => frames.push(event.detail.type));
+  live.start();
   opened[0].accept();
   opened[0].hear({ type: "reload", seq: 9000 });
   opened[0].hear({ type: "heartbeat", seq: 9000 });
   assert.equal(loaded, 1);
   assert.deepEqual(frames, ["heartbeat"]);
-  made.stop();
+  live.stop();
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Camera } from "./camera.js";
 
-const near = (one, other) => assert.ok(Math.abs(one - other) < 1e-6, `${one} is not ${other}`);
+const near = (value, other) => assert.ok(Math.abs(value - other) < 1e-6, `${value} is not ${other}`);
 
 test("zooming keeps what is under the pointer", () => {
   const camera = new Camera();

@@ -250,7 +250,7 @@ export function besideOf(camera, isOthers, isOwn) {
  * @param {Sight} sight @param {boolean} [only] only those of the path */
 export function labels({ pen, scene, camera, facts, ink, frame }, only = false) {
   const { x, y } = scene.layout;
-  const names = new Map(facts.rings.map((one) => [one.slot, one.name]));
+  const names = new Map(facts.rings.map((ring) => [ring.slot, ring.name]));
   write(pen, ink.font, 11);
   eachRow(scene.rows, camera, frame, (row) => {
     /** @type {number[]} */

@@ -59,12 +59,12 @@ export function countsOf(texts) {
   /** @type {Map<string, number>} */
   const counts = new Map();
   for (let place = 1; place < texts.count; place += 1) counts.set(texts.authorOf(place), (counts.get(texts.authorOf(place)) ?? 0) + 1);
-  return [...counts].sort((one, other) => other[1] - one[1]);
+  return [...counts].sort((first, other) => other[1] - first[1]);
 }
 
 /** @param {Float32Array} column */
 function least(column) {
-  return column.reduce((low, one) => Math.min(low, one), 1);
+  return column.reduce((low, value) => Math.min(low, value), 1);
 }
 
 export class IcicleView {
@@ -123,8 +123,8 @@ export class IcicleView {
   /** What a filter lets through. */
   sift() {
     const { page } = this.map;
-    const found = page?.store && page.filter.sieve(page.store, page.marks)?.matches;
-    this.isMatch = found && this.texts ? (place) => found.has(this.texts?.slotOf(place) ?? -1) : null;
+    const matches = page?.store && page.filter.sieve(page.store, page.marks)?.matches;
+    this.isMatch = matches && this.texts ? (place) => matches.has(this.texts?.slotOf(place) ?? -1) : null;
   }
 
   /** @param {string[]} ids what a search has found */
@@ -137,8 +137,8 @@ export class IcicleView {
     if (this.chapters || !page) return;
     this.chapters = [];
     try {
-      const found = await json(`${page.api}/manuscript`);
-      this.chapters = found.chapters.filter((/** @type {{title: string}} */ one) => one.title);
+      const manuscript = await json(`${page.api}/manuscript`);
+      this.chapters = manuscript.chapters.filter((/** @type {{title: string}} */ chapter) => chapter.title);
       this.map.redraw();
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
@@ -247,7 +247,7 @@ export class IcicleView {
       const row = kids(this.parentOf(here));
       return row[row.indexOf(here) + step];
     };
-    const widest = () => kids(here).reduce((best, one) => (best === undefined || places.w[one] > places.w[best] ? one : best), /** @type {number | undefined} */ (undefined));
+    const widest = () => kids(here).reduce((best, kid) => (best === undefined || places.w[kid] > places.w[best] ? kid : best), /** @type {number | undefined} */ (undefined));
     /** @type {Record<string, () => number | undefined>} */
     const steps = { ArrowUp: () => this.parentOf(here), ArrowDown: widest, ArrowLeft: () => beside(-1), ArrowRight: () => beside(1), Home: () => 0 };
     if (key === "Enter") this.choose(here);
@@ -340,7 +340,7 @@ export class IcicleView {
     if (!places || !texts || !(/** @type {HTMLDetailsElement} */ (this.branches).open) || this.focus < 0) return;
     let fork = this.focus;
     while (places.starts[fork + 1] - places.starts[fork] === 1) fork = places.kids[places.starts[fork]];
-    const kids = [...places.kids.subarray(places.starts[fork], places.starts[fork + 1])].sort((one, other) => places.size[other] - places.size[one]);
+    const kids = [...places.kids.subarray(places.starts[fork], places.starts[fork + 1])].sort((first, other) => places.size[other] - places.size[first]);
     this.list.replaceChildren(...kids.slice(0, LISTED).map((place) => {
       const go = make("button", { type: "button", className: "quiet", textContent: this.describe(place) });
       go.addEventListener("click", () => {

@@ -179,10 +179,10 @@ function some({ x, w, y, h, low, starts, kids, leaves }, { left, right, top, bot
     close();
     const [first, stop] = [leaves[place], starts[place + 1]];
     if (first === stop || under + 1 < top) continue;
-    const [from, each] = [x[kids[first]], w[kids[first]]];
-    if (each >= apart) {
-      for (let at = first; at < stop; at += 1) if (x[kids[at]] + each >= left && x[kids[at]] <= right) cells.push({ place: kids[at], x: x[kids[at]], w: each, y: under, h: 1, kind: "stub", many: 1 });
-    } else if (from <= right && from + each * (stop - first) >= left) cells.push({ place: kids[first], x: from, w: each * (stop - first), y: under, h: 1, kind: "stub", many: stop - first });
+    const [from, width] = [x[kids[first]], w[kids[first]]];
+    if (width >= apart) {
+      for (let at = first; at < stop; at += 1) if (x[kids[at]] + width >= left && x[kids[at]] <= right) cells.push({ place: kids[at], x: x[kids[at]], w: width, y: under, h: 1, kind: "stub", many: 1 });
+    } else if (from <= right && from + width * (stop - first) >= left) cells.push({ place: kids[first], x: from, w: width * (stop - first), y: under, h: 1, kind: "stub", many: stop - first });
   }
   return cells;
 }

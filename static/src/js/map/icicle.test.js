@@ -5,7 +5,7 @@ import { levelOf } from "./icicle-draw.js";
 import { cellsIn, covering, icicle, MOST_CELLS, placeAt } from "./icicle.js";
 
 const ALL = { left: 0, right: 1, top: 0, bottom: 1e9 };
-const near = (one, other) => assert.ok(Math.abs(one - other) < 1e-9, `${one} is not ${other}`);
+const near = (value, other) => assert.ok(Math.abs(value - other) < 1e-9, `${value} is not ${other}`);
 
 /** root > a > (b > d > e, c), f */
 const parents = Int32Array.from([-1, 0, 1, 1, 2, 4, 0]);

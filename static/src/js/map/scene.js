@@ -104,7 +104,7 @@ export class Scene {
   /** @param {number} place */
   isKept(place) {
     const row = this.layout.y[place];
-    const at = row < this.rows.count ? this.rows.first(row, (one) => this.layout.x[one] >= this.layout.x[place]) : 0;
+    const at = row < this.rows.count ? this.rows.first(row, (other) => this.layout.x[other] >= this.layout.x[place]) : 0;
     return this.rows.order[at] === place;
   }
 
@@ -115,7 +115,7 @@ export class Scene {
     let best;
     let least = 1;
     for (let row = Math.max(0, Math.ceil(py - ry)); row <= lowest; row += 1) {
-      for (let at = this.rows.first(row, (one) => x[one] > px - rx); at < this.rows.starts[row + 1]; at += 1) {
+      for (let at = this.rows.first(row, (other) => x[other] > px - rx); at < this.rows.starts[row + 1]; at += 1) {
         const place = this.rows.order[at];
         if (x[place] > px + rx) break;
         const distance = ((x[place] - px) / rx) ** 2 + ((y[place] - py) / ry) ** 2;
@@ -164,12 +164,12 @@ export function factsOf(page, store, kept) {
 /** What is bookmarked, and what the filter lets through. A match in a folded run is where the run begins.
  * @param {TreePage} page @param {TreeStore} store @param {Scene} scene @returns {Omit<Kept, "path" | "hits">} */
 export function sifted(page, store, scene) {
-  const found = page.filter.sieve(store, page.marks)?.matches;
-  const places = found && new Set([...found].map((slot) => scene.placeOf(slot)));
+  const matches = page.filter.sieve(store, page.marks)?.matches;
+  const places = matches && new Set([...matches].map((slot) => scene.placeOf(slot)));
   return {
     marked: slotsOf(store, page.marks.items("bookmark")),
     matches: places ? scene.rows.only((place) => places.has(place)) : null,
-    isMatch: (slot) => !found || found.has(slot),
+    isMatch: (slot) => !matches || matches.has(slot),
   };
 }
 

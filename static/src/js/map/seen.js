@@ -36,7 +36,7 @@ export function eachIn(rows, row, camera, { width }, isFar, visit) {
     const place = rows.order[at];
     visit(place);
     at += 1;
-    if (at < end && gap && x[rows.order[at]] < x[place] + gap) at = rows.first(row, (one) => x[one] >= x[place] + gap);
+    if (at < end && gap && x[rows.order[at]] < x[place] + gap) at = rows.first(row, (other) => x[other] >= x[place] + gap);
   }
 }
 

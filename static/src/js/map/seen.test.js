@@ -8,34 +8,34 @@ import { cells, eachIn, eachLeaving, eachRow } from "./seen.js";
 const frame = { width: 300, height: 500 };
 
 function fan(/** @type {number} */ count) {
-  const made = layout(Int32Array.from({ length: count }, (_, place) => (place ? 0 : -1)));
-  return { made, rows: new Rows(made, made.kept, made.rows) };
+  const places = layout(Int32Array.from({ length: count }, (_, place) => (place ? 0 : -1)));
+  return { made: places, rows: new Rows(places, places.kept, places.rows) };
 }
 
 test("from near, what is in the frame is seen, and nothing else", () => {
-  const { made, rows } = fan(1000);
+  const { made: places, rows } = fan(1000);
   const camera = new Camera();
   camera.put(0, 0, 150, 100);
   const seen = [];
   eachIn(rows, 1, camera, frame, false, (place) => seen.push(place));
-  assert.deepEqual(seen, [...made.kept].slice(1).filter((place) => Math.abs(camera.toX(made.x[place]) - 150) <= 170));
+  assert.deepEqual(seen, [...places.kept].slice(1).filter((place) => Math.abs(camera.toX(places.x[place]) - 150) <= 170));
 });
 
 test("from afar, no more is drawn than there is room for", () => {
-  const { made, rows } = fan(100_000);
+  const { made: places, rows } = fan(100_000);
   const camera = new Camera();
-  camera.fit({ x0: made.x[1], x1: made.x[99_999], y0: 0, y1: 1 }, frame.width, frame.height);
+  camera.fit({ x0: places.x[1], x1: places.x[99_999], y0: 0, y1: 1 }, frame.width, frame.height);
   let drawn = 0;
   eachIn(rows, 1, camera, frame, true, () => (drawn += 1));
   assert.ok(drawn > 50 && drawn < frame.width, `${drawn} dots`);
 });
 
 test("lines that leave the frame are some of all, on both sides", () => {
-  const { made, rows } = fan(20_001);
+  const { made: places, rows } = fan(20_001);
   const camera = new Camera();
   camera.put(0, 0, 150, 100);
   const ends = [];
-  eachLeaving(rows, 1, camera, frame, (place) => ends.push(made.x[place]));
+  eachLeaving(rows, 1, camera, frame, (place) => ends.push(places.x[place]));
   assert.ok(ends.length > 100 && ends.length < 500, `${ends.length} lines`);
   assert.ok(ends.some((x) => x < 0) && ends.some((x) => x > 0));
 });

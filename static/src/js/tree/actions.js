@@ -88,7 +88,7 @@ act("annotate", ({ page, id, host }) => {
     small: true,
     submit: t("Annotate"),
     choicesLabel: t("as"),
-    choices: Object.entries(words).map(([value, said]) => ({ value, words: said })),
+    choices: Object.entries(words).map(([value, label]) => ({ value, words: label })),
     chosen: "note",
   };
   openForm(host, shape, ({ text, choice }) => page.say(call("annotate", { ref: id, content: text, form: choice }), { quiet: true, draft }));
@@ -185,12 +185,12 @@ act("whole", async ({ page, id, host }) => {
 act("details", ({ page, id }) => page.emit("details", id));
 
 act("verify", async ({ page, id, host }) => {
-  const said = host.querySelector("[data-verified]");
-  if (said) said.textContent = t("checking");
+  const verdict = host.querySelector("[data-verified]");
+  if (verdict) verdict.textContent = t("checking");
   const { status, broken } = await json(`${page.api}/verify?node=${id}`);
   const words = { valid: t("valid: the hash and everything it depends on match"), incomplete: t("valid, but the exact bytes of its call are not stored") };
-  const why = broken.map((/** @type {{reason: string}} */ one) => one.reason).join("; ");
-  if (said) said.textContent = words[/** @type {"valid"} */ (status)] ?? `${status}: ${why}`;
+  const why = broken.map((/** @type {{reason: string}} */ fault) => fault.reason).join("; ");
+  if (verdict) verdict.textContent = words[/** @type {"valid"} */ (status)] ?? `${status}: ${why}`;
 });
 
 /** @returns {import("../elements/loom-composer.js").LoomComposer | null} */

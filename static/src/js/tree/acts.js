@@ -105,7 +105,7 @@ export class Acts {
     const { done, undone } = this.read();
     const step = Number(/step:(\d+)/.exec(line)?.[1] ?? 0);
     const [from, to] = verb === "undo" ? [done, undone] : [undone, done];
-    const at = from.map((one) => (step ? one.step === step : one.step !== undefined)).lastIndexOf(true);
+    const at = from.map((act) => (step ? act.step === step : act.step !== undefined)).lastIndexOf(true);
     if (at >= 0) to.push(...from.splice(at, 1));
     this.keep({ done, undone });
   }
@@ -150,9 +150,9 @@ export class Acts {
   undoNumber(step) {
     return this.queue(async () => {
       const { done, undone } = this.read();
-      const act = done.find((one) => one.step === step);
+      const act = done.find((other) => other.step === step);
       if (!act) return this.say(call("undo", { ref: `step:${step}` }));
-      this.keep({ done: done.filter((one) => one !== act), undone });
+      this.keep({ done: done.filter((other) => other !== act), undone });
       return this.undoStep(act);
     });
   }

@@ -15,9 +15,9 @@ const SOON_MS = 500; // until a note that was not shown is there
  * @param {TreePage} page @param {any} node @param {string} actor */
 function tellQuestion(page, node, actor) {
   const { me, cast } = page.settings;
-  const name = cast.find((one) => one.id === me)?.name ?? "";
+  const name = cast.find((person) => person.id === me)?.name ?? "";
   if (actor === me || !isAsked(node, name)) return;
-  const who = cast.find((one) => one.id === actor)?.name ?? node.author.name;
+  const who = cast.find((person) => person.id === actor)?.name ?? node.author.name;
   const answer = async () => {
     const field = () => /** @type {HTMLElement | null} */ (document.querySelector(`loom-answer[data-note="${node.id}"]`));
     if (!field()?.checkVisibility()) await page.go(node.parent);
@@ -30,11 +30,11 @@ function tellQuestion(page, node, actor) {
  * @param {TreePage} page @param {any} node @param {string} actor */
 function tellMention(page, node, actor) {
   const { me, cast } = page.settings;
-  const name = cast.find((one) => one.id === me)?.name ?? "";
+  const name = cast.find((person) => person.id === me)?.name ?? "";
   if (actor === me || node.kind !== "annotation" || !namesIn(node.text ?? "", [name]).length) return;
   document.body.dispatchEvent(new Event("mentioned"));
   if (isAsked(node, name)) return;
-  const who = cast.find((one) => one.id === actor)?.name ?? node.author.name;
+  const who = cast.find((person) => person.id === actor)?.name ?? node.author.name;
   const show = async () => {
     await page.go(node.parent);
     setTimeout(() => document.getElementById(`note-${node.id}`)?.scrollIntoView({ block: "center" }), SOON_MS);
@@ -49,16 +49,16 @@ export function tellClaim(page, claim, told) {
   if (claim.person !== page.settings.me || told.has(claim.id)) return;
   told.add(claim.id);
   document.body.dispatchEvent(new Event("mentioned"));
-  const who = page.settings.cast.find((one) => one.id === claim.by)?.name ?? t("Somebody");
+  const who = page.settings.cast.find((person) => person.id === claim.by)?.name ?? t("Somebody");
   toast().show(t("{who} asks you to commit: {text}", { who, text: claim.statement.slice(0, 200) }), { act: t("Decide"), onAct: () => location.assign(`${page.web}/claims/${claim.id}`), stay: 20_000 });
 }
 
 /** Offers to ask an agent that the reader has just named in a note, with what that costs.
  * @param {TreePage} page @param {import("../live/calls.js").Call} said */
 async function offerAgent(page, { args }) {
-  const agents = page.settings.cast.filter((one) => one.is_agent && !one.is_archived);
-  const [name] = namesIn(args.content ?? "", agents.map((one) => one.name));
-  const agent = agents.find((one) => one.name === name);
+  const agents = page.settings.cast.filter((person) => person.is_agent && !person.is_archived);
+  const [name] = namesIn(args.content ?? "", agents.map((person) => person.name));
+  const agent = agents.find((person) => person.name === name);
   const node = page.store?.textOf(args.ref) ?? args.ref;
   if (!agent || !page.can.continue) return;
   const context = await page.contexts.of(agent.id, node, "turn").catch(() => null);

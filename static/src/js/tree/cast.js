@@ -32,27 +32,27 @@ export function keepCast(page, signal) {
 /** @param {TreePage} page @param {AbortSignal} signal */
 async function read(page, signal) {
   const number = reads.ask();
-  const found = new DOMParser().parseFromString(await part(`${page.web}/cast`, signal), "text/html");
+  const fetched = new DOMParser().parseFromString(await part(`${page.web}/cast`, signal), "text/html");
   if (reads.isPast(number)) return;
-  const cast = JSON.parse(found.getElementById("cast-settings")?.textContent ?? "[]");
+  const cast = JSON.parse(fetched.getElementById("cast-settings")?.textContent ?? "[]");
   page.cast = new Map(cast.map((/** @type {import("./page.js").Who} */ who) => [who.id, who]));
-  const changed = [...document.querySelectorAll("[data-part]")].filter((list) => swap(list, found));
+  const changed = [...document.querySelectorAll("[data-part]")].filter((list) => swap(list, fetched));
   if (!changed.length) return;
   document.dispatchEvent(new CustomEvent("cast"));
   page.emit("here");
 }
 
 /** Takes over a list that has changed; whoever was chosen stays chosen. Whether it has.
- * @param {Element} list @param {Document} found */
-function swap(list, found) {
-  const fresh = found.querySelector(`[data-part="${list.getAttribute("data-part")}"]`);
+ * @param {Element} list @param {Document} fetched */
+function swap(list, fetched) {
+  const fresh = fetched.querySelector(`[data-part="${list.getAttribute("data-part")}"]`);
   if (!fresh || rows(list) === rows(fresh)) return false;
-  const kept = new Map(fields(list).map((one) => [keyOf(one), one]));
+  const kept = new Map(fields(list).map((field) => [keyOf(field), field]));
   list.replaceChildren(...fresh.childNodes);
-  for (const one of fields(list)) {
-    const before = kept.get(keyOf(one));
-    if (before) [one.checked, one.value] = [before.checked, before.value];
-    else if (kept.size) one.checked = false;
+  for (const field of fields(list)) {
+    const before = kept.get(keyOf(field));
+    if (before) [field.checked, field.value] = [before.checked, before.value];
+    else if (kept.size) field.checked = false;
   }
   return true;
 }

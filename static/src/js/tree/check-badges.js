@@ -15,10 +15,10 @@ const MARKS = /** @type {Record<string, string>} */ ({ passed: "âœ“", failed: "â
 /** What a badge says of results: its mark and numbers, its words, and the worst outcome.
  * @param {Result[]} results @returns {{outcome: string, short: string, words: string}} */
 export function summaryOf(results) {
-  const of = (/** @type {string} */ outcome) => results.filter((one) => one.outcome === outcome);
-  const outcome = ["failed", "unsure", "asked", "passed"].find((one) => of(one).length) ?? "passed";
-  const short = ["passed", "failed", "unsure", "asked"].filter((one) => of(one).length).map((one) => `${MARKS[one]} ${of(one).length}`).join(" ");
-  const words = results.map((one) => `${MARKS[one.outcome] ?? ""} ${one.name} ${one.said}`.trim()).join("\n");
+  const of = (/** @type {string} */ outcome) => results.filter((result) => result.outcome === outcome);
+  const outcome = ["failed", "unsure", "asked", "passed"].find((kind) => of(kind).length) ?? "passed";
+  const short = ["passed", "failed", "unsure", "asked"].filter((kind) => of(kind).length).map((kind) => `${MARKS[kind]} ${of(kind).length}`).join(" ");
+  const words = results.map((result) => `${MARKS[result.outcome] ?? ""} ${result.name} ${result.said}`.trim()).join("\n");
   return { outcome, short, words };
 }
 
@@ -61,7 +61,7 @@ export class CheckBadges {
     const tree = this.page.web.slice("/trees/".length);
     try {
       const { results } = await json(`/api/checks/results?tree=${tree}&items=${ids.join(",")}`, { signal: this.signal });
-      for (const id of ids) if (!this.known.has(id)) this.known.set(id, results.filter((/** @type {{item: string}} */ one) => one.item === id));
+      for (const id of ids) if (!this.known.has(id)) this.known.set(id, results.filter((/** @type {{item: string}} */ result) => result.item === id));
     } catch (error) {
       if (!(error instanceof Refused) && !this.signal.aborted) throw error;
       return;
@@ -72,8 +72,8 @@ export class CheckBadges {
   /** @param {{item: string, results: Result[]}} changed */
   changed({ item, results }) {
     if (!item || item.startsWith("doc:")) return;
-    const now = new Set(results.map((one) => one.check));
-    this.known.set(item, [...(this.known.get(item) ?? []).filter((one) => !now.has(one.check)), ...results]);
+    const now = new Set(results.map((result) => result.check));
+    this.known.set(item, [...(this.known.get(item) ?? []).filter((result) => !now.has(result.check)), ...results]);
     this.draw();
   }
 

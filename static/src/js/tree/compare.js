@@ -14,11 +14,11 @@ export function besides(store, id) {
   const slot = store.slotOf(id);
   if (slot === null) return [id];
   const parent = store.parents[slot];
-  const versions = store.versionsOf(slot).filter((one) => !(store.flags[one] & VERSION_PRUNED));
-  const siblings = parent === null ? [] : store.childrenOf(parent).filter((one) => one !== slot);
-  const found = new Set([id, ...versions.map((one) => store.ids[one]), ...siblings.map((one) => store.selected(one))]);
-  if (found.size > 1) return [...found];
-  const below = store.childrenOf(slot).map((one) => store.selected(one));
+  const versions = store.versionsOf(slot).filter((version) => !(store.flags[version] & VERSION_PRUNED));
+  const siblings = parent === null ? [] : store.childrenOf(parent).filter((sibling) => sibling !== slot);
+  const ids = new Set([id, ...versions.map((version) => store.ids[version]), ...siblings.map((sibling) => store.selected(sibling))]);
+  if (ids.size > 1) return [...ids];
+  const below = store.childrenOf(slot).map((child) => store.selected(child));
   return below.length > 1 || parent === null ? below : [id, ...below];
 }
 
@@ -60,9 +60,9 @@ function words(text) {
   return text.match(/!\[[^[\]\n]{0,1000}\]\(image:[0-9a-f]{64}\)\s*|(?:(?!!\[)\S|!)(?:(?!!\[)\S)*\s*|\s+/g) ?? [];
 }
 
-/** Whether two words are the same but for the blanks behind them. @param {string} one @param {string} other */
-function same(one, other) {
-  return one.trimEnd() === other.trimEnd();
+/** Whether two words are the same but for the blanks behind them. @param {string} word @param {string} other */
+function same(word, other) {
+  return word.trimEnd() === other.trimEnd();
 }
 
 /**

@@ -25,11 +25,11 @@ test("a node comes first, then its versions, then its siblings", () => {
 });
 
 test("a pruned version and a pruned sibling are left out", () => {
-  const made = store();
-  made.flag({ node: "a", flag: "version_pruned", value: true });
-  assert.deepEqual(besides(made, "A"), ["A", "b"]);
-  made.flag({ node: "b", flag: "pruned", value: true });
-  assert.deepEqual(besides(made, "A"), ["A"]);
+  const tree = store();
+  tree.flag({ node: "a", flag: "version_pruned", value: true });
+  assert.deepEqual(besides(tree, "A"), ["A", "b"]);
+  tree.flag({ node: "b", flag: "pruned", value: true });
+  assert.deepEqual(besides(tree, "A"), ["A"]);
 });
 
 test("a node without siblings is compared with what is below it", () => {
@@ -66,5 +66,5 @@ test("an image is one word", () => {
   ]);
   const pieces = changes(`One ${image} two.`, `One ${image} three.`);
   assert.deepEqual(pieces, [{ text: `One ${image} `, changed: false }, { text: "three.", changed: true }]);
-  assert.deepEqual(changes("! ![ a!", "! ![ b!").map((one) => one.text).join(""), "! ![ b!");
+  assert.deepEqual(changes("! ![ a!", "! ![ b!").map((change) => change.text).join(""), "! ![ b!");
 });

@@ -71,7 +71,7 @@ export function contextParts(name, context, { opened, without }) {
 /** A second part of the same name is what the agent's own view says of it. @param {Section[]} sections @param {number} place */
 function titleOf(sections, place) {
   const { name } = sections[place];
-  const isSecond = name === "PATH" && sections.findIndex((one) => one.name === "PATH") < place;
+  const isSecond = name === "PATH" && sections.findIndex((section) => section.name === "PATH") < place;
   return isSecond ? t("Path in short, with ids") : (sectionNames()[name] ?? name);
 }
 

@@ -56,10 +56,10 @@ export class Contexts {
     const key = String(asked);
     const known = this.known.get(key);
     if (known) return known;
-    const found = /** @type {Promise<Context>} */ (json(`/api/workspaces/${this.page.settings.workspace}/context?${asked}`));
-    found.catch(() => this.known.delete(key));
+    const context = /** @type {Promise<Context>} */ (json(`/api/workspaces/${this.page.settings.workspace}/context?${asked}`));
+    context.catch(() => this.known.delete(key));
     if (this.known.size >= MOST) this.known.clear();
-    this.known.set(key, found);
-    return found;
+    this.known.set(key, context);
+    return context;
   }
 }

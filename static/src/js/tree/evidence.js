@@ -39,12 +39,12 @@ export function offerEvidence(page, signal) {
   bar.setAttribute("aria-label", t("Selected words"));
   document.body.append(bar);
   const show = () => {
-    const found = selected();
-    bar.hidden = !found;
-    if (!found) return;
-    link.href = citing(page.web, found.id, found.words);
-    bar.style.insetBlockStart = `${Math.max(8, Math.min(innerHeight - 48, found.box.bottom + 8))}px`;
-    bar.style.insetInlineStart = `${Math.max(8, Math.min(innerWidth - 180, found.box.left))}px`;
+    const selection = selected();
+    bar.hidden = !selection;
+    if (!selection) return;
+    link.href = citing(page.web, selection.id, selection.words);
+    bar.style.insetBlockStart = `${Math.max(8, Math.min(innerHeight - 48, selection.box.bottom + 8))}px`;
+    bar.style.insetInlineStart = `${Math.max(8, Math.min(innerWidth - 180, selection.box.left))}px`;
   };
   let timer = 0;
   document.addEventListener("selectionchange", () => {

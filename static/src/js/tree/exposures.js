@@ -6,9 +6,9 @@ import { json, Refused } from "../live/api.js";
 
 const SEEN_MS = 1200;
 
-/** Whether any part of it is on the screen. @param {Element} one */
-const isSeen = (one) => {
-  const { top, bottom, left, right } = one.getBoundingClientRect();
+/** Whether any part of it is on the screen. @param {Element} element */
+const isSeen = (element) => {
+  const { top, bottom, left, right } = element.getBoundingClientRect();
   return bottom > 0 && right > 0 && top < innerHeight && left < innerWidth && bottom > top;
 };
 
@@ -40,7 +40,7 @@ export class Exposures {
     if (document.visibilityState !== "visible") return;
     const { point, order, cards } = this.look();
     if (point !== this.point) [this.point, this.seen, this.told] = [point, new Set(), ""];
-    const ids = cards.map((one) => one.getAttribute("data-id") ?? "");
+    const ids = cards.map((card) => card.getAttribute("data-id") ?? "");
     for (const [at, card] of cards.entries()) if (ids[at] && isSeen(card)) this.seen.add(ids[at]);
     const shown = ids.filter((id) => this.seen.has(id));
     const told = `${order} ${shown.join(" ")}`;

@@ -53,8 +53,8 @@ const KEPT = 4;
 export function speak(words) {
   const region = document.querySelector("[data-spoken]");
   if (!region || !words) return;
-  const said = document.createElement("span");
-  said.textContent = `${words} `;
-  region.append(said);
+  const message = document.createElement("span");
+  message.textContent = `${words} `;
+  region.append(message);
   while (region.children.length > KEPT) region.firstElementChild?.remove();
 }

@@ -37,7 +37,7 @@ export class Filter extends EventTarget {
   sieve(store, marks) {
     if (!this.isOn) return null;
     const asked = [store, store.changes, marks.heard, this.wish];
-    if (!this.asked?.every((one, at) => one === asked[at])) {
+    if (!this.asked?.every((value, at) => value === asked[at])) {
       this.asked = asked;
       this.found = sieve(store, this.test(store, marks));
     }

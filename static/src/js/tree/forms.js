@@ -26,8 +26,8 @@ export function asLabelled(words, form) {
   const name = /^([a-z_]+)(?=:| (?:must|is|has|cannot) )/.exec(words)?.[1] ?? "";
   const field = name && form?.elements.namedItem(name);
   const label = field instanceof HTMLInputElement ? field.labels?.[0] : undefined;
-  const said = label?.querySelector("span:not(.hint)")?.textContent ?? label?.firstChild?.textContent ?? "";
-  return said.trim() ? `“${said.trim()}”${words.slice(name.length).replaceAll(`${name}:`, "")}` : words;
+  const title = label?.querySelector("span:not(.hint)")?.textContent ?? label?.firstChild?.textContent ?? "";
+  return title.trim() ? `“${title.trim()}”${words.slice(name.length).replaceAll(`${name}:`, "")}` : words;
 }
 
 /** @param {Shape} shape @param {string} name */
@@ -71,13 +71,13 @@ export function openForm(host, shape, onSubmit, { before = null, onClose = () =>
   if (shape.rows && !shape.single) field.rows = shape.rows;
   const pen = shape.pen ?? plainPen(field);
   const again = keepDraft(pen, shape);
-  const said = make("p", { className: "refusal", role: "alert", hidden: true });
+  const refusal = make("p", { className: "refusal", role: "alert", hidden: true });
   const cancel = make("button", { type: "button", className: "button small", textContent: t("Cancel") });
   const submit = /** @type {HTMLButtonElement} */ (make("button", { className: "button small primary", textContent: shape.submit }));
   const hint = make("span", { className: "soft", textContent: shape.hint ?? "" });
   const row = make("div", { className: "inline-row" }, ...choicesOf(shape, "choice"), submit, cancel, ...again, hint);
   const form = /** @type {HTMLFormElement} */ (
-    make("form", { className: shape.small ? "inline-form small" : "inline-form" }, make(shape.pen ? "div" : "label", {}, make("span", { className: "off", textContent: shape.label }), pen.element), said, row)
+    make("form", { className: shape.small ? "inline-form small" : "inline-form" }, make(shape.pen ? "div" : "label", {}, make("span", { className: "off", textContent: shape.label }), pen.element), refusal, row)
   );
   form.setAttribute("aria-label", shape.label);
   const close = () => {
@@ -103,8 +103,8 @@ export function openForm(host, shape, onSubmit, { before = null, onClose = () =>
       close();
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      said.textContent = told(error);
-      said.hidden = false;
+      refusal.textContent = told(error);
+      refusal.hidden = false;
       pen.focus();
     } finally {
       submit.disabled = false;

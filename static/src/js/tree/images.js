@@ -87,10 +87,10 @@ export function withImages(text) {
   /** @type {(string | {src: string, alt: string})[]} */
   const parts = [];
   let from = 0;
-  for (const found of text.matchAll(NAMED)) {
-    if (found.index > from) parts.push(text.slice(from, found.index));
-    parts.push({ src: `/api/images/${found[2]}`, alt: found[1] });
-    from = found.index + found[0].length;
+  for (const match of text.matchAll(NAMED)) {
+    if (match.index > from) parts.push(text.slice(from, match.index));
+    parts.push({ src: `/api/images/${match[2]}`, alt: match[1] });
+    from = match.index + match[0].length;
   }
   if (from < text.length) parts.push(text.slice(from));
   return parts;

@@ -235,13 +235,13 @@ function textAt(element, height) {
   const box = element.getBoundingClientRect();
   const share = box.height ? (height - box.top) / box.height : 0;
   const text = element.querySelector(".text, .plain")?.getBoundingClientRect() ?? box;
-  const found = document.caretPositionFromPoint?.(text.left + 1, Math.max(height, text.top) + 1);
-  const node = found?.offsetNode;
-  const isText = node instanceof Text && element.contains(node) && found;
+  const caret = document.caretPositionFromPoint?.(text.left + 1, Math.max(height, text.top) + 1);
+  const node = caret?.offsetNode;
+  const isText = node instanceof Text && element.contains(node) && caret;
   const range = document.createRange();
   if (isText) {
-    range.setStart(node, Math.min(found.offset, Math.max(0, node.length - 1)));
-    range.setEnd(node, Math.min(found.offset + 1, node.length));
+    range.setStart(node, Math.min(caret.offset, Math.max(0, node.length - 1)));
+    range.setEnd(node, Math.min(caret.offset + 1, node.length));
   }
   return () => {
     const drawn = isText && node.isConnected ? range.getClientRects()[0] : undefined;

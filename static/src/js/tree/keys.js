@@ -79,7 +79,7 @@ function toggleBookmark(page) {
 
 /** The next bookmark in the list. @param {TreePage} page @param {number} step */
 function bookmark(page, step) {
-  const ids = [...document.querySelectorAll("#panel-bookmarks [data-go]")].map((one) => one.getAttribute("data-go") ?? "");
+  const ids = [...document.querySelectorAll("#panel-bookmarks [data-go]")].map((element) => element.getAttribute("data-go") ?? "");
   if (!ids.length) return false;
   const place = ids.indexOf(page.position);
   page.go(ids[place < 0 ? (step > 0 ? 0 : ids.length - 1) : (place + step + ids.length) % ids.length]);
@@ -105,7 +105,7 @@ function stopOrLeave(typing) {
 export function meant(table, event) {
   const combo = shortcutOf(event);
   const typing = isTyping(event.target);
-  const fits = (/** @type {Key} */ one) => one.combo === combo && (one.where === "any" || (one.where === "typing") === typing);
+  const fits = (/** @type {Key} */ key) => key.combo === combo && (key.where === "any" || (key.where === "typing") === typing);
   return combo ? table.find(fits) : undefined;
 }
 

@@ -10,13 +10,13 @@ export function lightNodes(nodes) {
 
 /** Lights every place where one of the words stands. @param {string[]} words */
 export function lightWords(words) {
-  const wanted = words.map((one) => one.toLowerCase()).filter(Boolean);
-  const found = /** @type {Range[]} */ ([]);
+  const wanted = words.map((word) => word.toLowerCase()).filter(Boolean);
+  const ranges = /** @type {Range[]} */ ([]);
   for (const box of document.querySelectorAll("loom-path .stretch > [data-id] > .text, loom-buffer .cm-content")) {
     const texts = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
-    for (let text = texts.nextNode(); text && found.length < MOST; text = texts.nextNode()) found.push(...within(/** @type {Text} */ (text), wanted));
+    for (let text = texts.nextNode(); text && ranges.length < MOST; text = texts.nextNode()) ranges.push(...within(/** @type {Text} */ (text), wanted));
   }
-  put(found);
+  put(ranges);
 }
 
 /** Nothing is lit any more. */
@@ -32,11 +32,11 @@ function put(ranges) {
 /** @param {Text} text @param {string[]} words */
 function within(text, words) {
   const data = text.data.toLowerCase();
-  const found = [];
+  const ranges = [];
   for (const word of words) {
-    for (let at = data.indexOf(word); at >= 0; at = data.indexOf(word, at + word.length)) found.push(over(text, at, text, at + word.length));
+    for (let at = data.indexOf(word); at >= 0; at = data.indexOf(word, at + word.length)) ranges.push(over(text, at, text, at + word.length));
   }
-  return found;
+  return ranges;
 }
 
 /** Where the text of a node is drawn: in its article, or in the lines of the editor. @param {string} id */
@@ -49,8 +49,8 @@ function drawn(id) {
     const { from, text } = editor.stretch(place);
     const [start, end] = [Math.max(from, view.viewport.from), Math.min(from + text.length, view.viewport.to)];
     if (start >= end) return [];
-    const [one, other] = [view.domAtPos(start), view.domAtPos(end)];
-    return [over(one.node, one.offset, other.node, other.offset)];
+    const [first, other] = [view.domAtPos(start), view.domAtPos(end)];
+    return [over(first.node, first.offset, other.node, other.offset)];
   }
   const box = document.querySelector(`loom-path .stretch > [data-id="${CSS.escape(id)}"] > .text`);
   return box ? [over(box, 0, box, box.childNodes.length)] : [];

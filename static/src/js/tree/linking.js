@@ -104,7 +104,7 @@ function nodeOf(target) {
 /** @param {import("./page.js").TreePage} page @param {AbortSignal} signal */
 export function listenForLinkDrags(page, signal) {
   const over = (/** @type {Element | null} */ now) => {
-    for (const one of document.querySelectorAll(".taking-link")) if (one !== now) one.classList.remove("taking-link");
+    for (const element of document.querySelectorAll(".taking-link")) if (element !== now) element.classList.remove("taking-link");
     now?.classList.add("taking-link");
   };
   document.addEventListener("dragstart", (event) => {

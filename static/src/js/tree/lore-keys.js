@@ -14,18 +14,18 @@ export function finderOf(cards) {
   /** @type {Map<string, LoreCard>} */
   const byKey = new Map();
   for (const card of cards) for (const key of card.keys) if (!byKey.has(folded(key))) byKey.set(folded(key), card);
-  const keys = [...byKey.keys()].filter(Boolean).sort((one, other) => other.length - one.length);
+  const keys = [...byKey.keys()].filter(Boolean).sort((first, other) => other.length - first.length);
   if (!keys.length) return () => [];
   const pattern = new RegExp(keys.map(asPattern).join("|"), "giu");
   return (text) => {
     /** @type {Named[]} */
-    const found = [];
+    const matches = [];
     for (const match of text.matchAll(pattern)) {
       const card = byKey.get(folded(match[0]));
-      if (card) found.push({ from: match.index, to: match.index + match[0].length, card });
-      if (found.length === MOST) break;
+      if (card) matches.push({ from: match.index, to: match.index + match[0].length, card });
+      if (matches.length === MOST) break;
     }
-    return found;
+    return matches;
   };
 }
 

@@ -14,17 +14,17 @@ function pattern({ query, isExact }) {
 /** The matches in a text, in order, without overlaps. @param {string} text @param {Search} search @param {number} [offset] of the text in its document @returns {Match[]} */
 export function matchesIn(text, search, offset = 0) {
   if (!search.query) return [];
-  const found = [];
+  const matches = [];
   for (const { index, 0: words } of text.matchAll(pattern(search))) {
-    found.push({ from: offset + index, to: offset + index + words.length });
-    if (found.length === MOST) break;
+    matches.push({ from: offset + index, to: offset + index + words.length });
+    if (matches.length === MOST) break;
   }
-  return found;
+  return matches;
 }
 
 /** The match to go to from a place: the next one, or the one before; around at the ends.
  * @param {Match[]} matches @param {{from: number, to: number}} here @param {number} step 1 or -1 */
 export function towardsMatch(matches, here, step) {
-  if (step > 0) return matches.find((one) => one.from >= here.to) ?? matches[0];
-  return matches.filter((one) => one.to <= here.from).at(-1) ?? matches.at(-1);
+  if (step > 0) return matches.find((match) => match.from >= here.to) ?? matches[0];
+  return matches.filter((match) => match.to <= here.from).at(-1) ?? matches.at(-1);
 }

@@ -36,6 +36,6 @@ async function go(page, name) {
   if (!page.store || slot === null || slot === undefined) return;
   const end = name === "leaf" ? await endOfMainLine(page, slot) : "";
   if (end) return page.go(end);
-  const found = MOVES[name](page.store, slot);
-  if (found !== undefined) page.go(page.store.selected(found));
+  const target = MOVES[name](page.store, slot);
+  if (target !== undefined) page.go(page.store.selected(target));
 }

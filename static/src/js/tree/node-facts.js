@@ -48,9 +48,9 @@ export class Excerpts extends EventTarget {
     this.wanted.clear();
     this.timer = 0;
     try {
-      const found = await this.fetch(`${this.url}?ids=${ids.join(",")}`);
-      for (const id of ids) this.known.set(id, found[id] ?? "");
-      for (const [id, author] of Object.entries(found.by ?? {})) this.authors.set(id, author);
+      const answer = await this.fetch(`${this.url}?ids=${ids.join(",")}`);
+      for (const id of ids) this.known.set(id, answer[id] ?? "");
+      for (const [id, author] of Object.entries(answer.by ?? {})) this.authors.set(id, author);
       this.dispatchEvent(new Event("excerpts"));
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
@@ -138,6 +138,6 @@ export class Marks extends EventTarget {
   /** The tags in use, in order. */
   tags() {
     const labels = [...this.all.values()].filter((mark) => mark.kind === "tag").map((mark) => mark.label);
-    return [...new Set(labels)].sort((one, other) => one.localeCompare(other));
+    return [...new Set(labels)].sort((first, other) => first.localeCompare(other));
   }
 }

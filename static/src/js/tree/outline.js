@@ -53,7 +53,7 @@ export function sieve(store, isMatch) {
     matches.add(slot);
     for (let at = /** @type {number | null} */ (slot); at !== null && !shown[at]; at = store.parents[at]) shown[at] = 1;
   }
-  return { matches, childrenOf: (slot) => (store.below.get(slot) ?? []).filter((one) => shown[one]) };
+  return { matches, childrenOf: (slot) => (store.below.get(slot) ?? []).filter((child) => shown[child]) };
 }
 
 // One row of the outline as it is drawn, and as it is read out.

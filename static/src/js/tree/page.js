@@ -201,12 +201,12 @@ export class TreePage extends EventTarget {
   async say(what, { at = this.position, follow = true, quiet = false, draft, act, then } = {}) {
     try {
       if (this.isPast) throw new Refused({ code: "REJECTED", message: t("You are viewing an earlier state of the tree."), hint: t("Go back to now to make changes.") }, 409);
-      const said = { said: what, act };
-      this.emit("saying", said);
+      const message = { said: what, act };
+      this.emit("saying", message);
       if (draft) await handOver(this.drafts, draft);
       const answer = await this.outbox.send(what, at, draft, act, then);
       if (follow && answer.position) this.follow(answer.position, at);
-      this.emit("said", Object.assign(said, { answer }));
+      this.emit("said", Object.assign(message, { answer }));
       return answer;
     } catch (error) {
       if (!quiet) this.emit("refused", error);
@@ -328,7 +328,7 @@ export class Ways {
     if (!store || slot === null || slot === undefined || store.pathTo(last).includes(slot)) return;
     const path = store.pathTo(id);
     // A path that is written on is one path.
-    const kept = tips.filter((one) => !path.includes(store.slotOf(one) ?? -1));
+    const kept = tips.filter((tip) => !path.includes(store.slotOf(tip) ?? -1));
     try {
       this.store.setItem(this.name, JSON.stringify([...kept, id].slice(-MOST_WAYS)));
     } catch {

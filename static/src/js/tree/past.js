@@ -22,7 +22,7 @@ export function storeAt(store, { seq, last, flags }) {
       participants: people.map((id) => ({ id })),
       flags: store.flags.slice(0, count),
       lengths: store.lengths.slice(0, count),
-      orders: store.orders().map(([parent, children]) => [parent, children.filter((one) => one < count)]),
+      orders: store.orders().map(([parent, children]) => [parent, children.filter((child) => child < count)]),
     },
     Object.fromEntries([...store.choices].filter(([, id]) => (store.places.get(id) ?? count) < count)),
   );

@@ -23,7 +23,7 @@ export function listenForPortals() {
     if (button instanceof HTMLButtonElement) void suggest(button);
   });
   new MutationObserver((changes) => {
-    for (const { addedNodes } of changes) for (const one of addedNodes) if (one instanceof Element) openEmbeds(one);
+    for (const { addedNodes } of changes) for (const node of addedNodes) if (node instanceof Element) openEmbeds(node);
   }).observe(document.body, { childList: true, subtree: true });
   openEmbeds(document.body);
 }
@@ -33,7 +33,7 @@ const EMBEDS = "details.embedded[open]:not([data-state])";
 /** Embeds are seen without being opened: each is fetched when it comes into view. @param {Element} within */
 function openEmbeds(within) {
   if (within.matches(EMBEDS)) watcher.observe(within);
-  for (const one of within.querySelectorAll(EMBEDS)) watcher.observe(one);
+  for (const element of within.querySelectorAll(EMBEDS)) watcher.observe(element);
 }
 
 const watcher = new IntersectionObserver((seen) => {
@@ -86,8 +86,8 @@ async function fill(portal, page) {
 async function noteOpened(portal, page) {
   const { to, edgeType } = portal.dataset;
   const ref = to ? portal.closest("[data-of], article[data-id]") : null;
-  const found = new RegExp(`^${page.web}/nodes/([^/]+)/portal\\?type=(.+)$`).exec(portal.dataset.portal ?? "");
-  const of = to ? ref?.getAttribute("data-of") ?? ref?.getAttribute("data-id") : found?.[1];
+  const match = new RegExp(`^${page.web}/nodes/([^/]+)/portal\\?type=(.+)$`).exec(portal.dataset.portal ?? "");
+  const of = to ? ref?.getAttribute("data-of") ?? ref?.getAttribute("data-id") : match?.[1];
   if (!of || page.isPast || (to && portal.closest(".portal-end:not([data-of])"))) return;
   const what = call("expand", { type: edgeType, ref: of, inline: true, to });
   try {

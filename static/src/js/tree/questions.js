@@ -14,8 +14,8 @@ export function isAsked({ kind, form, text = "" }, name) {
  * alike the longer one. @param {string} text @param {string[]} names */
 export function namesIn(text, names) {
   let rest = text.toLowerCase();
-  const found = [];
-  for (const name of [...names].sort((one, other) => other.length - one.length)) {
+  const named = [];
+  for (const name of [...names].sort((first, other) => other.length - first.length)) {
     const wanted = `@${name.toLowerCase()}`;
     let isThere = false;
     for (let at = rest.indexOf(wanted); name && at >= 0; at = rest.indexOf(wanted, at + 1)) {
@@ -24,7 +24,7 @@ export function namesIn(text, names) {
       isThere = true;
       rest = rest.slice(0, at) + " ".repeat(wanted.length) + rest.slice(at + wanted.length);
     }
-    if (isThere) found.push(name);
+    if (isThere) named.push(name);
   }
-  return found;
+  return named;
 }

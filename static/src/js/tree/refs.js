@@ -40,12 +40,12 @@ const ADDRESS = /^(?:https?:\/\/[^/\s]+)?\/(trees|documents)\/([a-z0-9]+)\/?(?:\
 const TYPED = /^(?:(?:doc|tree|branch|node):\S|\[?[a-z]\d[a-z]\d(?:[a-z\d]{0,4})\]?(?:$|\s+(?:lines|para|§)))/i;
 
 /** The command that opens something in a window: the address of a page, the title of a document, or a
- * ref; other words are searched for. @param {string} said @param {string[]} titles of documents */
-export function openingOf(said, titles) {
-  const words = said.trim();
+ * ref; other words are searched for. @param {string} typed @param {string[]} titles of documents */
+export function openingOf(typed, titles) {
+  const words = typed.trim();
   const address = ADDRESS.exec(words);
   if (address) return call("open", { ref: `${address[1] === "documents" ? "doc" : "tree"}:${address[2]}${address[3] ? ` node:${address[3]}` : ""}` });
-  const title = titles.find((one) => one.toLowerCase() === words.toLowerCase());
+  const title = titles.find((title) => title.toLowerCase() === words.toLowerCase());
   if (title) return call("open", { ref: `doc:${quoted(title)}` });
   return TYPED.test(words) ? call("open", { ref: words }) : call("find_open", { query: words });
 }

@@ -18,8 +18,8 @@ test("refs are found as they are written, with the part that they name", () => {
 });
 
 test("what is typed or pasted is opened: pages, titles, refs; other words are searched for", () => {
-  const opened = (/** @type {string} */ said) => {
-    const { command, args } = openingOf(said, ["Cast", 'The "old" town']);
+  const opened = (/** @type {string} */ typed) => {
+    const { command, args } = openingOf(typed, ["Cast", 'The "old" town']);
     return command === "open" ? args.ref : args;
   };
   assert.equal(opened("http://127.0.0.1:8000/trees/f37rxpn32wfzr48y?node=n4r3"), "tree:f37rxpn32wfzr48y node:n4r3");

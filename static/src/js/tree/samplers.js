@@ -12,7 +12,7 @@ export function valuesOf(fields) {
   for (const [name, text] of fields) {
     if (!text.trim() && name !== "stop") continue;
     if (!text) continue;
-    if (name === "stop") values.stop = text.split("\n").filter(Boolean).map((one) => one.replaceAll("\\n", "\n"));
+    if (name === "stop") values.stop = text.split("\n").filter(Boolean).map((line) => line.replaceAll("\\n", "\n"));
     else if (name === "grammar") values.grammar = text;
     else if (name === "logit_bias") values.logit_bias = biases(text);
     else if (Number.isFinite(Number(text))) values[name] = Number(text);
@@ -29,7 +29,7 @@ function biases(text) {
 /** A value as its field shows it. @param {Value | undefined} value */
 export function filled(value) {
   if (value === undefined || value === null) return "";
-  if (Array.isArray(value)) return value.map((one) => one.replaceAll("\n", "\\n")).join("\n");
+  if (Array.isArray(value)) return value.map((line) => line.replaceAll("\n", "\\n")).join("\n");
   if (typeof value === "object") return Object.entries(value).map(([token, bias]) => `${token} ${bias}`).join("\n");
   return String(value);
 }

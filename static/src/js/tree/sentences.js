@@ -5,16 +5,16 @@
 
 /** The sentences of a text, each with the blanks behind it; together they are the text. @param {string} text @returns {string[]} */
 export function sentencesOf(text) {
-  const found = [...new Intl.Segmenter(undefined, { granularity: "sentence" }).segment(text)].map((one) => one.segment);
+  const segments = [...new Intl.Segmenter(undefined, { granularity: "sentence" }).segment(text)].map((segment) => segment.segment);
   /** @type {string[]} */
-  const made = [];
-  for (const one of found) {
-    const last = made.at(-1);
+  const sentences = [];
+  for (const segment of segments) {
+    const last = sentences.at(-1);
     // Blanks alone, and what goes on with a small letter, are no sentence of their own.
-    if (last !== undefined && (!last.trim() || !one.trim() || /^\p{Ll}/u.test(one))) made[made.length - 1] = last + one;
-    else made.push(one);
+    if (last !== undefined && (!last.trim() || !segment.trim() || /^\p{Ll}/u.test(segment))) sentences[sentences.length - 1] = last + segment;
+    else sentences.push(segment);
   }
-  return made;
+  return sentences;
 }
 
 /** The sentences in their order as one text, which begins as the texts that it is from do: a passage of a story often

@@ -4,9 +4,9 @@ import { sentencesOf, together } from "./sentences.js";
 
 test("a text is its sentences, with the blanks behind each", () => {
   const text = " “Come in,” said Marie. She sat down.\n\nIt rained… and rained.";
-  const found = sentencesOf(text);
-  assert.equal(found.join(""), text);
-  assert.deepEqual(found.map((one) => one.trim()), ["“Come in,” said Marie.", "She sat down.", "It rained… and rained."]);
+  const sentences = sentencesOf(text);
+  assert.equal(sentences.join(""), text);
+  assert.deepEqual(sentences.map((sentence) => sentence.trim()), ["“Come in,” said Marie.", "She sat down.", "It rained… and rained."]);
 });
 
 test("blanks alone are no sentence", () => {

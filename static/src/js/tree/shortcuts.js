@@ -48,7 +48,7 @@ export function capsOf(combo, mac = isMac) {
 /** The combo of an action in the page's table; empty where it has no key.
  * @param {{keys: {id: string, combo: string}[]}[]} groups @param {string} id */
 export function shortcutFor(groups, id) {
-  return groups.flatMap((group) => group.keys).find((one) => one.id === id)?.combo ?? "";
+  return groups.flatMap((group) => group.keys).find((key) => key.id === id)?.combo ?? "";
 }
 
 /** The caps of an action in the page's table, in one text.

@@ -37,7 +37,7 @@ test("only keys that work where the focus is are named", () => {
   const keys = [["take-1", "1"], ["take-9", "9"], ["stop", "Escape"], ["more", "m"]].map(([id, combo]) => ({ id, combo }));
   const hint = (/** @type {any} */ now) => hintFor([{ keys }], now);
   assert.equal(hint({ may: true, coming: false, typing: false }), "1–9 to accept · m for more like these");
-  const point = [{ keys: keys.map((one) => (one.id === "more" ? { ...one, combo: "." } : one)) }];
+  const point = [{ keys: keys.map((key) => (key.id === "more" ? { ...key, combo: "." } : key)) }];
   assert.equal(hintFor(point, { may: true, coming: false, typing: false }), "1–9 to accept · “.” for more like these");
   assert.equal(hint({ may: true, coming: true, typing: true }), "Esc to stop");
   assert.equal(hint({ may: true, coming: false, typing: true }), "");

@@ -135,8 +135,8 @@ export class TreeStore {
     if (place === undefined) return;
     this.changes += 1;
     const targets = flag === "version_pruned" ? [place] : this.versionsOf(this.slots[place]);
-    for (const one of targets) {
-      this.flags[one] = value ? this.flags[one] | BIT[flag] : this.flags[one] & ~BIT[flag];
+    for (const target of targets) {
+      this.flags[target] = value ? this.flags[target] | BIT[flag] : this.flags[target] & ~BIT[flag];
     }
     if (flag === "pruned") this.totals.flagged();
   }
@@ -169,12 +169,12 @@ export class TreeStore {
 
   /** Whether somebody has written a note on a slot that is not pruned. @param {number} slot */
   isNoted(slot) {
-    return (this.notes.get(slot) ?? []).some((one) => !this.isPruned(one));
+    return (this.notes.get(slot) ?? []).some((note) => !this.isPruned(note));
   }
 
   /** The text slots below one that are not pruned. @param {number} slot */
   childrenOf(slot) {
-    return (this.below.get(slot) ?? []).filter((one) => !this.isPruned(one));
+    return (this.below.get(slot) ?? []).filter((child) => !this.isPruned(child));
   }
 
   /** How many texts hang below a slot, at any depth; what is hidden is not counted. @param {number} slot */
@@ -185,7 +185,7 @@ export class TreeStore {
   /** The children of each slot where they are in another order than that of creation. @returns {[number, number[]][]} */
   orders() {
     const some = [...this.moved].map((parent) => /** @type {[number, number[]]} */ ([parent, this.below.get(parent) ?? []]));
-    return some.filter(([, children]) => children.some((one, at) => at && one < children[at - 1]));
+    return some.filter(([, children]) => children.some((child, at) => at && child < children[at - 1]));
   }
 
   /** The id of the selected version of a slot. @param {number} slot */
@@ -193,7 +193,7 @@ export class TreeStore {
     const chosen = this.choices.get(this.ids[slot]);
     const place = chosen === undefined ? undefined : this.places.get(chosen);
     if (place !== undefined && !(this.flags[place] & VERSION_PRUNED)) return this.ids[place];
-    const visible = this.versionsOf(slot).filter((one) => !(this.flags[one] & VERSION_PRUNED));
+    const visible = this.versionsOf(slot).filter((version) => !(this.flags[version] & VERSION_PRUNED));
     return this.ids[visible.at(-1) ?? slot];
   }
 
@@ -213,10 +213,10 @@ export class TreeStore {
   isAbout(id, { kind, payload }) {
     const slot = this.slotOf(id);
     if (slot === null) return true;
-    const ids = this.versionsOf(slot).map((one) => this.ids[one]);
+    const ids = this.versionsOf(slot).map((version) => this.ids[version]);
     if (kind === "node.added") return ids.includes(payload.node.id);
     if (kind === "node.flagged") return ids.length > 1 && ids.includes(payload.node);
-    return kind === "call.sealed" && payload.nodes.some((/** @type {string} */ one) => ids.includes(one));
+    return kind === "call.sealed" && payload.nodes.some((/** @type {string} */ node) => ids.includes(node));
   }
 
   /** Whether an event of a node, which was applied before, may change what the path to `id` says.
@@ -229,7 +229,7 @@ export class TreeStore {
   /** Whether one of some nodes is on the path to `id`. @param {string} id @param {string[]} nodes */
   hasOnPath(id, nodes) {
     const path = new Set(nodes.length ? this.pathTo(id) : []);
-    return nodes.some((one) => path.has(this.slotOf(one) ?? -1));
+    return nodes.some((node) => path.has(this.slotOf(node) ?? -1));
   }
 
   /** Remembers the way down, so that → leads back where ← came from. @param {string} id */
@@ -247,7 +247,7 @@ export class TreeStore {
     const whole = children.length ? undefined : this.wholeOf(slot);
     if (whole !== undefined) return this.onward(whole);
     const { latest } = this.totals.counted;
-    return children.reduce((best, one) => ((latest[one] ?? 0) > (latest[best] ?? 0) ? one : best), children[0]);
+    return children.reduce((best, child) => ((latest[child] ?? 0) > (latest[best] ?? 0) ? child : best), children[0]);
   }
 
   /** The end of the way down from a slot. @param {number} slot */
@@ -279,11 +279,11 @@ export class TreeStore {
 
 /** @param {import("./page.js").TreePage} page */
 export async function storeNow(page) {
-  const found = await json(`${page.api}/skeleton?tiles=1`);
+  const head = await json(`${page.api}/skeleton?tiles=1`);
   // A picture of a big tree comes first.
-  if (found.tiles) await json(`${page.api}/overview`).then((overview) => page.emit("overview", overview)).catch(() => {});
-  const tiles = Array.from({ length: found.tiles ?? 0 }, (_, at) => json(`${page.api}/skeleton/${at}`));
-  const skeleton = tiles.length ? await joinedSoon(found, tiles) : found;
+  if (head.tiles) await json(`${page.api}/overview`).then((overview) => page.emit("overview", overview)).catch(() => {});
+  const tiles = Array.from({ length: head.tiles ?? 0 }, (_, at) => json(`${page.api}/skeleton/${at}`));
+  const skeleton = tiles.length ? await joinedSoon(head, tiles) : head;
   const missed = /** @type {any[]} */ ([]);
   let cursor = skeleton.seq;
   while (cursor < page.events.seq) {

@@ -118,7 +118,7 @@ test("a slot is noted while a note on it is not pruned", () => {
 
 test("all that hangs below is counted, without what is hidden", () => {
   // root > a > b > c, a > d; b again
-  const made = new TreeStore({
+  const treeStore = new TreeStore({
     seq: 1,
     ids: ["root", "a", "b", "c", "d", "b2"],
     parents: [null, 0, 1, 2, 1, 1],
@@ -129,14 +129,14 @@ test("all that hangs below is counted, without what is hidden", () => {
     flags: [0, 0, 0, 0, 0, 0],
     lengths: [0, 1, 1, 1, 1, 1],
   });
-  assert.deepEqual([0, 1, 2, 3].map((slot) => made.countBelow(slot)), [4, 3, 1, 0]);
-  made.flag({ node: "b", flag: "pruned", value: true });
-  assert.deepEqual([0, 1].map((slot) => made.countBelow(slot)), [2, 1]);
+  assert.deepEqual([0, 1, 2, 3].map((slot) => treeStore.countBelow(slot)), [4, 3, 1, 0]);
+  treeStore.flag({ node: "b", flag: "pruned", value: true });
+  assert.deepEqual([0, 1].map((slot) => treeStore.countBelow(slot)), [2, 1]);
 });
 
 test("an event is about a node where it changes its versions or its call", () => {
   const store = tree();
-  const added = (one) => ({ kind: "node.added", payload: { node: one } });
+  const added = (id) => ({ kind: "node.added", payload: { node: id } });
   const both = [added(node("b''", "a", "b")), added(node("d", "b"))];
   for (const event of both) store.apply(event);
   assert.deepEqual(both.map((event) => store.isAbout("b", event)), [true, false]);

@@ -14,8 +14,8 @@ const TASK = /^\[([ xX])\] /;
 /** The words of a list item without its mark, and whether it was checked; null for other items.
  * @param {string} text @returns {{words: string, checked: boolean} | null} */
 export function taskOf(text) {
-  const found = TASK.exec(text);
-  return found ? { words: text.slice(found[0].length), checked: found[1] !== " " } : null;
+  const match = TASK.exec(text);
+  return match ? { words: text.slice(match[0].length), checked: match[1] !== " " } : null;
 }
 
 /** @param {HTMLInputElement} box @param {{state: string, notes?: string[]}} token */
@@ -47,7 +47,7 @@ export class Tasks {
   /** Makes boxes of the tasks that have none yet. */
   draw() {
     for (const text of document.querySelectorAll("article[data-id] > .text")) {
-      const items = [...text.querySelectorAll("li")].filter((one) => !one.querySelector(":scope > .task-box, :scope > p > .task-box") && taskOf(one.textContent?.trimStart() ?? ""));
+      const items = [...text.querySelectorAll("li")].filter((item) => !item.querySelector(":scope > .task-box, :scope > p > .task-box") && taskOf(item.textContent?.trimStart() ?? ""));
       if (items.length) this.make(/** @type {HTMLElement} */ (text), items);
     }
   }
@@ -57,7 +57,7 @@ export class Tasks {
     const id = text.closest("[data-id]")?.getAttribute("data-id") ?? "";
     const boxes = items.map((item) => {
       const first = item.firstElementChild?.tagName === "P" ? item.firstElementChild : item;
-      const words = /** @type {Text} */ ([...first.childNodes].find((one) => one.nodeType === 3 && one.textContent?.trim()));
+      const words = /** @type {Text} */ ([...first.childNodes].find((child) => child.nodeType === 3 && child.textContent?.trim()));
       const task = taskOf(words.data.trimStart());
       words.data = task?.words ?? words.data;
       const box = /** @type {HTMLInputElement} */ (make("input", { type: "checkbox", className: "task-box", checked: task?.checked ?? false, disabled: true }));
@@ -72,7 +72,7 @@ export class Tasks {
   /** @param {string} id @param {HTMLInputElement[]} boxes */
   async fill(id, boxes) {
     const { results } = await json(`/api/items/${id}/tokens?tree=${this.page.web.slice("/trees/".length)}`, { signal: this.signal });
-    const tasks = results.filter((/** @type {Token} */ one) => one.kind === "task");
+    const tasks = results.filter((/** @type {Token} */ result) => result.kind === "task");
     boxes.forEach((box, place) => {
       const token = tasks[place];
       if (!token) return;

@@ -31,10 +31,10 @@ export class Joining {
   /** @param {Tile} tile */
   add(tile) {
     const { all, known, ordinals, placeOf } = this;
-    const authors = tile.participants.map((one) => {
-      const at = known.get(one.id) ?? known.size;
-      if (at === known.size) all.participants.push(one);
-      known.set(one.id, at);
+    const authors = tile.participants.map((participant) => {
+      const at = known.get(participant.id) ?? known.size;
+      if (at === known.size) all.participants.push(participant);
+      known.set(participant.id, at);
       return at;
     });
     const [ups, by, lengths] = [tile.ups, tile.authors, tile.lengths].map((column) => column.split(","));
@@ -90,16 +90,16 @@ export async function joinedSoon(head, tiles) {
 }
 
 /** The continuations of each slot that are in another order than that of creation. @param {Skeleton} all
- * @param {number[]} ordinals by place @param {Map<number, number>} said the place among its siblings, by place */
-function ordersOf(all, ordinals, said) {
+ * @param {number[]} ordinals by place @param {Map<number, number>} placed the place among its siblings, by place */
+function ordersOf(all, ordinals, placed) {
   /** @type {Map<number, number[]>} */
   const below = new Map();
-  for (const place of said.keys()) if (all.parents[place] !== null) below.set(/** @type {number} */ (all.parents[place]), []);
+  for (const place of placed.keys()) if (all.parents[place] !== null) below.set(/** @type {number} */ (all.parents[place]), []);
   if (!below.size) return [];
   all.parents.forEach((parent, place) => {
     if (parent !== null && all.slots[place] === place && all.kinds[place] === "text") below.get(parent)?.push(place);
   });
-  const order = (/** @type {number} */ place) => said.get(place) ?? ordinals[place] * PLACE;
+  const order = (/** @type {number} */ place) => placed.get(place) ?? ordinals[place] * PLACE;
   for (const children of below.values()) children.sort((a, b) => order(a) - order(b) || a - b);
-  return [...below].filter(([, children]) => children.some((one, at) => at && one < children[at - 1]));
+  return [...below].filter(([, children]) => children.some((child, at) => at && child < children[at - 1]));
 }

@@ -27,6 +27,6 @@ test("tiles become one tree, also where a parent or a wording is in another tile
 test("siblings keep the order that their places say", () => {
   const head = { seq: 7, tiles: 1, flags: [] };
   const places = [[4, 2 * 2 ** 20 + 5]];
-  const found = joined(head, [tile(1, [["root", 0], ["a", 1], ["b", 2], ["c", 3]], { places })]);
-  assert.deepEqual(found.orders, [[0, [1, 3, 2]]]);
+  const skeleton = joined(head, [tile(1, [["root", 0], ["a", 1], ["b", 2], ["c", 3]], { places })]);
+  assert.deepEqual(skeleton.orders, [[0, [1, 3, 2]]]);
 });

@@ -39,6 +39,6 @@ function placeOf(source, read, drawn, at, run) {
   if (BLANK.test(source[read])) return next > at && run === 1 ? at : -1; // several blanks may be drawn as one
   if (drawn.startsWith(piece, next)) return next;
   if (source.length - read < SAME) return -1;
-  const found = drawn.slice(at, at + NEAR).indexOf(source.slice(read, read + SAME));
-  return found < 0 ? -1 : at + found;
+  const index = drawn.slice(at, at + NEAR).indexOf(source.slice(read, read + SAME));
+  return index < 0 ? -1 : at + index;
 }

@@ -42,7 +42,7 @@ test("each view is listened to once, from what is drawn on, and sends its turn a
   const views = new TurnViews((drawn) => heard.push(drawn), { open: (url) => new FakeSocket(url) });
   views.watch([turn("v1", 7), turn("v1", 7)]);
   views.watch([turn("v1", 9)]);
-  assert.deepEqual(FakeSocket.made.map((one) => one.url), ["ws://h/ws/workspaces/v1?since=7&drawn=de"]);
+  assert.deepEqual(FakeSocket.made.map((socket) => socket.url), ["ws://h/ws/workspaces/v1?since=7&drawn=de"]);
   for (const seq of [8, 8, 7, 9]) FakeSocket.made[0].says(event(seq));
   FakeSocket.made[0].says({ type: "heartbeat", seq: 12 });
   assert.equal(heard.length, 0);
@@ -56,7 +56,7 @@ test("each view is listened to once, from what is drawn on, and sends its turn a
 
 test("each event of a view is passed on, drawn or not", () => {
   const seen = [];
-  const views = new TurnViews(() => {}, { open: (url) => new FakeSocket(url), changed: (one) => seen.push(one.seq) });
+  const views = new TurnViews(() => {}, { open: (url) => new FakeSocket(url), changed: (view) => seen.push(view.seq) });
   views.watch([turn("v1", 7)]);
   for (const seq of [8, 9]) FakeSocket.made[0].says(event(seq));
   FakeSocket.made[0].says({ type: "drawn", seq: 9, again: true });
@@ -68,7 +68,7 @@ test("a view whose turn has ended is left alone", () => {
   const views = new TurnViews(() => {}, { open: (url) => new FakeSocket(url) });
   views.watch([turn("v1", 1), turn("v2", 1)]);
   views.watch([turn("v2", 5)]);
-  assert.deepEqual(FakeSocket.made.map((one) => one.readyState), [3, 1]);
+  assert.deepEqual(FakeSocket.made.map((socket) => socket.readyState), [3, 1]);
   views.watch([]);
   assert.equal(views.sockets.size, 0);
 });
