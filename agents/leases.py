@@ -91,6 +91,11 @@ def more_money(uid: str, lease: str, needed: int) -> int | None:
     return persistently(lambda: spending.more(uid, lease=lease, needed=needed))
 
 
+def no_money(generation: Generation) -> dict[str, Any]:
+    """The error of a stream that is cut off because today's limit is used up."""
+    return spending.used_up(generation.tree.grove).body
+
+
 def put_back(uid: str, lease: str) -> None:
     """Gives the lease up immediately, so that another worker can begin again."""
     persistently(

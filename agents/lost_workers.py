@@ -25,6 +25,6 @@ def was_lost(taken: Generation, lease: str) -> bool:
     elif not taken.text:
         if taken.tries == 1 or is_paid_for(taken):
             return False
-        error = spending.used_up().body
+        error = spending.used_up(taken.tree.grove).body
     end(taken, lease, finish=LOST, error=error)
     return True

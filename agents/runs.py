@@ -26,6 +26,7 @@ from agents.leases import (
     end,
     keep_alive,
     more_money,
+    no_money,
     proves_loss,
     put_back,
     tell_wait,
@@ -46,7 +47,6 @@ from agents.providers.values import (
 from agents.subject_prompt import narrower
 from loom.engine.fields import new_uid
 from loom.errors import CommandError
-from loom.money.spending import used_up
 from loom.turns import generation_lifecycle, lanes
 from loom.turns.generation_lifecycle import CUT_OFF, Received
 from loom.turns.models import Call, Generation
@@ -256,7 +256,8 @@ class GenerationRun:
         no more. The stream is not read in the meantime."""
         reserved = await in_thread(more_money, candidate.uid, self._lease, candidate.lacks)
         if reserved is None:
-            self._end(candidate, error=used_up().body, finish="interrupted:money")
+            error = await in_thread(no_money, candidate.generation)
+            self._end(candidate, error=error, finish="interrupted:money")
         else:
             candidate.reserved = reserved
 

@@ -113,11 +113,15 @@ def in_thread(function: Callable[..., T]) -> Callable[..., Awaitable[T]]:
     return database_sync_to_async(function, thread_sensitive=False)
 
 
+def _used_up(asked: ProgramRequest) -> CommandError:
+    return spending.used_up(asked.caller.actor.grove)
+
+
 async def _upstream(asked: ProgramRequest, reply: Replying) -> Upstream | None:
     """The provider of the key; None if it cannot be called, which the program is told."""
     try:
         if asked.caller.is_used_up:
-            raise spending.used_up()
+            raise await in_thread(_used_up)(asked)
         upstream = upstream_of(asked.model)
     except CommandError as refused:
         is_over = refused.code == "LIMIT_EXCEEDED"

@@ -17,7 +17,7 @@ from loom.access import Actor, grove_trees
 from loom.money.days import today
 from loom.money.grove_settings import daily_limit
 from loom.money.models import DailySpending
-from loom.participants.prices import NANO, caches_from, prices_of
+from loom.participants.prices import NANO, caches_from, dollars, prices_of
 from loom.participants.provider_kinds import LOCAL, LOCAL_WINDOW, RESERVE
 from loom.people.models import Grove, Participant
 from loom.trees.grove_texts import grove_texts
@@ -90,6 +90,25 @@ def limit_of(grove: Grove) -> int:
     the operator's ceiling if that is lower; 0 means no limit."""
     own = daily_limit(grove.settings)
     return min(own or grove.ceiling, grove.ceiling or own)
+
+
+def is_by_operator(grove: Grove) -> bool:
+    """Whether the limit of a grove is the operator's ceiling, which its owners cannot raise."""
+    own = daily_limit(grove.settings)
+    return bool(grove.ceiling) and (not own or own >= grove.ceiling)
+
+
+def who_can_raise(grove: Grove) -> str:
+    """Who can allow more than the limit of a grove, for a hint: its owners as far as the ceiling of
+    the operator, or an operator where that ceiling is what refuses."""
+    if is_by_operator(grove):
+        return "the operator of this installation set this limit, and only they can raise it"
+    if grove.ceiling:
+        return (
+            f"an owner can raise it under Money, to {dollars(grove.ceiling)} at most, "
+            "which is the operator's limit"
+        )
+    return "an owner can raise it under Money"
 
 
 def left_of(person: Participant, day: date) -> Left:

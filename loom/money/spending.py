@@ -11,9 +11,9 @@ from django.db.models import F
 from loom.errors import CommandError, require
 from loom.money.days import today
 from loom.money.models import DailySpending
-from loom.money.queries import left_of, limit_of
+from loom.money.queries import left_of, limit_of, who_can_raise
 from loom.participants.prices import Prices, TokenCounts, counts_of, dollars, prices_from, prices_of
-from loom.people.models import Participant
+from loom.people.models import Grove, Participant
 from loom.platform.prepared_queries import Given, PreparedQuery, lock_rows
 from loom.turns.models import Call, Generation
 
@@ -59,7 +59,7 @@ def reserve(
     least = sum(one.least * request.many for one, request in zip(costs, requests, strict=True))
     full = sum(one.full * request.many for one, request in zip(costs, requests, strict=True))
     if least > rest:
-        raise _too_expensive(least, rest)
+        raise _too_expensive(least, rest, payer.grove)
     part = 1.0 if full <= rest else (rest - least) / (full - least)
     return day, [
         Share(one.prices, one.reading, one.least + int((one.full - one.least) * part))
@@ -98,12 +98,12 @@ def _cost(request: CandidateRequest, path_tokens: int) -> _Cost:
     )
 
 
-def _too_expensive(least: int, rest: int) -> CommandError:
+def _too_expensive(least: int, rest: int, grove: Grove) -> CommandError:
     return CommandError(
         "LIMIT_EXCEEDED",
         f"This needs at least {dollars(least)}, but only {dollars(rest)} of today's limit is left.",
-        hint="ask for fewer, or from a shorter path; the day ends at 00:00 UTC, and an owner "
-        "may raise its limit under Money",
+        hint="ask for fewer, or from a shorter path; the limit is reset at 00:00 UTC; "
+        + who_can_raise(grove),
     )
 
 
@@ -242,12 +242,12 @@ def lose(row: Generation) -> bool:
     return not left.limit or left.spent + left.reserved <= left.limit
 
 
-def used_up() -> CommandError:
+def used_up(grove: Grove) -> CommandError:
     """The error of a stream that was cut off, or not started again."""
     return CommandError(
         "LIMIT_EXCEEDED",
         "Today's limit is used up.",
-        hint="the limit is reset at 00:00 UTC; an owner can raise it under Money",
+        hint=f"the limit is reset at 00:00 UTC; {who_can_raise(grove)}",
     )
 
 

@@ -24,7 +24,7 @@ from loom.language.refs import quote
 from loom.language.verbs import Verb
 from loom.money import spending
 from loom.money.days import today
-from loom.money.queries import left_of
+from loom.money.queries import left_of, who_can_raise
 from loom.participants.commands import demand_callable
 from loom.participants.prices import NANO, dollars
 from loom.participants.provider_keys import allowed_addresses, open_sealed, seal
@@ -151,7 +151,7 @@ def _reserve(payer: Participant, price: int) -> None:
             "LIMIT_EXCEEDED",
             f"A search costs {dollars(price)}, but only {dollars(left.rest)} of today's limit "
             "is left.",
-            hint="the day ends at 00:00 UTC, and an owner may raise its limit",
+            hint=f"the limit is reset at 00:00 UTC; {who_can_raise(payer.grove)}",
         )
     spending.add_spending(payer, today(), price)
 

@@ -11,6 +11,7 @@ from loom.errors import CommandError
 from loom.money.days import today
 from loom.money.models import DailySpending
 from loom.money.queries import left_of
+from loom.money.spending import used_up
 from loom.participants.prices import NANO
 from loom.people.models import Grove, Participant
 from loom.trees.models import Tree
@@ -79,6 +80,28 @@ def test_over_the_limit_is_refused_with_what_to_do(ask: Say, grove: Grove, spent
     assert "fewer" in refused.value.hint
     assert spent() == (0, 0)
     assert not Generation.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("own", "ceiling", "says"),
+    [
+        (0.1, 0.0, "an owner can raise it under Money"),
+        (0.1, 0.5, "an owner can raise it under Money, to $0.50 at most"),
+        (5.0, 0.1, "only they can raise it"),
+        (0.0, 0.1, "only they can raise it"),
+    ],
+)
+def test_the_hint_names_who_can_raise_the_limit(
+    ask: Say, grove: Grove, own: float, ceiling: float, says: str
+) -> None:
+    limit(grove, own)
+    Grove.objects.filter(pk=grove.pk).update(ceiling=round(ceiling * 1e9))
+    grove.refresh_from_db()
+    with pytest.raises(CommandError) as refused:
+        ask("continue n:5")
+    assert says in refused.value.hint
+    assert ("an owner" in refused.value.hint) is not ("only they" in says)
+    assert says in used_up(grove).hint
 
 
 def test_candidates_share_what_is_left(ask: Say, grove: Grove, spent: Any) -> None:

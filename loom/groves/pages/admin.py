@@ -21,6 +21,7 @@ from loom.errors import CommandError
 from loom.money import queries as usage
 from loom.money.days import today
 from loom.money.grove_settings import daily_limit
+from loom.money.queries import is_by_operator
 from loom.notes.commands import marks
 from loom.notes.models import Mark
 from loom.notes.queries import tags_in
@@ -104,6 +105,7 @@ def _settings(
     context = {
         **frame(request, actor, "settings"),
         "limit": f"{limit / NANO:.12g}" if limit else "",
+        "ceiling": f"{grove.ceiling / NANO:.12g}" if grove.ceiling else "",
         "tags": [(tag, chosen.get(tag, "")) for tag in _tags(actor)],
         "colours": [(name, gettext(name)) for name in TAG_COLOURS],
         "models": Participant.objects.filter(grove=grove, kind="model", archived_at__isnull=True),
@@ -406,6 +408,7 @@ def money_page(request: PersonRequest, uid: str) -> HttpResponse:
         "span": span if span in SPANS else "day",
         "spans": [(name, gettext(words)) for name, (_, words) in SPANS.items()],
         "limit": _shown(spent["limit_usd"]) if spent["limit_usd"] else "",
+        "by_operator": is_by_operator(actor.grove),
         "total": _row(spent["total"]),
         "shares": [
             {**_row(share), "who": cast[share["person"]], "model": cast[share["participant"]]}
