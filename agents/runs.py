@@ -449,13 +449,13 @@ def _call_groups(lease: str, going: list[Generation]) -> list[CallGroup]:
 
 async def live(groups: Sequence[CallGroup]) -> None:
     """Runs calls on the loop side by side, and after each one what waits in its lane."""
-    running = {asyncio.create_task(_one(group)) for group in groups}
+    running = {asyncio.create_task(_run_group(group)) for group in groups}
     while running:
         done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
         for lane in {task.result() for task in done}:
             if not ending:
                 for group in await in_thread(_next_of, lane):
-                    running.add(asyncio.create_task(_one(group)))
+                    running.add(asyncio.create_task(_run_group(group)))
 
 
 def _next_of(lane: str) -> list[CallGroup]:
@@ -478,7 +478,7 @@ def hold(lease: str) -> Iterator[None]:
             del leases.held[lease]
 
 
-async def _one(group: CallGroup) -> str:
+async def _run_group(group: CallGroup) -> str:
     """Runs one call; returns its lane, which then has a free place."""
     transport = transport_of(group.order.provider, group.order.allow)
     run = GenerationRun(group, transport, LIMITS, backoff_s=BACKOFF_S)

@@ -41,7 +41,7 @@ from loom.trees.queries import lookup
 from loom.turns import access as turn_access
 from loom.turns import asks, budgets, generation_lifecycle, loops, turn_lifecycle
 from loom.turns.commands.continuing import outcome_of
-from loom.turns.loops import Past, Said
+from loom.turns.loops import Past, RoundProse
 from loom.turns.models import Generation, Turn
 from loom.turns.queries import budget_of, made_by, spent_of, turns
 from loom.web_search import commands as web_search
@@ -245,7 +245,7 @@ LAST = "This is the last round: write your answer now."
 def _repeats(rounds: list[dict[str, Any]]) -> bool:
     """Whether the agent repeats its prose for the third time; the second time it gets a warning."""
     verdict = loops.semantic(
-        [Said(past_round["prose"], past_round["changed"]) for past_round in rounds]
+        [RoundProse(past_round["prose"], past_round["changed"]) for past_round in rounds]
     )
     if verdict.decision == "warn":
         rounds[-1]["notes"].append(verdict.warning)
@@ -424,7 +424,7 @@ def next_line(turn: Turn, reply: RoundReply, left: int) -> bool:
             return False
         replies[-1] = {**replies[-1], "reply": _ended(turn.waits_for)}
         return turn_lifecycle.keep(turn, replies=replies, waits_for=[])
-    record, waits_for = _said(turn, reply, len(replies) + 1)
+    record, waits_for = _line_reply(turn, reply, len(replies) + 1)
     return turn_lifecycle.keep(turn, replies=[*replies, record], waits_for=waits_for)
 
 
@@ -448,7 +448,7 @@ def _ended(uids: list[str]) -> str:
     return outcome_of(uids)[1].text
 
 
-def _said(turn: Turn, reply: RoundReply, number: int) -> tuple[dict[str, Any], list[str]]:
+def _line_reply(turn: Turn, reply: RoundReply, number: int) -> tuple[dict[str, Any], list[str]]:
     """The reply to a line, and the generations it waits for. If the line already ran before a
     worker was lost, its reply is read from its step; it does not run again."""
     ids = made_by(turn.replies)
@@ -473,8 +473,8 @@ def _said(turn: Turn, reply: RoundReply, number: int) -> tuple[dict[str, Any], l
 
 def _semantic(turn: Turn, reply: RoundReply) -> str:
     """`semantic` if the prose of a round repeats that of earlier ones, else ""."""
-    rounds = [Said(past_round["prose"], past_round["changed"]) for past_round in turn.rounds]
-    return loops.semantic([*rounds, Said(reply.prose)]).status.removeprefix("ok")
+    rounds = [RoundProse(past_round["prose"], past_round["changed"]) for past_round in turn.rounds]
+    return loops.semantic([*rounds, RoundProse(reply.prose)]).status.removeprefix("ok")
 
 
 def _run(turn: Turn, command: ParsedCommand, place: str, loop: str, *, view: str) -> str:
@@ -539,12 +539,12 @@ def _record(command: ParsedCommand, step: Step, warning: str) -> dict[str, Any]:
         "near": command.near,
         "asks": not is_ok or klass.startswith("look"),
         "changed": is_ok and bool(step.events) and klass != "silent",
-        "made": _made(step) if is_ok else "",
+        "made": _made_node(step) if is_ok else "",
         "halts": step.outcome == "LOOP" and step.hint.startswith("the turn was halted"),
     }
 
 
-def _made(step: Step) -> str:
+def _made_node(step: Step) -> str:
     """The local id of the first node that a line made; "" if it made none."""
     keys = [op["node"] for op in step.inverse or [] if op.get("op") == "made"]
     if not keys:

@@ -70,7 +70,7 @@ def _message(record: logging.LogRecord) -> str:
     if record.name.startswith(OURS):
         args = record.args
         if isinstance(args, tuple):
-            args = tuple(_typed(one) for one in args)
+            args = tuple(_typed(argument) for argument in args)
         return text % args if args else text
     if record.name == "django.request" and isinstance(record.args, tuple) and record.args:
         return str(record.args[0])  # such as "Not Found"; the route is in the line of the request

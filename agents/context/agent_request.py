@@ -205,7 +205,7 @@ def _grown(aware: Aware, system: str, is_brief: bool) -> AgentRequest | None:
     needed = aware.counted(earlier.text) + total(path, aware.counted)
     if fixed + needed + aware.counted(_workspace(aware)) + NOTE > room:
         return None
-    return _made(aware, system, is_brief, earlier, Fitted(tuple(path)))
+    return _assembled(aware, system, is_brief, earlier, Fitted(tuple(path)))
 
 
 def _fresh(aware: Aware, system: str, is_brief: bool) -> AgentRequest:
@@ -223,13 +223,13 @@ def _fresh(aware: Aware, system: str, is_brief: bool) -> AgentRequest:
         rounds = (*rounds[:at], left_out(rounds[at]), *rounds[at + 1 :])
         aware = replace(aware, rounds=rounds)
     aware, earlier, fitted = _fitted(aware, aware.limit - taken())
-    return _made(aware, system, is_brief, earlier, fitted)
+    return _assembled(aware, system, is_brief, earlier, fitted)
 
 
 MOST_TAKEN = 60  # percent of the limit for all that is neither path nor WORKSPACE
 
 
-def _made(
+def _assembled(
     aware: Aware, system: str, is_brief: bool, earlier: Earlier, fitted: Fitted
 ) -> AgentRequest:
     asked = _request(aware)

@@ -192,7 +192,7 @@ PATIENCE_S = 60  # seconds; a provider that asks for a longer wait is not retrie
 
 
 def wait_before_next(failure: Failure, tries: int, backoff_s: float = 0.5) -> float | None:
-    """How many seconds to wait before the next attempt, after `made` attempts; None: no further
+    """How many seconds to wait before the next attempt, after `tries` attempts; None: no further
     attempt. Only used before the first text arrived. Server, network and rate failures are tried
     three times, a timeout twice; after the time that the provider asks for, if any.
     """

@@ -350,7 +350,7 @@ async def _searched(uid: str) -> None:
         return
     text, error = "", None
     try:
-        text = await _found(*begun)
+        text = await _search(*begun)
     except BrokenConnection as broken:
         error = _error(broken.failure)
     except CommandError as refused:  # its key cannot be read
@@ -361,7 +361,7 @@ async def _searched(uid: str) -> None:
     await in_thread(web_search.ended, uid, text=text, error=error)
 
 
-async def _found(row: WebSearch, service: SearchService) -> str:
+async def _search(row: WebSearch, service: SearchService) -> str:
     url, key, allow = await in_thread(web_search.connection_to, service)
     asks = row.asks
     question = Question(

@@ -75,21 +75,21 @@ def models_compared(request: Request, uid: str) -> Response:
     rows = compared(tree, only_shared=request.query_params.get("shared") == "1")
     models: list[dict[str, Any]] = [
         {
-            "participant": one.model.uid,
-            "name": one.model.name,
-            "asked": one.asked,
-            "places": one.places,
-            **{name: one.figure(name).body for name in FIGURES},
+            "participant": row.model.uid,
+            "name": row.model.name,
+            "asked": row.asked,
+            "places": row.places,
+            **{name: row.figure(name).body for name in FIGURES},
         }
-        for one in rows
+        for row in rows
     ]
     added = [
         {
-            "day": one.day.isoformat(),
-            "participant": one.who.uid,
-            "texts": one.texts,
-            "characters": one.characters,
+            "day": contribution.day.isoformat(),
+            "participant": contribution.who.uid,
+            "texts": contribution.texts,
+            "characters": contribution.characters,
         }
-        for one in contributions(tree)
+        for contribution in contributions(tree)
     ]
     return Response({"models": models, "contributions": added})

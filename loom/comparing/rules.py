@@ -31,7 +31,7 @@ def mean(values: Sequence[float]) -> ModelFigure:
     middle = sum(values) / n
     if n < 2:
         return ModelFigure(n, middle)
-    spread = math.sqrt(sum((one - middle) ** 2 for one in values) / (n - 1))
+    spread = math.sqrt(sum((value - middle) ** 2 for value in values) / (n - 1))
     half = Z * spread / math.sqrt(n)
     return ModelFigure(n, middle, middle - half, middle + half)
 

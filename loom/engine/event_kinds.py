@@ -76,7 +76,7 @@ def kinds() -> Mapping[str, EventKind]:
 
 def kinds_of(stream: StreamKind) -> frozenset[str]:
     """The kinds of events that a kind of stream has."""
-    return frozenset(name for name, one in _kinds.items() if stream in one.streams)
+    return frozenset(name for name, kind in _kinds.items() if stream in kind.streams)
 
 
 def demand_kind(name: str, stream: str) -> None:

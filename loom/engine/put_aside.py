@@ -40,7 +40,9 @@ def attempt(
         raise
     except Exception as error:
         log.warning("could not do the %s %s", kind, uid, exc_info=True)
-        PutAside.objects.filter(kind=kind, uid=uid).update(reason=_said(error), at=timezone.now())
+        PutAside.objects.filter(kind=kind, uid=uid).update(
+            reason=_error_text(error), at=timezone.now()
+        )
         return False
     done(kind, uid)
     return True
@@ -55,7 +57,7 @@ def failed(
     if isinstance(error, CommandError) and error.code == "UNAVAILABLE":
         return
     try:
-        _count(kind, uid, _said(error), version=version, grove=grove)
+        _count(kind, uid, _error_text(error), version=version, grove=grove)
     except DatabaseError:
         log.warning("could not store that the %s %s failed", kind, uid, exc_info=True)
 
@@ -118,7 +120,7 @@ def _uncount(kind: str, uid: str) -> None:
         log.warning("could not store that the %s %s was not tried", kind, uid, exc_info=True)
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     words = str(error).replace("\0", "").strip()
     return f"{type(error).__name__}: {words}"[:300] if words else type(error).__name__
 

@@ -340,10 +340,12 @@ def undo_step(context: Context, step: Step, own: Own) -> Undone:
     step.is_undone = True
     step.save(update_fields=["is_undone"])
     named = f"→ undo step:{step.seq}" if step.workspace_id else "→ undo"
-    return Undone(_said(step), write(context, named, before, inverse=reverse, undoes=step))
+    return Undone(
+        _line_or_message(step), write(context, named, before, inverse=reverse, undoes=step)
+    )
 
 
-def _said(step: Step) -> str:
+def _line_or_message(step: Step) -> str:
     """What a step did: its line, or the message of its action."""
     return in_one_line(step.canonical) if step.workspace_id else step.message
 
@@ -374,7 +376,7 @@ def redo_step(context: Context, undone: Step, original: Step, own: Own) -> Undon
     original.is_undone, original.inverse = False, again
     original.save(update_fields=["is_undone", "inverse"])
     step = write(context, "→ redo", before, inverse=None, undoes=None)
-    return Undone(_said(original), step)
+    return Undone(_line_or_message(original), step)
 
 
 def write(

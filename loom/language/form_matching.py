@@ -81,7 +81,7 @@ class _Fitting:
     def has(self, need: str) -> bool:
         """Whether there is an argument of the kind that the phrase requires."""
         if need == "text":  # a block may contain it, which the canonical reader checks
-            quoted = bool(self.texts) or any('"' in one for one in self.others)
+            quoted = bool(self.texts) or any('"' in other for other in self.others)
             return quoted or self.plan.block is not None
         piles = {"type": self.types, "tag": self.tags}
         return self.counted if need == "count" else not need or bool(piles[need])
@@ -104,7 +104,7 @@ class _Fitting:
         `edit a7x2 "old" to "new"` what is replaced."""
         if len(self.texts) != 1 or any(part.kind in _TEXTS for part in self.plan.order):
             return
-        given = {one.partition(":")[0] for one in self.others}
+        given = {other.partition(":")[0] for other in self.others}
         needs = [part.key for part in self.plan.required if part.kind == "option"]
         missing = [key for key in needs if key not in given]
         if missing in (["label"], ["replace"]) and (given & {"with"} or missing == ["label"]):
@@ -147,22 +147,22 @@ class _Fitting:
     def _keyed(self, word: str) -> str:
         """`n=2`, `type:question`, `id:a7x2` and `replace:` before a blank as this verb's form
         has them."""
-        found = _KEYED.match(word)
-        if found is None:
+        match = _KEYED.match(word)
+        if match is None:
             return word
-        key, value = found[1].lower(), word[found.end() :]
+        key, value = match[1].lower(), word[match.end() :]
         if key in ITEM_KEYS and is_ref(value):
             return value
-        if found[2] == "=" and key in PREFIXES:
+        if match[2] == "=" and key in PREFIXES:
             return f"{key}:{value}"
         key = self._facts.options.get(key, key)
         if key in self.plan.words and value.lower() in ("true", "yes", "1"):
             return key
-        if not value and found[2] == ":" and key in self.plan.words:
+        if not value and match[2] == ":" and key in self.plan.words:
             return key
         if key == "label" and value[:1] == '"' and self._takes_label():
             return value
-        if not value and found[2] == ":" and key in self.plan.leads:
+        if not value and match[2] == ":" and key in self.plan.leads:
             return key
         if key not in self.plan.options and key != "because":
             return word
@@ -284,7 +284,7 @@ class _Fitting:
         if (
             not number
             or "n" not in self.plan.options
-            or any(one.startswith("n:") for one in self.others)
+            or any(other.startswith("n:") for other in self.others)
         ):
             return False
         return self._step(self.others, f"n:{number}")

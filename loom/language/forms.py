@@ -417,11 +417,11 @@ def _written(part: FormPart, value: object) -> list[str]:
         return [part.word]
     lead = [part.lead] if part.lead and part.kind != "word" else []
     if isinstance(value, tuple):
-        return [*lead, *(_one(part, item) for item in cast("Sequence[object]", value))]
-    return [*lead, _one(part, value)]
+        return [*lead, *(_print_item(part, item) for item in cast("Sequence[object]", value))]
+    return [*lead, _print_item(part, value)]
 
 
-def _one(part: FormPart, value: object) -> str:
+def _print_item(part: FormPart, value: object) -> str:
     if isinstance(value, Ref):
         return print_ref(value)
     text = str(value)

@@ -133,7 +133,7 @@ class _Lines:
         """A blank and the part, in brackets if it is optional; "" without it."""
         if part.kind == "content" and as_block:
             return literal(f" {part.lead}") if part.lead else ""
-        rule = self._said(part)
+        rule = self._value_rule(part)
         if not rule:
             return ""
         inner = self.inner.get(part.name)
@@ -149,7 +149,7 @@ class _Lines:
             return f' ( "," ( {rule} ) ){{0,{_MANY}}}'
         return ""
 
-    def _said(self, part: FormPart) -> str:
+    def _value_rule(self, part: FormPart) -> str:
         """What stands for the part's value, the alternatives without their brackets."""
         if part.kind == "option":
             return self._option(part)

@@ -52,18 +52,18 @@ def reserve(
     """
     day = today()
     costs = [_cost(request, path_tokens) for request in requests]
-    if not limit_of(payer.grove) or not any(one.full for one in costs):
-        return day, [Share(one.prices, one.reading, 0) for one in costs]
+    if not limit_of(payer.grove) or not any(cost.full for cost in costs):
+        return day, [Share(cost.prices, cost.reading, 0) for cost in costs]
     lock(payer, day)
     rest = left_of(payer, day).rest
-    least = sum(one.least * request.many for one, request in zip(costs, requests, strict=True))
-    full = sum(one.full * request.many for one, request in zip(costs, requests, strict=True))
+    least = sum(cost.least * request.many for cost, request in zip(costs, requests, strict=True))
+    full = sum(cost.full * request.many for cost, request in zip(costs, requests, strict=True))
     if least > rest:
         raise _too_expensive(least, rest, payer.grove)
     part = 1.0 if full <= rest else (rest - least) / (full - least)
     return day, [
-        Share(one.prices, one.reading, one.least + int((one.full - one.least) * part))
-        for one in costs
+        Share(cost.prices, cost.reading, cost.least + int((cost.full - cost.least) * part))
+        for cost in costs
     ]
 
 

@@ -60,19 +60,23 @@ def send(keys: list[int]) -> None:
     rows = Mention.objects.filter(pk__in=keys, seen_at__isnull=True)
     rows = rows.select_related("tree", "node__author").order_by("at")
     members = Membership.objects.filter(participant__in=rows.values("participant"))
-    users = {one.participant_id: one.user for one in members.select_related("user")}
+    users = {member.participant_id: member.user for member in members.select_related("user")}
     of_person: dict[User, list[Mention]] = defaultdict(list)
     for row in rows:
         user = users.get(row.participant_id)
         if user is not None and user.email:
             of_person[user].append(row)
     for user, mentions in of_person.items():
-        seen = access.visible_trees(user).filter(pk__in={one.tree_id for one in mentions})
+        seen = access.visible_trees(user).filter(pk__in={mention.tree_id for mention in mentions})
         trees = set(seen.values_list("pk", flat=True))
-        readable = [one for one in mentions if one.tree_id in trees and not one.node.version_pruned]
+        readable = [
+            mention
+            for mention in mentions
+            if mention.tree_id in trees and not mention.node.version_pruned
+        ]
         if readable and not _tell(user, readable):
             _failed_at = time.monotonic()
-            again = Mention.objects.filter(pk__in=[one.pk for one in readable])
+            again = Mention.objects.filter(pk__in=[mention.pk for mention in readable])
             again.update(mailed_at=None)
 
 
@@ -84,12 +88,12 @@ def _tell(user: User, mentions: list[Mention]) -> bool:
         }
         parts = [
             "{name}, “{tree}”:\n{words}\n{link}".format(
-                name=one.node.author.name,
-                tree=one.tree.title or gettext("Untitled tree"),
-                words=excerpt(one.node.text, QUOTED),
-                link=mail.address_of(f"/trees/{one.tree.uid}?node={one.node.local_id}"),
+                name=mention.node.author.name,
+                tree=mention.tree.title or gettext("Untitled tree"),
+                words=excerpt(mention.node.text, QUOTED),
+                link=mail.address_of(f"/trees/{mention.tree.uid}?node={mention.node.local_id}"),
             )
-            for one in mentions
+            for mention in mentions
         ]
         end = gettext("You get this because your address is in your settings: %(link)s") % {
             "link": mail.address_of("/settings")

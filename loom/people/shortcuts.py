@@ -43,7 +43,7 @@ ACTIONS = (
     Shortcut("walk", "w"),
     Shortcut("hoist", "h"),
     Shortcut("map", "m"),
-    *(Shortcut(f"{one.id}-typing", f"Alt+{one.combo}", "typing") for one in MOVES),
+    *(Shortcut(f"{move.id}-typing", f"Alt+{move.combo}", "typing") for move in MOVES),
     Shortcut("continue", "g"),
     Shortcut("edit", "e"),
     Shortcut("respond", "r"),
@@ -91,10 +91,10 @@ def checked_keys(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _demand_pressable(action: Shortcut, combo: str) -> None:
-    found = _COMBO.fullmatch(combo)
-    if found is None:
+    match = _COMBO.fullmatch(combo)
+    if match is None:
         raise CommandError("INVALID_SYNTAX", f"{combo} is not a key.", hint="press it in its field")
-    mod, alt, shift, key = found.groups()
+    mod, alt, shift, key = match.groups()
     if alt and (mod or len(key) == 1):
         raise CommandError(
             "INVALID_SYNTAX",

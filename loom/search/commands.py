@@ -270,7 +270,7 @@ def answered(context: Context, args: FindArgs, only: search.Filters, by: search.
             reason = "These filters are for texts and annotations, not for lines of a document."
             raise CommandError("INVALID_SYNTAX", reason, hint='write → find "words" in:doc:"name"')
         return _in_document(context, args.where, args)
-    result = _without_request(context, _found(context, args, only, by))
+    result = _without_request(context, _search_result(context, args, only, by))
     _mark(context, args.query, result)
     has_documents = only == search.EVERYTHING and by != "meaning"
     documents = _documents(context, args) if has_documents else []
@@ -388,7 +388,7 @@ def _opened(context: Context, args: FindOpen | OpenQuery) -> Reply:
     if isinstance(args.where, Ref) and args.where.kind == "document":
         hits, total = _places_in(context, args.where, args)
     else:
-        result = _without_request(context, _found(context, args))
+        result = _without_request(context, _search_result(context, args))
         _mark(context, args.query, result)
         nodes = [hit for hit in result.hits if hit.node is not None]
         others = _document_places(context, args)
@@ -491,7 +491,7 @@ def _mark(context: Context, query: str, result: search.SearchResult) -> None:
     context.add(OutlineChanged({**outline_of(context.workspace), **marked}))
 
 
-def _found(
+def _search_result(
     context: Context, args: FindArgs, only: search.Filters = search.EVERYTHING, by: search.By = ""
 ) -> search.SearchResult:
     if args.where == "grove":

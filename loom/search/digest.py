@@ -165,7 +165,7 @@ def digest_of(part: DigestScope) -> tuple[str, tuple[str, ...]]:
     for most, words in SIZES:
         shown = [entry for some in kept.values() for entry in some[:most]]
         shown_lines = [
-            f"{name}: {' · '.join(_said(texts[entry.slot], entry, words) for entry in some[:most])}"
+            f"{name}: {' · '.join(_line(texts[entry.slot], entry, words) for entry in some[:most])}"
             for name, some in kept.items()
             if some
         ]
@@ -199,7 +199,7 @@ def _texts_of(part: DigestScope, slots: Iterable[int]) -> dict[int, tuple[Node, 
     }
 
 
-def _said(read: tuple[Node, str], entry: DigestEntry, words: int) -> str:
+def _line(read: tuple[Node, str], entry: DigestEntry, words: int) -> str:
     node, text = read
     excerpted = text if text == WITHHELD else excerpt(text, words) if words else ""
     return " ".join(

@@ -417,14 +417,14 @@ def _streamed(
 ) -> StreamingHttpResponse:
     # Under ASGI, Django would consume a plain iterator completely before it sends anything.
     is_async = isinstance(request._request, ASGIRequest)
-    content = _each(pieces) if is_async else pieces
+    content = _pieces_async(pieces) if is_async else pieces
     answer = StreamingHttpResponse(content, content_type=format.media)
     header = content_disposition_header(True, f"{_safe(tree.title)}.{format.ending}")
     answer["Content-Disposition"] = header or "attachment"
     return answer
 
 
-async def _each(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+async def _pieces_async(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
     following = sync_to_async(lambda: next(pieces, None))
     while (piece := await following()) is not None:
         yield piece
@@ -493,5 +493,5 @@ def table_of(request: Request, uid: str, name: str) -> StreamingHttpResponse:
     table = tables.table_named(name)
     pieces = tables.as_lines(table, tables.extent_of(actor, tree))
     is_async = isinstance(request._request, ASGIRequest)
-    content = _each(pieces) if is_async else pieces
+    content = _pieces_async(pieces) if is_async else pieces
     return StreamingHttpResponse(content, content_type="application/jsonl")

@@ -92,7 +92,7 @@ class Addressing:
         if name in self.written.names:
             return ids.of_node(self.written.row(self.written.names[name]))
         if name not in self._elsewhere:
-            self._elsewhere[name] = self._found(name)
+            self._elsewhere[name] = self._item_named(name)
         return self._elsewhere[name]
 
     def shown(self, name: str) -> str:
@@ -104,7 +104,7 @@ class Addressing:
         self._elsewhere[name] = document.item_id
         self._known[name] = f"doc:{document.uid}"
 
-    def _found(self, name: str) -> int | None:
+    def _item_named(self, name: str) -> int | None:
         if name.startswith("doc:"):
             return grove_texts().item_of(self.tree.grove_id, name[4:44])
         match = _ELSEWHERE.fullmatch(name)
@@ -146,7 +146,7 @@ class Authors:
         with transaction.atomic():
             writer = streams.lock(self.grove, actor=self.person.uid)
             for name, kind in fresh:
-                author = self._found(_sound(name, kind), kind)
+                author = self._participant_for(_sound(name, kind), kind)
                 if is_misread(name):
                     self.report.warn(
                         f'The author "{name[:60]}" is called "{author.name}" here, because models '
@@ -159,7 +159,7 @@ class Authors:
                 self._known[name, kind] = author
             writer.flush()
 
-    def _found(self, name: str, kind: str) -> Participant:
+    def _participant_for(self, name: str, kind: str) -> Participant:
         """The importer for their own name; for any other name "Name (imported)", a participant who
         writes nothing here: a file can claim anything about its authors."""
         if kind == "human" and name.casefold() == self.person.name.casefold():

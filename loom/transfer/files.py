@@ -342,7 +342,7 @@ def _broken(data: mmap.mmap, tell: Tell) -> "array[int]":
     and of escaped U+0000. Raises where there are too many."""
     whole = 0
     positions = array("q")
-    for match in _found(data, _BROKEN, 5, tell):
+    for match in _matches(data, _BROKEN, 5, tell):
         if not _is_escape(data, match.start()):
             continue
         if match[1] is not None and match[1] in b"89abAB":
@@ -357,7 +357,7 @@ def _broken(data: mmap.mmap, tell: Tell) -> "array[int]":
     return positions
 
 
-def _found(
+def _matches(
     data: mmap.mmap, pattern: "re.Pattern[bytes]", overlap: int, tell: Tell
 ) -> "Iterator[re.Match[bytes]]":
     """The matches of a pattern, of at most `overlap` bytes more than one. What was searched does
@@ -374,7 +374,7 @@ def _found(
 def _demand_short_numbers(data: mmap.mmap) -> None:
     """Raises for numbers of thousands of digits: they crash the parser, and the worker with it.
     Strings are recognized only where there are so many digits."""
-    if next(_found(data, _DIGITS, 4000, lambda _: None), None) is None:
+    if next(_matches(data, _DIGITS, 4000, lambda _: None), None) is None:
         return
     for match in _NUMBER.finditer(data):
         if match[1] is not None:
@@ -440,11 +440,11 @@ def readable_json() -> Iterator[None]:
     try:
         yield
     except ijson.IncompleteJSONError as error:
-        raise unreadable(_said(error), "the file may have been cut off") from None
+        raise unreadable(_syntax_message(error), "the file may have been cut off") from None
     except (ijson.JSONError, UnicodeError, ValueError, ArithmeticError) as error:
-        raise unreadable(_said(error), "open it in an editor that checks JSON") from None
+        raise unreadable(_syntax_message(error), "open it in an editor that checks JSON") from None
 
 
-def _said(error: Exception) -> str:
+def _syntax_message(error: Exception) -> str:
     first = str(error).splitlines()[0] if str(error) else "it ends too early"
     return f"The file is not JSON: {first.removesuffix('.').removeprefix('parse error: ')[:200]}."

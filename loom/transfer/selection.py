@@ -388,7 +388,7 @@ def chapters(
             if is_buffer and not notes.get(step.slot):
                 texts += row.text
             else:
-                content += [*paragraphs(texts), *_said(wanted, row, portals)]
+                content += [*paragraphs(texts), *_paragraphs_of(wanted, row, portals)]
                 content += _notes(wanted, notes.get(step.slot, []))
                 texts = ""
             size += row.length
@@ -397,7 +397,9 @@ def chapters(
         yield title, content
 
 
-def _said(wanted: ExportSelection, row: NodeRow, portals: OpenedPortals) -> Iterator[Paragraph]:
+def _paragraphs_of(
+    wanted: ExportSelection, row: NodeRow, portals: OpenedPortals
+) -> Iterator[Paragraph]:
     if wanted.tree.mode != "dialogue":
         yield from paragraphs(row.text)
         return

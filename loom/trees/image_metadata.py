@@ -79,10 +79,10 @@ def _jpeg(raw: bytes) -> bytes:
                 raise ValueError("a segment is longer than the file")
         body = raw[at + 4 : end]
         if marker == 0xDA:  # the compressed pixels follow, up to the next marker
-            found = _MARKER.search(raw, end)
-            if found is None:
+            match = _MARKER.search(raw, end)
+            if match is None:
                 return b"".join([*parts, raw[at:]])
-            end = found.start()
+            end = match.start()
         if _is_kept(marker, body):
             parts.append(raw[at:end])
         at = end

@@ -42,7 +42,7 @@ class Past:
 
 
 @dataclass(frozen=True)
-class Said:
+class RoundProse:
     """The prose of one round, and whether one of its lines changed the tree or grove."""
 
     text: str
@@ -137,7 +137,7 @@ def _verdict(status: Status, times: int, earlier: Past) -> LoopVerdict:
     return LoopVerdict(decision, status, earlier.seq, earlier.position, earlier.result)
 
 
-def semantic(rounds: Sequence[Said]) -> LoopVerdict:
+def semantic(rounds: Sequence[RoundProse]) -> LoopVerdict:
     """Whether the prose of the last round repeats earlier rounds of the turn: if one since the
     last change of the tree or grove is alike, warn; if two, halt. Rounds of under three characters
     are ignored."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loom.turns.loops import HISTORY, LoopVerdict, Past, Said, grams, is_alike, look, semantic
+from loom.turns.loops import HISTORY, LoopVerdict, Past, RoundProse, grams, is_alike, look, semantic
 
 
 def walk(steps: list[Past]) -> list[LoopVerdict]:
@@ -128,7 +128,7 @@ SAME = "The quarrel is only the nearest shape for something older, and nobody sa
 
 
 def test_near_the_same_prose_three_rounds_halts() -> None:
-    rounds = [Said(SAME * 3), Said(SAME * 3 + "Yes."), Said(SAME * 3 + "No.")]
+    rounds = [RoundProse(SAME * 3), RoundProse(SAME * 3 + "Yes."), RoundProse(SAME * 3 + "No.")]
     assert semantic(rounds[:1]).decision == "run"
     assert semantic(rounds[:2]) == LoopVerdict("warn", "semantic", 1)
     assert semantic(rounds) == LoopVerdict("halt", "semantic", 1)
@@ -136,14 +136,22 @@ def test_near_the_same_prose_three_rounds_halts() -> None:
 
 
 def test_a_change_of_the_tree_lets_prose_repeat() -> None:
-    assert semantic([Said(SAME), Said(SAME, changed=True)]).decision == "run"
-    assert semantic([Said(SAME, changed=True), Said(SAME)]).decision == "run"
-    assert semantic([Said(SAME), Said("Other words.", changed=True), Said(SAME)]).decision == "run"
+    assert semantic([RoundProse(SAME), RoundProse(SAME, changed=True)]).decision == "run"
+    assert semantic([RoundProse(SAME, changed=True), RoundProse(SAME)]).decision == "run"
+    assert (
+        semantic(
+            [RoundProse(SAME), RoundProse("Other words.", changed=True), RoundProse(SAME)]
+        ).decision
+        == "run"
+    )
 
 
 def test_rounds_without_prose_are_no_loop() -> None:
     assert semantic([]).decision == "run"
-    assert semantic([Said(""), Said(""), Said("ok"), Said("ok")]).decision == "run"
+    assert (
+        semantic([RoundProse(""), RoundProse(""), RoundProse("ok"), RoundProse("ok")]).decision
+        == "run"
+    )
 
 
 def test_the_cosine_must_be_above_the_threshold() -> None:

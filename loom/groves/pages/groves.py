@@ -354,12 +354,12 @@ def _page(request: PersonRequest, actor: Actor) -> HttpResponse:
         "may_write": WRITE in actor.permissions,
         "cast": list(cast.values()),
         "saved": saved.saved_by(actor, "search"),
-        **_found(request, actor),
+        **_search_results(request, actor),
     }
     return render(request, "pages/grove.html", context)
 
 
-def _found(request: PersonRequest, actor: Actor) -> dict[str, object]:
+def _search_results(request: PersonRequest, actor: Actor) -> dict[str, object]:
     """The results of `?q=` in the trees of the grove."""
     query, only = request.GET.get("q", ""), _only(request)
     if not query.strip() and not (only.tag and "q" in request.GET):

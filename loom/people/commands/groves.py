@@ -474,7 +474,7 @@ def accept(
     is used up, CONFLICT if the name is taken or they are a member already.
     """
     args = Acceptance(secret=secret, username=username, password=password)
-    return execute(user, _found(secret).grove, _accept, args)
+    return execute(user, _open_invitation(secret).grove, _accept, args)
 
 
 class Acceptance(Args):
@@ -489,7 +489,7 @@ class Acceptance(Args):
 @action("accept_invitation", stream="grove", role=None)
 def _accept(change: RunningAction, args: Acceptance) -> Membership:
     """Makes the person who accepts an invitation a member; this uses it once."""
-    invitation = _found(args.secret)
+    invitation = _open_invitation(args.secret)
     who = change.user or people.make_user(args.username, people.demand_some(args.password))
     role = demand_role_name(invitation.role)
     member = enter(change, who, role, invitation=invitation.uid)
@@ -498,7 +498,7 @@ def _accept(change: RunningAction, args: Acceptance) -> Membership:
     return member
 
 
-def _found(secret: str) -> Invitation:
+def _open_invitation(secret: str) -> Invitation:
     invitation = find_invitation(secret)
     if invitation is None:
         raise not_found(

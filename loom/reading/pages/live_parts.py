@@ -102,7 +102,9 @@ def parts_for(
     if len(named.points) > MOST_POINTS:
         return {}
     cast = cast_from(named.participants)
-    nodes, nodes_below = _found(named, cast) if named.spots or named.points else (None, [])
+    nodes, nodes_below = (
+        _nodes_and_weaves(named, cast) if named.spots or named.points else (None, [])
+    )
     agents = drawable(turns, tree_uid)
     parts: dict[str, Parts] = {}
     for language in languages:
@@ -168,7 +170,7 @@ class _Named:
         self.below = {slot: count for kind, count, slot, _, _ in rows if kind == "below"}
 
 
-def _found(named: _Named, cast: dict[str, Who]) -> tuple[NodeData, list[NodesBelow]]:
+def _nodes_and_weaves(named: _Named, cast: dict[str, Who]) -> tuple[NodeData, list[NodesBelow]]:
     """The data of the nodes and weaves. Three queries for nodes, one for weaves."""
     around = Around({*(spot.slot_id for spot in named.spots), *named.points})
     shown = {slot: around.texts(slot)[:MAX_CARDS] for slot in named.points}

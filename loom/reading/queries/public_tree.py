@@ -47,7 +47,7 @@ def public_path(actor: Actor, tree: Tree, local_id: str) -> PathStretch:
     NOT_FOUND for everything else, whether it exists or not.
     """
     line = _main_line(actor, tree)
-    node = _found(tree, local_id) if local_id else _beginning(tree, line)
+    node = _text_node(tree, local_id) if local_id else _beginning(tree, line)
     if local_id and hides(node):
         raise not_found(f"[{local_id}]", "Open the link without it.")
     place = next((at for at, (slot, _) in enumerate(line) if slot == node.slot_id), None)
@@ -88,7 +88,7 @@ def _beginning(tree: Tree, line: list[tuple[int, int]]) -> Node:
     return lookup.by_id(line[min(PAGE, len(line) - 1)][1] if is_whole else line[-1][1])
 
 
-def _found(tree: Tree, local_id: str) -> Node:
+def _text_node(tree: Tree, local_id: str) -> Node:
     node = lookup.find_node(tree, local_id)
     if node is None or node.kind != "text":
         raise not_found(f"[{local_id}]", "Open the link without it.")

@@ -78,7 +78,7 @@ def _parsed(data: bytes) -> etree._Element:
     return etree.fromstring(data, parser)
 
 
-def _each(file: Input, text_of: TextOf) -> Iterator[TreeInFile]:
+def _read_book(file: Input, text_of: TextOf) -> Iterator[TreeInFile]:
     try:
         with zipfile.ZipFile(file.path) as archive:
             title, text = text_of(archive)
@@ -458,12 +458,12 @@ class _Page:
 
 def each_docx(file: Input) -> Iterator[TreeInFile]:
     """The one path of a DOCX."""
-    return _each(file, _docx_text)
+    return _read_book(file, _docx_text)
 
 
 def each_epub(file: Input) -> Iterator[TreeInFile]:
     """The one path of an EPUB."""
-    return _each(file, _epub_text)
+    return _read_book(file, _epub_text)
 
 
 FORMATS = {

@@ -74,13 +74,13 @@ def _no_number(name: str) -> Any:
 
 
 @dataclass
-class _Made:
+class _PlacedNode:
     """A node whose text is known: its whole text in UTF-16, and where its own part begins."""
 
     name: str
     whole: bytes
     start: int
-    above: "_Made | None"
+    above: "_PlacedNode | None"
 
 
 class _Reader:
@@ -110,7 +110,7 @@ class _Reader:
         for key, node in self.nodes.items():
             order = {name_of(child): at for at, child in enumerate(list_of(node.get("children")))}
             self.below.get(key, []).sort(key=lambda name: order.get(name, len(order)))
-        waiting: list[tuple[str, _Made | None]] = [(top, None) for top in reversed(tops)]
+        waiting: list[tuple[str, _PlacedNode | None]] = [(top, None) for top in reversed(tops)]
         while waiting:
             key, above = waiting.pop()
             placed = self._take(key, above)
@@ -118,7 +118,7 @@ class _Reader:
         if missing := len(self.nodes) - self.collector.count:
             self.report.dropped["nodes below themselves"] += missing
 
-    def _take(self, key: str, above: _Made | None) -> _Made:
+    def _take(self, key: str, above: _PlacedNode | None) -> _PlacedNode:
         node = self.nodes[key]
         before = above.whole if above else b""
         whole, is_sound = applied(before, node.get("patch", node.get("patches")))
@@ -134,21 +134,21 @@ class _Reader:
         self.collector.add(key, parent, record, version_of=version_of)
         return placed
 
-    def _place(self, key: str, whole: bytes, above: _Made | None) -> tuple[_Made, str]:
+    def _place(self, key: str, whole: bytes, above: _PlacedNode | None) -> tuple[_PlacedNode, str]:
         """Where a node belongs: below its parent if it only adds to it. One that changes the text
         of its parent is a version of it, and one that changes more is beside what it changes."""
         if above is None:
-            return _Made(key, whole, 0, None), ""
+            return _PlacedNode(key, whole, 0, None), ""
         if whole.startswith(above.whole):
-            return _Made(key, whole, len(above.whole), above), ""
+            return _PlacedNode(key, whole, len(above.whole), above), ""
         self.report.kept["changed texts"] += 1
         same = _shared(whole, above.whole)
         if same >= above.start:
-            return _Made(key, whole, above.start, above.above), above.name
+            return _PlacedNode(key, whole, above.start, above.above), above.name
         beside = above
         while beside.above is not None and beside.start > same:
             beside = beside.above
-        return _Made(key, whole, beside.start, beside.above), ""
+        return _PlacedNode(key, whole, beside.start, beside.above), ""
 
     def _record(self, key: str, node: dict[str, Any], text: str, *, is_sound: bool) -> NodeRecord:
         kind = text_of(node.get("type"), 20)
@@ -185,7 +185,7 @@ def applied(text: bytes, patches: Any) -> tuple[bytes, bool]:
         start = patch.get("start2", patch.get("start1", 0))
         at = 2 * start if isinstance(start, int) and start >= 0 else 0
         if text[at : at + len(old)] != old:
-            at = _found(text, old)
+            at = _position_in(text, old)
         if at < 0:
             # No text is lost: the insertions of the patch are added at the end.
             is_sound = False
@@ -195,7 +195,7 @@ def applied(text: bytes, patches: Any) -> tuple[bytes, bool]:
     return text, is_sound
 
 
-def _found(text: bytes, old: bytes) -> int:
+def _position_in(text: bytes, old: bytes) -> int:
     at = text.find(old)
     while at > 0 and at % 2 == 1:
         at = text.find(old, at + 1)

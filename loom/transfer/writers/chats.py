@@ -96,7 +96,7 @@ def sillytavern(wanted: ExportSelection) -> Iterator[bytes]:
         beside = siblings(selection, [step.slot for step, _ in page], most=SWIPES)
         for step, row in page:
             if row.text:
-                yield json_line(_said(wanted, row, rows_of(beside.get(step.slot, []))))
+                yield json_line(_message_of(wanted, row, rows_of(beside.get(step.slot, []))))
 
 
 def _first_model(selection: Selection) -> str:
@@ -108,7 +108,7 @@ def _first_model(selection: Selection) -> str:
     return "Assistant"
 
 
-def _said(wanted: ExportSelection, row: NodeRow, beside: list[NodeRow]) -> Message:
+def _message_of(wanted: ExportSelection, row: NodeRow, beside: list[NodeRow]) -> Message:
     is_model = row.author_kind == "model"
     body: Message = {
         "name": row.author_name if wanted.authors else ("Assistant" if is_model else "User"),

@@ -476,10 +476,14 @@ MISSING = "→ memory windows lists what is open; a line that was answered by �
 
 def _all(context: Context, chosen: Sequence[Window], word: str, change: Change) -> Reply:
     """Changes all visible windows; finding none is not an error."""
-    return _told(context, _each(context, chosen, word, change)) if chosen else Reply(NONE_VISIBLE)
+    return (
+        _told(context, _change_windows(context, chosen, word, change))
+        if chosen
+        else Reply(NONE_VISIBLE)
+    )
 
 
-def _each(context: Context, chosen: Iterable[Window], word: str, change: Change) -> Reply:
+def _change_windows(context: Context, chosen: Iterable[Window], word: str, change: Change) -> Reply:
     """Changes the windows; NOT_FOUND if there are none."""
     numbers = []
     items: list[int] = []
@@ -505,7 +509,7 @@ def _by_number(context: Context, args: WindowsArgs, word: str, change: Change) -
     missing = [number for number in wanted if number not in by_number]
     if not by_number:
         raise no_window(context, missing, MISSING)
-    reply = _each(
+    reply = _change_windows(
         context, (by_number[number] for number in wanted if number in by_number), word, change
     )
     more = f" · not found {numbered(missing)}" if missing else ""
@@ -549,7 +553,7 @@ def hide(context: Context, args: WindowsArgs) -> Reply:
 def hide_labelled(context: Context, args: Labelled) -> Reply:
     """Hides the windows with a label."""
     seen = [window for window in _labelled(context, args.label) if window.is_visible]
-    return _told(context, _each(context, seen, "hidden", hide_window))
+    return _told(context, _change_windows(context, seen, "hidden", hide_window))
 
 
 @command("hide", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
@@ -585,7 +589,7 @@ def show(context: Context, args: NamedFull) -> Reply:
 @command("show", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
 def show_labelled(context: Context, args: Labelled) -> Reply:
     """Shows the windows with a label."""
-    reply = _each(context, _labelled(context, args.label), "shown", show_window)
+    reply = _change_windows(context, _labelled(context, args.label), "shown", show_window)
     return _told(context, Reply(reply.text + _limited(context), items=reply.items))
 
 
@@ -613,7 +617,7 @@ def show_all(context: Context, args: All) -> Reply:
     hidden = windows.by_number(known(context, window) for window in newest[:MOST_SHOWN])
     if not hidden:
         return Reply("✓ no window was hidden")
-    reply = _each(context, hidden, "shown", show_window)
+    reply = _change_windows(context, hidden, "shown", show_window)
     return _told(context, Reply(reply.text + _limited(context), items=reply.items))
 
 
@@ -642,7 +646,9 @@ def close(context: Context, args: WindowsArgs) -> Reply:
 @command("close", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
 def close_labelled(context: Context, args: Labelled) -> Reply:
     """Closes the windows with a label."""
-    return _told(context, _each(context, _labelled(context, args.label), "closed", close_window))
+    return _told(
+        context, _change_windows(context, _labelled(context, args.label), "closed", close_window)
+    )
 
 
 @command("close", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
@@ -672,7 +678,7 @@ def drop(context: Context, args: Drop) -> Reply:
     """Closes the windows on a node or document, or a stash: `drop a7x2`, `drop stash:"label"`."""
     if args.ref.kind in ("window", "stash"):
         window = _named(context, args.ref)
-        reply = _each(context, [window], "closed", close_window)
+        reply = _change_windows(context, [window], "closed", close_window)
         if window.kind == "stash":
             reply = Reply(f"✓ dropped stash:{quote(window.label)}", items=reply.items)
         return _told(context, reply)
@@ -684,4 +690,4 @@ def drop(context: Context, args: Drop) -> Reply:
     lenses = rows.filter(kind__in=windows.LENSES, item=item)
     in_order = sorted(lenses.order_by(), key=lambda other: other.number)
     rows_known = [known(context, other) for other in in_order]
-    return _told(context, _each(context, rows_known, "closed", close_window))
+    return _told(context, _change_windows(context, rows_known, "closed", close_window))

@@ -353,7 +353,7 @@ def expand_portal(context: Context, args: PortalOf) -> Reply:
         shown = as_lines(opened_portal(context.actor, context.tree, kind, ends, len(ends)))
         reply = "\n".join([head, *(f"  {line}" for line in shown)])
         return Reply(reply, items=touched(node), led_to=led_to, link_type=kind)
-    windows = [window for each in ends for window in _window_on(context, each, kind, parent)]
+    windows = [window for end in ends for window in _window_on(context, end, kind, parent)]
     gone = " ".join(named(end.written) for end in ends if not end.item)
     named_ = numbered([window.number for window in windows])
     return Reply(

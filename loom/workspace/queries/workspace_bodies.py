@@ -263,7 +263,7 @@ def spent_in(
 
 
 def circle_of(augment: Augment, every: Sequence[Augment]) -> list[str]:
-    """The names of a circle of requirements that leads back to `one`; [] if there is none."""
+    """The names of a circle of requirements that leads back to `augment`; [] if there is none."""
     named = {**{other.key: other for other in every}, augment.key: augment}
     ways = [[augment.key, title_key(name)] for name in reversed(augment.requires)]
     seen: set[str] = set()

@@ -12,12 +12,12 @@ function composer(values = {}, reply = () => ({ money: { left_usd: null }, parti
   freshPage("", reply);
   const kept = new Map();
   const drafts = Object.assign(new EventTarget(), { of: ({ slot }) => kept.get(slot) ?? "", write: ({ slot }, text) => kept.set(slot, text), slots: () => new Set() });
-  const said = [];
-  const page = treePage({ drafts, contexts: { of: async () => undefined }, say: async (what, how) => (said.push([what, how]), { reply: "✓ done", position: "n2" }), ...values });
+  const sent = [];
+  const page = treePage({ drafts, contexts: { of: async () => undefined }, say: async (what, how) => (sent.push([what, how]), { reply: "✓ done", position: "n2" }), ...values });
   const element = place(LoomComposer, { markup: MARKUP });
   element.asks = { read: () => ({ using: [], n: "2" }), picked: () => [], show() {}, offer() {}, keep() {}, pick() {}, take() {} };
   clearTimeout(element.weighing);
-  return { page, element, said, kept, field: element.text };
+  return { page, element, sent, kept, field: element.text };
 }
 const type = (field, text) => {
   field.value = text;
@@ -38,36 +38,36 @@ test("what is typed is a draft of its place, and the new place has its own", () 
 });
 
 test("a line is marked as a command and goes with Enter alone; a text does not", async () => {
-  const { element, said, field } = composer();
+  const { element, sent, field } = composer();
   const enter = () => field.dispatchEvent(Object.assign(new Event("keydown", { bubbles: true, cancelable: true }), { key: "Enter" }));
   type(field, "A gate.");
   enter();
   await settled();
-  assert.deepEqual(said, []);
+  assert.deepEqual(sent, []);
   type(field, "→ tag here #a");
   assert.ok(element.form.classList.contains("is-command"));
   enter();
   await settled();
-  assert.deepEqual(said.map(([what]) => what), ["tag here #a"]);
+  assert.deepEqual(sent.map(([what]) => what), ["tag here #a"]);
   assert.equal(element.querySelector("[data-answer]").textContent, "✓ done");
 });
 
 test("a text is added as a node, and then the models are asked below it", async () => {
-  const { element, said, field } = composer();
+  const { element, sent, field } = composer();
   type(field, "A gate.");
   await element.go("continue");
-  assert.deepEqual(said[0][0], { command: "respond", args: { content: "A gate." } });
-  assert.deepEqual(said[0][1].then, [{ command: "continue", args: { n: "2" } }]);
-  assert.deepEqual(said[1], [{ command: "continue", args: { n: "2" } }, { at: "n2", quiet: true }]);
+  assert.deepEqual(sent[0][0], { command: "respond", args: { content: "A gate." } });
+  assert.deepEqual(sent[0][1].then, [{ command: "continue", args: { n: "2" } }]);
+  assert.deepEqual(sent[1], [{ command: "continue", args: { n: "2" } }, { at: "n2", quiet: true }]);
   assert.equal(field.value, "");
 });
 
 test("nothing typed asks where the reader is, and adds nothing", async () => {
-  const { element, said } = composer();
+  const { element, sent } = composer();
   await element.go("respond");
-  assert.deepEqual(said, []);
+  assert.deepEqual(sent, []);
   await element.go("continue");
-  assert.deepEqual(said, [[{ command: "continue", args: { n: "2" } }, { at: "n1", quiet: true }]]);
+  assert.deepEqual(sent, [[{ command: "continue", args: { n: "2" } }, { at: "n1", quiet: true }]]);
 });
 
 test("a refusal is said below the field", async () => {
@@ -88,7 +88,7 @@ test("a refusal is said below the field", async () => {
 });
 
 test("a text beside an answer asks once where it belongs", async () => {
-  const { element, said, field, page } = composer();
+  const { element, sent, field, page } = composer();
   const turns = Object.assign(document.createElement("loom-turns"), { answerBelow: () => ({ name: "Muse", node: "n9" }) });
   document.body.append(turns);
   const gone = [];
@@ -99,14 +99,14 @@ test("a text beside an answer asks once where it belongs", async () => {
   assert.equal(document.activeElement, on);
   on.click();
   await first;
-  assert.deepEqual([gone, said], [["n9"], []]);
+  assert.deepEqual([gone, sent], [["n9"], []]);
   const second = element.go("respond");
   element.querySelectorAll(".contest.past button")[1].click();
   await second;
-  assert.equal(said.length, 1);
+  assert.equal(sent.length, 1);
   type(field, "Another.");
   await element.go("respond");
-  assert.equal(said.length, 2);
+  assert.equal(sent.length, 2);
 });
 
 test("a price is that of the place where the reader is, whichever answer comes last", async () => {

@@ -11,10 +11,10 @@ const card = (id, key = "1", data = "") => `<article class="card" data-id="${id}
 function weave(cards, { reply, asked = "", ...values } = {}) {
   freshPage("<p data-spoken></p>", reply);
   const gone = [];
-  const said = [];
-  const page = treePage({ go: (id, how) => gone.push([id, how]), say: async (what) => said.push(what), ...values });
+  const sent = [];
+  const page = treePage({ go: (id, how) => gone.push([id, how]), say: async (what) => sent.push(what), ...values });
   const element = place(LoomWeave, { markup: `<section data-weave data-point="n1" ${asked}>${cards}<button data-act="more"></button><p class="weave-hint"></p></section>` });
-  return { page, element, gone, said };
+  return { page, element, gone, sent };
 }
 const names = (page) => page.emitted.map(([name]) => name);
 const ended = (values) => ({ id: "g1", node: "n2", status: "done", error: null, ...values });
@@ -95,18 +95,18 @@ test("what became of a candidate is spoken, and a failure drawn again for who as
 
 test("more like these asks as this place was asked", async () => {
   const asked = JSON.stringify({ Muse: { n: 2, tokens: 60, temperature: null, settings: "" } }).replaceAll('"', "&quot;");
-  const { element, said } = weave("", { asked: `data-asked="${asked}" data-asked-here` });
+  const { element, sent } = weave("", { asked: `data-asked="${asked}" data-asked-here` });
   assert.equal(element.querySelector('[data-act="more"]').textContent, "More like these: 2 × 60 tokens");
   element.more();
-  assert.deepEqual(said, [{ command: "continue", args: { n: "2", tokens: "60", using: ['agent:"Muse"'] } }]);
+  assert.deepEqual(sent, [{ command: "continue", args: { n: "2", tokens: "60", using: ['agent:"Muse"'] } }]);
 });
 
 test("elsewhere it asks as was asked last, without the place", () => {
-  const { element, said } = weave("");
+  const { element, sent } = weave("");
   element.noteAsked({ said: { command: "continue", args: { ref: "n7", n: "2" } }, answer: { canonical: "→ continue from n7 n:2" } });
   element.noteAsked({ said: "tag here #a", answer: { canonical: "→ tag n1 #a" } });
   element.more();
-  assert.deepEqual(said, [{ command: "continue", args: { n: "2" } }]);
+  assert.deepEqual(sent, [{ command: "continue", args: { n: "2" } }]);
 });
 
 test("a failed candidate that was dismissed stays away, and cannot be taken", () => {
