@@ -5,6 +5,7 @@ import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from io import StringIO
 from uuid import uuid4
 
@@ -24,6 +25,7 @@ from loom.comparing.queries import (
     by_author,
     coming_in,
     compared,
+    contributed,
     contributions,
 )
 from loom.comparing.rules import ModelFigure
@@ -105,13 +107,29 @@ def models_page(request: PersonRequest, uid: str) -> HttpResponse:
 
 def _behind(request: PersonRequest, actor: Actor, tree: Tree) -> dict[str, object] | None:
     figure, uid = request.GET.get("figure", ""), request.GET.get("model", "")[:32]
-    if figure not in FIGURES or not uid:
+    day = request.GET.get("day", "")
+    if day and uid:
+        return _of_day(actor, tree, uid, day)
+    if (figure not in FIGURES and figure != "asked") or not uid:
         return None
     model = Participant.objects.filter(grove=tree.grove, uid=uid).first()
     if model is None:
         raise not_found("This model")
     texts = behind(actor, tree, model, figure)
-    return {"model": model, "figure": gettext(NAMES[figure]), "texts": texts}
+    name = gettext(NAMES[figure]) if figure in NAMES else gettext("Asked")
+    return {"model": model, "figure": name, "texts": texts}
+
+
+def _of_day(actor: Actor, tree: Tree, uid: str, day: str) -> dict[str, object]:
+    """What somebody added on a day."""
+    who = Participant.objects.filter(grove=tree.grove, uid=uid).first()
+    try:
+        on = date.fromisoformat(day[:10])
+    except ValueError:
+        raise not_found("This day") from None
+    if who is None:
+        raise not_found("This participant")
+    return {"model": who, "figure": on.isoformat(), "texts": contributed(actor, tree, who, on)}
 
 
 def _figure(row: ModelCompared, name: str) -> FigureShown:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
-from django.db.models import Count, Exists, F, OuterRef, Sum
+from django.db.models import Count, Exists, F, OuterRef, QuerySet, Sum
 from django.db.models.functions import TruncDate
 
 from loom.access import Actor
@@ -178,8 +178,8 @@ class TextBehind:
 
 
 def behind(actor: Actor, tree: Tree, model: Participant, figure: str) -> list[TextBehind]:
-    """The texts behind a figure of a model, newest first: those that were taken or have failed, or
-    all. One query, and for agents one more."""
+    """The texts behind a figure of a model, newest first: those that were taken or have failed, all
+    that were asked for, or all that were written. One query, and for agents one more."""
     went_on = Node.objects.filter(parent_slot=OuterRef("node__slot"), kind="text")
     rows = Generation.objects.filter(
         tree=tree, round=0, ended_at__isnull=False, participant=model
@@ -188,7 +188,7 @@ def behind(actor: Actor, tree: Tree, model: Participant, figure: str) -> list[Te
         rows = rows.filter(is_taken=True)
     elif figure == "failed":
         rows = rows.filter(status__in=("failed", "interrupted"))
-    else:
+    elif figure != "asked":
         rows = rows.filter(node__isnull=False)
     candidates = list(
         rows.order_by("-id").values_list(
@@ -215,11 +215,8 @@ class Contribution:
 def contributions(tree: Tree) -> list[Contribution]:
     """Who added how much on each of the newest days, oldest first, of the newest MOST_COUNTED
     nodes. Three queries, which read no more in a larger tree."""
-    first, after = tree.pk << ORDINAL_BITS, (tree.pk + 1) << ORDINAL_BITS
-    older = Node.objects.filter(pk__gte=first, pk__lt=after).order_by("-pk")
-    start = next(iter(older.values_list("pk", flat=True)[MOST_COUNTED : MOST_COUNTED + 1]), first)
     rows = (
-        Node.objects.filter(pk__gte=start, pk__lt=after, kind="text", parent_slot__isnull=False)
+        _counted(tree)
         .annotate(day=TruncDate("created_at"))
         .values("day", "author")
         .annotate(texts=Count("pk"), characters=Sum(F("length")))
@@ -232,6 +229,33 @@ def contributions(tree: Tree) -> list[Contribution]:
         Contribution(row["day"], authors[row["author"]], row["texts"], row["characters"] or 0)
         for row in sorted(sums, key=lambda row: (row["day"], -row["texts"], row["author"]))
         if row["day"] in set(days)
+    ]
+
+
+def _counted(tree: Tree) -> QuerySet[Node]:
+    """The texts among the newest MOST_COUNTED nodes of a tree. One query of its own."""
+    first, after = tree.pk << ORDINAL_BITS, (tree.pk + 1) << ORDINAL_BITS
+    older = Node.objects.filter(pk__gte=first, pk__lt=after).order_by("-pk")
+    start = next(iter(older.values_list("pk", flat=True)[MOST_COUNTED : MOST_COUNTED + 1]), first)
+    return Node.objects.filter(pk__gte=start, pk__lt=after, kind="text", parent_slot__isnull=False)
+
+
+def contributed(actor: Actor, tree: Tree, who: Participant, day: date) -> list[TextBehind]:
+    """The texts that somebody added on a day (UTC), newest first, at most 100. Two queries, and for
+    agents one more."""
+    went_on = Node.objects.filter(parent_slot=OuterRef("slot"), kind="text")
+    rows = (
+        _counted(tree)
+        .annotate(day=TruncDate("created_at"), is_taken=Exists(went_on))
+        .filter(day=day, author=who)
+        .order_by("-pk")
+        .values_list("pk", "parent_slot__local_id", "local_id", "text", "is_taken")
+    )
+    texts = list(rows[:100])
+    gone = withheld(actor, [key for key, *_ in texts])
+    return [
+        TextBehind(point, local_id, "" if key in gone else text[:400], "done", taken)
+        for key, point, local_id, text, taken in texts
     ]
 
 

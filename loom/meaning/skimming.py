@@ -39,12 +39,12 @@ class Skimmed:
 @dataclass(frozen=True)
 class SkimCell:
     """A place of the grid: a candidate, its text in pieces (text, whether it differs from the
-    first), and the ids of its near-duplicates."""
+    first), and its near-duplicates."""
 
     candidate: Skimmed
     pieces: tuple[tuple[str, bool], ...]
     is_cut: bool
-    alike: tuple[str, ...]
+    alike: tuple[Skimmed, ...]
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def grid_of(
                 one,
                 _pieces(first, one.text) if number else ((one.text[:SHOWN], False),),
                 len(one.text) > SHOWN,
-                tuple(some[at].id or some[at].generation for at in group[1:]),
+                tuple(some[at] for at in group[1:]),
             )
         )
     return SkimGrid(

@@ -128,6 +128,32 @@ def test_contributions_are_counted_by_day_and_author(
     )
 
 
+def test_the_days_and_the_counts_lead_to_their_texts(
+    owner: User, tree: Tree, scene: tuple[Node, Participant, Participant]
+) -> None:
+    here, muse, other = scene
+    client = Client()
+    client.force_login(owner)
+    page = client.get(f"/trees/{tree.uid}/models").content.decode()
+    day = here.created_at.date().isoformat()
+    address = f"?model={muse.uid}&amp;day={day}#behind"
+    assert address in page and f"?model={muse.uid}&amp;figure=asked#behind" in page
+    behind = client.get(f"/trees/{tree.uid}/models?model={muse.uid}&day={day}").content.decode()
+    section = behind[behind.index('id="behind"') :]
+    own = Node.objects.filter(tree=tree, author=muse, kind="text")
+    others = Node.objects.filter(tree=tree, kind="text").exclude(author=muse)
+    assert own.exists() and all(node.local_id in section for node in own)
+    shown = section[: section.index("</section>")]
+    assert not any(f'?node={node.local_id}"><code' in shown for node in others)
+    asked = client.get(f"/trees/{tree.uid}/models?model={other.uid}&figure=asked").content.decode()
+    ended = Generation.objects.filter(tree=tree, participant=other, ended_at__isnull=False)
+    assert asked.count('<li class="skim-cell">') == ended.count() > 1
+    assert ended.filter(node=None).exists()
+    for wrong in ("day=yesterday", "day=2026-13-40", "figure=none"):
+        status = client.get(f"/trees/{tree.uid}/models?model={muse.uid}&{wrong}").status_code
+        assert status == (200 if wrong.startswith("figure") else 404)
+
+
 def test_nobody_compares_models_of_another_grove(
     two_groves: TwoGroves, api: Callable[..., APIClient]
 ) -> None:

@@ -53,7 +53,7 @@ export class LoomSkim extends HTMLElement {
   /** @param {Event} event */
   clicked(event) {
     const target = /** @type {Element} */ (event.target);
-    if (!target.closest("a")) /** @type {HTMLElement | null} */ (target.closest(".skim-cell"))?.focus();
+    if (!target.closest("a, summary")) /** @type {HTMLElement | null} */ (target.closest(".skim-cell"))?.focus();
   }
 
   /** How many cells stand beside each other. */
@@ -74,7 +74,7 @@ export class LoomSkim extends HTMLElement {
     const step = steps[event.key];
     const cell = cells[at];
     if (step !== undefined) cells[at + step]?.focus();
-    else if (cell && event.key === "Enter" && !(/** @type {Element} */ (event.target).closest("a"))) this.open(cell);
+    else if (cell && event.key === "Enter" && !(/** @type {Element} */ (event.target).closest("a, summary"))) this.open(cell);
     else if (cell && event.key.toLowerCase() === "o") this.unfold(cell);
     else if (cell && event.key.toLowerCase() === "t") void this.take(cell);
     else if (cell && event.key.toLowerCase() === "b") void this.bookmark(cell);
