@@ -16,7 +16,7 @@ from loom.errors import CommandError, not_found
 from loom.landscape import drawing, titling
 from loom.landscape.models import Landscape
 from loom.landscape.queries import View, landscape_of, texts_in, trees_seen, view_of
-from loom.landscape.regions import Region
+from loom.landscape.regions import MapRegion
 from loom.people.models import Grove
 from loom.permissions import WRITE
 from loom.site.page_requests import PersonRequest, as_shown, frame, in_one_line, is_part, person
@@ -31,7 +31,7 @@ class RegionRow:
     """A region in the list: its number, name and size, and those within it."""
 
     number: int
-    region: Region
+    region: MapRegion
     inner: list["RegionRow"]
 
     @property

@@ -16,7 +16,7 @@ from loom.access import Actor, known_workspace_of
 from loom.embedding.embedders import embedder_of
 from loom.landscape import places
 from loom.landscape.models import Landscape, LandscapeBlock
-from loom.landscape.regions import Region, find_regions, name_regions, to_read
+from loom.landscape.regions import MapRegion, find_regions, name_regions, to_read
 from loom.landscape.titles import RegionTitle, give_titles
 from loom.language.ids import ORDINAL_BITS
 from loom.notes.models import Mark
@@ -75,7 +75,7 @@ class View:
     branches: list[MapBranch]
     keys: places.Whole  # row ids of the nodes
     lit: places.Mask | None = None
-    regions: list[Region] = field(default_factory=list)
+    regions: list[MapRegion] = field(default_factory=list)
     people: list[Participant] = field(default_factory=list)
     author: places.Whole = field(default_factory=lambda: np.zeros(0, np.int64))
     ratings: list[tuple[int, int]] = field(default_factory=list)
@@ -344,7 +344,7 @@ def status_body(row: Landscape | None) -> dict[str, Any]:
     }
 
 
-def texts_in(view: View, region: Region, most: int) -> list[tuple[str, str, str]]:
+def texts_in(view: View, region: MapRegion, most: int) -> list[tuple[str, str, str]]:
     """The texts of a region nearest to its top: (uid of the tree, local id, words), at most `most`.
     One query."""
     rows = view.rows[region.members]

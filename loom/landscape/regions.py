@@ -21,7 +21,7 @@ WORDS = 3  # of a name
 
 
 @dataclass
-class Region:
+class MapRegion:
     """A hill of the map: its level from 0 (from afar), the place of its top, the texts on it
     (places among those given), the number of the region of the level before in which its top lies
     (-1: none), and its name."""
@@ -40,11 +40,11 @@ class Region:
         return self.title or " · ".join(self.words)
 
 
-def find_regions(x: NDArray[np.uint16], y: NDArray[np.uint16]) -> list[Region]:
+def find_regions(x: NDArray[np.uint16], y: NDArray[np.uint16]) -> list[MapRegion]:
     """The regions of these places, level by level, the largest of each first."""
     cells = (x.astype(np.int64) * GRID >> 16) * GRID + (y.astype(np.int64) * GRID >> 16)
     counts = np.bincount(cells, minlength=GRID * GRID).reshape(GRID, GRID).astype(np.float64)
-    found: list[Region] = []
+    found: list[MapRegion] = []
     owner_before = np.full(GRID * GRID, -1, np.int64)
     for level, (width, most) in enumerate(LEVELS):
         top_of = _climb(_smoothed(counts, width))
@@ -59,7 +59,7 @@ def find_regions(x: NDArray[np.uint16], y: NDArray[np.uint16]) -> list[Region]:
             # The top of a hill is where its texts are, not the middle of a cell.
             middle = (int(np.median(x[members])), int(np.median(y[members])))
             owner[top_of == top] = len(found)
-            found.append(Region(level, *middle, members, int(owner_before[top])))
+            found.append(MapRegion(level, *middle, members, int(owner_before[top])))
         owner_before = owner
     return found
 
@@ -86,7 +86,7 @@ def _climb(height: NDArray[np.float64]) -> Whole:
         at = further
 
 
-def to_read(regions: Sequence[Region], count: int) -> list[int]:
+def to_read(regions: Sequence[MapRegion], count: int) -> list[int]:
     """The texts (places) whose words name the regions: a bounded number, spread evenly."""
     if count <= READ * LEVELS[-1][1]:
         return list(range(count))
@@ -146,7 +146,7 @@ def words_of(text: str) -> dict[str, str]:
     return found
 
 
-def name_regions(regions: Sequence[Region], texts: Mapping[int, str]) -> None:
+def name_regions(regions: Sequence[MapRegion], texts: Mapping[int, str]) -> None:
     """Gives each region its words: those that most of its texts have and few others, no word that
     names the region around it or an earlier one beside it."""
     words = {at: words_of(text) for at, text in texts.items()}

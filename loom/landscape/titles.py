@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from loom.landscape.regions import Region
+from loom.landscape.regions import MapRegion
 
 MOST_WORDS = 7
 MOST_CHARACTERS = 60
@@ -39,7 +39,7 @@ def read_titles(answer: str, count: int) -> dict[int, str]:
     return found
 
 
-def give_titles(regions: Sequence[Region], titles: Iterable[RegionTitle]) -> None:
+def give_titles(regions: Sequence[MapRegion], titles: Iterable[RegionTitle]) -> None:
     """Gives each title to the nearest region of its level that has none, if one is near enough."""
     titles = list(titles)
     pairs = sorted(

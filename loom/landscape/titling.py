@@ -14,7 +14,7 @@ from loom.engine.streams import Writer
 from loom.errors import CommandError
 from loom.landscape.models import Landscape
 from loom.landscape.queries import View, trees_seen, view_of
-from loom.landscape.regions import Region
+from loom.landscape.regions import MapRegion
 from loom.landscape.titles import read_titles
 from loom.money import spending
 from loom.money.spending import CandidateRequest
@@ -121,7 +121,7 @@ def ask_titles(actor: Actor, tree: Tree, row: Landscape) -> list[Generation]:
     return execute(actor, tree, _ask, args)
 
 
-def _nearest(view: View, region: Region) -> list[int]:
+def _nearest(view: View, region: MapRegion) -> list[int]:
     """The texts of a region nearest to its top."""
     rows = view.rows[region.members]
     across, down = rows["x"].astype("i8") - region.x, rows["y"].astype("i8") - region.y

@@ -14,7 +14,7 @@ from loom.errors import CommandError
 from loom.landscape import drawing, titling
 from loom.landscape.models import Landscape
 from loom.landscape.queries import trees_seen, view_of
-from loom.landscape.regions import Region
+from loom.landscape.regions import MapRegion
 from loom.landscape.titles import RegionTitle, give_titles, read_titles
 from loom.participants.prices import NANO
 from loom.people.models import Participant, User
@@ -42,8 +42,8 @@ def test_titles_are_read_line_by_line() -> None:
 
 def test_a_title_goes_to_the_region_that_lies_there() -> None:
     none = np.zeros(0, np.int64)
-    regions = [Region(0, 100, 100, none, -1), Region(0, 9_000, 100, none, -1)]
-    far = Region(1, 100, 100, none, 0)
+    regions = [MapRegion(0, 100, 100, none, -1), MapRegion(0, 9_000, 100, none, -1)]
+    far = MapRegion(1, 100, 100, none, 0)
     give_titles([*regions, far], [RegionTitle(0, 8_500, 100, "East"), RegionTitle(0, 1, 1, "West")])
     assert [one.title for one in regions] == ["West", "East"] and not far.title
     give_titles([far], [RegionTitle(1, 60_000, 100, "Gone")])

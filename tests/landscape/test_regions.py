@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from loom.landscape.regions import Region, find_regions, name_regions, words_of
+from loom.landscape.regions import MapRegion, find_regions, name_regions, words_of
 
 
 def hills(*middles: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
@@ -35,8 +35,8 @@ def test_a_region_is_named_by_its_own_words() -> None:
     bread = [f"The baker kneaded dough in the {word} oven." for word in ("old", "hot", "stone")]
     texts = dict(enumerate(sea * 4 + bread * 4))
     regions = [
-        Region(0, 1, 1, np.arange(12), -1),
-        Region(0, 2, 2, np.arange(12, 24), -1),
+        MapRegion(0, 1, 1, np.arange(12), -1),
+        MapRegion(0, 2, 2, np.arange(12, 24), -1),
     ]
     name_regions(regions, texts)
     assert set(regions[0].words) == {"captain", "harbour", "sails"}
