@@ -1,5 +1,6 @@
 """sandbox, promote and discard, their undoing, and the end of sandboxes whose days are over."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Annotated
 
@@ -14,9 +15,10 @@ from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.effects import Effects
 from loom.engine.registry import command, describe_verb
+from loom.engine.steps import numbered_step
 from loom.engine.sweeps import sweeps
 from loom.engine.undo import Own, conflict, undoes
-from loom.engine.views import stored
+from loom.engine.views import locked, stored
 from loom.errors import CommandError
 from loom.language import ids
 from loom.language.verbs import Verb
@@ -29,6 +31,7 @@ from loom.sandboxes.queries import demand_sandbox, new_nodes, open_sandboxes, or
 from loom.text.counts import counted
 from loom.text.hashes import instant_or_none
 from loom.trees.commands.node_writer import demand_text_node, demand_visible
+from loom.trees.commands.nodes import made_nodes
 from loom.trees.commands.rights import copy_rights
 from loom.trees.models import Node, Tree, Workspace
 from loom.trees.named_items import get_own_node, touched
@@ -177,15 +180,40 @@ def promote(context: Context, args: PromoteArgs) -> Reply:
         effects=Effects(),
     )
     done = promote_nodes(home, context.tree)
+    made = list(done.nodes.values())
+    said = _said(done, origin, node)
     if not dry:
         Tree.objects.filter(pk=origin.pk).update(touched_at=context.now)
         writer.flush()
+        _to_undo(context, origin, made, writer.seqs, said)
     _close(context.tree, context.world, "promoted")
-    made = list(done.nodes.values())
     return Reply(
-        _said(done, origin, node),
+        said,
         refs=tuple(one.local_id for one in made[:SHOWN]),
         items=touched(*made[:SHOWN]) if not dry else (),
+    )
+
+
+def _to_undo(
+    context: Context, origin: Tree, made: Sequence[Node], events: Sequence[int], said: str
+) -> None:
+    """Writes a step in the tree of origin, where its undo prunes what was promoted and opens the
+    sandbox again: the line itself belongs to the sandbox."""
+    stands = [one for one in made if not one.pruned and not one.version_pruned]
+    view = locked(stored(access.workspace_of(context.actor.participant, origin)))
+    again: Op = {"op": "sandbox", "tree": context.tree.pk, "ends": False, "state": "promoted"}
+    numbered_step(
+        view,
+        by=context.actor,
+        items=touched(*made[:SHOWN]),
+        turn_uid=context.turn,
+        line="→ promote",
+        canonical="→ promote",
+        outcome="ok",
+        message=said,
+        stream=f"tree:{origin.uid}",
+        events=list(events),
+        inverse=[*made_nodes(*stands), again],
     )
 
 
@@ -296,7 +324,7 @@ def _undo_sandbox(context: Context, op: Op, own: Own) -> list[Op]:
     if not context.world.is_dry:
         writer = streams.lock(tree, actor=context.actor.participant.uid)
         if op["ends"]:
-            _close(tree, writer, "discarded")
+            _close(tree, writer, op.get("state", "discarded"))
         else:
             Tree.objects.filter(pk=tree.pk).update(archived_at=None)
             writer.append("tree.changed", {"tree": tree.uid, "archived_at": None})

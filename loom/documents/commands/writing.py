@@ -36,6 +36,7 @@ from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
 from loom.reading.commands.view import escaped_for
 from loom.text.ages import age
+from loom.text.changes import merged
 from loom.text.counts import counted
 from loom.text.front_matter import MAX_TITLE, body_start, title_key
 from loom.text.shortening import SUMMARY_WORDS, excerpt
@@ -587,15 +588,18 @@ def _count_as_seen(context: Context, revision: Revision) -> None:
 
 @undoes("document")
 def _undo_write(context: Context, op: Op, own: Own) -> list[Op]:
-    """Restores the text from before a write as a new revision; returns the inverse. CONFLICT if
-    the text is no longer what the write made of it: later writes that are undone themselves do not
-    count."""
+    """Takes back what a write changed, as a new revision; what was written elsewhere in the
+    document since stays. Returns the inverse. CONFLICT if the same passage was changed since."""
     document = Document.objects.select_related("grove").get(pk=op["document"])
+    made = queries.revision_of(document, op["at"]).text
     before = queries.revision_of(document, op["to"]).text if op["to"] else ""
+    last = op["at"]
 
     def change(text: str, newest: Revision) -> Sequence[Edit]:
-        left = Revision.objects.filter(document=document, number=op["at"])
-        if newest.content_id not in left.values_list("content", flat=True):
+        nonlocal last
+        last = newest.number
+        after = merged(made, text, before)
+        if after is None:
             later = Revision.objects.filter(document=document, number__gt=op["at"])
             others = later.exclude(by__in=own).select_related("by")
             who = (others.order_by("-number").first() or newest).by
@@ -604,13 +608,13 @@ def _undo_write(context: Context, op: Op, own: Own) -> list[Op]:
                 f"{document.shown} has since been changed by {who.name}.",
                 hint="look first; → undo step:n undoes another step",
             )
-        return documents.difference(text, before)
+        return documents.difference(text, after)
 
     with context.grove_stream() as writer:
         by = context.actor.participant
         written = document_log.write(writer, document, change, by=by, at=context.now)
     _count_as_seen(context, written.revision)
-    return [{**op, "at": written.revision.number, "to": op["at"]}]
+    return [{**op, "at": written.revision.number, "to": last}]
 
 
 def create(  # of a line and of an action
