@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from playwright.sync_api import expect
@@ -23,6 +24,37 @@ def test_a_file_of_another_program_is_dropped_and_becomes_a_tree(
     page.get_by_role("link", name="Open the tree").click()
     page.wait_for_url(re.compile("/trees/"))
     expect(page.locator("main")).to_contain_text("The lighthouse")
+
+
+def test_in_a_long_list_files_come_in_at_its_top_and_what_came_is_led_to_there(
+    heddle: Heddle, visit: Open, tmp_path: Path
+) -> None:
+    name = uuid4().hex[:6]
+    for number in range(18):
+        heddle.tree(f"Long {name} {number}", "The lamp was lit.")
+    file = tmp_path / f"lighthouse {name}.json"
+    file.write_text('{"text": "", "children": [{"text": "The lighthouse", "children": []}]}')
+    page = visit("/")
+    button = page.locator("loom-import label", has_text="Import")
+    expect(button).to_be_in_viewport()
+    page.locator("loom-import input[type=file]").set_input_files(file)
+    leads = page.get_by_role("link", name="Open the tree")
+    expect(leads).to_be_in_viewport()
+    expect(leads).to_be_focused()
+    expect(page.locator(".tree-row").first).to_be_in_viewport()
+    # By a drop anywhere: here on the last row of the list.
+    page.get_by_role("button", name="Close").click()
+    expect(leads).to_have_count(0)
+    page.locator(".tree-row").last.evaluate(
+        """row => { const files = new DataTransfer();
+        files.items.add(new File(['{"text": "", "children": [{"text": "Two", "children": []}]}'],
+            "dropped.json"));
+        row.scrollIntoView();
+        row.dispatchEvent(new DragEvent("drop", {dataTransfer: files, bubbles: true})); }"""
+    )
+    expect(leads).to_be_in_viewport()
+    leads.click()
+    expect(page.locator("main")).to_contain_text("Two")
 
 
 def test_trees_of_an_archive_are_searched_and_chosen(
