@@ -1,11 +1,15 @@
 """A database of SQLite, moved to PostgreSQL: every row as it is, with its id, hash and instant.
 
 `manage.py restore FILE` does this where the backup is of SQLite and the installation uses
-PostgreSQL. The indexes for search are made by PostgreSQL itself from the rows.
+PostgreSQL. Before it is done, every row is read again from PostgreSQL and compared. The indexes for
+search are made by PostgreSQL itself from the rows.
 """
 
-from collections.abc import Callable, Iterator
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +43,8 @@ def move_in(file: Path, migrations: list[str], report: Report) -> dict[str, int]
                     counts[model._meta.db_table] = _copy(model, cursor)
                     if counts[model._meta.db_table] >= ROWS:
                         report(f"{model._meta.db_table}: {counts[model._meta.db_table]:,} rows")
+                for model in _models():
+                    _demand_equal(model)
                 for statement in connection.ops.sequence_reset_sql(no_style(), _models()):
                     cursor.execute(statement)
         except (DatabaseError, ValueError) as error:
@@ -86,6 +92,39 @@ def _opened(file: Path) -> Iterator[None]:
         connections[ALIAS].close()
         del connections[ALIAS]
         del connections.settings[ALIAS]
+
+
+def _demand_equal(model: type[Model]) -> None:
+    """Raises ValueError unless both databases have the same rows in a table, in any order: text
+    keys are sorted differently by each."""
+    names = [field.attname for field in model._meta.local_concrete_fields]
+    here, there = (
+        _fingerprint(model._base_manager.using(alias).values_list(*names).iterator(chunk_size=ROWS))
+        for alias in (connection.alias, ALIAS)
+    )
+    if here != there:
+        raise ValueError(f"the rows of {model._meta.db_table} are not the same as before")
+
+
+def _fingerprint(rows: Iterable[tuple[Any, ...]]) -> tuple[int, int]:
+    """How many rows there are, and the sum of their hashes."""
+    many = total = 0
+    for row in rows:
+        text = "\0".join(_plain(value) for value in row)
+        total += int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest())
+        many += 1
+    return many, total
+
+
+def _plain(value: Any) -> str:
+    """A value in words that do not depend on the database."""
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat()
+    if isinstance(value, bytes | memoryview):
+        return bytes(value).hex()
+    if isinstance(value, dict | list):  # in which PostgreSQL orders keys and writes 1e20 out
+        return json.dumps(json.loads(json.dumps(value), parse_int=float), sort_keys=True)
+    return f"{type(value).__name__}:{value}"
 
 
 def _copy(model: type[Model], cursor: Any) -> int:

@@ -8,9 +8,11 @@ import tarfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from loom.management.moving import _fingerprint
 from tests.queries.installations import own_database, rows_on_server, run
 from tests.queries.test_takeover import STORED
 
@@ -101,3 +103,20 @@ def test_a_backup_of_an_earlier_version_changes_nothing(
     refused = run(tmp_path, "manage.py", "restore", str(older), database=server, fails=True)
     assert "earlier version" in refused and missing in refused
     assert _rows_on_server(server, list(before)) == before
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ((1, "a"), (1, "a"), True),
+        ((1, "a"), (1, "b"), False),
+        ((None,), ("None",), False),
+        (({"a": 1e20, "b": [1]},), ({"b": [1.0], "a": 10**20},), True),
+        (({"a": "1"},), ({"a": 1},), False),
+        ((b"\0x",), (memoryview(b"\0x"),), True),
+    ],
+)
+def test_rows_are_the_same_by_what_they_hold(one: Any, other: Any, same: bool) -> None:
+    assert (_fingerprint([one]) == _fingerprint([other])) is same
+    more = (2, "z")
+    assert _fingerprint([one, more]) == _fingerprint([more, one]) != _fingerprint([one, more, more])
