@@ -5,9 +5,9 @@ from typing import Any
 from loom.documents.access import get_document
 from loom.documents.models import Document
 from loom.documents.room import RoomMember, rooms
+from loom.live.admission import SocketRefused
 from loom.live.consumers import LiveConsumer
 from loom.live.kinds import SocketKind, serves
-from loom.live.reads import SocketRefused
 
 
 class DocumentConsumer(LiveConsumer):

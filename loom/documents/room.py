@@ -33,9 +33,10 @@ from loom.documents.shared_text import (
 from loom.documents.yjs_updates import Update, read_update
 from loom.engine import announcements
 from loom.errors import CommandError
-from loom.live import reads
+from loom.live.admission import Guest, SocketRefused
 from loom.live.frames import RateLimit
-from loom.live.reads import Guest, PerLoop, ReadThreads, SocketRefused
+from loom.live.passes import judge, verdicts_of
+from loom.live.read_threads import PerLoop, ReadThreads
 
 log = logging.getLogger("heddle.rooms")
 
@@ -687,8 +688,8 @@ class Rooms:
             by_id[key].ring(seq)
         members = [member for room in by_id.values() for member in room.members]
         passes = {member.guest.ticket for member in members}
-        verdicts = await self._threads.read(reads.verdicts_of, passes) if passes else {}
-        reads.judge(members, verdicts)
+        verdicts = await self._threads.read(verdicts_of, passes) if passes else {}
+        judge(members, verdicts)
 
     async def close(self) -> None:
         """Closes every socket with 1012, so that clients reconnect immediately."""

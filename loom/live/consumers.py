@@ -12,9 +12,11 @@ from channels.routing import URLRouter
 from django.urls import re_path
 
 from loom.live import frames, reads
+from loom.live.admission import Guest, SocketRefused, welcome
 from loom.live.feed import Feed, FeedConnection, Socket
 from loom.live.kinds import kinds
-from loom.live.reads import Guest, PerLoop, ReadThreads, SocketRefused, welcome
+from loom.live.passes import verdicts_of
+from loom.live.read_threads import PerLoop, ReadThreads
 
 log = logging.getLogger("heddle.live")
 
@@ -93,7 +95,7 @@ class Hub:
         for tree, uid, chunk in await self._threads.read(reads.reached, list(trees)):
             trees[tree].reached(uid, chunk)
         passes = {socket.guest.ticket for feed in feeds for socket in feed.sockets}
-        verdicts = await self._threads.read(reads.verdicts_of, passes)
+        verdicts = await self._threads.read(verdicts_of, passes)
         for feed in feeds:
             feed.judge(verdicts)
 

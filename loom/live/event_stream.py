@@ -14,10 +14,10 @@ from typing import Any
 
 from channels.db import database_sync_to_async
 
+from loom.live.admission import Guest, SocketRefused, welcome
 from loom.live.capacity import capacity, refusal
 from loom.live.consumers import hub
 from loom.live.feed import Socket
-from loom.live.reads import Guest, SocketRefused, welcome
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[Any]]

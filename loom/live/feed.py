@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from loom.engine import announcements, presence
 from loom.errors import CommandError, not_found
 from loom.live import frames, reads
+from loom.live.admission import Guest
 from loom.live.frames import (
     Drawings,
     EventFrame,
@@ -19,8 +20,9 @@ from loom.live.frames import (
     Ring,
     SentText,
 )
+from loom.live.passes import Pass, Verdict, judge, verdicts_of
 from loom.live.positions import Place, Positions
-from loom.live.reads import Guest, ReadThreads
+from loom.live.read_threads import ReadThreads
 from loom.live.to_render import ToRender
 
 log = logging.getLogger("heddle.live")
@@ -404,11 +406,11 @@ class Feed:
         passes = {socket.guest.ticket for socket in self.sockets}
         if not passes:
             return
-        self.judge(await self.read(reads.verdicts_of, passes))
+        self.judge(await self.read(verdicts_of, passes))
 
-    def judge(self, verdicts: dict[reads.Pass, reads.Verdict]) -> None:
-        """Closes or restricts the sockets according to the verdicts of `reads.verdicts_of`."""
-        reads.judge(list(self.sockets), verdicts)
+    def judge(self, verdicts: dict[Pass, Verdict]) -> None:
+        """Closes or restricts the sockets according to the verdicts of `passes.verdicts_of`."""
+        judge(list(self.sockets), verdicts)
 
     # The doorbell.
 

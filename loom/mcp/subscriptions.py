@@ -16,9 +16,10 @@ from channels.db import database_sync_to_async
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated
 from mcp.shared.exceptions import MCPError
 
+from loom.live.admission import Guest, SocketRefused, welcome
 from loom.live.capacity import capacity, refusal
 from loom.live.consumers import hub
-from loom.live.reads import Guest, SocketRefused, heads, welcome
+from loom.live.reads import heads
 from loom.mcp import resources
 from loom.mcp.api_client import McpCaller, Refused
 

@@ -10,8 +10,9 @@ from loom.access import Actor
 from loom.engine import announcements, streams
 from loom.engine.models import Event
 from loom.live import feed, frames
+from loom.live.admission import Guest
 from loom.live.consumers import Hub
-from loom.live.reads import Guest, Pass
+from loom.live.passes import Pass
 from loom.people.models import Participant, User
 from loom.trees.commands import node_writer
 from loom.trees.models import Node, Tree, Workspace

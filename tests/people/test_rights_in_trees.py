@@ -11,7 +11,7 @@ from loom.access import acting_as, get_actor, get_actor_in, visible_trees, writt
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.errors import CommandError
-from loom.live import reads
+from loom.live.passes import Pass, memberships, verdicts_of
 from loom.people.commands import accounts
 from loom.people.models import Grove, Membership, Participant, User
 from loom.permissions import GENERATE, OF_ROLE, OF_TREE, Scope
@@ -125,17 +125,17 @@ def test_a_key_never_allows_more_than_its_scope(
 def test_sockets_follow_the_rights_of_their_tree(
     grove: Grove, tree: Tree, owner: User, writer: User, reader: User
 ) -> None:
-    def passes(*users: User) -> set[reads.Pass]:
-        return {reads.Pass(one.pk, grove.pk, tree.pk) for one in users}
+    def passes(*users: User) -> set[Pass]:
+        return {Pass(one.pk, grove.pk, tree.pk) for one in users}
 
     everybody = passes(owner, writer, reader)
     TreeRight.objects.create(tree=tree, user=reader, right="write")
     Tree.objects.filter(pk=tree.pk).update(writer_right="hidden")
     expected = {owner.pk: "owner", writer.pk: 4404, reader.pk: "writer"}
-    for found in (reads.verdicts_of(everybody), reads.memberships(everybody)):
+    for found in (verdicts_of(everybody), memberships(everybody)):
         assert {one.user_id: verdict for one, verdict in found.items()} == expected
-    in_grove = {reads.Pass(writer.pk, grove.pk, None)}
-    assert set(reads.verdicts_of(in_grove).values()) == {"writer"}
+    in_grove = {Pass(writer.pk, grove.pk, None)}
+    assert set(verdicts_of(in_grove).values()) == {"writer"}
 
 
 def test_rights_cost_the_same_however_many_there_are(

@@ -23,6 +23,7 @@ from loom.engine.models import Event, Step, Stream
 from loom.errors import CommandError
 from loom.language.ids import of_node
 from loom.live import reads
+from loom.live.passes import Pass, verdicts_of
 from loom.notes.models import Mark
 from loom.people.models import Participant, User
 from loom.reading.pages.live_parts import parts_for
@@ -147,7 +148,7 @@ def test_what_is_asked_every_few_seconds_scans_nothing(
 ) -> None:
     """By the worker, which sweeps, and by the hub of sockets, which looks after them."""
     stream = f"tree:{tree.uid}"
-    admitted = {reads.Pass(owner.pk, tree.grove_id, tree.pk, key_id=1, session_key="a")}
+    admitted = {Pass(owner.pk, tree.grove_id, tree.pk, key_id=1, session_key="a")}
     with recorded() as queries:
         tasks.try_to_write()
         tasks.sweep()
@@ -158,7 +159,7 @@ def test_what_is_asked_every_few_seconds_scans_nothing(
         assert reads.heads([stream])
         reads.reached([tree.uid])
         reads.running(tree.uid)
-        reads.verdicts_of(admitted)
+        verdicts_of(admitted)
         assert reads.news(stream, 1, 50, admitted)[0]
     assert len(queries.sent) > 15
     queries.demand_no_faults()
