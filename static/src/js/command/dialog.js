@@ -26,7 +26,7 @@ export function frame() {
   const foot = make("p", { className: "command-foot" }, ...[t("↑ ↓ to select"), t("Tab to complete"), t("Enter to run"), t("Esc to close")].map((textContent) => make("span", { textContent })));
   const dialog = /** @type {HTMLDialogElement} */ (make("dialog", { className: "command" }, input, list, answer, foot));
   dialog.setAttribute("aria-label", t("Search and commands"));
-  return { dialog, input, list, said: answer };
+  return { dialog, input, list, answer };
 }
 
 /** A text with what was looked for marked. @param {string} text @param {string} query @returns {(Node | string)[]} */

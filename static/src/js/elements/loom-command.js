@@ -42,11 +42,11 @@ export class LoomCommand extends HTMLElement {
   }
 
   build() {
-    const { dialog, input, list, said } = frame();
+    const { dialog, input, list, answer } = frame();
     this.dialog = dialog;
     this.input = input;
     this.list = list;
-    this.said = said;
+    this.answer = answer;
     this.replaceChildren(this.dialog);
     this.input.addEventListener("input", () => this.typed());
     this.dialog.addEventListener("keydown", (event) => this.pressed(event));
@@ -249,9 +249,9 @@ export class LoomCommand extends HTMLElement {
 
   /** @param {string} words @param {"" | "dry" | "bad" | "done"} [how] */
   say(words, how = "") {
-    if (!this.said) return;
-    this.said.className = `command-answer ${how}`;
-    this.said.replaceChildren(...(how === "dry" ? [words] : withRefs(words, this.page?.store)));
+    if (!this.answer) return;
+    this.answer.className = `command-answer ${how}`;
+    this.answer.replaceChildren(...(how === "dry" ? [words] : withRefs(words, this.page?.store)));
     if (how === "bad" || how === "done") speak(words);
   }
 }

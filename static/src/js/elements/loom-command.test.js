@@ -108,12 +108,12 @@ test("an answer is shown and spoken, and a refusal too", async () => {
   const { element, field } = bar({ say: () => answer() });
   field.value = "→ tag here #a";
   await element.run(field.value);
-  assert.equal(element.said.textContent, "✓ tagged");
+  assert.equal(element.answer.textContent, "✓ tagged");
   answer = async () => {
     throw new Refused({ code: "NOT_FOUND", message: "There is no such node." }, 404);
   };
   await element.run(field.value);
-  assert.match(element.said.textContent, /^✗ NOT_FOUND: There is no such node\./);
+  assert.match(element.answer.textContent, /^✗ NOT_FOUND: There is no such node\./);
   assert.match(document.querySelector("[data-spoken]").textContent, /✓ tagged .*NOT_FOUND/);
 });
 
@@ -126,7 +126,7 @@ test("the answer to a line does not take away the next one that is typed", async
   late.give({ reply: "✓ bookmarked" });
   await running;
   assert.equal(field.value, "→ tag here #stone");
-  assert.equal(element.said.textContent, "");
+  assert.equal(element.answer.textContent, "");
 });
 
 test("a refusal that comes late names its line", async () => {
@@ -137,7 +137,7 @@ test("a refusal that comes late names its line", async () => {
   field.value = "→ tag";
   late.refuse(new Refused({ code: "REJECTED", message: "Not here." }, 409));
   await running;
-  assert.match(element.said.textContent, /^bookmark here: ✗ REJECTED/);
+  assert.match(element.answer.textContent, /^bookmark here: ✗ REJECTED/);
 });
 
 test("only a line that says what it is about is previewed", async () => {
@@ -146,14 +146,14 @@ test("only a line that says what it is about is previewed", async () => {
   const { signal } = new AbortController();
   for (const line of ["→ tag", "→ undo", "→ tag here #a"]) await element.preview(line, signal);
   assert.deepEqual(asked, ["undo", "tag here #a"]);
-  assert.ok(element.said.matches(".dry"));
+  assert.ok(element.answer.matches(".dry"));
 });
 
 test("a preview that is overtaken is not shown", async () => {
   const stop = new AbortController();
   const { element } = bar({ preview: async () => (stop.abort(), { reply: "would tag" }) });
   await element.preview("→ tag here #a", stop.signal);
-  assert.equal(element.said.textContent, "");
+  assert.equal(element.answer.textContent, "");
 });
 
 test("what is found is lit in the tree until the bar closes", () => {

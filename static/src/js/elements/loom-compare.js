@@ -67,7 +67,7 @@ export class LoomCompare extends HTMLElement {
     this.choices.setAttribute("aria-label", t("Nodes to compare, two to four"));
     this.sheets = make("div", { className: "compare" });
     this.field = /** @type {HTMLInputElement} */ (make("input", { name: "other", size: 8, maxLength: 9, autocomplete: "off", spellcheck: false }));
-    this.said = make("p", { className: "refusal", role: "alert", hidden: true });
+    this.status = make("p", { className: "refusal", role: "alert", hidden: true });
     const other = make("form", { className: "compare-other" }, make("label", {}, t("Another node"), " ", this.field), " ", make("button", { className: "button small", textContent: t("Add") }));
     const close = button(t("Close"), "");
     const head = make("header", { className: "compare-head" }, make("h2", { textContent: t("Side by side") }), this.choices, other, close);
@@ -75,7 +75,7 @@ export class LoomCompare extends HTMLElement {
     this.built.setAttribute("aria-label", t("New text"));
     const words = this.page.can.write ? t("Accept one with its number, or click sentences to put a new text together. The others stay in the tree.") : t("Accept one with its number. The others stay in the tree.");
     const foot = make("p", { className: "soft", textContent: words });
-    this.dialog = /** @type {HTMLDialogElement} */ (make("dialog", { className: "sheet-dialog wide" }, head, this.said, this.sheets, this.built, foot));
+    this.dialog = /** @type {HTMLDialogElement} */ (make("dialog", { className: "sheet-dialog wide" }, head, this.status, this.sheets, this.built, foot));
     this.dialog.setAttribute("aria-label", t("Compare"));
     this.replaceChildren(this.dialog);
     close.autofocus = true;
@@ -134,9 +134,9 @@ export class LoomCompare extends HTMLElement {
 
   /** @param {string} words */
   refuse(words) {
-    if (!this.said) return;
-    this.said.textContent = words;
-    this.said.hidden = !words;
+    if (!this.status) return;
+    this.status.textContent = words;
+    this.status.hidden = !words;
   }
 
   /** @param {Element} target */

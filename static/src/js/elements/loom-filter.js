@@ -33,8 +33,8 @@ export class LoomFilter extends HTMLElement {
     this.pruned = /** @type {HTMLInputElement} */ (make("input", { type: "checkbox" }));
     this.off = make("button", { type: "button", className: "quiet", textContent: t("show all"), hidden: true });
     this.off.addEventListener("click", () => this.clear());
-    this.said = make("span", { className: "filter-said" });
-    this.said.setAttribute("role", "status");
+    this.status = make("span", { className: "filter-said" });
+    this.status.setAttribute("role", "status");
     const fields = make(
       "div",
       { className: "filter-fields" },
@@ -47,7 +47,7 @@ export class LoomFilter extends HTMLElement {
     this.summary = make("summary", {}, t("Filter"));
     this.details = /** @type {HTMLDetailsElement} */ (make("details", {}, this.summary, fields));
     this.details.addEventListener("keydown", (event) => this.pressed(/** @type {KeyboardEvent} */ (event)));
-    this.replaceChildren(this.details, make("p", { className: "filter-line" }, this.said, this.off));
+    this.replaceChildren(this.details, make("p", { className: "filter-line" }, this.status, this.off));
   }
 
   /** Escape folds the fields. @param {KeyboardEvent} event */
@@ -105,7 +105,7 @@ export class LoomFilter extends HTMLElement {
   count() {
     const page = this.page;
     const sieve = page?.store && page.filter.sieve(page.store, page.marks);
-    if (this.said) this.said.textContent = sieve ? tn("{n} text shown", "{n} texts shown", sieve.matches.size) : "";
+    if (this.status) this.status.textContent = sieve ? tn("{n} text shown", "{n} texts shown", sieve.matches.size) : "";
   }
 
   /** Only map and outline are filtered. */

@@ -13,7 +13,7 @@ export class LoomImport extends HTMLElement {
   connectedCallback() {
     this.stop = new AbortController();
     const { signal } = this.stop;
-    this.said = /** @type {HTMLElement} */ (this.querySelector("[data-said]"));
+    this.status = /** @type {HTMLElement} */ (this.querySelector("[data-said]"));
     this.input = /** @type {HTMLInputElement} */ (this.querySelector('input[type="file"]'));
     this.input.addEventListener("change", () => this.take(this.input?.files), { signal });
     window.addEventListener("dragover", (event) => this.over(event, true), { signal });
@@ -47,7 +47,7 @@ export class LoomImport extends HTMLElement {
     const stop = /** @type {HTMLButtonElement} */ (make("button", { type: "button", className: "button small", textContent: t("Stop") }));
     stop.addEventListener("click", () => halt.abort());
     this.draw(make("span", { textContent: t("Sending {name}", { name }) }), bar, stop);
-    this.said?.scrollIntoView({ block: "nearest" });
+    this.status?.scrollIntoView({ block: "nearest" });
     const form = new FormData();
     for (const file of files) form.append("file", file);
     form.append("grove", this.dataset.grove ?? "");
@@ -167,6 +167,6 @@ export class LoomImport extends HTMLElement {
 
   /** @param {...Node} parts */
   draw(...parts) {
-    this.said?.replaceChildren(...parts);
+    this.status?.replaceChildren(...parts);
   }
 }

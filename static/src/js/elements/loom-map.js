@@ -108,10 +108,10 @@ export class LoomMap extends HTMLElement {
     if (isIcicle && !this.icicle) {
       this.icicle = new IcicleView(this);
       this.frame?.before(this.icicle.crumbs);
-      this.frame?.after(this.icicle.legend, this.icicle.branches, this.icicle.said);
+      this.frame?.after(this.icicle.legend, this.icicle.branches, this.icicle.status);
     } else if (!isIcicle && this.icicle) {
-      const { crumbs, legend, branches, said } = this.icicle;
-      for (const element of [crumbs, legend, branches, said]) element.remove();
+      const { crumbs, legend, branches, status } = this.icicle;
+      for (const element of [crumbs, legend, branches, status]) element.remove();
       this.icicle = null;
     }
     this.dataset.form = isIcicle ? "icicle" : "threads";

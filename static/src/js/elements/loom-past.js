@@ -68,13 +68,13 @@ export class LoomPast extends HTMLElement {
     back.addEventListener("click", () => this.close());
     this.wait = make("progress", { className: "past-wait", hidden: true });
     this.wait.setAttribute("aria-label", t("Loading the tree at this point…"));
-    this.said = make("p", { className: "past-said" });
-    this.said.setAttribute("role", "status");
+    this.status = make("p", { className: "past-said" });
+    this.status.setAttribute("role", "status");
     this.text = make("div", { className: "past-text mode-dialogue" });
     this.ticks = make("div", { className: "past-ticks" });
     this.ticks.setAttribute("aria-hidden", "true"); // the history says the same in words
     const track = make("div", { className: "past-track" }, this.ticks, this.range);
-    const bar = make("div", { className: "past-bar" }, step(-1, "‹", t("Previous change")), track, step(1, "›", t("Next change")), back, this.said, this.wait);
+    const bar = make("div", { className: "past-bar" }, step(-1, "‹", t("Previous change")), track, step(1, "›", t("Next change")), back, this.status, this.wait);
     bar.addEventListener("keydown", (event) => {
       event.stopPropagation();
       if (event.key === "Escape") this.close();
@@ -133,7 +133,7 @@ export class LoomPast extends HTMLElement {
     this.text?.setAttribute("aria-busy", "true");
     this.late ??= setTimeout(() => {
       this.wait?.toggleAttribute("hidden", false);
-      if (this.said && !this.told) this.said.textContent = t("Loading the tree at this point…");
+      if (this.status && !this.told) this.status.textContent = t("Loading the tree at this point…");
     }, LATE_MS);
   }
 
@@ -150,7 +150,7 @@ export class LoomPast extends HTMLElement {
     const what = [by, words, node].filter(Boolean).join(" ");
     const line = t("{seq} of {head}, {when}: {what}", { seq, head, when, what });
     this.told = true;
-    if (this.said) this.said.textContent = line;
+    if (this.status) this.status.textContent = line;
     this.range?.setAttribute("aria-valuetext", line);
   }
 

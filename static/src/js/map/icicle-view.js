@@ -89,8 +89,8 @@ export class IcicleView {
     const words = t("Where the map is");
     this.crumbs = make("nav", { className: "map-crumbs", ariaLabel: words });
     this.legend = make("ul", { className: "map-legend", ariaLabel: t("Authors on the map") });
-    this.said = make("p", { className: "spoken" });
-    this.said.setAttribute("role", "status");
+    this.status = make("p", { className: "spoken" });
+    this.status.setAttribute("role", "status");
     this.list = make("ol");
     this.branches = make("details", { className: "map-branches" }, make("summary", { textContent: t("Branches as a list") }), this.list);
     this.branches.addEventListener("toggle", () => this.listBranches());
@@ -270,7 +270,7 @@ export class IcicleView {
       camera.top = places.y[place] - 2;
       camera.hold();
     }
-    this.said.textContent = this.describe(place);
+    this.status.textContent = this.describe(place);
     this.map.redraw();
   }
 
@@ -355,7 +355,7 @@ export class IcicleView {
 
   /** Words have come. */
   named() {
-    if (this.said.textContent) this.said.textContent = this.describe(this.cursor);
+    if (this.status.textContent) this.status.textContent = this.describe(this.cursor);
     this.listBranches();
     this.map.redraw();
   }

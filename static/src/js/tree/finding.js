@@ -45,9 +45,9 @@ class PathFind {
     this.input = /** @type {HTMLInputElement} */ (make("input", { type: "search", name: "find", placeholder: t("Find"), ariaLabel: t("Find in the text") }));
     this.put = /** @type {HTMLInputElement} */ (make("input", { type: "text", name: "replace", placeholder: t("Replace with"), ariaLabel: t("Replace with") }));
     this.exact = /** @type {HTMLInputElement} */ (make("input", { type: "checkbox" }));
-    this.said = make("span", { className: "soft find-said", role: "status" });
+    this.status = make("span", { className: "soft find-said", role: "status" });
     const label = make("label", { className: "choice" }, this.exact, t("Match case"));
-    const rows = [make("div", {}, this.input, this.said, this.button("↑", () => this.step(-1), t("Previous match")), this.button("↓", () => this.step(1), t("Next match")), label, this.button("×", () => this.close(), t("Close")))];
+    const rows = [make("div", {}, this.input, this.status, this.button("↑", () => this.step(-1), t("Previous match")), this.button("↓", () => this.step(1), t("Next match")), label, this.button("×", () => this.close(), t("Close")))];
     if (page.can.write) rows.push(make("div", {}, this.put, this.button(t("Replace"), () => this.inTurn(() => this.replaceOne())), this.button(t("Replace all"), () => this.inTurn(() => this.replaceAll()))));
     this.dom = make("div", { className: "find-panel path-find", role: "search", ariaLabel: t("Find and replace") }, ...rows);
   }
@@ -134,10 +134,10 @@ class PathFind {
 
   tell() {
     const n = this.found.length;
-    if (!this.input.value) this.said.textContent = "";
-    else if (this.done) this.said.textContent = this.done;
-    else if (!n) this.said.textContent = t("Not found");
-    else this.said.textContent = this.at < 0 ? t("{n} found", { n }) : t("{at} of {n}", { at: this.at + 1, n });
+    if (!this.input.value) this.status.textContent = "";
+    else if (this.done) this.status.textContent = this.done;
+    else if (!n) this.status.textContent = t("Not found");
+    else this.status.textContent = this.at < 0 ? t("{n} found", { n }) : t("{at} of {n}", { at: this.at + 1, n });
     this.light();
   }
 
