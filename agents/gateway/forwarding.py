@@ -391,13 +391,16 @@ class Recording:
     async def _keep(self, body: bytearray, growing: GrowingText) -> None:
         """Until the answer has ended, also while nothing arrives: what is silent is not dead."""
         request = await self.begun()
-        while request is not None and not self._answered.is_set():
-            held = bytes(body), growing.text, self._chunk
-            if await in_thread(recording.keep_alive)(request, *held):
-                self.stopped.set()
+        while request is not None:
+            # First the wait: most answers are over by then, and writing one competes with others.
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(KEPT_EVERY_S):
                     await self._answered.wait()
+            if self._answered.is_set():
+                return
+            held = bytes(body), growing.text, self._chunk
+            if await in_thread(recording.keep_alive)(request, *held):
+                self.stopped.set()
 
     async def _show(self, growing: GrowingText) -> None:
         """Sends the words on to the open pages of the tree, once the answer is recorded there."""
