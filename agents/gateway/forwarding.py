@@ -344,15 +344,19 @@ class Recording:
         """Waits until the texts of earlier requests are stored, and the answer that this one names
         is recorded. Returns the uid of the session of a request that this one goes on from while it
         is still being recorded; "" if there is none."""
-        found = ""
+        found, shared = "", 0
         for record in self._earlier:
             await record._sent.wait()
             if self._incoming.previous_answer and record._answered.is_set():
                 await record._over.wait()
             elif record._prepared is not None and not record._over.is_set():
                 mine, theirs = await self._chained(), await record._chained()
-                if len(theirs) < len(mine) and theirs[-1:] == mine[len(theirs) - 1 :][:1]:
-                    found = record._prepared.session
+                is_same = len(theirs) == len(mine) == 1  # a first message again: another session
+                is_before = theirs[-1:] == mine[: len(theirs)][-1:] and not is_same
+                if is_before and shared <= len(theirs) <= len(mine):
+                    found, shared = record._prepared.session, len(theirs)
+        if shared == 1 and await in_thread(workspace.is_known)(self._incoming):
+            return ""  # others may have begun alike: what was said since counts
         return found
 
     async def _chained(self) -> list[str]:

@@ -17,12 +17,17 @@ def find_uid(key: GatewayKey, names: Sequence[str]) -> str:
     session by only where no other one that began with it waits for its answer."""
     if len(names) < 2:
         return ""
-    rows = AddedText.objects.filter(key=key, is_unnamed=True)
-    later = rows.filter(name__in=names[1:]).order_by("-pk").values_list("session", flat=True)
-    if found := later.first():
+    if found := find_later(key, names):
         return found
     waiting = _waiting(key, names[0])
     return waiting[0] if len(waiting) == 1 else ""
+
+
+def find_later(key: GatewayKey, names: Sequence[str]) -> str:
+    """The uid of the newest session that has one of these messages, other than the first; "" if
+    there is none."""
+    rows = AddedText.objects.filter(key=key, is_unnamed=True, name__in=names[1:])
+    return rows.order_by("-pk").values_list("session", flat=True).first() or ""
 
 
 def copies(

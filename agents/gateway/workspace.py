@@ -75,6 +75,13 @@ def add(incoming: Incoming, uid: str = "") -> PreparedRequest:
     return prepared
 
 
+def is_known(incoming: Incoming) -> bool:
+    """Whether the session of a conversation is known by more than its first message."""
+    if recording.find_session(incoming) is not None:
+        return True
+    return bool(unrecorded.find_later(incoming.key, _names(incoming)))
+
+
 def prepare(incoming: Incoming, uid: str = "", *, failure: str = "") -> PreparedRequest:
     """A request with the workspace; only reads. Because of a `failure`, what is new goes as the
     program sent it."""
