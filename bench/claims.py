@@ -141,5 +141,5 @@ def main(many: int, clicks: int, port: int) -> None:
 if __name__ == "__main__":
     free = free_port()
     open_installation(f"http://127.0.0.1:{free}")
-    given = [int(one) for one in sys.argv[1:3]]
-    main(*[*given, *(10_000, 40)[len(given) :]], port=free)
+    many, clicks = [*map(int, sys.argv[1:3]), *(10_000, 40)[len(sys.argv[1:3]) :]]
+    main(many, clicks, free)

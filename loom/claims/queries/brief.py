@@ -1,6 +1,7 @@
 """Claims in a few lines: what is missing next, and what an agent is sent of them."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from django.db.models import QuerySet
@@ -132,8 +133,7 @@ def lines_for(actor: Actor, workspace: Workspace) -> tuple[str, ...]:
     for one in claims:
         asks = " · waits for a person" if waits_for_a_person(one) else ""
         lines.append(f"{line_of_claim(one)}{asks}")
-    rows = Cite.objects.filter(pk__in=[one.pk for one in cites[:SHOWN]]).order_by("-id")
-    shown = list(rows.select_related("claim__node"))
+    shown = _shown([one.pk for one in cites[:SHOWN]])
     names = written({one.item for one in shown}, tree.pk)
     keys = [key for one in shown if (key := ids.node_id(one.item)) is not None]
     gone = {ids.of_node(key) for key in withheld(actor, keys)}
@@ -142,9 +142,27 @@ def lines_for(actor: Actor, workspace: Workspace) -> tuple[str, ...]:
         words = f" {excerpt(cite.words, 8)}" if cite.words and cite.item not in gone else ""
         lines.append(
             f"  {sign[cite.side]} [{names[cite.item]}]{words} {cite.strength}, {cite.reason}"
-            f" → [{cite.claim.node.local_id}]"
+            f" → [{cite.claim}]"
         )
     return tuple(lines)
+
+
+class ShownCite(NamedTuple):
+    """A piece of evidence as a line of CLAIMS: `claim` is the local id."""
+
+    item: int
+    side: str
+    words: str
+    strength: str
+    reason: str
+    claim: str
+
+
+def _shown(keys: Sequence[int]) -> list[ShownCite]:
+    """The cites with these row ids, the newest first; one query."""
+    rows = Cite.objects.filter(pk__in=keys).order_by("-id")
+    names = ("item", "side", "words", "strength", "reason", "claim__node__local_id")
+    return [ShownCite(*row) for row in rows.values_list(*names)]
 
 
 def _total(tree: Tree) -> int:
