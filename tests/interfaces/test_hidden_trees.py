@@ -12,13 +12,12 @@ import pytest
 from django.db import transaction
 from django.test import Client
 
-from loom.access import get_actor, get_actor_in, workspace_of
+from loom.access import get_actor, get_actor_in
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.errors import CommandError
 from loom.people.models import Membership, Participant, User
 from loom.transfer.exporting import FORMATS
-from loom.trees import images
 from loom.trees.commands import rights, trees
 from loom.trees.models import Tree
 from tests.interfaces import world
@@ -54,7 +53,7 @@ class House:
         self.owner = side.actor(owner)
         muse = two.agent(side, name="Muse")
         self.here = {**world.furnish(self.owner, side.tree, muse), "secret": "none"}
-        self.here |= _ends(self.here)
+        self.here |= world.ends_of(self.here["node"], self.here["marked"])
         self.hidden = trees.new_tree(self.owner, title="Papers of the kestrel")
         for line in ('allow "byname" hidden', "allow writers hidden", 'allow "Both" write'):
             self.say(line)
@@ -71,40 +70,14 @@ class House:
 
     def _fill(self, muse: Participant) -> Names:
         """One of everything that a tree has."""
-        say, tree, tail = self.say, self.hidden, f" {KESTREL}"
-        node = say(f'respond root "opening{tail}"')
-        note = say(f'annotate {node} "a note{tail} @Byname @Onlyleft"')
-        suggestion = say(f'suggest {node} "an opening{tail}"')
-        say(f"link {node} to {note}")
-        marked = say(f'respond {node} "marked{tail}"')
-        say(f'bookmark {marked} "kept{tail}"')
-        say(f"tag {marked} #kept #{KESTREL}")
-        gone = say(f'respond {node} "gone{tail}"')
-        say(f"prune {gone}")
-        say(f"main {marked}")
-        say(f"rate {marked} plus")
-        world.open_windows(self.owner, tree, marked, tail)
-        say(f"view {node}")
-        say(f'trail save "way{tail}"')
-        say(f'trail share "way{tail}"')
-        tasks = say(f"respond {node}\n- [ ] a task{tail}\n←")
-        claim = say(f'claim "The lamp is lit{tail}" cite:{node}')
-        names = {
-            **world.run_turn(tree, muse, self.owner.participant, node, tail),
-            "tree": tree.uid,
-            "node": node,
-            "note": note,
-            "suggestion": suggestion,
-            "marked": marked,
-            "gone": gone,
-            "tasks": tasks,
-            "claim": claim,
-            "exploration": world._exploration(say, node, muse.name, KESTREL),
-            "workspace": workspace_of(self.owner.participant, tree).uid,
-            "agents": workspace_of(muse, tree).uid,
-            "image": images.keep(self.owner, tree, world.small(9)).sha256,
-        }
-        return names | _ends(names)
+        opening, to = f"opening {KESTREL}", "@Byname @Onlyleft"
+        filled_in = world.fill_tree(
+            self.owner, self.hidden, muse, KESTREL, opening=opening, at="root", to=to
+        )
+        self.say(f"view {filled_in['node']}")
+        self.say(f'trail save "way {KESTREL}"')
+        self.say(f'trail share "way {KESTREL}"')
+        return filled_in
 
     def _tie(self) -> None:
         """What the owner leaves in the tree that everybody sees, and in documents, about it."""
@@ -127,15 +100,6 @@ class House:
     def mixed(self) -> Names:
         """Things of the hidden tree below addresses of the other."""
         return {**self.there, "tree": self.here["tree"], "workspace": self.here["workspace"]}
-
-
-def _ends(names: Names) -> Names:
-    return {
-        "end": names["marked"],
-        "near": names["node"],
-        "noted": names["node"],
-        "linked": names["node"],
-    }
 
 
 @pytest.fixture(name="house", scope="module")

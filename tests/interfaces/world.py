@@ -290,3 +290,55 @@ def counted() -> dict[str, Any]:
     with connection.cursor() as cursor:
         cursor.execute(" UNION ALL ".join(counts))
         return dict(cursor.fetchall())
+
+
+def fill_tree(
+    actor: Actor, tree: Tree, muse: Participant, word: str, *, opening: str, at: str, to: str
+) -> dict[str, str]:
+    """Puts one of everything that a tree has into one whose texts, titles and labels all hold
+    `word`: the first text is `opening`, below `at` ("": where the actor stands), and a note
+    mentions `to`. Returns the names of what it made, as the matrix calls them."""
+    tail = f" {word}"
+
+    def say(line: str) -> str:
+        refs = execute_line(actor, tree, Request(line)).body["refs"]
+        return str(refs[0]) if refs else ""
+
+    node = say(f'respond {at} "{opening}"')
+    note = say(f'annotate {node} "{to} a note{tail}"')
+    suggestion = say(f'suggest {node} "another opening{tail}"')
+    marked = say(f'respond {node} "marked{tail}"')
+    say(f'bookmark {marked} "kept{tail}"')
+    say(f"tag {marked} #kept #{word}")
+    gone = say(f'respond {node} "gone{tail}"')
+    say(f"prune {gone}")
+    say(f"link {node} to {note}")
+    say(f"main {marked}")
+    say(f"rate {marked} plus")
+    tasks = say(f"respond {node}\n- [ ] a task{tail}\n←")
+    say(f"todo check {tasks} token:1")
+    claim = say(f'claim "The lamp is lit{tail}" cite:{node}')
+    say(f'cite {note} against {claim} "because{tail}"')
+    open_windows(actor, tree, marked, tail)
+    person = actor.participant
+    return {
+        **run_turn(tree, muse, person, node, tail),
+        "tree": tree.uid,
+        "node": node,
+        "note": note,
+        "suggestion": suggestion,
+        "marked": marked,
+        "gone": gone,
+        "tasks": tasks,
+        "claim": claim,
+        "exploration": _exploration(say, node, muse.name, word),
+        "workspace": node_writer.workspace_of(person, tree).uid,
+        "agents": node_writer.workspace_of(muse, tree).uid,
+        "image": images.keep(actor, tree, small(9)).sha256,
+        **ends_of(node, marked),
+    }
+
+
+def ends_of(node: str, marked: str) -> dict[str, str]:
+    """The names of the matrix for two texts, the second below the first."""
+    return {"end": marked, "near": node, "noted": node, "linked": node}

@@ -20,13 +20,12 @@ from loom.engine.models import Event
 from loom.errors import CommandError
 from loom.people.models import Participant, User
 from loom.transfer.exporting import FORMATS
-from loom.trees import images
-from loom.trees.commands import node_writer, trees
+from loom.trees.commands import trees
 from loom.trees.commands.public_links import make_public_link
 from loom.trees.models import Tree
 from tests.interfaces.matrix import LINES, ROWS, filled
 from tests.interfaces.test_two_groves import NAMED, _posts, _unpacked, asked, said
-from tests.interfaces.world import _exploration, furnish, open_windows, run_turn, small
+from tests.interfaces.world import ends_of, fill_tree, furnish
 from tests.kept import kept
 from tests.queries.test_equal_counts import PAGES
 from tests.two_groves import TwoGroves, make_two_groves
@@ -59,8 +58,7 @@ class Surveyed:
         self.muse = two.agent(two.left)
         names = furnish(actor, two.left.tree, self.muse)
         _, secret = make_public_link(actor, two.left.tree, days=1)
-        near = {"end": names["marked"], "near": names["node"], "noted": names["node"]}
-        self.here = {**names, **near, "linked": names["node"], "secret": secret}
+        self.here = {**names, **ends_of(names["node"], names["marked"]), "secret": secret}
         execute_line(two.left.actor(two.both), two.left.tree, Request("tree"))
         self.moment = timezone.now()
         self.answers = {user: self.answered(user) for user in (self.owner, two.only_left)}
@@ -78,47 +76,18 @@ class Surveyed:
             refs = execute_line(actor, made, Request(line)).body["refs"]
             return str(refs[0]) if refs else ""
 
-        node = say(f'respond "A {KESTREL} sleeps."')
-        note = say(f'annotate {node} "@Leftowner a {KESTREL}"')
-        suggestion = say(f'suggest {node} "An old {KESTREL} sleeps."')
-        marked = say(f'respond {node} "marked {KESTREL}"')
-        say(f'bookmark {marked} "kept {KESTREL}"')
-        say(f"tag {marked} #{KESTREL} #kept")
-        gone = say(f'respond {node} "gone {KESTREL}"')
-        say(f"prune {gone}")
-        say(f'link {node} to {marked} as:supports note:"{KESTREL}"')
+        there = fill_tree(
+            actor, made, self.muse, KESTREL, opening=f"A {KESTREL} sleeps.", at="", to="@Leftowner"
+        )
+        node = there["node"]
         far = f"tree:{tree.uid} node:{self.here['node']}"
         say(f'link {node} to {far} as:supports note:"{KESTREL}"')
         say(f'respond {node} "more of the {KESTREL}" from:{far}')
-        say(f"main {marked}")
-        say(f"rate {marked} plus")
-        tasks = say(f"respond {node}\n- [ ] a {KESTREL}\n←")
-        say(f"todo check {tasks} token:1")
-        claim = say(f'claim "A {KESTREL} sleeps here" cite:{node}')
-        say(f'cite {note} against {claim} "{KESTREL}"')
         say(f'ask "Leftowner" "Where is the {KESTREL}?"')
-        open_windows(actor, made, marked, f" {KESTREL}")
         say(f'scratchpad "{KESTREL}"')
         say('chapter target "1" words:9')
         trees.change_tree(actor, made, {"description": KESTREL, "folder": KESTREL})
-        muse, person = self.muse, actor.participant
-        there = {
-            "tree": made.uid,
-            "node": node,
-            "note": note,
-            "suggestion": suggestion,
-            "marked": marked,
-            "gone": gone,
-            "tasks": tasks,
-            "claim": claim,
-            "workspace": node_writer.workspace_of(person, made).uid,
-            "agents": node_writer.workspace_of(muse, made).uid,
-            "image": images.keep(actor, made, small(7)).sha256,
-            "exploration": _exploration(say, node, muse.name, KESTREL),
-            **run_turn(made, muse, person, node, f" {KESTREL}"),
-        }
-        near = {"end": marked, "near": node, "noted": node, "linked": node}
-        return made, {**self.here, **there, **near}
+        return made, {**self.here, **there}
 
     def answered(self, user: User) -> dict[str, str]:
         """What each address of the grove answers a person, all at one moment."""
