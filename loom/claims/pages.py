@@ -159,6 +159,7 @@ def claims_page(request: PersonRequest, uid: str) -> HttpResponse:
         "ledger": [_entry(commitment) for commitment in commitments.order_by("-id")[:MOST]],
         "may_write": WRITE in actor.permissions and tree.archived_at is None,
         "cite": _cited_shown(actor, tree, request.GET.get("cite", ""), words),
+        "side": request.GET.get("side", ""),
         "open": [claim for claim in claims if "cite" in allowed_acts(claim)],
     }
     return render(request, "pages/claims.html", context)

@@ -52,6 +52,21 @@ def test_selected_words_open_a_claim_and_are_lit_up_in_their_source(
     assert missing == "Moderate needs 3 pieces of evidence that count, and has 0."
 
 
+def test_what_selected_words_do_is_chosen_beside_them(
+    owner: User, tree: Tree, say: Callable[[str], str]
+) -> None:
+    a = say('respond root "Marie is twelve when the lamp goes out"')
+    say(f'claim "It is dark" cite:{a}')
+    client = _client(owner)
+    asked = {"cite": a, "words": "the lamp goes out"}
+    for side, first in (("", "for"), ("for", "for"), ("against", "against"), ("undercuts",) * 2):
+        page = client.get(f"/trees/{tree.uid}/claims", {**asked, "side": side}).content.decode()
+        for value in ("for", "against", "undercuts"):
+            is_first = f'class="button primary" name="side" value="{value}"' in page
+            assert is_first == (value == first), (side, value)
+        assert ('<details class="more" open>' in page) == (side == "undercuts")
+
+
 def test_a_card_shows_counter_evidence_first_and_its_forms_act(
     owner: User, writer: User, tree: Tree, say: Callable[[str], str]
 ) -> None:

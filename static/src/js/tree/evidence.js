@@ -1,6 +1,6 @@
 // @ts-check
-// Words that the reader selects in one text can be used as evidence: a bar beside them leads to the
-// claims of the tree, with the words.
+// Words that the reader selects in one text can be used as evidence: a bar beside them says what
+// they do, and leads to the claims of the tree, with the words.
 
 import { make } from "./forms.js";
 import { t } from "../t.js";
@@ -33,18 +33,19 @@ function selected() {
 
 /** @param {import("./page.js").TreePage} page @param {AbortSignal} signal */
 export function offerEvidence(page, signal) {
-  const link = /** @type {HTMLAnchorElement} */ (make("a", { className: "button small", textContent: t("Use as evidence") }));
-  const bar = /** @type {HTMLElement} */ (make("div", { className: "cite-bar", hidden: true }, link));
+  const ways = [["for", t("Supports…")], ["against", t("Speaks against…")], ["undercuts", t("Undercuts…")]];
+  const links = ways.map(([, words]) => /** @type {HTMLAnchorElement} */ (make("a", { className: "button small", textContent: words })));
+  const bar = /** @type {HTMLElement} */ (make("div", { className: "cite-bar", hidden: true }, ...links));
   bar.setAttribute("role", "group");
-  bar.setAttribute("aria-label", t("Selected words"));
+  bar.setAttribute("aria-label", t("Use the selected words as evidence"));
   document.body.append(bar);
   const show = () => {
     const selection = selected();
     bar.hidden = !selection;
     if (!selection) return;
-    link.href = citing(page.web, selection.id, selection.words);
+    for (const [at, link] of links.entries()) link.href = `${citing(page.web, selection.id, selection.words)}&side=${ways[at][0]}`;
     bar.style.insetBlockStart = `${Math.max(8, Math.min(innerHeight - 48, selection.box.bottom + 8))}px`;
-    bar.style.insetInlineStart = `${Math.max(8, Math.min(innerWidth - 180, selection.box.left))}px`;
+    bar.style.insetInlineStart = `${Math.max(8, Math.min(innerWidth - bar.offsetWidth - 8, selection.box.left))}px`;
   };
   let timer = 0;
   document.addEventListener("selectionchange", () => {
