@@ -103,6 +103,8 @@ def _read(workspace: Workspace, steps: Sequence[Step]) -> list[TrailStep]:
             of, to = [], [*of, *to]
         if ways and one.link_type and one.canonical.startswith(OPEN) and {*to} <= {*ways[-1].to}:
             continue  # one of several windows that the line before opened
+        if ways and not one.link_type and not one.because and ways[-1].to == tuple(to):
+            continue  # another look at where the way has led already
         if to:
             line = one.canonical.partition("\n")[0]
             at = instant(one.at)

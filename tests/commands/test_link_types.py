@@ -74,6 +74,35 @@ def test_a_type_is_added_used_renamed_and_archived(
     ]
 
 
+def test_types_are_added_changed_and_archived_by_line(
+    ask: Any, write: Write, owner: User, writer: User, grove: Grove
+) -> None:
+    a, b = write("a"), write("b")
+    made = ask('linktype add "pays" reverse:paid_by group:evidence colour:teal')
+    assert made["reply"] == "✓ added the link type pays/paid_by"
+    assert ask(f"link {a} to {b} as:pays")["ok"]
+    assert "pays/paid_by" in ask("linktype list")["reply"].partition("evidence: ")[2]
+    changed = ask('linktype change "pays" name:settles reverse:settled_by')
+    assert changed["reply"] == "✓ changed the link type settles/settled_by"
+    assert f"──[settled_by]──→ [{a}]" in ask(f"list {b} links")["reply"]
+    assert ask('linktype archive "settles"')["reply"].endswith("(archived)")
+    assert ask(f"link {b} to {a} as:settles")["code"] == "INVALID_SYNTAX"
+    assert "settles/settled_by (archived)" in ask("linktype")["reply"]
+    assert ask('linktype restore "settles"')["ok"] and ask(f"link {b} to {a} as:settles")["ok"]
+    assert ask('linktype add "pays" group:nonsense')["code"] == "INVALID_SYNTAX"
+    assert ask('linktype archive "nothing"')["code"] == "NOT_FOUND"
+    client, tree = _client(writer), Tree.objects.get()
+    for line, code in (
+        ('linktype add "owes"', ""),
+        ('linktype archive "owes"', "PERMISSION_DENIED"),
+    ):
+        sent = {"line": line}
+        answer = client.post(f"/api/trees/{tree.uid}/commands", sent, format="json").json()
+        assert answer.get("code", "") == code
+    row = LinkType.objects.get(grove=grove, name="settles")
+    assert (row.group, row.colour, row.archived_at) == ("evidence", "teal", None)
+
+
 @pytest.mark.parametrize(
     ("name", "code"),
     [("list", 400), ("here", 400), ("annotations", 400), ("v2", 400), ("supported_by", 409)],

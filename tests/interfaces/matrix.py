@@ -381,6 +381,13 @@ LINES = {
         "trail list",
         "trail",
     ],
+    "linktype": [
+        'linktype add "pays"',
+        'linktype change "related" colour:teal',
+        'linktype archive "related"',
+        'linktype restore "related"',
+        "linktype list",
+    ],
     "budget": ["budget", "budget extend steps:5"],
     "help": ["help"],
 }

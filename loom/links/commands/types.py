@@ -1,15 +1,23 @@
 """The link types of a grove: made, renamed, coloured, archived. Each change is an event of the
 grove; links keep what they store, so none is rewritten."""
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
 
-from loom.access import Actor
+from django.utils.translation import gettext_noop
+
+from loom.access import Actor, demand_role
 from loom.engine import registry
 from loom.engine.actions import RunningAction, action
-from loom.engine.arguments import Args
+from loom.engine.arguments import Args, Written
+from loom.engine.context import Context, Reply
 from loom.engine.execute import execute
+from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError
 from loom.language.refs import WORDS
+from loom.language.verbs import Verb
 from loom.links.link_types import (
     MAX_NAME,
     MOST_TYPES,
@@ -21,10 +29,11 @@ from loom.links.link_types import (
     demand_name,
 )
 from loom.links.models import LinkType
-from loom.links.vocabulary import type_of
+from loom.links.vocabulary import archetype_of, type_of, vocabulary_of
 from loom.people.commands.groves import begins_grove
 from loom.people.models import Grove
 from loom.people.participant_fields import ARCHETYPES
+from loom.permissions import LOOM, WRITE
 from loom.trees.lists import LISTS
 
 
@@ -63,9 +72,22 @@ def change_type(actor: Actor, args: TypeChange) -> Type:
     return execute(actor, actor.grove, _change_type, args)
 
 
+@dataclass(frozen=True)
+class _TypesWriter:
+    """The grove whose types are changed, when, and what writes its events."""
+
+    grove: Grove
+    now: datetime
+    append: Callable[[str, dict[str, Any]], object]
+
+
 @action("add_link_type", stream="grove", role="writer")
 def _add_type(change: RunningAction, args: NewType) -> Type:
     """Adds a link type."""
+    return _added(_TypesWriter(change.grove, change.now, change.writer.append), args)
+
+
+def _added(change: _TypesWriter, args: NewType) -> Type:
     rows = _rows(change.grove)
     if len(rows) >= MOST_TYPES:
         raise CommandError(
@@ -81,13 +103,17 @@ def _add_type(change: RunningAction, args: NewType) -> Type:
     demand_free(made, map(type_of, rows))
     row = LinkType(grove=change.grove)
     _store(change, row, made, [*rows, row])
-    change.writer.append("type.added", {"type": type_body(made)})
+    change.append("type.added", {"type": type_body(made)})
     return made
 
 
 @action("change_link_type", stream="grove", role="owner")
 def _change_type(change: RunningAction, args: TypeChange) -> Type:
     """Renames, colours, archives or restores a link type, or says who sees it."""
+    return _changed(_TypesWriter(change.grove, change.now, change.writer.append), args)
+
+
+def _changed(change: _TypesWriter, args: TypeChange) -> Type:
     rows = _rows(change.grove)
     word = args.type.lower()
     row = next((one for one in rows if word in (one.name, one.reverse)), None)
@@ -106,8 +132,111 @@ def _change_type(change: RunningAction, args: TypeChange) -> Type:
         return before
     demand_free(after, (type_of(one) for one in rows if one is not row))
     _store(change, row, after, rows)
-    change.writer.append("type.changed", {"type": type_body(after), "was": before.name})
+    change.append("type.changed", {"type": type_body(after), "was": before.name})
     return after
+
+
+# By line.
+
+describe_verb(
+    Verb("linktype", done=gettext_noop("Changed the link types"), past="changed the link types")
+)
+
+
+class Add(Args):
+    """The name of the new type and as it is read from the target (without: symmetric)."""
+
+    add: Annotated[str, Written("word", lead="add")]
+    name: Annotated[str, Written("quoted")]
+    reverse: Annotated[str, Written("option", key="reverse", value="word")] = ""
+    group: Annotated[str, Written("option", key="group", value="word")] = "semantic"
+    colour: Annotated[str, Written("option", key="colour", value="word")] = ""
+
+
+class Change(Args):
+    """The type, by its name or reverse, and what is another from now on."""
+
+    change: Annotated[str, Written("word", lead="change")]
+    type: Annotated[str, Written("quoted")]
+    name: Annotated[str, Written("option", key="name", value="word")] = ""
+    reverse: Annotated[str, Written("option", key="reverse", value="word")] = ""
+    group: Annotated[str, Written("option", key="group", value="word")] = ""
+    colour: Annotated[str, Written("option", key="colour", value="word")] = ""
+
+
+class Archive(Args):
+    """The type, by its name or reverse."""
+
+    archive: Annotated[str, Written("word", lead="archive")]
+    type: Annotated[str, Written("quoted")]
+
+
+class Restore(Args):
+    """The type, by its name or reverse."""
+
+    restore: Annotated[str, Written("word", lead="restore")]
+    type: Annotated[str, Written("quoted")]
+
+
+class ListTypes(Args):
+    """No further arguments."""
+
+    list: Annotated[str, Written("word", lead="list")] = "list"
+
+
+@command("linktype", group="Make", klass="write", permissions={LOOM, WRITE}, stream="grove")
+def linktype_add(context: Context, args: Add) -> Reply:
+    """Adds a link type to the grove."""
+    demand_role(context.actor, "writer")
+    sent = NewType(name=args.name, reverse=args.reverse, group=args.group, colour=args.colour)
+    made = _added(_writer(context), sent)
+    return Reply(f"✓ added the link type {_shown(made)}")
+
+
+@command("linktype", group="Make", klass="write", permissions={LOOM, WRITE}, stream="grove")
+def linktype_change(context: Context, args: Change) -> Reply:
+    """Renames a link type, or gives it another reverse, group or colour. For owners."""
+    given = {name: getattr(args, name) or None for name in ("name", "reverse", "group", "colour")}
+    return _by_owner(context, TypeChange(type=args.type, **given), "changed")
+
+
+@command("linktype", group="Make", klass="write", permissions={LOOM, WRITE}, stream="grove")
+def linktype_archive(context: Context, args: Archive) -> Reply:
+    """Archives a link type: its links stay, and no more are made. For owners."""
+    return _by_owner(context, TypeChange(type=args.type, archived=True), "archived")
+
+
+@command("linktype", group="Make", klass="write", permissions={LOOM, WRITE}, stream="grove")
+def linktype_restore(context: Context, args: Restore) -> Reply:
+    """Restores an archived link type. For owners."""
+    return _by_owner(context, TypeChange(type=args.type, archived=False), "restored")
+
+
+@command("linktype", group="Look", klass="look", permissions={LOOM})
+def linktype_list(context: Context, args: ListTypes) -> Reply:
+    """Lists the link types that you see, by group; archived ones are marked."""
+    archetype = archetype_of(context.actor)
+    seen = [one for one in vocabulary_of(context.tree.grove).types if archetype in one.archetypes]
+    lines = []
+    for group in dict.fromkeys(one.group for one in seen):
+        named = ", ".join(_shown(one) for one in seen if one.group == group)
+        lines.append(f"{group}: {named}")
+    return Reply("\n".join(lines) or "no link types")
+
+
+def _writer(context: Context) -> _TypesWriter:
+    return _TypesWriter(context.actor.grove, context.now, context.world.append)
+
+
+def _by_owner(context: Context, sent: TypeChange, done: str) -> Reply:
+    demand_role(context.actor, "owner")
+    return Reply(f"✓ {done} the link type {_shown(_changed(_writer(context), sent))}")
+
+
+def _shown(one: Type) -> str:
+    """`supports/supported_by`, `related`, with `(archived)`."""
+    name = one.name if one.symmetric else f"{one.name}/{one.reverse}"
+    return f"{name} (archived)" if one.archived else name
 
 
 @begins_grove
@@ -149,7 +278,7 @@ def _rows(grove: Grove) -> list[LinkType]:
     return list(LinkType.objects.filter(grove=grove))
 
 
-def _store(change: RunningAction, row: LinkType, made: Type, rows: list[LinkType]) -> None:
+def _store(change: _TypesWriter, row: LinkType, made: Type, rows: list[LinkType]) -> None:
     columns = _columns(made)
     archived = row.archived_at or change.now
     for name, value in {**columns, "archived_at": archived if made.archived else None}.items():
