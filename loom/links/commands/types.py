@@ -74,11 +74,13 @@ def change_type(actor: Actor, args: TypeChange) -> Type:
 
 @dataclass(frozen=True)
 class _TypesWriter:
-    """The grove whose types are changed, when, and what writes its events."""
+    """The grove whose types are changed, when, and what writes its events. A dry run stores
+    nothing."""
 
     grove: Grove
     now: datetime
     append: Callable[[str, dict[str, Any]], object]
+    is_dry: bool = False
 
 
 @action("add_link_type", stream="grove", role="writer")
@@ -88,7 +90,7 @@ def _add_type(change: RunningAction, args: NewType) -> Type:
 
 
 def _added(change: _TypesWriter, args: NewType) -> Type:
-    rows = _rows(change.grove)
+    rows = _rows(change)
     if len(rows) >= MOST_TYPES:
         raise CommandError(
             "LIMIT_EXCEEDED",
@@ -114,7 +116,7 @@ def _change_type(change: RunningAction, args: TypeChange) -> Type:
 
 
 def _changed(change: _TypesWriter, args: TypeChange) -> Type:
-    rows = _rows(change.grove)
+    rows = _rows(change)
     word = args.type.lower()
     row = next((one for one in rows if word in (one.name, one.reverse)), None)
     if row is None:
@@ -143,7 +145,7 @@ describe_verb(
 )
 
 
-class Add(Args):
+class AddLinkType(Args):
     """The name of the new type and as it is read from the target (without: symmetric)."""
 
     add: Annotated[str, Written("word", lead="add")]
@@ -153,7 +155,7 @@ class Add(Args):
     colour: Annotated[str, Written("option", key="colour", value="word")] = ""
 
 
-class Change(Args):
+class ChangeLinkType(Args):
     """The type, by its name or reverse, and what is another from now on."""
 
     change: Annotated[str, Written("word", lead="change")]
@@ -164,28 +166,28 @@ class Change(Args):
     colour: Annotated[str, Written("option", key="colour", value="word")] = ""
 
 
-class Archive(Args):
+class ArchiveLinkType(Args):
     """The type, by its name or reverse."""
 
     archive: Annotated[str, Written("word", lead="archive")]
     type: Annotated[str, Written("quoted")]
 
 
-class Restore(Args):
+class RestoreLinkType(Args):
     """The type, by its name or reverse."""
 
     restore: Annotated[str, Written("word", lead="restore")]
     type: Annotated[str, Written("quoted")]
 
 
-class ListTypes(Args):
+class ListLinkTypes(Args):
     """No further arguments."""
 
     list: Annotated[str, Written("word", lead="list")] = "list"
 
 
 @command("linktype", group="Make", klass="write", permissions={LOOM, WRITE}, stream="grove")
-def linktype_add(context: Context, args: Add) -> Reply:
+def linktype_add(context: Context, args: AddLinkType) -> Reply:
     """Adds a link type to the grove."""
     demand_role(context.actor, "writer")
     sent = NewType(name=args.name, reverse=args.reverse, group=args.group, colour=args.colour)
@@ -194,26 +196,26 @@ def linktype_add(context: Context, args: Add) -> Reply:
 
 
 @command("linktype", group="Make", klass="write", permissions={LOOM, WRITE}, stream="grove")
-def linktype_change(context: Context, args: Change) -> Reply:
+def linktype_change(context: Context, args: ChangeLinkType) -> Reply:
     """Renames a link type, or gives it another reverse, group or colour. For owners."""
     given = {name: getattr(args, name) or None for name in ("name", "reverse", "group", "colour")}
     return _by_owner(context, TypeChange(type=args.type, **given), "changed")
 
 
 @command("linktype", group="Make", klass="write", permissions={LOOM, WRITE}, stream="grove")
-def linktype_archive(context: Context, args: Archive) -> Reply:
+def linktype_archive(context: Context, args: ArchiveLinkType) -> Reply:
     """Archives a link type: its links stay, and no more are made. For owners."""
     return _by_owner(context, TypeChange(type=args.type, archived=True), "archived")
 
 
 @command("linktype", group="Make", klass="write", permissions={LOOM, WRITE}, stream="grove")
-def linktype_restore(context: Context, args: Restore) -> Reply:
+def linktype_restore(context: Context, args: RestoreLinkType) -> Reply:
     """Restores an archived link type. For owners."""
     return _by_owner(context, TypeChange(type=args.type, archived=False), "restored")
 
 
 @command("linktype", group="Look", klass="look", permissions={LOOM})
-def linktype_list(context: Context, args: ListTypes) -> Reply:
+def linktype_list(context: Context, args: ListLinkTypes) -> Reply:
     """Lists the link types that you see, by group; archived ones are marked."""
     archetype = archetype_of(context.actor)
     seen = [one for one in vocabulary_of(context.tree.grove).types if archetype in one.archetypes]
@@ -225,7 +227,9 @@ def linktype_list(context: Context, args: ListTypes) -> Reply:
 
 
 def _writer(context: Context) -> _TypesWriter:
-    return _TypesWriter(context.actor.grove, context.now, context.world.append)
+    return _TypesWriter(
+        context.actor.grove, context.now, context.world.append, context.world.is_dry
+    )
 
 
 def _by_owner(context: Context, sent: TypeChange, done: str) -> Reply:
@@ -242,8 +246,7 @@ def _shown(one: Type) -> str:
 @begins_grove
 def begin(grove: Grove) -> None:
     """Gives a grove without link types of its own the standard list, as rows."""
-    rows = (LinkType(grove=grove, **_columns(one)) for one in STANDARD.types)
-    LinkType.objects.bulk_create(rows)
+    LinkType.objects.bulk_create(_standard(grove))
     grove.link_types_digest = STANDARD.digest
     grove.save(update_fields=["link_types_digest"])
 
@@ -271,15 +274,24 @@ def type_body(one: Type) -> dict[str, Any]:
     }
 
 
-def _rows(grove: Grove) -> list[LinkType]:
-    """The link types of a grove, whose stream is locked."""
-    if not LinkType.objects.filter(grove=grove).exists():
-        begin(grove)
-    return list(LinkType.objects.filter(grove=grove))
+def _rows(change: _TypesWriter) -> list[LinkType]:
+    """The link types of a grove, whose stream is locked; those of the standard list unstored in a
+    dry run."""
+    if not LinkType.objects.filter(grove=change.grove).exists():
+        if change.is_dry:
+            return _standard(change.grove)
+        begin(change.grove)
+    return list(LinkType.objects.filter(grove=change.grove))
+
+
+def _standard(grove: Grove) -> list[LinkType]:
+    return [LinkType(grove=grove, **_columns(one)) for one in STANDARD.types]
 
 
 def _store(change: _TypesWriter, row: LinkType, made: Type, rows: list[LinkType]) -> None:
     columns = _columns(made)
+    if change.is_dry:
+        return
     archived = row.archived_at or change.now
     for name, value in {**columns, "archived_at": archived if made.archived else None}.items():
         setattr(row, name, value)
