@@ -77,6 +77,10 @@ def test_what_was_not_opened_is_counted(say: Say, write: Write) -> None:
         say(f"link {a} to {write(f'text {at}')} as:supports")
     reply = say(f"expand supports of {a} max:3").reply
     assert "\n  not opened: [" in reply
+    for _ in range(42):
+        say(f"link {a} to {write('more')} as:supports")
+    reply = say(f"expand supports of {a} max:1").reply
+    assert " more: → list " in reply and reply.count(f"→ list {a} supports") == 1, reply
 
 
 def test_a_portal_of_the_page_is_a_step_without_windows(

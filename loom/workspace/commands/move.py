@@ -305,7 +305,8 @@ def expand_type(context: Context, args: OpenLinkedArgs) -> Reply:
             linked = open_linked(context, node, kind, parent, most=most, is_portal=True)
             every += how_many(context.actor, node, kind)
         opened, left = [*opened, *linked.opened], [*left, *linked.left]
-    rest = LinkedItems(opened, left).rest
+    first = lookup.node_ref(sources[0][0], context.tree.pk)
+    rest = LinkedItems(opened, left, f"list {first} {kind}").rest
     named = numbered([window.number for window in opened])
     items = f"{len(opened)} item{'' if len(opened) == 1 else 's'}{f' as {named}' if named else ''}"
     limited = within_limit(context, opened)

@@ -354,19 +354,21 @@ MOST_FOLLOWED = 200  # links of which those with a text are opened
 
 class LinkedWindows(NamedTuple):
     """The windows on linked items, and the names of those that got none: there were more than could
-    be opened, or they have no text that fits into a window."""
+    be opened, or they have no text that fits into a window. `line` lists all of them."""
 
     opened: list[Window]
     left: list[str]
+    line: str = ""
 
     @property
     def rest(self) -> str:
-        """`\n  not opened: [a7x2] [b3k9] and 4 more`; nothing if all were."""
+        """`\n  not opened: [a7x2] [b3k9] and 4 more: → list c4m2 uses`; nothing if all were."""
         if not self.left:
             return ""
         more = len(self.left) - MOST_LEFT
+        line = f": → {self.line}" if self.line else ""
         return f"\n  not opened: {' '.join(self.left[:MOST_LEFT])}" + (
-            f" and {more:,} more" if more > 0 else ""
+            f" and {more:,} more{line}" if more > 0 else ""
         )
 
 
@@ -390,7 +392,8 @@ def open_linked(
     else:
         mentions = links_of(context.actor, node, kind=kind, most=MOST_FOLLOWED)
     sources = ((_link_name(context, link), _linked(context, link)) for link in mentions)
-    return open_sources(context, sources, kind, parent, most=most, keep=keep, is_portal=is_portal)
+    found = open_sources(context, sources, kind, parent, most=most, keep=keep, is_portal=is_portal)
+    return found._replace(line=f"list {lookup.node_ref(node, context.tree.pk)} {kind}")
 
 
 def how_many(actor: Actor, node: Node, kind: str) -> int:
@@ -435,7 +438,8 @@ def open_linked_to_text(
     or that it embeds (`mentions`)."""
     linked = grove_texts().linked_items(context.actor, text, kind, context.tree)
     sources = (_end_of(context, item) for item in linked)
-    return open_sources(context, sources, kind, parent, most=MOST_WITH, keep=keep)
+    found = open_sources(context, sources, kind, parent, most=MOST_WITH, keep=keep)
+    return found._replace(line=f"list doc:{quote(text.title)} {kind}")
 
 
 def _end_of(context: Context, item: int) -> tuple[str, WindowSource | None]:
