@@ -105,6 +105,16 @@ def test_a_long_document_is_opened_in_named_slices(view: View) -> None:
     assert view.refusal(f'write #{head} "x"').code == "REJECTED"
 
 
+def test_a_head_and_a_tail_that_meet_stay_read_only(view: View) -> None:
+    lines = "\n".join(f"row {n}" for n in range(1, 301))
+    view.say(f'write doc:"medium" new\n{lines}\n←')
+    view.say('open doc:"medium" head:200')
+    assert "it shows both now" in view.say('open doc:"medium" tail:200')
+    ((both, window),) = view.windows().items()
+    assert window["lines"] == [1, 300]
+    assert view.refusal(f'write #{both} "x"').code == "REJECTED"
+
+
 def test_a_revision_leads_to_the_line_that_made_it_and_the_window_it_was_seen_in(
     view: View,
 ) -> None:

@@ -37,6 +37,7 @@ from loom.workspace.queries import windows
 from loom.workspace.queries.shown_windows import depth_in, is_in_results, state_of
 from loom.workspace.queries.window_contents import contents_of
 from loom.workspace.queries.windows import (
+    HEADS,
     followed,
     is_lens,
     lines_of,
@@ -231,7 +232,8 @@ def place_window(
         )
     else:
         before, both = lines_of(window), lines.with_all([lines_of(window)])
-        window.place = place if both == lines else window.place if both == before else ""
+        joined = _place_of([window.place, place], both)
+        window.place = place if both == lines else window.place if both == before else joined
         window.first, window.last = both.first, both.last
     is_hit = window.kind == "search" or (window.kind == "document" and window._state.adding)
     if hit is not None and is_hit:
@@ -324,6 +326,14 @@ def collapse_window(context: Context, window: Window) -> None:
     window.collapsed_step = next_step(context)
 
 
+def _place_of(places: Iterable[str], lines: Lines) -> str:
+    """The place of windows in one: still a head or tail, which is read-only, if all of them are."""
+    if not all(place.startswith(HEADS) for place in places):
+        return ""
+    many = lines.last - lines.first + 1
+    return f"head:{lines.last}" if lines.first == 1 else f"tail:{many}"
+
+
 def merge_into(context: Context, window: Window) -> None:
     """Closes the other visible windows on the same version that overlap a window, and gives it
     their lines."""
@@ -332,7 +342,7 @@ def merge_into(context: Context, window: Window) -> None:
     while overlapping := [other for other in others if lines_of(other).overlaps(lines_of(window))]:
         merged = lines_of(window).with_all(map(lines_of, overlapping))
         if merged != lines_of(window):
-            window.place = ""
+            window.place = _place_of([one.place for one in (window, *overlapping)], merged)
         window.first, window.last = merged.first, merged.last
         window.is_kept = window.is_kept or any(other.is_kept for other in overlapping)
         window.label = window.label or next(
