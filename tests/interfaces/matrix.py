@@ -264,6 +264,7 @@ ROWS = [_row(line) for line in TABLE.strip().splitlines()]
 
 # Verbs that only owners of the grove may use, whatever their permissions.
 OF_OWNERS = ("allow",)
+TYPES_OF_OWNERS = ("linktype change", "linktype archive", "linktype restore")
 # One line for each verb, run by each person. `{node}` and `{note}` are in the tree.
 LINES = {
     "view": ['view doc:"Notes"', "view {node}"],

@@ -14,7 +14,7 @@ from loom.engine.registry import Command
 from loom.people.models import User
 from loom.permissions import OF_ROLE, ROLES
 from loom.trees.models import Tree
-from tests.interfaces.matrix import EVERYBODY, LIKE, LINES, OF_OWNERS, ROWS
+from tests.interfaces.matrix import EVERYBODY, LIKE, LINES, OF_OWNERS, ROWS, TYPES_OF_OWNERS
 from tests.interfaces.world import (
     counted,
     kept_world,  # noqa: F401 (a fixture)
@@ -108,7 +108,8 @@ def test_each_person_may_say_what_his_role_allows(name: str, world: World, api: 
         point = transaction.savepoint()
         answer = client.post(f"/api/trees/{world['tree']}/commands", {"line": line}, format="json")
         body = answer.json()
-        is_refused = command.verb in OF_OWNERS and role != "owner"
+        is_of_owners = command.verb in OF_OWNERS or line.startswith(TYPES_OF_OWNERS)
+        is_refused = is_of_owners and role != "owner"
         if role in ROLES and command.permissions <= OF_ROLE[role] and not is_refused:
             lacking = {"search": "UNAVAILABLE", "commit": "INSUFFICIENT_QUANTITY"}.get(command.verb)
             assert body["ok"] or body["code"] in ("REJECTED", lacking), body

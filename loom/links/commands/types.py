@@ -189,7 +189,6 @@ class ListLinkTypes(Args):
 @command("linktype", group="Make", klass="write", permissions={LOOM, WRITE}, stream="grove")
 def linktype_add(context: Context, args: AddLinkType) -> Reply:
     """Adds a link type to the grove."""
-    demand_role(context.actor, "writer")
     sent = NewType(name=args.name, reverse=args.reverse, group=args.group, colour=args.colour)
     made = _added(_writer(context), sent)
     return Reply(f"✓ added the link type {_shown(made)}")

@@ -431,7 +431,7 @@ def _link_name(context: Context, link: LinkSide) -> str:
     if link.is_broken:
         return link.state
     if link.node is None:
-        return f"doc:{quote(link.whole[1])}" if link.document_uid else link.whole[1]
+        return link.whole[1]
     return f"[{lookup.node_ref(link.node, context.tree.pk)}]"
 
 
