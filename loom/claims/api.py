@@ -51,7 +51,6 @@ from loom.site import api_requests as requests
 from loom.site import responses
 from loom.site.api_requests import read, user_of
 from loom.site.schema import PAGES, an_id, operation, paged, word
-from loom.trees.commands.node_writer import workspace_of
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import GroveText, Node, Tree
 from loom.trees.queries.lookup import find_node
@@ -508,7 +507,7 @@ class TokenSent(requests.Body):
     dry_run: bool = False
 
 
-class Demand(BaseModel):
+class TokenObligation(BaseModel):
     """Something that has to hold before an input is run."""
 
     says: str
@@ -520,7 +519,7 @@ class TokenRun(BaseModel):
 
     token: TokenOf
     lines: list[str]
-    obligations: list[Demand]
+    obligations: list[TokenObligation]
     reply: str
 
 
@@ -556,7 +555,7 @@ def tokens(request: Request, ref: str) -> Response:
     pipe (`pipe:ID`, with the tree in which it is run) are the token 0 of themselves. The caller's
     window #4 on lines of the text is its region w4, which nobody else sees."""
     actor, tree, item = _item_of(request, ref)
-    found = tokens_of(item, workspace_of(actor.participant, tree))
+    found = tokens_of(item, access.workspace_of(actor.participant, tree))
     return Response({"count": len(found), "results": found})
 
 
@@ -573,7 +572,7 @@ def tokens(request: Request, ref: str) -> Response:
 def token(request: Request, ref: str, key: str) -> Response:
     """A token; an input compiles to ordinary lines, which are run as the caller's own."""
     actor, tree, item = _item_of(request, ref)
-    own = workspace_of(actor.participant, tree)
+    own = access.workspace_of(actor.participant, tree)
     found = token_of(item, key, own)
     if request.method == "GET":
         return Response(found)
@@ -615,7 +614,7 @@ def _of_region(actor: Actor, tree: Tree, item: TokenItem, key: str, sent: TokenS
         "obligations": [{"says": one.says, "met": one.met} for one in done.demands],
         "reply": done.reply,
     }
-    shown = region_shown(workspace_of(actor.participant, tree), key)
+    shown = region_shown(access.workspace_of(actor.participant, tree), key)
     return Response({"token": shown, **body})
 
 

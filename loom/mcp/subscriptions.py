@@ -95,7 +95,7 @@ async def _following(
     streams: dict[str, list[Followed]] = {}
     for one in found:
         streams.setdefault(one.guest.stream, []).append(one)
-    news = News(bus)
+    news = SubscriptionNews(bus)
     tasks = [asyncio.ensure_future(_follow(ones, news)) for ones in streams.values()]
     for task in tasks:
         task.add_done_callback(lambda _: handler.close())
@@ -108,7 +108,7 @@ async def _following(
         await asyncio.gather(*tasks, telling, return_exceptions=True)
 
 
-async def _follow(ones: list[Followed], news: "News") -> None:
+async def _follow(ones: list[Followed], news: "SubscriptionNews") -> None:
     async with capacity.place() as has_place:
         if not has_place:
             raise MCPError(types.INTERNAL_ERROR, refusal().message)
@@ -116,7 +116,7 @@ async def _follow(ones: list[Followed], news: "News") -> None:
         await socket.run()
 
 
-class News:
+class SubscriptionNews:
     """The resources that have changed and were not told yet."""
 
     def __init__(self, bus: InMemorySubscriptionBus) -> None:
@@ -141,7 +141,7 @@ class News:
 class FollowedFeed:
     """The frames of a feed, of which only events are of interest."""
 
-    def __init__(self, ones: list[Followed], news: News) -> None:
+    def __init__(self, ones: list[Followed], news: SubscriptionNews) -> None:
         self._ones, self._news = ones, news
 
     async def send(self, text_data: str) -> None:

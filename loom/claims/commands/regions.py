@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from loom import access
 from loom.access import Actor
 from loom.claims.models import TokenState
 from loom.claims.queries.regions import Region, checked, place_in, region_of, stored_key
@@ -12,12 +13,11 @@ from loom.claims.rules.inline_tokens import MACHINES
 from loom.claims.rules.regions import Demand, demands_of
 from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args
-from loom.engine.by_name import line_for
+from loom.engine.by_name import line_for, run_command
 from loom.engine.context import Request
 from loom.engine.execute import execute, execute_line
 from loom.errors import CommandError, not_found
 from loom.language import ids
-from loom.trees.commands.node_writer import workspace_of
 from loom.trees.grove_texts import is_text
 from loom.trees.models import GroveText, Node, Tree, Workspace
 from loom.workspace.models import Window
@@ -97,7 +97,7 @@ def refusal(region: Region, given: str) -> CommandError:
 
 
 def _own(actor: Actor, tree: Tree) -> Workspace:
-    return workspace_of(actor.participant, tree)
+    return access.workspace_of(actor.participant, tree)
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def _written(actor: Actor, tree: Tree, region: Region) -> str:
     replies = [answer.reply]
     ref = _named(answer.body["refs"])
     try:
-        replies.append(execute_line(actor, tree, Request(f"check {ref}")).reply)
+        replies.append(run_command(actor, tree, "check", {"ref": ref}).reply)
     except CommandError as refused:  # no check applies, or a judge would have to be asked
         if refused.code not in ("NOT_FOUND", "PERMISSION_DENIED", "REJECTED"):
             raise

@@ -436,13 +436,6 @@ class Counts(TypedDict):
     is_more: NotRequired[bool | None]
 
 
-class Demand(TypedDict):
-    """Something that has to hold before an input is run."""
-
-    says: str
-    met: bool
-
-
 class Difference(TypedDict):
     """What changed from one revision to another, in order."""
 
@@ -2547,6 +2540,13 @@ class TokenKinds(TypedDict):
     results: list[TokenKind]
 
 
+class TokenObligation(TypedDict):
+    """Something that has to hold before an input is run."""
+
+    says: str
+    met: bool
+
+
 class TokenOf(TypedDict):
     """A token of an item: its place in code points, its words, its state, and what may be done
     now (`inputs`)."""
@@ -2571,7 +2571,7 @@ class TokenRun(TypedDict):
 
     token: TokenOf
     lines: list[str]
-    obligations: list[Demand]
+    obligations: list[TokenObligation]
     reply: str
 
 
