@@ -10,7 +10,7 @@ from loom.access import Actor
 from loom.claims.models import TokenState
 from loom.claims.queries.regions import Region, checked, place_in, region_of, stored_key
 from loom.claims.rules.inline_tokens import MACHINES
-from loom.claims.rules.regions import Demand, demands_of
+from loom.claims.rules.regions import RegionDemand, demands_of
 from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args
 from loom.engine.by_name import line_for, run_command
@@ -30,7 +30,7 @@ class RegionRun:
     """What an input of a region compiled to, what had to hold, and the reply."""
 
     lines: list[str]
-    demands: list[Demand]
+    demands: list[RegionDemand]
     reply: str
 
 
@@ -146,13 +146,13 @@ def _line(region: Region) -> str:
 
 def _demands(
     actor: Actor, tree: Tree, item: Node | GroveText, region: Region, given: str
-) -> list[Demand]:
+) -> list[RegionDemand]:
     """That the draft applies to the text as it is now, and from `test` on what checks say."""
     try:
         execute_line(actor, tree, Request(_line(region), dry_run=True))
     except CommandError as refused:
-        return [Demand(f"applies: {refused.message.rstrip('.')}", met=False)]
-    applies = Demand("applies", met=True)
+        return [RegionDemand(f"applies: {refused.message.rstrip('.')}", met=False)]
+    applies = RegionDemand("applies", met=True)
     if given == "compile":
         return [applies]
     return [applies, *demands_of(checked(region, item, tree, tree.grove))]

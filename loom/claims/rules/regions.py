@@ -39,20 +39,20 @@ class CheckRun:
 
 
 @dataclass(frozen=True)
-class Demand:
+class RegionDemand:
     """Something that has to hold before a draft is written."""
 
     says: str
     met: bool
 
 
-def demands_of(runs: Sequence[CheckRun]) -> list[Demand]:
+def demands_of(runs: Sequence[CheckRun]) -> list[RegionDemand]:
     """What has to hold: each check passes, those of formats as such, and none that passed before
     fails."""
-    every = [Demand(_said(one), one.passed) for one in runs]
+    every = [RegionDemand(_said(one), one.passed) for one in runs]
     broken = [one.name for one in runs if one.passed_before and not one.passed]
     tail = f": {', '.join(broken)}" if broken else ""
-    return [*every, Demand(f"no check that passed before fails{tail}", not broken)]
+    return [*every, RegionDemand(f"no check that passed before fails{tail}", not broken)]
 
 
 def _said(run: CheckRun) -> str:
