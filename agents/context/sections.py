@@ -133,7 +133,7 @@ class Teaching:
 
 @lru_cache(maxsize=64)
 def instructions(teaching: Teaching, *, brief: bool = False) -> str:
-    """The section: what is used every day in a line each, the section_ verbs by their names. With
+    """The section: what is used every day in a line each, the other verbs by their names. With
     `brief`, the version for models with a small context."""
     if brief:
         shown = dict.fromkeys(command.example for command in teaching.commands if command.example)
@@ -156,13 +156,15 @@ def instructions(teaching: Teaching, *, brief: bool = False) -> str:
 
 def _rare(teaching: Teaching) -> str:
     """`→ help VERB explains … Also, by → help GROUP: Make: split restore · Keep: resize …`."""
-    groups: dict[str, dict[str, None]] = {}
+    groups: dict[str, list[str]] = {}
+    named_once: set[str] = set()  # a verb whose forms are of two groups stands with the first
     for command in teaching.commands:
-        if not command.taught:
-            groups.setdefault(command.group, {})[command.verb] = None
+        if not command.taught and command.verb not in named_once:
+            named_once.add(command.verb)
+            groups.setdefault(command.group, []).append(command.verb)
     named = " · ".join(f"{group}: {' '.join(verbs)}" for group, verbs in groups.items())
     more = f"Also, by → help GROUP: {named}." if named else ""
-    return f"→ help VERB explains a command fully. {more}".strip()
+    return f"→ help VERB explains a command. {more}".strip()
 
 
 def _details(teaching: Teaching) -> list[str]:

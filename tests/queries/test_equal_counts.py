@@ -61,6 +61,7 @@ DEAR = {  # what collects all that hangs at a tree or at a workspace
     "/api/trees/{tree}/export": 25,
     "/api/trees/{tree}/export/preview": 19,
     "/api/trees/{tree}/nodes/{node}/provenance": 21,
+    "/api/trees/{tree}/nodes/{node}/graph": 19,
     "/trees/{tree}/nodes/{end}/provenance": 21,
     "/trees/{tree}/export?node={end}": 20,
     "/trees/{tree}/past/path?seq=9&node={node}": 18,
