@@ -2,6 +2,7 @@
 cut streams and a server that is killed: no byte that the provider has seen ever changes."""
 
 import random
+import time
 from typing import Any
 
 import httpx
@@ -40,18 +41,26 @@ class KilledServer:
             self.restart()
 
     def _newest(self) -> Any:
-        return until(
-            lambda: self._client.get("/sessions").json()["results"], what="a session is recorded"
-        )[0]
+        return until(self._sessions, what="a session is recorded")[0]
+
+    def _sessions(self) -> list[Any]:
+        sessions: list[Any] = self._asked_for("GET", "/sessions").json()["results"]
+        return sessions
+
+    def _asked_for(self, method: str, path: str, **body: Any) -> httpx.Response:
+        """The answer, after waiting where more was asked within a minute than one person may."""
+        while (answer := self._client.request(method, path, **body)).status_code == 429:
+            time.sleep(float(answer.headers["retry-after"]))
+        return answer
 
     def line(self, text: str) -> None:
         newest = self._newest()
-        self._client.post(f"/trees/{newest['tree']}/commands", json={"line": text})
+        self._asked_for("POST", f"/trees/{newest['tree']}/commands", json={"line": text})
 
     def turn(self, tool_use_id: str, *, visible: bool) -> None:
         newest = self._newest()
         body = {"tool_use_id": tool_use_id, "visible": visible, "anyway": True}
-        self._client.post(f"/sessions/{newest['id']}/results", json=body)
+        self._asked_for("POST", f"/sessions/{newest['id']}/results", json=body)
 
     def restart(self) -> None:
         self._asked += 1
