@@ -147,6 +147,7 @@ def _seen(
             "title_failure": titling.last_failure(row),
         }
     return titles | {
+        "titled": row.titled,  # as it was when the list was read
         "refused": refused,
         "count": len(view),
         "lit": int(view.lit.sum()) if view.lit is not None else None,

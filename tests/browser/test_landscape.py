@@ -1,8 +1,10 @@
 """The map by meaning in the browser: drawn, looked at, and read without looking."""
 
 import json
+from collections.abc import Iterator
 from uuid import uuid4
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import PHONE, Heddle, Open
@@ -84,18 +86,25 @@ def test_a_line_around_texts_picks_them(heddle: Heddle, visit: Open) -> None:
     expect(page.locator("[data-count]")).to_have_text("24 texts")
 
 
+@pytest.fixture
+def titles(heddle: Heddle) -> Iterator[None]:
+    """Whatever is asked is answered with titles. Trees of other journeys are summarised in the
+    background, whose calls would take answers that stand in a queue."""
+    content = "1: Ships in a storm\n2: Bread at dawn"
+    event = {"choices": [{"index": 0, "delta": {"content": content}}]}
+    usual = heddle.provider.default
+    heddle.provider.default = says(b"data: " + json.dumps(event).encode() + b"\n\n")
+    yield
+    heddle.provider.default = usual
+
+
+@pytest.mark.usefixtures("titles")
 def test_a_model_gives_titles_for_a_price_that_is_said(heddle: Heddle, visit: Open) -> None:
-    heddle.provider.forget()
     tree = heddle.tree(f"Titled {uuid4().hex[:6]}", *SEA, *BREAD)
     page = visit(f"/trees/{tree}/landscape")
     _drawn(page)
     regions = page.get_by_role("region", name="Regions")
     expect(regions).to_contain_text("tokens of the texts")
-    content = "1: Ships in a storm\n2: Bread at dawn"
-    event = {"choices": [{"index": 0, "delta": {"content": content}}]}
-    # The tree is summarised in the background after ten texts: that call may take the first answer.
-    answer = says(b"data: " + json.dumps(event).encode() + b"\n\n")
-    heddle.provider.script(*[answer] * 4)
     regions.get_by_role("button", name="Titles by a model").click()
     expect(regions.get_by_role("link", name="Ships in a storm")).to_have_count(1)
     page.reload()

@@ -113,7 +113,12 @@ export class LoomLandscape extends HTMLElement {
   /** @param {AbortSignal} signal */
   async load(signal) {
     try {
-      this.take(await json(this.dataset.points ?? "", { signal }));
+      const points = await json(this.dataset.points ?? "", { signal });
+      this.take(points);
+      // Titles may have come between the page and its points.
+      if (Number(this.dataset.titled) === points.titled) return;
+      this.recount(points);
+      this.querySelector("[data-titling]")?.remove();
     } catch (error) {
       if (error instanceof DOMException) return;
       if (!(error instanceof Refused)) throw error;
