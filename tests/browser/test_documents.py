@@ -163,6 +163,12 @@ def test_words_are_commented_on_answered_and_resolved_at_their_place(
     field = hers.get_by_role("textbox", name="Comment on the selected words")
     expect(field).to_be_focused()
     hers.keyboard.type("Which tower?")
+    # What somebody else types meanwhile takes nothing away from it.
+    mine.get_by_role("textbox", name=f"Commented {name}").click()
+    mine.keyboard.press("Control+Home")
+    mine.keyboard.type("Now. ")
+    expect(hers.get_by_role("textbox", name=f"Commented {name}")).to_contain_text("Now. ")
+    expect(field).to_have_value("Which tower?")
     hers.keyboard.press("Control+Enter")
     expect(hers.locator(".commented")).to_have_text("tower")
     # It is seen by who else is here, without a reload, and stays at its words.

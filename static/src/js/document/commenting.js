@@ -8,6 +8,7 @@ import { placesOf } from "./suggesting.js";
 
 /** @typedef {{id: string, from: number, to: number}} Place of the words of a comment */
 /** What stands in a tooltip: a new comment on words, or the thread of one. @typedef {{pos: number, to?: number, id?: string}} Shown */
+/** @typedef {Shown & {create: (view: EditorView) => {dom: HTMLElement}}} Standing */
 /** Writes a call as a line of a tree; resolves to why it was refused, or "". @typedef {(view: EditorView, tree: string, command: string, given: Record<string, unknown>) => Promise<string>} Run */
 
 export const commented = /** @type {import("@codemirror/state").StateEffectType<null>} */ (StateEffect.define());
@@ -45,19 +46,23 @@ export function commenting(id, tree, run) {
     provide: (field) => EditorView.decorations.from(field),
   });
 
-  const open = /** @type {StateField<Shown | null>} */ (
+  const open = /** @type {StateField<Standing | null>} */ (
     StateField.define({
-      create: () => /** @type {Shown | null} */ (null),
+      create: () => /** @type {Standing | null} */ (null),
       update(now, transaction) {
-        for (const effect of transaction.effects) if (effect.is(shown)) return effect.value;
+        for (const effect of transaction.effects) if (effect.is(shown)) return effect.value && standing(effect.value);
         if (!now) return null;
         if (transaction.effects.some((effect) => effect.is(commented)) && now.id && !thread(now.id)) return null;
         const pos = transaction.changes.mapPos(now.pos, -1);
         return { ...now, pos, ...(now.to === undefined ? {} : { to: transaction.changes.mapPos(now.to, 1) }) };
       },
-      provide: (field) => showTooltip.from(field, (now) => now && { pos: now.to ?? now.pos, create: (view) => ({ dom: now.id ? card(view, now.id) : form(view) }) }),
+      provide: (field) => showTooltip.from(field, (now) => now && { pos: now.to ?? now.pos, create: now.create }),
     })
   );
+
+  /** With one function for as long as it stands: with another, the editor would make it again with
+   * each letter of anybody, and what is being written in it would be lost. @param {Shown} now @returns {Standing} */
+  const standing = (now) => ({ ...now, create: (view) => ({ dom: now.id ? card(view, now.id) : form(view) }) });
 
   /** @param {string} of */
   const thread = (of) => threads().find((one) => one.dataset.comment === of);
