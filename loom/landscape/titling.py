@@ -61,7 +61,8 @@ class TitleOffer:
 
 def offer_of(agent: Participant, view: View) -> TitleOffer:
     """What titles for the regions of a view would cost."""
-    reading = _reading(view)
+    texts = sum(min(READ[one.level], len(one.members)) for one in view.regions)
+    reading = _reading(len(view.regions), texts)
     most = spending.most_of(CandidateRequest(agent, 1, _tokens(len(view.regions))), reading)
     return TitleOffer(agent, len(view.regions), most.reading, most.reserved)
 
@@ -91,9 +92,8 @@ def last_failure(row: Landscape) -> str:
     return str(error["message"]) if error else ""
 
 
-def _reading(view: View) -> int:
-    texts = sum(min(READ[one.level], len(one.members)) for one in view.regions)
-    return AROUND + OF_REGION * len(view.regions) + OF_TEXT * texts
+def _reading(regions: int, texts: int) -> int:
+    return AROUND + OF_REGION * regions + OF_TEXT * texts
 
 
 def _tokens(regions: int) -> int:
@@ -146,7 +146,7 @@ def _ask(change: RunningAction, args: TitleArgs) -> list[Generation]:
     if not args.regions:
         raise CommandError("REJECTED", "The map has no regions.", hint="write more texts first")
     texts = sum(len(one) - 3 for one in args.regions)
-    reading = AROUND + OF_REGION * len(args.regions) + OF_TEXT * texts
+    reading = _reading(len(args.regions), texts)
     tokens = _tokens(len(args.regions))
     payer = change.actor.person
     day, (share,) = spending.reserve(payer, [CandidateRequest(agent, 1, tokens)], reading)

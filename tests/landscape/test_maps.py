@@ -1,6 +1,5 @@
 """Maps by meaning: asked for, drawn, stopped; who sees what on them; new texts move nothing."""
 
-import gzip
 import json
 import math
 from collections.abc import Callable
@@ -12,7 +11,6 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from django.utils import timezone
 from rest_framework.test import APIClient
 
 from loom import access
@@ -28,8 +26,8 @@ from loom.people.models import Grove, Participant, User
 from loom.trees import erasing
 from loom.trees.commands import trees
 from loom.trees.models import Node, Tree, TreeRight
-from loom.turns.models import Call, Generation
 from tests.commands.conftest import say  # noqa: F401 (a fixture)
+from tests.meaning.answers import answered
 from tests.queries.growing import add, chain, flag, version
 from tests.rows_read import work_done
 from tests.two_groves import PLAIN, SECRET, TwoGroves
@@ -195,26 +193,7 @@ def _scored(tree: Tree, actor: Actor, muse: Participant, *tokens: tuple[str, flo
     content = [{"token": text, "logprob": value, "top_logprobs": []} for text, value in tokens]
     message = {"content": "".join(text for text, _ in tokens)}
     body = {"choices": [{"index": 0, "message": message, "logprobs": {"content": content}}]}
-    call = Call.objects.create(
-        tree=tree,
-        participant=muse,
-        provider="openai",
-        configuration="",
-        response=gzip.compress(json.dumps(body).encode()),
-        sealed_at=timezone.now(),
-    )
-    generation = Generation.objects.create(
-        tree=tree,
-        participant=muse,
-        asked_by=actor.participant,
-        point=above,
-        status="done",
-        index=1,
-        call=call,
-        ended_at=timezone.now(),
-    )
-    given = {"generation_uid": generation.uid, "call_uid": call.uid}
-    return add(tree, muse, message["content"], above, **given)
+    return answered(tree, actor, muse, above, message["content"], json.dumps(body).encode())
 
 
 def test_a_text_that_is_not_indexed_yet_is_placed_later(actor: Actor, tree: Tree) -> None:

@@ -17,6 +17,7 @@ from loom.meaning.tokens import Rival, placed, tokens_in
 from loom.people.models import Participant, User
 from loom.trees.models import Node, Tree
 from loom.turns.models import Call, Generation
+from tests.meaning.answers import answered
 from tests.queries.growing import add, flag
 from tests.two_groves import TwoGroves
 
@@ -164,25 +165,7 @@ def test_rivals_are_asked_for_and_left_out_where_they_are_refused() -> None:
 def written(actor: Actor, muse: Participant, tree: Tree) -> Node:
     """A text that a model wrote, with the probabilities of its tokens."""
     above = add(tree, actor.participant, "What did you see?", None)
-    call = Call.objects.create(
-        tree=tree,
-        participant=muse,
-        provider="openai",
-        configuration="",
-        response=gzip.compress(CHAT),
-        sealed_at=timezone.now(),
-    )
-    generation = Generation.objects.create(
-        tree=tree,
-        participant=muse,
-        asked_by=actor.participant,
-        point=above,
-        status="done",
-        index=1,
-        call=call,
-        ended_at=timezone.now(),
-    )
-    return add(tree, muse, "The gate", above, generation_uid=generation.uid, call_uid=call.uid)
+    return answered(tree, actor, muse, above, "The gate", CHAT)
 
 
 @pytest.mark.django_db

@@ -47,6 +47,7 @@ from loom.people.models import Participant
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE
 from loom.text.counts import counted
 from loom.text.hashes import instant
+from loom.text.lines import line_span
 from loom.text.shortening import excerpt, plain
 from loom.trees.commands import node_writer
 from loom.trees.commands.node_writer import NewNode, demand_text
@@ -144,10 +145,8 @@ def _sliced(read: Callable[[], T]) -> T:
 
 def _lines(text: str, first: int, last: int) -> quotes.QuotePlace:
     """The place of the lines, both included, in code points."""
-    lines = text.split("\n")
-    start = sum(len(line) + 1 for line in lines[: first - 1])
-    length = sum(len(line) + 1 for line in lines[first - 1 : last])
-    return quotes.QuotePlace(start, min(len(text), start + max(0, length - 1)))
+    start, end = line_span(text, first, last)
+    return quotes.QuotePlace(start, min(len(text), end))
 
 
 # The quote gate.

@@ -1,7 +1,6 @@
 """Regions: drafting the lines that a window shows, testing the draft, and writing it
 (docs/model.md §9). Each transition is a step; `commit` runs the ordinary lines."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -162,14 +161,10 @@ def _written(actor: Actor, tree: Tree, region: Region) -> str:
     """Writes the draft, and has the checks say so of the version that it made: strong evidence."""
     answer = execute_line(actor, tree, Request(_line(region)))
     replies = [answer.reply]
-    ref = _named(answer.body["refs"])
+    refs = answer.body["refs"] or ["here"]
     try:
-        replies.append(run_command(actor, tree, "check", {"ref": ref}).reply)
+        replies.append(run_command(actor, tree, "check", {"ref": refs[0]}).reply)
     except CommandError as refused:  # no check applies, or a judge would have to be asked
         if refused.code not in ("NOT_FOUND", "PERMISSION_DENIED", "REJECTED"):
             raise
     return "\n".join(replies)
-
-
-def _named(refs: Sequence[str]) -> str:
-    return refs[0] if refs else "here"

@@ -7,10 +7,11 @@ from loom.claims.models import TokenState
 from loom.claims.queries.checks import applying, results_of
 from loom.claims.rules import checks as check_rules
 from loom.claims.rules.inline_tokens import MACHINES, InlineToken
-from loom.claims.rules.regions import PREFIX, CheckRun, drafted, place_of, shown
+from loom.claims.rules.regions import PREFIX, CheckRun, drafted, shown
 from loom.errors import not_found
 from loom.language import ids
 from loom.people.models import Grove
+from loom.text.lines import line_span
 from loom.trees.models import GroveText, Node, Tree, Workspace
 from loom.workspace.models import Window
 from loom.workspace.queries.windows import is_fixed, is_lens, seen_by
@@ -44,7 +45,7 @@ class Region:
     @property
     def token(self) -> InlineToken:
         """The region as a token of its text; its words are those of the draft."""
-        first, last = place_of(self.text, self.window.first, self.window.last)
+        first, last = line_span(self.text, self.window.first, self.window.last)
         target = f"#{self.window.number}"
         return InlineToken(self.key, "region", first, last, self.draft, self.state, target=target)
 

@@ -19,13 +19,6 @@ def shown(text: str, first: int, last: int) -> str:
     return "\n".join(text.split("\n")[first - 1 : last])
 
 
-def place_of(text: str, first: int, last: int) -> tuple[int, int]:
-    """Where the lines `first` to `last` (from 1) begin and end, in code points."""
-    lines = text.split("\n")
-    start = sum(len(line) + 1 for line in lines[: first - 1])
-    return start, start + len("\n".join(lines[first - 1 : last]))
-
-
 @dataclass(frozen=True)
 class CheckRun:
     """What a check says about a draft in its text: `said` in words, and whether the text without

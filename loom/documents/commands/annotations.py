@@ -22,6 +22,7 @@ from loom.errors import CommandError
 from loom.language.refs import ParseError, Slice
 from loom.notes.commands.annotations import ANNOTATION_FORMS, note_mentions
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE
+from loom.text.lines import line_span
 from loom.trees.commands import node_writer
 from loom.trees.commands.node_writer import NewNode, demand_text
 from loom.trees.commands.nodes import made_nodes
@@ -125,9 +126,7 @@ def _part(text: str, revision: Revision, part: Slice | None) -> tuple[int, int]:
         cut = rules.cut(text, queries.sections_in(revision), part)
     except ParseError as bad:
         raise CommandError(bad.code, bad.message, hint=bad.hint) from None
-    lines = text.split("\n")
-    start = sum(len(line) + 1 for line in lines[: cut.first - 1])
-    return start, start + len("\n".join(lines[cut.first - 1 : cut.last]))
+    return line_span(text, cut.first, cut.last)
 
 
 # Whoever reads a document hears of its comments and suggestions.

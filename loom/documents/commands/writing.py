@@ -39,6 +39,7 @@ from loom.text.ages import age
 from loom.text.changes import merged
 from loom.text.counts import counted
 from loom.text.front_matter import MAX_TITLE, body_start, title_key
+from loom.text.lines import line_span
 from loom.text.shortening import SUMMARY_WORDS, excerpt
 from loom.trees.models import Tree
 from loom.trees.named_items import item_of
@@ -424,10 +425,7 @@ def write_window(context: Context, args: WriteWindow) -> Reply:
     lines = followed(seen_by(window) or before, before, lines_of(window))
 
     def put(text: str, _: Sequence[Section]) -> list[Edit]:
-        every = text.split("\n")
-        start = sum(len(line) + 1 for line in every[: lines.first - 1])
-        length = len("\n".join(every[lines.first - 1 : lines.last]))
-        return [Edit(start, start + length, args.content)]
+        return [Edit(*line_span(text, lines.first, lines.last), args.content)]
 
     name = f"#{window.number}"
     change = changing(put, seen=seen, name=document.shown, hint=f"→ refresh {name}, then repeat")

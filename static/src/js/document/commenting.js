@@ -162,7 +162,7 @@ export function commenting(id, tree, run) {
     const { from, to, head } = view.state.selection.main;
     if (to > from) {
       if (!tree) return false;
-      view.dispatch({ effects: shown.of({ pos: from, to }) });
+      commentHere(view);
       return true;
     }
     const of = commentAt(view, head);
