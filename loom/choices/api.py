@@ -105,7 +105,7 @@ def exposures(request: Request, uid: str) -> Response:
             actor,
             tree,
             point,
-            [one.lower() for one in sent.shown],
+            [uid.lower() for uid in sent.shown],
             where=sent.where,
             order=sent.order,
         )
@@ -183,8 +183,8 @@ def export(request: Request, uid: str) -> StreamingHttpResponse:
         raise CommandError(
             "INVALID_SYNTAX", f"There is no format {form[:40]!r}.", hint=", ".join(FORMATS)
         )
-    made = exported(actor, form)
-    answer = StreamingHttpResponse(made.lines, content_type="application/jsonl; charset=utf-8")
+    export = exported(actor, form)
+    answer = StreamingHttpResponse(export.lines, content_type="application/jsonl; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="{form}.jsonl"'
-    answer["X-Left-Out"] = str(made.left_out)
+    answer["X-Left-Out"] = str(export.left_out)
     return answer

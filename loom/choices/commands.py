@@ -116,7 +116,7 @@ def _candidates(tree: Tree, point: Node, shown: Sequence[str]) -> list[int]:
         tree=tree, pk__range=ids_in(tree.pk), local_id__in=shown, parent_slot=point.slot_id
     )
     keys = dict(rows.filter(kind="text").values_list("local_id", "pk"))
-    return [keys[one] for one in dict.fromkeys(shown) if one in keys]
+    return [keys[uid] for uid in dict.fromkeys(shown) if uid in keys]
 
 
 def change_settings(actor: Actor, **fields: bool | int) -> ChoiceSettings:

@@ -72,7 +72,7 @@ def exported(actor: Actor, form: str) -> Export:
     rows: list[dict[str, Any]] = []
     left_out = 0
     for texts, row in _WRITERS[form](actor, scenes):
-        if all(one.author_kind != "human" or one.author_uid in consenting for one in texts):
+        if all(text.author_kind != "human" or text.author_uid in consenting for text in texts):
             rows.append(row)
         else:
             left_out += 1
@@ -87,16 +87,16 @@ def _consenting(actor: Actor) -> set[str]:
 
 def _scenes(actor: Actor) -> list[_Scene]:
     choices = choices_of(actor)[-MOST:]
-    keys = {key for one in choices for key in one.exposure.shown}
+    keys = {key for choice in choices for key in choice.exposure.shown}
     rows = {row.id: row for row in rows_of(sorted(keys))}
     gone = withheld_from_models(keys)
-    trees = access.trees_for(actor).in_bulk({one.exposure.tree_id for one in choices})
+    trees = access.trees_for(actor).in_bulk({choice.exposure.tree_id for choice in choices})
     paths: dict[int, list[NodeRow]] = {}
     scenes = []
-    for one in choices:
-        exposure = one.exposure
+    for choice in choices:
+        exposure = choice.exposure
         exposure.tree = trees[exposure.tree_id]
-        if one.taken not in rows or one.taken in gone:
+        if choice.taken not in rows or choice.taken in gone:
             continue
         if exposure.point_id not in paths:
             node = lookup.with_tree(exposure.tree, exposure.point)
@@ -106,9 +106,9 @@ def _scenes(actor: Actor) -> list[_Scene]:
         others = [
             rows[key]
             for key in exposure.shown
-            if key != one.taken and key in rows and key not in gone
+            if key != choice.taken and key in rows and key not in gone
         ]
-        scenes.append(_Scene(one, paths[exposure.point_id], rows[one.taken], others))
+        scenes.append(_Scene(choice, paths[exposure.point_id], rows[choice.taken], others))
     return scenes
 
 
@@ -117,43 +117,43 @@ Writer = Callable[[Actor, Sequence[_Scene]], Iterator[Row]]
 
 
 def _pairs(_actor: Actor, scenes: Sequence[_Scene]) -> Iterator[Row]:
-    for one in scenes:
-        for other in one.others:
-            row = {"prompt": one.prompt, "chosen": one.taken.text, "rejected": other.text}
-            source = one.source(one.taken, other)
-            yield [*one.path, one.taken, other], {**row, "provenance": source}
+    for scene in scenes:
+        for other in scene.others:
+            row = {"prompt": scene.prompt, "chosen": scene.taken.text, "rejected": other.text}
+            source = scene.source(scene.taken, other)
+            yield [*scene.path, scene.taken, other], {**row, "provenance": source}
 
 
 def _single(actor: Actor, scenes: Sequence[_Scene]) -> Iterator[Row]:
     """What was taken or rated + is labelled true, what was pruned or rated − false; what was only
     not taken has no row."""
-    keys = [row.id for one in scenes for row in (one.taken, *one.others)]
-    said = judged_texts(actor, keys)
+    keys = [row.id for scene in scenes for row in (scene.taken, *scene.others)]
+    judged = judged_texts(actor, keys)
     pruned = set(Node.objects.filter(pk__in=keys, slot__pruned=True).values_list("pk", flat=True))
-    for one in scenes:
-        for text in (one.taken, *one.others):
-            label = said.get(text.id)
+    for scene in scenes:
+        for text in (scene.taken, *scene.others):
+            label = judged.get(text.id)
             if label is None:
-                label = True if text is one.taken else (False if text.id in pruned else None)
+                label = True if text is scene.taken else (False if text.id in pruned else None)
             if label is not None:
-                row = {"prompt": one.prompt, "completion": text.text, "label": label}
-                yield [*one.path, text], {**row, "provenance": one.source(text)}
+                row = {"prompt": scene.prompt, "completion": text.text, "label": label}
+                yield [*scene.path, text], {**row, "provenance": scene.source(text)}
 
 
 def _paths(_actor: Actor, scenes: Sequence[_Scene]) -> Iterator[Row]:
     """A path from its first text on: each text above was gone on from, then the one that was taken
     (true), and in rows of their own those that were not (false)."""
-    for one in scenes:
-        steps = [row for row in one.path if row.text]
+    for scene in scenes:
+        steps = [row for row in scene.path if row.text]
         if not steps:
             continue
-        for text in (one.taken, *one.others):
+        for text in (scene.taken, *scene.others):
             row = {
                 "prompt": steps[0].text[-MOST_BEFORE:],
                 "completions": [*(step.text for step in steps[1:]), text.text],
-                "labels": [*(True for _ in steps[1:]), text is one.taken],
+                "labels": [*(True for _ in steps[1:]), text is scene.taken],
             }
-            yield [*steps, text], {**row, "provenance": one.source(text)}
+            yield [*steps, text], {**row, "provenance": scene.source(text)}
 
 
 _WRITERS: dict[str, Writer] = {"preference": _pairs, "unpaired": _single, "stepwise": _paths}

@@ -28,10 +28,13 @@ def as_you_choose(actor: Actor, point: Node, some: Sequence[Skimmed]) -> GivenOr
             None, gettext("Not ordered by your choices here, so that their measure stays fair.")
         )
     scores = scored_by_taste(
-        actor, known.taste, [one.text for one in some], [one.by for one in some]
+        actor,
+        known.taste,
+        [candidate.text for candidate in some],
+        [candidate.by for candidate in some],
     )
     if scores is None:
         return None
     order = sorted(range(len(some)), key=lambda at: (-float(scores[at]), at))
-    said = gettext("As you tend to choose: %(why)s.") % {"why": leanings(known)}
-    return GivenOrder(order, f"{said} {honest(known)}")
+    sentence = gettext("As you tend to choose: %(why)s.") % {"why": leanings(known)}
+    return GivenOrder(order, f"{sentence} {honest(known)}")

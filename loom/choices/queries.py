@@ -55,24 +55,24 @@ def choices_of(actor: Actor) -> list[SeenChoice]:
         participant=actor.participant, tree__in=access.trees_for(actor).filter(grove=actor.grove)
     ).select_related("point")
     exposures = list(rows.order_by("-id")[:MOST_KEPT])[::-1]
-    went_on = _went_on(actor, {key for one in exposures for key in one.shown})
+    went_on = _went_on(actor, {key for exposure in exposures for key in exposure.shown})
     by_point: dict[int, list[Exposure]] = {}
-    for one in exposures:
-        by_point.setdefault(one.point_id, []).append(one)
-    found = []
+    for exposure in exposures:
+        by_point.setdefault(exposure.point_id, []).append(exposure)
+    choices = []
     for of_point in by_point.values():
-        for place, one in enumerate(of_point):
+        for place, exposure in enumerate(of_point):
             until = of_point[place + 1].at if place + 1 < len(of_point) else None
             times = [
                 (at, key)
-                for key in one.shown
+                for key in exposure.shown
                 for at in went_on.get(key, ())
-                if at >= one.at and (until is None or at < until)
+                if at >= exposure.at and (until is None or at < until)
             ]
             if times:
                 at, key = min(times)
-                found.append(SeenChoice(one, key, at))
-    return sorted(found, key=lambda one: (one.at, one.exposure.pk))
+                choices.append(SeenChoice(exposure, key, at))
+    return sorted(choices, key=lambda choice: (choice.at, choice.exposure.pk))
 
 
 def _went_on(actor: Actor, shown: set[int]) -> dict[int, list[datetime]]:
@@ -105,28 +105,28 @@ def _observed(actor: Actor, chosen: Sequence[SeenChoice]) -> "list[ChoiceMade]":
 
     from loom.choices.taste import ChoiceMade, traits_of
 
-    keys = sorted({key for one in chosen for key in one.exposure.shown})
+    keys = sorted({key for choice in chosen for key in choice.exposure.shown})
     rows = Node.objects.filter(pk__in=keys).values_list("pk", "text", "author__uid")
     texts, authors = {}, {}
     for key, text, author in rows:
         texts[key], authors[key] = text, author
     vectors = vectors_of(actor.grove, texts)
     traits = {key: traits_of(text) for key, text in texts.items()}
-    made = []
-    for one in chosen:
-        shown = [key for key in one.exposure.shown if key in texts]
-        if len(shown) < 2 or one.taken not in shown:
+    observed = []
+    for choice in chosen:
+        shown = [key for key in choice.exposure.shown if key in texts]
+        if len(shown) < 2 or choice.taken not in shown:
             continue
-        made.append(
+        observed.append(
             ChoiceMade(
                 np.array([traits[key] for key in shown], np.float32),
                 np.stack([vectors[key] for key in shown]) if vectors is not None else None,
-                shown.index(one.taken),
-                is_fair=one.exposure.order != "taste",
+                shown.index(choice.taken),
+                is_fair=choice.exposure.order != "taste",
                 authors=tuple(authors[key] for key in shown),
             )
         )
-    return made
+    return observed
 
 
 def vectors_of(grove: Grove, texts: Mapping[int, str]) -> "dict[int, Floats] | None":
@@ -136,10 +136,10 @@ def vectors_of(grove: Grove, texts: Mapping[int, str]) -> "dict[int, Floats] | N
     if embedder is None or not texts:
         return None
     try:
-        made = embedder.vectors(list(texts.values()))
+        vectors = embedder.vectors(list(texts.values()))
     except EmbedderFailed:
         return None
-    return dict(zip(texts, made, strict=True))
+    return dict(zip(texts, vectors, strict=True))
 
 
 @dataclass(frozen=True)
@@ -161,8 +161,8 @@ def learned_from(actor: Actor) -> Learned:
     key = f"taste:{actor.participant.uid}:{last}"
     kept: Learned | None = cache.get(key) if last is not None else Learned(0, None, None)
     if kept is None:
-        made = made_choices(actor)
-        kept = Learned(len(made), learned(made), measured(made))
+        choices = made_choices(actor)
+        kept = Learned(len(choices), learned(choices), measured(choices))
         cache.set(key, kept, KEPT_S)
     return kept
 
@@ -203,10 +203,10 @@ class LoggedExposures:
 
 def logged_of(actor: Actor) -> LoggedExposures:
     """What is logged of the actor. One query."""
-    found = Exposure.objects.filter(participant=actor.participant).aggregate(
+    totals = Exposure.objects.filter(participant=actor.participant).aggregate(
         n=Count("pk"), first=Min("at")
     )
-    return LoggedExposures(found["n"], found["first"])
+    return LoggedExposures(totals["n"], totals["first"])
 
 
 def judged_texts(actor: Actor, keys: Sequence[int]) -> dict[int, bool]:

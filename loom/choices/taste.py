@@ -116,8 +116,8 @@ class Taste:
 
     def scores(self, traits: Floats, vectors: Floats | None, authors: Sequence[str] = ()) -> Floats:
         """How much each text is liked; only differences mean something."""
-        made = _features(traits, vectors, authors, _Kinds(self.axes, self.authors))
-        values = (made - self.mean) / self.scale
+        features = _features(traits, vectors, authors, _Kinds(self.axes, self.authors))
+        values = (features - self.mean) / self.scale
         liked: Floats = (values @ self.weights).astype(np.float32)
         return liked
 
@@ -130,7 +130,7 @@ class Taste:
         rest = self.weights[len(names) :]
         if len(rest):
             named.append(("meaning", float(np.linalg.norm(rest))))
-        return sorted(named, key=lambda one: -abs(one[1]))
+        return sorted(named, key=lambda pair: -abs(pair[1]))
 
 
 @dataclass(frozen=True)
@@ -163,32 +163,37 @@ def _authors(choices: Sequence[ChoiceMade]) -> tuple[str, ...]:
     """The authors that can count: those who wrote some but not all texts of enough choices. The
     most frequent come first."""
     counts = Counter(
-        uid for one in choices if len(set(one.authors)) > 1 for uid in sorted(set(one.authors))
+        uid
+        for choice in choices
+        if len(set(choice.authors)) > 1
+        for uid in sorted(set(choice.authors))
     )
     return tuple(uid for uid, n in counts.most_common(MOST_AUTHORS) if n >= LEAST_BY)
 
 
 def _axes(choices: Sequence[ChoiceMade]) -> Floats | None:
     """The axes along which the vectors differ most; None where a choice has no vectors."""
-    if any(one.vectors is None for one in choices):
+    if any(choice.vectors is None for choice in choices):
         return None
-    every = np.vstack([one.vectors for one in choices if one.vectors is not None])
+    every = np.vstack([choice.vectors for choice in choices if choice.vectors is not None])
     _, _, axes = np.linalg.svd(every - every.mean(axis=0), full_matrices=False)
-    found: Floats = axes[:DIMENSIONS].astype(np.float32)
-    return found
+    kept: Floats = axes[:DIMENSIONS].astype(np.float32)
+    return kept
 
 
 def _fitted(choices: Sequence[ChoiceMade], kinds: _Kinds, strength: float) -> Taste:
     """The weights that make the choices likeliest, held near zero by `strength`."""
     sets = [
-        _features(one.traits, one.vectors, one.authors, kinds).astype(np.float64) for one in choices
+        _features(choice.traits, choice.vectors, choice.authors, kinds).astype(np.float64)
+        for choice in choices
     ]
     every = np.vstack(sets)
     mean, scale = every.mean(axis=0), np.maximum(every.std(axis=0), 1e-6)
     # The place counts while fitting, so that the first shown is not taken for the liked.
-    places = [np.log1p(np.arange(len(one)))[:, None] for one in sets]
+    places = [np.log1p(np.arange(len(values)))[:, None] for values in sets]
     scaled = [
-        np.hstack([(one - mean) / scale, place]) for one, place in zip(sets, places, strict=True)
+        np.hstack([(values - mean) / scale, place])
+        for values, place in zip(sets, places, strict=True)
     ]
     weights = np.zeros(scaled[0].shape[1])
     for _ in range(30):  # Newton's steps
@@ -219,9 +224,9 @@ def _soft(values: np.ndarray) -> np.ndarray:
 
 def _likelihood(taste: Taste, choices: Sequence[ChoiceMade]) -> float:
     total = 0.0
-    for one in choices:
-        scores = taste.scores(one.traits, one.vectors, one.authors).astype(np.float64)
-        total += float(np.log(max(1e-12, _soft(scores)[one.taken])))
+    for choice in choices:
+        scores = taste.scores(choice.traits, choice.vectors, choice.authors).astype(np.float64)
+        total += float(np.log(max(1e-12, _soft(scores)[choice.taken])))
     return total
 
 
@@ -233,33 +238,38 @@ def learned(choices: Sequence[ChoiceMade]) -> Taste | None:
     kinds = _Kinds(_axes(choices), _authors(choices))
     split = len(choices) * 2 // 3
     early, late = choices[:split], choices[split:]
-    best = max(STRENGTHS, key=lambda one: (_likelihood(_fitted(early, kinds, one), late), one))
+    best = max(
+        STRENGTHS,
+        key=lambda strength: (_likelihood(_fitted(early, kinds, strength), late), strength),
+    )
     return _fitted(choices, kinds, best)
 
 
 def measured(choices: Sequence[ChoiceMade]) -> TasteFigures | None:
     """How good the taste in the earlier choices is on the later fair ones; None for too few."""
     split = round(len(choices) * (1 - LATER))
-    early, late = choices[:split], [one for one in choices[split:] if one.is_fair]
+    early, late = choices[:split], [choice for choice in choices[split:] if choice.is_fair]
     taste = learned(early)
     if taste is None or len(late) < 5:
         return None
-    ranked = [taste.scores(one.traits, one.vectors, one.authors) for one in late]
-    hit = [int(np.argmax(scores)) == one.taken for scores, one in zip(ranked, late, strict=True)]
+    ranked = [taste.scores(choice.traits, choice.vectors, choice.authors) for choice in late]
+    hit = [
+        int(np.argmax(scores)) == choice.taken for scores, choice in zip(ranked, late, strict=True)
+    ]
     length = TRAITS.index("length")
-    long = [int(np.argmax(one.traits[:, length])) == one.taken for one in late]
-    first = [one.taken == 0 for one in late]
-    chance = sum(1 / one.size for one in late)
+    long = [int(np.argmax(choice.traits[:, length])) == choice.taken for choice in late]
+    first = [choice.taken == 0 for choice in late]
+    chance = sum(1 / choice.size for choice in late)
     pairs = [
-        (float(scores[one.taken] > other) + 0.5 * float(scores[one.taken] == other))
-        for scores, one in zip(ranked, late, strict=True)
+        (float(scores[choice.taken] > other) + 0.5 * float(scores[choice.taken] == other))
+        for scores, choice in zip(ranked, late, strict=True)
         for place, other in enumerate(scores)
-        if place != one.taken
+        if place != choice.taken
     ]
     better = [
         name for name, rival in (("longest", long), ("first", first)) if _beats(hit, rival) < STRICT
     ]
-    if _above_chance(sum(hit), [1 / one.size for one in late]) < STRICT:
+    if _above_chance(sum(hit), [1 / choice.size for choice in late]) < STRICT:
         better.insert(0, "chance")
     n = len(late)
     return TasteFigures(
@@ -275,8 +285,8 @@ def measured(choices: Sequence[ChoiceMade]) -> TasteFigures | None:
 
 def _beats(hit: Sequence[bool], rival: Sequence[bool]) -> float:
     """How likely luck alone makes one win so many of the choices in which the two differ."""
-    won = sum(one and not other for one, other in zip(hit, rival, strict=True))
-    lost = sum(other and not one for one, other in zip(hit, rival, strict=True))
+    won = sum(mine and not theirs for mine, theirs in zip(hit, rival, strict=True))
+    lost = sum(theirs and not mine for mine, theirs in zip(hit, rival, strict=True))
     n = won + lost
     return sum(math.comb(n, k) for k in range(won, n + 1)) / 2**n if n else 1.0
 

@@ -30,12 +30,12 @@ RIVALS = {
 
 def leanings(known: Learned) -> str:
     """What counts most: `shorter, more dialogue`."""
-    found = known.taste.leanings() if known.taste is not None else []
-    named = [(name, weight) for name, weight in found if abs(weight) >= LEAST_SAID][:MOST_SAID]
+    traits = known.taste.leanings() if known.taste is not None else []
+    named = [(name, weight) for name, weight in traits if abs(weight) >= LEAST_SAID][:MOST_SAID]
     uids = [name.removeprefix(BY) for name, _ in named if name.startswith(BY)]
     names = dict(Participant.objects.filter(uid__in=uids).values_list("uid", "name"))
-    said = [_said(name, weight > 0, names) for name, weight in named]
-    return ", ".join(said) or gettext("nothing stands out")
+    words = [_said(name, weight > 0, names) for name, weight in named]
+    return ", ".join(words) or gettext("nothing stands out")
 
 
 def _said(name: str, is_more: bool, names: Mapping[str, str]) -> str:
@@ -52,7 +52,7 @@ def honest(known: Learned) -> str:
     if figures is None:
         return gettext("There are too few choices to measure it (n = %(n)s).") % {"n": known.n}
     if not figures.is_better:
-        lacking = [gettext(RIVALS[one]) for one in RIVALS if one not in figures.better]
+        lacking = [gettext(RIVALS[rival]) for rival in RIVALS if rival not in figures.better]
         return gettext("It is not yet better than %(rivals)s (n = %(n)s).") % {
             "rivals": ", ".join(lacking),
             "n": figures.n,

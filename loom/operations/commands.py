@@ -19,10 +19,10 @@ log = logging.getLogger("heddle.operations")
 
 
 def _somebody(username: str) -> User:
-    found = accounts.find_user(username, active=False)
-    if found is None:
+    user = accounts.find_user(username, active=False)
+    if user is None:
         raise not_found("This account")
-    return found
+    return user
 
 
 def close_account(operator: User, username: str) -> User:

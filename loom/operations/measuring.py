@@ -33,16 +33,16 @@ def measure() -> SizeMeasure:
     images = files.aggregate(bytes=Sum("size"), many=Count("sha256"))
     old = trim.counted(timezone.now())
     with transaction.atomic():
-        made = SizeMeasure.objects.create(
+        measure = SizeMeasure.objects.create(
             at=timezone.now(),
             database=whole,
             tables=tables,
             images=images["bytes"] or 0,
             image_files=images["many"],
-            old={name: [found.rows, found.bytes] for name, found in old.items()},
+            old={name: [freed.rows, freed.bytes] for name, freed in old.items()},
         )
-        SizeMeasure.objects.filter(pk__lt=made.pk).delete()
-    return made
+        SizeMeasure.objects.filter(pk__lt=measure.pk).delete()
+    return measure
 
 
 def newest() -> SizeMeasure | None:
@@ -56,9 +56,9 @@ def _sizes(whole: str, tables: str) -> tuple[int, Sizes]:
         size = int(cursor.fetchone()[0])
         try:
             cursor.execute(tables)
-            found = [(str(name), int(many)) for name, many in cursor.fetchall() if many]
+            by_table = [(str(name), int(many)) for name, many in cursor.fetchall() if many]
         except Exception:  # an SQLite that was built without dbstat
             if connection.vendor == "postgresql":
                 raise
-            found = []
-    return size, found
+            by_table = []
+    return size, by_table

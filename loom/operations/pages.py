@@ -38,12 +38,12 @@ def _words(request: PersonRequest) -> str:
 def overview(request: PersonRequest) -> HttpResponse:
     """How much there is, how large it is, and what it costs."""
     total, by_grove = queries.costs()
-    found = measuring.newest()
+    measure = measuring.newest()
     context = {
         "current": "overview",
         "totals": queries.totals(),
-        "measure": found,
-        "tables": found.tables[:MOST_TABLES] if found else [],
+        "measure": measure,
+        "tables": measure.tables[:MOST_TABLES] if measure else [],
         "total": f"{total:.2f}",
         "costs": [(grove, f"{usd:.2f}") for grove, usd in by_grove],
         "days": queries.DAYS,
@@ -98,22 +98,22 @@ def work(request: PersonRequest) -> HttpResponse:
 @operator
 def storage(request: PersonRequest) -> HttpResponse:
     """For how long old rows are kept, and what trimming would free."""
-    found = measuring.newest()
-    old = found.old if found else {}
+    measure = measuring.newest()
+    old = measure.old if measure else {}
     rules = [
         {
-            "rule": one.rule,
-            "says": gettext(one.rule.says),
-            "days": one.days or "",
-            "rows": old.get(one.rule.name, (0, 0))[0],
-            "bytes": old.get(one.rule.name, (0, 0))[1],
+            "rule": state.rule,
+            "says": gettext(state.rule.says),
+            "days": state.days or "",
+            "rows": old.get(state.rule.name, (0, 0))[0],
+            "bytes": old.get(state.rule.name, (0, 0))[1],
         }
-        for one in trim.states()
+        for state in trim.states()
     ]
     context = {
         "current": "storage",
         "rules": rules,
-        "measure": found,
+        "measure": measure,
         "example": trim.EXAMPLE_DAYS,
         "most": trim.MOST_DAYS,
     }
@@ -148,29 +148,29 @@ class WorkForm(PageForm):
 
 
 def _close(request: PersonRequest) -> str:
-    found = commands.close_account(request.user, ChosenAccount.read(request)["user"])
-    return gettext("The account of %(name)s is closed.") % {"name": found}
+    name = commands.close_account(request.user, ChosenAccount.read(request)["user"])
+    return gettext("The account of %(name)s is closed.") % {"name": name}
 
 
 def _open(request: PersonRequest) -> str:
-    found = commands.open_account(request.user, ChosenAccount.read(request)["user"])
-    return gettext("The account of %(name)s is open.") % {"name": found}
+    name = commands.open_account(request.user, ChosenAccount.read(request)["user"])
+    return gettext("The account of %(name)s is open.") % {"name": name}
 
 
 def _sign_out(request: PersonRequest) -> str:
-    found = commands.end_sessions(request.user, ChosenAccount.read(request)["user"])
-    return gettext("%(name)s has been signed out everywhere.") % {"name": found}
+    name = commands.end_sessions(request.user, ChosenAccount.read(request)["user"])
+    return gettext("%(name)s has been signed out everywhere.") % {"name": name}
 
 
 def _reset(request: PersonRequest) -> str:
-    found = commands.reset_second_factor(request.user, ChosenAccount.read(request)["user"])
-    return gettext("%(name)s signs in without a second factor now.") % {"name": found}
+    name = commands.reset_second_factor(request.user, ChosenAccount.read(request)["user"])
+    return gettext("%(name)s signs in without a second factor now.") % {"name": name}
 
 
 def _ceiling(request: PersonRequest) -> str:
     given = CeilingForm.read(request)
-    found = commands.set_ceiling(request.user, given["grove"], given["limit"])
-    return gettext("The limit of %(name)s has been saved.") % {"name": found.name}
+    grove = commands.set_ceiling(request.user, given["grove"], given["limit"])
+    return gettext("The limit of %(name)s has been saved.") % {"name": grove.name}
 
 
 def _again(request: PersonRequest) -> str:
@@ -223,8 +223,8 @@ def change(request: PersonRequest, action: str) -> HttpResponse:
 def _link(request: PersonRequest) -> HttpResponse:
     """The people with a link that signs one of them in, shown only this once."""
 
-    def page(made: tuple[User, str]) -> HttpResponse:
-        user, secret = made
+    def page(fresh: tuple[User, str]) -> HttpResponse:
+        user, secret = fresh
         link = request.build_absolute_uri(f"/signin/{secret}")
         return _people(request, fresh_name=str(user), fresh_link=link)
 

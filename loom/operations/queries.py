@@ -42,12 +42,12 @@ def page_of(rows: "QuerySet[Any]", number: int) -> ListPage:
     """The page of that number, from 1. One query."""
     number = max(1, number)
     start = (number - 1) * PAGE
-    found = list(rows[start : start + PAGE + 1])
+    fetched = list(rows[start : start + PAGE + 1])
     return ListPage(
-        found[:PAGE],
+        fetched[:PAGE],
         number,
         number - 1 if number > 1 else None,
-        number + 1 if len(found) > PAGE else None,
+        number + 1 if len(fetched) > PAGE else None,
     )
 
 
@@ -70,7 +70,7 @@ def people(words: str, number: int) -> ListPage:
     if words:
         rows = rows.filter(Q(username__icontains=words) | Q(display_name__icontains=words))
     page = page_of(rows, number)
-    keys = [one.pk for one in page.rows]
+    keys = [user.pk for user in page.rows]
     groves = _counted(Membership, keys)
     browsers = _counted(UserSession, keys)
     own_keys = dict(
@@ -87,23 +87,23 @@ def people(words: str, number: int) -> ListPage:
         .values_list("user")
         .annotate(Max("seen_at"))
     )
-    found = [
+    people_rows = [
         PersonRow(
-            one,
-            groves.get(one.pk, 0),
-            browsers.get(one.pk, 0),
-            own_keys.get(one.pk, 0),
-            one.pk in second,
-            seen.get(one.pk) or one.last_login,
+            user,
+            groves.get(user.pk, 0),
+            browsers.get(user.pk, 0),
+            own_keys.get(user.pk, 0),
+            user.pk in second,
+            seen.get(user.pk) or user.last_login,
         )
-        for one in page.rows
+        for user in page.rows
     ]
-    return ListPage(found, page.number, page.before, page.after)
+    return ListPage(people_rows, page.number, page.before, page.after)
 
 
 def _counted(rows: type[Model], users: Sequence[int]) -> dict[int, int]:
-    found = rows._default_manager.filter(user__in=users).order_by()
-    return dict(found.values_list("user").annotate(Count("pk")))
+    owned = rows._default_manager.filter(user__in=users).order_by()
+    return dict(owned.values_list("user").annotate(Count("pk")))
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class GroveRow:
 def groves(number: int) -> ListPage:
     """The groves, by name. Five queries."""
     page = page_of(Grove.objects.order_by(Lower("name"), "id"), number)
-    keys = [one.pk for one in page.rows]
+    keys = [grove.pk for grove in page.rows]
 
     def counted(rows: "QuerySet[Any]") -> dict[int, int]:
         return dict(
@@ -139,19 +139,19 @@ def groves(number: int) -> ListPage:
     models = counted(Participant.objects.filter(kind="model", archived_at__isnull=True))
     trees = counted(Tree.objects.filter(erasing_at__isnull=True))
     spent = _spent(Q(participant__grove__in=keys))
-    found = [
+    grove_rows = [
         GroveRow(
-            one,
-            members.get(one.pk, 0),
-            models.get(one.pk, 0),
-            trees.get(one.pk, 0),
-            spent.get(one.pk, 0) / NANO,
-            daily_limit(one.settings) / NANO,
-            one.ceiling / NANO,
+            grove,
+            members.get(grove.pk, 0),
+            models.get(grove.pk, 0),
+            trees.get(grove.pk, 0),
+            spent.get(grove.pk, 0) / NANO,
+            daily_limit(grove.settings) / NANO,
+            grove.ceiling / NANO,
         )
-        for one in page.rows
+        for grove in page.rows
     ]
-    return ListPage(found, page.number, page.before, page.after)
+    return ListPage(grove_rows, page.number, page.before, page.after)
 
 
 def _spent(which: Q) -> dict[int, int]:
@@ -209,11 +209,11 @@ def turns(number: int) -> ListPage:
 
 def _jobs(kind: str, rows: "QuerySet[Any]", number: int) -> ListPage:
     page = page_of(rows, number)
-    found = [
-        Job(kind, one.uid, one.tree.grove, one.participant.name, one.status, one.created_at)
-        for one in page.rows
+    jobs = [
+        Job(kind, row.uid, row.tree.grove, row.participant.name, row.status, row.created_at)
+        for row in page.rows
     ]
-    return ListPage(found, page.number, page.before, page.after)
+    return ListPage(jobs, page.number, page.before, page.after)
 
 
 def other_jobs() -> list[Job]:
@@ -222,12 +222,12 @@ def other_jobs() -> list[Job]:
     growing = Exploration.objects.filter(ended_at__isnull=True).order_by("id")
     return [
         *(
-            Job("import", one.uid, one.grove, one.participant.name, one.status, one.created_at)
-            for one in reading.select_related("grove", "participant")[:PAGE]
+            Job("import", row.uid, row.grove, row.participant.name, row.status, row.created_at)
+            for row in reading.select_related("grove", "participant")[:PAGE]
         ),
         *(
-            Job("exploration", one.uid, one.tree.grove, one.agent.name, one.status, one.created_at)
-            for one in growing.select_related("tree__grove", "agent")[:PAGE]
+            Job("exploration", row.uid, row.tree.grove, row.agent.name, row.status, row.created_at)
+            for row in growing.select_related("tree__grove", "agent")[:PAGE]
         ),
     ]
 

@@ -52,7 +52,7 @@ def choose(name: str, days: int) -> TrimRule:
 def counted(now: datetime) -> dict[str, OldRows]:
     """What each rule would free now, by its name; where it keeps for ever, if it kept for
     EXAMPLE_DAYS. Reads whole tables."""
-    return {one.rule.name: one.rule.count(one.before(now)) for one in states()}
+    return {state.rule.name: state.rule.count(state.before(now)) for state in states()}
 
 
 def trim(*, seconds: float) -> dict[str, int]:
@@ -68,7 +68,7 @@ def trim(*, seconds: float) -> dict[str, int]:
 
 
 def _batches(now: datetime) -> Iterator[tuple[str, int]]:
-    for one in states():
-        if one.days:
-            for many in one.rule.trim(one.before(now)):
-                yield one.rule.name, many
+    for state in states():
+        if state.days:
+            for many in state.rule.trim(state.before(now)):
+                yield state.rule.name, many

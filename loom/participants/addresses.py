@@ -17,8 +17,8 @@ _NUMBER = re.compile(r"(0x[0-9a-f]*|[0-9]+)\Z")
 # Metadata addresses of clouds, with the machine's keys: only an entry with the exact address allows
 # them.
 _METADATA = tuple(
-    ip_network(one)
-    for one in (
+    ip_network(network)
+    for network in (
         "169.254.0.0/16",
         "fe80::/10",
         "fd00:ec2::254/128",
@@ -31,8 +31,8 @@ _METADATA = tuple(
 # versions lets through: NAT64, 6to4, Teredo, site-local, documentation, benchmarks, relays,
 # shared address space, discard, and everything that was never assigned as global unicast.
 _NOT_PUBLIC = tuple(
-    ip_network(one)
-    for one in (
+    ip_network(network)
+    for network in (
         "64:ff9b::/96",
         "64:ff9b:1::/48",
         "2001::/23",
@@ -59,7 +59,8 @@ _NOT_PUBLIC = tuple(
 )
 # Where the last 32 bits are an IPv4 address.
 _WITH_IPV4 = tuple(
-    IPv6Network(one) for one in ("64:ff9b::/96", "64:ff9b:1::/48", "::/96", "::ffff:0:0:0/96")
+    IPv6Network(network)
+    for network in ("64:ff9b::/96", "64:ff9b:1::/48", "::/96", "::ffff:0:0:0/96")
 )
 # The only block of IPv6 from which public addresses are assigned.
 _UNICAST = IPv6Network("2000::/3")

@@ -226,11 +226,11 @@ def templates(request: Request) -> Response:
 @api_view(["GET", "PATCH", "DELETE"])
 def participant(request: Request, uid: str) -> Response:
     """A participant; owners change models, and DELETE archives one."""
-    actor, one = access.get_participant(user_of(request), uid)
+    actor, participant = access.get_participant(user_of(request), uid)
     if request.method == "GET":
-        return Response(_body(one))
+        return Response(_body(participant))
     access.demand_role(actor, "owner")
     if request.method == "DELETE":
-        return Response(_body(verbs.archive_participant(actor, one)))
+        return Response(_body(verbs.archive_participant(actor, participant)))
     sent = read(request, ParticipantChangedSchema).sent
-    return Response(_body(verbs.change_participant(actor, one, _changes(sent))))
+    return Response(_body(verbs.change_participant(actor, participant, _changes(sent))))

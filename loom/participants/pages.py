@@ -425,8 +425,10 @@ def probe_said(participant: Participant) -> ProbeSaid:
     continues = any(found_by_probe.get(name) for name in ("completion", *WAYS))
     can += [gettext("continues texts")] if continues else []
     samplers = [sampler.name for sampler in SAMPLERS if found_by_probe.get(sampler.name)]
-    said = gettext("samplers: %(names)s") if samplers else gettext("no samplers")
-    words = "; ".join([", ".join(can), said % {"names": ", ".join(samplers)}] if can else [said])
+    sampler_words = gettext("samplers: %(names)s") if samplers else gettext("no samplers")
+    words = "; ".join(
+        [", ".join(can), sampler_words % {"names": ", ".join(samplers)}] if can else [sampler_words]
+    )
     return ProbeSaid("works", gettext("It works: %(what)s.") % {"what": words})
 
 

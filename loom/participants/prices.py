@@ -125,17 +125,19 @@ def source() -> str:
 def _table() -> dict[str, Prices]:
     """The listed prices by `provider:model`. Reading the file takes 40 ms once."""
     file = metadata.distribution("litellm").locate_file(_LIST)
-    found = {}
+    table = {}
     for name, known in sorted(json.loads(Path(str(file)).read_text("utf-8")).items()):
         provider = known.get("litellm_provider")
         if provider not in HOSTS or known.get("mode") not in ("chat", "completion", "responses"):
             continue
-        costs = [known.get(one) for one in _COSTS]
-        read, wrote, cached, kept = (one if one is None else round(one * 1e6, 6) for one in costs)
+        costs = [known.get(cost) for cost in _COSTS]
+        read, wrote, cached, kept = (
+            cost if cost is None else round(cost * 1e6, 6) for cost in costs
+        )
         if read is not None and wrote is not None:
             model = name.removeprefix(f"{provider}/")
-            found[f"{provider}:{model}"] = Prices(read, wrote, cached, kept)
-    return found
+            table[f"{provider}:{model}"] = Prices(read, wrote, cached, kept)
+    return table
 
 
 def listed(model_ref: str, base_url: str) -> Prices | None:
@@ -212,7 +214,7 @@ def counts_of(usage: Mapping[str, Any]) -> TokenCounts:
 
 def _first(usage: Mapping[str, Any], *names: str) -> int:
     values = (usage.get(name) for name in names)
-    return next((one for one in values if isinstance(one, int) and one > 0), 0)
+    return next((value for value in values if isinstance(value, int) and value > 0), 0)
 
 
 def dollars(nano: int) -> str:

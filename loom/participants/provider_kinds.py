@@ -287,7 +287,7 @@ CHECKS: Final = (
     "usage",
     "grammar",
     "images",
-    *(one.name for one in SAMPLERS),
+    *(sampler.name for sampler in SAMPLERS),
     "logit_bias",
 )
 # Of these a participant's capabilities say how it is asked.
@@ -301,7 +301,7 @@ _DOCUMENTED: Final[dict[str, frozenset[str]]] = {
     "anthropic": frozenset(("top_p", "top_k", "stop")),
     "litellm": frozenset(("top_p", "frequency_penalty", "presence_penalty", "seed", "stop")),
 }
-PROBED: Final = (*(one.name for one in SAMPLERS), "logit_bias")
+PROBED: Final = (*(sampler.name for sampler in SAMPLERS), "logit_bias")
 
 
 def samplers_of(model_ref: str, can: Mapping[str, bool]) -> frozenset[str]:

@@ -34,7 +34,9 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
     if isinstance(error, IntegrityError | OperationalError | InterfaceError):
         log.error("the database refused", exc_info=error)
     request, view = context["request"], context["view"]
-    view.headers["Allow"] = ", ".join(one for one in view.allowed_methods if one != "OPTIONS")
+    view.headers["Allow"] = ", ".join(
+        method for method in view.allowed_methods if method != "OPTIONS"
+    )
     # Errors are JSON also at addresses that usually return pages and files.
     request.accepted_renderer = JSONRenderer()
     request.accepted_media_type = JSONRenderer.media_type
@@ -69,8 +71,8 @@ def refusal_of(error: Exception) -> CommandError | None:
     for kind in type(error).__mro__:
         if kind in _MEANINGS:
             code, message, hint, status = _MEANINGS[kind]
-            said = message or str(getattr(error, "detail", ""))
-            return CommandError(code, said, hint=hint, status=status)
+            sentence = message or str(getattr(error, "detail", ""))
+            return CommandError(code, sentence, hint=hint, status=status)
     if isinstance(error, exceptions.APIException):
         code = "UNAVAILABLE" if error.status_code >= 500 else "INVALID_SYNTAX"
         hint = "see GET /api/schema/ for the expected fields"

@@ -23,7 +23,7 @@ def events_of(request: Request, actor: Actor, stream: str) -> dict[str, Any]:
 
 def get_node(tree: Tree, local_id: str) -> Node:
     """The node with that local id, in any case; otherwise NOT_FOUND."""
-    found = lookup.find_node(tree, local_id.lower()) if looks_like_id(local_id) else None
-    if found is None:
+    node = lookup.find_node(tree, local_id.lower()) if looks_like_id(local_id) else None
+    if node is None:
         raise not_found("This node", "GET …/nodes lists those of the tree.")
-    return found
+    return node

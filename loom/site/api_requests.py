@@ -119,11 +119,11 @@ class Cookie(SessionAuthentication):
 
     def authenticate(self, request: Request) -> tuple[User, None] | None:
         """The browser's user; None if nobody is signed in."""
-        found = super().authenticate(request)
-        if found is None or not isinstance(found[0], User):
+        signed_in = super().authenticate(request)
+        if signed_in is None or not isinstance(signed_in[0], User):
             return None
         _note_sight(request)
-        return found[0], None
+        return signed_in[0], None
 
     def enforce_csrf(self, request: Request) -> None:
         """Refuses a request that another site may have made the browser send."""
@@ -283,8 +283,8 @@ def demand_few_values(raw: bytes) -> None:
     # Most of a large body is text. Without escapes, every second piece between quotes is none.
     bare = raw.replace(b"\\\\", b"").replace(b'\\"', b"")
     if bare.count(b'"') > 2 * MAX_VALUES or _marks(b"".join(bare.split(b'"')[::2])) > MAX_VALUES:
-        said = f"A body has at most {MAX_VALUES:,} values."
-        raise CommandError("LIMIT_EXCEEDED", said, hint="send less at once", is_size=True)
+        sentence = f"A body has at most {MAX_VALUES:,} values."
+        raise CommandError("LIMIT_EXCEEDED", sentence, hint="send less at once", is_size=True)
 
 
 def _marks(raw: bytes) -> int:
@@ -292,8 +292,8 @@ def _marks(raw: bytes) -> int:
 
 
 def _too_deep() -> CommandError:
-    said = f"A body has at most {MAX_DEPTH} levels."
-    return CommandError("LIMIT_EXCEEDED", said, hint="flatten it", is_size=True)
+    sentence = f"A body has at most {MAX_DEPTH} levels."
+    return CommandError("LIMIT_EXCEEDED", sentence, hint="flatten it", is_size=True)
 
 
 def _demand_storable(value: Any) -> None:
@@ -301,16 +301,16 @@ def _demand_storable(value: Any) -> None:
     level, depth = [value], 0
     while level:
         below: list[Any] = []
-        for one in level:
-            if isinstance(one, list | dict):
+        for part in level:
+            if isinstance(part, list | dict):
                 if depth == MAX_DEPTH:
                     raise _too_deep()
-                below.extend(one)
-                if isinstance(one, dict):
-                    below.extend(one.values())
-            elif isinstance(one, str) and "\0" in one:
+                below.extend(part)
+                if isinstance(part, dict):
+                    below.extend(part.values())
+            elif isinstance(part, str) and "\0" in part:
                 raise CommandError("INVALID_SYNTAX", "A text contains U+0000.", hint="remove it")
-            elif isinstance(one, float) and not isfinite(one):
+            elif isinstance(part, float) and not isfinite(part):
                 raise CommandError(
                     "INVALID_SYNTAX", "A number is too large.", hint="send a smaller one"
                 )
@@ -365,8 +365,8 @@ def _with_whole_numbers(value: Any) -> Any:
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return int(value)
     if isinstance(value, dict):
-        return {key: _with_whole_numbers(one) for key, one in value.items()}
-    return [_with_whole_numbers(one) for one in value] if isinstance(value, list) else value
+        return {key: _with_whole_numbers(item) for key, item in value.items()}
+    return [_with_whole_numbers(item) for item in value] if isinstance(value, list) else value
 
 
 # pydantic's error → the sentence returned. {field} is the place, the rest comes from its context.
@@ -390,14 +390,14 @@ _SAID = {
 _OVER = {"string_too_long": 413, "too_long": 413, "less_than_equal": 429}
 
 
-def _refusal(found: ErrorDetails, model: type[Body]) -> CommandError:
-    kind = found["type"]
-    field = ".".join(str(part) for part in found["loc"]) or "the body"
-    said = _SAID.get(kind, "{field}: " + _plain(found["msg"])).format(
-        field=field, **found.get("ctx", {})
+def _refusal(error: ErrorDetails, model: type[Body]) -> CommandError:
+    kind = error["type"]
+    field = ".".join(str(part) for part in error["loc"]) or "the body"
+    words = _SAID.get(kind, "{field}: " + _plain(error["msg"])).format(
+        field=field, **error.get("ctx", {})
     )
-    sentence = said[0].upper() + said[1:] + "."
-    names = (one.alias or name for name, one in model.model_fields.items())
+    sentence = words[0].upper() + words[1:] + "."
+    names = (field_info.alias or name for name, field_info in model.model_fields.items())
     hint = f"fields: {', '.join(names)}"
     if kind in _OVER:
         return CommandError("LIMIT_EXCEEDED", sentence, hint=hint, status=_OVER[kind])
@@ -418,10 +418,10 @@ Word = Annotated[str, Field(min_length=1, max_length=80)]
 
 
 def _instant(value: Any) -> datetime:
-    found = parse_datetime(value) if isinstance(value, str) else None
-    if found is None or found.tzinfo is None:
+    instant = parse_datetime(value) if isinstance(value, str) else None
+    if instant is None or instant.tzinfo is None:
         raise ValueError("must be a time with its zone, such as 2026-11-21T02:07:00Z")
-    return found
+    return instant
 
 
 Instant = Annotated[

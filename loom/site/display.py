@@ -100,29 +100,29 @@ def cast_from(everybody: Iterable[Participant], *, me: int = 0) -> dict[str, Who
     """The participants of a grove, given in order of creation; `me` is the row id of the reader, 0
     for nobody. Earlier participants keep initials that later ones would share."""
     taken = set[str]()
-    found: dict[str, str] = {}
+    initials: dict[str, str] = {}
     everybody = list(everybody)
-    for one in everybody:
-        free = (each for each in _initials(one) if each not in taken)
-        found[one.uid] = next(free, None) or next(_initials(one))
-        taken.add(found[one.uid])
+    for participant in everybody:
+        free = (letters for letters in _initials(participant) if letters not in taken)
+        initials[participant.uid] = next(free, None) or next(_initials(participant))
+        taken.add(initials[participant.uid])
     return {
-        one.uid: Who(
-            uid=one.uid,
-            name=one.name,
-            kind=one.kind,
+        participant.uid: Who(
+            uid=participant.uid,
+            name=participant.name,
+            kind=participant.kind,
             colour=place % COLOURS,
-            initials=found[one.uid],
-            is_me=one.pk == me,
-            model=one.model_ref,
-            is_archived=one.archived_at is not None,
-            is_agent=one.kind == "model" and LOOM in one.permissions,
-            endpoint=one.probe.get("found") or {},
-            is_toy=one.kind == "model" and one.model_ref.partition(":")[0] == LOCAL,
-            budget=one.budget,
-            length=one.max_tokens,
+            initials=initials[participant.uid],
+            is_me=participant.pk == me,
+            model=participant.model_ref,
+            is_archived=participant.archived_at is not None,
+            is_agent=participant.kind == "model" and LOOM in participant.permissions,
+            endpoint=participant.probe.get("found") or {},
+            is_toy=participant.kind == "model" and participant.model_ref.partition(":")[0] == LOCAL,
+            budget=participant.budget,
+            length=participant.max_tokens,
         )
-        for place, one in enumerate(everybody)
+        for place, participant in enumerate(everybody)
     }
 
 
@@ -227,8 +227,10 @@ def key_groups_for(user: User) -> list[GroupShown]:
         GroupShown(
             gettext(name),
             tuple(
-                KeyShown(one, _words(one), combos[one], shortcuts.ACTIONS_BY_ID[one].combo)
-                for one in ids
+                KeyShown(
+                    action, _words(action), combos[action], shortcuts.ACTIONS_BY_ID[action].combo
+                )
+                for action in ids
             ),
         )
         for name, ids in GROUPS
@@ -254,12 +256,12 @@ def keys_for_scripts(user: User, mode: str) -> list[dict[str, Any]]:
             "name": group.name,
             "keys": [
                 {
-                    "id": one.id,
-                    "words": one.words,
-                    "combo": one.combo,
-                    "where": shortcuts.ACTIONS_BY_ID[one.id].where,
+                    "id": key.id,
+                    "words": key.words,
+                    "combo": key.combo,
+                    "where": shortcuts.ACTIONS_BY_ID[key.id].where,
                 }
-                for one in group.keys
+                for key in group.keys
             ],
         }
         for group in key_groups_for(user)
@@ -347,8 +349,8 @@ def key(context: dict[str, Any], action: str) -> SafeString:
 def tint(context: dict[str, Any], tag: str) -> SafeString:
     """The colour of a tag in this grove, as an attribute; empty if it has none."""
     grove = context["grove"] if "grove" in context else context["tree"].grove
-    found = tag_colour(grove, tag)
-    return SafeString("") if found is None else format_html(' data-who="{}"', found)
+    colour = tag_colour(grove, tag)
+    return SafeString("") if colour is None else format_html(' data-who="{}"', colour)
 
 
 @register.simple_tag
@@ -382,27 +384,27 @@ def script_catalogue() -> dict[str, Any]:
 
 @lru_cache(maxsize=64)
 def _catalogue(locale: str, folders: tuple[Path, ...]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     for folder in folders:
         try:
             words = gettext_files.translation("djangojs", localedir=folder, languages=[locale])
         except OSError:
             continue
-        found = {**_entries(words), **found}
-    return found
+        entries = {**_entries(words), **entries}
+    return entries
 
 
 def _entries(words: gettext_files.NullTranslations) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    catalogue: dict[str, Any] = {}
     entries: dict[Any, str] = getattr(words, "_catalog", {})
-    for key, text in sorted(entries.items(), key=lambda one: str(one[0])):
+    for key, text in sorted(entries.items(), key=lambda entry: str(entry[0])):
         if isinstance(key, tuple):
-            made.setdefault(key[0], []).append(text)
+            catalogue.setdefault(key[0], []).append(text)
         elif key:
-            made[key] = text
+            catalogue[key] = text
     plural = getattr(words, "plural", lambda n: int(n != 1))
-    made[""] = "".join(str(plural(n)) for n in range(COUNTED))
-    return made
+    catalogue[""] = "".join(str(plural(n)) for n in range(COUNTED))
+    return catalogue
 
 
 # The length of a text that a page shows at first; the rest is loaded on request.

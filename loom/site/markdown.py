@@ -216,14 +216,18 @@ def _is_quote(tokens: Sequence[Token], at: int) -> bool:
     for place in range(at, len(tokens)):
         depth += tokens[place].nesting if tokens[place].type.startswith("blockquote") else 0
         if not depth:
-            last = next((one for one in reversed(tokens[at:place]) if one.type == "inline"), None)
-            words = [one for one in (last.children or () if last else ()) if one.content.strip()]
+            last = next(
+                (token for token in reversed(tokens[at:place]) if token.type == "inline"), None
+            )
+            words = [
+                token for token in (last.children or () if last else ()) if token.content.strip()
+            ]
             return bool(words) and words[-1].type == "reference"
     return False
 
 
 def _holds_portals(inline: Token) -> bool:
-    return any(one.type == "portal" for one in inline.children or ())
+    return any(token.type == "portal" for token in inline.children or ())
 
 
 def closed_portal(base: str, kind: str, targets: Sequence[str]) -> str:
@@ -245,8 +249,8 @@ def closed_portal(base: str, kind: str, targets: Sequence[str]) -> str:
 def _portal_of(kind: str, targets: Sequence[str]) -> PortalView:
     """The portal as it is written; what its targets are, only the reader of one can say."""
     many = len(targets)
-    said = ngettext("item", "items", many)
-    return PortalView(kind, many, named(targets[0]) if many == 1 else "", nouns=(said, said))
+    noun = ngettext("item", "items", many)
+    return PortalView(kind, many, named(targets[0]) if many == 1 else "", nouns=(noun, noun))
 
 
 def _tokens_rule(state: StateInline, silent: bool) -> bool:
@@ -259,17 +263,17 @@ def _tokens_rule(state: StateInline, silent: bool) -> bool:
         if not state.pending.endswith("doc"):
             return False
         at -= 3
-    found = written_at(state.src, at)
-    is_embed = found is not None and found.kind == "embed"
-    if found is None or (is_embed and not state.env.get("embeds")) or found.end > state.posMax:
+    written = written_at(state.src, at)
+    is_embed = written is not None and written.kind == "embed"
+    if written is None or (is_embed and not state.env.get("embeds")) or written.end > state.posMax:
         return False
     if not silent:
         state.pending = state.pending[: len(state.pending) - (state.pos - at)]
-        token = state.push("reference" if found.kind == "reference" else "portal", "", 0)
-        token.content = found.targets[0]
-        token.info = EMBED if is_embed else found.type
-        token.meta = {"targets": found.targets}
-    state.pos = found.end
+        token = state.push("reference" if written.kind == "reference" else "portal", "", 0)
+        token.content = written.targets[0]
+        token.info = EMBED if is_embed else written.type
+        token.meta = {"targets": written.targets}
+    state.pos = written.end
     return True
 
 
@@ -282,13 +286,13 @@ def _coloured(code: str, language: str, _attributes: str) -> str:
 
 
 def _parser(*rules: str) -> MarkdownIt:
-    made = MarkdownIt(
+    parser = MarkdownIt(
         "commonmark",
         {"html": False, "breaks": True, "linkify": False, "highlight": _coloured},
         renderer_cls=_Renderer,
     ).enable([*rules, "strikethrough"])
-    made.inline.ruler.before("link", "tokens", _tokens_rule)
-    return made
+    parser.inline.ruler.before("link", "tokens", _tokens_rule)
+    return parser
 
 
 _with_tables, _without_tables = _parser("table"), _parser()
@@ -376,7 +380,7 @@ def rendered_by(text: str, spans: Sequence[tuple[int, str]], base: str = "") -> 
         at = places[-1] + 1
         owners = [min(bisect_right(edges, place), len(spans)) - 1 for place in places]
         for owner, some in groupby(zip(owners, letters, strict=True), key=itemgetter(0)):
-            parts.append(f"{spans[owner][1]}{escape(''.join(one for _, one in some))}</span>")
+            parts.append(f"{spans[owner][1]}{escape(''.join(letter for _, letter in some))}</span>")
     return mark_safe("".join(parts))  # noqa: S308  (texts in it are escaped, tags were allowed)
 
 
@@ -384,12 +388,12 @@ def _places(text: str, letters: str, at: int) -> list[int]:
     """The positions of the letters in the text, after a given position: rendered Markdown has the
     order of its source, with some characters left out. A letter that is not found is placed next
     to the previous one."""
-    found = text.find(letters, at)
-    if found >= 0:
-        return list(range(found, found + len(letters)))
+    start = text.find(letters, at)
+    if start >= 0:
+        return list(range(start, start + len(letters)))
     places = []
     for letter in letters:
-        found = text.find(letter, at, at + MAX_SKIPPED)
-        places.append(found if found >= 0 else max(0, min(at, len(text)) - 1))
-        at = found + 1 if found >= 0 else at
+        place = text.find(letter, at, at + MAX_SKIPPED)
+        places.append(place if place >= 0 else max(0, min(at, len(text)) - 1))
+        at = place + 1 if place >= 0 else at
     return places

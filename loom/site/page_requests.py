@@ -114,9 +114,9 @@ def label_of(name: str) -> str:
 
 
 def _labelled(words: str) -> str:
-    found = _FIELD.match(words)
-    label = label_of(found[1]) if found else ""
-    return f"“{label}”{words[found.end() :]}" if found and label else words
+    match = _FIELD.match(words)
+    label = label_of(match[1]) if match else ""
+    return f"“{label}”{words[match.end() :]}" if match and label else words
 
 
 def as_shown(refused: CommandError) -> CommandError:
@@ -147,7 +147,7 @@ def in_one_line(refused: CommandError) -> str:
 P = ParamSpec("P")
 
 
-@sensitive_variables("made")
+@sensitive_variables("secret")
 def shown_once(
     request: HttpRequest,
     make: Callable[[], Made],
@@ -158,11 +158,11 @@ def shown_once(
     """The `page` with a secret that `make` has just made: it is neither stored nor part of a
     redirect. Where that was refused, the page at `back`, which says why."""
     try:
-        made = make()
+        secret = make()
     except CommandError as refused:
         messages.error(request, in_one_line(refused))
         return HttpResponseRedirect(back)
-    return page(made)
+    return page(secret)
 
 
 class PersonRequest(HttpRequest):

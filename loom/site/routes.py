@@ -16,9 +16,9 @@ def add_routes(module: str) -> None:
 
 def pages() -> list[URLPattern]:
     """The addresses of pages, of all modules."""
-    return [one for name in _modules for one in import_module(name).pages()]
+    return [route for name in _modules for route in import_module(name).pages()]
 
 
 def api() -> list[URLPattern]:
     """The addresses below /api, of all modules."""
-    return [one for name in _modules for one in import_module(name).api()]
+    return [route for name in _modules for route in import_module(name).api()]

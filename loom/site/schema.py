@@ -41,8 +41,8 @@ class SchemaOnce(SchemaGenerator):
 
 @cache
 def _schema() -> dict[str, Any]:
-    made: dict[str, Any] = SchemaGenerator().get_schema(public=True)  # type: ignore[no-untyped-call]
-    return made
+    schema: dict[str, Any] = SchemaGenerator().get_schema(public=True)  # type: ignore[no-untyped-call]
+    return schema
 
 
 def operation(
@@ -258,7 +258,7 @@ def one_of(request: Request, name: str, allowed: Sequence[str], default: str = "
         raise CommandError(
             "INVALID_SYNTAX",
             f"There is no {name} {value[:40]!r}.",
-            hint=f"{name}= " + ", ".join(one for one in allowed if one),
+            hint=f"{name}= " + ", ".join(word for word in allowed if word),
         )
     return value
 

@@ -22,4 +22,5 @@ def add_to_slot(slot: str, template: str) -> None:
 def slot(context: Any, name: str) -> SafeString:
     """The parts of a place, one after the other."""
     known = context.flatten()
-    return mark_safe("".join(render_to_string(one, known) for one in _parts.get(name, ())))  # noqa: S308 (templates)
+    parts = [render_to_string(template, known) for template in _parts.get(name, ())]
+    return mark_safe("".join(parts))  # noqa: S308 (templates)

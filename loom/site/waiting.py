@@ -125,7 +125,7 @@ def _made(wait: Wait, path: str) -> tuple[int, bytes]:
 
 def _with(start: Message, status: int, body: bytes) -> list[Message]:
     """The messages of the response: its headers with another status and body."""
-    headers = [one for one in start["headers"] if one[0].lower() != b"content-length"]
+    headers = [header for header in start["headers"] if header[0].lower() != b"content-length"]
     headers.append((b"Content-Length", str(len(body)).encode()))
     return [
         {**start, "status": status, "headers": headers},
@@ -148,19 +148,19 @@ def of_turn(uid: str) -> str:
 
 def still_open(uids: list[str]) -> set[str]:
     """Those of the generations, searches and turns that have not ended."""
-    searches = [one.removeprefix(_SEARCH) for one in uids if one.startswith(_SEARCH)]
-    turns = [one.removeprefix(_TURN) for one in uids if one.startswith(_TURN)]
-    found: set[str] = set()
+    searches = [uid.removeprefix(_SEARCH) for uid in uids if uid.startswith(_SEARCH)]
+    turns = [uid.removeprefix(_TURN) for uid in uids if uid.startswith(_TURN)]
+    still: set[str] = set()
     if turns:
         going = Turn.objects.filter(uid__in=turns, status__in=OPEN_TURN)
-        found = {of_turn(one) for one in going.values_list("uid", flat=True)}
+        still = {of_turn(uid) for uid in going.values_list("uid", flat=True)}
     if len(searches) + len(turns) < len(uids):
         open_ones = Generation.objects.filter(uid__in=uids, status__in=("queued", "running"))
-        found |= set(open_ones.values_list("uid", flat=True))
+        still |= set(open_ones.values_list("uid", flat=True))
     if searches:
         rows = WebSearch.objects.filter(uid__in=searches, ended_at=None)
-        found |= {of_search(one) for one in rows.values_list("uid", flat=True)}
-    return found
+        still |= {of_search(uid) for uid in rows.values_list("uid", flat=True)}
+    return still
 
 
 class Watch:

@@ -25,14 +25,14 @@ class Command(StartedCommand):
         """Prints a line for each rule."""
         if options["dry_run"]:
             now = timezone.now()
-            for one in trim.states():
-                found = one.rule.count(one.before(now))
-                size = filesizeformat(found.bytes).replace("\xa0", " ")
-                kept = f"{one.days} days"
-                if not one.days:
+            for state in trim.states():
+                old = state.rule.count(state.before(now))
+                size = filesizeformat(old.bytes).replace("\xa0", " ")
+                kept = f"{state.days} days"
+                if not state.days:
                     kept = f"for ever; older than {trim.EXAMPLE_DAYS} days"
-                self.stdout.write(f"{one.rule.name} ({kept}): {found.rows} rows, {size}")
+                self.stdout.write(f"{state.rule.name} ({kept}): {old.rows} rows, {size}")
             return
         gone = trim.trim(seconds=ALL_DAY_S)
-        for one in trim.states():
-            self.stdout.write(f"{one.rule.name}: {gone.get(one.rule.name, 0)} rows")
+        for state in trim.states():
+            self.stdout.write(f"{state.rule.name}: {gone.get(state.rule.name, 0)} rows")
