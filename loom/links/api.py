@@ -104,7 +104,7 @@ def types(request: Request) -> Response:
         change = verbs.TypeChange(**{"type": "", **values})
         return Response(_body(verbs.change_type(_actor(request, part.grove), change)))
     named = request.query_params.get("grove", "")
-    listed = [_body(one) for one in _seen(request, named)]
+    listed = [_body(kind) for kind in _seen(request, named)]
     return Response({"count": len(listed), "results": listed})
 
 
@@ -115,8 +115,8 @@ def _seen(request: Request, grove: str) -> list[Type]:
     return types_for(_actor(request, grove))
 
 
-def _body(one: Type) -> dict[str, Any]:
-    return verbs.type_body(one)
+def _body(kind: Type) -> dict[str, Any]:
+    return verbs.type_body(kind)
 
 
 class TrailSent(Body):
@@ -146,21 +146,21 @@ def trails(request: Request) -> Response:
     """Trails, the newest first; saving one runs `trail save`."""
     if request.method == "GET":
         actor = _actor(request, request.query_params.get("grove", ""))
-        return paged(request, trails_for(actor), lambda one: trail_body(actor, one))
+        return paged(request, trails_for(actor), lambda row: trail_body(actor, row))
     sent = read(request, TrailSent)
     actor, tree = access.get_tree(user_of(request), sent.tree)
     args = trail_verbs.Save(save="save", name=sent.name)
     execute(actor, tree, trail_verbs.trail_save, args)
-    made = get_trail(actor, " ".join(sent.name.split()))
-    return Response(trail_body(actor, made, with_steps=True), status=201)
+    trail = get_trail(actor, " ".join(sent.name.split()))
+    return Response(trail_body(actor, trail, with_steps=True), status=201)
 
 
 @operation("GET", "trails read", "A trail with its steps", answers=responses.TrailWithSteps)
 @api_view(["GET"])
 def trail(request: Request, uid: str) -> Response:
     """A trail, with what became of the items that it leads to, as far as the caller may see."""
-    actor, found = open_trail(user_of(request), uid)
-    return Response(trail_body(actor, found, with_steps=True))
+    actor, trail = open_trail(user_of(request), uid)
+    return Response(trail_body(actor, trail, with_steps=True))
 
 
 @operation(
@@ -169,15 +169,15 @@ def trail(request: Request, uid: str) -> Response:
 @api_view(["GET"])
 def trail_export(request: Request, uid: str) -> HttpResponse:
     """The exploration as a document: the steps in order, their items as nested quotes."""
-    actor, found = open_trail(user_of(request), uid)
-    return markdown_of(actor, found)
+    actor, trail = open_trail(user_of(request), uid)
+    return markdown_of(actor, trail)
 
 
-def markdown_of(actor: Actor, found: Trail) -> HttpResponse:
+def markdown_of(actor: Actor, trail: Trail) -> HttpResponse:
     """A trail as a Markdown file."""
-    steps = steps_of(found)
-    text = trail_markdown(found.name, steps, stops_of(actor, found.tree, steps))
-    name = "".join(one if one.isalnum() else "-" for one in found.name)[:60]
+    steps = steps_of(trail)
+    text = trail_markdown(trail.name, steps, stops_of(actor, trail.tree, steps))
+    name = "".join(letter if letter.isalnum() else "-" for letter in trail.name)[:60]
     headers = {"Content-Disposition": f'attachment; filename="{name or "trail"}.md"'}
     return HttpResponse(text, content_type="text/markdown; charset=utf-8", headers=headers)
 

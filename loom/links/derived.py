@@ -42,20 +42,22 @@ def nodes_of(
         "sources": lambda: around.sources_of(actor, node),
         "merges": lambda: around.merges_of(actor, node),
     }[kind]()
-    found = list(rows[after : after + most])
+    nodes = list(rows[after : after + most])
     if kind in ("continuations", "siblings"):
-        found = [lookup.selected_version(one.slot_id, workspace) or one for one in found]
-    return found, rows.count()
+        nodes = [lookup.selected_version(shown.slot_id, workspace) or shown for shown in nodes]
+    return nodes, rows.count()
 
 
-def _part(found: Sequence[Node], after: int, most: int) -> tuple[list[Node], int]:
-    return list(found[after : after + most]), len(found)
+def _part(nodes: Sequence[Node], after: int, most: int) -> tuple[list[Node], int]:
+    return list(nodes[after : after + most]), len(nodes)
 
 
 def _named_in(node: Node) -> list[Node]:
     """The nodes of its tree that a text names as `[a7x2]`, in order."""
-    words = (one.lower() for one in _NAMED.findall(node.text))
-    wanted = list(dict.fromkeys(one for one in words if looks_like_id(one)))[:MOST_NAMED]
+    words = (word.lower() for word in _NAMED.findall(node.text))
+    wanted = list(dict.fromkeys(word for word in words if looks_like_id(word)))[:MOST_NAMED]
     rows = lookup.rows().filter(tree=node.tree_id, local_id__in=wanted) if wanted else ()
-    known = {one.local_id: one for one in rows}
-    return [known[one] for one in wanted if one in known and one != node.local_id]
+    known = {row.local_id: row for row in rows}
+    return [
+        known[local_id] for local_id in wanted if local_id in known and local_id != node.local_id
+    ]

@@ -60,7 +60,7 @@ class Portal:
         if self.name:
             return ()
         every = ((self.pruned, PRUNED), (self.erased, ERASED))
-        return tuple(one for one in every if one[0])
+        return tuple(pair for pair in every if pair[0])
 
     @property
     def marks(self) -> str:
@@ -78,15 +78,15 @@ class Portal:
     def target(self) -> str:
         """`2 nodes · 1 pruned`, or the only one by its name, for readers of a page."""
         if self.name:
-            return self._named(_said)
+            return self._named(_translated)
         if self.documents == self.many:
-            said = ngettext("%(n)s document", "%(n)s documents", self.many)
+            words = ngettext("%(n)s document", "%(n)s documents", self.many)
         elif self.documents:
-            said = ngettext("%(n)s item", "%(n)s items", self.many)
+            words = ngettext("%(n)s item", "%(n)s items", self.many)
         else:
-            said = ngettext("%(n)s node", "%(n)s nodes", self.many)
-        marks = "".join(f" · {many:,} {_said(word)}" for many, word in self.gone)
-        return said % {"n": f"{self.many:,}"} + marks
+            words = ngettext("%(n)s node", "%(n)s nodes", self.many)
+        marks = "".join(f" · {many:,} {_translated(word)}" for many, word in self.gone)
+        return words % {"n": f"{self.many:,}"} + marks
 
     @property
     def opened(self) -> PortalView:
@@ -94,7 +94,7 @@ class Portal:
         return PortalView(self.type, self.many, self.name, nouns=self.nouns, marks=self.marks)
 
 
-def _said(state: str) -> str:
+def _translated(state: str) -> str:
     """A state of an item for readers of a page."""
     return gettext("erased") if state == ERASED else gettext("pruned")
 
@@ -181,14 +181,14 @@ def portals_of(
     if rows is None:
         sql = _ROWS.format(joined=JOINED, other=OTHER_END, there=THERE, slots=listed(slots))
         rows = (CountRow._make((*row[:2], bool(row[2]), *row[3:])) for row in fetch(sql))
-    found = sorted(rows, key=lambda row: (not row.outward, row.last))
-    if not found:
+    counts = sorted(rows, key=lambda row: (not row.outward, row.last))
+    if not counts:
         return {}
-    seen = _trees_seen(actor, found)
-    groves = _groves(actor, {row.grove for row in found})
+    seen = _trees_seen(actor, counts)
+    groves = _groves(actor, {row.grove for row in counts})
     archetype = archetype_of(actor)
     sums: dict[int, dict[str, _Sum]] = defaultdict(dict)
-    for row in found:
+    for row in counts:
         types = vocabulary_of(groves[row.grove])
         if row.type not in types.keys_seen(archetype):
             continue
@@ -196,35 +196,45 @@ def portals_of(
             row.home not in seen if row.home else not _sees_documents(actor, row.grove, row.slot)
         ):
             continue
-        one = sums[row.slot].setdefault(types.read(row.type, outward=row.outward), _Sum())
-        one.many, one.home = one.many + row.many, row.home
-        one.name, _, one.state = ("", "", ERASED) if row.is_erased else row.name.partition(" ")
-        one.colour = types.colour(row.type)
-        one.documents += 0 if row.home else row.many
+        total = sums[row.slot].setdefault(types.read(row.type, outward=row.outward), _Sum())
+        total.many, total.home = total.many + row.many, row.home
+        total.name, _, total.state = ("", "", ERASED) if row.is_erased else row.name.partition(" ")
+        total.colour = types.colour(row.type)
+        total.documents += 0 if row.home else row.many
         if row.is_erased:
-            one.erased += row.many
+            total.erased += row.many
         else:
-            one.pruned += row.pruned
-    single = {one.name for kinds in sums.values() for one in kinds.values() if one.is_single_text}
+            total.pruned += row.pruned
+    single = {
+        total.name for kinds in sums.values() for total in kinds.values() if total.is_single_text
+    }
     titles = grove_texts().titles(map(int, single)) if single else {}
     by_slot = {
         slot: tuple(
-            Portal(kind, one.many, one.only(titles), one.home, *_look(one), one.pruned, one.erased)
-            for kind, one in kinds.items()
+            Portal(
+                kind,
+                total.many,
+                total.only(titles),
+                total.home,
+                *_look(total),
+                total.pruned,
+                total.erased,
+            )
+            for kind, total in kinds.items()
         )
         for slot, kinds in sums.items()
     }
     return {item: by_slot[slot] for item, slot in items.items() if slot in by_slot}
 
 
-def _look(one: _Sum) -> tuple[str, int, str]:
-    return one.colour, one.documents, one.state if one.many == 1 else ""
+def _look(total: _Sum) -> tuple[str, int, str]:
+    return total.colour, total.documents, total.state if total.many == 1 else ""
 
 
 def count_of(actor: Actor, items: Mapping[int, int]) -> dict[int, int]:
     """How many links the actor sees on each item, given with its place."""
-    found = portals_of(actor, items)
-    return {item: sum(one.many for one in found.get(item, ())) for item in items}
+    portals = portals_of(actor, items)
+    return {item: sum(portal.many for portal in portals.get(item, ())) for item in items}
 
 
 def _trees_seen(actor: Actor, rows: Iterable[CountRow]) -> set[int]:

@@ -49,11 +49,11 @@ def graph_page(request: PersonRequest, uid: str) -> HttpResponse:
     node = _middle(actor, tree, request.GET.get("node", ""))
     depth = 1 if request.GET.get("depth") == "1" else MOST_DEPTH
     kinds = _types(actor, tree)
-    words = {one.name for one in kinds} | {one.reverse for one in kinds}
-    asked = [one for one in request.GET.getlist("types") if one in words]
+    words = {kind.name for kind in kinds} | {kind.reverse for kind in kinds}
+    asked = [word for word in request.GET.getlist("types") if word in words]
     stops, through = (_names(request, name) for name in ("stop", "through"))
-    both = [end for one in kinds for end in (one.name, one.reverse) if one.name in asked]
-    found = graph_of(
+    both = [end for kind in kinds for end in (kind.name, kind.reverse) if kind.name in asked]
+    graph = graph_of(
         actor,
         node,
         both or words,
@@ -61,8 +61,8 @@ def graph_page(request: PersonRequest, uid: str) -> HttpResponse:
         stops=items_in(tree, stops),
         through=items_in(tree, through),
     )
-    body = graph_body(actor, found, tree)
-    colours = {one.name: TAG_COLOURS.index(one.colour) for one in kinds if one.colour}
+    body = graph_body(actor, graph, tree)
+    colours = {kind.name: TAG_COLOURS.index(kind.colour) for kind in kinds if kind.colour}
     context = {
         **frame(request, actor, "trees"),
         "tree": tree,
@@ -73,14 +73,14 @@ def graph_page(request: PersonRequest, uid: str) -> HttpResponse:
             (
                 group,
                 [
-                    (one, not asked or one.name in asked, colours.get(one.name))
-                    for one in kinds
-                    if one.group == group and not one.archived
+                    (kind, not asked or kind.name in asked, colours.get(kind.name))
+                    for kind in kinds
+                    if kind.group == group and not kind.archived
                 ],
             )
             for group in GROUPS
         ],
-        "rows": _rows(tree, body, {one.name: one.reverse for one in kinds}),
+        "rows": _rows(tree, body, {kind.name: kind.reverse for kind in kinds}),
         "graph": {**body, "colours": colours, "tree": tree.uid, "node": node.local_id},
         "most": MOST_REACHED,
         "stops": stops,
@@ -102,37 +102,37 @@ def _middle(actor: Actor, tree: Tree, name: str) -> Node:
 
 def _types(actor: Actor, tree: Tree) -> list[Type]:
     archetype = archetype_of(actor)
-    return [one for one in vocabulary_of(tree.grove).types if archetype in one.archetypes]
+    return [kind for kind in vocabulary_of(tree.grove).types if archetype in kind.archetypes]
 
 
 def _names(request: PersonRequest, name: str) -> list[str]:
     """The items that the address names, with commas or one at a time."""
-    given = (one for value in request.GET.getlist(name) for one in value.split(","))
-    return list(dict.fromkeys(one for one in given if one))[:MOST_REACHED]
+    given = (word for value in request.GET.getlist(name) for word in value.split(","))
+    return list(dict.fromkeys(item for item in given if item))[:MOST_REACHED]
 
 
 def _rows(tree: Tree, body: dict[str, Any], reverses: dict[str, str]) -> list[GraphRow]:
     """The outline: each item after the one that it was reached from."""
-    depths = {one["item"]: one["depth"] for one in body["nodes"]}
-    names = {one["item"]: _named(one["item"], one["words"]) for one in body["nodes"]}
-    said: dict[str, list[str]] = {one: [] for one in depths}
-    below: dict[str, list[str]] = {one: [] for one in depths}
+    depths = {entry["item"]: entry["depth"] for entry in body["nodes"]}
+    names = {entry["item"]: _named(entry["item"], entry["words"]) for entry in body["nodes"]}
+    described: dict[str, list[str]] = {item: [] for item in depths}
+    below: dict[str, list[str]] = {item: [] for item in depths}
     placed = {body["nodes"][0]["item"]}
     for link in body["links"]:
         source, target, kind = link["source"], link["target"], link["type"]
         for near, far, read in ((source, target, reverses.get(kind, kind)), (target, source, kind)):
             if depths[far] >= depths[near]:
-                said[far].append(f"{read.replace('_', ' ')} {names[near]}")
+                described[far].append(f"{read.replace('_', ' ')} {names[near]}")
             if depths[far] == depths[near] + 1 and far not in placed:
                 placed.add(far)
                 below[near].append(far)
-    by_item = {one["item"]: one for one in body["nodes"]}
+    by_item = {entry["item"]: entry for entry in body["nodes"]}
     rows: list[GraphRow] = []
     waiting = [body["nodes"][0]["item"]]
     while waiting:
         item = waiting.pop()
         waiting += reversed(below[item])
-        rows.append(_row(tree, by_item[item], said[item]))
+        rows.append(_row(tree, by_item[item], described[item]))
     return rows
 
 
@@ -148,10 +148,10 @@ def _named(item: str, words: str) -> str:
     return f"[{item}]"
 
 
-def _row(tree: Tree, one: dict[str, Any], links: Iterable[str]) -> GraphRow:
-    item, words = one["item"], one["words"]
+def _row(tree: Tree, entry: dict[str, Any], links: Iterable[str]) -> GraphRow:
+    item, words = entry["item"], entry["words"]
     shown, href, local = _named(item, words), f"/trees/{tree.uid}?node={item}", item
-    if one["state"] == ERASED:
+    if entry["state"] == ERASED:
         href, local = "", ""
     elif item.startswith("doc:"):
         href, local = f"/documents/{item[4:]}", ""
@@ -159,6 +159,8 @@ def _row(tree: Tree, one: dict[str, Any], links: Iterable[str]) -> GraphRow:
         home, _, node = item[5:].partition(" node:")
         href, local = (f"/trees/{home}?node={node}" if node else f"/trees/{home}"), ""
     words = words if shown == f"[{local}]" or " node:" in item else ""
-    said = list(dict.fromkeys(links))
-    state = "" if one["state"] == ERASED else one["state"]
-    return GraphRow(item, shown, words, href, local, one["depth"], one["stop"], said, state)
+    described = list(dict.fromkeys(links))
+    state = "" if entry["state"] == ERASED else entry["state"]
+    return GraphRow(
+        item, shown, words, href, local, entry["depth"], entry["stop"], described, state
+    )

@@ -74,8 +74,8 @@ class Type:
 
 def closed(archetypes: Iterable[str]) -> tuple[str, ...]:
     """The archetypes, with every wider one: whoever sees more sees this too."""
-    every = {wider for one in archetypes for wider in _WIDER[one]}
-    return tuple(one for one in ARCHETYPES if one in every)
+    every = {wider for name in archetypes for wider in _WIDER[name]}
+    return tuple(name for name in ARCHETYPES if name in every)
 
 
 def _standard() -> Iterator[Type]:
@@ -116,41 +116,41 @@ class Vocabulary:
     @cached_property
     def by_key(self) -> dict[str, Type]:
         """The types by what links store."""
-        return {one.key: one for one in self.types}
+        return {kind.key: kind for kind in self.types}
 
     @cached_property
     def by_word(self) -> dict[str, tuple[Type, bool]]:
         """Each name and reverse in lower case: its type, and whether it is read from the source.
         A symmetric type counts as read from there."""
-        found = {one.reverse.lower(): (one, False) for one in self.types}
-        return found | {one.name.lower(): (one, True) for one in self.types}
+        reverses = {kind.reverse.lower(): (kind, False) for kind in self.types}
+        return reverses | {kind.name.lower(): (kind, True) for kind in self.types}
 
     @cached_property
     def digest(self) -> str:
         """What identifies this list: groves with the same list have the same."""
-        whole = json.dumps([asdict(one) for one in self.types], ensure_ascii=False)
+        whole = json.dumps([asdict(kind) for kind in self.types], ensure_ascii=False)
         return hashlib.sha256(whole.encode()).hexdigest()[:32]
 
     def read(self, key: str, *, outward: bool) -> str:
         """What a stored type is called, read from the source (outward) or from the target; a key
         that the grove does not know is returned as it is."""
-        found = self.by_key.get(key)
-        return found.read(outward=outward) if found is not None else key
+        kind = self.by_key.get(key)
+        return kind.read(outward=outward) if kind is not None else key
 
     def colour(self, key: str) -> str:
         """The colour of a stored type; "" if it has none."""
-        found = self.by_key.get(key)
-        return found.colour if found is not None else ""
+        kind = self.by_key.get(key)
+        return kind.colour if kind is not None else ""
 
     def is_symmetric(self, key: str) -> bool:
         """Whether a stored type reads the same from both ends."""
-        found = self.by_key.get(key)
-        return found is not None and found.symmetric
+        kind = self.by_key.get(key)
+        return kind is not None and kind.symmetric
 
     @cached_property
     def _seen(self) -> dict[str, frozenset[str]]:
         return {
-            name: frozenset(one.key for one in self.types if name in one.archetypes)
+            name: frozenset(kind.key for kind in self.types if name in kind.archetypes)
             for name in ARCHETYPES
         }
 
@@ -160,29 +160,29 @@ class Vocabulary:
 
     def names(self, archetype: str) -> tuple[str, ...]:
         """What a new link may be called, for an archetype: names as read from the source."""
-        seen = (one for one in self.types if archetype in one.archetypes and not one.archived)
-        return tuple(sorted(one.name for one in seen))
+        seen = (kind for kind in self.types if archetype in kind.archetypes and not kind.archived)
+        return tuple(sorted(kind.name for kind in seen))
 
     def words(self, archetype: str) -> tuple[str, ...]:
         """The names and reverses that an archetype can list and follow."""
-        seen = [one for one in self.types if archetype in one.archetypes]
-        return tuple(sorted({word for one in seen for word in (one.name, one.reverse)}))
+        seen = [kind for kind in self.types if archetype in kind.archetypes]
+        return tuple(sorted({word for kind in seen for word in (kind.name, kind.reverse)}))
 
     def demand(self, word: str, archetype: str) -> tuple[Type, bool]:
         """The type with that name or reverse, and whether it was read from the source. Refuses
         with INVALID_SYNTAX and the list what the archetype does not know."""
-        found = self.by_word.get(word.lower())
-        if found is None or archetype not in found[0].archetypes:
+        entry = self.by_word.get(word.lower())
+        if entry is None or archetype not in entry[0].archetypes:
             raise unknown_type(word, self.words(archetype))
-        return found
+        return entry
 
     def demand_new(self, word: str, archetype: str) -> Type:
         """The type of a new link: a name as read from the source, not archived. INVALID_SYNTAX
         with the list for any other word."""
-        found = self.by_word.get(word.lower())
+        entry = self.by_word.get(word.lower())
         known = self.names(archetype)
-        if found is not None and archetype in found[0].archetypes:
-            kind, outward = found
+        if entry is not None and archetype in entry[0].archetypes:
+            kind, outward = entry
             if kind.archived:
                 raise CommandError(
                     "INVALID_SYNTAX",
@@ -249,22 +249,22 @@ def changed(old: Type, values: Mapping[str, Any], reserved: Collection[str]) -> 
     if given.get("colour") and given["colour"] not in COLOURS:
         raise _no_such("colour", given["colour"], COLOURS)
     if "archetypes" in given:
-        wrong = next((one for one in given["archetypes"] if one not in ARCHETYPES), None)
+        wrong = next((name for name in given["archetypes"] if name not in ARCHETYPES), None)
         if wrong is not None:
             raise _no_such("archetype", wrong, ARCHETYPES)
         given["archetypes"] = closed(given["archetypes"])
     return replace(old, **given)
 
 
-def demand_free(made: Type, others: Iterable[Type]) -> None:
+def demand_free(kind: Type, others: Iterable[Type]) -> None:
     """CONFLICT if another type of the grove has one of its two names, archived ones included."""
-    own = {made.name, made.reverse}
-    for one in others:
-        if taken := own & {one.name, one.reverse}:
+    own = {kind.name, kind.reverse}
+    for other in others:
+        if taken := own & {other.name, other.reverse}:
             raise CommandError(
                 "CONFLICT",
                 f"The link type {min(taken)!r} already exists.",
-                hint="choose another word" + (", or restore it" if one.archived else ""),
+                hint="choose another word" + (", or restore it" if other.archived else ""),
             )
 
 

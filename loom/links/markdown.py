@@ -23,7 +23,7 @@ def trail_markdown(
     lines = [f"# {name}", ""]
     depths: dict[int, int] = {}
     for number, step in enumerate(steps, 1):
-        depth = max((depths[one] + 1 for one in step.of if one in depths), default=0)
+        depth = max((depths[item] + 1 for item in step.of if item in depths), default=0)
         depth = min(depth, MOST_DEEP - 1)
         shown = _step(number, step, stops, depth=depth, withheld=withheld, is_live=is_live)
         lines += [*shown, ""]
@@ -47,7 +47,7 @@ def _step(
     title = portal.heading if step.type else portal.target
     lines = [f"{quote}{number}. **{title}**" + (f" because {step.because}" if step.because else "")]
     lines += (
-        [quote.rstrip(), *(f"{quote}{one}" for one in step.note.split("\n"))] if step.note else []
+        [quote.rstrip(), *(f"{quote}{line}" for line in step.note.split("\n"))] if step.note else []
     )
     for stop in ends:
         lines += item_as_markdown(_item(stop, withheld), depth + 1, is_live=is_live)

@@ -63,14 +63,14 @@ def types_page(request: PersonRequest, uid: str) -> HttpResponse:
             messages.error(request, in_one_line(refused))
         return HttpResponseRedirect(f"/groves/{grove.uid}/link-types")
     archetype = archetype_of(actor)
-    every = [one for one in vocabulary_of(grove).types if archetype in one.archetypes]
+    every = [kind for kind in vocabulary_of(grove).types if archetype in kind.archetypes]
     context = {
         **frame(request, actor, "settings"),
         "groups": [
-            (gettext(group), [one for one in every if one.group == group and not one.archived])
+            (gettext(group), [kind for kind in every if kind.group == group and not kind.archived])
             for group in GROUPS
         ],
-        "archived": [one for one in every if one.archived],
+        "archived": [kind for kind in every if kind.archived],
         "group_names": [(name, gettext(name)) for name in GROUPS],
         "archetypes": [(name, gettext(name)) for name in ARCHETYPES],
         "colours": [(name, gettext(name)) for name in TAG_COLOURS],
@@ -95,7 +95,7 @@ def _changed(request: PersonRequest, actor: Actor) -> str:
     given = LinkTypeForm.read(request)
     if given["type"]:
         return _change(actor, given)
-    made = verbs.add_type(
+    kind = verbs.add_type(
         actor,
         verbs.NewType(
             name=given["name"],
@@ -104,7 +104,7 @@ def _changed(request: PersonRequest, actor: Actor) -> str:
             colour=given["colour"],
         ),
     )
-    return gettext("Added %(name)s.") % {"name": made.name}
+    return gettext("Added %(name)s.") % {"name": kind.name}
 
 
 def _change(actor: Actor, given: dict[str, Any]) -> str:
@@ -144,11 +144,11 @@ def trails_page(request: PersonRequest, uid: str) -> HttpResponse:
             return HttpResponseRedirect(f"/groves/{grove.uid}/trails")
         return HttpResponseRedirect(f"/trails/{get_trail(actor, name).uid}")
     rows = trails_for(actor)
-    found = list(rows[:MOST_TRAILS])
+    trails = list(rows[:MOST_TRAILS])
     context = {
         **frame(request, actor, "trails_of_grove"),
-        "trails": found,
-        "left": rows.count() - MOST_TRAILS if len(found) == MOST_TRAILS else 0,
+        "trails": trails,
+        "left": rows.count() - MOST_TRAILS if len(trails) == MOST_TRAILS else 0,
         "shown": MOST_TRAILS,
         "me": actor.participant.pk,
         "ways": _ways(actor) if LOOM in actor.permissions else [],
@@ -174,15 +174,17 @@ def _ways(actor: Actor) -> list[WayHere]:
     # By lines alone nothing is seen: such a way is as new as its workspace.
     newest = Coalesce("seen_at", "made_at").desc()
     last_seen = rows.select_related("tree").order_by(newest, "-pk")[:MOST_WAYS]
-    ways = [(one.tree, steps) for one in last_seen if len(steps := way_of(one)) > 1]
+    ways = [
+        (workspace.tree, steps) for workspace in last_seen if len(steps := way_of(workspace)) > 1
+    ]
     if not ways:
         return []
     ends = stops_of(actor, None, [steps[-1] for _, steps in ways])
-    found = []
+    ways_here = []
     for tree, steps in ways:
         last = ends.of(steps[-1].to)[-1]
-        found.append(WayHere(tree, len(steps), last.words or last.shown))
-    return found
+        ways_here.append(WayHere(tree, len(steps), last.words or last.shown))
+    return ways_here
 
 
 class NewTrailForm(PageForm):
@@ -247,7 +249,7 @@ def trail_page(request: PersonRequest, uid: str) -> HttpResponse:
         return HttpResponseRedirect(f"/trails/{trail.uid}")
     steps = steps_of(trail)
     stops = stops_of(actor, trail.tree, steps)
-    panes = [_pane(number, one, stops) for number, one in enumerate(steps, 1)]
+    panes = [_pane(number, step, stops) for number, step in enumerate(steps, 1)]
     context = {
         **frame(request, actor, "trails_of_grove"),
         "trail": trail,
@@ -343,7 +345,7 @@ def turn_trail(request: PersonRequest, uid: str, turn: str) -> HttpResponse:
             return HttpResponseRedirect(f"/groves/{tree.grove.uid}/trails")
         return HttpResponseRedirect(f"/trails/{get_trail(actor, name).uid}")
     stops = stops_of(actor, tree, steps)
-    panes = [_pane(number, one, stops) for number, one in enumerate(steps, 1)]
+    panes = [_pane(number, step, stops) for number, step in enumerate(steps, 1)]
     context = {"panes": panes, "tree": tree, "turn": turn, "may_keep": LOOM in actor.permissions}
     return render(request, "parts/turn_trail.html", context)
 

@@ -55,9 +55,9 @@ def of_node(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     """The items that links of type `?type=` lead to from a node."""
     actor, tree = access.get_tree(request.user, uid)
     node = _node(tree, local_id)
-    found, many = items_linked(actor, node, request.GET.get("type", ""))
+    items, many = items_linked(actor, node, request.GET.get("type", ""))
     line = f"list {node.local_id} {request.GET.get('type', '')}"
-    return drawn_portal(request, actor, tree, found, many, line=line)
+    return drawn_portal(request, actor, tree, items, many, line=line)
 
 
 @require_GET
@@ -65,8 +65,8 @@ def of_node(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
 def of_tree(request: PersonRequest, uid: str) -> HttpResponse:
     """The items `?to=` of a portal in a text of a tree, of type `?type=`."""
     actor, tree = access.get_tree(request.user, uid)
-    found = items_named(actor, tree, targets_of(request.GET.get("to", "")[:500]))
-    return drawn_portal(request, actor, tree, found, len(found))
+    items = items_named(actor, tree, targets_of(request.GET.get("to", "")[:500]))
+    return drawn_portal(request, actor, tree, items, len(items))
 
 
 @require_GET
@@ -75,9 +75,9 @@ def foot_of_node(request: PersonRequest, uid: str, local_id: str) -> HttpRespons
     """The portals at the foot of a node, for this reader only."""
     actor, tree = access.get_tree(request.user, uid)
     node = _node(tree, local_id)
-    found = portals_of(actor, {node.pk: node.slot_id}).get(node.pk, ())
+    portals = portals_of(actor, {node.pk: node.slot_id}).get(node.pk, ())
     base = f"/trees/{tree.uid}/nodes/{node.local_id}"
-    return render(request, "parts/portals.html", {"portals": found, "base": base})
+    return render(request, "parts/portals.html", {"portals": portals, "base": base})
 
 
 @require_GET
@@ -88,11 +88,11 @@ def goto_from_tree(request: PersonRequest, uid: str) -> HttpResponse:
     return leads_to(items_named(actor, tree, [request.GET.get("to", "")[:300]]))
 
 
-def leads_to(found: Sequence[NamedItem]) -> HttpResponse:
+def leads_to(items: Sequence[NamedItem]) -> HttpResponse:
     """Leads to the item that is named. NOT_FOUND if there is none, or none that is seen."""
-    item = found[0].item if found else 0
+    item = items[0].item if items else 0
     if not item:
-        raise not_found(found[0].written[:80] if found else "What is named")
+        raise not_found(items[0].written[:80] if items else "What is named")
     kind, _, name = written([item], 0)[item].partition(":")
     if kind == "doc":
         return HttpResponseRedirect(f"/documents/{name}")
@@ -118,12 +118,12 @@ def drawn_portal(
 ) -> HttpResponse:
     """The items of a portal, whose `?type=` and `?path=` are in the address, as its reader sees
     them; `line` lists those that are left. LIMIT_EXCEEDED for one that lies too deep."""
-    path = [one for one in request.GET.get("path", "").split(",") if one][:MOST_PATH]
+    path = [kind for kind in request.GET.get("path", "").split(",") if kind][:MOST_PATH]
     demand_not_deep(actor.grove, path)
     is_embed = request.GET.get("type", "") == EMBED
     ends = ends_of(actor, here, items, newest=is_embed)
     context = {
-        "ends": [_end(actor, here, one) for one in ends],
+        "ends": [_end(actor, here, end) for end in ends],
         "rest": max(0, many - MOST_SHOWN),
         "is_embed": is_embed,
         "line": line,

@@ -80,33 +80,33 @@ def demand_not_deep(grove: Grove, path: Sequence[str]) -> None:
 def items_named(actor: Actor, tree: Tree, targets: Sequence[str]) -> list[NamedItem]:
     """The items that targets name in a text of a tree, in order, as far as the actor may see them.
     At most four queries for each."""
-    found = []
-    for one, ref in refs_of(targets).items():
+    items = []
+    for target, ref in refs_of(targets).items():
         if ref is None:
-            found.append(NamedItem(0, one))
+            items.append(NamedItem(0, target))
         elif ref.kind == "document":
-            found.append(NamedItem(text_named(actor, tree, ref), one, ref.slice))
+            items.append(NamedItem(text_named(actor, tree, ref), target, ref.slice))
         else:
-            found.append(NamedItem(_in_tree(actor, tree, ref), one, ref.slice))
-    return found
+            items.append(NamedItem(_in_tree(actor, tree, ref), target, ref.slice))
+    return items
 
 
 def refs_of(targets: Sequence[str]) -> dict[str, Ref | None]:
     """Each target as a ref; None for what is none."""
     refs: dict[str, Ref | None] = {}
-    for one in targets:
+    for target in targets:
         try:
-            refs[one] = parse_ref(one)
+            refs[target] = parse_ref(target)
         except ParseError:
-            refs[one] = None
+            refs[target] = None
     return refs
 
 
 def text_named(actor: Actor, here: Tree | None, ref: Ref) -> int:
     """The item of the text outside of trees that a ref names, as the actor may read it in a tree;
     0 for others."""
-    found = grove_texts().named(actor, here, ref)
-    return found.item_id if found is not None else 0
+    text = grove_texts().named(actor, here, ref)
+    return text.item_id if text is not None else 0
 
 
 def _in_tree(actor: Actor, tree: Tree, ref: Ref) -> int:
@@ -115,10 +115,10 @@ def _in_tree(actor: Actor, tree: Tree, ref: Ref) -> int:
     if ref.tree_id or ref.tree_name:
         rows = access.trees_for(actor)
         rows = rows.filter(uid=ref.tree_id) if ref.tree_id else rows.filter(title=ref.tree_name)
-        found = rows.order_by("-id").first()
-        if found is None or not may_reach(actor, found.pk, here=tree):
+        other = rows.order_by("-id").first()
+        if other is None or not may_reach(actor, other.pk, here=tree):
             return 0
-        home = found
+        home = other
     if ref.kind == "tree":
         return ids.of_tree(home.pk)
     if ref.kind != "node":
@@ -132,16 +132,16 @@ def items_linked(actor: Actor, home: Node | GroveText, kind: str) -> tuple[list[
     MOST_SHOWN."""
     if not isinstance(home, Node):
         every = grove_texts().linked_items(actor, home, kind, None)
-        return [NamedItem(one) for one in every[:MOST_SHOWN]], len(every)
+        return [NamedItem(item) for item in every[:MOST_SHOWN]], len(every)
     seen = links_of(actor, home, kind=kind, most=MOST_SHOWN)
-    found = [
-        NamedItem(one.item, "", None, one.note, one.confidence, one.own_change) for one in seen
+    items = [
+        NamedItem(side.item, "", None, side.note, side.confidence, side.own_change) for side in seen
     ]
     if len(seen) < MOST_SHOWN:
-        return found, len(found)
+        return items, len(items)
     portals = portals_of(actor, {home.pk: home.slot_id}).get(home.pk, ())
-    many = sum(one.many for one in portals if one.type == kind)
-    return found, max(many, len(found))
+    many = sum(portal.many for portal in portals if portal.type == kind)
+    return items, max(many, len(items))
 
 
 def ends_of(
@@ -149,27 +149,29 @@ def ends_of(
 ) -> list[PortalEnd]:
     """The items with their texts and portals, each once. With `newest`, nodes in their current
     version, as an embed shows them. Ten queries, and three for each document."""
-    found = EndsSeen(actor, here, [one.item for one in items if one.item])
-    seen = {one: _current(end) if newest else end for one, end in found.found.items()}
+    stops = EndsSeen(actor, here, [named_item.item for named_item in items if named_item.item])
+    seen = {item: _current(end) if newest else end for item, end in stops.by_item.items()}
     papers = grove_texts().seen(actor, here, seen)
-    nodes = {one: end.node for one, end in seen.items() if end.node is not None}
+    nodes = {item: end.node for item, end in seen.items() if end.node is not None}
     gone = withheld(actor, [node.pk for node in nodes.values()])
-    slots = {one: node.slot_id for one, node in nodes.items()}
-    slots |= {one: one for one, end in seen.items() if one < 0 and not end.is_gone}
+    slots = {item: node.slot_id for item, node in nodes.items()}
+    slots |= {item: item for item, end in seen.items() if item < 0 and not end.is_gone}
     feet = portals_of(actor, slots)
     ends = []
-    for one in dict.fromkeys(items):
-        end = seen.get(one.item) or EndSeen(0, "", named(one.written), state=UNAVAILABLE)
-        node, paper = end.node, papers.get(one.item)
+    for named_item in dict.fromkeys(items):
+        end = seen.get(named_item.item) or EndSeen(
+            0, "", named(named_item.written), state=UNAVAILABLE
+        )
+        node, paper = end.node, papers.get(named_item.item)
         part = ""
         text = "" if node is None or node.pk in gone else node.text
         if paper is not None and not end.is_gone:
-            text, part = _part_of(paper, one.part)
-        foot = feet.get(one.item, ())
+            text, part = _part_of(paper, named_item.part)
+        foot = feet.get(named_item.item, ())
         cut = text[:MOST_TEXT]
-        of_link = (one.confidence, one.changed)
+        of_link = (named_item.confidence, named_item.changed)
         is_cut = len(text) > MOST_TEXT
-        ends.append(PortalEnd(end, cut, is_cut, part, one.note, foot, paper, *of_link))
+        ends.append(PortalEnd(end, cut, is_cut, part, named_item.note, foot, paper, *of_link))
     return ends
 
 
@@ -209,23 +211,28 @@ def opened(
     ends = ends_of(actor, here, items, newest=kind == EMBED)
     shown = tuple(
         PortalItem(
-            one.shown,
-            one.by,
-            one.seen.state,
-            one.text + (" …" if one.is_cut else ""),
-            tuple(below.opened for below in one.portals),
+            end.shown,
+            end.by,
+            end.seen.state,
+            end.text + (" …" if end.is_cut else ""),
+            tuple(below.opened for below in end.portals),
         )
-        for one in ends
+        for end in ends
     )
     name = ends[0].shown if many == len(ends) == 1 else ""
     return PortalView(
-        kind, many, name, shown, is_open=True, nouns=nouns_of(one.item for one in items)
+        kind,
+        many,
+        name,
+        shown,
+        is_open=True,
+        nouns=nouns_of(named_item.item for named_item in items),
     )
 
 
 def nouns_of(items: Iterable[int]) -> tuple[str, str]:
     """What items are called together, one and many of them."""
-    documents = {is_text(one) for one in items}
+    documents = {is_text(item) for item in items}
     if documents == {True}:
         return "document", "documents"
     return ("item", "items") if True in documents else ("node", "nodes")

@@ -26,7 +26,7 @@ def written(stored: Iterable[int], tree_id: int) -> dict[int, str]:
     it; saved trails by their ids. Three queries at most."""
     every = set(stored)
     shown = item_names(every, tree_id)
-    if trails := [key for one in every if (key := ids.trail_id(one)) is not None]:
+    if trails := [key for item in every if (key := ids.trail_id(item)) is not None]:
         kept = Trail.objects.filter(pk__in=trails).values_list("pk", "uid")
         shown.update({ids.of_trail(key): f"trail:{uid}" for key, uid in kept})
     return shown
@@ -48,9 +48,9 @@ def links_in(actor: Actor, tree: Tree, node: Node | None = None) -> list[Link]:
 
 
 def _seen(actor: Actor, tree: Tree, rows: "QuerySet[Link]") -> list[Link]:
-    found = list(rows.order_by("id"))
-    ends = {link: {link.source_id, link.target_id} for link in found}
-    asked = {home_of(one) for both in ends.values() for one in both}
+    links = list(rows.order_by("id"))
+    ends = {link: {link.source_id, link.target_id} for link in links}
+    asked = {home_of(end) for both in ends.values() for end in both}
     seen = set(trees_for(actor).filter(pk__in=asked).values_list("pk", flat=True))
     seen |= erased_among(asked)
     documents = grove_texts().seen(actor, tree, set().union(*ends.values()))
@@ -58,7 +58,7 @@ def _seen(actor: Actor, tree: Tree, rows: "QuerySet[Link]") -> list[Link]:
         link
         for link, both in ends.items()
         if link.type in keys_for(actor, link.tree.grove)
-        and all(one in documents if one < 0 else home_of(one) in seen for one in both)
+        and all(end in documents if end < 0 else home_of(end) in seen for end in both)
     ]
 
 
@@ -140,8 +140,8 @@ def graph_of(
     each step."""
     of_grove = vocabulary_of(node.tree.grove)
     seen_types = of_grove.keys_seen(archetype_of(actor))
-    words = [of_grove.by_word.get(one.lower()) for one in types]
-    read = [one for one in words if one is not None and one[0].key in seen_types]
+    words = [of_grove.by_word.get(word.lower()) for word in types]
+    read = [pair for pair in words if pair is not None and pair[0].key in seen_types]
     outward = {kind.key for kind, is_out in read if is_out}
     inward = {kind.key for kind, is_out in read if kind.symmetric or not is_out}
     start = ids.of_node(node.pk)
@@ -149,12 +149,14 @@ def graph_of(
     asked, passed, halted = set(stops), {start, *through}, set[int]()
     for away in range(1, depth + 1):
         out = Q(source__in=last, type__in=outward)
-        found = Link.objects.filter(out | Q(target__in=last, type__in=inward))
-        found = found.filter(removed_at__isnull=True, tree__in=trees_for(actor)).order_by("id")
-        rows = found.values_list("id", "source_id", "target_id", "type", "confidence")
+        followed = Link.objects.filter(out | Q(target__in=last, type__in=inward))
+        followed = followed.filter(removed_at__isnull=True, tree__in=trees_for(actor))
+        rows = followed.order_by("id").values_list(
+            "id", "source_id", "target_id", "type", "confidence"
+        )
         edges = {key: Edge(a, b, kind, x) for key, a, b, kind, x in rows[: MOST_REACHED * 2]}
-        seen = _seen_of(actor, node.tree, {end for one in edges.values() for end in one[:2]})
-        links |= {key: one for key, one in edges.items() if {one.source, one.target} <= seen}
+        seen = _seen_of(actor, node.tree, {end for edge in edges.values() for end in edge[:2]})
+        links |= {key: edge for key, edge in edges.items() if {edge.source, edge.target} <= seen}
         ends = {end for key in edges if key in links for end in links[key][:2]}
         last = ends - items.keys()
         items |= dict.fromkeys(sorted(last), away)
@@ -164,28 +166,28 @@ def graph_of(
             break
     is_cut = len(items) > MOST_REACHED
     kept = dict(list(items.items())[:MOST_REACHED])
-    shown = (one for one in links.values() if one.source in kept and one.target in kept)
+    shown = (edge for edge in links.values() if edge.source in kept and edge.target in kept)
     return Graph(kept, tuple(shown), is_cut, frozenset(halted & kept.keys()))
 
 
 def items_in(tree: Tree, names: Iterable[str]) -> set[int]:
     """The items of nodes of a tree by their local ids, and of documents by `doc:ID`; others are
     left out. Two queries."""
-    wanted = {one.strip("[]").lower() for one in names}
-    papers = [one.removeprefix("doc:") for one in wanted if one.startswith("doc:")]
-    found = set(Node.objects.filter(tree=tree, local_id__in=wanted).values_list("pk", flat=True))
+    wanted = {name.strip("[]").lower() for name in names}
+    papers = [name.removeprefix("doc:") for name in wanted if name.startswith("doc:")]
+    named = set(Node.objects.filter(tree=tree, local_id__in=wanted).values_list("pk", flat=True))
     if papers:
-        items = (grove_texts().item_of(tree.grove_id, one) for one in papers)
-        found |= {one for one in items if one is not None}
-    return found
+        items = (grove_texts().item_of(tree.grove_id, uid) for uid in papers)
+        named |= {item for item in items if item is not None}
+    return named
 
 
 def slots_of(items: Iterable[int]) -> dict[int, int]:
     """The place of each item: the slot of a node, another item itself. One query."""
     every = set(items)
-    nodes = {key: one for one in every if (key := ids.node_id(one)) is not None}
+    nodes = {key: item for item in every if (key := ids.node_id(item)) is not None}
     rows = Node.objects.filter(pk__in=nodes).values_list("pk", "slot_id") if nodes else ()
-    return {**{one: one for one in every}, **{nodes[key]: slot for key, slot in rows}}
+    return {**{item: item for item in every}, **{nodes[key]: slot for key, slot in rows}}
 
 
 def _hubs(items: Iterable[int]) -> set[int]:
@@ -193,18 +195,18 @@ def _hubs(items: Iterable[int]) -> set[int]:
     slots = slots_of(items)
     rows = LinkCount.objects.filter(slot__in=set(slots.values())).values_list("slot")
     many = dict(rows.annotate(many=Sum("count")).filter(many__gte=HUB))
-    return {one for one, slot in slots.items() if slot in many}
+    return {item for item, slot in slots.items() if slot in many}
 
 
 def _seen_of(actor: Actor, here: Tree, items: set[int]) -> set[int]:
     """Those of the items that the actor may see from a tree, and those that were erased."""
-    homes = {home_of(one) for one in items} - {0}
+    homes = {home_of(item) for item in items} - {0}
     trees = set(trees_for(actor).filter(pk__in=homes).values_list("pk", flat=True))
     if CROSS_TREE not in actor.permissions:
         trees &= {here.pk}
     trees |= erased_among(homes - trees) if homes - trees else set()
     documents = grove_texts().seen(actor, here, items)
-    return {one for one in items if home_of(one) in trees or one in documents}
+    return {item for item in items if home_of(item) in trees or item in documents}
 
 
 def graph_body(actor: Actor, graph: Graph, tree: Tree) -> dict[str, Any]:
@@ -217,23 +219,23 @@ def graph_body(actor: Actor, graph: Graph, tree: Tree) -> dict[str, Any]:
     return {
         "nodes": [
             {
-                "item": names[one],
+                "item": names[item],
                 "depth": away,
-                "words": words.get(one, ""),
-                "stop": one in graph.stops,
-                "state": states.get(one, ""),
+                "words": words.get(item, ""),
+                "stop": item in graph.stops,
+                "state": states.get(item, ""),
             }
-            for one, away in graph.items.items()
+            for item, away in graph.items.items()
         ],
         "links": [
             {
-                "source": names[one.source],
-                "target": names[one.target],
-                "type": types.read(one.type, outward=True),
-                "confidence": one.confidence,
-                "level": sureness(one.confidence) or None,
+                "source": names[edge.source],
+                "target": names[edge.target],
+                "type": types.read(edge.type, outward=True),
+                "confidence": edge.confidence,
+                "level": sureness(edge.confidence) or None,
             }
-            for one in graph.links
+            for edge in graph.links
         ],
         "cut": graph.is_cut,
     }
@@ -243,33 +245,33 @@ def graph_names(graph: Graph, tree_id: int) -> dict[int, str]:
     """The items of a graph as a reader of the tree names them, each with another name: several
     erased ones are `erased`, `erased 2` …"""
     names = written(graph.items, tree_id)
-    gone = [one for one in graph.items if names[one] == ERASED]
-    numbered = {one: f"{ERASED} {number}" for number, one in enumerate(gone, 1) if number > 1}
+    gone = [item for item in graph.items if names[item] == ERASED]
+    numbered = {item: f"{ERASED} {number}" for number, item in enumerate(gone, 1) if number > 1}
     return names | numbered
 
 
 def states_of(items: Iterable[int]) -> dict[int, str]:
     """What became of those of the items that are pruned or erased, in these words. Two queries."""
     every = set(items)
-    nodes = {key: one for one in every if (key := ids.node_id(one)) is not None}
+    nodes = {key: item for item in every if (key := ids.node_id(item)) is not None}
     hidden = Q(slot__pruned=True) | Q(version_pruned=True)
     gone = Node.objects.filter(hidden, pk__in=nodes).values_list("pk", flat=True)
-    erased = erased_among({home_of(one) for one in every} - {0})
+    erased = erased_among({home_of(item) for item in every} - {0})
     states = {nodes[key]: PRUNED for key in gone}
-    return states | {one: ERASED for one in every if home_of(one) in erased}
+    return states | {item: ERASED for item in every if home_of(item) in erased}
 
 
 def words_of(actor: Actor, items: Iterable[int]) -> dict[int, str]:
     """The first words of nodes and the titles of documents and trees, which the actor may see; none
     for texts that they are not shown, and for what is being erased. Four queries."""
     every = set(items)
-    nodes = {key: one for one in every if (key := ids.node_id(one)) is not None}
+    nodes = {key: item for item in every if (key := ids.node_id(item)) is not None}
     gone = withheld(actor, list(nodes))
     rows = Node.objects.filter(pk__in=set(nodes) - gone, tree__erasing_at__isnull=True)
     texts = rows.values_list("pk", "text")
-    found = {nodes[key]: excerpt(text, 8).strip('"') for key, text in texts if text}
-    found |= grove_texts().titles(every)
-    homes = {key: one for one in every if (key := ids.tree_id(one)) is not None}
+    words = {nodes[key]: excerpt(text, 8).strip('"') for key, text in texts if text}
+    words |= grove_texts().titles(every)
+    homes = {key: item for item in every if (key := ids.tree_id(item)) is not None}
     rows_of_trees = Tree.objects.filter(pk__in=homes, erasing_at__isnull=True)
     named = rows_of_trees.values_list("pk", "title")
-    return found | {homes[key]: title for key, title in named}
+    return words | {homes[key]: title for key, title in named}

@@ -132,15 +132,15 @@ def _seen_ends(
         shown_link.target_id if shown_link.source_slot == slot else shown_link.source_id
         for shown_link in links
     }
-    keys = [key for one in far if (key := ids.node_id(one)) is not None]
-    asked_trees = {home_of(one) for one in far} | {link.tree_id for link in links}
+    keys = [key for end in far if (key := ids.node_id(end)) is not None]
+    asked_trees = {home_of(end) for end in far} | {link.tree_id for link in links}
     rows_of_trees = trees_for(actor).filter(pk__in=asked_trees - {0}).select_related("grove")
     trees = {rows_of_tree.pk: rows_of_tree for rows_of_tree in rows_of_trees}
     nodes = lookup.rows().filter(tree__in=trees).in_bulk(keys) if keys else {}
     for node in nodes.values():
         node.tree = trees[node.tree_id]
     linked = grove_texts().seen(actor, here, far)
-    gone = {home_of(one) for one in far if one > 0} - set(trees)
+    gone = {home_of(end) for end in far if end > 0} - set(trees)
     erased = erased_among(gone) if gone else set()
     own = _own_wordings(item, links)
     newer = lookup.selected_versions({row.slot_id for row in nodes.values()}, None)

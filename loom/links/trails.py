@@ -58,7 +58,7 @@ class TrailStep:
 
 def steps_of(trail: Trail) -> list[TrailStep]:
     """The steps of a trail."""
-    return [TrailStep.read(one) for one in trail.steps]
+    return [TrailStep.read(stored) for stored in trail.steps]
 
 
 def way_of(workspace: Workspace, *, turn: str = "") -> list[TrailStep]:
@@ -67,7 +67,7 @@ def way_of(workspace: Workspace, *, turn: str = "") -> list[TrailStep]:
     rows = workspace.steps.filter(outcome="ok").order_by("-seq")
     if turn:
         rows = rows.filter(turn_uid=turn)
-    found: list[Step] = []
+    leading: list[Step] = []
     skip = 0
     for step in rows.defer("line", "message", "arguments")[:READ]:
         if step.canonical.startswith(BACK):
@@ -75,10 +75,10 @@ def way_of(workspace: Workspace, *, turn: str = "") -> list[TrailStep]:
         elif step.canonical.startswith((SWITCH, EXPAND)) and skip:
             skip -= 1
         elif step.canonical.startswith(LEADING):
-            found.append(step)
+            leading.append(step)
             if step.canonical.startswith(SWITCH) and not turn:
                 break
-    return _read(workspace, found[::-1][-MOST_STEPS:])
+    return _read(workspace, leading[::-1][-MOST_STEPS:])
 
 
 def way_of_turn(actor: Actor, uid: str) -> tuple[Tree, list[TrailStep]]:
@@ -92,23 +92,23 @@ def way_of_turn(actor: Actor, uid: str) -> tuple[Tree, list[TrailStep]]:
 
 
 def _read(workspace: Workspace, steps: Sequence[Step]) -> list[TrailStep]:
-    items: dict[int, tuple[list[int], list[int]]] = {one.pk: ([], []) for one in steps}
+    items: dict[int, tuple[list[int], list[int]]] = {step.pk: ([], []) for step in steps}
     rows = StepItem.objects.filter(step__in=items).order_by("step_id", "place")
-    for step, item, led_to in rows.values_list("step_id", "item_id", "led_to"):
-        items[step][led_to].append(item)
+    for step_id, item, led_to in rows.values_list("step_id", "item_id", "led_to"):
+        items[step_id][led_to].append(item)
     ways: list[TrailStep] = []
-    for one in steps:
-        of, to = items[one.pk]
-        if not one.link_type:  # a move, a view: what it touched is where it led
+    for step in steps:
+        of, to = items[step.pk]
+        if not step.link_type:  # a move, a view: what it touched is where it led
             of, to = [], [*of, *to]
-        if ways and one.link_type and one.canonical.startswith(OPEN) and {*to} <= {*ways[-1].to}:
+        if ways and step.link_type and step.canonical.startswith(OPEN) and {*to} <= {*ways[-1].to}:
             continue  # one of several windows that the line before opened
-        if ways and not one.link_type and not one.because and ways[-1].to == tuple(to):
+        if ways and not step.link_type and not step.because and ways[-1].to == tuple(to):
             continue  # another look at where the way has led already
         if to:
-            line = one.canonical.partition("\n")[0]
-            at = instant(one.at)
-            way = (tuple(to), one.link_type, tuple(of), line, one.because, "", at, one.seq)
+            line = step.canonical.partition("\n")[0]
+            at = instant(step.at)
+            way = (tuple(to), step.link_type, tuple(of), line, step.because, "", at, step.seq)
             ways.append(TrailStep(*way, workspace.tree_id))
     return ways
 
@@ -126,10 +126,10 @@ def trails_for(actor: Actor) -> QuerySet[Trail]:
 def get_trail(actor: Actor, name: str) -> Trail:
     """The trail with that name or id. NOT_FOUND if there is none that the actor may read."""
     rows = trails_for(actor).filter(Q(name__iexact=name) | Q(uid=name))
-    found = rows.order_by("id").first()
-    if found is None:
+    trail = rows.order_by("id").first()
+    if trail is None:
         raise not_found(f'trail:"{name[:80]}"', "→ trail list lists those there are")
-    return found
+    return trail
 
 
 def open_trail(user: User, uid: str) -> tuple[Actor, Trail]:
@@ -184,16 +184,16 @@ class EndsSeen:
     actor: Actor
     here: Tree | None
     items: Iterable[int]
-    found: dict[int, EndSeen] = field(default_factory=dict)
+    by_item: dict[int, EndSeen] = field(default_factory=dict)
     papers: dict[int, GroveText] = field(default_factory=dict)  # by item
 
     def __post_init__(self) -> None:
         every = set(self.items)
-        homes = {ids.home_of(one) for one in every} - {0}
-        trees = {one.pk: one for one in trees_for(self.actor).filter(pk__in=homes)}
-        keys = [key for one in every if (key := ids.node_id(one)) is not None]
+        homes = {ids.home_of(item) for item in every} - {0}
+        trees = {tree.pk: tree for tree in trees_for(self.actor).filter(pk__in=homes)}
+        keys = [key for item in every if (key := ids.node_id(item)) is not None]
         nodes = lookup.rows().filter(tree__in=trees).in_bulk(keys) if keys else {}
-        newest = lookup.selected_versions({one.slot_id for one in nodes.values()}, None)
+        newest = lookup.selected_versions({node.slot_id for node in nodes.values()}, None)
         later = {key for key, _ in newest.values()} - set(nodes)
         current = {**nodes, **(lookup.rows().in_bulk(later) if later else {})}
         papers = self.papers = grove_texts().seen(self.actor, self.here, every)
@@ -205,15 +205,15 @@ class EndsSeen:
             paper = papers.get(item)
             if node is not None:
                 node.tree = trees[node.tree_id]
-                self.found[item] = self._node(node, current[newest[node.slot_id][0]])
+                self.by_item[item] = self._node(node, current[newest[node.slot_id][0]])
             elif paper is not None:
-                self.found[item] = EndSeen(item, f"doc:{paper.uid}", f'doc:"{paper.title}"')
+                self.by_item[item] = EndSeen(item, f"doc:{paper.uid}", f'doc:"{paper.title}"')
             elif home in trees and ids.tree_id(item) is not None:
                 tree = trees[home]
-                self.found[item] = EndSeen(item, f"tree:{tree.uid}", tree_named(tree.title))
+                self.by_item[item] = EndSeen(item, f"tree:{tree.uid}", tree_named(tree.title))
             else:
                 state = ERASED if home in erased else UNAVAILABLE
-                self.found[item] = EndSeen(item, "", f"({state})", state=state)
+                self.by_item[item] = EndSeen(item, "", f"({state})", state=state)
 
     def _node(self, node: Node, now: Node) -> EndSeen:
         here = self.here.pk if self.here is not None else 0
@@ -227,25 +227,25 @@ class EndsSeen:
 
     def of(self, items: Iterable[int]) -> list[EndSeen]:
         """The items in their order."""
-        return [self.found[one] for one in items]
+        return [self.by_item[item] for item in items]
 
 
 def stops_of(actor: Actor, here: Tree | None, steps: Iterable[TrailStep]) -> EndsSeen:
     """All items of the steps, for one reader."""
-    return EndsSeen(actor, here, [item for one in steps for item in (*one.of, *one.to)])
+    return EndsSeen(actor, here, [item for step in steps for item in (*step.of, *step.to)])
 
 
 def step_line(number: int, step: TrailStep, stops: EndsSeen) -> str:
     """`3 ──[supports]──→ [b3k9] "…" · because it pays this off`."""
     arrow = f"──[{step.type}]──→" if step.type else "→"
-    ends = " ".join(_end(one) for one in stops.of(step.to))
+    ends = " ".join(_end(stop) for stop in stops.of(step.to))
     why = f" · because {step.because}" if step.because else ""
     return f"{number} {arrow} {ends}{why}"
 
 
 def _end(stop: EndSeen) -> str:
     return " ".join(
-        one for one in (stop.shown, stop.words, f"· {stop.state}" if stop.state else "") if one
+        part for part in (stop.shown, stop.words, f"· {stop.state}" if stop.state else "") if part
     )
 
 
@@ -259,7 +259,7 @@ def trail_body(actor: Actor, trail: Trail, *, with_steps: bool = False) -> dict[
         "shared": trail.shared,
         "forked_from": trail.forked_from.uid if trail.forked_from else None,
         "step_count": len(trail.steps),
-        "types": sorted({one["type"] for one in trail.steps if one["type"]}),
+        "types": sorted({step["type"] for step in trail.steps if step["type"]}),
         "at": instant(trail.at),
     }
     if with_steps:
@@ -272,15 +272,15 @@ def step_bodies(steps: Sequence[TrailStep], stops: EndsSeen) -> list[dict[str, A
     """Steps as the API shows them; what the reader may not see is `unavailable`."""
     return [
         {
-            "type": one.type,
-            "from": [stop.ref or stop.state for stop in stops.of(one.of)],
+            "type": step.type,
+            "from": [stop.ref or stop.state for stop in stops.of(step.of)],
             "to": [
                 {"item": stop.ref, "state": stop.state, "words": stop.words}
-                for stop in stops.of(one.to)
+                for stop in stops.of(step.to)
             ],
-            "because": one.because,
-            "note": one.note,
-            "at": one.at,
+            "because": step.because,
+            "note": step.note,
+            "at": step.at,
         }
-        for one in steps
+        for step in steps
     ]

@@ -65,7 +65,7 @@ def types_for(actor: Actor) -> list[Type]:
     them: by group, and in each group first those that they gave the most of their last links. One
     query."""
     archetype = archetype_of(actor)
-    seen = [one for one in vocabulary_of(actor.grove).types if archetype in one.archetypes]
+    seen = [kind for kind in vocabulary_of(actor.grove).types if archetype in kind.archetypes]
     mine = Link.objects.filter(by=actor.participant).order_by("-id")[:LATELY]
     often = Counter(mine.values_list("type", flat=True))
-    return sorted(seen, key=lambda one: (GROUPS.index(one.group), -often[one.key]))
+    return sorted(seen, key=lambda kind: (GROUPS.index(kind.group), -often[kind.key]))

@@ -72,13 +72,13 @@ class OpenedPortals:
         for mark in _MARK.finditer(line):
             if mark.start() < at or line.count("`", 0, mark.start()) % 2:  # in code
                 continue
-            found = written_at(line, mark.start())
-            if found is None:
+            ref = written_at(line, mark.start())
+            if ref is None:
                 continue
-            view = self._view(found)
+            view = self._view(ref)
             views.append(view)
-            parts += [line[at : mark.start()], view.heading if found.kind == "portal" else ""]
-            at = found.end
+            parts += [line[at : mark.start()], view.heading if ref.kind == "portal" else ""]
+            at = ref.end
         words = "".join([*parts, line[at:]])
         yield from [words] if words.strip() or not views else []
         for view in views:
@@ -88,21 +88,21 @@ class OpenedPortals:
         if any(view.is_open for view in views):
             yield ""
 
-    def _view(self, found: WrittenRef) -> PortalView:
-        kind = found.type or EMBED
+    def _view(self, ref: WrittenRef) -> PortalView:
+        kind = ref.type or EMBED
         if not self.left:
-            return PortalView(kind, len(found.targets), nouns=("item", "items"))
+            return PortalView(kind, len(ref.targets), nouns=("item", "items"))
         self.left -= 1
-        items = items_named(self.actor, self.tree, found.targets)
+        items = items_named(self.actor, self.tree, ref.targets)
         view = opened(self.actor, self.tree, kind, items, len(items))
         shown = (
             replace(
-                one,
-                text=described(one.text),
-                by=one.by if self.authors else "",
-                portals=one.portals if self.feet else (),
+                item,
+                text=described(item.text),
+                by=item.by if self.authors else "",
+                portals=item.portals if self.feet else (),
             )
-            for one in view.items
+            for item in view.items
         )
         return replace(view, items=tuple(shown))
 

@@ -15,9 +15,9 @@ def _linked(heddle: Heddle, title: str) -> tuple[str, list[str]]:
     """A tree of four texts, the first of which is linked to two, and one of those to the last."""
     tree = heddle.tree(title, "The lamp is lit.", "Oil was bought.", "A debt is owed.", "The will.")
     nodes: Any = heddle.get(f"trees/{tree}/path")["nodes"]
-    ids = [one["id"] for one in nodes if one["depth"]]
-    for one, other, kind in ((0, 1, "uses"), (0, 2, "supports"), (2, 3, "evidence")):
-        heddle.line(tree, f"link {ids[one]} to {ids[other]} as:{kind}")
+    ids = [node["id"] for node in nodes if node["depth"]]
+    for source, target, kind in ((0, 1, "uses"), (0, 2, "supports"), (2, 3, "evidence")):
+        heddle.line(tree, f"link {ids[source]} to {ids[target]} as:{kind}")
     return tree, ids
 
 

@@ -27,7 +27,7 @@ def test_a_link_follows_the_text_and_is_removed_and_restored(
     title = f"Linked {uuid4().hex[:6]}"
     tree = heddle.tree(title, "The lamp is lit.", "Oil was bought on credit.")
     nodes: Any = heddle.get(f"trees/{tree}/path")["nodes"]
-    lamp, oil = (one["id"] for one in nodes if one["depth"])
+    lamp, oil = (node["id"] for node in nodes if node["depth"])
     page = live(visit(f"/trees/{tree}", size=size))
     node = page.locator("article.node").last
     node.locator(":scope > .text").evaluate(SELECT)

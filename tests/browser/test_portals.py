@@ -14,7 +14,7 @@ from tests.browser.test_two_people import live
 
 def _ids(heddle: Heddle, tree: str) -> list[str]:
     nodes: Any = heddle.get(f"trees/{tree}/path")["nodes"]
-    return [one["id"] for one in nodes if one["depth"]]
+    return [node["id"] for node in nodes if node["depth"]]
 
 
 def _document(heddle: Heddle, ada: Cookies, title: str, text: str) -> str:
@@ -56,8 +56,8 @@ def test_a_text_opens_what_it_names_where_it_stands(
     expect(portal).not_to_contain_text("First.")
     assert _still(page) == before
     # From the steps a trail is kept.
-    said = str(heddle.line(tree, "trail")["reply"])
-    assert f"──[supports]──→ [{lamp}]" in said and name in said
+    reply = str(heddle.line(tree, "trail")["reply"])
+    assert f"──[supports]──→ [{lamp}]" in reply and name in reply
     # Collapsed and opened again: what was fetched is still there.
     portal.locator("summary").first.press("Enter")
     expect(portal.locator(".portal-end").first).to_be_hidden()
@@ -121,8 +121,8 @@ def test_portals_nest_five_deep_and_the_refusal_names_the_chain(
     heddle: Heddle, visit: Open
 ) -> None:
     tree = heddle.tree("Nested", "One.", "Two.")
-    one, two = _ids(heddle, tree)
-    heddle.line(tree, f"link {two} to {one} as:supports")
+    first, second = _ids(heddle, tree)
+    heddle.line(tree, f"link {second} to {first} as:supports")
     page = live(visit(f"/trees/{tree}"))
     here = page.locator("article.node").last
     for _ in range(5):

@@ -19,7 +19,7 @@ def walked(heddle: Heddle) -> tuple[str, list[str], str]:
     title = f"Walked {uuid4().hex[:6]}"
     tree = heddle.tree(title, "The lamp is lit.", "Oil was bought.", "A debt is owed.")
     nodes: Any = heddle.get(f"trees/{tree}/path")["nodes"]
-    ids = [one["id"] for one in nodes if one["depth"]]
+    ids = [node["id"] for node in nodes if node["depth"]]
     heddle.line(tree, f"link {ids[0]} to {ids[1]} as:uses")
     heddle.line(tree, f"link {ids[1]} to {ids[2]} as:requires")
     heddle.line(tree, f"switch {ids[0]}")
@@ -74,7 +74,7 @@ def test_a_second_person_walks_a_shared_trail_goes_on_and_joins(
     tree, ids, title = walked
     heddle.line(tree, f'trail save "{title}"')
     trails: Any = heddle.get("trails")["results"]
-    trail = next(one["id"] for one in trails if one["name"] == title)
+    trail = next(entry["id"] for entry in trails if entry["name"] == title)
     hers = visit(f"/trails/{trail}", who=ada)
     expect(hers.get_by_role("heading", level=1)).not_to_have_text(title)  # it is private
     page = visit(f"/trails/{trail}")
@@ -108,7 +108,7 @@ def test_a_trail_is_cited_for_a_claim(
     tree, _, title = walked
     heddle.line(tree, f'trail save "{title}"')
     trails: Any = heddle.get("trails")["results"]
-    trail = next(one["id"] for one in trails if one["name"] == title)
+    trail = next(entry["id"] for entry in trails if entry["name"] == title)
     page = visit(f"/trails/{trail}")
     page.get_by_role("link", name="Cite for a claim").click()
     expect(page.locator(".cite-here blockquote")).to_have_text(title)
@@ -124,7 +124,7 @@ def test_a_trail_is_cited_for_a_claim(
 def test_a_link_is_made_from_a_menu_of_types_by_group(heddle: Heddle, visit: Open) -> None:
     tree = heddle.tree("Typed", "The lamp is lit.", "Oil was bought on credit.")
     nodes: Any = heddle.get(f"trees/{tree}/path")["nodes"]
-    lamp, oil = (one["id"] for one in nodes if one["depth"])
+    lamp, oil = (node["id"] for node in nodes if node["depth"])
     page = live(visit(f"/trees/{tree}"))
     node = page.locator("article.node").last
     words = node.locator(":scope > .text")
@@ -151,7 +151,7 @@ def test_a_link_is_made_from_a_menu_of_types_by_group(heddle: Heddle, visit: Ope
     form.get_by_label("Confidence").fill("0.7")
     form.get_by_role("button", name="Link", exact=True).click()
     expect(node.locator(".portals summary")).to_contain_text(f"[derives from] ──→ [{lamp}]")
-    found: Any = heddle.get(f"links?tree={tree}&node={oil}")["results"]
-    assert [(one["type"], one["note"], one["confidence"], one["words"]) for one in found] == [
+    links: Any = heddle.get(f"links?tree={tree}&node={oil}")["results"]
+    assert [(link["type"], link["note"], link["confidence"], link["words"]) for link in links] == [
         ("derives_from", "paid late", 0.7, "Oil was bought")
     ]

@@ -38,11 +38,11 @@ def _client(user: User) -> APIClient:
 
 
 def test_a_new_grove_begins_with_the_standard_list_as_rows(owner: User) -> None:
-    made = groves.make_grove(owner, "New")
-    assert [one.name for one in LinkType.objects.filter(grove=made)] == [
-        one.name for one in STANDARD.types
+    grove = groves.make_grove(owner, "New")
+    assert [row.name for row in LinkType.objects.filter(grove=grove)] == [
+        kind.name for kind in STANDARD.types
     ]
-    assert made.link_types_digest == STANDARD.digest
+    assert grove.link_types_digest == STANDARD.digest
 
 
 def test_a_type_is_added_used_renamed_and_archived(
@@ -67,7 +67,7 @@ def test_a_type_is_added_used_renamed_and_archived(
     assert f"──[replied_by]──→ [{a}]" in ask(f"list {b} links")["reply"]
     assert ask(f"unlink {a} to {b} as:replies")["ok"] is True
     kinds = Event.objects.filter(stream__name=f"grove:{grove.uid}").values_list("kind", flat=True)
-    assert [one for one in kinds if one.startswith("type.")] == [
+    assert [kind for kind in kinds if kind.startswith("type.")] == [
         "type.added",
         "type.changed",
         "type.changed",
@@ -78,8 +78,8 @@ def test_types_are_added_changed_and_archived_by_line(
     ask: Any, write: Write, owner: User, writer: User, grove: Grove
 ) -> None:
     a, b = write("a"), write("b")
-    made = ask('linktype add "pays" reverse:paid_by group:evidence colour:teal')
-    assert made["reply"] == "✓ added the link type pays/paid_by"
+    added = ask('linktype add "pays" reverse:paid_by group:evidence colour:teal')
+    assert added["reply"] == "✓ added the link type pays/paid_by"
     assert ask(f"link {a} to {b} as:pays")["ok"]
     assert "pays/paid_by" in ask("linktype list")["reply"].partition("evidence: ")[2]
     changed = ask('linktype change "pays" name:settles reverse:settled_by')
@@ -135,7 +135,7 @@ def test_two_archetypes_list_different_links_of_one_item(
     assert ask(f"list {a} refuted_by", by=writer)["code"] == "INVALID_SYNTAX"
     assert ask(f"link {c} to {b} as:refutes", by=writer)["code"] == "INVALID_SYNTAX"
     listed = _client(writer).get(f"/api/links?tree={_tree(a)}&node={a}").json()["results"]
-    assert [one["type"] for one in listed] == ["related"]
+    assert [portal["type"] for portal in listed] == ["related"]
 
 
 def _tree(local_id: str) -> str:
@@ -161,13 +161,17 @@ def test_a_menu_has_the_types_by_group_and_first_those_that_one_uses_most(
 
     def listed(user: User) -> list[tuple[str, str]]:
         every = _client(user).get(TYPES).json()["results"]
-        return [(one["group"], one["name"]) for one in every]
+        return [(side["group"], side["name"]) for side in every]
 
     mine = listed(owner)
     assert list(dict.fromkeys(group for group, _ in mine)) == list(GROUPS)
     assert [name for group, name in mine if group == "evidence"] == [
         "quotes",
-        *[one.name for one in STANDARD.types if one.group == "evidence" and one.name != "quotes"],
+        *[
+            kind.name
+            for kind in STANDARD.types
+            if kind.group == "evidence" and kind.name != "quotes"
+        ],
     ]
     assert next(name for group, name in mine if group == "structural") == "requires"
     # Somebody else's is by their own links.
@@ -181,10 +185,10 @@ def test_the_types_of_a_grove_are_its_members_alone(two_groves: TwoGroves) -> No
     assert world.client(owner).post(TYPES, sent, format="json").status_code == 201
     there = f"{TYPES}?grove={world.right.grove.uid}"
     assert world.client(world.only_left).get(there).status_code == 404
-    names = [one["name"] for one in world.client(world.both).get(there).json()["results"]]
+    names = [kind["name"] for kind in world.client(world.both).get(there).json()["results"]]
     assert "secretly" in names
     here = world.client(world.both).get(f"{TYPES}?grove={world.left.grove.uid}").json()["results"]
-    assert "secretly" not in [one["name"] for one in here]
+    assert "secretly" not in [kind["name"] for kind in here]
 
 
 def test_the_page_adds_renames_and_archives(owner: User, reader: User, grove: Grove) -> None:

@@ -30,8 +30,8 @@ Write = Callable[..., str]
 
 def _foot(actor: Actor, local_id: str) -> dict[str, int]:
     node = Node.objects.get(local_id=local_id)
-    found = portals_of(actor, {node.pk: node.slot_id}).get(node.pk, ())
-    return {one.type: one.many for one in found}
+    portals = portals_of(actor, {node.pk: node.slot_id}).get(node.pk, ())
+    return {portal.type: portal.many for portal in portals}
 
 
 def test_a_later_wording_has_the_links_and_says_on_which_they_were_made(
@@ -177,7 +177,7 @@ def test_pruned_and_erased_ends_among_several_are_counted_in_the_same_words(
     assert any(line.endswith(f'──→ [{b}] · pruned "b"') for line in lines), lines
     assert any(line.endswith("──→ erased") for line in lines), lines
     body = client.get(f"/api/trees/{tree.uid}/nodes/{a}/graph").json()
-    states = {one["item"]: one["state"] for one in body["nodes"]}
+    states = {entry["item"]: entry["state"] for entry in body["nodes"]}
     assert states == {a: "", b: "pruned", c: "pruned", "erased": "erased"}
     page = client.get(f"/trees/{tree.uid}/graph?node={a}").content.decode()
     rows = client.get(f"/api/links?tree={tree.uid}&node={a}").json()["results"]
@@ -232,8 +232,8 @@ def test_ten_thousand_links_do_not_slow_the_foot_or_a_list(
     say(f"link {b} to {c} as:refutes")
     _many(actor, tree, few, 10)
     _many(actor, tree, many, 10_000)
-    for one in (few, many):  # once, so that both are warm
-        portals_of(actor, {one.pk: one.slot_id})
+    for node in (few, many):  # once, so that both are warm
+        portals_of(actor, {node.pk: node.slot_id})
     with work_done() as small:
         assert _foot(actor, a) == {"refutes": 1, "supported_by": 10}
     with work_done() as large:

@@ -189,15 +189,15 @@ def test_a_graph_returns_what_links_of_a_type_lead_to(
     say(f"link {ids[3]} to {ids[0]} as:contrasts")
     url = f"/api/trees/{tree.uid}/nodes/{ids[0]}/graph"
     body = api(owner).get(f"{url}?types=supported_by").json()
-    assert [(one["item"], one["depth"]) for one in body["nodes"]] == [
+    assert [(entry["item"], entry["depth"]) for entry in body["nodes"]] == [
         *zip(ids[:3], range(3), strict=True)
     ]
-    assert [(one["source"], one["confidence"], one["level"]) for one in body["links"]] == [
+    assert [(entry["source"], entry["confidence"], entry["level"]) for entry in body["links"]] == [
         (ids[1], 0.9, "high"),
         (ids[2], 0.3, "low"),
     ]
     every = api(owner).get(url).json()
-    assert {one["item"] for one in every["nodes"]} == set(ids)
+    assert {entry["item"] for entry in every["nodes"]} == set(ids)
     assert len(api(owner).get(f"{url}?types=supported_by&depth=1").json()["nodes"]) == 2
     assert api(owner).get(f"{url}?types=nonsense").status_code == 400
     assert api(owner).get(f"{url}?depth=11").status_code == 429

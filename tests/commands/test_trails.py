@@ -112,9 +112,9 @@ def test_a_second_person_replays_it_and_is_told_what_changed(
 
 def test_a_way_that_leads_further_than_windows_nest_is_replayed(say: Say, write: Write) -> None:
     ids = [write(f"text {at}") for at in range(9)]
-    for one, other in pairwise(ids):
-        say(f"link {one} to {other} as:supports")
-        say(f"expand supports of {one} inline")  # as a page opens it: no window
+    for node, other in pairwise(ids):
+        say(f"link {node} to {other} as:supports")
+        say(f"expand supports of {node} inline")  # as a page opens it: no window
     say('trail save "far"')
     assert "✓ replayed" in say('trail replay "far"').reply
     parents = list(Window.objects.order_by("number").values_list("via", "parent_number"))
@@ -125,7 +125,7 @@ def test_a_way_that_leads_further_than_windows_nest_is_replayed(say: Say, write:
 def test_trails_are_forked_joined_and_annotated(say: Say, walked: dict[str, str]) -> None:
     say('trail fork "tower" at:2 save:"beginning"')
     say('trail join "beginning" "tower" save:"both"')
-    assert [len(one.steps) for one in Trail.objects.order_by("id")] == [5, 2, 7]
+    assert [len(trail.steps) for trail in Trail.objects.order_by("id")] == [5, 2, 7]
     assert Trail.objects.get(name="beginning").forked_from == Trail.objects.get(name="tower")
     say('trail note "tower" n:2 "this is the turn"')
     assert "      note: this is the turn" in say('trail show "tower"').reply
@@ -149,7 +149,7 @@ def test_windows_are_shown_as_the_tree_of_what_was_opened_from_what(
 ) -> None:
     lines = say("trail show windows").reply.split("\n")
     assert len(lines) == 4
-    assert [len(one) - len(one.lstrip()) for one in lines] == [0, 2, 4, 6]
+    assert [len(line) - len(line.lstrip()) for line in lines] == [0, 2, 4, 6]
 
 
 def test_nobody_sees_through_a_trail_what_they_may_not_read(two_groves: TwoGroves) -> None:

@@ -39,8 +39,8 @@ def test_a_link_is_reported_as_it_is_stored_from_both_of_its_ends(
     c = made(actor, tree, 'respond root "c"')
     client = api(owner)
     (link,) = client.get(f"/api/links?tree={tree.uid}").json()["results"]
-    said = {name: link[name] for name in ("type", "source", "target", "note", "confidence")}
-    assert said == {
+    fields = {name: link[name] for name in ("type", "source", "target", "note", "confidence")}
+    assert fields == {
         "type": "supports", "source": a, "target": b, "note": "n", "confidence": 0.5
     }  # fmt: skip
     for node, count in ((a, 1), (b.upper(), 1), (c, 0)):
@@ -59,9 +59,9 @@ def test_a_link_into_a_tree_one_may_not_see_is_not_told(
     other = trees.new_tree(get_actor(owner, elsewhere), title="Hidden")
     execute_line(actor, tree, Request(f"link {two[0]} to tree:{other.uid}"))
     everything = api(owner).get(f"/api/links?tree={tree.uid}").json()["results"]
-    assert [one["target"] for one in everything] == [two[1], f"tree:{other.uid}"]
+    assert [entry["target"] for entry in everything] == [two[1], f"tree:{other.uid}"]
     seen = api(reader).get(f"/api/links?tree={tree.uid}").json()
-    assert (seen["count"], [one["target"] for one in seen["results"]]) == (1, [two[1]])
+    assert (seen["count"], [entry["target"] for entry in seen["results"]]) == (1, [two[1]])
 
 
 def test_a_link_to_an_erased_tree_is_reported_as_broken(
@@ -77,12 +77,12 @@ def test_a_link_to_an_erased_tree_is_reported_as_broken(
     assert listed["reply"] == f"[{a}] → 2 links:" + "\n  ──[quotes]──→ erased" * 2
     assert listed["refs"] == []
     told = api(owner).get(f"/api/links?tree={tree.uid}&node={a}").json()["results"]
-    assert [one["target"] for one in told] == ["erased", "erased"]
+    assert [entry["target"] for entry in told] == ["erased", "erased"]
 
 
 def test_every_type_is_reported_with_its_reverse(api: Client, owner: User) -> None:
     listed = api(owner).get("/api/link-types").json()["results"]
-    types: dict[str, Any] = {one["name"]: one for one in listed}
+    types: dict[str, Any] = {kind["name"]: kind for kind in listed}
     assert types["supports"] == {
         "name": "supports", "reverse": "supported_by", "symmetric": False, "group": "evidence",
         "colour": "", "archetypes": ["reader", "writer", "editor", "auditor"], "archived": False,

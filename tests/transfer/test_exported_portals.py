@@ -34,7 +34,7 @@ def _wanted(owner: User, tree: Tree, **more: Any) -> ExportSelection:
 def _book(wanted: ExportSelection) -> list[tuple[str, str]]:
     parts = book_of(wanted).parts()
     return [
-        (one.kind, "".join(run.text for run in one.runs)) for _, every in parts for one in every
+        (text.kind, "".join(run.text for run in text.runs)) for _, every in parts for text in every
     ]
 
 
@@ -73,10 +73,10 @@ def test_a_book_has_them_as_quotes_without_their_links(
 ) -> None:
     say(f"link {portal['a']} to {portal['b']} as:uses")
     end = Node.objects.get(local_id=portal["last"])
-    found = _book(_wanted(owner, tree, end=end))
-    assert ("quote", "The lamp is lit.") in found
-    assert found.count(("quote", "Oil was bought.")) == 2
-    assert not any("@[" in text or "![[" in text or "▶" in text for _, text in found)
+    book = _book(_wanted(owner, tree, end=end))
+    assert ("quote", "The lamp is lit.") in book
+    assert book.count(("quote", "Oil was bought.")) == 2
+    assert not any("@[" in text or "![[" in text or "▶" in text for _, text in book)
 
 
 def test_the_text_of_a_buffer_stays_as_it_is_written(owner: User, tree: Tree, say: Say) -> None:  # noqa: F811

@@ -33,9 +33,9 @@ def said(actor: Actor, tree: Tree) -> Said:
 def graph(client: Client, tree: Tree, **asked: str) -> tuple[dict[str, Any], str]:
     """What the page says and the data that it draws."""
     page = client.get(f"/trees/{tree.uid}/graph", asked).content.decode()
-    found = re.search(r'<script id="graph-data" type="application/json">(.*?)</script>', page)
-    assert found is not None
-    return json.loads(found[1]), page
+    data = re.search(r'<script id="graph-data" type="application/json">(.*?)</script>', page)
+    assert data is not None
+    return json.loads(data[1]), page
 
 
 def test_a_graph_holds_what_is_one_or_two_links_away_and_a_list_says_the_same(
@@ -43,12 +43,12 @@ def test_a_graph_holds_what_is_one_or_two_links_away_and_a_list_says_the_same(
 ) -> None:
     client.force_login(owner)
     a, b, c, d = (said(f'respond root "{name}"') for name in ("lamp", "oil", "debt", "will"))
-    for one, other, kind in ((a, b, "uses"), (b, c, "supports"), (c, d, "supports")):
-        said(f"link {one} to {other} as:{kind}")
+    for source, target, kind in ((a, b, "uses"), (b, c, "supports"), (c, d, "supports")):
+        said(f"link {source} to {target} as:{kind}")
     paper = make_document(actor, title="Notes", text="# Notes\n")
     said(f"link {a} to doc:{paper.uid} as:evidence")
     data, page = graph(client, tree, node=a)
-    items = {one["item"]: one["depth"] for one in data["nodes"]}
+    items = {entry["item"]: entry["depth"] for entry in data["nodes"]}
     assert items == {a: 0, b: 1, f"doc:{paper.uid}": 1, c: 2}
     assert re.findall(r'<li data-item="([^"]*)"', page) == [a, b, c, f"doc:{paper.uid}"]
     assert f"supported by [{b}]</span>" in page  # in the row of what it leads to
@@ -57,11 +57,11 @@ def test_a_graph_holds_what_is_one_or_two_links_away_and_a_list_says_the_same(
     data, _ = graph(client, tree, node=a, depth="1")
     assert len(data["nodes"]) == 3
     data, _ = graph(client, tree, node=a, types="uses")
-    assert [one["item"] for one in data["nodes"]] == [a, b]
+    assert [entry["item"] for entry in data["nodes"]] == [a, b]
     # It is shown where it stops, and nothing behind it is.
     data, page = graph(client, tree, node=a, stop=b)
-    assert c not in {one["item"] for one in data["nodes"]}
-    assert [one["stop"] for one in data["nodes"] if one["item"] == b] == [True]
+    assert c not in {entry["item"] for entry in data["nodes"]}
+    assert [entry["stop"] for entry in data["nodes"] if entry["item"] == b] == [True]
     assert client.get(f"/trees/{tree.uid}/graph?node=zzzz").status_code == 404
     # The verb gives the same as data.
     line = f"graph {a} depth:2 stop:{b}"
@@ -79,7 +79,7 @@ def test_a_hub_is_shown_and_passed_through_only_when_asked(
         far = said(f'respond root "far {number}"')
         said(f"link {far} to {hub} as:uses")
     data, page = graph(client, tree, node=a)
-    assert [one["item"] for one in data["nodes"]] == [a, hub]
+    assert [entry["item"] for entry in data["nodes"]] == [a, hub]
     assert f'data-through="{hub}"' in page
     data, _ = graph(client, tree, node=a, through=hub)
     assert len(data["nodes"]) == HUB + 2

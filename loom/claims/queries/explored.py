@@ -47,7 +47,7 @@ def openings_of(actor: Actor, claim: Claim, cites: Sequence[Cite]) -> list[Openi
     found = [one for one in _of_steps(opened, around) if one.item not in cited | around]
     once = {(one.item, one.type): one for one in reversed(found)}
     seen = EndsSeen(actor, claim.tree, [one.item for one in once.values()]) if once else None
-    kept = [one for one in once.values() if seen and not seen.found[one.item].is_gone]
+    kept = [one for one in once.values() if seen and not seen.by_item[one.item].is_gone]
     return sorted(kept, key=lambda one: one.at)[:MOST]
 
 

@@ -46,16 +46,16 @@ def text_of_trail(context: Context, trail: Trail) -> str:
     grove, and of other groves nothing."""
     steps = steps_of(trail)
     stops = stops_of(context.actor, context.tree, steps)
-    homes = {ids.home_of(one) for one in stops.found} - {0}
+    homes = {ids.home_of(one) for one in stops.by_item} - {0}
     here = context.tree.grove_id
     # A sandbox is its maker's alone.
     rows = Tree.objects.filter(pk__in=homes, grove=here, sandbox_of=None)
     own = set(rows.values_list("pk", flat=True))
-    for item, end in stops.found.items():
+    for item, end in stops.by_item.items():
         if (home := ids.home_of(item)) and home not in own and not end.is_gone:
             gone = EndSeen(item, "", f"({UNAVAILABLE})", state=UNAVAILABLE)
-            stops.found[item] = gone
-    nodes = [end.node for end in stops.found.values() if end.node is not None]
+            stops.by_item[item] = gone
+    nodes = [end.node for end in stops.by_item.values() if end.node is not None]
     hidden = {node.pk for node in nodes if node.tree_id != context.tree.pk}
     hidden |= withheld_from_models([node.pk for node in nodes if node.pk not in hidden])
     return trail_markdown(trail.name, steps, stops, hidden, is_live=True)

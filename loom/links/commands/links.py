@@ -111,13 +111,13 @@ def _between(context: Context, source: int, target: int, kinds: tuple[str, ...] 
     """The links from the place of the source to that of the target, whatever the wordings they were
     made on, and symmetric ones the other way round."""
     types = vocabulary_of(context.tree.grove)
-    symmetric = [one.key for one in types.types if one.symmetric]
+    symmetric = [kind.key for kind in types.types if kind.symmetric]
     slots = slots_of([source, target])
     near, far = slots[source], slots[target]
     there = Q(source_slot=near, target_slot=far)
     back = Q(source_slot=far, target_slot=near, type__in=symmetric)
-    found = Link.objects.filter(there | back, removed_at__isnull=True).select_related("by")
-    return list(found.filter(type__in=kinds) if kinds else found)
+    links = Link.objects.filter(there | back, removed_at__isnull=True).select_related("by")
+    return list(links.filter(type__in=kinds) if kinds else links)
 
 
 def _demand_new(
@@ -131,7 +131,7 @@ def _demand_new(
     there = _between(context, source, target, (kind,))
     # A new wording may be cited, although another one was: evidence is never removed.
     if kind == EVIDENCE:
-        there = [one for one in there if {one.source_id, one.target_id} == {source, target}]
+        there = [link for link in there if {link.source_id, link.target_id} == {source, target}]
     if there:
         raise CommandError(
             "REJECTED",
@@ -166,8 +166,8 @@ def _demand_words(words: str, source: int, shown: str) -> None:
 _ID = r"\[?([a-z][0-9][a-z][0-9]\w{0,4})\]?"
 
 
-def _with_type(found: re.Match[str]) -> Iterator[str]:
-    first, second, kind, rest = found.groups()
+def _with_type(match: re.Match[str]) -> Iterator[str]:
+    first, second, kind, rest = match.groups()
     options = re.sub(r"\b(confidence|note)\s*[:= ]\s*", r"\1:", rest.strip(" ,."))
     yield f"link {first} to {second} as:{kind} {options}".strip()
 
@@ -227,11 +227,11 @@ def link_items(context: Context, args: LinkArgs) -> Reply:
         )
     _demand_new(context, (source, target), kind, shown=(shown, shown_to), note=args.note)
     _demand_words(args.on, source, shown)
-    made = join(
+    link = join(
         context, source, target, kind, note=args.note, confidence=args.confidence, words=args.on
     )
-    context.append(source, "link.added", {"link": link_body(made, item, item_to)})
-    undone: Op = {"op": "link", "link": made.pk, "removed": True, "ends": [item, item_to]}
+    context.append(source, "link.added", {"link": link_body(link, item, item_to)})
+    undone: Op = {"op": "link", "link": link.pk, "removed": True, "ends": [item, item_to]}
     return Reply(
         f"✓ linked {shown} {link_types.arrow(made_as.name)} {shown_to}",
         refs=(item, item_to),
@@ -255,7 +255,7 @@ def join(
     make_items([source, target])
     versions = grove_texts().versions((source, target))
     slots = slots_of([source, target])
-    made = Link.objects.create(
+    link = Link.objects.create(
         tree=context.tree,
         type=kind,
         source_id=source,
@@ -271,19 +271,19 @@ def join(
         at=context.now,
     )
     if not context.world.is_dry:
-        count_added(made, context.tree.grove_id)
-    return made
+        count_added(link, context.tree.grove_id)
+    return link
 
 
-def set_removed(context: Context, found: Link, ends: list[str], removed: bool) -> Op:
+def set_removed(context: Context, link: Link, ends: list[str], removed: bool) -> Op:
     """Removes or restores a link; returns the inverse. `ends` as in events."""
-    found.removed_at = context.now if removed else None
-    found.save(update_fields=["removed_at"])
+    link.removed_at = context.now if removed else None
+    link.save(update_fields=["removed_at"])
     if not context.world.is_dry:
-        (count_removed if removed else count_added)(found, context.tree.grove_id)
+        (count_removed if removed else count_added)(link, context.tree.grove_id)
     kind = "link.removed" if removed else "link.added"
-    context.append(found.source_id, kind, {"link": link_body(found, ends[0], ends[1])})
-    return {"op": "link", "link": found.pk, "removed": not removed, "ends": ends}
+    context.append(link.source_id, kind, {"link": link_body(link, ends[0], ends[1])})
+    return {"op": "link", "link": link.pk, "removed": not removed, "ends": ends}
 
 
 describe_verb(
@@ -313,34 +313,36 @@ def unlink_items(context: Context, args: UnlinkArgs) -> Reply:
     kinds = (named[0].key,) if named is not None else ()
     source, shown, item, _ = _item(context, args.source)
     target, shown_to, item_to, _ = _item(context, args.target)
-    found = [
-        one
-        for one in _between(context, source, target, kinds)
-        if one.type in types.keys_seen(archetype_of(context.actor))
-        and (one.tree_id == context.tree.pk or min(one.source_id, one.target_id) < 0)  # a document
+    links = [
+        link
+        for link in _between(context, source, target, kinds)
+        if link.type in types.keys_seen(archetype_of(context.actor))
+        and (
+            link.tree_id == context.tree.pk or min(link.source_id, link.target_id) < 0
+        )  # a document
     ]
-    if not found:
+    if not links:
         raise CommandError(
             "NOT_FOUND",
             f"No link from {shown} to {shown_to} was found.",
             hint=f"→ list {shown.strip('[]')} links shows those there are",
         )
-    if len(found) > 1:
+    if len(links) > 1:
         raise CommandError(
             "INVALID_SYNTAX",
-            f"There are {len(found)} links between {shown} and {shown_to}.",
-            hint=" or ".join(f"as:{types.read(one.type, outward=True)}" for one in found),
+            f"There are {len(links)} links between {shown} and {shown_to}.",
+            hint=" or ".join(f"as:{types.read(link.type, outward=True)}" for link in links),
         )
-    if found[0].type == EVIDENCE or any(keeping(found[0]) for keeping in _keeping):
+    if links[0].type == EVIDENCE or any(keeping(links[0]) for keeping in _keeping):
         raise CommandError(
             "REJECTED",
             "Evidence is never removed, only answered.",
             hint=f"→ link REF to {shown_to} as:refutes answers it",
         )
-    is_forward = found[0].source_slot == slots_of([source])[source]
+    is_forward = links[0].source_slot == slots_of([source])[source]
     ends = [item, item_to] if is_forward else [item_to, item]
-    inverse = set_removed(context, found[0], ends, True)
-    name = types.read(found[0].type, outward=True)
+    inverse = set_removed(context, links[0], ends, True)
+    name = types.read(links[0].type, outward=True)
     return Reply(
         f"✓ unlinked {shown} {link_types.arrow(name)} {shown_to}",
         refs=(item, item_to),
@@ -381,8 +383,8 @@ def graph(context: Context, args: GraphArgs) -> Reply:
     more, unless they are named by `through:`."""
     node = get_node(context, args.ref)
     known = vocabulary_of(node.tree.grove).words(archetype_of(context.actor))
-    types = [link_type(context.actor, one) for one in args.types] or known
-    found = graph_of(
+    types = [link_type(context.actor, word) for word in args.types] or known
+    reached = graph_of(
         context.actor,
         node,
         types,
@@ -390,29 +392,29 @@ def graph(context: Context, args: GraphArgs) -> Reply:
         stops=items_in(node.tree, args.stop),
         through=items_in(node.tree, args.through),
     )
-    names = graph_names(found, context.tree.pk)
-    states = states_of(found.items)
-    said_words = words_of(context.actor, found.items)
-    words = {one: f' "{text}"' for one, text in said_words.items() if text}
-    many = len(found.items) - 1
-    items, links = f"{many} item{'' if many == 1 else 's'}", len(found.links)
+    names = graph_names(reached, context.tree.pk)
+    states = states_of(reached.items)
+    first_words = words_of(context.actor, reached.items)
+    words = {item: f' "{text}"' for item, text in first_words.items() if text}
+    many = len(reached.items) - 1
+    items, links = f"{many} item{'' if many == 1 else 's'}", len(reached.links)
     named = ", ".join(types) if args.types else "all types"
-    said = f"{named}: {items}, {links} link{'' if links == 1 else 's'}"
-    context.note_read(*found.items)
+    summary = f"{named}: {items}, {links} link{'' if links == 1 else 's'}"
+    context.note_read(*reached.items)
     of_grove = vocabulary_of(node.tree.grove)
-    lines = [f"[{names[ids.of_node(node.pk)]}] {said}"]
-    for one in found.links:
-        sure = f" {sureness(one.confidence)}".rstrip()
-        figure = f" {one.confidence:.2f}" if one.confidence is not None else ""
-        arrow = f"──[{of_grove.read(one.type, outward=True)}{sure}{figure}]──→"
-        ends = (_end(names[item], states.get(item, "")) for item in (one.source, one.target))
-        lines.append(f"  {next(ends)} {arrow} {next(ends)}{words.get(one.target, '')}")
-    if found.stops:
-        halted = " ".join(_end(names[one], "") for one in sorted(found.stops))
+    lines = [f"[{names[ids.of_node(node.pk)]}] {summary}"]
+    for edge in reached.links:
+        sure = f" {sureness(edge.confidence)}".rstrip()
+        figure = f" {edge.confidence:.2f}" if edge.confidence is not None else ""
+        arrow = f"──[{of_grove.read(edge.type, outward=True)}{sure}{figure}]──→"
+        ends = (_end(names[item], states.get(item, "")) for item in (edge.source, edge.target))
+        lines.append(f"  {next(ends)} {arrow} {next(ends)}{words.get(edge.target, '')}")
+    if reached.stops:
+        halted = " ".join(_end(names[item], "") for item in sorted(reached.stops))
         lines.append(f"  not passed through: {halted}")
-    if found.is_cut:
+    if reached.is_cut:
         lines.append(f"  … more than {MOST_REACHED} items; name fewer types or a smaller depth")
-    refs = tuple(names[one] for one in found.items if states.get(one) != ERASED)
+    refs = tuple(names[item] for item in reached.items if states.get(item) != ERASED)
     return Reply("\n".join(lines), refs=refs, items=touched(node))
 
 

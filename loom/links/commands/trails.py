@@ -83,8 +83,8 @@ def trail_save(context: Context, args: Save) -> Reply:
             else "No step since your last switch led anywhere.",
             hint="→ expand TYPE of REF follows links",
         )
-    made = _store(context, args.name, steps)
-    return Reply(f'✓ saved trail:"{made.name}" ({counted(len(steps), "step")})', items=())
+    trail = _store(context, args.name, steps)
+    return Reply(f'✓ saved trail:"{trail.name}" ({counted(len(steps), "step")})', items=())
 
 
 class ShowWindows(Args):
@@ -100,16 +100,16 @@ def trail_windows(context: Context, args: ShowWindows) -> Reply:
     below: dict[int, list[Window]] = {}
     windows = sorted(held(context), key=lambda window: window.number)
     known = {window.number for window in windows}
-    for one in windows:
-        parent = one.parent_number if one.parent_number in known else 0
-        below.setdefault(parent, []).append(one)
+    for window in windows:
+        parent = window.parent_number if window.parent_number in known else 0
+        below.setdefault(parent, []).append(window)
     lines: list[str] = []
     waiting = [(window, 0) for window in reversed(below.get(0, []))]
     while waiting:
-        one, depth = waiting.pop()
-        sign = "▼" if one.number in below else "·"
-        lines.append(f"{'  ' * depth}{sign} {title_of(context, one)}")
-        waiting += [(inner, depth + 1) for inner in reversed(below.get(one.number, []))]
+        window, depth = waiting.pop()
+        sign = "▼" if window.number in below else "·"
+        lines.append(f"{'  ' * depth}{sign} {title_of(context, window)}")
+        waiting += [(inner, depth + 1) for inner in reversed(below.get(window.number, []))]
     return Reply("\n".join(lines) or "no window is open")
 
 
@@ -132,7 +132,7 @@ def trail_show(context: Context, args: Show) -> Reply:
     stops = stops_of(context.actor, context.tree, steps)
     context.note_read(*(item for step in steps for item in step.to))
     if args.form == "markdown":
-        return Reply(trail_markdown(trail.name, steps, stops, _gone(context, stops.found)))
+        return Reply(trail_markdown(trail.name, steps, stops, _gone(context, stops.by_item)))
     many = len({step.type for step in steps if step.type})
     head = f'trail:"{trail.name}" by {trail.owner.name} · {counted(len(steps), "step")}'
     lines = [f"{head} · {counted(many, 'type')}{' · shared' if trail.shared else ''}"]
@@ -156,15 +156,15 @@ def trail_replay(context: Context, args: Replay) -> Reply:
     trail = get_trail(context.actor, args.name)
     steps = steps_of(trail)
     stops = stops_of(context.actor, context.tree, steps)
-    gone = [stop for stop in stops.found.values() if stop.is_gone]
-    opened = _opened(context, steps, stops.found)
+    gone = [stop for stop in stops.by_item.values() if stop.is_gone]
+    opened = _opened(context, steps, stops.by_item)
     lines = [f"  gone: {', '.join(sorted(stop.shown for stop in gone))}"] if gone else []
-    changed = [f"{stop.shown} {stop.state}" for stop in stops.found.values() if stop.state]
+    changed = [f"{stop.shown} {stop.state}" for stop in stops.by_item.values() if stop.state]
     changed = [words for words in changed if not words.startswith("(")]
     lines += [f"  changed: {', '.join(sorted(changed))}"] if changed else []
     new = _new(context, steps)
     lines += [f"  new: {' '.join(new)}"] if new else []
-    last = _end(context, steps, stops.found)
+    last = _end(context, steps, stops.by_item)
     if last is not None:
         context.add(Moved(last))
         lines.append(f"  now at [{last.local_id}]")
@@ -201,7 +201,7 @@ def _opened(
 
 def _new(context: Context, steps: Sequence[TrailStep]) -> list[str]:
     """`supports of [a7x2]: [k2m9]`: what the links of the trail lead to now and did not then."""
-    found = []
+    lines = []
     for step in steps:
         for item in step.of if step.type else ():
             node = Node.objects.filter(pk=item, tree=context.tree).select_related("slot").first()
@@ -214,8 +214,8 @@ def _new(context: Context, steps: Sequence[TrailStep]) -> list[str]:
             fresh = [end for end in ends if end not in step.to]
             names = Node.objects.filter(pk__in=fresh).values_list("local_id", flat=True)
             if shown := " ".join(f"[{name}]" for name in names):
-                found.append(f"{step.type} of [{node.local_id}]: {shown}")
-    return found
+                lines.append(f"{step.type} of [{node.local_id}]: {shown}")
+    return lines
 
 
 def _end(context: Context, steps: Sequence[TrailStep], stops: dict[int, EndSeen]) -> Node | None:

@@ -99,14 +99,14 @@ def _added(change: _TypesWriter, args: NewType) -> Type:
         )
     values = args.model_dump()
     values["reverse"] = values["reverse"] or values["name"]
-    taken = {one.key for one in rows}
+    taken = {row.key for row in rows}
     name = demand_name(args.name, reserved_words())
-    made = changed(Type(_key(name, taken), name, name), values, reserved_words())
-    demand_free(made, map(type_of, rows))
+    kind = changed(Type(_key(name, taken), name, name), values, reserved_words())
+    demand_free(kind, map(type_of, rows))
     row = LinkType(grove=change.grove)
-    _store(change, row, made, [*rows, row])
-    change.append("type.added", {"type": type_body(made)})
-    return made
+    _store(change, row, kind, [*rows, row])
+    change.append("type.added", {"type": type_body(kind)})
+    return kind
 
 
 @action("change_link_type", stream="grove", role="owner")
@@ -118,9 +118,9 @@ def _change_type(change: RunningAction, args: TypeChange) -> Type:
 def _changed(change: _TypesWriter, args: TypeChange) -> Type:
     rows = _rows(change)
     word = args.type.lower()
-    row = next((one for one in rows if word in (one.name, one.reverse)), None)
+    row = next((row for row in rows if word in (row.name, row.reverse)), None)
     if row is None:
-        known = ", ".join(sorted(one.name for one in rows))
+        known = ", ".join(sorted(row.name for row in rows))
         raise CommandError(
             "NOT_FOUND",
             f"There is no link type {args.type[:MAX_NAME]!r}.",
@@ -132,7 +132,7 @@ def _changed(change: _TypesWriter, args: TypeChange) -> Type:
     after = changed(before, values, reserved_words())
     if after == before:
         return before
-    demand_free(after, (type_of(one) for one in rows if one is not row))
+    demand_free(after, (type_of(other) for other in rows if other is not row))
     _store(change, row, after, rows)
     change.append("type.changed", {"type": type_body(after), "was": before.name})
     return after
@@ -190,8 +190,8 @@ class ListLinkTypes(Args):
 def linktype_add(context: Context, args: AddLinkType) -> Reply:
     """Adds a link type to the grove."""
     sent = NewType(name=args.name, reverse=args.reverse, group=args.group, colour=args.colour)
-    made = _added(_writer(context), sent)
-    return Reply(f"✓ added the link type {_shown(made)}")
+    kind = _added(_writer(context), sent)
+    return Reply(f"✓ added the link type {_shown(kind)}")
 
 
 @command("linktype", group="Make", klass="write", permissions={LOOM, WRITE}, stream="grove")
@@ -217,10 +217,12 @@ def linktype_restore(context: Context, args: RestoreLinkType) -> Reply:
 def linktype_list(context: Context, args: ListLinkTypes) -> Reply:
     """Lists the link types that you see, by group; archived ones are marked."""
     archetype = archetype_of(context.actor)
-    seen = [one for one in vocabulary_of(context.tree.grove).types if archetype in one.archetypes]
+    seen = [
+        kind for kind in vocabulary_of(context.tree.grove).types if archetype in kind.archetypes
+    ]
     lines = []
-    for group in dict.fromkeys(one.group for one in seen):
-        named = ", ".join(_shown(one) for one in seen if one.group == group)
+    for group in dict.fromkeys(kind.group for kind in seen):
+        named = ", ".join(_shown(kind) for kind in seen if kind.group == group)
         lines.append(f"{group}: {named}")
     return Reply("\n".join(lines) or "no link types")
 
@@ -236,10 +238,10 @@ def _by_owner(context: Context, sent: TypeChange, done: str) -> Reply:
     return Reply(f"✓ {done} the link type {_shown(_changed(_writer(context), sent))}")
 
 
-def _shown(one: Type) -> str:
+def _shown(kind: Type) -> str:
     """`supports/supported_by`, `related`, with `(archived)`."""
-    name = one.name if one.symmetric else f"{one.name}/{one.reverse}"
-    return f"{name} (archived)" if one.archived else name
+    name = kind.name if kind.symmetric else f"{kind.name}/{kind.reverse}"
+    return f"{name} (archived)" if kind.archived else name
 
 
 @begins_grove
@@ -260,16 +262,16 @@ def reserved_words() -> set[str]:
     return {word.lower() for word in words if word}
 
 
-def type_body(one: Type) -> dict[str, Any]:
+def type_body(kind: Type) -> dict[str, Any]:
     """A link type as API and events show it."""
     return {
-        "name": one.name,
-        "reverse": one.reverse,
-        "symmetric": one.symmetric,
-        "group": one.group,
-        "colour": one.colour,
-        "archetypes": list(one.archetypes),
-        "archived": one.archived,
+        "name": kind.name,
+        "reverse": kind.reverse,
+        "symmetric": kind.symmetric,
+        "group": kind.group,
+        "colour": kind.colour,
+        "archetypes": list(kind.archetypes),
+        "archived": kind.archived,
     }
 
 
@@ -284,15 +286,15 @@ def _rows(change: _TypesWriter) -> list[LinkType]:
 
 
 def _standard(grove: Grove) -> list[LinkType]:
-    return [LinkType(grove=grove, **_columns(one)) for one in STANDARD.types]
+    return [LinkType(grove=grove, **_columns(kind)) for kind in STANDARD.types]
 
 
-def _store(change: _TypesWriter, row: LinkType, made: Type, rows: list[LinkType]) -> None:
-    columns = _columns(made)
+def _store(change: _TypesWriter, row: LinkType, kind: Type, rows: list[LinkType]) -> None:
+    columns = _columns(kind)
     if change.is_dry:
         return
     archived = row.archived_at or change.now
-    for name, value in {**columns, "archived_at": archived if made.archived else None}.items():
+    for name, value in {**columns, "archived_at": archived if kind.archived else None}.items():
         setattr(row, name, value)
     row.save()
     digest = Vocabulary(map(type_of, rows)).digest
@@ -300,14 +302,14 @@ def _store(change: _TypesWriter, row: LinkType, made: Type, rows: list[LinkType]
     change.grove.link_types_digest = digest
 
 
-def _columns(one: Type) -> dict[str, Any]:
+def _columns(kind: Type) -> dict[str, Any]:
     return {
-        "key": one.key,
-        "name": one.name,
-        "reverse": one.reverse,
-        "group": one.group,
-        "colour": one.colour,
-        "archetypes": list(one.archetypes),
+        "key": kind.key,
+        "name": kind.name,
+        "reverse": kind.reverse,
+        "group": kind.group,
+        "colour": kind.colour,
+        "archetypes": list(kind.archetypes),
     }
 
 

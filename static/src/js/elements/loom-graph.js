@@ -73,11 +73,11 @@ export class LoomGraph extends HTMLElement {
     this.key = `graph:${tree}`;
     this.kept = JSON.parse(localStorage.getItem(this.key) ?? "{}");
     const places = nodes.map(({ item }) => this.kept[item] ?? null);
-    this.x = Float64Array.from(places, (one) => one?.[0] ?? 0);
-    this.y = Float64Array.from(places, (one) => one?.[1] ?? 0);
+    this.x = Float64Array.from(places, (place) => place?.[0] ?? 0);
+    this.y = Float64Array.from(places, (place) => place?.[1] ?? 0);
     this.stop = new AbortController();
     this.listen(this.stop.signal);
-    for (const one of this.querySelectorAll(".graph-tools, canvas")) one.removeAttribute("hidden");
+    for (const element of this.querySelectorAll(".graph-tools, canvas")) element.removeAttribute("hidden");
     this.worker = new Worker(this.dataset.worker ?? "", { type: "module" });
     this.worker.onmessage = ({ data: moved }) => this.moved(moved);
     const known = places.filter(Boolean).length;
@@ -209,9 +209,9 @@ export class LoomGraph extends HTMLElement {
     /** Whether a box is seen. @type {Seen} */
     const seen = (x1, y1, x2, y2) => Math.max(x1, x2) > 0 && Math.min(x1, x2) < right && Math.max(y1, y2) > 0 && Math.min(y1, y2) < low;
     this.paintLinks(px, py, seen);
-    graph.nodes.forEach((one, at) => {
+    graph.nodes.forEach((node, at) => {
       if (!seen(px[at] - BOX, py[at] - BOX, px[at] + BOX, py[at] + BOX)) return;
-      sprites.copy(context, this.mark(one, this.picked.has(at) || at === this.chosen), px[at], py[at]);
+      sprites.copy(context, this.mark(node, this.picked.has(at) || at === this.chosen), px[at], py[at]);
     });
     this.paintNames(px, py, seen);
     this.paintDrag(place);
@@ -271,7 +271,7 @@ export class LoomGraph extends HTMLElement {
       const { pairs, graph, chosen } = this;
       const beside = new Set(pairs.filter((pair) => pair.includes(chosen)).flat());
       const ranks = graph.nodes.map(({ depth }, at) => (at === chosen ? 0 : !depth ? 1 : beside.has(at) ? 2 : 3));
-      this.ranked = { chosen, ranks, order: [...ranks.keys()].sort((one, other) => ranks[one] - ranks[other]) };
+      this.ranked = { chosen, ranks, order: [...ranks.keys()].sort((a, b) => ranks[a] - ranks[b]) };
     }
     return this.ranked;
   }
@@ -415,15 +415,15 @@ export class LoomGraph extends HTMLElement {
   /** @param {string} words @param {number | undefined} linking */
   say(words, linking) {
     this.linking = linking;
-    const said = this.querySelector("[data-said]");
-    if (said) said.textContent = words;
+    const status = this.querySelector("[data-said]");
+    if (status) status.textContent = words;
   }
 
   /** Marks an item here and in the list. @param {number} at */
   choose(at) {
     if (at < 0 || at === this.chosen) return;
     this.chosen = at;
-    for (const one of this.querySelectorAll("li[aria-current]")) one.removeAttribute("aria-current");
+    for (const row of this.querySelectorAll("li[aria-current]")) row.removeAttribute("aria-current");
     const row = this.rowOf(at);
     row?.setAttribute("aria-current", "true");
     if (this.linking === undefined) this.say(row?.querySelector("a")?.textContent?.trim() ?? "", undefined);
@@ -451,7 +451,7 @@ export class LoomGraph extends HTMLElement {
     const mode = target.closest("[data-mode]");
     if (mode) {
       this.mode = mode.getAttribute("data-mode") ?? "move";
-      for (const one of this.querySelectorAll("[data-mode]")) one.setAttribute("aria-pressed", String(one === mode));
+      for (const button of this.querySelectorAll("[data-mode]")) button.setAttribute("aria-pressed", String(button === mode));
     }
     if (target.closest("[data-fit]")) {
       this.fit();
@@ -467,10 +467,10 @@ export class LoomGraph extends HTMLElement {
    * @param {string} name @param {string} item */
   again(name, item) {
     const url = new URL(location.href);
-    for (const one of ["stop", "through"]) {
-      const others = url.searchParams.getAll(one).filter((other) => other !== item);
-      url.searchParams.delete(one);
-      for (const other of others) url.searchParams.append(one, other);
+    for (const list of ["stop", "through"]) {
+      const others = url.searchParams.getAll(list).filter((other) => other !== item);
+      url.searchParams.delete(list);
+      for (const other of others) url.searchParams.append(list, other);
     }
     url.searchParams.append(name, item);
     this.keep();
@@ -490,15 +490,15 @@ export class LoomGraph extends HTMLElement {
 
   /** Asks how two items are linked, and links them. @param {number} from @param {number} to */
   async link(from, to) {
-    const [one, other] = [this.named(from), this.named(to)];
+    const [source, target] = [this.named(from), this.named(to)];
     const isGone = [from, to].some((at) => this.graph.nodes[at].state === "erased");
     this.say(isGone ? t("What is erased cannot be linked.") : "", undefined);
     if (isGone) return;
     const host = /** @type {Element} */ (this.querySelector(".graph-tools"));
-    const label = t("Note on the link from {from} to {to}", { from: one.shown, to: other.shown });
-    const form = openForm(host, { label, single: true, submit: t("Link"), hint: `${one.shown} → ${other.shown}` }, async ({ text }) => {
+    const label = t("Note on the link from {from} to {to}", { from: source.shown, to: target.shown });
+    const form = openForm(host, { label, single: true, submit: t("Link"), hint: `${source.shown} → ${target.shown}` }, async ({ text }) => {
       const type = /** @type {HTMLSelectElement} */ (form.elements.namedItem("type")).value;
-      await this.run(call("link", { source: one.item, target: other.item, type, note: text }));
+      await this.run(call("link", { source: source.item, target: target.item, type, note: text }));
       this.keep();
       location.reload();
     });
@@ -516,7 +516,7 @@ export class LoomGraph extends HTMLElement {
     const host = /** @type {Element} */ (this.querySelector(".graph-tools"));
     const label = tn("Tag for {n} item", "Tag for {n} items", items.length);
     openForm(host, { label, single: true, submit: t("Tag"), hint: label }, async ({ text }) => {
-      const names = text.split(/[\s,]+/).filter(Boolean).map((one) => `#${one.replace(/^#/, "")}`);
+      const names = text.split(/[\s,]+/).filter(Boolean).map((name) => `#${name.replace(/^#/, "")}`);
       let done = 0;
       try {
         for (const ref of items) {
