@@ -56,11 +56,11 @@ class _Table:
         from loom.embedding.vectors import unit
 
         given = [text[:MOST_READ] for text in texts]
-        found = self._tokens.encode_batch_fast(given, add_special_tokens=False)
+        encodings = self._tokens.encode_batch_fast(given, add_special_tokens=False)
         means = np.zeros((len(given), self.dimensions), np.float32)
-        for at, one in enumerate(found):
-            if one.ids:
-                means[at] = self._rows[one.ids].mean(axis=0, dtype=np.float32)
+        for at, encoding in enumerate(encodings):
+            if encoding.ids:
+                means[at] = self._rows[encoding.ids].mean(axis=0, dtype=np.float32)
         return unit(means)
 
 

@@ -28,12 +28,14 @@ def pieces_of(text: str) -> frozenset[str]:
 def shared(texts: Sequence[str]) -> Floats:
     """The share of pieces that each two texts have in common (Jaccard), 1 on the diagonal."""
     pieces = [pieces_of(text) for text in texts]
-    made = np.ones((len(texts), len(texts)), np.float32)
-    for one, some in enumerate(pieces):
-        for other in range(one):
-            both = len(some & pieces[other])
-            made[one, other] = made[other, one] = both / (len(some) + len(pieces[other]) - both)
-    return made
+    shares = np.ones((len(texts), len(texts)), np.float32)
+    for row, own in enumerate(pieces):
+        for column in range(row):
+            both = len(own & pieces[column])
+            shares[row, column] = shares[column, row] = both / (
+                len(own) + len(pieces[column]) - both
+            )
+    return shares
 
 
 def nearness(texts: Sequence[str], vectors: Floats | None) -> Floats:

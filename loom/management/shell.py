@@ -56,13 +56,13 @@ def say(line: str, *, tree: str, by: str, at: str = "", dry_run: bool = False) -
     permissions that both it and the first owner of its grove have. Raises CommandError.
     """
     if by.startswith(AGENT):
-        found = found_tree(tree, None)
-        actor = _agent(by.removeprefix(AGENT), found)
+        target = found_tree(tree, None)
+        actor = _agent(by.removeprefix(AGENT), target)
     else:
         user = found_person(by)
-        found = found_tree(tree, user)
-        actor = access.get_actor_in(user, found.pk)
-    return execute_line(actor, found, Request(line, at=at, dry_run=dry_run))
+        target = found_tree(tree, user)
+        actor = access.get_actor_in(user, target.pk)
+    return execute_line(actor, target, Request(line, at=at, dry_run=dry_run))
 
 
 def found_person(name: str) -> User:
@@ -78,15 +78,15 @@ def found_tree(named: str, user: User | None) -> Tree:
     rows = access.visible_trees(user) if user else Tree.objects.filter(erasing_at__isnull=True)
     rows = rows.select_related("grove").distinct()
     if not named:
-        found = list(rows.order_by("-touched_at")[:1])
+        trees = list(rows.order_by("-touched_at")[:1])
     else:
-        found = list(rows.filter(uid=named)) or list(rows.filter(title__iexact=named)[:4])
-    if len(found) > 1:
-        ids = ", ".join(one.uid for one in found)
+        trees = list(rows.filter(uid=named)) or list(rows.filter(title__iexact=named)[:4])
+    if len(trees) > 1:
+        ids = ", ".join(tree.uid for tree in trees)
         raise Refusal("INVALID_SYNTAX", "Several trees have this title.", hint=f"--tree {ids}")
-    if not found:
+    if not trees:
         raise not_found("This tree", "name one by its id or title with --tree")
-    return found[0]
+    return trees[0]
 
 
 def _agent(name: str, tree: Tree) -> Actor:

@@ -108,26 +108,26 @@ class ManuscriptForm(PageForm):
 
 
 def _context(request: PersonRequest, actor: Actor, tree: Tree) -> dict[str, object]:
-    found = manuscript_of(actor, tree)
-    words = found.story.words
-    target = found.target or sum(found.of(chapter)[0] for chapter in found.chapters)
+    manuscript = manuscript_of(actor, tree)
+    words = manuscript.story.words
+    target = manuscript.target or sum(manuscript.of(chapter)[0] for chapter in manuscript.chapters)
     kept = versions_of_order(tree)
     return {
         **frame(request, actor, "trees"),
         "tree": tree,
         "can": abilities(actor, tree),
-        "found": found,
-        "cards": _cards(found),
+        "found": manuscript,
+        "cards": _cards(manuscript),
         "words": words,
         "target": target,
         "percent": _percent(words, target),
         "orders": [OrderKept(version, version == kept[0]) for version in kept],
         "book": ManuscriptForm(
             initial={
-                "title": found.body.get("title", ""),
-                "author": found.author,
-                "language": found.body.get("language", ""),
-                "target": found.target,
+                "title": manuscript.body.get("title", ""),
+                "author": manuscript.author,
+                "language": manuscript.body.get("language", ""),
+                "target": manuscript.target,
             }
         ),
     }
@@ -198,14 +198,15 @@ class ChapterShown:
 def reading_page(request: PersonRequest, uid: str) -> HttpResponse:
     """The story in the order of its chapters, with title page and names, and nothing else."""
     actor, tree = access.get_tree(request.user, uid)
-    found = manuscript_of(actor, tree)
-    text = found.story.text
+    manuscript = manuscript_of(actor, tree)
+    text = manuscript.story.text
     context = {
         **frame(request, actor, "trees"),
         "tree": tree,
-        "found": found,
+        "found": manuscript,
         "chapters": [
-            ChapterShown(one, markdown.rendered(text[one.body : one.end])) for one in found.chapters
+            ChapterShown(chapter, markdown.rendered(text[chapter.body : chapter.end]))
+            for chapter in manuscript.chapters
         ],
     }
     return render(request, "pages/reading.html", context)

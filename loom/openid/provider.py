@@ -24,15 +24,15 @@ def is_set_up() -> bool:
 
 @cache
 def _client() -> Any:
-    found = settings.OPENID
+    organisation = settings.OPENID
     registered = OAuth()
     registered.register(
         "organisation",
-        client_id=found.client,
-        client_secret=found.secret,
-        server_metadata_url=f"{found.issuer.rstrip('/')}/.well-known/openid-configuration",
+        client_id=organisation.client,
+        client_secret=organisation.secret,
+        server_metadata_url=f"{organisation.issuer.rstrip('/')}/.well-known/openid-configuration",
         client_kwargs={
-            "scope": found.scope,
+            "scope": organisation.scope,
             "code_challenge_method": "S256",
             "default_timeout": TIMEOUT_S,
         },
@@ -46,10 +46,10 @@ def _failed(error: Exception) -> CommandError:
         return CommandError(
             "UNAVAILABLE", f"{name} does not answer.", hint="Try again in a moment.", retryable=True
         )
-    said = getattr(error, "description", "") or getattr(error, "error", "") or str(error)
+    reason = getattr(error, "description", "") or getattr(error, "error", "") or str(error)
     return CommandError(
         "UNAUTHENTICATED",
-        f"{name} did not confirm who you are: {str(said)[:200]}",
+        f"{name} did not confirm who you are: {str(reason)[:200]}",
         hint="Try again, or sign in in another way.",
     )
 

@@ -33,31 +33,33 @@ class _Insert:
 
     def values(self, row: Mapping[str, Any]) -> list[Any]:
         """The values of a row, as the database takes them."""
-        found = list(self.read(row))
+        values_read = list(self.read(row))
         for place, convert in self.converts:
-            if found[place] is not None:
-                found[place] = convert(found[place])
-        return found
+            if values_read[place] is not None:
+                values_read[place] = convert(values_read[place])
+        return values_read
 
 
 @cache
 def _insert_of(model: type[Model], vendor: str, is_keyed: bool) -> _Insert:
     key = model._meta.pk
-    fields = [one for one in model._meta.local_concrete_fields if is_keyed or not one.primary_key]
+    fields = [
+        field for field in model._meta.local_concrete_fields if is_keyed or not field.primary_key
+    ]
     quote = connection.ops.quote_name
-    names = ", ".join(quote(str(one.column)) for one in fields)
+    names = ", ".join(quote(str(field.column)) for field in fields)
     table = quote(model._meta.db_table)
     return _Insert(
         f"INSERT INTO {table} ({names}) VALUES ({', '.join(['%s'] * len(fields))})",  # noqa: S608
         "" if is_keyed else f" RETURNING {quote(str(key.column))}",
         str(key.attname),
         tuple(
-            one
-            for one in fields
-            if getattr(one, "auto_now_add", False) or getattr(one, "is_computed", False)
+            field
+            for field in fields
+            if getattr(field, "auto_now_add", False) or getattr(field, "is_computed", False)
         ),
-        itemgetter(*(one.attname for one in fields)),
-        tuple((place, done) for place, one in enumerate(fields) if (done := _converter(one))),
+        itemgetter(*(field.attname for field in fields)),
+        tuple((place, done) for place, field in enumerate(fields) if (done := _converter(field))),
     )
 
 
@@ -65,8 +67,8 @@ def insert_row(row: M) -> M:
     """Stores a new row, sets its key if it has none, and returns it. Like `save`, but without
     signals and `auto_now`."""
     insert = _insert_of(type(row), connection.vendor, row.pk is not None)
-    for one in insert.stamped:
-        one.pre_save(row, True)
+    for field in insert.stamped:
+        field.pre_save(row, True)
     with connection.cursor() as cursor:
         cursor.execute(insert.sql + insert.returning, insert.values(vars(row)))
         if insert.returning:
@@ -91,12 +93,12 @@ def insert_rows(model: type[Model], rows: Sequence[Mapping[str, Any]]) -> None:
 def _update_of(model: type[Model], vendor: str, names: tuple[str, ...]) -> tuple[str, Any]:
     fields: list[Any] = [model._meta.get_field(name) for name in names]
     quote = connection.ops.quote_name
-    sets = ", ".join(f"{quote(str(one.column))} = %s" for one in fields)
+    sets = ", ".join(f"{quote(str(field.column))} = %s" for field in fields)
     sql = (
         f"UPDATE {quote(model._meta.db_table)} SET {sets} "  # noqa: S608
         f"WHERE {quote(str(model._meta.pk.column))} = %s"
     )
-    return sql, [(one.attname, _converter(one)) for one in fields]
+    return sql, [(field.attname, _converter(field)) for field in fields]
 
 
 def update_row(row: Model, *names: str) -> None:

@@ -44,11 +44,13 @@ class PreparedQuery(Generic[R]):
 
     def all(self, **given: str | int | datetime) -> list[R]:
         """The rows, in order; one query."""
-        found = self._ready.get(connection.vendor)
-        if found is None:
-            found = self._ready[connection.vendor] = self._build()
-        sql, params, reader = found
-        values = [_ready(given[one.name]) if isinstance(one, Given) else one for one in params]
+        prepared = self._ready.get(connection.vendor)
+        if prepared is None:
+            prepared = self._ready[connection.vendor] = self._build()
+        sql, params, reader = prepared
+        values = [
+            _ready(given[param.name]) if isinstance(param, Given) else param for param in params
+        ]
         with connection.cursor() as cursor:
             cursor.execute(sql, values)
             rows = cursor.fetchall()
@@ -135,11 +137,11 @@ def _rows_of(compiler: Any) -> Reader:
 
     def read(rows: Iterable[Row]) -> Iterator[Any]:
         for row in plain(rows):
-            made = model.from_db(connection.alias, names, row[start:end])
+            row_read = model.from_db(connection.alias, names, row[start:end])
             for populator in populators:
-                populator.populate(row, made)
+                populator.populate(row, row_read)
             for attribute, place in annotated:
-                setattr(made, attribute, row[place])
-            yield made
+                setattr(row_read, attribute, row[place])
+            yield row_read
 
     return read

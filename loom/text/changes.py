@@ -30,10 +30,10 @@ def merged(base: str, ours: str, theirs: str) -> str | None:
     if theirs == base:
         return ours
     words = _WORDS.findall(base)
-    one, two = _WORDS.findall(ours), _WORDS.findall(theirs)
-    if max(len(words), len(one), len(two)) > MOST_MERGED_WORDS:
+    own, other = _WORDS.findall(ours), _WORDS.findall(theirs)
+    if max(len(words), len(own), len(other)) > MOST_MERGED_WORDS:
         return None
-    changes = _together(_changes(words, one), _changes(words, two))
+    changes = _together(_changes(words, own), _changes(words, other))
     return None if changes is None else _applied(words, changes)
 
 
@@ -43,14 +43,14 @@ def difference(old: str, new: str) -> list[tuple[str, str]] | None:
     before, after = _WORDS.findall(old), _WORDS.findall(new)
     if max(len(before), len(after)) > MOST_COMPARED_WORDS:
         return None
-    made, at = [], 0
-    for one in _changes(before, after):
-        same = "".join(before[at : one.start])
-        made += [(same, same)] if same else []
-        made.append(("".join(before[one.start : one.end]), "".join(one.words)))
-        at = one.end
+    stretches, at = [], 0
+    for change in _changes(before, after):
+        same = "".join(before[at : change.start])
+        stretches += [(same, same)] if same else []
+        stretches.append(("".join(before[change.start : change.end]), "".join(change.words)))
+        at = change.end
     rest = "".join(before[at:])
-    return [*made, (rest, rest)] if rest else made
+    return [*stretches, (rest, rest)] if rest else stretches
 
 
 def _changes(base: list[str], other: list[str]) -> list[TextChange]:
@@ -61,35 +61,37 @@ def _changes(base: list[str], other: list[str]) -> list[TextChange]:
 def _together(ours: list[TextChange], theirs: list[TextChange]) -> list[TextChange] | None:
     """Both lists in order, with identical changes only once; None if they conflict. A change can
     only conflict with its neighbours in order, so each is compared with the one before."""
-    every = sorted({*ours, *theirs}, key=lambda one: (one.start, one.end))
+    every = sorted({*ours, *theirs}, key=lambda change: (change.start, change.end))
     mine = set(ours)
     both = mine & set(theirs)
     reached: dict[bool, TextChange] = {}
-    for one in every:
-        others = [last for side, last in reached.items() if side != (one in mine) or one in both]
-        if any(_clash(last, one) for last in others):
+    for change in every:
+        others = [
+            last for side, last in reached.items() if side != (change in mine) or change in both
+        ]
+        if any(_clash(last, change) for last in others):
             return None
-        reached[one in mine] = one
-        if one in both:
-            reached = {True: one, False: one}
+        reached[change in mine] = change
+        if change in both:
+            reached = {True: change, False: change}
     return every
 
 
-def _clash(one: TextChange, other: TextChange) -> bool:
+def _clash(change: TextChange, other: TextChange) -> bool:
     """Whether two changes touch the same words, or insert at the same place."""
-    if one == other:
+    if change == other:
         return False
-    overlap = one.start < other.end and other.start < one.end
-    is_insertion = one.start == one.end or other.start == other.end
-    return overlap or (one.start == other.start and is_insertion)
+    overlap = change.start < other.end and other.start < change.end
+    is_insertion = change.start == change.end or other.start == other.end
+    return overlap or (change.start == other.start and is_insertion)
 
 
 def _applied(words: list[str], changes: list[TextChange]) -> str:
-    made, at = [], 0
-    for one in changes:
-        made += [*words[at : one.start], *one.words]
-        at = one.end
-    return "".join([*made, *words[at:]])
+    words_after, at = [], 0
+    for change in changes:
+        words_after += [*words[at : change.start], *change.words]
+        at = change.end
+    return "".join([*words_after, *words[at:]])
 
 
 # The author of each character of an edited text, from its earlier wordings.
@@ -132,11 +134,11 @@ def put_together(parts: Sequence[tuple[str, Pieces]], text: str, author: str) ->
         known = places.setdefault((words[place], words[place + 1]), [])
         if len(known) < _MOST_PLACES:
             known.append(place)
-    made: list[str] = []
+    authors: list[str] = []
     new, done = _WORDS_AND_SIGNS.findall(text), 0
     while done < len(new):
-        if made and (new[done].isspace() or new[done] in _ENDS):  # belongs to what is before it
-            made += [made[-1]] * len(new[done])
+        if authors and (new[done].isspace() or new[done] in _ENDS):  # belongs to what is before it
+            authors += [authors[-1]] * len(new[done])
             done += 1
             continue
         first, length = 0, 0
@@ -145,13 +147,15 @@ def put_together(parts: Sequence[tuple[str, Pieces]], text: str, author: str) ->
             if long > length:
                 first, length = place, long
         if _is_taken(words, first, length):
-            made += owners[at[first] : at[first + length]]
+            authors += owners[at[first] : at[first + length]]
             done += length
             continue
-        made += [author] * len(new[done])
+        authors += [author] * len(new[done])
         done += 1
     blanks = len(text) - len(text.lstrip())
-    return _gathered(made[blanks : blanks + 1] * blanks + made[blanks:] if made[blanks:] else made)
+    return _gathered(
+        authors[blanks : blanks + 1] * blanks + authors[blanks:] if authors[blanks:] else authors
+    )
 
 
 _MOST_PLACES = 8  # at which one pair of words is looked at
@@ -176,17 +180,17 @@ def _is_taken(words: Sequence[str], first: int, length: int) -> bool:
     return length >= _LEAST or not words[first + length] or rest[-1] in _ENDS or rest[-2] in _ENDS
 
 
-def _common(one: str, other: str) -> int:
-    for place, (a, b) in enumerate(zip(one, other, strict=False)):
+def _common(left: str, right: str) -> int:
+    for place, (a, b) in enumerate(zip(left, right, strict=False)):
         if a != b:
             return place
-    return min(len(one), len(other))
+    return min(len(left), len(right))
 
 
-def _whole_words(one: str, other: str, length: int) -> int:
+def _whole_words(left: str, right: str, length: int) -> int:
     """How much of a common beginning is left without a word that goes on behind it in a text."""
-    goes_on = any(_IN_WORD.match(text, length) for text in (one, other))
-    while goes_on and length and _IN_WORD.match(one, length - 1):
+    goes_on = any(_IN_WORD.match(text, length) for text in (left, right))
+    while goes_on and length and _IN_WORD.match(left, length - 1):
         length -= 1
     return length
 
@@ -196,15 +200,15 @@ def _spread(pieces: Pieces) -> list[str]:
 
 
 def _middle(old: str, owners: list[str], new: str, author: str) -> list[str]:
-    made = [author] * len(new)
+    authors = [author] * len(new)
     before, after = _WORDS_AND_SIGNS.findall(old), _WORDS_AND_SIGNS.findall(new)
     if not before or not after or max(len(before), len(after)) > MOST_WORDS:
-        return made
+        return authors
     at, to = _starts(before), _starts(after)
     for block in SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks():
         start, end = at[block.a], at[block.a + block.size]
-        made[to[block.b] : to[block.b + block.size]] = owners[start:end]
-    return made
+        authors[to[block.b] : to[block.b + block.size]] = owners[start:end]
+    return authors
 
 
 def _starts(words: list[str]) -> list[int]:

@@ -34,14 +34,14 @@ def _definition(name: str, schema: Mapping[str, Any]) -> str:
         return f"{name} = {_type(schema)}\n" if "$ref" not in schema else ""
     required = set(schema.get("required", ()))
     types = {
-        key: one if key in required else f"NotRequired[{one}]"
-        for key, one in ((key, _type(one)) for key, one in fields.items())
+        key: kind if key in required else f"NotRequired[{kind}]"
+        for key, kind in ((key, _type(kind)) for key, kind in fields.items())
     }
     if any(keyword.iskeyword(key) or not key.isidentifier() for key in types):
-        rows = "".join(f'        "{key}": "{_single(one)}",\n' for key, one in types.items())
+        rows = "".join(f'        "{key}": "{_single(kind)}",\n' for key, kind in types.items())
         return f'{name} = TypedDict(\n    "{name}",\n    {{\n{rows}    }},\n)\n'
     says = _says(schema.get("description", ""))
-    rows = "".join(f"    {key}: {one}\n" for key, one in types.items())
+    rows = "".join(f"    {key}: {kind}\n" for key, kind in types.items())
     return f"class {name}(TypedDict):\n{says}{rows or '    pass' + chr(10)}"
 
 
@@ -73,7 +73,7 @@ def _type(schema: Any) -> str:
         return str(schema["$ref"]).rpartition("/")[2]
     for word in ("anyOf", "oneOf", "allOf"):
         if word in schema:
-            kinds = list(dict.fromkeys(_type(one) for one in schema[word]))
+            kinds = list(dict.fromkeys(_type(choice) for choice in schema[word]))
             return "Any" if "Any" in kinds else " | ".join(kinds)
     if "const" in schema:
         return f"Literal[{_literal(schema['const'])}]"

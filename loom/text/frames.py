@@ -40,7 +40,7 @@ class _Shapes(dict[int, str | int]):
 
     def __init__(self) -> None:
         for letter, others in LETTERS.items():
-            self.update((ord(one), letter) for one in characters(others))
+            self.update((ord(character), letter) for character in characters(others))
         for shape, some in (
             ("-", characters(DASHES)),
             ("·", characters(DOTS)),
@@ -56,7 +56,7 @@ class _Shapes(dict[int, str | int]):
             (_MARK, BOUNDARY),
             (_ANGLE, "›"),
         ):
-            self.update((ord(one), shape) for one in some)
+            self.update((ord(character), shape) for character in some)
         self._starts, self._ends = zip(*spans(UNSEEN), strict=True)
 
     def __missing__(self, code: int) -> str | int:
@@ -153,20 +153,20 @@ def _places(
     if not some.search(shape):
         return
     for pattern in patterns:
-        for found in pattern.finditer(shape):
-            if _is_ours(found):
-                yield found.end() - 1
+        for match in pattern.finditer(shape):
+            if _is_ours(match):
+                yield match.end() - 1
 
 
-def _is_ours(found: re.Match[str]) -> bool:
-    if found.lastgroup == "gaps":  # a capital letter
+def _is_ours(match: re.Match[str]) -> bool:
+    if match.lastgroup == "gaps":  # a capital letter
         return True
-    if found.lastgroup == "name":
-        return _seen(found["id"]) <= LONGEST_ID and _seen(found["name"]) <= LONGEST_NAME
-    if " " not in found["gaps"]:
+    if match.lastgroup == "name":
+        return _seen(match["id"]) <= LONGEST_ID and _seen(match["name"]) <= LONGEST_NAME
+    if " " not in match["gaps"]:
         return True
-    start = found.start("small")
-    name = found.string[start : start + _MOST_OF_A_NAME].replace(_NOTHING, "")
+    start = match.start("small")
+    name = match.string[start : start + _MOST_OF_A_NAME].replace(_NOTHING, "")
     return _NAMED.match(name) is not None
 
 
@@ -203,7 +203,7 @@ def marks_escaped(text: str) -> str:
     if not _MARK_OR_ANGLE.search(text):
         return text
     shape = text.translate(_SHAPES)
-    places = [found.start() for found in _MARKS.finditer(shape)]
+    places = [match.start() for match in _MARKS.finditer(shape)]
     if first := _FIRST_ANGLE.match(shape):
         places.append(first.end() - 1)
     return _with_backslashes(text, places)

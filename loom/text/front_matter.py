@@ -15,17 +15,17 @@ def title_key(title: str) -> str:
 
 def body_start(text: str) -> int:
     """The place after the front matter; 0 if there is none."""
-    found = _FRONT.match(text)
-    return found.end() if found else 0
+    match = _FRONT.match(text)
+    return match.end() if match else 0
 
 
 def front_matter(text: str) -> dict[str, tuple[str, ...]]:
     """The entries of the front matter, by name in lower case: `keys: a, b`, `keys: [a, b]`, or a
     list of lines that begin with `- `. {} if there is none."""
-    found = _FRONT.match(text)
+    match = _FRONT.match(text)
     entries: dict[str, tuple[str, ...]] = {}
     last = ""
-    for line in (found[1] if found else "").splitlines():
+    for line in (match[1] if match else "").splitlines():
         entry = _ENTRY.fullmatch(line.rstrip())
         if entry and len(entries) < MOST_KEYS:
             last = entry[1].lower()
@@ -39,7 +39,7 @@ def _values(written: str) -> tuple[str, ...]:
     written = written.strip()
     if written[:1] == "[" and written[-1:] == "]":
         written = written[1:-1]
-    return tuple(one for part in written.split(",") if (one := _unquoted(part)))
+    return tuple(value for part in written.split(",") if (value := _unquoted(part)))
 
 
 def _unquoted(written: str) -> str:

@@ -34,7 +34,7 @@ def hashes_in(text: str) -> list[str]:
     """The hashes of the images in a text, each once, in order; at most 50."""
     if IMAGE_SIGN not in text:
         return []
-    return list(dict.fromkeys(found[2] for found in _IMAGE.finditer(text)))[:MOST_IMAGES]
+    return list(dict.fromkeys(match[2] for match in _IMAGE.finditer(text)))[:MOST_IMAGES]
 
 
 def described(text: str) -> str:
@@ -55,7 +55,7 @@ def beginning(text: str, most: int) -> str:
 
 def images_replaced(text: str, make: Callable[[str, str], str]) -> str:
     """The text with what `make` returns, given the description and the hash, for each image."""
-    return _IMAGE.sub(lambda found: make(found[1], found[2]), text) if IMAGE_SIGN in text else text
+    return _IMAGE.sub(lambda match: make(match[1], match[2]), text) if IMAGE_SIGN in text else text
 
 
 def images_parted(text: str, wanted: set[str]) -> list[tuple[str, str]]:
@@ -64,11 +64,11 @@ def images_parted(text: str, wanted: set[str]) -> list[tuple[str, str]]:
     enough."""
     parts: list[tuple[str, str]] = []
     begun = 0
-    for found in _IMAGE.finditer(text):
-        if found[2] in wanted:
-            wanted.remove(found[2])
-            parts += [("words", described(text[begun : found.end()])), ("image", found[2])]
-            begun = found.end()
+    for match in _IMAGE.finditer(text):
+        if match[2] in wanted:
+            wanted.remove(match[2])
+            parts += [("words", described(text[begun : match.end()])), ("image", match[2])]
+            begun = match.end()
     if rest := described(text[begun:]):
         parts.append(("words", rest))
     return parts

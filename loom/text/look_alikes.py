@@ -407,8 +407,8 @@ LETTERS: Final = {
 
 def spans(codes: str) -> Iterator[tuple[int, int]]:
     """The first and the last number of each range in such a list."""
-    for one in codes.split():
-        low, _, high = one.partition("-")
+    for span in codes.split():
+        low, _, high = span.partition("-")
         yield int(low, 16), int(high or low, 16)
 
 

@@ -52,7 +52,7 @@ class FoundLore:
     @property
     def taken(self) -> tuple[LoreEntry, ...]:
         """The entries that are used, without the reasons."""
-        return tuple(one for one, _ in self.entered)
+        return tuple(entry for entry, _ in self.entered)
 
 
 def divided(text: str) -> tuple[dict[str, str], str]:
@@ -67,11 +67,11 @@ def divided(text: str) -> tuple[dict[str, str], str]:
     fields: dict[str, str] = {}
     name = ""
     for line in lines[1:end]:
-        found = _FIELD.fullmatch(line.rstrip())
+        match = _FIELD.fullmatch(line.rstrip())
         item = line.strip()
-        if found:
-            name = found[1].lower()
-            fields[name] = found[2].strip()
+        if match:
+            name = match[1].lower()
+            fields[name] = match[2].strip()
         elif name and item.startswith("- "):
             fields[name] = ", ".join(one for one in (fields[name], item[2:].strip()) if one)
     body = "\n".join(lines[end + 1 :])
@@ -84,9 +84,9 @@ def keys_of(field: str) -> tuple[str, ...]:
     given = field.strip()
     if given.startswith("[") and given.endswith("]"):
         given = given[1:-1]
-    found = (next(filter(None, match.groups()), "") for match in _ONE_KEY.finditer(given))
-    named = (" ".join(one.split()).strip("\"'") for one in found)
-    kept = dict.fromkeys(one[:LONGEST_KEY] for one in named if one)
+    keys = (next(filter(None, match.groups()), "") for match in _ONE_KEY.finditer(given))
+    named = (" ".join(key.split()).strip("\"'") for key in keys)
+    kept = dict.fromkeys(key[:LONGEST_KEY] for key in named if key)
     return tuple(kept)[:MOST_LORE_KEYS]
 
 
@@ -146,17 +146,19 @@ def chosen_lore(entries: Iterable[LoreEntry], end: str, budget: int, counted: Co
     entered: list[tuple[LoreEntry, str]] = []
     left: list[tuple[LoreEntry, str]] = []
     room = budget
-    for one in sorted(entries, key=lambda one: (one.order, one.title.casefold(), one.uid)):
-        key = _first(one.keys, end)
+    for entry in sorted(
+        entries, key=lambda entry: (entry.order, entry.title.casefold(), entry.uid)
+    ):
+        key = _first(entry.keys, end)
         if key is None:
             continue
-        tokens = counted(one.text)
+        tokens = counted(entry.text)
         if tokens > room:
             why = f"left out: {tokens:,} tokens, and {room:,} of {budget:,} are left for lore"
-            left.append((one, f"“{key}” occurs; {why}"))
+            left.append((entry, f"“{key}” occurs; {why}"))
             continue
         room -= tokens
-        entered.append((one, f"because “{key}” occurs near the end"))
+        entered.append((entry, f"because “{key}” occurs near the end"))
     return FoundLore(tuple(entered), tuple(left))
 
 

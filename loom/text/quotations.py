@@ -41,31 +41,31 @@ def take_out_quotations(
     `put_back_quotations` inserts again. Parts of a text are found, too."""
     if len(reply) < SHORTEST_QUOTED:
         return reply, ()
-    found: list[Quotation] = []
+    quoted: list[Quotation] = []
     for node, text in texts:
         if len(text) < SHORTEST_QUOTED:
             continue
-        for begin, end in _free(reply, found):
+        for begin, end in _free(reply, quoted):
             for piece in _pieces(reply, begin, end, text):
                 sha256 = digest_of(reply[piece.at : piece.at + piece.length])
-                found.append(Quotation(piece.at, node, piece.start, piece.length, sha256))
-    found.sort()
-    return "".join(reply[begin:end] for begin, end in _free(reply, found)), tuple(found)
+                quoted.append(Quotation(piece.at, node, piece.start, piece.length, sha256))
+    quoted.sort()
+    return "".join(reply[begin:end] for begin, end in _free(reply, quoted)), tuple(quoted)
 
 
-def _free(reply: str, found: Sequence[Quotation]) -> list[tuple[int, int]]:
+def _free(reply: str, quoted: Sequence[Quotation]) -> list[tuple[int, int]]:
     """The sections of the reply that no quotation covers."""
     begin, free = 0, []
-    for one in sorted(found):
-        free.append((begin, one.at))
-        begin = one.at + one.length
+    for quotation in sorted(quoted):
+        free.append((begin, quotation.at))
+        begin = quotation.at + quotation.length
     return [*free, (begin, len(reply))]
 
 
 def _pieces(reply: str, begin: int, end: int, text: str) -> list[_Piece]:
     """The long pieces that a section of the reply shares with a text, in order."""
     step = max(SHORTEST_QUOTED - _SNIPPET, (end - begin) // _MOST_SNIPPETS)
-    found, at = [], begin
+    pieces, at = [], begin
     while at + _SNIPPET <= end:
         start = text.find(reply[at : at + _SNIPPET])
         if start < 0:
@@ -74,19 +74,19 @@ def _pieces(reply: str, begin: int, end: int, text: str) -> list[_Piece]:
         back = _same(reply[begin:at][::-1], text[:start][::-1])
         length = back + _same(reply[at:end], text[start:])
         if length >= SHORTEST_QUOTED:
-            found.append(_Piece(at - back, start - back, length))
+            pieces.append(_Piece(at - back, start - back, length))
             begin = at = at - back + length
         else:
             at += step
-    return found
+    return pieces
 
 
-def _same(one: str, two: str) -> int:
+def _same(left: str, right: str) -> int:
     """How many characters are the same at the beginning of two strings."""
-    low, high = 0, min(len(one), len(two))
+    low, high = 0, min(len(left), len(right))
     while low < high:
         middle = (low + high + 1) // 2
-        if one[low:middle] == two[low:middle]:
+        if left[low:middle] == right[low:middle]:
             low = middle
         else:
             high = middle - 1
@@ -98,14 +98,14 @@ def put_back_quotations(
 ) -> str:
     """The original reply. A piece that its node no longer has becomes `GONE`."""
     parts, used, at = [], 0, 0
-    for one in (Quotation(*fields) for fields in quotations):  # type: ignore[arg-type]
-        before = one.at - at
-        parts += [rest[used : used + before], _piece(one, texts)]
+    for quotation in (Quotation(*fields) for fields in quotations):  # type: ignore[arg-type]
+        before = quotation.at - at
+        parts += [rest[used : used + before], _piece(quotation, texts)]
         used += before
-        at = one.at + one.length
+        at = quotation.at + quotation.length
     return "".join([*parts, rest[used:]])
 
 
-def _piece(one: Quotation, texts: Mapping[int, str]) -> str:
-    piece = texts.get(one.node, "")[one.start : one.start + one.length]
-    return piece if digest_of(piece) == one.sha256 else GONE
+def _piece(quotation: Quotation, texts: Mapping[int, str]) -> str:
+    piece = texts.get(quotation.node, "")[quotation.start : quotation.start + quotation.length]
+    return piece if digest_of(piece) == quotation.sha256 else GONE

@@ -47,8 +47,8 @@ def shortened(canonical: str) -> str:
 
 def digest_named(line: str) -> str:
     """The SHA-256 of the text that a stored line only names; "" if it names none."""
-    found = _NAMED.search(line)
-    return found[1] if found else ""
+    match = _NAMED.search(line)
+    return match[1] if match else ""
 
 
 def without_name(line: str) -> str:

@@ -205,7 +205,7 @@ class ImportFormat:
     name: str
     title: str
     is_this: Callable[[Any], bool]
-    each: Callable[[Input], Iterator[TreeInFile]]
+    trees_in: Callable[[Input], Iterator[TreeInFile]]
     is_exact: bool = False
     together: Callable[[list[Input]], Iterator[TreeInFile]] | None = None
 

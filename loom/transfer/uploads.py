@@ -281,7 +281,7 @@ class Upload:
                 families.setdefault(import_format.name, []).append(file)
         for file, import_format in self.files:
             if import_format.together is None:
-                every = import_format.each(file)
+                every = import_format.trees_in(file)
             elif import_format.name in families:
                 every = import_format.together(families.pop(import_format.name))
             else:

@@ -43,10 +43,10 @@ class Command(StartedCommand):
     def _grove(self, named: str) -> Grove | None:
         if not named:
             return None
-        found = (
+        grove = (
             Grove.objects.filter(uid=named).first()
             or Grove.objects.filter(name__iexact=named).first()
         )
-        if found is None:
+        if grove is None:
             raise CommandError(f"There is no grove {named!r}.")
-        return found
+        return grove

@@ -33,8 +33,8 @@ ABOUT, DATABASE, SECRET, IMAGES = "heddle.json", "database", "secret", "images/"
 
 def applied() -> list[str]:
     """The migrations of our own apps that the database has."""
-    found = MigrationRecorder(connection).applied_migrations()
-    return sorted(f"{app}.{name}" for app, name in found if apps.is_installed(f"loom.{app}"))
+    recorded = MigrationRecorder(connection).applied_migrations()
+    return sorted(f"{app}.{name}" for app, name in recorded if apps.is_installed(f"loom.{app}"))
 
 
 def dump(to: Path) -> None:

@@ -21,8 +21,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Writes both files."""
-        made = SchemaGenerator().get_schema(public=True)  # type: ignore[no-untyped-call]
-        schema = json.loads(json.dumps(made, cls=JSONEncoder))
+        generated = SchemaGenerator().get_schema(public=True)  # type: ignore[no-untyped-call]
+        schema = json.loads(json.dumps(generated, cls=JSONEncoder))
         (SOURCE / "types.py").write_text(types_of(schema))
         asynchronous = (SOURCE / "async_client.py").read_text()
         (SOURCE / "client.py").write_text(without_asyncio(asynchronous))

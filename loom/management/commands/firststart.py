@@ -49,9 +49,9 @@ class Command(BaseCommand):
 
 
 def _owner() -> User:
-    found = User.objects.filter(is_operator=True).order_by("pk").first()
-    if found is not None:
-        return found
+    operator = User.objects.filter(is_operator=True).order_by("pk").first()
+    if operator is not None:
+        return operator
     owner = people.find_user("owner") or people.make_user("owner")
     owner.is_operator = True
     owner.save(update_fields=["is_operator"])

@@ -101,10 +101,10 @@ def _restore_images(tar: tarfile.TarFile) -> None:
 
 
 def _member(tar: tarfile.TarFile, name: str) -> Any:
-    found = tar.extractfile(name)
-    if found is None:
+    member = tar.extractfile(name)
+    if member is None:
         raise ValueError(f"{name} is not a file in it")
-    return found
+    return member
 
 
 def _demand_fitting(about: Any) -> None:

@@ -44,8 +44,8 @@ class Command(StartedCommand):
             return "unchecked"
         status = str(report["status"])
         self.stdout.write(f"{tree.uid} {tree.title}: {status}, {report['checked']} nodes")
-        for one in report["broken"]:
-            self.stdout.write(f"  {one['node']}: {one['reason']}")
+        for fault in report["broken"]:
+            self.stdout.write(f"  {fault['node']}: {fault['reason']}")
         return status
 
 
@@ -54,7 +54,7 @@ def _trees(named: str) -> list[Tree]:
     rows = Tree.objects.filter(erasing_at__isnull=True).select_related("grove").order_by("pk")
     if not named:
         return list(rows)
-    found = list(rows.filter(uid=named)) or list(rows.filter(title__iexact=named))
-    if not found:
+    trees = list(rows.filter(uid=named)) or list(rows.filter(title__iexact=named))
+    if not trees:
         raise CommandError(f"There is no tree {named!r}. Name one by its id or title.")
-    return found
+    return trees

@@ -114,9 +114,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
         request that it runs for is over."""
         if not self.is_in_memory_db():
             _begin_file(conn_params["database"])
-        made = super().get_new_connection(conn_params)
-        made.set_progress_handler(interrupts, LOOK_STEPS)
-        return made
+        connection = super().get_new_connection(conn_params)
+        connection.set_progress_handler(interrupts, LOOK_STEPS)
+        return connection
 
     def create_cursor(self, name: str | None = None) -> Any:
         """A cursor whose single statements wait for their turn too."""

@@ -71,9 +71,9 @@ def rate(context: Context, args: Rate) -> Reply:
         inverse.append(set_removed(context, own, node.local_id, True))
     if args.rating != "none":
         inverse.insert(0, add_mark(context, item, node.local_id, args.rating, ""))
-    said = f"rated [{node.local_id}] {_SIGNS[args.rating]}" if args.rating != "none" else ""
+    done = f"rated [{node.local_id}] {_SIGNS[args.rating]}" if args.rating != "none" else ""
     return Reply(
-        f"✓ {said or f'took the rating off [{node.local_id}]'}",
+        f"✓ {done or f'took the rating off [{node.local_id}]'}",
         refs=(node.local_id,),
         items=(item,),
         inverse=tuple(inverse),

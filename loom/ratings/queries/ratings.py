@@ -171,7 +171,7 @@ def _shuffled(actor: Actor, keys: tuple[int, ...]) -> str:
 def _shown_pair(actor: Actor, keys: tuple[int, ...]) -> BlindPair:
     first, second, *_ = sorted(keys, key=lambda key: _shuffled(actor, (key,)))
     nodes = Node.objects.select_related("tree").in_bulk([first, second])
-    one, two = nodes[first], nodes[second]
-    slot = one.parent_slot_id
+    left, right = nodes[first], nodes[second]
+    slot = left.parent_slot_id
     above = selected_version(slot, None) or by_id(slot) if slot is not None else None
-    return BlindPair(one.tree, above.text[-BEFORE:] if above is not None else "", one, two)
+    return BlindPair(left.tree, above.text[-BEFORE:] if above is not None else "", left, right)

@@ -402,8 +402,8 @@ def open_linked(
     else:
         mentions = links_of(context.actor, node, kind=kind, most=MOST_FOLLOWED)
     sources = ((_link_name(context, link), _linked(context, link)) for link in mentions)
-    found = open_sources(context, sources, kind, parent, most=most, keep=keep, is_portal=is_portal)
-    return found._replace(line=f"list {lookup.node_ref(node, context.tree.pk)} {kind}")
+    opened = open_sources(context, sources, kind, parent, most=most, keep=keep, is_portal=is_portal)
+    return opened._replace(line=f"list {lookup.node_ref(node, context.tree.pk)} {kind}")
 
 
 def how_many(actor: Actor, node: Node, kind: str) -> int:
@@ -448,8 +448,8 @@ def open_linked_to_text(
     or that it embeds (`mentions`)."""
     linked = grove_texts().linked_items(context.actor, text, kind, context.tree)
     sources = (_end_of(context, item) for item in linked)
-    found = open_sources(context, sources, kind, parent, most=MOST_WITH, keep=keep)
-    return found._replace(line=f"list doc:{quote(text.title)} {kind}")
+    opened = open_sources(context, sources, kind, parent, most=MOST_WITH, keep=keep)
+    return opened._replace(line=f"list doc:{quote(text.title)} {kind}")
 
 
 def _end_of(context: Context, item: int) -> tuple[str, WindowSource | None]:

@@ -88,8 +88,8 @@ class AsyncHeddle:
         offset = 0
         while True:
             page = await self.request("GET", path, **params)
-            for one in page["results"]:
-                yield one
+            for result in page["results"]:
+                yield result
             if page.get("next") is not None:
                 params = {**params, "after": page["next"]}
                 continue
@@ -102,28 +102,28 @@ class AsyncHeddle:
 
     async def me(self) -> types.Me:
         """Who the key belongs to."""
-        found: types.Me = await self.request("GET", "me")
-        return found
+        person: types.Me = await self.request("GET", "me")
+        return person
 
     async def groves(self) -> AsyncIterator[types.Grove]:
         """The groves of the caller."""
-        async for one in self.pages("groves"):
-            yield one
+        async for grove in self.pages("groves"):
+            yield grove
 
     async def participants(self, grove: str = "") -> AsyncIterator[types.Participant]:
         """The people and models of a grove; without one, of the caller's first."""
-        async for one in self.pages("participants", grove=grove):
-            yield one
+        async for participant in self.pages("participants", grove=grove):
+            yield participant
 
     async def new_participant(self, sent: types.ParticipantSent) -> types.Participant:
         """Adds a model, for owners."""
-        made: types.Participant = await self.request("POST", "participants", dict(sent))
-        return made
+        participant: types.Participant = await self.request("POST", "participants", dict(sent))
+        return participant
 
     async def trees(self, grove: str = "") -> AsyncIterator[types.Tree]:
         """The trees of the caller's groves, or of one, the last used first."""
-        async for one in self.pages("trees", grove=grove):
-            yield one
+        async for tree in self.pages("trees", grove=grove):
+            yield tree
 
     def tree(self, id: str) -> "AsyncTree":
         """A tree by its id; nothing is asked for before its methods are called."""
@@ -191,23 +191,23 @@ class AsyncTree:
 
     async def read(self) -> types.Tree:
         """The tree itself: title, sizes, the caller's workspace."""
-        found: types.Tree = await self._get("")
-        return found
+        tree: types.Tree = await self._get("")
+        return tree
 
     async def node(self, id: str) -> types.Node:
         """One node in full."""
-        found: types.Node = await self._get(f"nodes/{id}")
-        return found
+        node: types.Node = await self._get(f"nodes/{id}")
+        return node
 
     async def nodes(self) -> AsyncIterator[types.NodeLine]:
         """All nodes without their texts, the oldest first."""
-        async for one in self.heddle.pages(f"trees/{self.id}/nodes", limit=1000):
-            yield one
+        async for line in self.heddle.pages(f"trees/{self.id}/nodes", limit=1000):
+            yield line
 
     async def path(self, node: str = "") -> list[types.Node]:
         """The nodes from the root to `node`, or to the caller's position."""
-        found: types.Path = await self._get("path", node=node)
-        return found["nodes"]
+        path: types.Path = await self._get("path", node=node)
+        return path["nodes"]
 
     # Lines and commands.
 
@@ -232,7 +232,7 @@ class AsyncTree:
         return await self._ran(body, at=at, wait=wait, key=key)
 
     async def _ran(self, body: dict[str, Any], **more: Any) -> types.Answer:
-        given = {name: one for name, one in more.items() if one}
+        given = {name: value for name, value in more.items() if value}
         path = f"trees/{self.id}/commands"
         answer: types.Answer = await self.heddle.request("POST", path, {**body, **given})
         return answer
@@ -252,7 +252,7 @@ class AsyncTree:
         seconds: float = 600,
     ) -> list[types.GenerationBody]:
         """Asks each of these models (by name or id) for `n` continuations, and waits for them."""
-        args = {"n": n, "using": [agent(one) for one in models]}
+        args = {"n": n, "using": [agent(model) for model in models]}
         answer = await self.do("continue", args, at=at, key=key)
         return await self.wait(answer, on_progress=on_progress, seconds=seconds)
 
@@ -287,8 +287,8 @@ class AsyncTree:
 
     async def frames(self, since: int = 0) -> AsyncIterator[dict[str, Any]]:
         """Everything that happens in the tree: frames `event`, `delta`, `presence`, `heartbeat`."""
-        async for one in self.heddle.frames(f"trees/{self.id}/events", since):
-            yield one
+        async for frame in self.heddle.frames(f"trees/{self.id}/events", since):
+            yield frame
 
     async def events(self, since: int = 0) -> AsyncIterator[types.Event]:
         """The events after seq `since` and all that follow, each once and in order, however often
@@ -311,8 +311,8 @@ class AsyncTree:
         """A table as a pandas data frame."""
         listed: types.TablesOfTree = await self._get("tables")
         rows = await self.rows(table)
-        columns = next(one["columns"] for one in listed["results"] if one["name"] == table)
-        return frame_of(table, [dict(one) for one in columns], rows)
+        columns = next(entry["columns"] for entry in listed["results"] if entry["name"] == table)
+        return frame_of(table, [dict(entry) for entry in columns], rows)
 
     async def export(
         self, file: str | Path | IO[bytes], format: str = "heddle", **params: Any

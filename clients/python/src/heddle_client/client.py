@@ -86,8 +86,8 @@ class Heddle:
         offset = 0
         while True:
             page = self.request("GET", path, **params)
-            for one in page["results"]:
-                yield one
+            for result in page["results"]:
+                yield result
             if page.get("next") is not None:
                 params = {**params, "after": page["next"]}
                 continue
@@ -100,28 +100,28 @@ class Heddle:
 
     def me(self) -> types.Me:
         """Who the key belongs to."""
-        found: types.Me = self.request("GET", "me")
-        return found
+        person: types.Me = self.request("GET", "me")
+        return person
 
     def groves(self) -> Iterator[types.Grove]:
         """The groves of the caller."""
-        for one in self.pages("groves"):
-            yield one
+        for grove in self.pages("groves"):
+            yield grove
 
     def participants(self, grove: str = "") -> Iterator[types.Participant]:
         """The people and models of a grove; without one, of the caller's first."""
-        for one in self.pages("participants", grove=grove):
-            yield one
+        for participant in self.pages("participants", grove=grove):
+            yield participant
 
     def new_participant(self, sent: types.ParticipantSent) -> types.Participant:
         """Adds a model, for owners."""
-        made: types.Participant = self.request("POST", "participants", dict(sent))
-        return made
+        participant: types.Participant = self.request("POST", "participants", dict(sent))
+        return participant
 
     def trees(self, grove: str = "") -> Iterator[types.Tree]:
         """The trees of the caller's groves, or of one, the last used first."""
-        for one in self.pages("trees", grove=grove):
-            yield one
+        for tree in self.pages("trees", grove=grove):
+            yield tree
 
     def tree(self, id: str) -> "Tree":
         """A tree by its id; nothing is asked for before its methods are called."""
@@ -189,23 +189,23 @@ class Tree:
 
     def read(self) -> types.Tree:
         """The tree itself: title, sizes, the caller's workspace."""
-        found: types.Tree = self._get("")
-        return found
+        tree: types.Tree = self._get("")
+        return tree
 
     def node(self, id: str) -> types.Node:
         """One node in full."""
-        found: types.Node = self._get(f"nodes/{id}")
-        return found
+        node: types.Node = self._get(f"nodes/{id}")
+        return node
 
     def nodes(self) -> Iterator[types.NodeLine]:
         """All nodes without their texts, the oldest first."""
-        for one in self.heddle.pages(f"trees/{self.id}/nodes", limit=1000):
-            yield one
+        for line in self.heddle.pages(f"trees/{self.id}/nodes", limit=1000):
+            yield line
 
     def path(self, node: str = "") -> list[types.Node]:
         """The nodes from the root to `node`, or to the caller's position."""
-        found: types.Path = self._get("path", node=node)
-        return found["nodes"]
+        path: types.Path = self._get("path", node=node)
+        return path["nodes"]
 
     # Lines and commands.
 
@@ -230,7 +230,7 @@ class Tree:
         return self._ran(body, at=at, wait=wait, key=key)
 
     def _ran(self, body: dict[str, Any], **more: Any) -> types.Answer:
-        given = {name: one for name, one in more.items() if one}
+        given = {name: value for name, value in more.items() if value}
         path = f"trees/{self.id}/commands"
         answer: types.Answer = self.heddle.request("POST", path, {**body, **given})
         return answer
@@ -250,7 +250,7 @@ class Tree:
         seconds: float = 600,
     ) -> list[types.GenerationBody]:
         """Asks each of these models (by name or id) for `n` continuations, and waits for them."""
-        args = {"n": n, "using": [agent(one) for one in models]}
+        args = {"n": n, "using": [agent(model) for model in models]}
         answer = self.do("continue", args, at=at, key=key)
         return self.wait(answer, on_progress=on_progress, seconds=seconds)
 
@@ -285,8 +285,8 @@ class Tree:
 
     def frames(self, since: int = 0) -> Iterator[dict[str, Any]]:
         """Everything that happens in the tree: frames `event`, `delta`, `presence`, `heartbeat`."""
-        for one in self.heddle.frames(f"trees/{self.id}/events", since):
-            yield one
+        for frame in self.heddle.frames(f"trees/{self.id}/events", since):
+            yield frame
 
     def events(self, since: int = 0) -> Iterator[types.Event]:
         """The events after seq `since` and all that follow, each once and in order, however often
@@ -309,8 +309,8 @@ class Tree:
         """A table as a pandas data frame."""
         listed: types.TablesOfTree = self._get("tables")
         rows = self.rows(table)
-        columns = next(one["columns"] for one in listed["results"] if one["name"] == table)
-        return frame_of(table, [dict(one) for one in columns], rows)
+        columns = next(entry["columns"] for entry in listed["results"] if entry["name"] == table)
+        return frame_of(table, [dict(entry) for entry in columns], rows)
 
     def export(
         self, file: str | Path | IO[bytes], format: str = "heddle", **params: Any
