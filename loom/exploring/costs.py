@@ -47,9 +47,9 @@ def most_in_all(callers: Callers, shape: Shape, path: int) -> Amount:
     """What all rounds cost at most from a path of so many tokens on."""
     total, front = Amount(), 1
     for level in range(shape.depth):
-        made = front * shape.n
-        total += callers.of_text(path + level * callers.length).times(made)
-        front = min(shape.keep, made)
+        texts = front * shape.n
+        total += callers.of_text(path + level * callers.length).times(texts)
+        front = min(shape.keep, texts)
     return total
 
 
@@ -61,4 +61,4 @@ def of_points(
     points: Sequence[Node],
 ) -> list[Amount]:
     """What one text below each of these nodes costs at most."""
-    return [callers.of_text(path_tokens(actor, tree, workspace, one)) for one in points]
+    return [callers.of_text(path_tokens(actor, tree, workspace, point)) for point in points]

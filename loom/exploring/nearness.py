@@ -15,5 +15,5 @@ def nearness_of(grove: Grove, texts: Sequence[str]) -> list[list[float]]:
         vectors = embedder.vectors(texts) if embedder is not None and texts else None
     except EmbedderFailed:
         vectors = None
-    found: list[list[float]] = nearness(texts, vectors).tolist()
-    return found
+    near: list[list[float]] = nearness(texts, vectors).tolist()
+    return near

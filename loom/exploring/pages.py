@@ -67,9 +67,9 @@ def explorations_page(request: PersonRequest, uid: str) -> HttpResponse:
         **frame(request, actor, "trees"),
         "tree": tree,
         "node": place.node,
-        "rows": [(one, gettext(WORDS_OF[one.status])) for one in rows],
+        "rows": [(row, gettext(WORDS_OF[row.status])) for row in rows],
         "agents": list(agents.order_by("name")),
-        "ways": [(one, gettext(WORDS_OF[one])) for one in WAYS],
+        "ways": [(way, gettext(WORDS_OF[way])) for way in WAYS],
         "may_begin": {WRITE, GENERATE} <= actor.permissions and tree.archived_at is None,
     }
     return render(request, "exploring/explorations.html", context)
@@ -120,7 +120,7 @@ def cost(request: PersonRequest, uid: str) -> HttpResponse:
     actor, tree = access.get_tree(request.user, uid)
     try:
         lines = _run(request, actor, tree, is_dry=True).reply.splitlines()[1:]
-        context: dict[str, object] = {"lines": [one.strip() for one in lines]}
+        context: dict[str, object] = {"lines": [line.strip() for line in lines]}
     except CommandError as refused:
         context = {"refused": in_one_line(refused)}
     return render(request, "exploring/cost.html", context)
@@ -176,19 +176,19 @@ def exploration_page(request: PersonRequest, uid: str) -> HttpResponse:
 
 def _rounds(request: PersonRequest, actor: Actor, row: Exploration) -> list[ShownRound]:
     rows, cast = texts_of(row), cast_of(actor)
-    gone = withheld(actor, [one.node_id for one in rows if one.node_id])
+    gone = withheld(actor, [text.node_id for text in rows if text.node_id])
     shown = [
         ShownText(
-            one,
-            WITHHELD if one.node_id in gone else (one.node.text[:SHOWN] if one.node else ""),
+            text,
+            WITHHELD if text.node_id in gone else (text.node.text[:SHOWN] if text.node else ""),
             cast[row.agent.uid],
         )
-        for one in rows
+        for text in rows
     ]
-    made = []
-    for number in sorted({one.round for one in rows}):
-        own = [one for one in shown if one.row.round == number]
-        own.sort(key=lambda one: (not one.row.is_kept, -(one.row.score or 0), one.row.pk))
-        aside = [one for one in own if one.row.is_kept is False]
-        made.append(ShownRound(number, [one for one in own if one not in aside], aside))
-    return made
+    rounds = []
+    for number in sorted({text.round for text in rows}):
+        own = [text for text in shown if text.row.round == number]
+        own.sort(key=lambda text: (not text.row.is_kept, -(text.row.score or 0), text.row.pk))
+        aside = [text for text in own if text.row.is_kept is False]
+        rounds.append(ShownRound(number, [text for text in own if text not in aside], aside))
+    return rounds

@@ -93,8 +93,8 @@ def _locked(row: Exploration) -> Iterator[tuple[Writer, Exploration] | None]:
     with transaction.atomic():
         writer = streams.lock(row.tree, actor=row.asked_by.uid)
         now = Exploration.objects.select_for_update(of=("self",)).select_related(*WITH)
-        found = now.filter(pk=row.pk, phase=row.phase, round=row.round, ended_at__isnull=True)
-        current = found.first()
+        same = now.filter(pk=row.pk, phase=row.phase, round=row.round, ended_at__isnull=True)
+        current = same.first()
         if current is None:
             yield None
             return
@@ -105,11 +105,11 @@ def _locked(row: Exploration) -> Iterator[tuple[Writer, Exploration] | None]:
         writer.flush()
 
 
-def _ends(row: Exploration, status: str, said: str) -> bool:
+def _ends(row: Exploration, status: str, why: str) -> bool:
     """Goes on to the note, with the reason why no further round follows."""
     with _locked(row) as held:
         if held is not None:
-            held[1].status, held[1].said, held[1].phase = status, said[:300], "sum"
+            held[1].status, held[1].said, held[1].phase = status, why[:300], "sum"
     return True
 
 
@@ -126,7 +126,7 @@ def _plan(row: Exploration) -> bool:
         demand_begun(actor, row)
     except CommandError as refused:
         return _ends(row, "failed", refused.message)
-    nodes = {one.pk: one for one in lookup.rows().filter(pk__in=row.frontier)}
+    nodes = {node.pk: node for node in lookup.rows().filter(pk__in=row.frontier)}
     points = [nodes[pk] for pk in row.frontier if pk in nodes and _is_there(nodes[pk])]
     if not points:
         return _ends(row, "done", "nothing is left to go on from")
@@ -138,7 +138,9 @@ def _plan(row: Exploration) -> bool:
     with _locked(row) as held:
         if held is not None:
             _, now = held
-            now.plan = [[one.pk, many] for one, many in zip(points, counts, strict=True) if many]
+            now.plan = [
+                [point.pk, many] for point, many in zip(points, counts, strict=True) if many
+            ]
             now.said = f"the budget of {over} allowed no more" if over else ""
             now.phase = "ask"
     return True
@@ -205,31 +207,31 @@ def _request(row: Exploration, place: str) -> Request:
 def _texts(row: Exploration) -> bool:
     """Waits until the texts of the round are written."""
     texts = _of_round(row)
-    if _still_written(row, [one.generation for one in texts]):
+    if _still_written(row, [text.generation for text in texts]):
         return False
-    ended = Generation.objects.filter(uid__in=[one.generation for one in texts])
+    ended = Generation.objects.filter(uid__in=[text.generation for text in texts])
     nodes = dict(ended.values_list("uid", "node"))
     with _locked(row) as held:
         if held is None:
             return True
         _, now = held
-        for one in texts:
-            one.node_id = nodes.get(one.generation)
+        for text in texts:
+            text.node_id = nodes.get(text.generation)
         ExploredText.objects.bulk_update(texts, ["node"])
         now.phase = "sum" if now.stop_asked else "judge"
         if now.stop_asked:
             now.status, now.said = "stopped", "stopped"
-        elif not any(one.node_id for one in texts):
+        elif not any(text.node_id for text in texts):
             now.phase, now.status, now.said = "sum", "failed", _why_none(texts)
     return True
 
 
 def _of_round(row: Exploration) -> list[ExploredText]:
-    return [one for one in texts_of(row) if one.round == row.round + 1]
+    return [text for text in texts_of(row) if text.round == row.round + 1]
 
 
 def _why_none(texts: Sequence[ExploredText]) -> str:
-    rows = Generation.objects.filter(uid__in=[one.generation for one in texts])
+    rows = Generation.objects.filter(uid__in=[text.generation for text in texts])
     error = rows.filter(error__isnull=False).values_list("error", flat=True).first()
     return str(error["message"])[:300] if error else "no text arrived"
 
@@ -238,9 +240,9 @@ def _still_written(row: Exploration, uids: Sequence[str]) -> bool:
     """Whether one of the generations is not over; they are stopped if that was asked for."""
     going = list(Generation.objects.filter(uid__in=uids, status__in=OPEN_STATUSES))
     if row.stop_asked:
-        for one in going:
-            if not one.stop_asked:
-                generation_lifecycle.ask_stop(one)
+        for generation in going:
+            if not generation.stop_asked:
+                generation_lifecycle.ask_stop(generation)
         going = list(Generation.objects.filter(uid__in=uids, status__in=OPEN_STATUSES))
     return bool(going)
 
@@ -251,7 +253,7 @@ def _still_written(row: Exploration, uids: Sequence[str]) -> bool:
 @_phase("judge")
 def _judge(row: Exploration) -> bool:
     """Asks the judge about each text, or says at once what checks and nearness say."""
-    texts = [one for one in _of_round(row) if one.node is not None]
+    texts = [text for text in _of_round(row) if text.node is not None]
     if row.judge is None:
         scored = _WITHOUT_JUDGE[row.by](row, texts)
         with _locked(row) as held:
@@ -259,8 +261,8 @@ def _judge(row: Exploration) -> bool:
                 ExploredText.objects.bulk_update(scored, ["score", "reason"])
                 held[1].phase = "choose"
         return True
-    gone = set(withheld_from_models([one.node_id for one in texts if one.node_id]))
-    read = [one for one in texts if one.node_id not in gone]
+    gone = set(withheld_from_models([text.node_id for text in texts if text.node_id]))
+    read = [text for text in texts if text.node_id not in gone]
     try:
         with _locked(row) as held:
             if held is not None:
@@ -285,16 +287,16 @@ def _ask_judge(row: Exploration, texts: Sequence[ExploredText]) -> None:
             "round": RATING,
             "wakes": row.uid,
             "batch": new_uid(),
-            "point": require(one.node, "the text"),
+            "point": require(text.node, "the text"),
             "index": 1,
             "tokens": RATING_TOKENS,
-            "settings": {"text": one.pk},
+            "settings": {"text": text.pk},
         }
-        for one in texts
+        for text in texts
     ]
-    made = queue(agent, row.asked_by, (day, share[0]), rows)
-    for one, generation in zip(texts, made, strict=True):
-        one.judged_by = generation.uid
+    judgements = queue(agent, row.asked_by, (day, share[0]), rows)
+    for text, generation in zip(texts, judgements, strict=True):
+        text.judged_by = generation.uid
     ExploredText.objects.bulk_update(texts, ["judged_by"])
 
 
@@ -302,8 +304,8 @@ def _ask_judge(row: Exploration, texts: Sequence[ExploredText]) -> None:
 def rated_text(asker: Actor, generation: Generation) -> tuple[str, str]:
     """(the goal, the end of the text above and the text) of a judge's generation, read now.
     CommandError if a text is left out of what models are sent."""
-    one = ExploredText.objects.select_related("exploration", "node", "point")
-    text = one.filter(pk=generation.settings["text"]).first()
+    rows = ExploredText.objects.select_related("exploration", "node", "point")
+    text = rows.filter(pk=generation.settings["text"]).first()
     if text is None or text.node is None or withheld_from_models([text.node.pk]):
         raise CommandError("NOT_FOUND", "This text is gone.", hint="explore again")
     above = "" if withheld_from_models([text.point.pk]) else text.point.text[-BEFORE:]
@@ -325,7 +327,7 @@ def rated(_writer: Writer, row: Generation) -> None:
 def _ratings(row: Exploration) -> bool:
     """Waits for the judge."""
     texts = _of_round(row)
-    if _still_written(row, [one.judged_by for one in texts if one.judged_by]):
+    if _still_written(row, [text.judged_by for text in texts if text.judged_by]):
         return False
     if row.stop_asked:
         return _ends(row, "stopped", "stopped")
@@ -343,7 +345,7 @@ def _by_check(row: Exploration, texts: list[ExploredText]) -> list[ExploredText]
         outcomes = [(check.name, *check.run(text)) for check in checks]
         passed = sum(has_passed for _, has_passed, _ in outcomes)
         failed = "; ".join(
-            f"{name} {said}" for name, has_passed, said in outcomes if not has_passed
+            f"{name} {outcome}" for name, has_passed, outcome in outcomes if not has_passed
         )
         score = 10 * passed / len(outcomes) if outcomes else None
         reason = f"passes {passed} of {len(outcomes)}" + (f": {failed}" if failed else "")
@@ -353,7 +355,7 @@ def _by_check(row: Exploration, texts: list[ExploredText]) -> list[ExploredText]
 
 def _by_variety(row: Exploration, texts: list[ExploredText]) -> list[ExploredText]:
     """Scores that keep the texts that differ most from each other."""
-    near = nearness_of(row.tree.grove, [require(one.node, "the text").text for one in texts])
+    near = nearness_of(row.tree.grove, [require(text.node, "the text").text for text in texts])
     order = rules.most_different(near, len(texts))
     for place, at in enumerate(order):
         earlier = [near[at][other] for other in order[:place]]
@@ -371,13 +373,13 @@ def _by_taste(row: Exploration, texts: list[ExploredText]) -> list[ExploredText]
     what they like is theirs alone."""
     actor = acting_for(row)
     taste = learned_from(actor).taste if settings_of(actor.participant).orders else None
-    nodes = [require(one.node, "the text") for one in texts]
+    nodes = [require(text.node, "the text") for text in texts]
     wrote = [row.agent.uid] * len(nodes)
     read = [node.text for node in nodes]
     liked = scored_by_taste(actor, taste, read, wrote) if taste is not None else None
     if liked is None:
-        for one in texts:
-            one.reason = "not ranked: the taste is not known now"
+        for text in texts:
+            text.reason = "not ranked: the taste is not known now"
         return texts
     order = sorted(range(len(texts)), key=lambda at: (-float(liked[at]), at))
     for place, at in enumerate(order):
@@ -398,10 +400,10 @@ def _choose(row: Exploration) -> bool:
         if held is None:
             return True
         _, now = held
-        texts = [one for one in _of_round(now) if one.node is not None]
-        chosen = rules.best([one.score for one in texts], now.keep)
-        for place, one in enumerate(texts):
-            one.is_kept = place in chosen
+        texts = [text for text in _of_round(now) if text.node is not None]
+        chosen = rules.best([text.score for text in texts], now.keep)
+        for place, text in enumerate(texts):
+            text.is_kept = place in chosen
         ExploredText.objects.bulk_update(texts, ["is_kept"])
         now.frontier = [texts[place].node_id for place in chosen]
         now.round += 1
@@ -437,23 +439,23 @@ def _note(row: Exploration, kept: Sequence[ExploredText]) -> Node:
     actor = acting_for(row)
     ref = Ref("node", id=row.point.local_id)
     args = Annotate(ref=ref, content=_summary(row, kept))
-    made = execute(actor, row.tree, annotate, args, request=_request(row, "note")).body
-    note = require(lookup.find_node(row.tree, str(made["refs"][0])), "the note")
-    for one in kept[:MOST_LINKED]:
-        node = require(one.node, "a kept text")
+    annotated = execute(actor, row.tree, annotate, args, request=_request(row, "note")).body
+    note = require(lookup.find_node(row.tree, str(annotated["refs"][0])), "the note")
+    for text in kept[:MOST_LINKED]:
+        node = require(text.node, "a kept text")
         links = LinkArgs(
             source=Ref("node", id=note.local_id),
             target=Ref("node", id=node.local_id),
-            note=_why(one)[:200],
+            note=_why(text)[:200],
         )
         execute(actor, row.tree, link, links, request=_request(row, f"link:{node.local_id}"))
     return note
 
 
-def _why(one: ExploredText) -> str:
-    has_score = one.score is not None and one.exploration.by not in RANKED
-    score = f"{one.score:g}/10" if has_score else ""
-    return " – ".join(part for part in (score, one.reason) if part) or "kept"
+def _why(text: ExploredText) -> str:
+    has_score = text.score is not None and text.exploration.by not in RANKED
+    score = f"{text.score:g}/10" if has_score else ""
+    return " – ".join(part for part in (score, text.reason) if part) or "kept"
 
 
 def _summary(row: Exploration, kept: Sequence[ExploredText]) -> str:
@@ -471,6 +473,6 @@ def _summary(row: Exploration, kept: Sequence[ExploredText]) -> str:
     if row.said:
         lines.append(f"It ended early: {row.said}")
     lines += [
-        f"Round {one.round}: {require(one.node, 'a text').local_id} {_why(one)}" for one in kept
+        f"Round {text.round}: {require(text.node, 'a text').local_id} {_why(text)}" for text in kept
     ]
     return "\n".join(lines)

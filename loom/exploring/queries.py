@@ -94,19 +94,19 @@ def whole_body(row: Exploration) -> dict[str, Any]:
     return {
         **exploration_body(row),
         "used": {"steps": used.steps, "tokens": used.tokens, "usd": used.money / NANO},
-        "texts": [_text_body(one) for one in texts_of(row)],
+        "texts": [_text_body(text) for text in texts_of(row)],
     }
 
 
-def _text_body(one: ExploredText) -> dict[str, Any]:
+def _text_body(text: ExploredText) -> dict[str, Any]:
     return {
-        "round": one.round,
-        "point": one.point.local_id,
-        "generation": one.generation,
-        "node": one.node.local_id if one.node else None,
-        "score": one.score,
-        "reason": one.reason,
-        "kept": one.is_kept,
+        "round": text.round,
+        "point": text.point.local_id,
+        "generation": text.generation,
+        "node": text.node.local_id if text.node else None,
+        "score": text.score,
+        "reason": text.reason,
+        "kept": text.is_kept,
     }
 
 
@@ -124,5 +124,5 @@ def set_aside(nodes: Iterable[int]) -> frozenset[int]:
 
 def kept_of(texts: Sequence[ExploredText]) -> list[ExploredText]:
     """Those that were kept, in the order of rounds, best first."""
-    kept = [one for one in texts if one.is_kept and one.node is not None]
-    return sorted(kept, key=lambda one: (one.round, -(one.score or 0.0), one.pk))
+    kept = [text for text in texts if text.is_kept and text.node is not None]
+    return sorted(kept, key=lambda text: (text.round, -(text.score or 0.0), text.pk))

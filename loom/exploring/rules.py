@@ -25,11 +25,11 @@ class Shape:
     @property
     def texts(self) -> int:
         """The texts that it asks for at most."""
-        made, front = 0, 1
+        total, front = 0, 1
         for _ in range(self.depth):
-            made += front * self.n
+            total += front * self.n
             front = min(self.keep, front * self.n)
-        return made
+        return total
 
     @property
     def calls(self) -> int:
@@ -109,17 +109,17 @@ def most_different(near: Sequence[Sequence[float]], keep: int) -> list[int]:
     chosen = [0]
     while len(chosen) < min(keep, len(near)):
         left = [at for at in range(len(near)) if at not in chosen]
-        chosen.append(min(left, key=lambda at: (max(near[at][one] for one in chosen), at)))
+        chosen.append(min(left, key=lambda at: (max(near[at][other] for other in chosen), at)))
     return chosen
 
 
 def read_rating(text: str) -> tuple[float | None, str]:
     """(the rating from 0 to 10, the reason) of a judge's answer; None if it begins with none."""
     line = " ".join(text[:2_000].split())
-    found = _RATING.match(line)
-    if found is None:
+    rating = _RATING.match(line)
+    if rating is None:
         return None, line[:300]
-    number = float(found[1].replace(",", "."))
+    number = float(rating[1].replace(",", "."))
     if number > 10:
         return None, line[:300]
-    return number, line[found.end() :][:300]
+    return number, line[rating.end() :][:300]

@@ -27,7 +27,7 @@ def go_on(uid: str) -> None:
 def look_for_unfinished() -> int:
     """Goes on with explorations whose worker was lost, and returns how many there are. To go on
     with one that waits for a model changes nothing."""
-    found = unfinished()
-    for uid in found:
+    uids = unfinished()
+    for uid in uids:
         jobs.enqueue(TASK, [uid], queue="continue")
-    return len(found)
+    return len(uids)

@@ -264,11 +264,11 @@ def _rows(tree: int, after: int, last: int, place_of: dict[int, Sequence[int]]) 
     parts = []
     at = max(first, after + 1)
     while at <= min(last, end):
-        found = fetch(sql, [at, min(last, at + MOST_READ - 1)])
+        nodes = fetch(sql, [at, min(last, at + MOST_READ - 1)])
         at += MOST_READ
-        rows = np.zeros(len(found), places.ROW)
+        rows = np.zeros(len(nodes), places.ROW)
         none = (0, 0)
-        for number, (key, slot, up, author, time, name) in enumerate(found):
+        for number, (key, slot, up, author, time, name) in enumerate(nodes):
             x, y = place_of.get(key, none)
             rows[number] = (
                 key & _ORDINAL,
@@ -286,8 +286,8 @@ def _rows(tree: int, after: int, last: int, place_of: dict[int, Sequence[int]]) 
 
 def _surprise(tree: int, rows: places.Rows, after: int, last: int) -> bytes:
     """A byte of surprise for each of these rows, which are the nodes after the id `after`."""
-    found = mean_surprise(tree, after, last)
-    return places.surprise_bytes(rows, {key & _ORDINAL: bits for key, bits in found.items()})
+    surprise = mean_surprise(tree, after, last)
+    return places.surprise_bytes(rows, {key & _ORDINAL: bits for key, bits in surprise.items()})
 
 
 def _blocks(
@@ -375,8 +375,8 @@ def _place_some(row: Landscape, tree: int, after: int, last: int) -> tuple[int |
     place_of: dict[int, Sequence[int]] = {}
     nodes, vectors = _new_vectors(tree, row.embedder, after, end)
     if len(nodes):
-        found = layout.place_new(vectors, _old(row), nodes & _ORDINAL)
-        place_of = dict(zip(nodes.tolist(), found.tolist(), strict=True))
+        spots = layout.place_new(vectors, _old(row), nodes & _ORDINAL)
+        place_of = dict(zip(nodes.tolist(), spots.tolist(), strict=True))
     rows = _rows(tree, after, end, place_of)
     surprise = _surprise(tree, rows, after, end)
     with transaction.atomic():
@@ -417,7 +417,7 @@ def _old(row: Landscape) -> Iterator[tuple[Floats, layout.Coordinates]]:
     trees = LandscapeBlock.objects.filter(landscape=row).order_by("tree_id")
     for tree in list(trees.values_list("tree_id", flat=True).distinct()):
         parts = LandscapeBlock.objects.filter(landscape=row, tree=tree).order_by("number")
-        rows = places.unpacked([bytes(one) for one in parts.values_list("rows", flat=True)])
+        rows = places.unpacked([bytes(block) for block in parts.values_list("rows", flat=True)])
         rows = rows[rows["x"] > 0]
         keys = rows["ordinal"].astype(np.int64) + (tree << ORDINAL_BITS)
         blocks = VectorBlock.objects.filter(tree=tree, embedder=row.embedder).order_by("number")

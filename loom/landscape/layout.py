@@ -37,8 +37,8 @@ def principal(vectors: Floats, axes: int = AXES) -> Floats:
     chosen = turned[:, ::-1][:, : min(axes, len(vectors))].astype(np.float32)
     # An axis has no direction of its own: its largest part is made positive.
     signs = np.sign(chosen[np.abs(chosen).argmax(axis=0), np.arange(chosen.shape[1])])
-    found: Floats = moved @ (chosen * np.where(signs == 0, 1, signs).astype(np.float32))
-    return found
+    projected: Floats = moved @ (chosen * np.where(signs == 0, 1, signs).astype(np.float32))
+    return projected
 
 
 def _untold(share: float) -> None:
@@ -56,35 +56,35 @@ def neighbours(points: Floats, k: int, tell: Tell = _untold) -> Whole:
     squares = (centres**2).sum(axis=1)
     apart = squares[None, :] - 2 * centres @ centres.T
     near = np.argsort(apart, axis=1, kind="stable")
-    found = np.empty((len(points), k), np.int64)
-    for one in range(len(centres)):
-        members = order[ends[one] : ends[one + 1]]
+    nearest = np.empty((len(points), k), np.int64)
+    for number in range(len(centres)):
+        members = order[ends[number] : ends[number + 1]]
         if not len(members):
             continue
         parts, held = [], 0
-        for at, other in enumerate(near[one]):
+        for at, other in enumerate(near[number]):
             if at >= 6 and held > 4 * k:
                 break
             part = order[ends[other] : ends[other + 1]]
             parts.append(part)
             held += len(part)
-        found[members] = _nearest_in(points, members, np.concatenate(parts), k)
-        tell((one + 1) / len(centres))
-    return found
+        nearest[members] = _nearest_in(points, members, np.concatenate(parts), k)
+        tell((number + 1) / len(centres))
+    return nearest
 
 
 def _nearest_in(points: Floats, asked: Whole, among: Whole, k: int) -> Whole:
     """The `k` nearest of `among` for each of `asked`, without itself."""
     others = points[among]
     squares = (others**2).sum(axis=1)
-    found = np.empty((len(asked), k), np.int64)
+    nearest_of = np.empty((len(asked), k), np.int64)
     for first in range(0, len(asked), CHUNK):
         some = asked[first : first + CHUNK]
         apart = squares[None, :] - 2 * points[some] @ others.T
         apart[some[:, None] == among[None, :]] = np.inf
         nearest = np.argpartition(apart, k - 1, axis=1)[:, :k]
-        found[first : first + CHUNK] = among[nearest]
-    return found
+        nearest_of[first : first + CHUNK] = among[nearest]
+    return nearest_of
 
 
 def _groups(points: Floats) -> tuple[Floats, Whole]:
@@ -110,11 +110,13 @@ def _groups(points: Floats) -> tuple[Floats, Whole]:
 
 def _closest(points: Floats, centres: Floats) -> Whole:
     squares = (centres**2).sum(axis=1)
-    found = np.empty(len(points), np.int64)
+    closest = np.empty(len(points), np.int64)
     for first in range(0, len(points), 8 * CHUNK):
         some = points[first : first + 8 * CHUNK]
-        found[first : first + 8 * CHUNK] = (squares[None, :] - 2 * some @ centres.T).argmin(axis=1)
-    return found
+        closest[first : first + 8 * CHUNK] = (squares[None, :] - 2 * some @ centres.T).argmin(
+            axis=1
+        )
+    return closest
 
 
 def lay_out(vectors: Floats, tell: Tell = _untold) -> Floats:
@@ -190,8 +192,8 @@ def _repulsion(places: Floats) -> Floats:
     flat = fields[:, :size, :size].reshape(3, -1).astype(np.float32)
     felt = sum(weight * flat[:, where] for weight, where in zip(weights, cells, strict=True))
     total = max(float(felt[0].sum(dtype=np.float64)) - len(places), 1e-6)
-    found: Floats = (felt[1:].T / total).astype(np.float32)
-    return found
+    push: Floats = (felt[1:].T / total).astype(np.float32)
+    return push
 
 
 def _repulsion_of_few(places: Floats) -> Floats:
@@ -200,8 +202,8 @@ def _repulsion_of_few(places: Floats) -> Floats:
     near = 1 / (1 + dx**2 + dy**2)
     total = max(float(near.sum(dtype=np.float64)) - len(places), 1e-6)
     near *= near
-    found = np.stack([(near * dx).sum(axis=1), (near * dy).sum(axis=1)], axis=1) / total
-    return np.asarray(found, np.float32)
+    push = np.stack([(near * dx).sum(axis=1), (near * dy).sum(axis=1)], axis=1) / total
+    return np.asarray(push, np.float32)
 
 
 @lru_cache(maxsize=2)
@@ -270,7 +272,7 @@ def place_new(new: Floats, old: Iterable[tuple[Floats, Coordinates]], keys: Whol
     first = np.where(np.isfinite(scores[:, :1]), scores[:, :1], 0)
     weights = np.exp((np.maximum(scores, -2) - first) / SHARP)
     weights = weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-12)
-    found = (weights[:, :, None] * spots).sum(axis=1)
+    spots_of_new = (weights[:, :, None] * spots).sum(axis=1)
     turn, away = (keys * GOLDEN) % (2 * np.pi), 60 + keys * 7919 % 240
-    found = found + np.stack([np.cos(turn) * away, np.sin(turn) * away], axis=1)
-    return _clipped(found)
+    spots_of_new = spots_of_new + np.stack([np.cos(turn) * away, np.sin(turn) * away], axis=1)
+    return _clipped(spots_of_new)

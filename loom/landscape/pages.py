@@ -47,7 +47,7 @@ class RegionRow:
 
 def region_rows(view: View) -> list[RegionRow]:
     """The regions as a list of lists: those seen from near within those seen from afar."""
-    rows = [RegionRow(at, one, []) for at, one in enumerate(view.regions)]
+    rows = [RegionRow(at, region, []) for at, region in enumerate(view.regions)]
     top = []
     for row in rows:
         if row.region.level == 0:
@@ -100,7 +100,7 @@ def _page(
         "percent": row.done // 10 if row is not None else 0,
         "below": below,
         "find": find,
-        "asked": urlencode({name: said for name, said in _asked(below, find).items() if said}),
+        "asked": urlencode({name: value for name, value in _asked(below, find).items() if value}),
         "may_draw": WRITE in actor.permissions,
     }
     if row is not None and row.revision and not is_part(request):

@@ -35,12 +35,12 @@ BIT = 16  # steps of a bit in which a surprise is kept
 def surprise_bytes(rows: Rows, bits_of: Mapping[int, float]) -> bytes:
     """A byte for each row: its mean surprise in steps of 1/BIT bit, counted from 1; 0: there is
     none. `bits_of` has it by ordinal."""
-    found = np.zeros(len(rows), np.uint8)
+    steps_of = np.zeros(len(rows), np.uint8)
     if bits_of:
         at, is_there = _index(rows, np.array(list(bits_of), np.int64))
         steps = 1 + np.rint(np.array(list(bits_of.values())) * BIT)
-        found[at[is_there]] = np.clip(steps, 1, 255)[is_there].astype(np.uint8)
-    return found.tobytes()
+        steps_of[at[is_there]] = np.clip(steps, 1, 255)[is_there].astype(np.uint8)
+    return steps_of.tobytes()
 
 
 def unpacked(parts: list[bytes]) -> Rows:
@@ -64,12 +64,12 @@ def above(rows: Rows) -> Whole:
 
 def spread_down(marked: Mask, up: Whole) -> Mask:
     """What is marked, and all below it. Doubles its steps: as many rounds as the depth has bits."""
-    found, at = marked.copy(), up
+    reached, at = marked.copy(), up
     while True:
-        found |= found[at]
+        reached |= reached[at]
         further = at[at]
         if np.array_equal(further, at):
-            return found
+            return reached
         at = further
 
 
@@ -104,8 +104,8 @@ def shown(
         (at, is_there), (slot, is_slot) = _index(rows, chosen), _index(rows, slots)
         good = is_there & is_slot & standing[at]
         newest[slot[good]] = at[good]
-    found = (newest[first] == np.arange(len(rows))) & ~hidden & (rows["x"] > 0)
-    return np.asarray(found, np.bool_)
+    visible = (newest[first] == np.arange(len(rows))) & ~hidden & (rows["x"] > 0)
+    return np.asarray(visible, np.bool_)
 
 
 def below(rows: Rows, slot: int) -> Mask:
@@ -143,27 +143,27 @@ def branches(rows: Rows, seen: Mask, most: int) -> tuple[Whole, list[int]]:
         return np.zeros(0, np.int64), []
     up, first = above(rows), _index(rows, rows["slot"])[0]
     sizes, ups = seen.astype(np.int64).tolist(), up.tolist()
-    for one in range(count - 1, 0, -1):  # what is below comes after
-        if ups[one] != one:
-            sizes[ups[one]] += sizes[one]
+    for place in range(count - 1, 0, -1):  # what is below comes after
+        if ups[place] != place:
+            sizes[ups[place]] += sizes[place]
     order = np.argsort(up, kind="stable")
     ends = np.searchsorted(up[order], np.arange(count + 1)).tolist()
     children, firsts = order.tolist(), first.tolist()
     tops = [0]
     for _ in range(MOST_STEPS):
         under = [
-            one
+            child
             for top in tops
-            for one in children[ends[top] : ends[top + 1]]
-            if one != top and firsts[one] == one and sizes[one]
+            for child in children[ends[top] : ends[top + 1]]
+            if child != top and firsts[child] == child and sizes[child]
         ]
         if not under:
             break
         tops = under
-        held = [sizes[one] for one in under]
+        held = [sizes[child] for child in under]
         if sum(held) - max(held) > 0.1 * sum(held):
             break
-    tops = sorted(tops, key=lambda one: (-sizes[one], one))[:most]
+    tops = sorted(tops, key=lambda child: (-sizes[child], child))[:most]
     number = np.full(count, -1, np.int64)
     number[tops] = np.arange(len(tops))
     at = np.where(number >= 0, np.arange(count), up)  # a walk up ends at the top of a branch
@@ -172,4 +172,4 @@ def branches(rows: Rows, seen: Mask, most: int) -> tuple[Whole, list[int]]:
         if np.array_equal(further, at):
             break
         at = further
-    return number[at[first]], [int(rows["ordinal"][one]) for one in tops]
+    return number[at[first]], [int(rows["ordinal"][top]) for top in tops]

@@ -112,8 +112,8 @@ def view_of(
         if row.tree_id is None:
             branch = np.full(len(where), number, np.int64)
         else:
-            found, starts = places.branches(rows, seen, MOST_BRANCHES)
-            branch, tops = found[where], [(tree, one) for one in starts]
+            numbers, starts = places.branches(rows, seen, MOST_BRANCHES)
+            branch, tops = numbers[where], [(tree, start) for start in starts]
         under = places.below(rows, below.slot_id & _ORDINAL)[where] if below is not None else None
         of_tree = np.full(len(where), number)
         kept.append((rows[where], of_tree, new[up], branch, under, surprise[where]))
@@ -130,19 +130,19 @@ def view_of(
     _people(view)
     _rated(actor, view)
     _regions(view)
-    give_titles(view.regions, [RegionTitle(*one) for one in row.titles])
+    give_titles(view.regions, [RegionTitle(*title) for title in row.titles])
     return view
 
 
 def _parts(row: Landscape) -> dict[int, tuple[list[bytes], list[bytes]]]:
     """The blocks of a map by tree, and the surprise of their texts; one query."""
-    found: dict[int, tuple[list[bytes], list[bytes]]] = {}
+    parts_by_tree: dict[int, tuple[list[bytes], list[bytes]]] = {}
     blocks = LandscapeBlock.objects.filter(landscape=row).order_by("tree_id", "number")
     for tree, count, rows, surprise in blocks.values_list("tree_id", "count", "rows", "surprise"):
-        parts = found.setdefault(tree, ([], []))
+        parts = parts_by_tree.setdefault(tree, ([], []))
         parts[0].append(bytes(rows))
         parts[1].append(bytes(surprise).ljust(count, b"\0"))
-    return found
+    return parts_by_tree
 
 
 def _joined(trees: list[Tree], kept: list[tuple[Any, ...]]) -> View:
@@ -168,13 +168,15 @@ def _flags(actor: Actor, trees: Iterable[Tree]) -> dict[int, dict[str, Any]]:
     """By tree the ordinals of what hides: itself and what is below, itself alone (for a model what
     is excluded), and the versions that are pruned. One query, by the index of flagged nodes."""
     keys = [tree.pk for tree in trees]
-    found: dict[int, tuple[list[int], list[int], list[int]]] = {key: ([], [], []) for key in keys}
+    ordinals: dict[int, tuple[list[int], list[int], list[int]]] = {
+        key: ([], [], []) for key in keys
+    }
     is_model = actor.participant.kind == "model"
     those, given = within("v.tree_id", keys)
     for tree, key, bits in fetch(
         _FLAGGED.format(flags=lookup.flag_bits("v"), those=those), [given]
     ):
-        hiding, own, pruned = found[tree]
+        hiding, own, pruned = ordinals[tree]
         if bits & (PRUNED | SANDBOX):
             hiding.append(key & _ORDINAL)
         if bits & EXCLUDED and is_model:
@@ -187,19 +189,19 @@ def _flags(actor: Actor, trees: Iterable[Tree]) -> dict[int, dict[str, Any]]:
             "own": np.array(own, np.int64),
             "pruned": np.array(pruned, np.int64),
         }
-        for tree, (hiding, own, pruned) in found.items()
+        for tree, (hiding, own, pruned) in ordinals.items()
     }
 
 
 def _choices(actor: Actor, trees: Iterable[Tree]) -> dict[int, dict[int, int]]:
     """The versions that the actor chose, by tree and slot; one query."""
-    found: dict[int, dict[int, int]] = {}
+    chosen: dict[int, dict[int, int]] = {}
     rows = VersionChoice.objects.filter(
-        workspace__participant=actor.participant, workspace__tree__in=[one.pk for one in trees]
+        workspace__participant=actor.participant, workspace__tree__in=[tree.pk for tree in trees]
     )
     for tree, slot, node in rows.values_list("workspace__tree_id", "slot_id", "node_id"):
-        found.setdefault(tree, {})[slot & _ORDINAL] = node & _ORDINAL
-    return found
+        chosen.setdefault(tree, {})[slot & _ORDINAL] = node & _ORDINAL
+    return chosen
 
 
 def _found(
@@ -211,8 +213,8 @@ def _found(
     if not trees:
         return []
     here = known_workspace_of(actor.participant, trees[0])
-    found = find_in_tree(actor, trees[0], here, find, below=below, limit=1)
-    return list(found.every[:MOST_FOUND])
+    hits = find_in_tree(actor, trees[0], here, find, below=below, limit=1)
+    return list(hits.every[:MOST_FOUND])
 
 
 def _branches(actor: Actor, tops: Sequence[tuple[Tree, int]]) -> list[MapBranch]:
@@ -224,11 +226,11 @@ def _branches(actor: Actor, tops: Sequence[tuple[Tree, int]]) -> list[MapBranch]
             "pk", "local_id", "text"
         )
     }
-    found = []
+    listed = []
     for key, (tree, _) in zip(keys, tops, strict=True):
         local_id, text = rows.get(key, ("", ""))
-        found.append(MapBranch(tree.uid, local_id, excerpt(text, 8)))
-    return found
+        listed.append(MapBranch(tree.uid, local_id, excerpt(text, 8)))
+    return listed
 
 
 def _trees_as_branches(trees: Iterable[Tree]) -> list[MapBranch]:
@@ -239,11 +241,11 @@ def _people(view: View) -> None:
     """Who wrote the texts, those with the most first; one query."""
     authors, counts = np.unique(view.rows["author"], return_counts=True)
     order = np.lexsort((authors, -counts))
-    keys = [int(one) for one in authors[order]]
+    keys = [int(key) for key in authors[order]]
     known = Participant.objects.in_bulk(keys)
     view.people = [known[key] for key in keys if key in known]
-    place = {one.pk: at for at, one in enumerate(view.people)}
-    numbers = np.array([place.get(int(one), -1) for one in authors], np.int64)
+    place = {participant.pk: at for at, participant in enumerate(view.people)}
+    numbers = np.array([place.get(int(key), -1) for key in authors], np.int64)
     at = np.searchsorted(authors, view.rows["author"])
     view.author = numbers[at] if len(authors) else np.zeros(0, np.int64)
 
@@ -275,8 +277,8 @@ def _regions(view: View) -> None:
     sql = f"SELECT id, SUBSTR(text, 1, {READ_CHARACTERS}) FROM trees_node WHERE {those}"
     rows = fetch(sql, [given]) if keys else []
     name_regions(regions, {keys[key]: text for key, text in rows})
-    for one in regions:
-        one.members = some[one.members]
+    for region in regions:
+        region.members = some[region.members]
     view.regions = regions
 
 
@@ -293,11 +295,17 @@ def points_body(row: Landscape | None, view: View) -> dict[str, Any]:
         "titled": row.titled if row is not None else 0,
         "trees": [{"id": tree.uid, "title": tree.title} for tree in view.trees],
         "participants": [
-            {"id": one.uid, "name": one.name, "kind": one.kind, "model": one.model_ref}
-            for one in view.people
+            {
+                "id": participant.uid,
+                "name": participant.name,
+                "kind": participant.kind,
+                "model": participant.model_ref,
+            }
+            for participant in view.people
         ],
         "branches": [
-            {"tree": one.tree, "node": one.node, "words": one.words} for one in view.branches
+            {"tree": branch.tree, "node": branch.node, "words": branch.words}
+            for branch in view.branches
         ],
         "ids": view.names,
         "x": view.rows["x"].tolist(),
@@ -315,15 +323,15 @@ def points_body(row: Landscape | None, view: View) -> dict[str, Any]:
         "lit": np.flatnonzero(view.lit).tolist() if view.lit is not None else None,
         "regions": [
             {
-                "level": one.level,
-                "x": one.x,
-                "y": one.y,
-                "count": len(one.members),
-                "within": one.within,
-                "words": list(one.words),
-                "title": one.title,
+                "level": region.level,
+                "x": region.x,
+                "y": region.y,
+                "count": len(region.members),
+                "within": region.within,
+                "words": list(region.words),
+                "title": region.title,
             }
-            for one in view.regions
+            for region in view.regions
         ],
     }
 

@@ -44,7 +44,7 @@ def find_regions(x: NDArray[np.uint16], y: NDArray[np.uint16]) -> list[MapRegion
     """The regions of these places, level by level, the largest of each first."""
     cells = (x.astype(np.int64) * GRID >> 16) * GRID + (y.astype(np.int64) * GRID >> 16)
     counts = np.bincount(cells, minlength=GRID * GRID).reshape(GRID, GRID).astype(np.float64)
-    found: list[MapRegion] = []
+    regions: list[MapRegion] = []
     owner_before = np.full(GRID * GRID, -1, np.int64)
     for level, (width, most) in enumerate(LEVELS):
         top_of = _climb(_smoothed(counts, width))
@@ -58,10 +58,10 @@ def find_regions(x: NDArray[np.uint16], y: NDArray[np.uint16]) -> list[MapRegion
             members = np.flatnonzero(here == top)
             # The top of a hill is where its texts are, not the middle of a cell.
             middle = (int(np.median(x[members])), int(np.median(y[members])))
-            owner[top_of == top] = len(found)
-            found.append(MapRegion(level, *middle, members, int(owner_before[top])))
+            owner[top_of == top] = len(regions)
+            regions.append(MapRegion(level, *middle, members, int(owner_before[top])))
         owner_before = owner
-    return found
+    return regions
 
 
 def _smoothed(counts: NDArray[np.float64], width: float) -> NDArray[np.float64]:
@@ -91,9 +91,9 @@ def to_read(regions: Sequence[MapRegion], count: int) -> list[int]:
     if count <= READ * LEVELS[-1][1]:
         return list(range(count))
     chosen: set[int] = set()
-    for one in regions:
-        step = max(1, len(one.members) // READ)
-        chosen.update(int(at) for at in one.members[::step][:READ])
+    for region in regions:
+        step = max(1, len(region.members) // READ)
+        chosen.update(int(at) for at in region.members[::step][:READ])
     return sorted(chosen)
 
 
@@ -132,18 +132,18 @@ STOP = frozenset(
 def words_of(text: str) -> dict[str, str]:
     """The words of a text that can name something, by their folded form; in a script without
     blanks each two signs beside each other."""
-    found: dict[str, str] = {}
+    words: dict[str, str] = {}
     for match in _WORD.finditer(text):
         word = match[0]
         if _TOGETHER.search(word):
             for at in range(len(word) - 1):
-                found.setdefault(word[at : at + 2], word[at : at + 2])
+                words.setdefault(word[at : at + 2], word[at : at + 2])
             continue
         word = re.split("['’]", word)[0]
         folded = word.casefold()
         if len(folded) > 2 and folded not in STOP and len(folded) < 30:
-            found.setdefault(folded, word)
-    return found
+            words.setdefault(folded, word)
+    return words
 
 
 def name_regions(regions: Sequence[MapRegion], texts: Mapping[int, str]) -> None:
@@ -158,20 +158,20 @@ def name_regions(regions: Sequence[MapRegion], texts: Mapping[int, str]) -> None
             forms.setdefault(folded, Counter())[form] += 1
     total = max(1, len(words))
     taken: dict[int, set[str]] = {}
-    for one in regions:
-        here = [words[int(at)] for at in one.members if int(at) in words]
+    for region in regions:
+        here = [words[int(at)] for at in region.members if int(at) in words]
         counts = Counter(word for of_text in here for word in of_text)
         ranked = sorted(
             counts,
             key=lambda word: (-_weight(counts[word], len(here), everywhere[word], total), word),
         )
-        used = set(taken.setdefault(one.level, set()))
-        if one.within >= 0:
-            used.update(word.casefold() for word in regions[one.within].words)
+        used = set(taken.setdefault(region.level, set()))
+        if region.within >= 0:
+            used.update(word.casefold() for word in regions[region.within].words)
         chosen = [word for word in ranked[:40] if word not in used and _says(counts[word], here)]
         chosen = (chosen or ranked)[:WORDS]
-        taken[one.level].update(chosen)
-        one.words = tuple(_usual(forms[word]) for word in chosen)
+        taken[region.level].update(chosen)
+        region.words = tuple(_usual(forms[word]) for word in chosen)
 
 
 def _says(count: int, here: Sequence[object]) -> bool:

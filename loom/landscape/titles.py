@@ -27,7 +27,7 @@ class RegionTitle:
 
 def read_titles(answer: str, count: int) -> dict[int, str]:
     """The titles of an answer by the number of their region, from 0: one line each, `3: Sea`."""
-    found: dict[int, str] = {}
+    titles: dict[int, str] = {}
     for line in answer.splitlines()[: 4 * count]:
         match = _LINE.match(line[:400])
         if match is None or not 1 <= int(match[1]) <= count:
@@ -35,18 +35,18 @@ def read_titles(answer: str, count: int) -> dict[int, str]:
         words = match[2].strip(" \t*_\"'“”„«».").split()
         title = " ".join(words[:MOST_WORDS])[:MOST_CHARACTERS].strip()
         if title:
-            found.setdefault(int(match[1]) - 1, title)
-    return found
+            titles.setdefault(int(match[1]) - 1, title)
+    return titles
 
 
 def give_titles(regions: Sequence[MapRegion], titles: Iterable[RegionTitle]) -> None:
     """Gives each title to the nearest region of its level that has none, if one is near enough."""
     titles = list(titles)
     pairs = sorted(
-        ((region.x - one.x) ** 2 + (region.y - one.y) ** 2, number, at)
-        for number, one in enumerate(titles)
+        ((region.x - given_title.x) ** 2 + (region.y - given_title.y) ** 2, number, at)
+        for number, given_title in enumerate(titles)
         for at, region in enumerate(regions)
-        if region.level == one.level
+        if region.level == given_title.level
     )
     given: set[int] = set()
     for apart, number, at in pairs:

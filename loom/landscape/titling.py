@@ -61,7 +61,7 @@ class TitleOffer:
 
 def offer_of(agent: Participant, view: View) -> TitleOffer:
     """What titles for the regions of a view would cost."""
-    texts = sum(min(READ[one.level], len(one.members)) for one in view.regions)
+    texts = sum(min(READ[region.level], len(region.members)) for region in view.regions)
     reading = _reading(len(view.regions), texts)
     most = spending.most_of(CandidateRequest(agent, 1, _tokens(len(view.regions))), reading)
     return TitleOffer(agent, len(view.regions), most.reading, most.reserved)
@@ -114,8 +114,8 @@ def ask_titles(actor: Actor, tree: Tree, row: Landscape) -> list[Generation]:
     there are no regions, UNAVAILABLE without a model, LIMIT_EXCEEDED without money."""
     view = view_of(actor, row, trees_seen(actor, row), below=None, find="")
     regions = [
-        (one.level, one.x, one.y, *(int(view.keys[at]) for at in _nearest(view, one)))
-        for one in view.regions
+        (region.level, region.x, region.y, *(int(view.keys[at]) for at in _nearest(view, region)))
+        for region in view.regions
     ]
     args = TitleArgs(landscape=row.uid, revision=row.revision, regions=tuple(regions))
     return execute(actor, tree, _ask, args)
@@ -145,7 +145,7 @@ def _ask(change: RunningAction, args: TitleArgs) -> list[Generation]:
         raise CommandError("REJECTED", "Titles are being made.", hint="wait for them")
     if not args.regions:
         raise CommandError("REJECTED", "The map has no regions.", hint="write more texts first")
-    texts = sum(len(one) - 3 for one in args.regions)
+    texts = sum(len(region) - 3 for region in args.regions)
     reading = _reading(len(args.regions), texts)
     tokens = _tokens(len(args.regions))
     payer = change.actor.person
@@ -161,7 +161,7 @@ def _ask(change: RunningAction, args: TitleArgs) -> list[Generation]:
         "settings": {
             "landscape": args.landscape,
             "revision": args.revision,
-            "regions": [list(one) for one in args.regions],
+            "regions": [list(region) for region in args.regions],
         },
     }
     return queue(agent, payer, (day, share), [row])
@@ -172,16 +172,16 @@ def texts_of_regions(_asker: Actor, generation: Generation) -> tuple[str, str]:
     """(the question, the regions with the beginnings of their texts), read now, without what is
     kept from models. CommandError if nothing is left."""
     regions = generation.settings["regions"]
-    keys = {key for one in regions for key in one[3:]}
+    keys = {key for region in regions for key in region[3:]}
     seen = keys - set(withheld_from_models(sorted(keys)))
     rows = Node.objects.filter(pk__in=seen, tree=generation.tree_id, kind="text")
     texts = dict(rows.values_list("pk", "text"))
     if not texts:
         raise CommandError("NOT_FOUND", "The texts of the map are gone.", hint="draw it again")
     lines = []
-    for number, one in enumerate(regions, 1):
+    for number, region in enumerate(regions, 1):
         lines.append(f"Region {number}:")
-        lines += [f"- {excerpt(texts[key], WORDS)[:300]}" for key in one[3:] if key in texts]
+        lines += [f"- {excerpt(texts[key], WORDS)[:300]}" for key in region[3:] if key in texts]
     return QUESTION, "\n".join(lines)
 
 
@@ -197,7 +197,7 @@ def titled(_writer: Writer, generation: Generation) -> None:
     if row is None:
         return
     regions = asked["regions"]
-    found = read_titles(generation.text, len(regions))
-    row.titles = [[*regions[number][:3], title] for number, title in sorted(found.items())]
+    titles = read_titles(generation.text, len(regions))
+    row.titles = [[*regions[number][:3], title] for number, title in sorted(titles.items())]
     row.titled += 1
     row.save(update_fields=["titles", "titled"])

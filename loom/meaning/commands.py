@@ -45,22 +45,22 @@ def list_similar(context: Context, node: Node) -> Reply:
     """The texts of the tree that are nearest in meaning to a node, and what was linked to it as
     similar. Without an embedder the links alone; UNAVAILABLE if there are none."""
     linked = {
-        one.node.pk
-        for one in links_of(context.actor, node, kind="similar", most=MOST_SIMILAR)
-        if one.node is not None
+        link.node.pk
+        for link in links_of(context.actor, node, kind="similar", most=MOST_SIMILAR)
+        if link.node is not None
     }
     is_on = embedder_of(node.tree.grove) is not None or not linked
-    found = similar_to(context.actor, node, context.workspace, most=MOST_SIMILAR) if is_on else []
-    scores = {one.pk: score for one, score in found}
-    others = [one for one in lookup.rows().filter(pk__in=linked) if one.pk not in scores]
-    shown = [*(one for one, _ in found), *others]
+    nearest = similar_to(context.actor, node, context.workspace, most=MOST_SIMILAR) if is_on else []
+    scores = {similar.pk: score for similar, score in nearest}
+    linked_only = lookup.rows().filter(pk__in=linked - scores.keys())
+    shown = [*(similar for similar, _ in nearest), *linked_only]
     head = f"[{node.local_id}] → {counted(len(shown), 'similar text')}" if shown else ""
     lines = [f"{head}:" if head else f"[{node.local_id}] → no similar texts"]
-    gone = withheld(context.actor, [one.pk for one in shown])
-    for one in shown:
-        near = f"● {scores[one.pk]:.2f} " if one.pk in scores else "● "
-        said = WITHHELD if one.pk in gone else excerpt(one.text, WORDS)
-        mark = " · linked" if one.pk in linked else ""
-        lines.append(f"  {near}[{lookup.node_ref(one, context.tree.pk)}] {said}{mark}")
-    refs = tuple(lookup.node_ref(one, context.tree.pk) for one in shown)
+    gone = withheld(context.actor, [similar.pk for similar in shown])
+    for similar in shown:
+        near = f"● {scores[similar.pk]:.2f} " if similar.pk in scores else "● "
+        words = WITHHELD if similar.pk in gone else excerpt(similar.text, WORDS)
+        mark = " · linked" if similar.pk in linked else ""
+        lines.append(f"  {near}[{lookup.node_ref(similar, context.tree.pk)}] {words}{mark}")
+    refs = tuple(lookup.node_ref(similar, context.tree.pk) for similar in shown)
     return Reply("\n".join(lines), refs=refs, items=touched(node))

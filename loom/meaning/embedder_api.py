@@ -107,8 +107,8 @@ def _body(known: IndexProgress) -> dict[str, Any]:
         "trees": known.trees,
         "texts": known.texts,
         "waiting": [
-            {"tree": one.tree.uid, "percent": one.percent, "error": one.error}
-            for one in known.waiting
+            {"tree": behind.tree.uid, "percent": behind.percent, "error": behind.error}
+            for behind in known.waiting
         ],
         "pause": known.pause,
     }

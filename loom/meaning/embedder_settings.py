@@ -67,15 +67,15 @@ def _set_embedder(change: RunningAction, args: NewEmbedder) -> EmbedderSettings:
     """Has an endpoint make the vectors of the grove."""
     model, url = args.model.strip(), args.base_url.strip().rstrip("/")
     if not model or len(model) > 100:
-        said = "A model of embeddings has a name of at most 100 characters."
-        raise CommandError("INVALID_SYNTAX", said, hint="such as text-embedding-3-small")
+        problem = "A model of embeddings has a name of at most 100 characters."
+        raise CommandError("INVALID_SYNTAX", problem, hint="such as text-embedding-3-small")
     if not url:
-        said = "The endpoint needs an address."
-        raise CommandError("INVALID_SYNTAX", said, hint="such as https://api.openai.com/v1")
+        problem = "The endpoint needs an address."
+        raise CommandError("INVALID_SYNTAX", problem, hint="such as https://api.openai.com/v1")
     demand_callable(change.actor, url, allow_private=args.allow_private)
     if not 0 <= args.price_usd <= MOST_PRICE:
-        said = f"A million tokens cost from 0 to {MOST_PRICE:,} dollars."
-        raise CommandError("INVALID_SYNTAX", said, hint="0: the price is not known")
+        problem = f"A million tokens cost from 0 to {MOST_PRICE:,} dollars."
+        raise CommandError("INVALID_SYNTAX", problem, hint="0: the price is not known")
     before = settings_in(change.grove)
     sealed = before.sealed_key if before.base_url == url else ""
     if args.api_key is not None:
@@ -89,8 +89,8 @@ def _set_embedder(change: RunningAction, args: NewEmbedder) -> EmbedderSettings:
         "payer": change.actor.person,
         "is_stopped": False,
     }
-    made = EmbedderSettings(model=model, base_url=url)
-    if before.name != made.name:
+    named = EmbedderSettings(model=model, base_url=url)
+    if before.name != named.name:
         fields["dimensions"] = 0
         _forget_vectors(change.grove)
     row, _ = EmbedderSettings.objects.update_or_create(grove=change.grove, defaults=fields)

@@ -82,21 +82,21 @@ def vectors_in(answer: Any, count: int) -> list[list[float]]:
     lists of finite numbers of one length."""
     listed = answer.get("data") if isinstance(answer, dict) else None
     rows: dict[int, list[float]] = {}
-    for place, one in enumerate(listed if isinstance(listed, list) else ()):
-        if isinstance(one, dict) and isinstance(one.get("embedding"), list):
-            at = one.get("index", place)
-            rows[at if isinstance(at, int) else place] = one["embedding"]
-    made = [rows[at] for at in range(count) if at in rows]
-    lengths = {len(row) for row in made}
+    for place, entry in enumerate(listed if isinstance(listed, list) else ()):
+        if isinstance(entry, dict) and isinstance(entry.get("embedding"), list):
+            at = entry.get("index", place)
+            rows[at if isinstance(at, int) else place] = entry["embedding"]
+    vectors = [rows[at] for at in range(count) if at in rows]
+    lengths = {len(row) for row in vectors}
     are_numbers = all(
         isinstance(value, int | float) and -LARGEST < value < LARGEST
-        for row in made
+        for row in vectors
         for value in row
     )
     is_usual = len(lengths) == 1 and 0 < min(lengths) <= MOST_DIMENSIONS
-    if len(made) != count or not is_usual or not are_numbers:
+    if len(vectors) != count or not is_usual or not are_numbers:
         raise EmbedderFailed("The endpoint did not answer with a vector for each text.")
-    return made
+    return vectors
 
 
 def tokens_in(answer: Any) -> int:

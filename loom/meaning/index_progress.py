@@ -54,9 +54,9 @@ def progress_of(actor: Actor) -> IndexProgress:
     name = embedder.name if embedder is not None else ""
     rows = access.trees_for(actor).filter(grove=actor.grove, erasing_at=None)
     trees = list(rows.order_by("-touched_at")[:MOST_COUNTED])
-    states = VectorState.objects.filter(tree__in=[one.pk for one in trees], embedder=name)
-    by_tree = {one.tree_id: one for one in states}
-    behind = [one for one in trees if not _is_indexed(one, by_tree.get(one.pk))]
+    states = VectorState.objects.filter(tree__in=[tree.pk for tree in trees], embedder=name)
+    by_tree = {state.tree_id: state for state in states}
+    behind = [tree for tree in trees if not _is_indexed(tree, by_tree.get(tree.pk))]
     listed = behind[:MOST_LISTED]
     newest = _newest_of(listed)
     return IndexProgress(
@@ -65,7 +65,7 @@ def progress_of(actor: Actor) -> IndexProgress:
         len(trees) - len(behind),
         len(trees),
         states.aggregate(n=Sum("count"))["n"] or 0,
-        tuple(_progress(one, by_tree.get(one.pk), newest[one.pk]) for one in listed),
+        tuple(_progress(tree, by_tree.get(tree.pk), newest[tree.pk]) for tree in listed),
         backoff.pause(name)[1] if name else "",
     )
 
@@ -81,7 +81,7 @@ def _newest_of(trees: Sequence[Tree]) -> dict[int, int]:
         pk__gte=OuterRef("pk") * Value(size), pk__lt=(OuterRef("pk") + Value(1)) * Value(size)
     )
     newest = Subquery(of_tree.order_by("-pk").values("pk")[:1])
-    rows = Tree.objects.filter(pk__in=[one.pk for one in trees]).annotate(newest=newest)
+    rows = Tree.objects.filter(pk__in=[tree.pk for tree in trees]).annotate(newest=newest)
     return {key: last or 0 for key, last in rows.values_list("pk", "newest")}
 
 

@@ -190,20 +190,20 @@ def _next_batch(tree: Tree, embedder: Embedder, state: VectorState) -> int | Non
     worker is ahead. Nothing is locked while the embedder works."""
     first, last = ids_in(tree.pk)
     rows = Node.objects.filter(pk__gt=max(first, state.last), pk__lte=last).order_by("pk")
-    found = list(rows.values_list("pk", "kind", Left("text", MOST_READ))[: embedder.batch])
-    if not found:
+    versions = list(rows.values_list("pk", "kind", Left("text", MOST_READ))[: embedder.batch])
+    if not versions:
         return None
-    texts = {key: text for key, kind, text in found if kind in KINDS and text.strip()}
+    texts = {key: text for key, kind, text in versions if kind in KINDS and text.strip()}
     if is_remote(embedder):  # what models are not sent leaves the server to no endpoint either
         for key in withheld_from_models(list(texts)):
             texts.pop(key, None)
     vectors = _vectors(tree, embedder, texts)
     with transaction.atomic():
         held = VectorState.objects.filter(pk=state.pk, last=state.last)
-        if not held.update(last=found[-1][0], count=F("count") + len(texts)):
+        if not held.update(last=versions[-1][0], count=F("count") + len(texts)):
             return None
         _append(tree, embedder, list(texts), vectors)
-    state.last = found[-1][0]
+    state.last = versions[-1][0]
     return len(texts)
 
 

@@ -28,8 +28,10 @@ def tokens_of_nodes(actor: Actor, nodes: Sequence[Node]) -> dict[int, list[Score
         uid__in=[uid for uid, node in named.items() if node.pk not in gone], call__isnull=False
     )
     generations = list(rows)
-    places = _places({one.call_id for one in generations if one.call_id is not None})
-    found = {}
+    places = _places(
+        {generation.call_id for generation in generations if generation.call_id is not None}
+    )
+    tokens_by_node = {}
     for generation in generations:
         node = named[generation.uid]
         response = generation.call.response if generation.call is not None else None
@@ -37,8 +39,8 @@ def tokens_of_nodes(actor: Actor, nodes: Sequence[Node]) -> dict[int, list[Score
             body = gzip.decompress(bytes(response))
             tokens = placed(tokens_in(body, places[generation.uid]), node.text)
             if tokens:
-                found[node.pk] = tokens
-    return found
+                tokens_by_node[node.pk] = tokens
+    return tokens_by_node
 
 
 MOST_AT_ONCE = 100  # answers that are held at once
@@ -50,14 +52,14 @@ def mean_surprise(tree: int, after: int, last: int) -> dict[int, float]:
     see the texts is asked by those who show it."""
     written = Node.objects.filter(tree=tree, pk__gt=after, pk__lte=last).exclude(generation_uid="")
     rows = written.order_by("pk").values_list("pk", "generation_uid", "text")
-    found: dict[int, float] = {}
+    surprise: dict[int, float] = {}
     some: dict[str, tuple[int, str]] = {}
     for key, uid, text in rows.iterator(chunk_size=2_000):
         some[uid] = (key, text)
         if len(some) == MOST_AT_ONCE:
-            found |= _means(some)
+            surprise |= _means(some)
             some = {}
-    return found | _means(some)
+    return surprise | _means(some)
 
 
 def _means(some: dict[str, tuple[int, str]]) -> dict[int, float]:
@@ -66,8 +68,10 @@ def _means(some: dict[str, tuple[int, str]]) -> dict[int, float]:
         uid__in=list(some), call__response__isnull=False
     )
     generations = list(rows) if some else []
-    places = _places({one.call_id for one in generations if one.call_id is not None})
-    found = {}
+    places = _places(
+        {generation.call_id for generation in generations if generation.call_id is not None}
+    )
+    means = {}
     for generation in generations:
         if generation.call is None or not generation.call.response:
             continue
@@ -78,8 +82,8 @@ def _means(some: dict[str, tuple[int, str]]) -> dict[int, float]:
         tokens = placed(tokens_in(body, places[generation.uid]), text)
         if tokens:
             total = -sum(min(0.0, token.logprob) for token in tokens)
-            found[key] = total / len(tokens) / math.log(2)
-    return found
+            means[key] = total / len(tokens) / math.log(2)
+    return means
 
 
 def _places(calls: Iterable[int]) -> dict[str, int]:

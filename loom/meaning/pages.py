@@ -88,28 +88,28 @@ def tokens(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     if node is None:
         raise not_found("This node")
     node = lookup.with_tree(tree, node)
-    found = tokens_of(actor, node)
+    scored = tokens_of(actor, node)
     form = RivalForm.read(request)
     given = form["at"] if request.method == "POST" else request.GET.get("at", "")
-    at = int(given) if given.isdecimal() and len(given) < 6 and int(given) < len(found) else None
-    chosen = found[at] if at is not None else None
+    at = int(given) if given.isdecimal() and len(given) < 6 and int(given) < len(scored) else None
+    chosen = scored[at] if at is not None else None
     if request.method == "POST":
         number = form["rival"]
         is_there = number.isdecimal() and len(number) < 4
         if at is None or chosen is None or not is_there or int(number) >= len(chosen.rivals):
             raise not_found("This token")
-        begun = "".join(one.text for one in found[:at]) + chosen.rivals[int(number)].text
+        begun = "".join(token.text for token in scored[:at]) + chosen.rivals[int(number)].text
         return _take(request, actor, node, begun)
     context = {
         "grove": tree.grove,
         "tree": tree,
         "node": node,
         "at": at,
-        "tokens": [_Shown(one.text, _percent(one.logprob), one.surprise) for one in found],
+        "tokens": [_Shown(token.text, _percent(token.logprob), token.surprise) for token in scored],
         "chosen": chosen,
         "rivals": [
-            _Shown(one.text, _percent(one.logprob), number=number)
-            for number, one in enumerate(chosen.rivals if chosen is not None else ())
+            _Shown(rival.text, _percent(rival.logprob), number=number)
+            for number, rival in enumerate(chosen.rivals if chosen is not None else ())
         ],
         "may_take": WRITE in actor.permissions and tree.archived_at is None,
     }
@@ -130,11 +130,11 @@ def surprise(request: PersonRequest, uid: str) -> HttpResponse:
     nodes = list(
         lookup.rows().filter(tree=tree, pk__range=ids_in(tree.pk), local_id__in=ids).order_by()
     )
-    found = tokens_of_nodes(actor, nodes)
+    tokens_by_node = tokens_of_nodes(actor, nodes)
     shown = {
-        one.local_id: [[token.text, token.surprise] for token in found[one.pk]]
-        for one in nodes
-        if found.get(one.pk)
+        node.local_id: [[token.text, token.surprise] for token in tokens_by_node[node.pk]]
+        for node in nodes
+        if tokens_by_node.get(node.pk)
     }
     return JsonResponse({"nodes": shown})
 

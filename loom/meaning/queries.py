@@ -52,8 +52,8 @@ def query_vector(embedder: Embedder, query: str) -> "Floats":
     """The vector of a question. That of an endpoint is kept for an hour; in a transaction, and
     while the endpoint pauses after a failure, it is not asked. EmbedderFailed if there is none."""
     if not is_remote(embedder):
-        found: Floats = embedder.vectors([query])[0]
-        return found
+        vector: Floats = embedder.vectors([query])[0]
+        return vector
     key = f"meaning:query:{digest_of(embedder.name)[:16]}:{digest_of(query)}"
     kept: Floats | None = cache.get(key)
     if kept is not None:
@@ -64,12 +64,12 @@ def query_vector(embedder: Embedder, query: str) -> "Floats":
     if connection.in_atomic_block:  # others would wait for our locks while we wait for it
         raise EmbedderFailed("The embedder is not asked while a line writes.")
     try:
-        made: Floats = embedder.vectors([query])[0]
+        vector = embedder.vectors([query])[0]
     except EmbedderFailed as failure:
         backoff.failed(embedder.name, str(failure))
         raise
-    cache.set(key, made, QUERY_KEPT_S)
-    return made
+    cache.set(key, vector, QUERY_KEPT_S)
+    return vector
 
 
 @prepares_nearest
@@ -116,13 +116,13 @@ def vectors_of(tree: Tree, texts: Mapping[int, str]) -> dict[int, "Floats"]:
     )
     known = {digest: bytes(vector) for digest, vector in rows.values_list("digest", "vector")}
     stored = [key for key in texts if digests[key] in known]
-    rows_of_floats = unpacked([known[digests[one]] for one in stored]) if stored else ()
-    found = dict(zip(stored, rows_of_floats, strict=True))
-    lacking = [key for key in texts if key not in found]
+    rows_of_floats = unpacked([known[digests[key]] for key in stored]) if stored else ()
+    vectors = dict(zip(stored, rows_of_floats, strict=True))
+    lacking = [key for key in texts if key not in vectors]
     if lacking:
-        made = embedder.vectors([texts[key] for key in lacking])
-        found |= dict(zip(lacking, made, strict=True))
-    return found
+        new = embedder.vectors([texts[key] for key in lacking])
+        vectors |= dict(zip(lacking, new, strict=True))
+    return vectors
 
 
 def similar_to(
@@ -153,5 +153,5 @@ def similar_to(
         and key not in gone
         and selected[slots[key]][0] == key
     ][:most]
-    nodes = {one.pk: one for one in lookup.rows().filter(pk__in=seen)}
+    nodes = {near.pk: near for near in lookup.rows().filter(pk__in=seen)}
     return [(nodes[key], scores[key]) for key in seen if key in nodes]

@@ -58,16 +58,16 @@ def nearest(
         scores = np.concatenate([scores, cosines[better]])
         order = np.lexsort((nodes, -scores))[:most]
         nodes, scores = nodes[order], scores[order]
-    return [(int(one), float(score)) for one, score in zip(nodes, scores, strict=True)]
+    return [(int(node), float(score)) for node, score in zip(nodes, scores, strict=True)]
 
 
 def _joined(blocks: Iterable[bytes], size: int) -> Iterable[bytes]:
     """The blocks in larger pieces of about `size` bytes."""
     parts: list[bytes] = []
     held = 0
-    for one in blocks:
-        parts.append(one)
-        held += len(one)
+    for block in blocks:
+        parts.append(block)
+        held += len(block)
         if held >= size:
             yield b"".join(parts)
             parts, held = [], 0

@@ -93,7 +93,7 @@ def grid_of(
     from loom.embedding.variety import alike, how_many, in_order, nearness
 
     some, left = _candidates(actor, node, workspace)
-    texts = [one.text for one in some]
+    texts = [candidate.text for candidate in some]
     vectors = _vectors(node, texts)
     groups = alike(texts, vectors)
     near = nearness(texts, vectors)
@@ -107,12 +107,12 @@ def grid_of(
     cells = []
     for number, place in enumerate(places):
         group = groups[place]
-        one = some[group[0]]
+        candidate = some[group[0]]
         cells.append(
             SkimCell(
-                one,
-                _pieces(first, one.text) if number else ((one.text[:SHOWN], False),),
-                len(one.text) > SHOWN,
+                candidate,
+                _pieces(first, candidate.text) if number else ((candidate.text[:SHOWN], False),),
+                len(candidate.text) > SHOWN,
                 tuple(some[at] for at in group[1:]),
             )
         )
@@ -120,7 +120,7 @@ def grid_of(
         tuple(cells),
         _said(len(texts), how_many(near)),
         len(texts),
-        sum(not one.id for one in some),
+        sum(not candidate.id for candidate in some),
         left,
         order if is_given else "nearness",
         given.why if given is not None else "",
@@ -140,18 +140,18 @@ def _candidates(actor: Actor, node: Node, workspace: Workspace | None) -> tuple[
         item__in=keys, kind="bookmark", removed_at=None, participant=actor.participant
     )
     marked = set(marks.values_list("item", flat=True))
-    found = [
+    written = [
         Skimmed(row.local_id, "", row.author_uid, row.text, row.id in marked)
         for row in rows_of([key for key in keys if key not in gone])
         if row.text.strip()
     ]
     versions = list(Node.objects.filter(slot=node.slot_id).values_list("pk", flat=True))
     coming = [
-        Skimmed("", one.uid, one.participant, one.text)
-        for one in candidates_of((), versions).coming
-        if one.text.strip()
+        Skimmed("", draft.uid, draft.participant, draft.text)
+        for draft in candidates_of((), versions).coming
+        if draft.text.strip()
     ]
-    return [*found, *coming][:MOST], left
+    return [*written, *coming][:MOST], left
 
 
 def _vectors(node: Node, texts: list[str]) -> "Floats | None":
@@ -165,10 +165,10 @@ def _vectors(node: Node, texts: list[str]) -> "Floats | None":
         if is_remote(embedder):  # drafts change all the time: an endpoint is not asked for them
             local = embedded()
             return local.vectors(texts) if local is not None else None
-        found = vectors_of(node.tree, dict(enumerate(texts)))
+        vectors = vectors_of(node.tree, dict(enumerate(texts)))
     except EmbedderFailed:
         return None
-    return np.stack([found[at] for at in range(len(texts))])
+    return np.stack([vectors[at] for at in range(len(texts))])
 
 
 def _pieces(first: str, text: str) -> tuple[tuple[str, bool], ...]:

@@ -47,8 +47,8 @@ def tokens_in(body: bytes, index: int = 0) -> list[ScoredToken]:
     for all of its tokens. Reads the body once."""
     raw: list[tuple[bytes, float | None, tuple[Rival, ...]]] = []
     for value in _values(body):
-        for found in _in_value(value, index):
-            raw.append(found)
+        for token in _in_value(value, index):
+            raw.append(token)
             if len(raw) > MOST_TOKENS:
                 return []
     if any(logprob is None for _, logprob, _ in raw):
@@ -57,7 +57,7 @@ def tokens_in(body: bytes, index: int = 0) -> list[ScoredToken]:
 
 
 def _joined(raw: list[tuple[bytes, float | None, tuple[Rival, ...]]]) -> list[ScoredToken]:
-    made: list[ScoredToken] = []
+    tokens: list[ScoredToken] = []
     held, total, rivals = b"", 0.0, None
     for piece, logprob, others in raw:
         held += piece
@@ -70,9 +70,9 @@ def _joined(raw: list[tuple[bytes, float | None, tuple[Rival, ...]]]) -> list[Sc
                 continue
             text = held.decode(errors="replace")
         if text:
-            made.append(ScoredToken(text, total, rivals))
+            tokens.append(ScoredToken(text, total, rivals))
         held, total, rivals = b"", 0.0, None
-    return made
+    return tokens
 
 
 def _values(body: bytes) -> Iterator[dict[str, Any]]:
@@ -115,8 +115,8 @@ def _in_value(value: dict[str, Any], index: int) -> Iterator[_Raw]:
         for name in ("logprobs", "completion_probabilities", "probs"):
             listed = value.get(name)
             if isinstance(listed, list):
-                for one in listed:
-                    yield from _of_entry(one)
+                for entry in listed:
+                    yield from _of_entry(entry)
                 return
 
 
@@ -125,8 +125,8 @@ def _of_choice(held: Any) -> Iterator[_Raw]:
         return
     content = held.get("content")
     if isinstance(content, list):  # chat
-        for one in content:
-            yield from _of_entry(one)
+        for entry in content:
+            yield from _of_entry(entry)
         return
     tokens, logprobs = held.get("tokens"), held.get("token_logprobs")
     tops = held.get("top_logprobs")
@@ -134,42 +134,46 @@ def _of_choice(held: Any) -> Iterator[_Raw]:
         return
     for at, (token, logprob) in enumerate(zip(tokens, logprobs, strict=False)):
         top = tops[at] if isinstance(tops, list) and at < len(tops) else None
-        found = top.items() if isinstance(top, dict) else ()
-        rivals = [Rival(str(text), _number(one) or 0.0) for text, one in found if _is_number(one)]
+        pairs = top.items() if isinstance(top, dict) else ()
+        rivals = [
+            Rival(str(text), _number(value) or 0.0) for text, value in pairs if _is_number(value)
+        ]
         yield str(token).encode("utf-8", "replace"), _number(logprob), _sorted(rivals)
 
 
-def _of_entry(one: Any) -> Iterator[_Raw]:
+def _of_entry(entry: Any) -> Iterator[_Raw]:
     """An entry with its rivals: `{token, logprob, top_logprobs}`, with `prob` and `top_probs` in
     their place, or `{content, probs: [{tok_str, prob}]}` of older builds."""
-    if not isinstance(one, dict):
+    if not isinstance(entry, dict):
         return
-    tops = next((one[name] for name in ("top_logprobs", "top_probs", "probs") if name in one), None)
+    tops = next(
+        (entry[name] for name in ("top_logprobs", "top_probs", "probs") if name in entry), None
+    )
     rivals = [
         Rival(_bytes_of(top).decode("utf-8", "replace"), logprob)
         for top in (tops if isinstance(tops, list) else ())
         if isinstance(top, dict) and (logprob := _logprob_of(top)) is not None
     ]
-    logprob = _logprob_of(one)
-    own = _bytes_of(one)
-    if logprob is None and isinstance(one.get("probs"), list):
+    logprob = _logprob_of(entry)
+    own = _bytes_of(entry)
+    if logprob is None and isinstance(entry.get("probs"), list):
         text = own.decode("utf-8", "replace")
         logprob = next((rival.logprob for rival in rivals if rival.text == text), None)
     yield own, logprob, _sorted(rivals)
 
 
-def _bytes_of(one: dict[str, Any]) -> bytes:
-    given = one.get("bytes")
+def _bytes_of(entry: dict[str, Any]) -> bytes:
+    given = entry.get("bytes")
     if isinstance(given, list) and all(isinstance(b, int) and 0 <= b < 256 for b in given):
         return bytes(given)
-    text = next((one[name] for name in ("token", "tok_str", "content") if name in one), "")
+    text = next((entry[name] for name in ("token", "tok_str", "content") if name in entry), "")
     return str(text).encode("utf-8", "replace")
 
 
-def _logprob_of(one: dict[str, Any]) -> float | None:
-    if "logprob" in one:
-        return _number(one["logprob"])
-    prob = _number(one.get("prob"))
+def _logprob_of(entry: dict[str, Any]) -> float | None:
+    if "logprob" in entry:
+        return _number(entry["logprob"])
+    prob = _number(entry.get("prob"))
     if prob is None:
         return None
     return math.log(prob) if prob > 0 else -100.0
@@ -186,7 +190,7 @@ def _number(value: Any) -> float | None:
 
 
 def _sorted(rivals: list[Rival]) -> tuple[Rival, ...]:
-    return tuple(sorted(rivals, key=lambda one: -one.logprob)[:MOST_RIVALS])
+    return tuple(sorted(rivals, key=lambda rival: -rival.logprob)[:MOST_RIVALS])
 
 
 def placed(tokens: list[ScoredToken], text: str) -> list[ScoredToken]:
@@ -196,12 +200,12 @@ def placed(tokens: list[ScoredToken], text: str) -> list[ScoredToken]:
     start = joined.find(text) if text else -1
     if start < 0:
         return []
-    made: list[ScoredToken] = []
+    pieces: list[ScoredToken] = []
     at = 0
     for token in tokens:
         first, last = max(at, start), min(at + len(token.text), start + len(text))
         if first < last:
             cut = token.text[first - at : last - at]
-            made.append(token if cut == token.text else ScoredToken(cut, token.logprob, ()))
+            pieces.append(token if cut == token.text else ScoredToken(cut, token.logprob, ()))
         at += len(token.text)
-    return made
+    return pieces
