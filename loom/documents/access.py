@@ -19,12 +19,12 @@ _DOCUMENT = by_uid(Document, "grove", "maker")
 def documents_for(actor: Actor, tree: Tree | None = None) -> QuerySet[Document]:
     """The documents that the actor may read: none without doc_read; with cross_tree those of the
     grove, otherwise those linked to the tree or to a node of it."""
-    found = Document.objects.filter(grove=actor.grove)
+    documents = Document.objects.filter(grove=actor.grove)
     if READ_DOCUMENTS not in actor.permissions:
-        return found.none()
+        return documents.none()
     if CROSS_TREE in actor.permissions:
-        return found
-    return linked_to(tree, found) if tree is not None else found.none()
+        return documents
+    return linked_to(tree, documents) if tree is not None else documents.none()
 
 
 def linked_to(tree: Tree | tuple[Any, Any], rows: QuerySet[Document]) -> QuerySet[Document]:

@@ -100,7 +100,7 @@ def restore_document(actor: Actor, document: Document, revision: int) -> Documen
 @action("make_document", stream="grove", role="writer")
 def _make(change: RunningAction, args: NewDocument) -> Document:
     """Makes a document in a grove."""
-    made = create(
+    stored = create(
         change.writer,
         change.actor,
         title=args.title,
@@ -108,7 +108,7 @@ def _make(change: RunningAction, args: NewDocument) -> Document:
         now=change.now,
         kind=args.kind,
     )
-    return made.revision.document
+    return stored.revision.document
 
 
 @action("change_document", stream="grove", role="writer")
@@ -134,14 +134,14 @@ def _change(change: RunningAction, args: DocumentChange) -> Document:
 def _write_text(change: RunningAction, args: DocumentWritten) -> Document:
     """Writes a document: all of it, or a part."""
     document = _of(change, args.document)
-    made = document_log.write(
+    stored = document_log.write(
         change.writer,
         document,
         _change_of(document, args),
         by=change.actor.participant,
         at=change.now,
     )
-    return made.revision.document
+    return stored.revision.document
 
 
 def _change_of(document: Document, args: DocumentWritten) -> document_log.Change:
@@ -152,14 +152,14 @@ def _change_of(document: Document, args: DocumentWritten) -> document_log.Change
 def _restore(change: RunningAction, args: DocumentRestored) -> Document:
     """Makes the text of an earlier revision the newest one."""
     document = _of(change, args.document)
-    made = document_log.write(
+    stored = document_log.write(
         change.writer,
         document,
         _restoring(document, args.revision),
         by=change.actor.participant,
         at=change.now,
     )
-    return made.revision.document
+    return stored.revision.document
 
 
 def _restoring(document: Document, revision: int) -> document_log.Change:
@@ -167,10 +167,10 @@ def _restoring(document: Document, revision: int) -> document_log.Change:
 
 
 def _of(change: RunningAction, uid: str) -> Document:
-    found = documents_for(change.actor).select_related("grove").filter(uid=uid).first()
-    if found is None:
+    document = documents_for(change.actor).select_related("grove").filter(uid=uid).first()
+    if document is None:
         raise not_found("This document")
-    return found
+    return document
 
 
 def _edits(args: DocumentWritten) -> Callable[[str, Sequence[Section]], list[Edit]]:

@@ -45,7 +45,7 @@ MOST_AUGMENTS = 200  # augments of a grove that are read
 
 def keys_of(items: Iterable[int]) -> list[int]:
     """The row ids of those of the items that are documents."""
-    return [key for one in items if (key := ids.document_id(one)) is not None]
+    return [key for item in items if (key := ids.document_id(item)) is not None]
 
 
 def _rows(items: Iterable[int]) -> QuerySet[Document]:
@@ -82,7 +82,7 @@ class Documents(GroveTexts):
         if not asked:
             return {}
         rows = documents_for(actor, tree).select_related("grove").filter(pk__in=asked)
-        return {one.item_id: one for one in rows}
+        return {row.item_id: row for row in rows}
 
     def every(self, actor: Actor, most: int) -> list[GroveText]:
         """The documents of the grove that the actor may read."""
@@ -106,12 +106,12 @@ class Documents(GroveTexts):
         embedding = named.order_by("document").values_list("document", flat=True).distinct()
         rows = Revision.objects.filter(number=F("document__revision"))
         rows = rows.filter(document__in=list(embedding[:MOST_EMBEDDING]))
-        found = list(rows.select_related("document__grove", "content").order_by())
+        revisions = list(rows.select_related("document__grove", "content").order_by())
         seen: list[GroveText] = []
-        for row in sorted(found, key=attrgetter("document_id")):
+        for row in sorted(revisions, key=attrgetter("document_id")):
             written = documents.embeds_of(row.text)
             ends = embedded(actor, row.document, written).values()
-            if any(isinstance(one, int) and one in versions for one in ends):
+            if any(isinstance(end, int) and end in versions for end in ends):
                 seen.append(row.document)
         return seen
 
@@ -119,8 +119,8 @@ class Documents(GroveTexts):
         self, actor: Actor, text: GroveText, kind: str, here: Tree | None
     ) -> list[int]:
         """The items at the other ends of its links of one type, or that it embeds."""
-        found = queries.links_of_document(actor, _document(text), here)
-        return [link.item for link in found if link.type == kind]
+        links = queries.links_of_document(actor, _document(text), here)
+        return [link.item for link in links if link.type == kind]
 
     def names(self, items: Iterable[int]) -> dict[int, str]:
         """`doc:ID` of each; one query, none if no item is a document."""
@@ -158,8 +158,8 @@ class Documents(GroveTexts):
     def source(self, item: int, version: str) -> WindowSource | None:
         """The revision of that number."""
         rows = Revision.objects.filter(document=-item, number=int(version))
-        found = rows.select_related("content").first()
-        return None if found is None else source_of(found)
+        revision = rows.select_related("content").first()
+        return None if revision is None else source_of(revision)
 
     def whole(self, item: int) -> TextPart | None:
         """The newest revision, whoever may read it."""
@@ -225,7 +225,7 @@ class Documents(GroveTexts):
         document = _rows([item]).select_related("grove").get()
 
         def change(now: str, _: Revision) -> Sequence[documents.Edit]:
-            return [documents.Edit(*one) for one in edits_of(now)]
+            return [documents.Edit(*edit) for edit in edits_of(now)]
 
         by = context.actor.participant
         with context.grove_stream() as writer:
@@ -295,22 +295,24 @@ MOST_COMPARED = 100_000  # characters of a text of which the differing words are
 def changes_since(actor: Actor, tree: Tree, since: datetime) -> list[ChangedText]:
     """The newest revisions by others, with their differences. At most four queries."""
     rows = documents_for(actor, tree).filter(touched_at__gt=since)
-    found = {one.pk: one for one in rows.order_by("-touched_at", "-pk")[:MOST_DOCUMENTS]}
-    if not found:
+    touched = {
+        document.pk: document for document in rows.order_by("-touched_at", "-pk")[:MOST_DOCUMENTS]
+    }
+    if not touched:
         return []
-    newest = Revision.objects.filter(document__in=found, at__gt=since)
+    newest = Revision.objects.filter(document__in=touched, at__gt=since)
     newest = newest.filter(number__gt=F("document__revision") - MOST_REVISIONS)
     others = newest.exclude(by=actor.participant).order_by("-number")
-    made: dict[int, list[int]] = defaultdict(list)
+    numbers_of: dict[int, list[int]] = defaultdict(list)
     for key, number in others.values_list("document", "number"):
-        made[key].append(number)
-    texts = _texts_of({key: numbers[:SHOWN_REVISIONS] for key, numbers in made.items()})
+        numbers_of[key].append(number)
+    texts = _texts_of({key: numbers[:SHOWN_REVISIONS] for key, numbers in numbers_of.items()})
     changes = []
-    for key, numbers in made.items():
+    for key, numbers in numbers_of.items():
         shown = [_revised(texts, key, number) for number in numbers[:SHOWN_REVISIONS]]
         left = len(numbers) - len(shown)
-        said = "; ".join([*shown, *([f"and {left} before"] if left else [])])
-        changes.append(ChangedText(found[key], texts[key, numbers[0]].at, said))
+        sentence = "; ".join([*shown, *([f"and {left} before"] if left else [])])
+        changes.append(ChangedText(touched[key], texts[key, numbers[0]].at, sentence))
     return changes
 
 

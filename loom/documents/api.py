@@ -249,8 +249,8 @@ def revisions(request: Request, uid: str) -> Response:
 @api_view(["GET"])
 def revision(request: Request, uid: str, revision: int) -> Response:
     """A revision with its text."""
-    _, found = document_access.get_document(user_of(request), uid)
-    row = queries.revision_of(found, revision)
+    _, document = document_access.get_document(user_of(request), uid)
+    row = queries.revision_of(document, revision)
     return Response({**_revision(row), "text": row.text})
 
 
@@ -294,14 +294,14 @@ class SummaryOf(BaseModel):
 def summary(request: Request, uid: str) -> Response:
     """The summary; a POST requests a new one, also after failures."""
     role: Any = "writer" if request.method == "POST" else "reader"
-    actor, found = document_access.get_document(user_of(request), uid, role=role)
+    actor, document = document_access.get_document(user_of(request), uid, role=role)
     if request.method == "POST":
-        summaries.summarise_document(actor, found, again=True)
-    rows = list(summaries.of_document(found)[:MOST_TRIES])
+        summaries.summarise_document(actor, document, again=True)
+    rows = list(summaries.of_document(document)[:MOST_TRIES])
     failed = takewhile(lambda run: run.status != "done", rows)
     body = SummaryOf(
-        summary=found.summary,
-        revision=found.summary_revision,
+        summary=document.summary,
+        revision=document.summary_revision,
         open=sum(row.ended_at is None for row in rows),
         failed=[run.error for run in failed if run.error],
     )

@@ -43,7 +43,7 @@ class DocumentSeen(Effect):
 
 @stores(DocumentSeen)
 def _store_seen(storing: Storing, effects: list[DocumentSeen]) -> None:
-    for document, revision in {one.document: one.revision for one in effects}.items():
+    for document, revision in {effect.document: effect.revision for effect in effects}.items():
         DocumentView.objects.update_or_create(
             workspace=storing.workspace, document_id=document, defaults={"revision": revision}
         )
@@ -51,7 +51,11 @@ def _store_seen(storing: Storing, effects: list[DocumentSeen]) -> None:
 
 def seen_by_line(context: Context, document: int) -> int | None:
     """The revision of a document that the line has counted as seen so far, if any."""
-    seen = [one.revision for one in context.effects.of(DocumentSeen) if one.document == document]
+    seen = [
+        effect.revision
+        for effect in context.effects.of(DocumentSeen)
+        if effect.document == document
+    ]
     return seen[-1] if seen else None
 
 

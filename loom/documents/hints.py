@@ -18,62 +18,62 @@ from loom.language.hints import (
 _CREATE = r"(?:create|make|add|start|new)(?: me)?(?: a| the)?(?: new)?"
 
 
-def _append(found: re.Match[str]) -> Iterator[str]:
-    yield f"write {as_doc(found[1])} append {as_text(found[2])}"
+def _append(match: re.Match[str]) -> Iterator[str]:
+    yield f"write {as_doc(match[1])} append {as_text(match[2])}"
 
 
-def _unsection(found: re.Match[str]) -> Iterator[str]:
-    name, document = as_section(found[1]), as_doc(found[2])
+def _unsection(match: re.Match[str]) -> Iterator[str]:
+    name, document = as_section(match[1]), as_doc(match[2])
     yield f"write {document} remove:{name}"
     yield f"{ELSE}view {document} {name} full"
 
 
-def _move(found: re.Match[str]) -> Iterator[str]:
-    first, second, document = as_section(found[1]), as_section(found[3]), as_doc(found[4])
-    side = "after" if found[2] in ("after", "below", "behind") else "before"
+def _move(match: re.Match[str]) -> Iterator[str]:
+    first, second, document = as_section(match[1]), as_section(match[3]), as_doc(match[4])
+    side = "after" if match[2] in ("after", "below", "behind") else "before"
     yield f"write {document} move:{first} {side}:{second}"
     yield f"{ELSE}view {document} {first} full"
 
 
-def _create(found: re.Match[str]) -> Iterator[str]:
-    if found[2] and found[2].strip(" :,"):
-        text = re.sub(r"^\W*(?:with|containing|saying|text)\b", "", found[2].strip())
-        yield f"write {as_doc(found[1])} new {as_text(text)}"
+def _create(match: re.Match[str]) -> Iterator[str]:
+    if match[2] and match[2].strip(" :,"):
+        text = re.sub(r"^\W*(?:with|containing|saying|text)\b", "", match[2].strip())
+        yield f"write {as_doc(match[1])} new {as_text(text)}"
     else:
-        yield f"write {as_doc(found[1])} new{BELOW}"
+        yield f"write {as_doc(match[1])} new{BELOW}"
 
 
-def _write_part(found: re.Match[str]) -> Iterator[str]:
-    document, name, text = as_doc(found[1]), as_section(found[2]), as_text(found[3])
+def _write_part(match: re.Match[str]) -> Iterator[str]:
+    document, name, text = as_doc(match[1]), as_section(match[2]), as_text(match[3])
     yield f"write {document} at:{name} {text}"
     yield f"write {document} replace:{name} {text}"
 
 
-def _how(found: re.Match[str]) -> Iterator[str]:
+def _how(match: re.Match[str]) -> Iterator[str]:
     """`write doc:"notes" "…"`: it may be new, or go at the end."""
-    document = as_doc(found[1])
-    if found[2]:
-        yield f"write {document} append {as_text(found[2])}"
-        yield f"write {document} new {as_text(found[2])}"
+    document = as_doc(match[1])
+    if match[2]:
+        yield f"write {document} append {as_text(match[2])}"
+        yield f"write {document} new {as_text(match[2])}"
     else:
         yield f"write {document} append{BELOW}"
         yield f"write {document} new{BELOW}"
 
 
-def _into(found: re.Match[str]) -> Iterator[str]:
-    yield f"write {as_doc(found[2])} append {found[1]}"
+def _into(match: re.Match[str]) -> Iterator[str]:
+    yield f"write {as_doc(match[2])} append {match[1]}"
 
 
-def _exchange(found: re.Match[str]) -> Iterator[str]:
-    yield f"write {as_doc(found[3])} replace:{found[1]} with:{found[2]}"
+def _exchange(match: re.Match[str]) -> Iterator[str]:
+    yield f"write {as_doc(match[3])} replace:{match[1]} with:{match[2]}"
 
 
-def _insert(found: re.Match[str]) -> Iterator[str]:
-    yield f"write {as_doc(found[3])} at:{as_section(found[2])} {found[1]}"
+def _insert(match: re.Match[str]) -> Iterator[str]:
+    yield f"write {as_doc(match[3])} at:{as_section(match[2])} {match[1]}"
 
 
-def _embed(found: re.Match[str]) -> Iterator[str]:
-    yield f'write {as_doc(found[2])} append "![[{found[1]}]]"'
+def _embed(match: re.Match[str]) -> Iterator[str]:
+    yield f'write {as_doc(match[2])} append "![[{match[1]}]]"'
 
 
 WRITE_HINTS = (

@@ -236,8 +236,8 @@ def _once(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     key = (function.__name__, *args)
     if key not in _ahead.results:
         _ahead.results[key] = function(*args, **kwargs)
-    found: T = _ahead.results[key]
-    return found
+    result: T = _ahead.results[key]
+    return result
 
 
 @contextmanager
@@ -320,10 +320,12 @@ def create(writer: Writer, document: Document, text: str, *, by: Participant, at
     _sign(document, shared, by)
     DocumentState.objects.create(document=document, seq=document.head, state=shared.state())
     announcements.announce(bell(document.uid), document.head)
-    made = _revise(document, shared.text, by=by, authors=[by.uid], at=at)
+    stored = _revise(document, shared.text, by=by, authors=[by.uid], at=at)
     writer.texts.append(text)
-    writer.append("document.added", {"document": body_of(document), "text": _named(made.revision)})
-    return made
+    writer.append(
+        "document.added", {"document": body_of(document), "text": _named(stored.revision)}
+    )
+    return stored
 
 
 def _sign(document: Document, shared: SharedText, by: Participant) -> None:
@@ -357,12 +359,12 @@ def write(
     update = shared.edit(edits)
     _sign(row, shared, by)
     append(row, update, [by.uid])
-    made = _revise(row, shared.text, by=by, authors=[by.uid], at=at)
+    stored = _revise(row, shared.text, by=by, authors=[by.uid], at=at)
     writer.texts.append(shared.text)
-    _announce(writer, row, made.revision)
+    _announce(writer, row, stored.revision)
     if _is_far(row, every=STATE_EVERY):
         _store_state(row, row.head, shared.state())
-    return made
+    return stored
 
 
 def settled_now(writer: Writer, document: Document, *, at: datetime) -> Revision:
@@ -381,13 +383,13 @@ def settle(document: Document) -> Revision | None:
     if put_aside.is_left_alone(known, version=head):
         return None
     try:
-        made = _settle(document)
+        revision = _settle(document)
     except Exception as error:
         put_aside.failed("document", document.uid, error, version=head, grove=document.grove)
         raise
     if known is not None:
         put_aside.done("document", document.uid)
-    return made
+    return revision
 
 
 def _settle(document: Document) -> Revision | None:
@@ -437,11 +439,11 @@ class _Typed:
             row = lock(document)
             if row.revision != self.revision or self.seq < row.settled:
                 return False, None
-            made = _settled(writer, row, self.text, seq=self.seq, at=timezone.now())
+            revision = _settled(writer, row, self.text, seq=self.seq, at=timezone.now())
             if self.state:
                 _store_state(row, self.seq, self.state)
             writer.flush()
-        return True, made
+        return True, revision
 
 
 def want_summary(document: Document, uid: str) -> None:
@@ -496,9 +498,9 @@ def _settled(
     last = Participant.objects.filter(grove=document.grove, uid__in=wrote[-1:]).first()
     by = last or before.by
     writer.actor = writer.actor or by.uid
-    made = _revise(document, text, by=by, authors=list(dict.fromkeys(wrote)), at=at, seq=seq)
-    _announce(writer, document, made.revision)
-    return made.revision
+    stored = _revise(document, text, by=by, authors=list(dict.fromkeys(wrote)), at=at, seq=seq)
+    _announce(writer, document, stored.revision)
+    return stored.revision
 
 
 def _revise(  # one row of a revision has these parts
@@ -520,7 +522,7 @@ def _revise(  # one row of a revision has these parts
     document.words = work.words
     document.touched_at = at
     document.settled = document.head if seq is None else seq
-    made = Revision.objects.create(
+    revision = Revision.objects.create(
         document=document,
         number=document.revision,
         content=content,
@@ -535,10 +537,10 @@ def _revise(  # one row of a revision has these parts
     )
     document.save(update_fields=["head", "revision", "words", "touched_at", "settled"])
     if before is not None:
-        _shrink(before, made, text)
+        _shrink(before, revision, text)
     _keep_embeds(document, work.embeds)
     note_written(document)
-    return Made(made, text)
+    return Made(revision, text)
 
 
 def _content(document: Document, text: str, sha256: str) -> tuple[DocumentText, bool]:
@@ -552,11 +554,11 @@ def _content(document: Document, text: str, sha256: str) -> tuple[DocumentText, 
     return content, True
 
 
-def _shrink(before: Revision, made: Revision, text: str) -> None:
+def _shrink(before: Revision, after: Revision, text: str) -> None:
     """Stores the text of the revision before as what makes it from the new text, unless that is
     long, or too many steps would then lead to the new text. Its sections are not read again."""
     Revision.objects.filter(pk=before.pk).update(sections=[])
-    old, new = before.content, made.content
+    old, new = before.content, after.content
     if old.pk == new.pk or old.base_id is not None or old.chain >= MOST_STEPS:
         return
     edits = _back(text, old.text)

@@ -65,14 +65,14 @@ def lore_page(request: PersonRequest, uid: str) -> HttpResponse:
     lore of this tree."""
     role: Role = "writer" if request.method == "POST" else "reader"
     actor, tree = access.get_tree(request.user, uid, role=role)
-    said, refused, typed = "", "", _BLANK
+    notice, refused, typed = "", "", _BLANK
     if request.method == "POST":
         form = CardForm.of(request)
         try:
-            said = _changed(form, actor, tree)
+            notice = _changed(form, actor, tree)
         except CommandError as error:
             refused, typed = in_one_line(error), _typed(form)
-    cards = [typed if one.uid == typed.uid else one for one in cards_of(actor, tree)]
+    cards = [typed if lore.uid == typed.uid else lore for lore in cards_of(actor, tree)]
     context = {
         **frame(request, actor, "trees"),
         "tree": tree,
@@ -81,10 +81,10 @@ def lore_page(request: PersonRequest, uid: str) -> HttpResponse:
         "shelves": [
             CardShelf(kind, gettext(HEADINGS[kind]), of_kind)
             for kind in KINDS
-            if (of_kind := [one for one in cards if one.card.kind == kind])
+            if (of_kind := [lore for lore in cards if lore.card.kind == kind])
         ],
         "kinds": [(kind, gettext(NAMES[kind])) for kind in KINDS],
-        "said": said,
+        "notice": notice,
         "refused": refused,
         "typed": typed,
         "blank": _BLANK if typed.uid else typed,
@@ -99,13 +99,13 @@ def keys_in_text(request: PersonRequest, uid: str) -> HttpResponse:
     actor, tree = access.get_tree(request.user, uid)
     cards = [
         {
-            "id": one.uid,
-            "title": one.title,
-            "kind": one.card.kind,
-            "keys": one.card.keys,
-            "text": beginning(one.card.text, SHOWN),
+            "id": lore.uid,
+            "title": lore.title,
+            "kind": lore.card.kind,
+            "keys": lore.card.keys,
+            "text": beginning(lore.card.text, SHOWN),
         }
-        for one in cards_of(actor, tree)
+        for lore in cards_of(actor, tree)
     ]
     return JsonResponse({"cards": cards})
 
@@ -136,9 +136,9 @@ def _changed(form: CardForm, actor: Actor, tree: Tree) -> str:
     title = given["title"]
     card = _card(given)
     if document is None:
-        made = document_actions.make_document(actor, title=title, text=document_of(card))
-        run_command(actor, tree, "link", _ends(made, tree))
-        return gettext("Added %(title)s.") % {"title": made.title}
+        document = document_actions.make_document(actor, title=title, text=document_of(card))
+        run_command(actor, tree, "link", _ends(document, tree))
+        return gettext("Added %(title)s.") % {"title": document.title}
     if title and title != document.title:
         document_actions.change_document(actor, document, title=title)
     before = documents.current(document)
@@ -179,10 +179,10 @@ def _typed(form: CardForm) -> TreeCard:
 
 
 def _of_tree(actor: Actor, tree: Tree, uid: str) -> Document:
-    found = linked_to(tree, documents_for(actor, tree)).filter(uid=uid).first()
-    if found is None:
+    document = linked_to(tree, documents_for(actor, tree)).filter(uid=uid).first()
+    if document is None:
         raise not_found("This card", "Reload the page.")
-    return found
+    return document
 
 
 def _ends(document: Document, tree: Tree) -> dict[str, str]:

@@ -292,8 +292,8 @@ def _annotations(
     inside = access.get_tree(user, tree.uid)[0] if tree is not None else actor
     may_annotate = tree is not None and inside.annotates
     shown = []
-    for one in queries.annotations_on(actor, document, text):
-        note = one.note
+    for annotation in queries.annotations_on(actor, document, text):
+        note = annotation.note
         is_here = tree is not None and note.tree_id == tree.pk
         may_resolve = is_here and access.may_change(inside, note)
         shown.append(
@@ -304,19 +304,19 @@ def _annotations(
                 form=note.form or "note",
                 at=instant(note.slot.created_at),
                 text=note.text,
-                words=one.words[:MOST_QUOTED],
-                place=json.dumps(_around(text, *one.place)) if one.place else "",
+                words=annotation.words[:MOST_QUOTED],
+                place=json.dumps(_around(text, *annotation.place)) if annotation.place else "",
                 is_resolved=note.slot.resolved_at is not None,
                 may_resolve=may_resolve,
                 replies=tuple(
                     (cast[reply.author.uid], instant(reply.slot.created_at), reply.text)
-                    for reply in one.replies
+                    for reply in annotation.replies
                 ),
             )
         )
     return {
-        "comments": [one for one in shown if not one.is_resolved],
-        "resolved": [one for one in shown if one.is_resolved],
+        "comments": [annotation for annotation in shown if not annotation.is_resolved],
+        "resolved": [annotation for annotation in shown if annotation.is_resolved],
         "comment_tree": tree.uid if tree is not None and may_annotate else "",
     }
 

@@ -25,10 +25,10 @@ def of_document(request: PersonRequest, uid: str) -> HttpResponse:
     to."""
     actor, document = document_access.get_document(request.user, uid)
     if "to" in request.GET:
-        found = named_in(actor, document, targets_of(request.GET["to"][:500]))
-        return drawn_portal(request, actor, None, found, len(found))
-    found, many = items_linked(actor, document, request.GET.get("type", ""))
-    return drawn_portal(request, actor, None, found, many)
+        items = named_in(actor, document, targets_of(request.GET["to"][:500]))
+        return drawn_portal(request, actor, None, items, len(items))
+    items, many = items_linked(actor, document, request.GET.get("type", ""))
+    return drawn_portal(request, actor, None, items, many)
 
 
 @require_GET
@@ -49,15 +49,17 @@ def named_in(actor: Actor, document: Document, targets: Sequence[str]) -> list[N
     """The items that targets name in a document, in order, as far as the actor may see them: nodes
     as its embeds name them. Four queries, and one for each document."""
     refs = refs_of(targets)
-    inside = [one for one, ref in refs.items() if ref is not None and ref.kind != "document"]
-    ends = {one: _item_of(end) for one, end in queries.embedded(actor, document, inside).items()}
-    found = []
-    for one, ref in refs.items():
-        item = ends.get(one, 0)
+    inside = [target for target, ref in refs.items() if ref is not None and ref.kind != "document"]
+    ends = {
+        target: _item_of(end) for target, end in queries.embedded(actor, document, inside).items()
+    }
+    items = []
+    for target, ref in refs.items():
+        item = ends.get(target, 0)
         if ref is not None and ref.kind == "document":
             item = text_named(actor, None, ref)
-        found.append(NamedItem(item, one, ref.slice if ref is not None else None))
-    return found
+        items.append(NamedItem(item, target, ref.slice if ref is not None else None))
+    return items
 
 
 def _item_of(end: Tree | int) -> int:

@@ -396,21 +396,21 @@ def annotations_on(actor: Actor, document: Document, text: str) -> list[Document
     replies: dict[int, list[Node]] = defaultdict(list)
     for node in newest_of.values():
         replies[node.parent_slot_id or 0].append(node)
-    places = {slot: found for slot in slots if (found := _AT.fullmatch(seen.get(slot, "")))}
-    bases = _texts_of(document, {int(found[1]) for found in places.values() if found[2]})
+    places = {slot: match for slot in slots if (match := _AT.fullmatch(seen.get(slot, "")))}
+    bases = _texts_of(document, {int(match[1]) for match in places.values() if match[2]})
     edits = {number: documents.difference(base, text) for number, base in bases.items()}
-    made = []
+    annotations = []
     for slot in slots:
         if slot not in newest_of:
             continue
         words, place = "", None
-        found = places.get(slot)
-        if found and found[2] and int(found[1]) in bases:
-            start, end = int(found[2]), int(found[3])
-            words = bases[int(found[1])][start:end]
-            place = documents.kept(edits[int(found[1])], start, end)
-        made.append(DocumentAnnotation(newest_of[slot], tuple(replies[slot]), words, place))
-    return made
+        match = places.get(slot)
+        if match and match[2] and int(match[1]) in bases:
+            start, end = int(match[2]), int(match[3])
+            words = bases[int(match[1])][start:end]
+            place = documents.kept(edits[int(match[1])], start, end)
+        annotations.append(DocumentAnnotation(newest_of[slot], tuple(replies[slot]), words, place))
+    return annotations
 
 
 def _texts_of(document: Document, numbers: set[int]) -> dict[int, str]:
@@ -418,9 +418,9 @@ def _texts_of(document: Document, numbers: set[int]) -> dict[int, str]:
     if not numbers:
         return {}
     rows = Revision.objects.filter(document=document, number__in=numbers)
-    found = list(rows.select_related("content"))
-    read_whole(row.content for row in found)
-    return {row.number: row.content.whole for row in found}
+    revisions = list(rows.select_related("content"))
+    read_whole(row.content for row in revisions)
+    return {row.number: row.content.whole for row in revisions}
 
 
 # Links and embeds of a document.
@@ -471,8 +471,8 @@ def links_of_document(actor: Actor, document: Document, here: Tree | None) -> li
             away = "" if here is not None and tree.pk == here.pk else f"tree:{tree.uid} node:"
             place = f" in {tree_named(tree.title)}" if away else ""
             words = WITHHELD if node.pk in gone else excerpt(node.text, 12)
-            said = f"[{node.local_id}]{place} {words}"
-            seen.append(LinkSeen(kind, f"{away}{node.local_id}", said, link.uid, far))
+            shown = f"[{node.local_id}]{place} {words}"
+            seen.append(LinkSeen(kind, f"{away}{node.local_id}", shown, link.uid, far))
         elif tree is not None:
             seen.append(LinkSeen(kind, f"tree:{tree.uid}", tree_named(tree.title), link.uid, far))
     known = {mention.ref for mention in seen}

@@ -315,13 +315,13 @@ class Room:
             self._demand_unused(unknown, own)
             used = unknown & self.shared.known.keys()
             self._hold(member)
-            found = await self._persistently(
+            owners = await self._persistently(
                 document_clients.claim, self.document, unknown - used, own, used=used
             )
-            if found is None:
+            if owners is None:
                 self._give_up()
                 return
-            self._owners.update(found)
+            self._owners.update(owners)
             if self._stored.is_set():
                 self._release()
         for client in clients:
@@ -398,7 +398,7 @@ class Room:
         self._will_flush = False
         unsent, self._unsent = self._unsent, []
         if unsent:
-            frame = create_update_message(joined([one for one, _ in unsent]))
+            frame = create_update_message(joined([update for update, _ in unsent]))
             origins = {by for _, by in unsent}
             only = next(iter(origins)) if len(origins) == 1 else None
             for member in list(self.members):

@@ -49,11 +49,11 @@ def kept(edits: Iterable[Edit], start: int, end: int) -> tuple[int, int] | None:
 
 def _start_after(edits: Sequence[Edit], start: int) -> int:
     shift = 0
-    for one in edits:
-        if one.end <= start:
-            shift += len(one.text) - (one.end - one.start)
-        elif one.start < start:
-            return one.start + len(one.text) + shift
+    for edit in edits:
+        if edit.end <= start:
+            shift += len(edit.text) - (edit.end - edit.start)
+        elif edit.start < start:
+            return edit.start + len(edit.text) + shift
         else:
             break
     return start + shift
@@ -61,12 +61,12 @@ def _start_after(edits: Sequence[Edit], start: int) -> int:
 
 def _end_after(edits: Sequence[Edit], end: int) -> int:
     shift = 0
-    for one in edits:
-        if one.start >= end:
+    for edit in edits:
+        if edit.start >= end:
             break
-        if one.end > end:
-            return one.start + shift
-        shift += len(one.text) - (one.end - one.start)
+        if edit.end > end:
+            return edit.start + shift
+        shift += len(edit.text) - (edit.end - edit.start)
     return end + shift
 
 

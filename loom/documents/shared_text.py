@@ -71,8 +71,8 @@ class SharedText:
     @classmethod
     def born(cls, text: str) -> "tuple[SharedText, bytes]":
         """A new text, and its first update."""
-        made = cls()
-        return made, made.edit([Edit(0, 0, text)]) if text else EMPTY
+        shared = cls()
+        return shared, shared.edit([Edit(0, 0, text)]) if text else EMPTY
 
     @property
     def text(self) -> str:
@@ -115,14 +115,14 @@ class SharedText:
         before, text = self.text, self._copy.text
         at, offset = len(before), len(before.encode())  # of the last edit, so none is counted twice
         with self._copy.doc.transaction():
-            for one in sorted(edits, key=lambda edit: edit.start, reverse=True):
-                end = offset - len(before[one.end : at].encode())
-                start = end - len(before[one.start : one.end].encode())
-                at, offset = one.start, start
+            for change in sorted(edits, key=lambda edit: edit.start, reverse=True):
+                end = offset - len(before[change.end : at].encode())
+                start = end - len(before[change.start : change.end].encode())
+                at, offset = change.start, start
                 if end > start:
                     del text[start:end]
-                if one.text:
-                    text.insert(start, one.text)
+                if change.text:
+                    text.insert(start, change.text)
         return self._followed(self._copy.taken())
 
     def apply(self, update: bytes) -> bytes:
@@ -210,7 +210,7 @@ class _Copy:
 
     def _note(self, event: TextEvent) -> None:
         delta: list[dict[str, object]] = getattr(event, "delta")  # noqa: B009 (it has no type)
-        self._inserted += [one["insert"] for one in delta if "insert" in one]
+        self._inserted += [step["insert"] for step in delta if "insert" in step]
 
     def taken(self) -> bytes:
         """The changes since the last call, as one update."""
@@ -223,7 +223,7 @@ class _Copy:
         """Refuses what was inserted since the last call if it is not plain text or too long."""
         if set(self.doc.keys()) - {NAME}:
             raise HostileError(f"only the text {NAME!r} is kept")
-        if not all(isinstance(one, str) for one in self._inserted):
+        if not all(isinstance(piece, str) for piece in self._inserted):
             raise HostileError("the text contains something that is no text")
         if len(self.text) > MAX_BYTES:
             raise TooLargeError("the text would be too long")
@@ -235,7 +235,7 @@ class _Copy:
 
 def joined(updates: Sequence[bytes]) -> bytes:
     """Updates merged into one, in order; EMPTY if there are none."""
-    several = [one for one in updates if one != EMPTY]
+    several = [update for update in updates if update != EMPTY]
     if len(several) < 2:
         return several[0] if several else EMPTY
     merged: bytes = merge_updates(*several)
@@ -309,8 +309,8 @@ class Awareness:
     ) -> None:
         """Takes what a socket sends about its own clients; what it sends about others is
         dropped."""
-        own = sum(1 for one in self.clients.values() if one.owner is owner)
-        for client, clock, said in entries:
+        own = sum(1 for caret in self.clients.values() if caret.owner is owner)
+        for client, clock, sent in entries:
             known = self.clients.get(client)
             if known is not None and known.owner is not owner:
                 continue
@@ -318,7 +318,7 @@ class Awareness:
                 own += 1
                 if own > MOST_CLIENTS:
                     continue
-            self._put(client, CaretState(clock, _state(said, who), owner, now, who.participant))
+            self._put(client, CaretState(clock, _state(sent, who), owner, now, who.participant))
 
     def take_from(self, process: str, entries: Iterable[Any], now: float) -> None:
         """Takes what another process has sent about its clients."""
@@ -356,7 +356,7 @@ class Awareness:
 
     def encoded(self, only: Iterable[int] | None = None) -> bytes:
         """The carets as an awareness update of Yjs."""
-        chosen = self.clients if only is None else {one: self.clients[one] for one in only}
+        chosen = self.clients if only is None else {client: self.clients[client] for client in only}
         parts = [write_var_uint(len(chosen))]
         for client, seen in chosen.items():
             state = seen.state.encode()
@@ -370,12 +370,12 @@ def _who_of(state: str) -> str:
     return str(((json.loads(state) or {}).get("user") or {}).get("id") or "")
 
 
-def _state(said: str, who: SignedIn) -> str:
+def _state(sent: str, who: SignedIn) -> str:
     """A caret as it is passed on: its position from the client, its name from the login."""
-    if len(said) > MOST_CARET:
+    if len(sent) > MOST_CARET:
         raise HostileError("the caret is too long")
     try:
-        given = json.loads(said)
+        given = json.loads(sent)
     except (ValueError, RecursionError):
         raise HostileError("the caret is no JSON") from None
     if given is None:

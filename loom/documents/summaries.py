@@ -46,14 +46,16 @@ def of_document(document: Document) -> QuerySet[Generation]:
 def is_lacking(document: Document, *, again: bool) -> bool:
     """Whether a summary of the newest revision should be made now."""
     rows = list(of_document(document)[: MOST_TRIES + 1])
-    if any(one.ended_at is None for one in rows):
+    if any(generation.ended_at is None for generation in rows):
         return False
     if again:
         return True
-    newest = [one for one in rows if one.settings["revision"] == document.revision]
-    failed = [one for one in newest if one.status in ("failed", "interrupted")]
+    newest = [
+        generation for generation in rows if generation.settings["revision"] == document.revision
+    ]
+    failed = [generation for generation in newest if generation.status in ("failed", "interrupted")]
     rested = timezone.now() - REST
-    is_resting = any(one.ended_at and one.ended_at > rested for one in failed)
+    is_resting = any(generation.ended_at and generation.ended_at > rested for generation in failed)
     is_done = document.summary_revision == document.revision or document.words <= WORDS
     return not (is_done or is_resting or len(failed) >= MOST_TRIES)
 

@@ -21,28 +21,28 @@ Versions = dict[int, Revision]  # by number
 
 
 @shows("document")
-def show_documents(found: Sequence[Window]) -> Mapping[int, WindowContent]:
+def show_documents(windows: Sequence[Window]) -> Mapping[int, WindowContent]:
     """What windows on documents show, by their numbers; two queries at most."""
-    documents = _documents_of(found)
-    shown = ((one, documents.get(-(one.item_id or 0), {})) for one in found)
+    documents = _documents_of(windows)
+    shown = ((window, documents.get(-(window.item_id or 0), {})) for window in windows)
     return {
-        one.number: _of_document(one, versions)
-        for one, versions in shown
-        if int(one.version_seen) in versions
+        window.number: _of_document(window, versions)
+        for window, versions in shown
+        if int(window.version_seen) in versions
     }
 
 
-def _documents_of(found: Sequence[Window]) -> dict[int, Versions]:
+def _documents_of(windows: Sequence[Window]) -> dict[int, Versions]:
     """The revisions of documents that windows show, and the newest ones; for documents that are
     not very long also those before. At most two queries."""
-    seen = {(-(one.item_id or 0), one.version_seen) for one in found}
+    seen = {(-(window.item_id or 0), window.version_seen) for window in windows}
     documents: dict[int, Versions] = {}
     if seen:
         numbers = Q(number__in={int(number) for _, number in seen})
-        for one in found:
-            if one.form == "diff":
-                before = int(one.version_seen) - 1
-                numbers |= Q(document=-(one.item_id or 0), number=before)
+        for window in windows:
+            if window.form == "diff":
+                before = int(window.version_seen) - 1
+                numbers |= Q(document=-(window.item_id or 0), number=before)
         recent = Q(number__gte=F("document__revision") - LAST_CHANGES, length__lte=MOST_READ)
         rows = Revision.objects.filter(numbers | recent | Q(number=F("document__revision")))
         rows = rows.filter(document__in={key for key, _ in seen})
@@ -71,15 +71,15 @@ def _changes(versions: dict[int, Revision]) -> tuple[str, ...]:
     """`revision 4 by Ada, line 3: - "stood" + "lay"`: the last changes of a document whose texts
     were read."""
     newest = max(versions)
-    said = []
+    changes = []
     for number in range(newest, max(newest - LAST_CHANGES, 1), -1):
         old, new = versions.get(number - 1), versions.get(number)
         if old is None or new is None or max(old.length, new.length) > MOST_READ:
             break
         hashes = (old.content.sha256, new.content.sha256)
         change = _named_change(_Change(hashes, old.text, new.text))
-        said.append(f"revision {number} by {as_sent(new.by.name)}, {change}")
-    return tuple(said)
+        changes.append(f"revision {number} by {as_sent(new.by.name)}, {change}")
+    return tuple(changes)
 
 
 def _of_document(window: Window, versions: Versions) -> WindowContent:

@@ -129,7 +129,7 @@ def _ready(structs: list[Struct], first: int, *, client: int, reached: dict[int,
     count as reached."""
     at = first
     while at < len(structs):
-        if any(clock >= reached.get(one, 0) for one, clock in structs[at].needs):
+        if any(clock >= reached.get(client, 0) for client, clock in structs[at].needs):
             break
         reached[client] = max(reached.get(client, 0), structs[at].end)
         at += 1
@@ -155,7 +155,7 @@ def _deleting(ranges: list[tuple[int, int, int]]) -> bytes:
     parts = [b"\0", number(len(by_client))]
     for client, its in by_client.items():
         parts += [number(client), number(len(its))]
-        parts += [number(value) for one in its for value in one]
+        parts += [number(value) for pair in its for value in pair]
     return b"".join(parts)
 
 
@@ -236,7 +236,9 @@ def _item(reader: "_Reader", info: int, *, start: int, clock: int) -> Struct:
     elif kind == STRING:
         text = reader.text()
         length = (
-            len(text) + sum(one > "\uffff" for one in text) if not text.isascii() else len(text)
+            len(text) + sum(letter > "\uffff" for letter in text)
+            if not text.isascii()
+            else len(text)
         )
         if "\0" in text:
             odd = odd or "the text contains U+0000"

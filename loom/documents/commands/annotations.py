@@ -72,13 +72,13 @@ def annotate_document(context: Context, args: AnnotateDocument) -> Reply:
         parent=lookup.root_of(context.tree),
         sources=((item_of(document), "primary", version),),
     )
-    made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
-    note_mentions(context.actor, made)
+    note = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
+    note_mentions(context.actor, note)
     return Reply(
-        f"✓ annotation [{made.local_id}] added to {document.shown}",
-        refs=(made.local_id,),
-        items=touched(made, document),
-        inverse=made_nodes(made),
+        f"✓ annotation [{note.local_id}] added to {document.shown}",
+        refs=(note.local_id,),
+        items=touched(note, document),
+        inverse=made_nodes(note),
     )
 
 

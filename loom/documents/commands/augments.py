@@ -57,25 +57,25 @@ def store(context: Context, given: str, content: str) -> Reply:
     if not content.strip():
         raise CommandError("INVALID_SYNTAX", "There is no text to store.", hint="write one")
     every = augments_of(context.actor.grove)
-    one = augment_of("", name, content)
-    _demand_requirements(one, every)
+    augment = augment_of("", name, content)
+    _demand_requirements(augment, every)
     revision = _stored(context, context.world, name, content, len(every))
     lines = [f"✓ stored {name} (revision {revision.number}); → augment load {name} loads it"]
-    lines += [f"  ! {said}" for said in warnings_of(one, every)]
+    lines += [f"  ! {warning}" for warning in warnings_of(augment, every)]
     document = revision.document
     return Reply("\n".join(lines), refs=(f"doc:{document.uid}",), items=(item_of(document),))
 
 
-def _demand_requirements(one: Augment, every: Sequence[Augment]) -> None:
+def _demand_requirements(augment: Augment, every: Sequence[Augment]) -> None:
     keys = {other.key for other in every}
-    circle = circle_of(one, every)
+    circle = circle_of(augment, every)
     if circle:
         raise CommandError(
             "REJECTED",
             f"{' requires '.join(circle)}: that is a circle.",
             hint="leave one of these requirements out",
         )
-    missing = [name for name in one.requires if title_key(name) not in keys]
+    missing = [name for name in augment.requires if title_key(name) not in keys]
     if missing:
         raise CommandError(
             "REJECTED",
@@ -98,13 +98,15 @@ def _stored(context: Context, writer: Writer, name: str, text: str, many: int) -
                 f"At most {MOST_AUGMENTS} augments.",
                 hint="change one that there is",
             )
-        made = create(writer, context.actor, title=name, text=text, now=context.now, kind="augment")
-        return made.revision
-    made = document_log.write(
+        stored = create(
+            writer, context.actor, title=name, text=text, now=context.now, kind="augment"
+        )
+        return stored.revision
+    stored = document_log.write(
         writer,
         old,
         lambda now, _: documents.difference(now, text),
         by=context.actor.participant,
         at=context.now,
     )
-    return made.revision
+    return stored.revision

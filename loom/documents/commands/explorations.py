@@ -46,7 +46,7 @@ def text_of_trail(context: Context, trail: Trail) -> str:
     grove, and of other groves nothing."""
     steps = steps_of(trail)
     stops = stops_of(context.actor, context.tree, steps)
-    homes = {ids.home_of(one) for one in stops.by_item} - {0}
+    homes = {ids.home_of(item) for item in stops.by_item} - {0}
     here = context.tree.grove_id
     # A sandbox is its maker's alone.
     rows = Tree.objects.filter(pk__in=homes, grove=here, sandbox_of=None)

@@ -66,12 +66,12 @@ def suggest_document(context: Context, args: SuggestDocument) -> Reply:
     source = (item_of(document), "primary", str(revision.number))
     root = lookup.root_of(context.tree)
     new = NewNode(text, kind="annotation", form=SUGGESTION_FORM, parent=root, sources=(source,))
-    made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
+    suggestion = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
     return Reply(
-        f"✓ suggestion [{made.local_id}] on {document.shown}, revision {revision.number}",
-        refs=(made.local_id,),
-        items=touched(made, document),
-        inverse=made_nodes(made),
+        f"✓ suggestion [{suggestion.local_id}] on {document.shown}, revision {revision.number}",
+        refs=(suggestion.local_id,),
+        items=touched(suggestion, document),
+        inverse=made_nodes(suggestion),
     )
 
 
@@ -103,8 +103,8 @@ def accept_as_revision(context: Context, suggestion: Suggestion, own: str | None
         return Reply(f"✓ {decision} [{node.local_id}] as a revision of {document.shown}")
     with context.grove_stream() as writer:
         by = context.actor.participant
-        made = document_log.write(writer, document, change, by=by, at=context.now)
-        number = made.revision.number
+        stored = document_log.write(writer, document, change, by=by, at=context.now)
+        number = stored.revision.number
         body = {"document": document.uid, "node": node.slot.local_id, "decision": decision}
         writer.append("suggestion.decided", {**body, "version": number})
     op: Op = {"op": "document", "document": document.pk, "at": number, "to": number - 1}

@@ -589,14 +589,14 @@ def _undo_write(context: Context, op: Op, own: Own) -> list[Op]:
     """Takes back what a write changed, as a new revision; what was written elsewhere in the
     document since stays. Returns the inverse. CONFLICT if the same passage was changed since."""
     document = Document.objects.select_related("grove").get(pk=op["document"])
-    made = queries.revision_of(document, op["at"]).text
+    op_text = queries.revision_of(document, op["at"]).text
     before = queries.revision_of(document, op["to"]).text if op["to"] else ""
     last = op["at"]
 
     def change(text: str, newest: Revision) -> Sequence[Edit]:
         nonlocal last
         last = newest.number
-        after = merged(made, text, before)
+        after = merged(op_text, text, before)
         if after is None:
             later = Revision.objects.filter(document=document, number__gt=op["at"])
             others = later.exclude(by__in=own).select_related("by")
