@@ -126,8 +126,8 @@ def checks(request: Request) -> Response:
 def check(request: Request, uid: str) -> Response:
     """A check; archived ones no longer apply, and their results stay."""
     role: Any = "reader" if request.method == "GET" else "writer"
-    actor, found = check_access.get_check(user_of(request), uid, role=role)
-    seen = checks_for(actor).filter(pk=found.pk).first()
+    actor, row = check_access.get_check(user_of(request), uid, role=role)
+    seen = checks_for(actor).filter(pk=row.pk).first()
     if seen is None:
         raise not_found("This check")
     if request.method == "PATCH":
@@ -185,16 +185,16 @@ def results(request: Request) -> Response:
     if uid := word(request, "document"):
         _, text = grove_texts().open(user_of(request), uid)
         seq = streams.head(streams.name_of(text.grove))
-        found = [{"item": f"doc:{text.uid}", **one} for one in results_of_text(text)]
-        return Response({"count": len(found), "results": found, "seq": seq})
+        rows = [{"item": f"doc:{text.uid}", **result} for result in results_of_text(text)]
+        return Response({"count": len(rows), "results": rows, "seq": seq})
     _, tree = access.get_tree(user_of(request), word(request, "tree") or "none")
     names = [name for name in request.query_params.get("items", "").lower().split(",") if name]
     if len(names) > MOST_ASKED:
         raise CommandError(
             "LIMIT_EXCEEDED", f"At most {MOST_ASKED} items at once.", hint="ask again for the rest"
         )
-    found = results_in(tree, names)
-    return Response({"count": len(found), "results": found, "seq": 0})
+    rows = results_in(tree, names)
+    return Response({"count": len(rows), "results": rows, "seq": 0})
 
 
 class ObligationOf(BaseModel):
@@ -408,8 +408,8 @@ _OF_TREE = an_id("tree", "The tree of the claim.")
 @api_view(["GET"])
 def claim(request: Request, local_id: str) -> Response:
     """A claim, and what may be done next. Lines of its tree change it."""
-    actor, found = _claim(request, local_id)
-    return Response(claim_body(actor, found))
+    actor, row = _claim(request, local_id)
+    return Response(claim_body(actor, row))
 
 
 @operation(
@@ -427,16 +427,19 @@ def claim(request: Request, local_id: str) -> Response:
 @api_view(["GET"])
 def obligations(request: Request, local_id: str) -> Response:
     """Each obligation with what there is and what is needed."""
-    actor, found = _claim(request, local_id)
+    actor, row = _claim(request, local_id)
     asked = word(request, "level")
-    level = next((one for one in levels.LEVELS if one == asked), None)
+    level = next((name for name in levels.LEVELS if name == asked), None)
     if asked and level is None:
         hint = " or ".join(levels.LEVELS)
         raise CommandError("INVALID_SYNTAX", f"There is no level {asked!r}.", hint=hint)
-    level = level or next_level(found)
+    level = level or next_level(row)
     is_low = level == "tentative"
-    explored = len(openings_of(actor, found, cites_of(found))) if is_low else 0
-    every = [obligation_body(found, one) for one in obligations_of(found, level, explored=explored)]
+    explored = len(openings_of(actor, row, cites_of(row))) if is_low else 0
+    every = [
+        obligation_body(row, obligation)
+        for obligation in obligations_of(row, level, explored=explored)
+    ]
     return Response({"level": level, "obligations": every})
 
 
@@ -530,17 +533,17 @@ def token_kinds(request: Request) -> Response:
     user_of(request)
     kinds = [
         {
-            "kind": one.kind,
-            "alias": one.alias,
-            "written": one.written,
-            "states": list(one.states),
-            "initial": one.initial,
-            "accepting": list(one.accepting),
-            "transitions": [[a, b, after] for (a, b), after in one.transitions.items()],
-            "compiles_to": one.compiles_to,
-            "obligations": one.obligations,
+            "kind": machine.kind,
+            "alias": machine.alias,
+            "written": machine.written,
+            "states": list(machine.states),
+            "initial": machine.initial,
+            "accepting": list(machine.accepting),
+            "transitions": [[a, b, after] for (a, b), after in machine.transitions.items()],
+            "compiles_to": machine.compiles_to,
+            "obligations": machine.obligations,
         }
-        for one in MACHINES.values()
+        for machine in MACHINES.values()
     ]
     return Response({"count": len(kinds), "results": kinds})
 
@@ -555,8 +558,8 @@ def tokens(request: Request, ref: str) -> Response:
     pipe (`pipe:ID`, with the tree in which it is run) are the token 0 of themselves. The caller's
     window #4 on lines of the text is its region w4, which nobody else sees."""
     actor, tree, item = _item_of(request, ref)
-    found = tokens_of(item, access.workspace_of(actor.participant, tree))
-    return Response({"count": len(found), "results": found})
+    bodies = tokens_of(item, access.workspace_of(actor.participant, tree))
+    return Response({"count": len(bodies), "results": bodies})
 
 
 @operation("GET", "tokens one", "A token", answers=TokenOf, asks=(_TREE_OF_TOKENS,))
@@ -573,20 +576,20 @@ def token(request: Request, ref: str, key: str) -> Response:
     """A token; an input compiles to ordinary lines, which are run as the caller's own."""
     actor, tree, item = _item_of(request, ref)
     own = access.workspace_of(actor.participant, tree)
-    found = token_of(item, key, own)
+    body = token_of(item, key, own)
     if request.method == "GET":
-        return Response(found)
+        return Response(body)
     sent = read(request, TokenSent)
-    if found["kind"] == "region":
+    if body["kind"] == "region":
         return _of_region(actor, tree, item, key, sent)
-    if sent.input not in found["inputs"]:
-        archived = found["kind"] == "task" and found["state"] == "archived"
-        why = "Cannot modify archived task." if archived else f"It is {found['state']}."
-        hint = f"allowed now: {', '.join(found['inputs']) or 'nothing'}"
+    if sent.input not in body["inputs"]:
+        archived = body["kind"] == "task" and body["state"] == "archived"
+        why = "Cannot modify archived task." if archived else f"It is {body['state']}."
+        hint = f"allowed now: {', '.join(body['inputs']) or 'nothing'}"
         raise CommandError("REJECTED", why, hint=hint)
-    line = line_for(ref, found, sent.input, sent.text)
+    line = line_for(ref, body, sent.input, sent.text)
     if not line:
-        return Response({"token": found, "lines": [], "obligations": [], "reply": "no change"})
+        return Response({"token": body, "lines": [], "obligations": [], "reply": "no change"})
     try:
         answer = execute_line(actor, tree, LineRequest(line, dry_run=sent.dry_run))
     except CommandError as refused:
@@ -594,11 +597,11 @@ def token(request: Request, ref: str, key: str) -> Response:
             raise
         demands = [{"says": refused.message, "met": False}]
         return Response(
-            {"token": found, "lines": [f"→ {line}"], "obligations": demands, "reply": ""}
+            {"token": body, "lines": [f"→ {line}"], "obligations": demands, "reply": ""}
         )
-    owes = MACHINES[found["kind"]].obligations
+    owes = MACHINES[body["kind"]].obligations
     demands = [{"says": owes, "met": True}] if owes else []
-    now = found if sent.dry_run else token_of(_item_of(request, ref)[2], key, own)
+    now = body if sent.dry_run else token_of(_item_of(request, ref)[2], key, own)
     lines = [answer.body["canonical"]]
     return Response({"token": now, "lines": lines, "obligations": demands, "reply": answer.reply})
 
@@ -611,7 +614,7 @@ def _of_region(actor: Actor, tree: Tree, item: TokenItem, key: str, sent: TokenS
     done = regions.give(actor, tree, item, given)
     body = {
         "lines": done.lines,
-        "obligations": [{"says": one.says, "met": one.met} for one in done.demands],
+        "obligations": [{"says": demand.says, "met": demand.met} for demand in done.demands],
         "reply": done.reply,
     }
     shown = region_shown(access.workspace_of(actor.participant, tree), key)
@@ -696,7 +699,7 @@ def pipes(request: Request) -> Response:
 @api_view(["GET", "DELETE"])
 def pipe(request: Request, uid: str) -> Response:
     """A pipe; an archived one can no longer be run."""
-    actor, found = check_access.get_pipe(user_of(request), uid)
+    actor, row = check_access.get_pipe(user_of(request), uid)
     if request.method == "DELETE":
-        found = execute(actor, actor.grove, archive_pipe, PipeChosen(pipe=found.uid))
-    return Response(pipe_body(found))
+        row = execute(actor, actor.grove, archive_pipe, PipeChosen(pipe=row.uid))
+    return Response(pipe_body(row))

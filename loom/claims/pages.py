@@ -541,9 +541,9 @@ def pipes_page(request: PersonRequest, uid: str) -> HttpResponse:
                 execute(actor, grove, archive_pipe, PipeChosen(pipe=chosen))
                 messages.success(request, gettext("Archived."))
             else:
-                made = execute(actor, grove, save_pipe, PipeGiven(**sent))
-                said = {"name": made.name, "kinds": made.kinds}
-                messages.success(request, gettext("Saved %(name)s: %(kinds)s.") % said)
+                pipe = execute(actor, grove, save_pipe, PipeGiven(**sent))
+                values = {"name": pipe.name, "kinds": pipe.kinds}
+                messages.success(request, gettext("Saved %(name)s: %(kinds)s.") % values)
             return HttpResponseRedirect(f"/groves/{grove.uid}/pipes")
         except CommandError as refused:  # what was typed stays in the form
             messages.error(request, in_one_line(refused))

@@ -81,15 +81,15 @@ def sandbox(context: Context, args: SandboxArgs) -> Reply:
             f"You have {MOST_OPEN} open sandboxes.",
             hint="→ promote or → discard in one of them",
         )
-    made = _begin(context, node, args)
-    until = f"{made.expires_at:%Y-%m-%d}"
+    tree = _begin(context, node, args)
+    until = f"{tree.expires_at:%Y-%m-%d}"
     is_agent = context.actor.participant != context.actor.person
     who = "you and your inviter" if is_agent else "you only"
     return Reply(
         f"✓ sandbox at [{node.local_id}], visible to {who}\n"
-        f"  tree:{made.uid} until {until}; lines are run in that tree",
-        items=touched(made) if made.pk else (),
-        inverse=({"op": "sandbox", "tree": made.pk, "ends": True},),
+        f"  tree:{tree.uid} until {until}; lines are run in that tree",
+        items=touched(tree) if tree.pk else (),
+        inverse=({"op": "sandbox", "tree": tree.pk, "ends": True},),
     )
 
 
@@ -97,7 +97,7 @@ def _begin(context: Context, node: Node, args: SandboxArgs) -> Tree:
     """The new tree with its copies."""
     origin, by = context.tree, context.actor.participant
     nodes = copied(context.actor, origin, context.workspace, node)
-    made = Tree(
+    tree = Tree(
         grove=origin.grove,
         title=shown_title(args.label)[:300] or origin.title,
         mode=origin.mode,
@@ -115,17 +115,17 @@ def _begin(context: Context, node: Node, args: SandboxArgs) -> Tree:
         expires_at=context.now + timedelta(days=args.days),
     )
     if context.writer is not None and context.writer.is_dry:
-        return made
-    insert_row(made)
-    copy_rights(origin, made)
-    streams.open_stream(made)
-    writer = streams.lock(made, actor=by.uid)
-    new = write_copies(writer, made, nodes)
-    writer.append("tree.created", {"tree": made.uid, "title": made.title, "mode": made.mode})
+        return tree
+    insert_row(tree)
+    copy_rights(origin, tree)
+    streams.open_stream(tree)
+    writer = streams.lock(tree, actor=by.uid)
+    new = write_copies(writer, tree, nodes)
+    writer.append("tree.created", {"tree": tree.uid, "title": tree.title, "mode": tree.mode})
     writer.flush()
-    view = stored(access.workspace_of(by, made))
+    view = stored(access.workspace_of(by, tree))
     Workspace.objects.filter(pk=view.pk).update(position=new[node.pk])
-    return made
+    return tree
 
 
 class PromoteArgs(Args):
@@ -180,37 +180,37 @@ def promote(context: Context, args: PromoteArgs) -> Reply:
         effects=Effects(),
     )
     done = promote_nodes(home, context.tree)
-    made = list(done.nodes.values())
-    said = _said(done, origin, node)
+    promoted = list(done.nodes.values())
+    reply = _said(done, origin, node)
     if not dry:
         Tree.objects.filter(pk=origin.pk).update(touched_at=context.now)
         writer.flush()
-        _to_undo(context, origin, made, writer.seqs, said)
+        _to_undo(context, origin, promoted, writer.seqs, reply)
     _close(context.tree, context.world, "promoted")
     return Reply(
-        said,
-        refs=tuple(one.local_id for one in made[:SHOWN]),
-        items=touched(*made[:SHOWN]) if not dry else (),
+        reply,
+        refs=tuple(node.local_id for node in promoted[:SHOWN]),
+        items=touched(*promoted[:SHOWN]) if not dry else (),
     )
 
 
 def _to_undo(
-    context: Context, origin: Tree, made: Sequence[Node], events: Sequence[int], said: str
+    context: Context, origin: Tree, promoted: Sequence[Node], events: Sequence[int], reply: str
 ) -> None:
     """Writes a step in the tree of origin, where its undo prunes what was promoted and opens the
     sandbox again: the line itself belongs to the sandbox."""
-    stands = [one for one in made if not one.pruned and not one.version_pruned]
+    stands = [node for node in promoted if not node.pruned and not node.version_pruned]
     view = locked(stored(access.workspace_of(context.actor.participant, origin)))
     again: Op = {"op": "sandbox", "tree": context.tree.pk, "ends": False, "state": "promoted"}
     numbered_step(
         view,
         by=context.actor,
-        items=touched(*made[:SHOWN]),
+        items=touched(*promoted[:SHOWN]),
         turn_uid=context.turn,
         line="→ promote",
         canonical="→ promote",
         outcome="ok",
-        message=said,
+        message=reply,
         stream=f"tree:{origin.uid}",
         events=list(events),
         inverse=[*made_nodes(*stands), again],
@@ -234,15 +234,23 @@ def _demand_checks(context: Context, origin: Tree) -> None:
             continue
         for rule in rules:
             if rule.kind == "judge":
-                said = [one for one in results_of(ids.of_node(node.pk)) if one.rule_id == rule.pk]
-                failed += [(node, rule.name, one.said) for one in said if one.outcome == "failed"]
+                judged = [
+                    result
+                    for result in results_of(ids.of_node(node.pk))
+                    if result.rule_id == rule.pk
+                ]
+                failed += [
+                    (node, rule.name, result.said)
+                    for result in judged
+                    if result.outcome == "failed"
+                ]
                 continue
             outcome = check_rules.run(rule.kind, rule.parameters, node.text)
             if not outcome.passed:
                 failed.append((node, rule.name, outcome.said))
     if failed:
         named = "; ".join(
-            f"[{node.local_id}] {name} {said}".rstrip() for node, name, said in failed[:SHOWN]
+            f"[{node.local_id}] {name} {reason}".rstrip() for node, name, reason in failed[:SHOWN]
         )
         more = f" and {len(failed) - SHOWN} more" if len(failed) > SHOWN else ""
         raise CommandError(
@@ -311,8 +319,8 @@ def _close(tree: Tree, writer: streams.Writer, state: str) -> None:
 
     kept = {"kind": "sandbox", "state": state, "at": tree.archived_at}
     TokenState.objects.update_or_create(item=ids.of_tree(tree.pk), key=SELF, defaults=kept)
-    said = {"item": f"tree:{tree.uid}", "key": SELF, "token": "sandbox", "state": state}
-    writer.append("token.changed", {**said, "notes": []})
+    body = {"item": f"tree:{tree.uid}", "key": SELF, "token": "sandbox", "state": state}
+    writer.append("token.changed", {**body, "notes": []})
 
 
 @undoes("sandbox")
@@ -341,12 +349,12 @@ def discard_ended() -> int:
         erasing_at__isnull=True,
         expires_at__lt=timezone.now(),
     )
-    found = list(over[:100])
-    for tree in found:
+    ended = list(over[:100])
+    for tree in ended:
         with transaction.atomic():
             writer = streams.lock(tree)
             now = Tree.objects.filter(pk=tree.pk, archived_at__isnull=True).first()
             if now is not None:
                 _close(now, writer, "expired")
                 writer.flush()
-    return len(found)
+    return len(ended)

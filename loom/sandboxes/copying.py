@@ -33,15 +33,15 @@ def copied(actor: Actor, tree: Tree, workspace: Workspace | None, node: Node) ->
             is_size=True,
         )
     nodes = _read(path)
-    slots = {one.slot_id for one in nodes}
-    known = {one.pk for one in nodes}
-    wanted = {one.edited_from_id for one in nodes if one.edited_from_id} - known
+    slots = {node.slot_id for node in nodes}
+    known = {node.pk for node in nodes}
+    wanted = {node.edited_from_id for node in nodes if node.edited_from_id} - known
     while wanted:
-        older = [one for one in _read(sorted(wanted)) if _has_place(one, tree, slots)]
+        older = [node for node in _read(sorted(wanted)) if _has_place(node, tree, slots)]
         nodes += older
         known |= wanted
-        wanted = {one.edited_from_id for one in older if one.edited_from_id} - known
-    return sorted(nodes, key=lambda one: (one.depth, one.pk))
+        wanted = {node.edited_from_id for node in older if node.edited_from_id} - known
+    return sorted(nodes, key=lambda node: (node.depth, node.pk))
 
 
 def _has_place(node: Node, tree: Tree, slots: set[int]) -> bool:
@@ -49,10 +49,10 @@ def _has_place(node: Node, tree: Tree, slots: set[int]) -> bool:
 
 
 def _read(keys: Sequence[int]) -> list[Node]:
-    found: list[Node] = []
+    nodes: list[Node] = []
     for first in range(0, len(keys), BATCH):
-        found += Node.objects.filter(pk__in=keys[first : first + BATCH])
-    return found
+        nodes += Node.objects.filter(pk__in=keys[first : first + BATCH])
+    return nodes
 
 
 def write_copies(writer: Writer, tree: Tree, nodes: Sequence[Node]) -> dict[int, int]:
@@ -60,8 +60,8 @@ def write_copies(writer: Writer, tree: Tree, nodes: Sequence[Node]) -> dict[int,
     copies by those of the originals."""
     base = tree.pk << ORDINAL_BITS
     new = {
-        one.pk: base + ordinal
-        for one, ordinal in zip(nodes, writer.ordinals(len(nodes)), strict=True)
+        node.pk: base + ordinal
+        for node, ordinal in zip(nodes, writer.ordinals(len(nodes)), strict=True)
     }
     first: dict[int, int] = {}  # the id of a slot's first copy by that of the slot
     chains, rows = Chains(), []
@@ -77,7 +77,7 @@ def write_copies(writer: Writer, tree: Tree, nodes: Sequence[Node]) -> dict[int,
     for start in range(0, len(rows), BATCH):
         insert_rows(Node, rows[start : start + BATCH])
     insert_rows(
-        Chain, [{"id": base + one, "tail": tail} for one, tail in sorted(chains.tails.items())]
+        Chain, [{"id": base + chain, "tail": tail} for chain, tail in sorted(chains.tails.items())]
     )
     _keep_settings(tree, first)
     for node in nodes:
@@ -109,7 +109,7 @@ def _keep_settings(tree: Tree, first: dict[int, int]) -> None:
     rows = BranchSettings.objects.filter(slot__in=list(first)) if len(first) <= BATCH else []
     BranchSettings.objects.bulk_create(
         BranchSettings(
-            tree=tree, slot_id=first[one.slot_id], settings=one.settings, by=one.by, at=one.at
+            tree=tree, slot_id=first[row.slot_id], settings=row.settings, by=row.by, at=row.at
         )
-        for one in rows
+        for row in rows
     )

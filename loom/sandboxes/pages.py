@@ -59,9 +59,9 @@ def sandbox_page(request: PersonRequest, uid: str) -> HttpResponse:
 def _open_at(actor: Actor, tree: Tree) -> list[tuple[Tree, str]]:
     """The reader's open sandboxes of a tree, each with the local id that it hangs at."""
     rows = list(open_sandboxes(actor.user).filter(sandbox_at__range=ids_in(tree.pk))[:MOST])
-    keys = [one.sandbox_at or 0 for one in rows]
+    keys = [tree.sandbox_at or 0 for tree in rows]
     names = dict(Node.objects.filter(pk__in=keys).values_list("pk", "local_id"))
-    return [(one, names.get(one.sandbox_at or 0, "")) for one in rows]
+    return [(tree, names.get(tree.sandbox_at or 0, "")) for tree in rows]
 
 
 def _acted(request: PersonRequest, actor: Actor, tree: Tree) -> HttpResponse:
@@ -92,5 +92,5 @@ def _begun(actor: Actor, tree: Tree, given: dict[str, str]) -> HttpResponse:
         values["days"] = given["days"]
     known = access.visible_trees(actor.user).filter(sandbox_of=actor.user)
     execute(actor, tree, commands.sandbox, checked(commands.SandboxArgs, values))
-    made = known.order_by("-pk")[0]
-    return HttpResponseRedirect(f"/trees/{made.uid}")
+    begun = known.order_by("-pk")[0]
+    return HttpResponseRedirect(f"/trees/{begun.uid}")

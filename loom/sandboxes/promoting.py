@@ -51,7 +51,7 @@ def promote_nodes(context: Context, sandbox: Tree) -> Promoted:
             done.left["note"] += 1  # below a claim
             continue
         slot = known.get(node.slot_id) if node.slot_id != node.pk else None
-        made = add_node(
+        promoted = add_node(
             context.world,
             context.tree,
             node.author,
@@ -67,15 +67,15 @@ def promote_nodes(context: Context, sandbox: Tree) -> Promoted:
                 configuration=node.configuration,
                 generation_uid=node.generation_uid,
                 finish=node.finish,
-                sources=tuple(_moved(one, known) for one in sources.get(node.pk, ())),
+                sources=tuple(_moved(source, known) for source in sources.get(node.pk, ())),
                 created_at=node.created_at,
                 proof_author=node.proof_author,
                 local_id=node.local_id,
             ),
         )
-        known[node.pk] = done.nodes[node.pk] = made
-        if made.local_id != node.local_id:
-            done.renamed.append((node.local_id, made.local_id))
+        known[node.pk] = done.nodes[node.pk] = promoted
+        if promoted.local_id != node.local_id:
+            done.renamed.append((node.local_id, promoted.local_id))
     if not context.world.is_dry:
         _set_flags(context, nodes, done.nodes)
         _move_calls(context.tree, sandbox, nodes, known)
@@ -93,9 +93,9 @@ def _originals(origin: Tree, sandbox: Tree) -> dict[int, Node]:
     rows: dict[str, Node] = {}
     for start in range(0, len(keys), 500):
         some = lookup.rows().filter(tree=origin, local_id__in=keys[start : start + 500])
-        rows.update((one.local_id, one) for one in some)
-    for one in rows.values():
-        one.tree = origin
+        rows.update((node.local_id, node) for node in some)
+    for node in rows.values():
+        node.tree = origin
     return {pk: rows[name] for pk, name in names.items() if name in rows}
 
 
@@ -109,12 +109,12 @@ def _parent_of(node: Node, known: Mapping[int, Node]) -> Node | None:
 
 
 def _sources(nodes: Sequence[Node]) -> dict[int, list[Source]]:
-    found: dict[int, list[Source]] = {}
+    by_node: dict[int, list[Source]] = {}
     for start in range(0, len(nodes), 500):
-        for node in Node.objects.filter(pk__in=[one.pk for one in nodes[start : start + 500]]):
+        for node in Node.objects.filter(pk__in=[part.pk for part in nodes[start : start + 500]]):
             rows = node.sources.values_list("item", "role", "version_seen")
-            found[node.pk] = list(rows)
-    return found
+            by_node[node.pk] = list(rows)
+    return by_node
 
 
 def _moved(source: Source, known: Mapping[int, Node]) -> Source:
@@ -124,15 +124,15 @@ def _moved(source: Source, known: Mapping[int, Node]) -> Source:
 
 def _item(item: int, known: Mapping[int, Node]) -> int:
     """The item that stands for one of the sandbox in the tree of origin."""
-    made = known.get(ids.node_id(item) or 0)
-    return item if made is None else item_of(made)
+    promoted = known.get(ids.node_id(item) or 0)
+    return item if promoted is None else item_of(promoted)
 
 
-def _set_flags(context: Context, nodes: Sequence[Node], made: Mapping[int, Node]) -> None:
+def _set_flags(context: Context, nodes: Sequence[Node], promoted: Mapping[int, Node]) -> None:
     # What is hidden moves nobody: the flags are those of another tree than the line's.
     apart = replace(context, effects=Effects())
     for old in nodes:
-        new = made.get(old.pk)
+        new = promoted.get(old.pk)
         if new is None:
             continue
         for name in FLAGS:
@@ -143,8 +143,8 @@ def _set_flags(context: Context, nodes: Sequence[Node], made: Mapping[int, Node]
             kept["summary"] = old.summary
         if old.resolved_at is not None:
             kept["resolved_at"] = old.resolved_at
-            said = {"node": new.local_id, "resolved": True}
-            context.world.append("annotation.resolved", said)
+            body = {"node": new.local_id, "resolved": True}
+            context.world.append("annotation.resolved", body)
         if kept:
             Node.objects.filter(pk=new.pk).update(**kept)
 
@@ -153,13 +153,13 @@ def _move_calls(
     origin: Tree, sandbox: Tree, nodes: Sequence[Node], known: Mapping[int, Node]
 ) -> None:
     """The calls and generations that made the nodes go with them, as their evidence."""
-    calls = sorted({one.call_uid for one in nodes if one.call_uid})
-    made = sorted({one.generation_uid for one in nodes if one.generation_uid})
+    calls = sorted({node.call_uid for node in nodes if node.call_uid})
+    generations = sorted({node.generation_uid for node in nodes if node.generation_uid})
     for start in range(0, len(calls), 500):
         some = calls[start : start + 500]
         Call.objects.filter(tree=sandbox, uid__in=some).update(tree=origin)
-    for start in range(0, len(made), 500):
-        rows = Generation.objects.filter(tree=sandbox, uid__in=made[start : start + 500])
+    for start in range(0, len(generations), 500):
+        rows = Generation.objects.filter(tree=sandbox, uid__in=generations[start : start + 500])
         for row in rows.values_list("pk", "point", "node"):
             point, node = known.get(row[1]), known.get(row[2] or 0)
             if point is not None and node is not None:
@@ -169,9 +169,9 @@ def _move_calls(
 
 def _shown(context: Context, item: int, known: Mapping[int, Node]) -> str | None:
     """An item as events of the tree of origin name it; None for one of the sandbox that stays."""
-    made = known.get(ids.node_id(item) or 0)
-    if made is not None:
-        return made.local_id
+    promoted = known.get(ids.node_id(item) or 0)
+    if promoted is not None:
+        return promoted.local_id
     if ids.document_id(item) is not None or ids.trail_id(item) is not None:
         return None
     node = Node.objects.select_related("tree").filter(pk=ids.node_id(item) or 0).first()
@@ -195,7 +195,7 @@ def _copy_links(context: Context, sandbox: Tree, known: Mapping[int, Node], done
             continue
         make_items([source, target])
         slots = slots_of([source, target])
-        made = Link.objects.create(
+        new_link = Link.objects.create(
             tree=context.tree,
             type=link.type,
             source_id=source,
@@ -208,24 +208,24 @@ def _copy_links(context: Context, sandbox: Tree, known: Mapping[int, Node], done
             by=link.by,
             at=link.at,
         )
-        count_added(made, context.tree.grove_id)
-        context.world.append("link.added", {"link": link_body(made, shown, shown_to)})
+        count_added(new_link, context.tree.grove_id)
+        context.world.append("link.added", {"link": link_body(new_link, shown, shown_to)})
 
 
 def _copy_marks(context: Context, sandbox: Tree, known: Mapping[int, Node]) -> None:
     kept = ("bookmark", "tag")
     rows = Mark.objects.filter(tree=sandbox, kind__in=kept, removed_at__isnull=True)
     for mark in rows.select_related("participant"):
-        made = known.get(ids.node_id(mark.item_id) or 0)
-        if made is None:
+        promoted = known.get(ids.node_id(mark.item_id) or 0)
+        if promoted is None:
             continue
-        make_items([item_of(made)])
+        make_items([item_of(promoted)])
         row = Mark.objects.create(
             tree=context.tree,
             kind=mark.kind,
             label=mark.label,
-            item_id=item_of(made),
+            item_id=item_of(promoted),
             participant=mark.participant,
             at=mark.at,
         )
-        context.world.append("mark.added", {"mark": mark_body(row, made.local_id)})
+        context.world.append("mark.added", {"mark": mark_body(row, promoted.local_id)})

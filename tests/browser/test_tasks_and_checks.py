@@ -55,20 +55,22 @@ def test_what_a_check_says_of_a_document_is_a_badge_for_both(
 ) -> None:
     name = f"short {uuid4().hex[:6]}"
     tree = heddle.tree("Checked papers", "The lamp burns.")
-    made = heddle.post("documents", {"title": f"Papers {name}", "text": "It burns all night long."})
-    heddle.line(tree, f"link doc:{made['id']} to tree:{tree}")
-    scope = {"scope": f"doc:{made['id']}", "parameters": {"n": 3}}
+    document = heddle.post(
+        "documents", {"title": f"Papers {name}", "text": "It burns all night long."}
+    )
+    heddle.line(tree, f"link doc:{document['id']} to tree:{tree}")
+    scope = {"scope": f"doc:{document['id']}", "parameters": {"n": 3}}
     check = heddle.post("checks", {"name": name, "kind": "max_words", **scope})
-    mine = visit(f"/documents/{made['id']}")
-    hers = visit(f"/documents/{made['id']}", who=ada)
+    mine = visit(f"/documents/{document['id']}")
+    hers = visit(f"/documents/{document['id']}", who=ada)
     for page in (mine, hers):
         expect(page.locator(".check-badge")).to_have_text("Check")
     mine.locator(".check-badge").click()
     for page in (mine, hers):
         expect(page.locator(".check-badge")).to_have_text("✗ 1")
         expect(page.locator(".check-badge")).to_have_attribute("title", f"✗ {name} 5 > 3")
-    heddle.line(tree, f'write doc:{made["id"]} replace:" all night" with:""')
-    heddle.line(tree, f"check doc:{made['id']}")
+    heddle.line(tree, f'write doc:{document["id"]} replace:" all night" with:""')
+    heddle.line(tree, f"check doc:{document['id']}")
     for page in (mine, hers):
         expect(page.locator(".check-badge")).to_have_text("✓ 1")
     hers.reload()

@@ -18,13 +18,13 @@ Declare = Callable[..., Check]
 def declare(actor: Actor) -> Declare:
     """`declare("max_words", n=5)`: a check of the grove, named as its kind unless `name=`."""
 
-    def one(kind: str, *, name: str = "", scope: str = "grove", **parameters: Any) -> Check:
+    def declare_one(kind: str, *, name: str = "", scope: str = "grove", **parameters: Any) -> Check:
         taken = [key for key in ("on_save", "agent") if key in parameters]
         options: dict[str, Any] = {key: parameters.pop(key) for key in taken}
         fields = {"name": name or kind, "kind": kind, "scope": scope, **options}
         return declare_check(actor, **fields, parameters=parameters)
 
-    return one
+    return declare_one
 
 
 def refused(run: Say, line: str, **sent: Any) -> CommandError:

@@ -8,7 +8,7 @@ from loom.errors import CommandError
 
 
 @pytest.mark.parametrize(
-    ("kind", "parameters", "text", "passed", "said"),
+    ("kind", "parameters", "text", "passed", "expected"),
     [
         ("contains", {"text": "Lamp"}, "the lamp", True, ""),
         ("contains", {"text": "lamp"}, "dark", False, '"lamp" is not there'),
@@ -27,11 +27,11 @@ from loom.errors import CommandError
     ],
 )
 def test_a_check_measures_a_text(
-    kind: str, parameters: dict[str, object], text: str, passed: bool, said: str
+    kind: str, parameters: dict[str, object], text: str, passed: bool, expected: str
 ) -> None:
     outcome = run(kind, parameters, text)
     assert outcome.passed is passed
-    assert outcome.said.startswith(said) if said else outcome.said == ""
+    assert outcome.said.startswith(expected) if expected else outcome.said == ""
 
 
 @pytest.mark.parametrize("kind", ["json", "python"])

@@ -113,9 +113,9 @@ def test_checks_on_save_run_for_a_new_text_and_a_new_revision(
     run_on_save(ids.of_node(node.pk))
     run_on_save(ids.of_node(node.pk))
     assert CheckResult.objects.get().outcome == "failed"
-    made = documents.make_document(actor, title="Notes", text="a lamp")
-    run_on_save(ids.of_document(made.pk))
-    assert CheckResult.objects.filter(item=ids.of_document(made.pk)).count() == 1
+    document = documents.make_document(actor, title="Notes", text="a lamp")
+    run_on_save(ids.of_document(document.pk))
+    assert CheckResult.objects.filter(item=ids.of_document(document.pk)).count() == 1
 
 
 def test_only_a_grove_with_checks_on_save_queues_them(
@@ -213,12 +213,12 @@ def test_checks_by_api(owner: User, grove: Grove, say: Say, write: Say) -> None:
     client = APIClient()
     client.force_login(owner)
     sent = {"name": "short", "kind": "max_words", "parameters": {"n": 2}, "grove": grove.uid}
-    made = client.post("/api/checks", sent, format="json").json()
-    assert (made["scope"], made["on_save"], made["agent"]) == ("grove", False, None)
-    changed = client.patch(f"/api/checks/{made['id']}", {"on_save": True}, format="json").json()
+    declared = client.post("/api/checks", sent, format="json").json()
+    assert (declared["scope"], declared["on_save"], declared["agent"]) == ("grove", False, None)
+    changed = client.patch(f"/api/checks/{declared['id']}", {"on_save": True}, format="json").json()
     assert changed["on_save"] is True
     assert client.get(f"/api/checks?grove={grove.uid}").json()["count"] == 1
-    assert client.delete(f"/api/checks/{made['id']}").json()["archived"] is True
+    assert client.delete(f"/api/checks/{declared['id']}").json()["archived"] is True
     assert client.get(f"/api/checks?grove={grove.uid}").json()["count"] == 0
     assert Check.objects.get().archived_at is not None
     bad = client.post("/api/checks", {**sent, "parameters": {"n": 0}}, format="json")
@@ -235,8 +235,8 @@ def test_the_results_of_nodes_are_read_by_their_ids(
     client = APIClient()
     client.force_login(owner)
     address = f"/api/checks/results?tree={tree.uid}&items="
-    found = client.get(f"{address}{a},{b},{c},zzzz").json()["results"]
-    assert [(one["item"], one["name"], one["outcome"]) for one in found] == [
+    results = client.get(f"{address}{a},{b},{c},zzzz").json()["results"]
+    assert [(result["item"], result["name"], result["outcome"]) for result in results] == [
         (a, "short", "failed"),
         (b, "short", "passed"),
     ]
@@ -247,9 +247,9 @@ def test_the_results_of_nodes_are_read_by_their_ids(
     say('check doc:"Notes"')
     of_document = f"/api/checks/results?document={document.uid}"
     body = client.get(of_document).json()
-    assert [(one["item"], one["outcome"], one["version"]) for one in body["results"]] == [
-        (f"doc:{document.uid}", "failed", "1")
-    ]
+    assert [
+        (result["item"], result["outcome"], result["version"]) for result in body["results"]
+    ] == [(f"doc:{document.uid}", "failed", "1")]
     assert body["seq"] == streams.head(streams.name_of(tree.grove)) > 0
     say('write doc:"Notes" append "d"')
     assert client.get(of_document).json()["results"] == []

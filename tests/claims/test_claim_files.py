@@ -18,8 +18,8 @@ def test_the_archive_has_evidence_by_claim_source_and_strength_and_decisions(
     say: Say, write: Say, owner: User, writer: User, tree: Tree
 ) -> None:
     texts = [str(write(f"I saw the lamp burn, {n}")) for n in range(3)]
-    made = say(f'claim "It is lit" test:"look" cite:{texts[0]}', by=writer)
-    claim = str(made.body["refs"][0])
+    opened = say(f'claim "It is lit" test:"look" cite:{texts[0]}', by=writer)
+    claim = str(opened.body["refs"][0])
     for text in texts[1:]:
         say(f'cite {text} for {claim} "a witness" words:"I saw the lamp burn"', by=writer)
     say(f"cite {texts[0]} for {claim}")  # a person confirms
@@ -33,8 +33,8 @@ def test_the_archive_has_evidence_by_claim_source_and_strength_and_decisions(
     names = files.namelist()
     assert "evidence/schema.json" in names and f"evidence/source/{texts[1]}.md" in names
     assert "evidence/strength/strong.md" in names
-    one = files.read(f"evidence/claim/{claim}/002-for-{texts[1]}.md").decode()
-    assert 'proof_status: "committed at moderate"' in one and "> I saw the lamp burn" in one
+    cite = files.read(f"evidence/claim/{claim}/002-for-{texts[1]}.md").decode()
+    assert 'proof_status: "committed at moderate"' in cite and "> I saw the lamp burn" in cite
     decision = json.loads(files.read(f"decisions/{claim}/001-moderate.json"))
     assert decision["record"]["statement"] == "It is lit" and len(decision["hash"]) == 64
 
@@ -49,6 +49,6 @@ def test_evidence_whose_item_is_pruned_is_an_orphan(
     address = f"/api/trees/{tree.uid}/verify?what=view"
     assert client.get(address).json()["violations"] == []
     say(f"prune {a}")
-    (one,) = client.get(address).json()["violations"]
-    assert one["kind"] == "OrphanEvidence"
-    assert one["says"] == f"[{a}] is pruned; it is evidence of the claim [{claim}]."
+    (violation,) = client.get(address).json()["violations"]
+    assert violation["kind"] == "OrphanEvidence"
+    assert violation["says"] == f"[{a}] is pruned; it is evidence of the claim [{claim}]."

@@ -39,23 +39,23 @@ def _state(claim: str) -> str:
 def test_a_claim_goes_from_hypothesis_to_commitment(
     say: Say, texts: list[str], lit: None, writer: User
 ) -> None:
-    made = say(f'claim "The lamp is lit" cite:{texts[0]}', by=writer)
-    claim = made.body["refs"][0]
-    assert made.reply == (
+    opened = say(f'claim "The lamp is lit" cite:{texts[0]}', by=writer)
+    claim = opened.body["refs"][0]
+    assert opened.reply == (
         f"✓ claim [{claim}] hypothesis\n  evidence: moderate, verified\n"
         "  moderate: have 1, need 3 evidence that counts"
     )
     for text in texts[1:4]:
-        said = say(f"cite {text} for {claim}", by=writer).reply
-    assert said.startswith("✓ evidence: moderate, verified")
+        reply = say(f"cite {text} for {claim}", by=writer).reply
+    assert reply.startswith("✓ evidence: moderate, verified")
     tested = say(f"check {claim}", by=writer).reply
     assert tested.startswith(f"✓ [{claim}] testing: 4 strong, 0 moderate, 0 weak")
     assert "✓ 4 passed" in tested
     assert say(f'conclude {claim} "It is lit."', by=writer).reply.startswith(f"✓ [{claim}] concl")
     assert say(f"commit {claim}", by=writer, dry_run=True).reply == "✓ CAN_COMMIT at moderate"
     assert _state(claim) == "concluding"
-    said = say(f"commit {claim}", by=writer).reply
-    assert said.startswith("✓ committed at moderate: 4 evidence, 4 strong")
+    reply = say(f"commit {claim}", by=writer).reply
+    assert reply.startswith("✓ committed at moderate: 4 evidence, 4 strong")
     row = Commitment.objects.get()
     assert row.record["statement"] == "The lamp is lit" and len(row.record["evidence"]) == 4
     kinds = Event.objects.filter(stream__name__startswith="tree:").values_list("kind", flat=True)
@@ -142,12 +142,12 @@ def agent_says(grove: Grove, owner: User, tree: Tree) -> Say:
         permissions=["loom_aware", "loom_write", "doc_read", "doc_write", "cross_tree"],
     )
 
-    def one(line: str, **sent: object) -> object:
+    def say_as_agent(line: str, **sent: object) -> object:
         sent.pop("by", None)
         actor = acting_as(get_actor(owner, grove), agent)
         return execute_line(actor, tree, Request(line, **sent))  # type: ignore[arg-type]
 
-    return one  # type: ignore[return-value]
+    return say_as_agent  # type: ignore[return-value]
 
 
 def test_an_agents_own_words_are_weak_and_a_person_confirms(
@@ -161,24 +161,24 @@ def test_an_agents_own_words_are_weak_and_a_person_confirms(
     assert say(f"cite {other} for {claim}").reply.startswith(
         "✓ evidence: strong, confirmed by a person"
     )
-    found = Claim.objects.get()
-    assert (found.strong, found.moderate, found.weak) == (1, 0, 1)  # an item counts once
+    stored = Claim.objects.get()
+    assert (stored.strong, stored.moderate, stored.weak) == (1, 0, 1)  # an item counts once
 
 
 def test_quotes_pass_the_gate_and_say_which_of_the_four(say: Say, write: Say) -> None:
     a = write("Marie is twelve when the lamp goes out")
     b = write("The keeper sleeps in the north tower")
     claim = _claim(say, str(b))
-    found = say(f'cite {a} for {claim} words:"when the LAMP goes out"').reply
-    assert "quote found" in found
+    reply = say(f'cite {a} for {claim} words:"when the LAMP goes out"').reply
+    assert "quote found" in reply
     row = Cite.objects.latest("id")
     assert (row.words, row.before) == ("when the lamp goes out", "Marie is twelve ")
-    said = say(f'cite {a} for {claim} words:"sleeps in the north tower"').reply
-    assert "weak, quote elsewhere" in said and f"it is in [{b}] lines:1: cite {b} lines:1" in said
-    said = say(f'cite {a} for {claim} words:"Marie is twelve, the lamp goes out"').reply
-    assert "weak, quote joined" in said
-    said = say(f'cite {a} for {claim} words:"Marie is a hundred years old"').reply
-    assert "weak, quote not there" in said
+    reply = say(f'cite {a} for {claim} words:"sleeps in the north tower"').reply
+    assert "weak, quote elsewhere" in reply and f"it is in [{b}] lines:1: cite {b} lines:1" in reply
+    reply = say(f'cite {a} for {claim} words:"Marie is twelve, the lamp goes out"').reply
+    assert "weak, quote joined" in reply
+    reply = say(f'cite {a} for {claim} words:"Marie is a hundred years old"').reply
+    assert "weak, quote not there" in reply
     assert refused(say, f'cite {a} for {claim} words:"too short"').code == "REJECTED"
 
 
@@ -195,8 +195,8 @@ def test_an_undercut_attacks_the_inference_and_can_be_addressed(
     say: Say, texts: list[str], writer: User
 ) -> None:
     claim = _claim(say, texts[0], by=writer)
-    said = say(f'cite {texts[1]} undercuts {texts[0]} in {claim} "he was asleep"').reply
-    assert said.startswith(f"✓ [{texts[0]}] is undercut")
+    reply = say(f'cite {texts[1]} undercuts {texts[0]} in {claim} "he was asleep"').reply
+    assert reply.startswith(f"✓ [{texts[0]}] is undercut")
     assert Cite.objects.earliest("id").reason == "undercut"
     say(f'address {texts[1]} in {claim} "he woke up"')
     assert Cite.objects.earliest("id").reason == "verified"
@@ -235,8 +235,8 @@ def committed(say: Say, texts: list[str], lit: None, writer: User) -> str:
 
 
 def _committed(say: Say, items: list[str], writer: User, statement: str) -> str:
-    made = say(f'claim "{statement}" test:"look" cite:{items[0]}', by=writer)
-    claim = str(made.body["refs"][0])
+    opened = say(f'claim "{statement}" test:"look" cite:{items[0]}', by=writer)
+    claim = str(opened.body["refs"][0])
     for item in items[1:4]:
         say(f"cite {item} for {claim}", by=writer)
     for line in (f"check {claim}", f'conclude {claim} "so"', f"commit {claim}"):
@@ -325,9 +325,9 @@ def test_a_claim_by_api_with_its_obligations_and_acts(
         "status": "pending",
     }
     level = client.get(f"/api/claims/{claim}/obligations?tree={tree.uid}&level=strong").json()
-    assert [one["need"] for one in level["obligations"]] == [5, 2, 0, 0]
+    assert [obligation["need"] for obligation in level["obligations"]] == [5, 2, 0, 0]
     listed = client.get(f"/api/claims?tree={tree.uid}&state=hypothesis&source={texts[0]}").json()
-    assert [one["id"] for one in listed["results"]] == [claim]
+    assert [row["id"] for row in listed["results"]] == [claim]
     assert client.get(f"/api/claims?tree={tree.uid}&strength=strong").json()["count"] == 0
     assert client.delete(f"/api/claims/{claim}?tree={tree.uid}").status_code == 405
 
@@ -345,9 +345,9 @@ def test_lists_show_claims_and_their_evidence(say: Say, texts: list[str]) -> Non
 def test_evidence_of_another_grove_is_not_shown(two_groves: TwoGroves) -> None:
     world = two_groves
     left, right = world.left, world.right
-    said = left.run(world.both, f'claim "The tower is kept" cite:{world.far}')
-    claim = said.split("[")[1][:4]
-    assert "moderate" in said
+    reply = left.run(world.both, f'claim "The tower is kept" cite:{world.far}')
+    claim = reply.split("[")[1][:4]
+    assert "moderate" in reply
     seen = left.run(world.only_left, f"list {claim} evidence")
     assert "accessible 0 of 1" in seen and "kestrel" not in seen
     client = world.client(world.only_left)
@@ -384,8 +384,8 @@ def test_the_evidence_of_a_tree_is_grouped(
         body = client.get(f"{address}{group}").json()
         assert (body["accessible"], body["total"]) == (3, 3)
         return {
-            one["group"]: sorted(f"{row['claim']} {row['side']}" for row in one["evidence"])
-            for one in body["groups"]
+            group["group"]: sorted(f"{row['claim']} {row['side']}" for row in group["evidence"])
+            for group in body["groups"]
         }
 
     by_claim = {claim: [f"{claim} for"], other: sorted([f"{other} against", f"{other} for"])}

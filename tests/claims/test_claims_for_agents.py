@@ -33,14 +33,14 @@ Down at the river, Marie waits until the keeper wakes.
 @pytest.fixture
 def agent(grove: Grove, owner: User) -> Actor:
     """An agent that the owner has asked."""
-    made = Participant.objects.create(
+    model = Participant.objects.create(
         grove=grove,
         kind="model",
         name="Marie",
         model_ref="openai:echo-1",
         permissions=["loom_aware", "loom_write", "doc_read", "doc_write", "cross_tree"],
     )
-    return acting_as(get_actor(owner, grove), made)
+    return acting_as(get_actor(owner, grove), model)
 
 
 def test_a_claim_over_a_document_costs_few_tokens(
@@ -56,11 +56,11 @@ def test_a_claim_over_a_document_costs_few_tokens(
         spent += count(f"→ {line}") + count(reply)
         return reply
 
-    said = run(
+    reply = run(
         'claim "Marie is twelve when the lamp goes out" test:"the Bible names her age" '
         'cite:doc:"Bible" words:"Marie is twelve when the lamp goes out"'
     )
-    claim = said.split("[")[1][:4]
+    claim = reply.split("[")[1][:4]
     say('respond root "I saw Marie at twelve, in the dark"')
     for text in ("Marie was twelve", "Marie told me her age: twelve"):
         node = say(f'respond root "{text}, says a witness"').body["refs"][0]
@@ -102,10 +102,10 @@ def test_of_an_agents_quotes_all_invented_ones_are_caught_and_all_true_ones_foun
     for words in TRUE:
         assert "quote found" in run(f'cite doc:"Bible" for {claim} words:"{words}"'), words
     for words in INVENTED:
-        said = run(f'cite doc:"Bible" for {claim} words:"{words}"')
-        assert "weak, quote not there" in said, words
+        reply = run(f'cite doc:"Bible" for {claim} words:"{words}"')
+        assert "weak, quote not there" in reply, words
     gates = Cite.objects.filter(claim__node__local_id=claim).values_list("gate", "strength")
-    assert {one for one in gates if one[0] == "not there"} == {("not there", "weak")}
+    assert {gate for gate in gates if gate[0] == "not there"} == {("not there", "weak")}
 
 
 def test_an_agent_is_sent_its_claims_and_the_evidence_it_may_know_of(
@@ -151,7 +151,7 @@ def _grow(tree: Tree, actor: Actor, text: Node) -> None:
         claims.append(Claim.objects.get(pk=node.pk))
         assert claims[-1].statement_key == key_of(f"claim {number}")
     Cite.objects.bulk_create(
-        Cite(claim=one, item=ids.of_node(text.pk), side="for", by=actor.participant, at=one.at)
-        for one in claims
+        Cite(claim=claim, item=ids.of_node(text.pk), side="for", by=actor.participant, at=claim.at)
+        for claim in claims
         for _ in range(99)
     )

@@ -35,9 +35,11 @@ def ids(say: Say, write: Write) -> dict[str, str]:
 def test_what_was_opened_is_weak_evidence_and_counts_for_tentative_only(
     say: Say, ids: dict[str, str], owner: User, tree: Tree, client: Client
 ) -> None:
-    found = Claim.objects.get()
-    body = claim_body(get_actor(owner, tree.grove), found)
-    assert [(one["item"], one["says"], one["strength"]) for one in body["explored"]] == [
+    stored = Claim.objects.get()
+    body = claim_body(get_actor(owner, tree.grove), stored)
+    assert [
+        (opening["item"], opening["says"], opening["strength"]) for opening in body["explored"]
+    ] == [
         (ids["b"], f"explored [uses] of [{ids['a']}]", "weak"),
         (ids["d"], f"explored [supports] of [{ids['c']}]", "weak"),
     ]
@@ -55,15 +57,15 @@ def test_what_was_opened_is_weak_evidence_and_counts_for_tentative_only(
     assert have["tentative"] == 3 and have["moderate"] <= 1
     # What is cited is evidence that was given.
     say(f"cite {ids['b']} for {ids['claim']}")
-    body = claim_body(get_actor(owner, tree.grove), found)
-    assert [one["item"] for one in body["explored"]] == [ids["d"]]
+    body = claim_body(get_actor(owner, tree.grove), stored)
+    assert [opening["item"] for opening in body["explored"]] == [ids["d"]]
 
 
 def test_what_a_person_opened_is_shown_to_nobody_else(
     say: Say, ids: dict[str, str], writer: User, tree: Tree
 ) -> None:
-    found = Claim.objects.get()
-    assert claim_body(get_actor(writer, tree.grove), found)["explored"] == []
+    stored = Claim.objects.get()
+    assert claim_body(get_actor(writer, tree.grove), stored)["explored"] == []
     assert "explored" not in say(f"list {ids['claim']} evidence", by=writer).reply
 
 
@@ -72,8 +74,8 @@ def test_what_was_opened_is_shown_as_far_as_it_may_be_read(two_groves: TwoGroves
     left.run(two_groves.both, f"link {near} to {two_groves.far} as:supports")
     left.run(two_groves.both, f'claim "So it is." cite:{near}')
     left.run(two_groves.both, f"expand supports of {near} inline")
-    found = Claim.objects.get()
-    assert len(claim_body(left.actor(two_groves.both), found)["explored"]) == 1
+    stored = Claim.objects.get()
+    assert len(claim_body(left.actor(two_groves.both), stored)["explored"]) == 1
     # An agent's steps are open to members, and what they led to is not.
-    found.by.kind = "model"
-    assert claim_body(left.actor(two_groves.only_left), found)["explored"] == []
+    stored.by.kind = "model"
+    assert claim_body(left.actor(two_groves.only_left), stored)["explored"] == []

@@ -20,8 +20,8 @@ def test_a_claim_is_kept_with_what_became_of_it(say: Say, write: Say) -> None:
     claim = str(say(f'claim "The lamp is lit" test:"look" cite:{a}').body["refs"][0])
     say(f'cite {b} against {claim} "nobody saw it"')
     say(f'withdraw {claim} "a witness is no measurement"')
-    said = say(f"augment store antipatterns/witness from {claim}").reply
-    assert said.startswith("✓ stored antipatterns/witness (revision 1)")
+    reply = say(f"augment store antipatterns/witness from {claim}").reply
+    assert reply.startswith("✓ stored antipatterns/witness (revision 1)")
     text = _text("antipatterns/witness")
     assert text.startswith("# The lamp is lit\n") and "withdrawn" in text
     assert "Withdrawn: a witness is no measurement" in text
@@ -56,8 +56,8 @@ def test_other_items_are_refused(say: Say, write: Say) -> None:
 
 def test_nothing_of_another_grove_is_kept(two_groves: TwoGroves) -> None:
     left, world = two_groves.left, two_groves
-    said = left.run(world.both, f'claim "The tower is kept" cite:{world.far}')
-    claim = said.split("[")[1][:4]
+    reply = left.run(world.both, f'claim "The tower is kept" cite:{world.far}')
+    claim = reply.split("[")[1][:4]
     left.run(world.both, f"augment store patterns/tower from {claim}")
     text = _text("patterns/tower")
     assert SECRET not in text and "The tower is kept" in text

@@ -78,8 +78,8 @@ def test_what_does_not_fit_is_refused_with_the_misfit(say: Say) -> None:
 
 def test_a_saved_pipe_runs_as_the_lines_that_it_shows(say: Say, write: Say, tree: Tree) -> None:
     a = str(write("the lamp burns"))
-    made = say('pipe save:"Gloss"\nview full | annotate root as:question | tag #gloss\n←')
-    assert made.reply == '✓ saved pipe:"Gloss": node → text → node → node'
+    saved = say('pipe save:"Gloss"\nview full | annotate root as:question | tag #gloss\n←')
+    assert saved.reply == '✓ saved pipe:"Gloss": node → text → node → node'
     event = Event.objects.get(kind="pipe.saved")
     assert event.stream.name == f"grove:{tree.grove.uid}" and event.payload["pipe"]["for_models"]
     before = (Node.objects.count(), Step.objects.count(), Event.objects.count())
@@ -94,8 +94,8 @@ def test_a_saved_pipe_runs_as_the_lines_that_it_shows(say: Say, write: Say, tree
     lines = [line for line in ran.reply.split("\n") if line.startswith("  → ")]
     assert [line.split()[1] for line in lines] == ["view", "annotate", "tag"]
     own = list(Step.objects.order_by("pk").values_list("canonical", flat=True))[-4:]
-    assert [one.split()[1] for one in own] == ["view", "annotate", "tag", "run"]
-    assert [one.partition("\n")[0] for one in own[:3]] == [one.strip() for one in lines]
+    assert [line.split()[1] for line in own] == ["view", "annotate", "tag", "run"]
+    assert [line.partition("\n")[0] for line in own[:3]] == [line.strip() for line in lines]
     seqs = list(Step.objects.order_by("pk").values_list("seq", flat=True))
     assert seqs == sorted(set(seqs))
     say("undo")  # what the pipe did is one act

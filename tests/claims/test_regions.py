@@ -66,7 +66,7 @@ def test_a_draft_is_compiled_tested_and_written(
     assert give("compile")["token"]["state"] == "compiled"
     tested = give("test")
     assert tested["token"]["state"] == "tested"
-    assert [one["met"] for one in tested["obligations"]] == [True] * 4
+    assert [obligation["met"] for obligation in tested["obligations"]] == [True] * 4
     tried = give("commit", dry_run=True)
     line = f'→ write #{_key()[1:]} "\\"lamp\\": \\"out\\","'
     assert (tried["lines"], tried["reply"]) == ([line], "")
@@ -87,8 +87,10 @@ def test_a_failing_check_keeps_a_region_from_being_committed(give: Any, declare:
     give("edit", '"lamp": "out"')
     give("compile")
     tried = give("test", dry_run=True)
-    said = {one["says"].split(":")[0]: one["met"] for one in tried["obligations"]}
-    assert said == {
+    met = {
+        obligation["says"].split(":")[0]: obligation["met"] for obligation in tried["obligations"]
+    }
+    assert met == {
         "applies": True,
         "format valid": False,
         "check passes": False,
@@ -115,14 +117,14 @@ def test_a_region_of_a_text_makes_a_new_wording(say: Say, owner: User, tree: Tre
     say(f"open {text} lines:2-2")
     client = APIClient()
     client.force_login(owner)
-    one = f"/api/items/{text}/tokens/{_key()}?tree={tree.uid}"
+    region = f"/api/items/{text}/tokens/{_key()}?tree={tree.uid}"
     listed = client.get(f"/api/items/{text}/tokens?tree={tree.uid}").json()["results"]
     assert [(row["key"], row["kind"], row["state"]) for row in listed] == [
         (_key(), "region", "unmodified")
     ]
     for given in ("edit", "compile", "test"):
-        client.post(one, {"input": given, "text": "zwei"}, format="json")
-    done = client.post(one, {"input": "commit"}, format="json").json()
+        client.post(region, {"input": given, "text": "zwei"}, format="json")
+    done = client.post(region, {"input": "commit"}, format="json").json()
     assert done["token"]["state"] == "committed", done
     assert Node.objects.latest("pk").text == "one\nzwei"
 

@@ -28,11 +28,11 @@ def agent_says(grove: Grove, writer: User, tree: Tree) -> Say:
         permissions=["loom_aware", "loom_write"],
     )
 
-    def one(line: str, *, dry_run: bool = False) -> object:
+    def say_as_agent(line: str, *, dry_run: bool = False) -> object:
         actor = acting_as(get_actor(writer, grove), agent)
         return execute_line(actor, tree, Request(line, dry_run=dry_run))
 
-    return one  # type: ignore[return-value]
+    return say_as_agent  # type: ignore[return-value]
 
 
 @pytest.fixture
@@ -40,8 +40,8 @@ def waiting(write: Say, agent_says: Say, declare: Declare) -> str:
     """A claim that reaches further than the agent may commit."""
     declare("contains", name="lit", text="lamp")
     texts = [str(write(f"the lamp is lit, says witness {n}")) for n in range(3)]
-    made = agent_says(f'claim "The lamp is lit" scope:tree cite:{texts[0]}')
-    claim = str(made.body["refs"][0])
+    opened = agent_says(f'claim "The lamp is lit" scope:tree cite:{texts[0]}')
+    claim = str(opened.body["refs"][0])
     for text in texts[1:]:
         agent_says(f"cite {text} for {claim}")
     agent_says(f"check {claim}")
@@ -103,8 +103,8 @@ def test_a_level_that_needs_more_than_was_asked_for_names_whom_to_ask(
 ) -> None:
     declare("contains", name="lit", text="lamp")
     texts = [str(write(f"the lamp is lit, says witness {n}")) for n in range(10)]
-    made = agent_says(f'claim "The lamp is lit" cite:{texts[0]}')
-    claim = str(made.body["refs"][0])
+    opened = agent_says(f'claim "The lamp is lit" cite:{texts[0]}')
+    claim = str(opened.body["refs"][0])
     for text in texts[1:]:
         agent_says(f"cite {text} for {claim}")
     agent_says(f"check {claim}")

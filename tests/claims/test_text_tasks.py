@@ -28,8 +28,8 @@ TEXT = """See [a7x2] and doc:"Bible".
 
 
 def test_each_kind_is_recognised_in_a_text() -> None:
-    found = [(one.key, one.kind, one.state) for one in tokens_in(TEXT)]
-    assert found == [
+    tokens = [(token.key, token.kind, token.state) for token in tokens_in(TEXT)]
+    assert tokens == [
         ("1", "reference", "idle"),
         ("2", "reference", "idle"),
         ("3", "task", "unchecked"),
@@ -38,12 +38,12 @@ def test_each_kind_is_recognised_in_a_text() -> None:
         ("6", "task", "unchecked"),
         ("7", "portal", "collapsed"),
     ]
-    assert [one.check for one in tokens_in(TEXT) if one.kind == "task"] == ["lit", "", "", ""]
+    assert [token.check for token in tokens_in(TEXT) if token.kind == "task"] == ["lit", "", "", ""]
 
 
 def test_keys_of_a_document_stay_while_the_words_stay() -> None:
-    before = {one.words: one.key for one in tokens_in(TEXT, stable=True)}
-    after = {one.words: one.key for one in tokens_in(f"- [ ] first\n{TEXT}", stable=True)}
+    before = {token.words: token.key for token in tokens_in(TEXT, stable=True)}
+    after = {token.words: token.key for token in tokens_in(f"- [ ] first\n{TEXT}", stable=True)}
     assert before.items() <= after.items()
     assert len(set(before.values())) == len(before)
 
@@ -146,11 +146,11 @@ def test_the_protocol_compiles_and_runs(
     address = f"/api/items/{tasks}/tokens"
     listed = client.get(f"{address}?tree={tree.uid}").json()
     assert listed["count"] == 3
-    one = f"{address}/3?tree={tree.uid}"
-    body = client.get(one).json()
+    task = f"{address}/3?tree={tree.uid}"
+    body = client.get(task).json()
     assert (body["state"], body["initial"]) == ("unchecked", "unchecked")
     assert body["inputs"] == ["toggle", "check", "note"]
-    dry = client.post(one, {"input": "check", "dry_run": True}, format="json").json()
+    dry = client.post(task, {"input": "check", "dry_run": True}, format="json").json()
     assert (
         dry["lines"] == [f"→ todo check {tasks} token:3"] and dry["token"]["state"] == "unchecked"
     )
@@ -161,15 +161,15 @@ def test_the_protocol_compiles_and_runs(
     assert blocked["obligations"] == [
         {"says": "1 of the tasks below it is not checked.", "met": False}
     ]
-    ran = client.post(one, {"input": "check"}, format="json").json()
+    ran = client.post(task, {"input": "check"}, format="json").json()
     assert ran["token"]["state"] == "checked"
-    bad = client.post(one, {"input": "check"}, format="json")
+    bad = client.post(task, {"input": "check"}, format="json")
     assert (bad.status_code, bad.json()["code"]) == (409, "REJECTED")
     kinds = {row["kind"] for row in client.get("/api/token-kinds").json()["results"]}
     of_texts = {"reference", "portal", "task", "annotation", "region", "suggestion"}
     assert kinds == {*of_texts, "sandbox", "pipe"}
     client.force_login(reader)
-    refused_ = client.post(one, {"input": "uncheck"}, format="json")
+    refused_ = client.post(task, {"input": "uncheck"}, format="json")
     assert refused_.status_code == 403
 
 
@@ -180,10 +180,10 @@ def test_annotations_and_suggestions_are_tokens_of_themselves(
     note = str(say(f'annotate {a} "no" as:objection').body["refs"][0])
     client = APIClient()
     client.force_login(owner)
-    one = f"/api/items/{note}/tokens/0?tree={tree.uid}"
-    bad = client.post(one, {"input": "resolve"}, format="json").json()
+    token = f"/api/items/{note}/tokens/0?tree={tree.uid}"
+    bad = client.post(token, {"input": "resolve"}, format="json").json()
     assert bad["code"] == "REJECTED"
-    ran = client.post(one, {"input": "resolve", "text": "it is lit"}, format="json").json()
+    ran = client.post(token, {"input": "resolve", "text": "it is lit"}, format="json").json()
     assert ran["token"]["state"] == "resolved"
     suggestion = str(say(f'suggest {a} "a lamp"').body["refs"][0])
     two = f"/api/items/{suggestion}/tokens/0?tree={tree.uid}"
@@ -206,15 +206,15 @@ def test_a_pipe_is_a_token_of_itself(say: Say, write: Say, owner: User, tree: Tr
     client = APIClient()
     client.force_login(owner)
     uid = client.get("/api/pipes").json()["results"][0]["id"]
-    one = f"/api/items/pipe:{uid}/tokens/0?tree={tree.uid}"
-    found = client.get(one).json()
-    assert (found["state"], found["inputs"]) == ("composed", ["run"])
+    token = f"/api/items/pipe:{uid}/tokens/0?tree={tree.uid}"
+    body = client.get(token).json()
+    assert (body["state"], body["inputs"]) == ("composed", ["run"])
     asked = {"input": "run", "text": a, "dry_run": True}
-    tried = client.post(one, asked, format="json").json()
+    tried = client.post(token, asked, format="json").json()
     assert tried["lines"] == [f'→ run pipe:"Gloss" from {a}']
     assert "→ annotate root" in tried["reply"] and tried["obligations"][0]["met"]
-    assert client.get(one).json()["state"] == "composed"
-    ran = client.post(one, {**asked, "dry_run": False}, format="json").json()
+    assert client.get(token).json()["state"] == "composed"
+    ran = client.post(token, {**asked, "dry_run": False}, format="json").json()
     assert ran["token"]["state"] == "executed" and "✓ annotation" in ran["reply"]
 
 
@@ -227,8 +227,8 @@ def test_tokens_of_a_hidden_tree_are_not_found(
     assert client.get(f"{address}?tree={tree.uid}").json()["count"] == 3
     say("allow writers hidden")
     assert client.get(f"{address}?tree={tree.uid}").status_code == 404
-    one = f"{address}/3?tree={tree.uid}"
-    assert client.get(one).status_code == 404
+    task = f"{address}/3?tree={tree.uid}"
+    assert client.get(task).status_code == 404
     for sent in ({"input": "check"}, {"input": "check", "dry_run": True}):
-        assert client.post(one, sent, format="json").status_code == 404
+        assert client.post(task, sent, format="json").status_code == 404
     assert not TokenState.objects.exists()

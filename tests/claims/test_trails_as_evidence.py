@@ -55,13 +55,13 @@ def test_a_trail_is_cited_for_a_claim(
     page = client.get(f"/trees/{tree.uid}/claims/{name}").content.decode()
     assert "trail:&quot;who pays&quot;" in page and "/trails/" in page
     # A private trail is its owner's alone, also as evidence.
-    found = Claim.objects.get()
-    body = claim_body(get_actor(reader, tree.grove), found)
-    assert [one["item"] for one in body["evidence"]] == [walked]
-    assert claim_body(get_actor(reader, tree.grove), found)["evidence_total"] == 2
+    stored = Claim.objects.get()
+    body = claim_body(get_actor(reader, tree.grove), stored)
+    assert [cite["item"] for cite in body["evidence"]] == [walked]
+    assert claim_body(get_actor(reader, tree.grove), stored)["evidence_total"] == 2
     say('trail share "who pays"')
-    seen = claim_body(get_actor(reader, tree.grove), found)["evidence"]
-    assert [one["item"].startswith("trail:") for one in seen] == [False, True]
+    seen = claim_body(get_actor(reader, tree.grove), stored)["evidence"]
+    assert [ref["item"].startswith("trail:") for ref in seen] == [False, True]
 
 
 def test_what_takes_a_node_says_what_a_trail_is(say: Say, walked: str) -> None:

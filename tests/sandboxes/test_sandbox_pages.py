@@ -25,19 +25,19 @@ def test_a_sandbox_is_begun_promoted_and_left_from_the_page(two_groves: TwoGrove
     form = client.get(f"{tree}/sandbox?node={at}").content.decode()
     assert f"Begin one at {at}" in form
     began = client.post(f"{tree}/sandbox?node={at}", {"node": at, "label": "Trials", "days": "3"})
-    made = Tree.objects.get(sandbox_of=two.both)
-    assert began.headers["location"] == f"/trees/{made.uid}"
-    inside = client.get(f"/trees/{made.uid}").content.decode()
+    sandbox = Tree.objects.get(sandbox_of=two.both)
+    assert began.headers["location"] == f"/trees/{sandbox.uid}"
+    inside = client.get(f"/trees/{sandbox.uid}").content.decode()
     assert "Only you see this." in inside and "Promote" in inside and "Discard" in inside
     assert "sandbox?node=" not in inside  # none begins in another
-    say(two.left.actor(two.both), made, 'respond "It wakes."')
-    about = client.get(f"/trees/{made.uid}/sandbox").content.decode()
+    say(two.left.actor(two.both), sandbox, 'respond "It wakes."')
+    about = client.get(f"/trees/{sandbox.uid}/sandbox").content.decode()
     assert "1 text or note was written in it." in about and f"{tree}?node={at}" in about
     assert "Trials" in client.get(f"{tree}/sandbox").content.decode()
-    done = client.post(f"/trees/{made.uid}/sandbox", {"act": "promote"})
+    done = client.post(f"/trees/{sandbox.uid}/sandbox", {"act": "promote"})
     assert done.headers["location"] == f"{tree}?node={at}"
     assert Node.objects.filter(tree=two.left.tree, text="It wakes.").exists()
-    left = client.get(f"/trees/{made.uid}").content.decode()
+    left = client.get(f"/trees/{sandbox.uid}").content.decode()
     assert "This sandbox has ended." in left and "Discard" not in left
 
 
@@ -49,10 +49,10 @@ def test_a_refusal_is_shown_and_discard_leads_to_the_trees(two_groves: TwoGroves
     assert not Tree.objects.filter(sandbox_of=two.both).exists()
     assert "at most 90" in client.get(page).content.decode()
     client.post(page, {"node": at})
-    made = Tree.objects.get(sandbox_of=two.both)
-    refused = client.post(f"/trees/{made.uid}/sandbox", {"act": "promote"}, follow=True)
+    sandbox = Tree.objects.get(sandbox_of=two.both)
+    refused = client.post(f"/trees/{sandbox.uid}/sandbox", {"act": "promote"}, follow=True)
     assert "Nothing was written in this sandbox." in refused.content.decode()
-    gone = client.post(f"/trees/{made.uid}/sandbox", {"act": "discard"})
+    gone = client.post(f"/trees/{sandbox.uid}/sandbox", {"act": "discard"})
     assert gone.headers["location"] == f"/groves/{two.left.grove.uid}"
-    made.refresh_from_db()
-    assert made.archived_at is not None
+    sandbox.refresh_from_db()
+    assert sandbox.archived_at is not None

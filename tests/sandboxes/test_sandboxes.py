@@ -47,95 +47,96 @@ def test_a_sandbox_begins_with_the_path_and_hangs_at_its_text(two_groves: TwoGro
     two = two_groves
     actor = two.left.actor(two.both)
     reply = say(actor, two.left.tree, f'sandbox from {two.left.text.local_id} "Trials" days:3')
-    made = Tree.objects.get(sandbox_of=two.both)
+    sandbox = Tree.objects.get(sandbox_of=two.both)
     assert reply["reply"].startswith(
-        f"✓ sandbox at [{two.left.text.local_id}], visible to you only\n  tree:{made.uid} until 20"
+        f"✓ sandbox at [{two.left.text.local_id}], visible to you only\n"
+        f"  tree:{sandbox.uid} until 20"
     )
-    assert made.title == "Trials" and made.sandbox_at == two.left.text.pk
-    assert timedelta(days=2) < made.expires_at - timezone.now() < timedelta(days=3)  # type: ignore[operator]
-    here = access.workspace_of(actor.participant, made)
-    path = lookup.path_of(actor, made, here)
+    assert sandbox.title == "Trials" and sandbox.sandbox_at == two.left.text.pk
+    assert timedelta(days=2) < sandbox.expires_at - timezone.now() < timedelta(days=3)  # type: ignore[operator]
+    here = access.workspace_of(actor.participant, sandbox)
+    path = lookup.path_of(actor, sandbox, here)
     old = lookup.path_of(actor, two.left.tree, None, two.left.text)
-    assert [(one.local_id, one.text, one.author_name, one.hash, one.at) for one in path] == [
-        (one.local_id, one.text, one.author_name, one.hash, one.at) for one in old
+    assert [(node.local_id, node.text, node.author_name, node.hash, node.at) for node in path] == [
+        (node.local_id, node.text, node.author_name, node.hash, node.at) for node in old
     ]
-    assert verify_tree(actor, made, None)["status"] == "valid"
+    assert verify_tree(actor, sandbox, None)["status"] == "valid"
 
 
 def test_nothing_of_it_is_written_in_its_tree_of_origin(two_groves: TwoGroves) -> None:
     two = two_groves
     streams = [f"tree:{two.left.tree.uid}", f"grove:{two.left.grove.uid}"]
     before = list(Stream.objects.filter(name__in=streams).values_list("name", "head"))
-    actor, made = begin(two, two.both)
-    say(actor, made, 'respond "The kestrel wakes."')
-    say(actor, made, "discard")
+    actor, sandbox = begin(two, two.both)
+    say(actor, sandbox, 'respond "The kestrel wakes."')
+    say(actor, sandbox, "discard")
     assert list(Stream.objects.filter(name__in=streams).values_list("name", "head")) == before
 
 
 def test_only_its_maker_finds_it(two_groves: TwoGroves) -> None:
     two = two_groves
-    actor, made = begin(two, two.both)
+    actor, sandbox = begin(two, two.both)
     owner = User.objects.get(username="leftowner")
     for user in (owner, two.only_left, two.only_right, two.nobody):
-        assert not access.visible_trees(user).filter(pk=made.pk).exists()
+        assert not access.visible_trees(user).filter(pk=sandbox.pk).exists()
         for get in (access.get_tree, access.get_visit):
             with pytest.raises(CommandError) as why:
-                get(user, made.uid)
+                get(user, sandbox.uid)
             assert why.value.code == "NOT_FOUND"
-    assert access.get_tree(two.both, made.uid)[1] == made
-    assert list(access.trees_for(actor).filter(pk=made.pk)) == [made]
+    assert access.get_tree(two.both, sandbox.uid)[1] == sandbox
+    assert list(access.trees_for(actor).filter(pk=sandbox.pk)) == [sandbox]
 
 
 def test_an_agents_sandbox_is_seen_by_it_and_by_who_invited_it(two_groves: TwoGroves) -> None:
     two = two_groves
     agent = two.agent(two.left)
     for_both = acting_as(two.left.actor(two.both), agent)
-    said = say(for_both, two.left.tree, f"sandbox from {two.left.text.local_id}")
-    assert "visible to you and your inviter" in said["reply"]
-    made = Tree.objects.get(maker=agent, sandbox_of=two.both)
-    assert access.get_tree(two.both, made.uid)[1] == made
-    assert made in access.trees_for(for_both)
+    reply = say(for_both, two.left.tree, f"sandbox from {two.left.text.local_id}")
+    assert "visible to you and your inviter" in reply["reply"]
+    sandbox = Tree.objects.get(maker=agent, sandbox_of=two.both)
+    assert access.get_tree(two.both, sandbox.uid)[1] == sandbox
+    assert sandbox in access.trees_for(for_both)
     others = acting_as(two.left.actor(two.only_left), agent)
-    assert made not in access.trees_for(others)
+    assert sandbox not in access.trees_for(others)
     another = acting_as(two.left.actor(two.both), two.agent(two.left, name="Otto"))
-    assert made not in access.trees_for(another)
-    assert not access.may_reach(another, made.pk, here=two.left.tree)
+    assert sandbox not in access.trees_for(another)
+    assert not access.may_reach(another, sandbox.pk, here=two.left.tree)
 
 
 def test_an_agent_reads_its_inviters_sandbox_only_where_it_was_asked(
     two_groves: TwoGroves,
 ) -> None:
     two = two_groves
-    _, made = begin(two, two.both)
+    _, sandbox = begin(two, two.both)
     agent = acting_as(two.left.actor(two.both), two.agent(two.left))
-    assert made not in access.trees_for(agent)
-    assert made in access.trees_for(at_tree(agent, made))
+    assert sandbox not in access.trees_for(agent)
+    assert sandbox in access.trees_for(at_tree(agent, sandbox))
 
 
 def test_promoting_keeps_authors_instants_and_hashes(two_groves: TwoGroves) -> None:
     two = two_groves
     tree = two.left.tree
-    actor, made = begin(two, two.both)
-    first = say(actor, made, 'respond "It wakes at dawn."')["refs"][0]
-    say(actor, made, f'edit {first} "It wakes at dusk."')
-    second = say(actor, made, 'respond "Then it flies."')["refs"][0]
-    say(actor, made, f'annotate {second} "where to?" as:question')
-    say(actor, made, f"link {second} to {two.left.text.local_id} as:supports")
-    say(actor, made, f"tag {second} #flight")
-    gone = say(actor, made, f'respond {first} "Or not."')["refs"][0]
-    say(actor, made, f"prune {gone}")
+    actor, sandbox = begin(two, two.both)
+    first = say(actor, sandbox, 'respond "It wakes at dawn."')["refs"][0]
+    say(actor, sandbox, f'edit {first} "It wakes at dusk."')
+    second = say(actor, sandbox, 'respond "Then it flies."')["refs"][0]
+    say(actor, sandbox, f'annotate {second} "where to?" as:question')
+    say(actor, sandbox, f"link {second} to {two.left.text.local_id} as:supports")
+    say(actor, sandbox, f"tag {second} #flight")
+    gone = say(actor, sandbox, f'respond {first} "Or not."')["refs"][0]
+    say(actor, sandbox, f"prune {gone}")
     head = Stream.objects.get(name=f"tree:{tree.uid}").head
-    reply = say(actor, made, "promote")["reply"]
+    reply = say(actor, sandbox, "promote")["reply"]
     assert reply.startswith(f"✓ promoted 5 nodes below [{two.left.text.local_id}]")
     names = ("local_id", "text", "author", "created_at", "hash", "parent_hash", "kind", "pruned")
-    new = Node.objects.filter(tree=made, pk__gt=(made.pk << 32) + made.sandbox_copies)  # type: ignore[operator]
-    found = {one.local_id: one for one in Node.objects.filter(tree=tree)}
+    new = Node.objects.filter(tree=sandbox, pk__gt=(sandbox.pk << 32) + sandbox.sandbox_copies)  # type: ignore[operator]
+    by_id = {node.local_id: node for node in Node.objects.filter(tree=tree)}
     for old in new:
-        assert all(getattr(found[old.local_id], name) == getattr(old, name) for name in names)
+        assert all(getattr(by_id[old.local_id], name) == getattr(old, name) for name in names)
     assert verify_tree(actor, tree, None)["status"] == "valid"
     owner = two.left.actor(User.objects.get(username="leftowner"))
-    path = lookup.path_of(owner, tree, None, found[second])
-    assert [one.text for one in path][-2:] == ["It wakes at dusk.", "Then it flies."]
+    path = lookup.path_of(owner, tree, None, by_id[second])
+    assert [node.text for node in path][-2:] == ["It wakes at dusk.", "Then it flies."]
     kinds = Event.objects.filter(stream__name=f"tree:{tree.uid}", seq__gt=head)
     assert sorted(set(kinds.values_list("kind", flat=True))) == [
         "link.added",
@@ -143,19 +144,19 @@ def test_promoting_keeps_authors_instants_and_hashes(two_groves: TwoGroves) -> N
         "node.added",
         "node.flagged",
     ]
-    made.refresh_from_db()
-    assert made.archived_at is not None
-    assert refused(actor, made, "promote").code == "REJECTED"
+    sandbox.refresh_from_db()
+    assert sandbox.archived_at is not None
+    assert refused(actor, sandbox, "promote").code == "REJECTED"
 
 
 def test_a_local_id_that_is_taken_there_is_drawn_again(two_groves: TwoGroves) -> None:
     two = two_groves
-    actor, made = begin(two, two.both)
-    mine = say(actor, made, 'respond "It wakes."')["refs"][0]
+    actor, sandbox = begin(two, two.both)
+    mine = say(actor, sandbox, 'respond "It wakes."')["refs"][0]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(node_writer, "fresh_local_id", lambda tree, used: mine)
         say(actor, two.left.tree, 'respond root "Another."')
-    reply = say(actor, made, "promote")["reply"]
+    reply = say(actor, sandbox, "promote")["reply"]
     assert f"[{mine}] is [" in reply
     assert Node.objects.filter(tree=two.left.tree, text="It wakes.").exists()
 
@@ -163,21 +164,21 @@ def test_a_local_id_that_is_taken_there_is_drawn_again(two_groves: TwoGroves) ->
 def test_promoting_runs_the_checks_that_apply(two_groves: TwoGroves) -> None:
     two = two_groves
     declare_check(two.left.actor(two.both), name="short", kind="max_words", parameters={"n": 3})
-    actor, made = begin(two, two.both)
-    long = say(actor, made, 'respond "It wakes long before dawn."')["refs"][0]
-    why = refused(actor, made, "promote")
+    actor, sandbox = begin(two, two.both)
+    long = say(actor, sandbox, 'respond "It wakes long before dawn."')["refs"][0]
+    why = refused(actor, sandbox, "promote")
     assert why.code == "REJECTED" and f"1 check failed: [{long}] short" in why.message
     assert not Node.objects.filter(tree=two.left.tree, text__contains="dawn").exists()
-    say(actor, made, f"prune {long}")
-    say(actor, made, f'respond {two.left.text.local_id} "It wakes."')
-    assert say(actor, made, "promote", dry_run=True)["reply"].startswith("✓ promoted 2 nodes")
-    assert say(actor, made, "promote")["reply"].startswith("✓ promoted 2 nodes")
+    say(actor, sandbox, f"prune {long}")
+    say(actor, sandbox, f'respond {two.left.text.local_id} "It wakes."')
+    assert say(actor, sandbox, "promote", dry_run=True)["reply"].startswith("✓ promoted 2 nodes")
+    assert say(actor, sandbox, "promote")["reply"].startswith("✓ promoted 2 nodes")
 
 
 def test_a_sandbox_changes_nothing_outside_of_itself(two_groves: TwoGroves) -> None:
     two = two_groves
     say(two.left.actor(two.both), two.left.tree, 'write doc:"Log" new "Nothing."')
-    actor, made = begin(two, two.both)
+    actor, sandbox = begin(two, two.both)
     for line in (
         'write doc:"Log" append "a kestrel"',
         'write doc:"More" new "a kestrel"',
@@ -188,7 +189,7 @@ def test_a_sandbox_changes_nothing_outside_of_itself(two_groves: TwoGroves) -> N
         'trail save "kestrel"',
         "sandbox",
     ):
-        why = refused(actor, made, line)
+        why = refused(actor, sandbox, line)
         assert (why.code, why.message) == (
             "REJECTED",
             "A sandbox changes nothing outside of itself.",
@@ -197,9 +198,9 @@ def test_a_sandbox_changes_nothing_outside_of_itself(two_groves: TwoGroves) -> N
 
 def test_it_ends_by_discard_undo_or_its_days(two_groves: TwoGroves) -> None:
     two = two_groves
-    actor, made = begin(two, two.both)
-    assert refused(actor, made, "promote").message == "Nothing was written in this sandbox."
-    assert say(actor, made, "discard")["reply"].startswith("✓ discarded this sandbox")
+    actor, sandbox = begin(two, two.both)
+    assert refused(actor, sandbox, "promote").message == "Nothing was written in this sandbox."
+    assert say(actor, sandbox, "discard")["reply"].startswith("✓ discarded this sandbox")
     actor, second = begin(two, two.both)
     say(actor, two.left.tree, "undo")
     second.refresh_from_db()
@@ -228,21 +229,21 @@ def test_a_reader_begins_none(two_groves: TwoGroves) -> None:
 def test_a_sandbox_is_a_token_of_itself(two_groves: TwoGroves) -> None:
     two = two_groves
     client = two.client(two.both)
-    actor, made = begin(two, two.both)
-    one = f"/api/items/tree:{made.uid}/tokens/0"
-    found = client.get(one).json()
-    assert (found["kind"], found["state"], found["inputs"]) == (
+    actor, sandbox = begin(two, two.both)
+    token = f"/api/items/tree:{sandbox.uid}/tokens/0"
+    body = client.get(token).json()
+    assert (body["kind"], body["state"], body["inputs"]) == (
         "sandbox",
         "active",
         ["promote", "discard"],
     )
-    tried = client.post(one, {"input": "promote", "dry_run": True}, format="json").json()
+    tried = client.post(token, {"input": "promote", "dry_run": True}, format="json").json()
     assert tried["obligations"] == [{"says": "Nothing was written in this sandbox.", "met": False}]
-    assert client.post(one, {"input": "expire"}, format="json").status_code == 409
-    say(actor, made, 'respond "It wakes."')
-    tried = client.post(one, {"input": "promote", "dry_run": True}, format="json").json()
+    assert client.post(token, {"input": "expire"}, format="json").status_code == 409
+    say(actor, sandbox, 'respond "It wakes."')
+    tried = client.post(token, {"input": "promote", "dry_run": True}, format="json").json()
     assert tried["lines"] == ["→ promote"] and tried["obligations"][0]["met"]
-    done = client.post(one, {"input": "promote"}, format="json").json()
+    done = client.post(token, {"input": "promote"}, format="json").json()
     assert done["token"]["state"] == "promoted" and done["token"]["inputs"] == []
     _, second = begin(two, two.both)
     two_ = f"/api/items/tree:{second.uid}/tokens/0"
@@ -253,7 +254,7 @@ def test_a_sandbox_is_a_token_of_itself(two_groves: TwoGroves) -> None:
     discard_ended()
     assert client.get(f"/api/items/tree:{third.uid}/tokens/0").json()["state"] == "expired"
     others = two.client(two.only_left)
-    assert others.get(one).status_code == 404
+    assert others.get(token).status_code == 404
     plain = f"/api/items/tree:{two.left.tree.uid}/tokens"
     assert client.get(plain).json() == {"count": 0, "results": []}
 
@@ -264,42 +265,42 @@ def test_a_sandbox_has_the_rights_of_its_tree_and_follows_them(two_groves: TwoGr
     name = two.left.actor(two.both).participant.name
     say(owner, two.left.tree, "allow writers read")
     say(owner, two.left.tree, f'allow "{name}" write')
-    actor, made = begin(two, two.both)
-    say(actor, made, 'respond "It wakes."')
+    actor, sandbox = begin(two, two.both)
+    say(actor, sandbox, 'respond "It wakes."')
     # May only read by name: also in the sandbox, which then promotes nothing.
     say(owner, two.left.tree, f'allow "{name}" read')
-    assert refused(actor, made, 'respond "It flies."').code == "PERMISSION_DENIED"
-    assert refused(actor, made, "promote").code == "PERMISSION_DENIED"
+    assert refused(actor, sandbox, 'respond "It flies."').code == "PERMISSION_DENIED"
+    assert refused(actor, sandbox, "promote").code == "PERMISSION_DENIED"
     client = two.client(two.both)
-    assert client.get(f"/api/trees/{made.uid}").status_code == 200
+    assert client.get(f"/api/trees/{sandbox.uid}").status_code == 200
     # Hidden: the sandbox is gone for its maker, too, with its token and its page.
     say(owner, two.left.tree, f'allow "{name}" hidden')
     for address in (
-        f"/api/trees/{made.uid}",
-        f"/api/items/tree:{made.uid}/tokens",
-        f"/api/items/tree:{made.uid}/tokens/0",
-        f"/trees/{made.uid}",
-        f"/trees/{made.uid}/sandbox",
+        f"/api/trees/{sandbox.uid}",
+        f"/api/items/tree:{sandbox.uid}/tokens",
+        f"/api/items/tree:{sandbox.uid}/tokens/0",
+        f"/trees/{sandbox.uid}",
+        f"/trees/{sandbox.uid}/sandbox",
     ):
         assert client.get(address).status_code == 404, address
     sent = {"input": "promote"}
-    answer = client.post(f"/api/items/tree:{made.uid}/tokens/0", sent, format="json")
+    answer = client.post(f"/api/items/tree:{sandbox.uid}/tokens/0", sent, format="json")
     assert answer.status_code == 404
     say(owner, two.left.tree, f'allow "{name}" usual')
     say(owner, two.left.tree, "allow writers write")
-    assert say(actor, made, "promote")["reply"].startswith("✓ promoted 1 node")
+    assert say(actor, sandbox, "promote")["reply"].startswith("✓ promoted 1 node")
 
 
 def test_nobody_gets_a_right_in_a_sandbox_by_name(two_groves: TwoGroves) -> None:
     two = two_groves
     owner = two.left.actor(User.objects.get(username="leftowner"))
-    _, made = begin(two, two.both)
+    _, sandbox = begin(two, two.both)
     other = two.left.actor(two.only_left).participant.name
     say(owner, two.left.tree, f'allow "{other}" write')
-    assert two.client(two.only_left).get(f"/api/trees/{made.uid}").status_code == 404
+    assert two.client(two.only_left).get(f"/api/trees/{sandbox.uid}").status_code == 404
     line = {"line": f'allow "{other}" write'}
-    asked = two.client(owner.user).post(f"/api/trees/{made.uid}/commands", line, format="json")
+    asked = two.client(owner.user).post(f"/api/trees/{sandbox.uid}/commands", line, format="json")
     assert asked.status_code == 404
-    own = refused(two.left.actor(two.both), made, f'allow "{other}" write')
+    own = refused(two.left.actor(two.both), sandbox, f'allow "{other}" write')
     assert own.code in ("REJECTED", "PERMISSION_DENIED")
-    assert two.client(two.only_left).get(f"/api/trees/{made.uid}").status_code == 404
+    assert two.client(two.only_left).get(f"/api/trees/{sandbox.uid}").status_code == 404

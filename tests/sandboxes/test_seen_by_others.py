@@ -70,14 +70,20 @@ class Surveyed:
         two = self.two
         actor, tree = two.left.actor(two.both), two.left.tree
         execute_line(actor, tree, Request(f'sandbox from {self.here["node"]} "{KESTREL}"'))
-        made = Tree.objects.get(sandbox_of=two.both)
+        sandbox = Tree.objects.get(sandbox_of=two.both)
 
         def say(line: str) -> str:
-            refs = execute_line(actor, made, Request(line)).body["refs"]
+            refs = execute_line(actor, sandbox, Request(line)).body["refs"]
             return str(refs[0]) if refs else ""
 
         there = fill_tree(
-            actor, made, self.muse, KESTREL, opening=f"A {KESTREL} sleeps.", at="", to="@Leftowner"
+            actor,
+            sandbox,
+            self.muse,
+            KESTREL,
+            opening=f"A {KESTREL} sleeps.",
+            at="",
+            to="@Leftowner",
         )
         node = there["node"]
         far = f"tree:{tree.uid} node:{self.here['node']}"
@@ -86,8 +92,8 @@ class Surveyed:
         say(f'ask "Leftowner" "Where is the {KESTREL}?"')
         say(f'scratchpad "{KESTREL}"')
         say('chapter target "1" words:9')
-        trees.change_tree(actor, made, {"description": KESTREL, "folder": KESTREL})
-        return made, {**self.here, **there}
+        trees.change_tree(actor, sandbox, {"description": KESTREL, "folder": KESTREL})
+        return sandbox, {**self.here, **there}
 
     def answered(self, user: User) -> dict[str, str]:
         """What each address of the grove answers a person, all at one moment."""
@@ -98,13 +104,13 @@ class Surveyed:
     def _answered(self, user: User) -> dict[str, str]:
         client = self.two.client(user)
         rows = [f"/api/{row.address}" for row in ROWS if row.method == "GET"]
-        found = {}
+        answers = {}
         for address in (*rows, *PAGES, *MORE):
             point = transaction.savepoint()
             answer = client.get(address.format(**{**self.here, "me": user.username}))
             transaction.savepoint_rollback(point)
-            found[address] = f"{answer.status_code} {settled(said(answer))}"
-        return found
+            answers[address] = f"{answer.status_code} {settled(said(answer))}"
+        return answers
 
     def shared_events(self) -> list[tuple[str, int]]:
         """The events of the grove and of its tree."""
@@ -143,13 +149,17 @@ def test_others_are_answered_as_before(house: Surveyed) -> None:
     spent = ("/api/groves/{grove}/usage", "/groves/{grove}/money")
     for user, earlier in house.answers.items():
         after = house.answered(user)
-        before = {one: text for one, text in earlier.items() if one not in spent}
+        before = {address: text for address, text in earlier.items() if address not in spent}
         wrong = {
-            one: _difference(before[one], after[one]) for one in before if before[one] != after[one]
+            address: _difference(before[address], after[address])
+            for address in before
+            if before[address] != after[address]
         }
         assert wrong == {}, (user, sorted(wrong.items())[:3])
         assert [
-            one for one, text in after.items() if KESTREL in text and "q=kestrel" not in one
+            address
+            for address, text in after.items()
+            if KESTREL in text and "q=kestrel" not in address
         ] == []
 
 
@@ -279,11 +289,11 @@ def test_its_maker_reads_all_of_it(house: Surveyed) -> None:
     client = house.two.client(house.two.both)
     rows = [f"/api/{row.address}" for row in ROWS if row.method == "GET"]
     shown = []
-    for one in (*rows, *PAGES):
-        if "{tree}" in one:
-            answer = client.get(one.format(**{**house.there, "me": "both"}))
-            assert answer.status_code < 500, one
-            shown += [one] if KESTREL in said(answer) else []
+    for address in (*rows, *PAGES):
+        if "{tree}" in address:
+            answer = client.get(address.format(**{**house.there, "me": "both"}))
+            assert answer.status_code < 500, address
+            shown += [address] if KESTREL in said(answer) else []
     assert len(shown) > 30
     listed = client.get(f"/api/trees?grove={house.two.left.grove.uid}").json()["results"]
-    assert house.tree.uid in {one["id"] for one in listed}
+    assert house.tree.uid in {tree["id"] for tree in listed}

@@ -112,7 +112,7 @@ def _cited(context: Context, ref: RefField) -> Cited:
         )
     if ref.kind == "trail":
         trail = get_trail(context.actor, ref.name or ref.id)
-        steps = "\n".join(f"{one['type']} {one['note']}" for one in trail.steps)
+        steps = "\n".join(f"{step['type']} {step['note']}" for step in trail.steps)
         name, item = f"trail:{trail.uid}", ids.of_trail(trail.pk)
         return Cited(item, f'trail:"{trail.name}"', name, str(len(trail.steps)), steps)
     aim = aimed(context, ref).ref
@@ -956,8 +956,10 @@ def list_evidence(context: Context, node: Node) -> Reply:
     if len(seen) > MOST_LISTED:
         lines.append(f"  … {len(seen) - MOST_LISTED} more")
     openings = openings_of(context.actor, stored_claim, every)
-    ends = written({end for one in openings for end in (one.item, one.of)}, context.tree.pk)
-    lines += [f"  · [{ends[one.item]}] weak, {explored(one, ends)}" for one in openings]
+    ends = written(
+        {end for opening in openings for end in (opening.item, opening.of)}, context.tree.pk
+    )
+    lines += [f"  · [{ends[opening.item]}] weak, {explored(opening, ends)}" for opening in openings]
     refs = tuple(dict.fromkeys(names[cite.item] for cite in seen[:MOST_LISTED]))
     context.note_read(*(cite.item for cite in seen[:MOST_LISTED]))
     return Reply("\n".join(lines), refs=(node.local_id, *refs), items=(ids.of_node(node.pk),))

@@ -41,12 +41,12 @@ def ask(
     """Queues the judges' answers about a text, paid by the person; returns their results, which
     are `asked` until the answers arrive. `point` is the node, or for a document the root of the
     tree that keeps the call."""
-    requests = [CandidateRequest(_agent(one), 1, TOKENS) for one in checks]
+    requests = [CandidateRequest(_agent(check), 1, TOKENS) for check in checks]
     day, shares = spending.reserve(context.actor.person, requests, len(text) // 3)
     payer, by = context.actor.person, context.actor.participant
     results = []
-    for one, share in zip(checks, shares, strict=True):
-        agent = _agent(one)
+    for check, share in zip(checks, shares, strict=True):
+        agent = _agent(check)
         row = {
             "tree": context.tree,
             "asked_by": payer,
@@ -56,11 +56,11 @@ def ask(
             "about": item if is_text(item) else None,
             "index": 1,
             "tokens": TOKENS,
-            "settings": {"check": one.pk, "item": item, "version": version},
+            "settings": {"check": check.pk, "item": item, "version": version},
         }
         queue(agent, payer, (day, share), [row], is_dry=context.world.is_dry)
-        said = f"{agent.name} reads it"
-        fields = {"rule": one, "item": item, "version": version, "said": said}
+        waits = f"{agent.name} reads it"
+        fields = {"rule": check, "item": item, "version": version, "said": waits}
         results.append(CheckResult(**fields, outcome="asked", by=by, at=context.now))
     return results
 
@@ -96,10 +96,10 @@ def read_answer(text: str) -> tuple[str, str]:
     """(passed, failed or unsure; the reason) of a judge's answer. What does not begin with yes, no
     or unsure is unsure."""
     line = " ".join(text[:2_000].split())
-    found = _ANSWER.match(line)
-    if found is None:
+    match = _ANSWER.match(line)
+    if match is None:
         return "unsure", line[:300]
-    return OUTCOMES[found[1].lower()], line[found.end() :][:300]
+    return OUTCOMES[match[1].lower()], line[match.end() :][:300]
 
 
 @ends_as(JUDGE)
@@ -109,13 +109,13 @@ def judged(writer: Writer, row: Generation) -> None:
     check = Check.objects.select_related("grove").filter(pk=given["check"]).first()
     if check is None:
         return
-    outcome, said = read_answer(row.text) if row.status == "done" else ("unsure", "no answer")
+    outcome, reason = read_answer(row.text) if row.status == "done" else ("unsure", "no answer")
     result = CheckResult(
         rule=check,
         item=given["item"],
         version=given["version"],
         outcome=outcome,
-        said=said,
+        said=reason,
         call_uid=row.call.uid if row.call else "",
         by=row.participant,
         at=row.ended_at or timezone.now(),

@@ -71,13 +71,13 @@ def lines_of(text: str) -> list[PipeLine]:
             f"A pipe has at most {rules.MOST} lines and {rules.LONGEST:,} characters.",
             hint="save its parts as pipes of their own",
         )
-    found: list[PipeLine] = []
-    for number, one in enumerate(texts, 1):
-        made = _line(one, number)
-        if made.is_whole and found and "node" not in found[-1].gives:
-            made = replace(made, slot="", takes=None)
-        found.append(made)
-    for number, (before, after) in enumerate(pairwise(found), 1):
+    lines: list[PipeLine] = []
+    for number, line_text in enumerate(texts, 1):
+        line = _line(line_text, number)
+        if line.is_whole and lines and "node" not in lines[-1].gives:
+            line = replace(line, slot="", takes=None)
+        lines.append(line)
+    for number, (before, after) in enumerate(pairwise(lines), 1):
         if rules.adapter(before.gives, after.takes) is None:
             raise CommandError(
                 "REJECTED",
@@ -85,7 +85,7 @@ def lines_of(text: str) -> list[PipeLine]:
                 f"a {before.gives[0]}.",
                 hint=f"name the {after.takes} in line {number + 1}: {excerpt(after.text)}",
             )
-    return found
+    return lines
 
 
 def _line(text: str, number: int) -> PipeLine:
@@ -148,9 +148,9 @@ def _gives(command: Command) -> tuple[Kind, ...]:
 def _adapters(lines: Sequence[PipeLine]) -> list[Adapter]:
     """The adapters between the lines, without those that are none."""
     return [
-        one
+        adapter
         for before, after in pairwise(lines)
-        if (one := rules.adapter(before.gives, after.takes))
+        if (adapter := rules.adapter(before.gives, after.takes))
     ]
 
 
@@ -162,7 +162,7 @@ def kinds_of(lines: Sequence[PipeLine]) -> str:
         chain.append(after.takes if fits else before.gives[0])
         if rules.adapter(before.gives, after.takes):
             chain.append(after.takes)
-    shown = " → ".join(one for one in [*chain, lines[-1].gives[0]] if one is not None)
+    shown = " → ".join(kind for kind in [*chain, lines[-1].gives[0]] if kind is not None)
     adapters = list(dict.fromkeys(_adapters(lines)))
     named = "adapters" if len(adapters) > 1 else "adapter"
     return f"{shown} ({named}: {', '.join(adapters)})" if adapters else shown
@@ -194,11 +194,11 @@ def pipe(context: Context, args: PipeArgs) -> Reply:
 @command("pipe", group="Make", klass="look ✓", permissions={LOOM, WRITE}, stream="grove")
 def pipe_save(context: Context, args: PipeSaved) -> Reply:
     """Checks lines that are joined by `|`, and saves them for the grove under a name."""
-    made = _made(context.actor, args.save, args.content, context.now)
+    saved = _made(context.actor, args.save, args.content, context.now)
     if not context.world.is_dry:
-        made.save(force_insert=True)
-        context.world.append("pipe.saved", {"pipe": pipe_body(made)})
-    return Reply(f'✓ saved pipe:"{made.name}": {made.kinds}')
+        saved.save(force_insert=True)
+        context.world.append("pipe.saved", {"pipe": pipe_body(saved)})
+    return Reply(f'✓ saved pipe:"{saved.name}": {saved.kinds}')
 
 
 def _made(actor: Actor, name: str, content: str, now: Any) -> Pipe:
@@ -223,7 +223,7 @@ def _made(actor: Actor, name: str, content: str, now: Any) -> Pipe:
         grove=actor.grove,
         name=kept,
         name_key=kept.casefold(),
-        lines=[one.text for one in lines],
+        lines=[line.text for line in lines],
         kinds=kinds_of(lines),
         by=actor.participant,
         at=now,
@@ -246,10 +246,10 @@ class PipeChosen(Args):
 @action("save_pipe", stream="grove", role="writer")
 def save_pipe(change: RunningAction, args: PipeGiven) -> Pipe:
     """Checks the lines of a pipe and saves them for the grove."""
-    made = _made(change.actor, args.name, args.lines, change.now)
-    made.save(force_insert=True)
-    change.writer.append("pipe.saved", {"pipe": pipe_body(made)})
-    return made
+    saved = _made(change.actor, args.name, args.lines, change.now)
+    saved.save(force_insert=True)
+    change.writer.append("pipe.saved", {"pipe": pipe_body(saved)})
+    return saved
 
 
 @action("archive_pipe", stream="grove", role="writer")
@@ -303,12 +303,12 @@ def run(context: Context, args: RunArgs) -> Reply:
     at, shown, items = context.at, [], []
     refs: tuple[str, ...] = ()
     position = ""
-    for number, one in enumerate(lines, 1):
-        said = _filled(context, one, given, before, number)
-        turn = context.turn if registry.find(one.line.verb, one.line.form).klass != "look" else ""
-        sent = Request(said, at=at, origin=context.world.origin, turn=turn, act=act, doing=doing)
+    for number, line in enumerate(lines, 1):
+        filled = _filled(context, line, given, before, number)
+        turn = context.turn if registry.find(line.line.verb, line.line.form).klass != "look" else ""
+        sent = Request(filled, at=at, origin=context.world.origin, turn=turn, act=act, doing=doing)
         answer = _answered(context, number, sent)
-        given, before = _given(answer), one.gives
+        given, before = _given(answer), line.gives
         refs = tuple(answer.body["refs"]) or refs
         at = position = str(answer.body["position"])
         items += _items(answer)
@@ -335,17 +335,17 @@ def _would_run(context: Context, name: str, lines: Sequence[PipeLine], start: Re
     at, shown = context.at, []
     refs: tuple[str, ...] = ()
     made_by = 0  # the line that made what is given next; 0: it is stored
-    for number, one in enumerate(lines, 1):
-        makes = registry.find(one.line.verb, one.line.form).world
-        if made_by and one.slot:
-            shown.append("  → " + one.text.partition("\n")[0][:400])
+    for number, line in enumerate(lines, 1):
+        makes = registry.find(line.line.verb, line.line.form).world
+        if made_by and line.slot:
+            shown.append("  → " + line.text.partition("\n")[0][:400])
             shown.append(f"    with what line {made_by} makes")
-            given, before, made_by = LineResult(None, ""), one.gives, number if makes else made_by
+            given, before, made_by = LineResult(None, ""), line.gives, number if makes else made_by
             continue
-        said = _filled(context, one, given, before, number)
-        sent = Request(said, at=at, dry_run=True, origin=context.world.origin)
+        filled = _filled(context, line, given, before, number)
+        sent = Request(filled, at=at, dry_run=True, origin=context.world.origin)
         answer = _answered(context, number, sent)
-        given, before = _given(answer), one.gives
+        given, before = _given(answer), line.gives
         refs = tuple(answer.body["refs"]) or refs
         made_by = number if makes and not _is_stored(context, given.ref) else 0
         at = "" if makes else str(answer.body["position"])
@@ -373,29 +373,29 @@ def _answered(context: Context, number: int, sent: Request) -> Answer:
 
 
 def _filled(
-    context: Context, one: PipeLine, given: LineResult, before: tuple[Kind, ...], number: int
+    context: Context, line: PipeLine, given: LineResult, before: tuple[Kind, ...], number: int
 ) -> str:
     """The line with what the one before gave in its gap."""
-    if not one.slot or (number == 1 and given.ref is None and one.is_whole):
-        return one.line.canonical
-    way = rules.adapter(before, one.takes)
-    if number == 1 and given.ref is None and one.takes != "document":
-        given, way = LineResult(parse_ref("here"), ""), "" if one.takes == "node" else "content-of"
-    if way is None or ((one.takes != "text" or way) and given.ref is None):
-        missing = "a document" if one.takes == "document" else "a node"
+    if not line.slot or (number == 1 and given.ref is None and line.is_whole):
+        return line.line.canonical
+    way = rules.adapter(before, line.takes)
+    if number == 1 and given.ref is None and line.takes != "document":
+        given, way = LineResult(parse_ref("here"), ""), "" if line.takes == "node" else "content-of"
+    if way is None or ((line.takes != "text" or way) and given.ref is None):
+        missing = "a document" if line.takes == "document" else "a node"
         raise CommandError(
             "REJECTED",
             f"Line {number} takes {missing}, and was given none.",
             hint="name one: run pipe:… from REF" if number == 1 else "name it in the line",
         )
     value: object = given.ref
-    if one.takes == "text":
+    if line.takes == "text":
         value = _text(context, given, way)
-    old = one.line.values[one.slot]
-    values = {**one.line.values, one.slot: (value,) if isinstance(old, tuple) else value}
-    form = registry.forms()[one.line.verb][one.line.form]
+    old = line.line.values[line.slot]
+    values = {**line.line.values, line.slot: (value,) if isinstance(old, tuple) else value}
+    form = registry.forms()[line.line.verb][line.line.form]
     try:
-        return write(one.line.verb, form, values)
+        return write(line.line.verb, form, values)
     except ParseError as bad:
         raise CommandError(bad.code, f"Line {number}: {bad.message}", hint=bad.hint) from None
 

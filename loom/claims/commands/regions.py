@@ -124,9 +124,9 @@ def give(actor: Actor, tree: Tree, item: Node | GroveText, sent: RegionInput) ->
     demands = [] if given in ("edit", "drop") else _demands(actor, tree, item, region, given)
     if sent.is_dry:
         return RegionRun(lines, demands, "")
-    unmet = [one for one in demands if not one.met]
+    unmet = [demand for demand in demands if not demand.met]
     if unmet:
-        why = "; ".join(one.says for one in unmet[:5])
+        why = "; ".join(demand.says for demand in unmet[:5])
         raise CommandError("REJECTED", f"{why}.", hint="edit the draft, then compile and test it")
     if given == "commit":
         reply = _written(actor, tree, region)

@@ -49,9 +49,9 @@ class TaskInText:
 
 def _place(text: str, key: str, item: int, name: str, *, stable: bool) -> TaskInText:
     tokens = tokens_in(text, stable=stable)
-    task = next((one for one in tokens if one.key == key and one.kind == "task"), None)
+    task = next((token for token in tokens if token.key == key and token.kind == "task"), None)
     if task is None:
-        tasks = ", ".join(one.key for one in tokens if one.kind == "task")
+        tasks = ", ".join(token.key for token in tokens if token.kind == "task")
         raise not_found(
             f"A task {key} of {name}", f"its tasks: {tasks}" if tasks else "it has none"
         )
@@ -78,7 +78,9 @@ def _after(place: TaskInText, args: TaskOfNode) -> str:
 def _demand_criteria(context: Context, place: TaskInText) -> str:
     """What the criteria of a task say; REJECTED if its check fails or a task below it is open."""
     known = states_of(place.item, place.tokens)
-    left = [one for one in below(place.tokens, place.task) if known[one.key][0] == "unchecked"]
+    left = [
+        token for token in below(place.tokens, place.task) if known[token.key][0] == "unchecked"
+    ]
     if left:
         raise CommandError(
             "REJECTED",
@@ -87,10 +89,10 @@ def _demand_criteria(context: Context, place: TaskInText) -> str:
         )
     if not place.task.check:
         return ""
-    passed, said = check_commands.passes(context, place.item, place.task.check)
+    passed, outcome = check_commands.passes(context, place.item, place.task.check)
     if not passed:
-        raise CommandError("REJECTED", f"Its check fails: {said}.", hint="change the text first")
-    return f", {said}"
+        raise CommandError("REJECTED", f"Its check fails: {outcome}.", hint="change the text first")
+    return f", {outcome}"
 
 
 def _keep(place: TaskInText, context: Context, state: str, note: str) -> None:
@@ -122,8 +124,8 @@ def _rewrite(context: Context, place: TaskInText, state: str) -> None:
         return
 
     def edits_of(now: str) -> Sequence[tuple[int, int, str]]:
-        found = _place(now, place.task.key, place.item, place.name, stable=True).task
-        at = mark_of(now, found)
+        task = _place(now, place.task.key, place.item, place.name, stable=True).task
+        at = mark_of(now, task)
         return [(at, at + 1, mark)]
 
     grove_texts().edit(context, place.item, edits_of)
@@ -135,13 +137,13 @@ def change_task(context: Context, text: GroveText, args: TaskOfNode, shown: str)
     item, name = text.item_id, f"doc:{text.uid}"
     place = _place(grove_texts().current(item) or "", args.token, item, name, stable=True)
     after = _after(place, args)
-    said = _demand_criteria(context, place) if after == "checked" and args.act != "note" else ""
+    criteria = _demand_criteria(context, place) if after == "checked" and args.act != "note" else ""
     _rewrite(context, place, after)
     if args.note or after == "archived":
         _keep(place, context, after, args.note)
     context.world.append("token.changed", _changed(place, after, args.note))
     return Reply(
-        f"✓ {after} {args.token} of {shown}{said}",
+        f"✓ {after} {args.token} of {shown}{criteria}",
         refs=(name,),
         items=(item,),
         inverse=(_inverse(place, after, args.note),),
@@ -156,11 +158,11 @@ def task_of_node(context: Context, args: TaskOfNode) -> Reply:
     item = ids.of_node(node.pk)
     place = _place(node.text, args.token, item, node.local_id, stable=False)
     after = _after(place, args)
-    said = _demand_criteria(context, place) if after == "checked" and args.act != "note" else ""
+    criteria = _demand_criteria(context, place) if after == "checked" and args.act != "note" else ""
     _keep(place, context, after, args.note)
     context.world.append("token.changed", _changed(place, after, args.note))
     return Reply(
-        f"✓ {after} {args.token} of [{node.local_id}]{said}",
+        f"✓ {after} {args.token} of [{node.local_id}]{criteria}",
         refs=(node.local_id,),
         items=(item,),
         inverse=(_inverse(place, after, args.note),),

@@ -124,18 +124,20 @@ def lines_for(actor: Actor, workspace: Workspace) -> tuple[str, ...]:
     claims = _MINE.all(tree=tree.pk, by=actor.participant.pk)
     if not cites and not claims:
         return ()
-    counts = Counter(one.strength for one in cites)
-    parts = ", ".join(f"{counts[one]} {one}" for one in ("strong", "moderate", "weak"))
+    counts = Counter(cite.strength for cite in cites)
+    parts = ", ".join(
+        f"{counts[strength]} {strength}" for strength in ("strong", "moderate", "weak")
+    )
     more = "+" if len(cites) >= MOST_CITES else ""
     total = _total(tree)
     of = f" · accessible {len(cites)} of {total}" if total > len(cites) else ""
     lines = [f"Available evidence ({len(cites)}{more}: {parts}){of}"]
-    for one in claims:
-        asks = " · waits for a person" if waits_for_a_person(one) else ""
-        lines.append(f"{line_of_claim(one)}{asks}")
-    shown = _shown([one.pk for one in cites[:SHOWN]])
-    names = written({one.item for one in shown}, tree.pk)
-    keys = [key for one in shown if (key := ids.node_id(one.item)) is not None]
+    for claim in claims:
+        asks = " · waits for a person" if waits_for_a_person(claim) else ""
+        lines.append(f"{line_of_claim(claim)}{asks}")
+    shown = _shown([cite.pk for cite in cites[:SHOWN]])
+    names = written({cite.item for cite in shown}, tree.pk)
+    keys = [key for cite in shown if (key := ids.node_id(cite.item)) is not None]
     gone = {ids.of_node(key) for key in withheld(actor, keys)}
     sign = {"for": "+", "against": "-", "undercuts": "~"}
     for cite in shown:

@@ -25,8 +25,8 @@ def checks_for(actor: Actor) -> QuerySet[Check]:
 
 def texts_of(checks: QuerySet[Check]) -> list[int]:
     """The items of the texts outside of trees that checks are for; one query."""
-    found = checks.filter(about__isnull=False).values_list("about", flat=True)
-    return [one for one in found if one is not None]
+    items = checks.filter(about__isnull=False).values_list("about", flat=True)
+    return [item for item in items if item is not None]
 
 
 def applying(grove: Grove, item: Tree | GroveText) -> QuerySet[Check]:
@@ -57,9 +57,11 @@ def results_in(tree: Tree, names: Sequence[str]) -> list[dict[str, Any]]:
     carries it; two queries."""
     nodes = {ids.of_node(pk): name for pk, name in _keys(tree, names)}
     rows = CheckResult.objects.filter(item__in=nodes, version="", rule__archived_at__isnull=True)
-    found = list(rows.select_related("rule").order_by("item", "rule"))
-    bodies = result_bodies(found)
-    return [{"item": nodes[one.item], **body} for one, body in zip(found, bodies, strict=True)]
+    results = list(rows.select_related("rule").order_by("item", "rule"))
+    bodies = result_bodies(results)
+    return [
+        {"item": nodes[result.item], **body} for result, body in zip(results, bodies, strict=True)
+    ]
 
 
 def results_of_text(text: GroveText) -> list[dict[str, Any]]:
@@ -104,13 +106,13 @@ def result_bodies(results: Sequence[CheckResult]) -> list[dict[str, Any]]:
     """Results as the API and events carry them."""
     return [
         {
-            "check": one.rule.uid,
-            "name": one.rule.name,
-            "outcome": one.outcome,
-            "said": one.said,
-            "version": one.version,
-            "call": one.call_uid or None,
-            "at": instant(one.at),
+            "check": result.rule.uid,
+            "name": result.rule.name,
+            "outcome": result.outcome,
+            "said": result.said,
+            "version": result.version,
+            "call": result.call_uid or None,
+            "at": instant(result.at),
         }
-        for one in results
+        for result in results
     ]

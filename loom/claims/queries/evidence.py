@@ -20,51 +20,51 @@ def cites_of(claim: Claim) -> list[Cite]:
 
 def strengths(claim: Claim, cites: Sequence[Cite]) -> dict[int, tuple[Strength, str]]:
     """How strong each cite is, and by what, by row id. Six queries."""
-    nodes = {key for one in cites if (key := ids.node_id(one.item)) is not None}
-    found = {
-        one.pk: one for one in Node.objects.filter(pk__in=nodes).select_related("tree", "author")
+    nodes = {key for cite in cites if (key := ids.node_id(cite.item)) is not None}
+    by_key = {
+        node.pk: node for node in Node.objects.filter(pk__in=nodes).select_related("tree", "author")
     }
-    verified = verified_among(found.values())
-    passed = passed_among((one.item, one.version) for one in cites)
+    verified = verified_among(by_key.values())
+    passed = passed_among((cite.item, cite.version) for cite in cites)
     proofs = set(
         Claim.objects.filter(
-            pk__in=[key for key, node in found.items() if node.kind == "claim"],
+            pk__in=[key for key, node in by_key.items() if node.kind == "claim"],
             state="committed",
             is_vetoed=False,
         ).values_list("pk", flat=True)
     )
     confirmed = {
-        (one.item, one.side)
-        for one in cites
-        if one.by.kind == "human" and one.by_id != claim.by_id and one.gate in ("", "found")
+        (cite.item, cite.side)
+        for cite in cites
+        if cite.by.kind == "human" and cite.by_id != claim.by_id and cite.gate in ("", "found")
     }
     undercut = {
-        one.undercuts_id for one in cites if one.side == "undercuts" and one.answered_at is None
+        cite.undercuts_id for cite in cites if cite.side == "undercuts" and cite.answered_at is None
     }
-    asked = [key for one in cites if (key := ids.trail_id(one.item)) is not None]
+    asked = [key for cite in cites if (key := ids.trail_id(cite.item)) is not None]
     trails = Trail.objects.in_bulk(asked) if asked else {}
-    made = {}
-    for one in cites:
-        trail = trails.get(ids.trail_id(one.item) or 0)
-        node = found.get(one.item)
+    by_cite = {}
+    for cite in cites:
+        trail = trails.get(ids.trail_id(cite.item) or 0)
+        node = by_key.get(cite.item)
         basis = Basis(
-            gate=one.gate,
+            gate=cite.gate,
             is_own=node is not None and node.author_id == claim.by_id and node.kind != "claim",
-            is_undercut=one.pk in undercut,
-            has_passed=(one.item, one.version) in passed,
-            is_confirmed=(one.item, one.side) in confirmed,
-            is_verified=one.item in verified and (node is None or node.kind == "text"),
-            is_section=ids.document_id(one.item) is not None and one.first is not None,
+            is_undercut=cite.pk in undercut,
+            has_passed=(cite.item, cite.version) in passed,
+            is_confirmed=(cite.item, cite.side) in confirmed,
+            is_verified=cite.item in verified and (node is None or node.kind == "text"),
+            is_section=ids.document_id(cite.item) is not None and cite.first is not None,
             is_proof=node is not None and node.pk in proofs,
             trail=_extent(trail) if trail is not None else None,
         )
-        made[one.pk] = strength_of(basis)
-    return made
+        by_cite[cite.pk] = strength_of(basis)
+    return by_cite
 
 
 def _extent(trail: Trail) -> tuple[int, int]:
     """How many steps a trail has, and over how many link types."""
-    return len(trail.steps), len({one["type"] for one in trail.steps if one["type"]})
+    return len(trail.steps), len({step["type"] for step in trail.steps if step["type"]})
 
 
 def weights_of(cites: Iterable[Cite]) -> Weights:
@@ -74,17 +74,17 @@ def weights_of(cites: Iterable[Cite]) -> Weights:
     against: dict[int, tuple[bool, bool]] = {}
     every = list(cites)
     undercut = {
-        one.undercuts_id for one in every if one.side == "undercuts" and one.answered_at is None
+        cite.undercuts_id for cite in every if cite.side == "undercuts" and cite.answered_at is None
     }
-    for one in every:
-        if one.side == "for":
-            rank = ORDER.index(one.strength)
-            best[one.item] = max(rank, best.get(one.item, 0))
-        elif one.side == "against":
-            is_unanswered = one.answered_at is None
-            is_open = is_unanswered and one.pk not in undercut
-            was = against.get(one.item, (False, False))
-            against[one.item] = (was[0] or is_open, was[1] or is_unanswered)
+    for cite in every:
+        if cite.side == "for":
+            rank = ORDER.index(cite.strength)
+            best[cite.item] = max(rank, best.get(cite.item, 0))
+        elif cite.side == "against":
+            is_unanswered = cite.answered_at is None
+            is_open = is_unanswered and cite.pk not in undercut
+            was = against.get(cite.item, (False, False))
+            against[cite.item] = (was[0] or is_open, was[1] or is_unanswered)
     ranks = list(best.values())
     return Weights(
         strong=ranks.count(2),
@@ -98,9 +98,9 @@ def weights_of(cites: Iterable[Cite]) -> Weights:
 def counter_weights(cites: Iterable[Cite]) -> Weights:
     """The open evidence against a claim, as if it were for the opposite."""
     best: dict[int, int] = {}
-    for one in cites:
-        if one.side == "against" and one.answered_at is None:
-            rank = ORDER.index(one.strength)
-            best[one.item] = max(rank, best.get(one.item, 0))
+    for cite in cites:
+        if cite.side == "against" and cite.answered_at is None:
+            rank = ORDER.index(cite.strength)
+            best[cite.item] = max(rank, best.get(cite.item, 0))
     ranks = list(best.values())
     return Weights(strong=ranks.count(2), moderate=ranks.count(1), weak=ranks.count(0))

@@ -37,18 +37,22 @@ def openings_of(actor: Actor, claim: Claim, cites: Sequence[Cite]) -> list[Openi
     five if there are any."""
     if claim.by.kind == "human" and claim.by_id not in (actor.participant.pk, actor.person.pk):
         return []
-    cited = {one.item for one in cites}
+    cited = {cite.item for cite in cites}
     around = {ids.of_node(claim.pk), *cited} | ({claim.about} if claim.about else set())
     workspace = Workspace.objects.filter(participant=claim.by_id, tree=claim.tree_id).first()
     if workspace is None:
         return []
     rows = workspace.steps.order_by("-seq").values_list("pk", "link_type", "outcome", "at")[:READ]
     opened = {key: (kind, at) for key, kind, outcome, at in rows if kind and outcome == "ok"}
-    found = [one for one in _of_steps(opened, around) if one.item not in cited | around]
-    once = {(one.item, one.type): one for one in reversed(found)}
-    seen = EndsSeen(actor, claim.tree, [one.item for one in once.values()]) if once else None
-    kept = [one for one in once.values() if seen and not seen.by_item[one.item].is_gone]
-    return sorted(kept, key=lambda one: one.at)[:MOST]
+    openings = [
+        opening for opening in _of_steps(opened, around) if opening.item not in cited | around
+    ]
+    once = {(opening.item, opening.type): opening for opening in reversed(openings)}
+    seen = (
+        EndsSeen(actor, claim.tree, [opening.item for opening in once.values()]) if once else None
+    )
+    kept = [opening for opening in once.values() if seen and not seen.by_item[opening.item].is_gone]
+    return sorted(kept, key=lambda opening: opening.at)[:MOST]
 
 
 def _of_steps(opened: dict[int, tuple[str, datetime]], around: set[int]) -> list[Opening]:
@@ -67,22 +71,24 @@ def _of_steps(opened: dict[int, tuple[str, datetime]], around: set[int]) -> list
 
 def opening_bodies(claim: Claim, openings: Sequence[Opening]) -> list[dict[str, Any]]:
     """The openings as the API carries them."""
-    names = written({end for one in openings for end in (one.item, one.of)}, claim.tree_id)
+    names = written(
+        {end for opening in openings for end in (opening.item, opening.of)}, claim.tree_id
+    )
     return [
         {
-            "item": names[one.item],
-            "of": names[one.of],
-            "type": one.type,
-            "says": explored(one, names),
+            "item": names[opening.item],
+            "of": names[opening.of],
+            "type": opening.type,
+            "says": explored(opening, names),
             "strength": "weak",
             "counts_for": "tentative",
             "by": claim.by.uid,
-            "at": instant(one.at),
+            "at": instant(opening.at),
         }
-        for one in openings
+        for opening in openings
     ]
 
 
-def explored(one: Opening, names: dict[int, str]) -> str:
+def explored(opening: Opening, names: dict[int, str]) -> str:
     """`explored [supports] of [a7x2]`."""
-    return f"explored [{one.type}] of [{names[one.of]}]"
+    return f"explored [{opening.type}] of [{names[opening.of]}]"

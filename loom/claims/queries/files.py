@@ -41,48 +41,48 @@ def files_of(actor: Actor, tree: Tree) -> Iterator[tuple[str, str]]:
             continue
         rows = Cite.objects.filter(claim=claim).select_related("by", "undercuts", "answered_by")
         cites = seen_cites(actor, tree, list(rows.order_by("id")))
-        names = written({one.item for one in cites}, tree.pk)
+        names = written({cite.item for cite in cites}, tree.pk)
         own = claim.node.local_id
-        for number, one in enumerate(cites, start=1):
-            source = _file_name(names[one.item])
-            name = f"evidence/claim/{own}/{number:03}-{one.side}-{source}.md"
-            yield name, _cite(claim, one, names[one.item])
-            line = f"* {one.strength} {one.side} {own}: {name}"
+        for number, cite in enumerate(cites, start=1):
+            source = _file_name(names[cite.item])
+            name = f"evidence/claim/{own}/{number:03}-{cite.side}-{source}.md"
+            yield name, _cite(claim, cite, names[cite.item])
+            line = f"* {cite.strength} {cite.side} {own}: {name}"
             sources.setdefault(source, []).append(line)
-            by_strength.setdefault(one.strength, []).append(line)
+            by_strength.setdefault(cite.strength, []).append(line)
         yield from _decisions(claim)
-    for folder, found in (("source", sources), ("strength", by_strength)):
-        for name, lines in sorted(found.items()):
+    for folder, groups in (("source", sources), ("strength", by_strength)):
+        for name, lines in sorted(groups.items()):
             yield f"evidence/{folder}/{name}.md", f"# {name}\n\n" + "\n".join(lines) + "\n"
 
 
-def _cite(claim: Claim, one: Cite, source: str) -> str:
-    version = f" revision {one.version}" if one.version else ""
+def _cite(claim: Claim, cite: Cite, source: str) -> str:
+    version = f" revision {cite.version}" if cite.version else ""
     status = f"{claim.state} at {claim.level}" if claim.level else claim.state
-    related = [f"undercuts {one.undercuts.uid}"] if one.undercuts is not None else []
-    if one.answered_by is not None:
-        related.append(f"addressed by {one.answered_by.name}: {one.answer}")
+    related = [f"undercuts {cite.undercuts.uid}"] if cite.undercuts is not None else []
+    if cite.answered_by is not None:
+        related.append(f"addressed by {cite.answered_by.name}: {cite.answer}")
     head = {
         "title": claim.node.text[:80],
         "claim": claim.node.local_id,
-        "side": one.side,
-        "strength": f"{one.strength}, {one.reason}",
-        "source": f"{source}{version} {one.part}".strip(),
-        "time": instant(one.at),
+        "side": cite.side,
+        "strength": f"{cite.strength}, {cite.reason}",
+        "source": f"{source}{version} {cite.part}".strip(),
+        "time": instant(cite.at),
         "proof_status": status,
         "related": "; ".join(related),
     }
     lines = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in head.items()]
-    quote = "".join(f"> {line}\n" for line in one.words.split("\n")) if one.words else ""
-    why = f"\n{one.why}\n" if one.why else ""
+    quote = "".join(f"> {line}\n" for line in cite.words.split("\n")) if cite.words else ""
+    why = f"\n{cite.why}\n" if cite.why else ""
     return "---\n" + "\n".join(lines) + f"\n---\n\n{quote}{why}"
 
 
 def _decisions(claim: Claim) -> Iterator[tuple[str, str]]:
     rows = Commitment.objects.filter(claim=claim).select_related("by", "approved_by", "vetoed_by")
-    for number, one in enumerate(rows.order_by("id"), start=1):
-        name = f"decisions/{claim.node.local_id}/{number:03}-{one.level}.json"
-        yield name, _json(commitment_body(one))
+    for number, commitment in enumerate(rows.order_by("id"), start=1):
+        name = f"decisions/{claim.node.local_id}/{number:03}-{commitment.level}.json"
+        yield name, _json(commitment_body(commitment))
 
 
 def _json(value: object) -> str:

@@ -22,13 +22,13 @@ def states_of(item: int, tokens: Sequence[InlineToken]) -> dict[str, tuple[str, 
     says which tasks are checked."""
     rows = TokenState.objects.filter(item=item).values_list("key", "state", "data")
     kept = {key: (state, tuple(data.get("notes", ()))) for key, state, data in rows}
-    found = {}
-    for one in tokens:
-        state, notes = kept.get(one.key, (one.state, ()))
+    by_key = {}
+    for token in tokens:
+        state, notes = kept.get(token.key, (token.state, ()))
         if item < 0 and state != "archived":
-            state = one.state
-        found[one.key] = (state, notes)
-    return found
+            state = token.state
+        by_key[token.key] = (state, notes)
+    return by_key
 
 
 TokenItem = Node | GroveText | Tree | Pipe
@@ -53,8 +53,8 @@ def tokens_of(item: TokenItem, workspace: Workspace | None = None) -> list[dict[
     states = states_of(key, tokens)
     drafts = regions_of(key, workspace) if workspace is not None else []
     return [
-        *(_body(one, *states[one.key]) for one in tokens),
-        *(_body(one.token, one.state, ()) for one in drafts),
+        *(_body(token, *states[token.key]) for token in tokens),
+        *(_body(draft.token, draft.state, ()) for draft in drafts),
     ]
 
 
@@ -68,10 +68,10 @@ def _of_sandbox(tree: Tree) -> dict[str, Any]:
 
 def token_of(item: TokenItem, key: str, workspace: Workspace | None = None) -> dict[str, Any]:
     """The token with that key. NOT_FOUND if there is none."""
-    found = next((one for one in tokens_of(item, workspace) if one["key"] == key), None)
-    if found is None:
+    token = next((body for body in tokens_of(item, workspace) if body["key"] == key), None)
+    if token is None:
         raise not_found("This token", "GET …/tokens lists those of the item")
-    return found
+    return token
 
 
 def region_shown(workspace: Workspace, key: str) -> dict[str, Any]:
@@ -95,16 +95,16 @@ def _own(node: Node) -> dict[str, Any]:
     return _body(token, token.state, ())
 
 
-def _body(one: InlineToken, state: str, notes: tuple[str, ...]) -> dict[str, Any]:
-    machine = MACHINES[one.kind]
+def _body(token: InlineToken, state: str, notes: tuple[str, ...]) -> dict[str, Any]:
+    machine = MACHINES[token.kind]
     return {
-        "key": one.key,
-        "kind": one.kind,
-        "text": one.words,
-        "first": one.first,
-        "last": one.last,
-        "target": one.target,
-        "check": one.check,
+        "key": token.key,
+        "kind": token.kind,
+        "text": token.words,
+        "first": token.first,
+        "last": token.last,
+        "target": token.target,
+        "check": token.check,
         "state": state,
         "notes": list(notes),
         "states": list(machine.states),

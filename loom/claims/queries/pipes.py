@@ -21,14 +21,14 @@ def pipe_named(actor: Actor, ref: Ref) -> Pipe:
     """The pipe that a ref names, by its name or id. NOT_FOUND if there is none."""
     rows = pipes_for(actor)
     named = rows.filter(name_key=(ref.name or ref.id).casefold()).first()
-    found = named or (rows.filter(uid__iexact=ref.id).first() if ref.id else None)
-    if found is None:
-        names = ", ".join(f'"{one}"' for one in rows.values_list("name", flat=True)[:10])
+    pipe = named or (rows.filter(uid__iexact=ref.id).first() if ref.id else None)
+    if pipe is None:
+        names = ", ".join(f'"{name}"' for name in rows.values_list("name", flat=True)[:10])
         raise not_found(
             f'pipe:"{(ref.name or ref.id)[:40]}"',
             f"there are {names}" if names else '→ pipe "line | line" save:"name" makes one',
         )
-    return found
+    return pipe
 
 
 def pipe_body(pipe: Pipe) -> dict[str, Any]:

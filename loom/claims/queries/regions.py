@@ -60,9 +60,13 @@ def regions_of(item: int, workspace: Workspace) -> list[Region]:
     """The regions of an item in a workspace, by the numbers of the windows; at most four
     queries and one for each version that is shown."""
     rows = Window.objects.filter(workspace=workspace, item=item, is_closed=False, is_visible=True)
-    windows = [one for one in rows.order_by("number")[:MOST] if is_lens(one) and not is_fixed(one)]
-    keys = {stored_key(one): one for one in windows}
-    kept = {one.key: one for one in TokenState.objects.filter(item=item, key__in=keys)}
+    windows = [
+        window
+        for window in rows.order_by("number")[:MOST]
+        if is_lens(window) and not is_fixed(window)
+    ]
+    keys = {stored_key(window): window for window in windows}
+    kept = {row.key: row for row in TokenState.objects.filter(item=item, key__in=keys)}
     return [_region(window, kept.get(key)) for key, window in keys.items() if _has_lines(window)]
 
 
@@ -91,10 +95,10 @@ def place_in(window: Window) -> list[str | int]:
 
 def region_of(item: int, workspace: Workspace, key: str) -> Region:
     """The region with that key. NOT_FOUND if there is none."""
-    found = next((one for one in regions_of(item, workspace) if one.key == key), None)
-    if found is None:
+    region = next((region for region in regions_of(item, workspace) if region.key == key), None)
+    if region is None:
         raise not_found("This token", "GET …/tokens lists those of the item")
-    return found
+    return region
 
 
 def checked(region: Region, item: Node | GroveText, tree: Tree, grove: Grove) -> list[CheckRun]:
@@ -102,7 +106,7 @@ def checked(region: Region, item: Node | GroveText, tree: Tree, grove: Grove) ->
     says nothing about a draft."""
     home = tree if isinstance(item, Node) else item
     version = "" if ids.node_id(region.item) is not None else region.version
-    known = {one.rule_id: one.outcome for one in results_of(region.item, version)}
+    known = {result.rule_id: result.outcome for result in results_of(region.item, version)}
     runs = []
     for check in applying(grove, home):
         if check.kind == "judge":

@@ -96,10 +96,10 @@ def compiled(pattern: str) -> Any:
         return re2.compile(pattern, options)
     except re2.error as error:
         reason = error.args[0] if error.args else "it can't be read"
-        said = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
+        message = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
         raise CommandError(
             "INVALID_SYNTAX",
-            f"The pattern can't be used: {said}.",
+            f"The pattern can't be used: {message}.",
             hint="RE2 syntax: no look-around and no back-references",
         ) from None
 
@@ -129,10 +129,10 @@ def _start(text: str) -> str:
     return text if len(text) <= 40 else f"{text[:39]}…"
 
 
-def _counted(kind: str, wanted: int, found: int) -> Outcome:
+def _counted(kind: str, wanted: int, count: int) -> Outcome:
     if kind == "max_words":
-        return Outcome(found <= wanted, f"{found} {'≤' if found <= wanted else '>'} {wanted}")
-    return Outcome(found >= wanted, f"{found} {'≥' if found >= wanted else '<'} {wanted}")
+        return Outcome(count <= wanted, f"{count} {'≤' if count <= wanted else '>'} {wanted}")
+    return Outcome(count >= wanted, f"{count} {'≥' if count >= wanted else '<'} {wanted}")
 
 
 def _parsed(kind: str, text: str) -> Outcome:

@@ -32,16 +32,16 @@ class Machine:
 
     def inputs(self, state: str) -> list[str]:
         """What may be done in a state, in order; not what only time does."""
-        return [one for (of, one) in self.transitions if of == state and one != BY_TIME]
+        return [given for (of, given) in self.transitions if of == state and given != BY_TIME]
 
 
 def _machine(facts: Sequence[str]) -> Machine:
     """A machine from its facts, whose table is such as `unchecked check checked, …`; its first
     state is initial."""
     kind, alias, written, table, accepting, compiles, owes = facts
-    rows = [tuple(one.split()) for one in table.split(",")]
+    rows = [tuple(row.split()) for row in table.split(",")]
     transitions = {(state, given): after for state, given, after in rows}
-    states = tuple(dict.fromkeys(one for row in rows for one in (row[0], row[2])))
+    states = tuple(dict.fromkeys(state for row in rows for state in (row[0], row[2])))
     ends = tuple(accepting.split())
     return Machine(kind, alias, written, states, rows[0][0], ends, transitions, compiles, owes)
 
@@ -157,29 +157,29 @@ _CHECK = re.compile(r"\(check: ?([^()\n]{1,40})\)\s*$")
 
 def tokens_in(text: str, *, stable: bool = False) -> list[InlineToken]:
     """The tokens of a text, in order; at most MOST. `stable`: with keys made from their words."""
-    found = sorted(_found(text), key=lambda one: one.first)[:MOST]
+    tokens = sorted(_found(text), key=lambda token: token.first)[:MOST]
     times: dict[str, int] = {}
-    made = []
-    for number, one in enumerate(found, start=1):
+    numbered = []
+    for number, token in enumerate(tokens, start=1):
         key = str(number)
         if stable:
-            plain = f"{one.kind}:{' '.join(one.words.split())}"
+            plain = f"{token.kind}:{' '.join(token.words.split())}"
             times[plain] = times.get(plain, 0) + 1
             key = hashlib.sha256(f"{plain}:{times[plain]}".encode()).hexdigest()[:8]
-        made.append(
+        numbered.append(
             InlineToken(
                 key,
-                one.kind,
-                one.first,
-                one.last,
-                one.words,
-                one.state,
-                one.target,
-                one.check,
-                one.indent,
+                token.kind,
+                token.first,
+                token.last,
+                token.words,
+                token.state,
+                token.target,
+                token.check,
+                token.indent,
             )
         )
-    return made
+    return numbered
 
 
 def _found(text: str) -> Iterator[InlineToken]:
@@ -220,11 +220,11 @@ def mark_of(text: str, token: InlineToken) -> int:
 
 def below(tokens: list[InlineToken], task: InlineToken) -> list[InlineToken]:
     """The tasks that are written as parts of a task: deeper, directly after it."""
-    found = []
-    for one in tokens:
-        if one.kind != "task" or one.first <= task.first:
+    parts = []
+    for token in tokens:
+        if token.kind != "task" or token.first <= task.first:
             continue
-        if one.indent <= task.indent:
+        if token.indent <= task.indent:
             break
-        found.append(one)
-    return found
+        parts.append(token)
+    return parts

@@ -142,16 +142,16 @@ def obligations(
 ) -> tuple[Obligation, ...]:
     """What a level demands: quantity, quality, counter-evidence, scope."""
     many, strong = NEEDS[level]
-    found = [
+    demands = [
         Obligation("INSUFFICIENT_QUANTITY", weights.counted(level), many, "evidence that counts"),
         Obligation("INSUFFICIENT_QUALITY", weights.strong, strong, "strong evidence"),
     ]
     if level in ("strong", "definitive"):
         left = weights.open if level == "strong" else weights.unanswered
-        found.append(Obligation("UNADDRESSED_COUNTEREVIDENCE", left, 0, "counter-evidence"))
+        demands.append(Obligation("UNADDRESSED_COUNTEREVIDENCE", left, 0, "counter-evidence"))
     needed = authority_for(scope, level)
-    found.append(Obligation("NEEDS_ESCALATION", authority, needed, "authority"))
-    return tuple(found)
+    demands.append(Obligation("NEEDS_ESCALATION", authority, needed, "authority"))
+    return tuple(demands)
 
 
 def authority_for(scope: Scope, level: Level) -> int:
@@ -162,7 +162,7 @@ def authority_for(scope: Scope, level: Level) -> int:
 
 def missing(obligations: Iterable[Obligation]) -> Obligation | None:
     """The first that is not met; None if all are."""
-    return next((one for one in obligations if not one.is_met), None)
+    return next((obligation for obligation in obligations if not obligation.is_met), None)
 
 
 def highest(weights: Weights) -> Level | None:

@@ -28,7 +28,7 @@ def lines_of(text: str) -> list[str]:
             start, is_quoted = at + 1, False
         at += 1
     lines.append(text[start:])
-    return [one.strip().removeprefix("→").strip() for one in lines if one.strip()]
+    return [line.strip().removeprefix("→").strip() for line in lines if line.strip()]
 
 
 def marked(line: str) -> list[tuple[str, Kind | None]]:

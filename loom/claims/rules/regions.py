@@ -42,8 +42,8 @@ class RegionDemand:
 def demands_of(runs: Sequence[CheckRun]) -> list[RegionDemand]:
     """What has to hold: each check passes, those of formats as such, and none that passed before
     fails."""
-    every = [RegionDemand(_said(one), one.passed) for one in runs]
-    broken = [one.name for one in runs if one.passed_before and not one.passed]
+    every = [RegionDemand(_said(run), run.passed) for run in runs]
+    broken = [run.name for run in runs if run.passed_before and not run.passed]
     tail = f": {', '.join(broken)}" if broken else ""
     return [*every, RegionDemand(f"no check that passed before fails{tail}", not broken)]
 
