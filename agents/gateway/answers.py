@@ -59,7 +59,7 @@ def _id(value: Any) -> str:
 
 
 def _list(value: Any) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _message(shape: Shape, raw: dict[str, Any]) -> Message | None:
@@ -74,7 +74,7 @@ def _message(shape: Shape, raw: dict[str, Any]) -> Message | None:
 
 def _whole_chat(value: dict[str, Any]) -> Answered:
     choices = sorted(_list(value.get("choices")), key=_index)
-    raws = ({**_usage(one.get("message")), "role": "assistant"} for one in choices)
+    raws = ({**_usage(choice.get("message")), "role": "assistant"} for choice in choices)
     return Answered(_choices(raws), _usage(value.get("usage")), _id(value.get("id")))
 
 
@@ -153,7 +153,7 @@ def _joined(held: dict[str, Any]) -> dict[str, Any]:
 
 def _whole_completion(value: dict[str, Any]) -> Answered:
     choices = sorted(_list(value.get("choices")), key=_index)
-    texts = [one["text"] for one in choices if isinstance(one.get("text"), str)]
+    texts = [choice["text"] for choice in choices if isinstance(choice.get("text"), str)]
     return Answered(_texts(texts), _usage(value.get("usage")), _id(value.get("id")))
 
 
@@ -267,7 +267,7 @@ def _streamed_response(events: list[dict[str, Any]]) -> Answered:
             content = [{"type": "output_text", "text": "".join(texts)}]
             items[index] = {**items[index], "content": content}
     read = history_of("responses", {"input": [items[at] for at in sorted(items)]}).messages
-    messages = tuple(one for one in read if one["blocks"])
+    messages = tuple(message for message in read if message["blocks"])
     return Answered((messages,) if messages else (), {}, answer_id, is_whole=False)
 
 

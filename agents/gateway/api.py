@@ -209,12 +209,12 @@ def session(request: Request, uid: str) -> Response:
     is sent, for keys of the mode workspace: that of a conversation which was cleared, for example.
     """
     user = user_of(request)
-    found = queries.get_session(user, uid)
+    asked_session = queries.get_session(user, uid)
     if request.method == "PATCH":
         sent = read(request, SessionSent)
-        attaching.attach(user, found, sent.workspace or "")
-        found = queries.get_session(user, uid)
-    return Response(_session(found))
+        attaching.attach(user, asked_session, sent.workspace or "")
+        asked_session = queries.get_session(user, uid)
+    return Response(_session(asked_session))
 
 
 ASKS = (
@@ -223,9 +223,11 @@ ASKS = (
 
 
 def _body(request: Request, uid: str, *, original: bool) -> Response:
-    found = queries.get_session(user_of(request), uid)
-    one = queries.get_request(found, request.query_params.get("request", "")[:32])
-    return Response(queries.body_of(one, original=original))
+    asked_session = queries.get_session(user_of(request), uid)
+    gateway_request = queries.get_request(
+        asked_session, request.query_params.get("request", "")[:32]
+    )
+    return Response(queries.body_of(gateway_request, original=original))
 
 
 @operation("GET", "gateway original", "What a program sent", answers=RequestBody, asks=ASKS)
@@ -253,12 +255,12 @@ def modified(request: Request, uid: str) -> Response:
 def result(request: Request, uid: str) -> Response:
     """Hides a result in every later request of a session, or shows it again."""
     user = user_of(request)
-    found = queries.get_session(user, uid)
+    asked_session = queries.get_session(user, uid)
     sent = read(request, ResultSent)
-    actor = access.get_actor_in(user, found.tree_id)
+    actor = access.get_actor_in(user, asked_session.tree_id)
     changed = hiding.change(
         actor,
-        found,
+        asked_session,
         sent.tool_use_id,
         visible=sent.visible,
         anyway=sent.anyway,

@@ -48,9 +48,9 @@ def compared(shape: Shape, original: dict[str, Any], sent: dict[str, Any]) -> li
     done = {key, "tools", head}
     for name in sorted({*original, *sent} - done):
         parts += [
-            one
-            for one in _part(name, original.get(name), sent.get(name))
-            if one.state != "equal" or name == "model"
+            part
+            for part in _part(name, original.get(name), sent.get(name))
+            if part.state != "equal" or name == "model"
         ]
     return parts
 
@@ -62,7 +62,7 @@ def _lead(messages: Any) -> tuple[Any, Any]:
     end = 0
     while end < len(messages) and _role(messages[end]) in ("system", "developer"):
         end += 1
-    lead = [one.get("content") for one in messages[:end]]
+    lead = [message.get("content") for message in messages[:end]]
     return (lead or None), messages[end:]
 
 
@@ -93,31 +93,31 @@ def _added(raw: Any) -> ComparedPart:
 def _part(name: str, theirs: Any, ours: Any) -> list[ComparedPart]:
     if theirs is None and ours is None:
         return []
-    one, other = shown(theirs), shown(ours)
+    before, after = shown(theirs), shown(ours)
     if theirs == ours:
-        return [ComparedPart(name, "equal", before=one[:MOST_SHOWN], length=len(one))]
-    start = _common(one, other)
-    end = _common(one[start:][::-1], other[start:][::-1])
+        return [ComparedPart(name, "equal", before=before[:MOST_SHOWN], length=len(before))]
+    start = _common(before, after)
+    end = _common(before[start:][::-1], after[start:][::-1])
     state: State = "added" if theirs is None else "removed" if ours is None else "changed"
     return [
         ComparedPart(
             name,
             state,
-            before=one[max(0, start - CONTEXT) : start],
-            theirs=one[start : len(one) - end][:MOST_SHOWN],
-            ours=other[start : len(other) - end][:MOST_SHOWN],
-            after=one[len(one) - end :][:CONTEXT],
-            length=len(other),
+            before=before[max(0, start - CONTEXT) : start],
+            theirs=before[start : len(before) - end][:MOST_SHOWN],
+            ours=after[start : len(after) - end][:MOST_SHOWN],
+            after=before[len(before) - end :][:CONTEXT],
+            length=len(after),
         )
     ]
 
 
-def _common(one: str, other: str) -> int:
+def _common(first: str, second: str) -> int:
     """How many characters two texts begin with in common, by halving: comparing is fast."""
-    low, high = 0, min(len(one), len(other))
+    low, high = 0, min(len(first), len(second))
     while low < high:
         middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
+        if first[low:middle] == second[low:middle]:
             low = middle
         else:
             high = middle - 1
@@ -129,8 +129,8 @@ def shown(value: Any) -> str:
     other values as JSON."""
     if value is None:
         return ""
-    said = _said(value)
-    return said or json.dumps(value, ensure_ascii=False, indent=1)
+    words = _said(value)
+    return words or json.dumps(value, ensure_ascii=False, indent=1)
 
 
 def _said(value: Any) -> str:
@@ -140,8 +140,8 @@ def _said(value: Any) -> str:
     if isinstance(value, dict) and set(value) <= {"role", "content", "type", "text"}:
         return _said(value.get("content", value.get("text")))
     if isinstance(value, list) and value:
-        said = [_said(one) for one in value]
-        return "\n\n".join(said) if all(said) else ""
+        words = [_said(item) for item in value]
+        return "\n\n".join(words) if all(words) else ""
     return ""
 
 

@@ -129,8 +129,8 @@ async def _upstream(asked: ProgramRequest, reply: Replying) -> Upstream | None:
         await reply.error(status, kind, f"{refused.message} {refused.hint}".strip())
         return None
     if not upstream.base_url:
-        said = f"{asked.model.name} has no address. An owner can enter one."
-        await reply.error(502, "api_error", said)
+        message = f"{asked.model.name} has no address. An owner can enter one."
+        await reply.error(502, "api_error", message)
         return None
     return upstream
 
@@ -156,7 +156,7 @@ async def listed(asked: ProgramRequest) -> list[dict[str, Any]]:
     except (BrokenConnection, CommandError, ValueError, RecursionError):
         return []
     data = value.get("data") if isinstance(value, dict) else None
-    return [one for one in data if isinstance(one, dict)] if isinstance(data, list) else []
+    return [model for model in data if isinstance(model, dict)] if isinstance(data, list) else []
 
 
 # Requests that are recorded.
@@ -262,7 +262,7 @@ class _Passage:
         """What arrived of the answer."""
         if self.came is None:
             return Received(body=b"", started_at=self.started_at)
-        headers = {name: one for name, one in self.came.headers.items() if name != "set-cookie"}
+        headers = {name: value for name, value in self.came.headers.items() if name != "set-cookie"}
         return Received(
             body=bytes(self.came.body),
             status=self.came.status,
@@ -344,7 +344,7 @@ class Recording:
         """Waits until the texts of earlier requests are stored, and the answer that this one names
         is recorded. Returns the uid of the session of a request that this one goes on from while it
         is still being recorded; "" if there is none."""
-        found, shared = "", 0
+        session, shared = "", 0
         for record in self._earlier:
             await record._sent.wait()
             if self._incoming.previous_answer and record._answered.is_set():
@@ -354,10 +354,10 @@ class Recording:
                 is_same = len(theirs) == len(mine) == 1  # a first message again: another session
                 is_before = theirs[-1:] == mine[: len(theirs)][-1:] and not is_same
                 if is_before and shared <= len(theirs) <= len(mine):
-                    found, shared = record._prepared.session, len(theirs)
+                    session, shared = record._prepared.session, len(theirs)
         if shared == 1 and await in_thread(workspace.is_known)(self._incoming):
             return ""  # others may have begun alike: what was said since counts
-        return found
+        return session
 
     async def _chained(self) -> list[str]:
         """The places of its messages in the chain."""
@@ -416,9 +416,9 @@ class Recording:
             text, self._waiting = "".join(self._waiting), []
             if text and uid:
                 self._chunk += 1
-                said = {"type": "delta", "generation": uid, "chunk": self._chunk, "text": text}
+                delta = {"type": "delta", "generation": uid, "chunk": self._chunk, "text": text}
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(send_async(stream, said), SEND_S)
+                    await asyncio.wait_for(send_async(stream, delta), SEND_S)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(SHOWN_EVERY_S):
                     await self._answered.wait()

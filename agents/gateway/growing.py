@@ -53,16 +53,16 @@ class GrowingText:
 
 def words_of(shape: Shape, event: dict[str, Any]) -> str:
     """The words that an event of a stream adds to the first choice. Pure."""
-    found: Any = ""
+    words: Any = ""
     if shape in ("chat", "completions"):
         choices = event.get("choices")
         first = choices[0] if isinstance(choices, list) and choices else None
         if isinstance(first, dict) and not first.get("index"):
             delta = first.get("delta")
-            found = delta.get("content") if isinstance(delta, dict) else first.get("text")
+            words = delta.get("content") if isinstance(delta, dict) else first.get("text")
     elif shape == "messages" and event.get("type") == "content_block_delta":
         delta = event.get("delta")
-        found = delta.get("text") if isinstance(delta, dict) else ""
+        words = delta.get("text") if isinstance(delta, dict) else ""
     elif shape == "responses" and event.get("type") == "response.output_text.delta":
-        found = event.get("delta")
-    return found if isinstance(found, str) else ""
+        words = event.get("delta")
+    return words if isinstance(words, str) else ""

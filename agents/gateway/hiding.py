@@ -52,7 +52,7 @@ def results_of(session: GatewaySession) -> list[HidableResult]:
     prices = prices_of(session.key.participant)
     answered = bytes(request.call.response)
     has_thought = bool(answered and _THOUGHT.search(gzip.decompress(answered)))
-    found = []
+    hidable = []
     for result in results_in(shape, request.original or sent):
         hiding = hiding_of(shape, sent, result)
         if has_thought:  # the answer stands behind all of them
@@ -62,8 +62,8 @@ def results_of(session: GatewaySession) -> list[HidableResult]:
             anew = TokenCounts(hiding.rereads, 0)
             kept = TokenCounts(hiding.rereads, 0, hiding.rereads)
             usd = max(0, prices.of(anew) - prices.of(kept)) / NANO
-        found.append(HidableResult(result, result.tool_use_id in hidden, hiding, usd))
-    return found
+        hidable.append(HidableResult(result, result.tool_use_id in hidden, hiding, usd))
+    return hidable
 
 
 def change(
@@ -78,28 +78,28 @@ def change(
     """Hides a result in every later request of the session, or shows it again. REJECTED where a
     thinking of the model or a marked cache hangs on its bytes; `anyway` gives the cache up.
     `dry_run` only says what it would mean."""
-    named = [one for one in results_of(session) if one.result.tool_use_id == tool_use_id]
+    named = [result for result in results_of(session) if result.result.tool_use_id == tool_use_id]
     if not named:
         raise not_found("This result", "It is not in the last request of the session.")
-    found = named[-1]
+    last = named[-1]
     if dry_run:
-        return found
+        return last
     if session.key.mode != Mode.WORKSPACE:
         raise CommandError(
             "REJECTED",
             "This key passes everything unchanged.",
             hint="use a key of the mode workspace",
         )
-    hangs = found.hiding.hangs
-    if found.is_hidden is not visible:
-        return found  # it is so already
+    hangs = last.hiding.hangs
+    if last.is_hidden is not visible:
+        return last  # it is so already
     if hangs == "thinking" or (hangs == "cache" and not anyway):
-        tokens = f"About {found.hiding.rereads:,} tokens would be read again."
+        tokens = f"About {last.hiding.rereads:,} tokens would be read again."
         hint = "hide one that came after it" if hangs == "thinking" else "send anyway"
-        raise CommandError("REJECTED", f"{found.why_not} {tokens}", hint=hint)
+        raise CommandError("REJECTED", f"{last.why_not} {tokens}", hint=hint)
     args = ResultChanged(session=session.uid, tool_use_id=tool_use_id, visible=visible)
     execute(actor, session.tree, change_result, args)
-    return HidableResult(found.result, not visible, found.hiding, found.usd)
+    return HidableResult(last.result, not visible, last.hiding, last.usd)
 
 
 class ResultChanged(Args):
@@ -115,7 +115,7 @@ def change_result(change: RunningAction, args: ResultChanged) -> None:
     """Keeps whether a result is sent."""
     access.demand_writable(change.tree)
     session = GatewaySession.objects.get(uid=args.session, tree=change.tree)
-    kept = [one for one in session.hidden if one != args.tool_use_id]
+    kept = [hidden_id for hidden_id in session.hidden if hidden_id != args.tool_use_id]
     if not args.visible:
         kept.append(args.tool_use_id)
     if len(kept) > MOST_HIDDEN:

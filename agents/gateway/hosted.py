@@ -60,8 +60,8 @@ async def answer(asked: ProgramRequest, reply: Any, receive: Any) -> None:
     try:
         running = await in_thread(_start)(asked)
     except CommandError as refused:
-        said = f"{refused.message} {refused.hint}".strip()
-        await reply.error(refused.status, "invalid_request_error", said)
+        message = f"{refused.message} {refused.hint}".strip()
+        await reply.error(refused.status, "invalid_request_error", message)
         return
     cut = await until_gone(_send(asked, running, reply), receive)
     if cut:
@@ -75,8 +75,8 @@ async def with_tools(asked: ProgramRequest, reply: Any, receive: Any) -> None:
     try:
         passed = await in_thread(_as_agent)(asked)
     except CommandError as refused:
-        said = f"{refused.message} {refused.hint}".strip()
-        await reply.error(refused.status, "invalid_request_error", said)
+        message = f"{refused.message} {refused.hint}".strip()
+        await reply.error(refused.status, "invalid_request_error", message)
         return
     await forwarding.recorded(passed, reply, receive)
 
@@ -154,10 +154,10 @@ def _agent(asked: ProgramRequest) -> Participant:
     """The agent that the model's name means: its name or id, whatever its case."""
     _, _, name = str(asked.body["model"]).partition("loom/")
     name = (name or str(asked.body["model"]).removeprefix("claude-loom-")).casefold()
-    for one in models_of([asked.actor.grove]):
-        if name in (one.name.casefold(), one.uid.casefold()):
-            return one
-    listed = ", ".join(f"loom/{one.name}" for one in models_of([asked.actor.grove])[:10])
+    for agent in models_of([asked.actor.grove]):
+        if name in (agent.name.casefold(), agent.uid.casefold()):
+            return agent
+    listed = ", ".join(f"loom/{agent.name}" for agent in models_of([asked.actor.grove])[:10])
     raise not_found("This model", f"Here are: {listed}." if listed else "")
 
 
@@ -183,8 +183,8 @@ def _state(running: Running) -> HostedState:
     else:
         raise RuntimeError("nothing was started")
     if node is None:
-        said = str((error or {}).get("message", "The agent gave no answer."))
-        return HostedState("", has_ended=True, error=said)
+        reason = str((error or {}).get("message", "The agent gave no answer."))
+        return HostedState("", has_ended=True, error=reason)
     message = {"role": "assistant", "blocks": [{"type": "text", "text": node.text}]}
     digest = rules.chain([message], running.digest)[0]
     GatewayMessage.objects.get_or_create(tree=running.tree, digest=digest, defaults={"node": node})
@@ -249,8 +249,8 @@ class _Chat:
         }
 
     def _delta(self, delta: dict[str, Any], finish: str | None = None) -> bytes:
-        said = {"text": delta.get("content", "")} if self.is_text else {"delta": delta}
-        return _event(self._base({**said, "finish_reason": finish}, chunk=True))
+        content = {"text": delta.get("content", "")} if self.is_text else {"delta": delta}
+        return _event(self._base({**content, "finish_reason": finish}, chunk=True))
 
     def head(self) -> bytes:
         """The beginning of a stream."""
@@ -268,8 +268,8 @@ class _Chat:
 
     def whole(self, text: str) -> dict[str, Any]:
         """The whole answer."""
-        said: dict[str, Any] = {"message": {"role": "assistant", "content": text}}
-        choice = {**({"text": text} if self.is_text else said), "finish_reason": "stop"}
+        message: dict[str, Any] = {"message": {"role": "assistant", "content": text}}
+        choice = {**({"text": text} if self.is_text else message), "finish_reason": "stop"}
         return {**self._base(choice, chunk=False), "usage": _counted(text)}
 
 
@@ -310,8 +310,8 @@ class _Messages:
     def piece(self, text: str) -> bytes:
         """A piece of the text."""
         delta = {"type": "text_delta", "text": text}
-        said = {"type": "content_block_delta", "index": 0, "delta": delta}
-        return _event(said, "content_block_delta")
+        event = {"type": "content_block_delta", "index": 0, "delta": delta}
+        return _event(event, "content_block_delta")
 
     def tail(self, state: HostedState) -> bytes:
         """The end of a stream."""
@@ -357,8 +357,8 @@ class _Responses:
 
     def _message(self, text: str, status: str) -> dict[str, Any]:
         content = [{"type": "output_text", "text": text, "annotations": []}] if text else []
-        said = {"id": self._item, "type": "message", "role": "assistant", "status": status}
-        return {**said, "content": content}
+        message = {"id": self._item, "type": "message", "role": "assistant", "status": status}
+        return {**message, "content": content}
 
     def _say(self, kind: str, **more: Any) -> bytes:
         return _event({"type": kind, "sequence_number": next(self._numbers), **more}, kind)

@@ -108,7 +108,7 @@ def gateway_page(request: PersonRequest) -> HttpResponse:
     return shown_once(
         request,
         lambda: _make_key(request),
-        lambda made: _shown(request, secret=made[1], fresh=made[0].name),
+        lambda pair: _shown(request, secret=pair[1], fresh=pair[0].name),
         back="/settings/gateway",
     )
 
@@ -135,7 +135,7 @@ def session_page(request: PersonRequest, uid: str) -> HttpResponse:
     session = queries.get_session(request.user, uid)
     requests = list(queries.requests_of(session))
     named = request.GET.get("request", "")
-    chosen = next((one for one in requests if one.uid == named), None) or next(iter(requests), None)
+    chosen = next((row for row in requests if row.uid == named), None) or next(iter(requests), None)
     if named and (chosen is None or chosen.uid != named):
         raise not_found("This request")
     parts = queries.compared_bodies(chosen) if chosen is not None else []
@@ -148,7 +148,7 @@ def session_page(request: PersonRequest, uid: str) -> HttpResponse:
         "chosen": chosen,
         "kept": KEPT_REQUESTS,
         "parts": parts,
-        "changes": sum(one.state != "equal" for one in parts),
+        "changes": sum(part.state != "equal" for part in parts),
         "results": hiding.results_of(session),
     }
     return render(request, "pages/settings/session.html", context)

@@ -27,10 +27,10 @@ def sessions_of(user: User) -> QuerySet[GatewaySession]:
 
 def get_session(user: User, uid: str) -> GatewaySession:
     """One session of the person's programs. Raises NOT_FOUND."""
-    found = sessions_of(user).filter(uid=uid).first()
-    if found is None:
+    session = sessions_of(user).filter(uid=uid).first()
+    if session is None:
         raise not_found("This session")
-    return found
+    return session
 
 
 def get_request(session: GatewaySession, uid: str = "") -> GatewayRequest:
@@ -54,25 +54,25 @@ def state_of(session: GatewaySession) -> dict[str, Any]:
     rows = GatewayRequest.objects.filter(session=session).select_related("call", "point")
     requests = list(rows[:KEPT_REQUESTS])
     return {
-        "requests": [_request_body(one) for one in requests],
-        "results": [result_body(one) for one in results_of(session)],
+        "requests": [_request_body(request) for request in requests],
+        "results": [result_body(result) for result in results_of(session)],
     }
 
 
-def result_body(one: HidableResult) -> dict[str, Any]:
+def result_body(hidable: HidableResult) -> dict[str, Any]:
     """A result of a tool as the API shows it."""
     return {
-        "tool_use_id": one.result.tool_use_id,
-        "tool": one.result.tool,
-        "message": one.result.message,
-        "length": one.result.length,
-        "tokens": one.result.tokens,
-        "is_error": one.result.is_error,
-        "state": "hidden" if one.is_hidden else "visible",
-        "saves": one.hiding.saves,
-        "rereads": one.hiding.rereads,
-        "usd": one.usd,
-        "why_not": one.why_not,
+        "tool_use_id": hidable.result.tool_use_id,
+        "tool": hidable.result.tool,
+        "message": hidable.result.message,
+        "length": hidable.result.length,
+        "tokens": hidable.result.tokens,
+        "is_error": hidable.result.is_error,
+        "state": "hidden" if hidable.is_hidden else "visible",
+        "saves": hidable.hiding.saves,
+        "rereads": hidable.hiding.rereads,
+        "usd": hidable.usd,
+        "why_not": hidable.why_not,
     }
 
 
@@ -115,7 +115,7 @@ def other_trees(user: User, session: GatewaySession) -> list[Tree]:
     """The trees whose workspace a session may be sent: of the person's other sessions in the grove,
     the last used first."""
     rows = sessions_of(user).filter(tree__grove=session.tree.grove).exclude(tree=session.tree)
-    trees = {one.tree.pk: one.tree for one in rows[:MOST_LISTED]}
+    trees = {row.tree.pk: row.tree for row in rows[:MOST_LISTED]}
     if session.attached is not None:
         trees.setdefault(session.attached.pk, session.attached)
     return list(trees.values())

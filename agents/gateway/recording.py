@@ -106,9 +106,9 @@ def place(
     if incoming.shape == "completions":
         prompt = rules.text_of(incoming.history.messages[0])
         return execute(actor, tree, record_prompt, Told(participant=model.uid, prompt=prompt)), ""
-    said = incoming.history.messages
-    said = said[:-1] if but_last else said
-    digests = rules.chain(said, before)
+    messages = incoming.history.messages
+    messages = messages[:-1] if but_last else messages
+    digests = rules.chain(messages, before)
     known = _known(tree, digests)
     told = tuple(
         ToldMessage(
@@ -116,7 +116,7 @@ def place(
             digest=digests[number],
             content=_with_images(actor, tree, message) if number >= known else [],
         )
-        for number, message in enumerate(said)
+        for number, message in enumerate(messages)
         if number >= known - 1  # the last one that the tree has says where the others begin
     )
     args = Told(participant=model.uid, before=before, messages=told)
@@ -149,19 +149,19 @@ def record_messages(change: RunningAction, args: Told) -> Node:
     tree = change.tree
     access.demand_writable(tree)
     model = _model(change, args.participant)
-    digests = [one.digest for one in args.messages]
+    digests = [message.digest for message in args.messages]
     rows = GatewayMessage.objects.filter(tree=tree, digest__in=[args.before, *digests])
     places = dict(rows.values_list("digest", "node_id"))
     point = lookup.root_of(tree)
     for digest in (args.before, *digests):
         if digest in places:
             point = lookup.rows().get(pk=places[digest])
-    for one in args.messages:
-        if one.digest in places:
+    for message in args.messages:
+        if message.digest in places:
             continue
-        author = model if one.role == "assistant" else change.actor.participant
-        point = add_node(change.writer, tree, author, _new_node(one.content, point))
-        GatewayMessage.objects.create(tree=tree, digest=one.digest, node=point)
+        author = model if message.role == "assistant" else change.actor.participant
+        point = add_node(change.writer, tree, author, _new_node(message.content, point))
+        GatewayMessage.objects.create(tree=tree, digest=message.digest, node=point)
     Tree.objects.filter(pk=tree.pk).update(touched_at=change.now)
     return point
 
@@ -190,7 +190,7 @@ def _model(change: RunningAction, uid: str) -> Participant:
 
 
 def _new_node(content: list[dict[str, Any]], parent: Node, **more: Any) -> NewNode:
-    text = "".join(one["text"] for one in content if one["type"] == "text")
+    text = "".join(block["text"] for block in content if block["type"] == "text")
     is_plain = len(content) == 1 and content[0]["type"] == "text"
     return NewNode(text, parent=parent, blocks=None if is_plain else content, **more)
 
@@ -202,9 +202,9 @@ def _known(tree: Tree, digests: Sequence[str]) -> int:
     while end > 0:
         start = max(0, end - LOOKED_UP)
         rows = GatewayMessage.objects.filter(tree=tree, digest__in=digests[start:end])
-        found = set(rows.values_list("digest", flat=True))
+        placed = set(rows.values_list("digest", flat=True))
         for number in range(end - 1, start - 1, -1):
-            if digests[number] in found:
+            if digests[number] in placed:
                 return number + 1
         end = start
     return 0
@@ -225,8 +225,10 @@ def _with_images(actor: Actor, tree: Tree, message: Message) -> list[dict[str, A
         if block["type"] != "image":
             kept.append(block)
             continue
-        said = _stored_image(actor, tree, block) if number < MOST_IMAGES else described_image("")
-        kept.append({"type": "text", "text": said})
+        reference = (
+            _stored_image(actor, tree, block) if number < MOST_IMAGES else described_image("")
+        )
+        kept.append({"type": "text", "text": reference})
     return kept
 
 
@@ -283,7 +285,7 @@ def _forget_old_bodies(session: GatewaySession) -> None:
     GatewayRequest.objects.filter(pk=old.pk).update(original={})
     sent = old.call.request
     long = ("messages", "input", "prompt", "system", "instructions", "tools")
-    body = {name: one for name, one in sent.get("body", {}).items() if name not in long}
+    body = {name: value for name, value in sent.get("body", {}).items() if name not in long}
     Call.objects.filter(pk=old.call_id).update(request={**sent, "body": body})
 
 
@@ -293,11 +295,11 @@ def _forget_old_bodies(session: GatewaySession) -> None:
 def session_of(incoming: Incoming, uid: str = "") -> GatewaySession:
     """The session of a request, with its tree; made when it is the first. `uid` is the one that a
     new session gets."""
-    found = find_session(incoming, uid)
-    if found is not None and found.tree.erasing_at is None:
-        return found
-    if found is not None:  # its tree was erased: the program begins again
-        GatewaySession.objects.filter(pk=found.pk).delete()
+    session = find_session(incoming, uid)
+    if session is not None and session.tree.erasing_at is None:
+        return session
+    if session is not None:  # its tree was erased: the program begins again
+        GatewaySession.objects.filter(pk=session.pk).delete()
     return _new_session(incoming, uid or new_uid())
 
 
@@ -323,17 +325,18 @@ def find_session(incoming: Incoming, uid: str = "") -> GatewaySession | None:
         return None
     newest = digests[-NEWEST:]
     asked = {
-        f"digest{n}": one for n, one in enumerate(newest + newest[-1:] * (NEWEST - len(newest)))
+        f"digest{n}": digest
+        for n, digest in enumerate(newest + newest[-1:] * (NEWEST - len(newest)))
     }
-    found = _UNNAMED.first(key=incoming.key.pk, **asked)
-    if found is not None:
-        return found
+    session = _UNNAMED.first(key=incoming.key.pk, **asked)
+    if session is not None:
+        return session
     for start in range(max(0, len(digests) - LOOKED_UP), -1, -LOOKED_UP):
         wanted = digests[start : start + LOOKED_UP]
         trees = GatewayMessage.objects.filter(digest__in=wanted).values("tree")
-        found = unnamed.filter(tree__in=trees).first()
-        if found is not None:
-            return found
+        session = unnamed.filter(tree__in=trees).first()
+        if session is not None:
+            return session
     return None
 
 
@@ -499,9 +502,9 @@ def _pay(request: GatewayRequest, answered: Answered, received: Received) -> Non
         return
     counts = counts_of(answered.usage)
     if not counts.read and not counts.wrote:
-        said = "".join(rules.text_of(one) for choice in answered.choices for one in choice)
+        words = "".join(rules.text_of(message) for choice in answered.choices for message in choice)
         sent = len(json.dumps(request.call.request.get("body"), ensure_ascii=False).encode())
-        counts = TokenCounts(sent // 4, spending.estimate(said))
+        counts = TokenCounts(sent // 4, spending.estimate(words))
     payer = access.get_actor(request.session.key.user, request.session.tree.grove).participant
     spending.lock(payer, today())
     spending.add_spending(payer, today(), prices.of(counts))
@@ -543,9 +546,9 @@ def record_answer(change: RunningAction, args: ToldAnswer) -> list[Node]:
     call, nodes = request.call, []
     for choice in args.choices:
         parent = lookup.rows().get(pk=request.point_id)
-        for one in choice:
+        for message in choice:
             new = _new_node(
-                one.content,
+                message.content,
                 parent,
                 call_uid=call.uid,
                 configuration=call.configuration,
@@ -554,7 +557,7 @@ def record_answer(change: RunningAction, args: ToldAnswer) -> list[Node]:
             parent = add_node(change.writer, tree, call.participant, new)
             nodes.append(parent)
             GatewayMessage.objects.get_or_create(
-                tree=tree, digest=_unique(one.digest, request), defaults={"node": parent}
+                tree=tree, digest=_unique(message.digest, request), defaults={"node": parent}
             )
         if choice is args.choices[0]:  # whose words were shown as they came
             end_beside(change.writer, call, parent, finish=args.finish)
@@ -576,13 +579,13 @@ def sweep() -> int:
     rows = GatewayRequest.objects.filter(
         ended_at__isnull=True, alive_at__lt=timezone.now() - ALIVE
     ).select_related("call")
-    found = list(rows.order_by("pk")[:100])
-    for request in found:
+    abandoned = list(rows.order_by("pk")[:100])
+    for request in abandoned:
         body = zlib.decompress(bytes(request.partial)) if request.partial else b""
         kind = "application/json" if body[:1] == b"{" else "text/event-stream"
         received = Received(body=body, headers={"content-type": kind})
         end(request.pk, received, cut="the server stopped")
-    return len(found)
+    return len(abandoned)
 
 
 def bypassed(request_id: int, why: str) -> None:

@@ -70,14 +70,14 @@ def results_in(shape: Shape, body: dict[str, Any]) -> list[ToolResult]:
 def hiding_of(shape: Shape, body: dict[str, Any], result: ToolResult) -> Hiding:
     """What it would mean to hide a result that this request has; `body` is the request as its
     provider got it."""
-    found, own = -1, []
+    own_place, own = -1, []
     for place, block in _blocks(shape, body):
-        if found < 0 and _result_id(shape, block) == result.tool_use_id:
-            found = place
-        if place == found:
+        if own_place < 0 and _result_id(shape, block) == result.tool_use_id:
+            own_place = place
+        if place == own_place:
             own.append(block)  # the result, and what is behind it in its message
     raws = body.get(_key(shape))
-    behind = raws[found + 1 :] if isinstance(raws, list) else []
+    behind = raws[own_place + 1 :] if isinstance(raws, list) else []
     size = len(json.dumps(behind, ensure_ascii=False)) // 4
     saves = max(0, result.tokens - count(hidden_text(result.tool_use_id)))
     return Hiding(saves, size, _hangs(body, own, behind))
@@ -111,20 +111,20 @@ def hidden_in(
     those that were hidden `then`, behind it those that are hidden `now`."""
     if not then and not now:
         return []
-    found = ((_result_id(shape, block), place < thought) for place, block in _blocks(shape, body))
-    return [own for own, is_before in found if own and own in (then if is_before else now)]
+    ids = ((_result_id(shape, block), place < thought) for place, block in _blocks(shape, body))
+    return [own for own, is_before in ids if own and own in (then if is_before else now)]
 
 
 def _values(value: Any) -> Iterator[dict[str, Any]]:
     """The objects in a value, without recursion: a program may nest what it likes."""
-    open_ones = [value]
-    while open_ones:
-        one = open_ones.pop()
-        if isinstance(one, dict):
-            yield one
-            open_ones.extend(one.values())
-        elif isinstance(one, list):
-            open_ones.extend(one)
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            yield item
+            waiting.extend(item.values())
+        elif isinstance(item, list):
+            waiting.extend(item)
 
 
 def without(shape: Shape, body: dict[str, Any], hidden: Collection[str]) -> dict[str, Any]:
@@ -171,14 +171,14 @@ def _result_id(shape: Shape, raw: Any) -> str:
         return ""
     kind = raw.get("type")
     if shape == "chat":
-        found = raw.get("tool_call_id") if raw.get("role") in ("tool", "function") else None
+        use_id = raw.get("tool_call_id") if raw.get("role") in ("tool", "function") else None
     elif shape == "responses":
-        is_one = kind in ("function_call_output", "custom_tool_call_output")
-        found = raw.get("call_id") if is_one else None
+        is_result = kind in ("function_call_output", "custom_tool_call_output")
+        use_id = raw.get("call_id") if is_result else None
     else:
-        is_one = isinstance(kind, str) and kind.endswith("tool_result")
-        found = raw.get("tool_use_id") if is_one else None
-    return found if isinstance(found, str) else ""
+        is_result = isinstance(kind, str) and kind.endswith("tool_result")
+        use_id = raw.get("tool_use_id") if is_result else None
+    return use_id if isinstance(use_id, str) else ""
 
 
 def _key(shape: Shape) -> str:

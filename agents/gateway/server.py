@@ -53,21 +53,23 @@ async def handle(scope: Scope, receive: Receive, send: Send) -> None:
     find = database_sync_to_async(find_caller, thread_sensitive=False)
     caller = await find(_secret(headers))
     if caller is None:
-        said = "This gateway key is unknown, revoked or expired. Make one under Settings, Gateway."
-        await reply.error(401, "authentication_error", said)
+        message = (
+            "This gateway key is unknown, revoked or expired. Make one under Settings, Gateway."
+        )
+        await reply.error(401, "authentication_error", message)
         return
     if path == "/models" and scope["method"] == "GET":
         await _models(reply, ProgramRequest(caller, "chat", path, _query(scope), headers, b"", {}))
         return
     if scope["method"] != "POST" or (path not in SHAPES and path not in PASSING):
-        said = f"The gateway has no {scope['method']} {scope['path']}."
-        await reply.error(404, "not_found_error", said)
+        message = f"The gateway has no {scope['method']} {scope['path']}."
+        await reply.error(404, "not_found_error", message)
         return
     try:
         raw = await _body(receive)
     except BodyTooLongError:
-        said = f"The body is over {MOST_BYTES:,} bytes."
-        await reply.error(413, "request_too_large", said)
+        message = f"The body is over {MOST_BYTES:,} bytes."
+        await reply.error(413, "request_too_large", message)
         return
     body = _object(raw)
     asked = ProgramRequest(
@@ -167,8 +169,8 @@ async def _models(reply: GatewayReply, asked: ProgramRequest) -> None:
     """The provider's models, and the agents of the grove in front of them."""
     own = await database_sync_to_async(models_of, thread_sensitive=False)([asked.actor.grove])
     theirs = await forwarding.listed(asked)
-    names = [(f"loom/{one.name}", one) for one in own if LOOM in one.permissions]
-    created = {name: one.created_at for name, one in names}
+    names = [(f"loom/{agent.name}", agent) for agent in own if LOOM in agent.permissions]
+    created = {name: agent.created_at for name, agent in names}
     if reply.is_anthropic:
         data = [
             {
@@ -179,11 +181,11 @@ async def _models(reply: GatewayReply, asked: ProgramRequest) -> None:
             }
             for name, _ in names
         ]
-        ids = [one["id"] for one in (*data, *theirs) if isinstance(one.get("id"), str)]
+        ids = [model["id"] for model in (*data, *theirs) if isinstance(model.get("id"), str)]
         ends = {"first_id": ids[0] if ids else None, "last_id": ids[-1] if ids else None}
         await reply.json(200, {"data": [*data, *theirs], "has_more": False, **ends})
         return
-    made = [
+    agents = [
         {
             "id": name,
             "object": "model",
@@ -192,4 +194,4 @@ async def _models(reply: GatewayReply, asked: ProgramRequest) -> None:
         }
         for name, _ in names
     ]
-    await reply.json(200, {"object": "list", "data": [*made, *theirs]})
+    await reply.json(200, {"object": "list", "data": [*agents, *theirs]})

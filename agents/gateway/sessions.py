@@ -70,8 +70,8 @@ def _of_user(user: Any) -> Any:
         return None
     if user.startswith("{"):
         return _json(user).get("session_id")
-    found = _CLAUDE_USER.search(user)
-    return found[1] if found else None
+    match = _CLAUDE_USER.search(user)
+    return match[1] if match else None
 
 
 def _json(text: str) -> dict[str, Any]:

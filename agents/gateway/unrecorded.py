@@ -17,8 +17,8 @@ def find_uid(key: GatewayKey, names: Sequence[str]) -> str:
     session by only where no other one that began with it waits for its answer."""
     if len(names) < 2:
         return ""
-    if found := find_later(key, names):
-        return found
+    if later := find_later(key, names):
+        return later
     waiting = _waiting(key, names[0])
     return waiting[0] if len(waiting) == 1 else ""
 

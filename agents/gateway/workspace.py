@@ -97,22 +97,26 @@ def prepare(incoming: Incoming, uid: str = "", *, failure: str = "") -> Prepared
     before = ""
     if session is not None:
         before = recording.previous_digest(session, incoming.previous_answer)
-    digests, said = _names(incoming, before), incoming.history.messages
-    users = [one for one, message in zip(digests, said, strict=True) if message["role"] == "user"]
+    digests, messages = _names(incoming, before), incoming.history.messages
+    users = [
+        digest
+        for digest, message in zip(digests, messages, strict=True)
+        if message["role"] == "user"
+    ]
     # The newest answer too: if its record is lost, the conversation is known by it.
-    roles = [message["role"] for message in said[:-1]]
-    answers = [one for one, role in zip(digests, roles, strict=False) if role != "user"][-1:]
+    roles = [message["role"] for message in messages[:-1]]
+    answers = [digest for digest, role in zip(digests, roles, strict=False) if role != "user"][-1:]
     names = [_head_name(incoming), *users, *answers]
     known = _sent_before(uid, names)
     copied = []
     if session is None and not known and is_unnamed:
         copied = unrecorded.copies(incoming.key, uid, digests, names)
-        known = {one.name: one for one in copied}
-    sent_users = {one: known[one] for one in users if one in known}
+        known = {row.name: row for row in copied}
+    sent_users = {digest: known[digest] for digest in users if digest in known}
     hidden = _hidden_results(incoming, session, digests, sent_users)
     # Models that do not know of trees are sent no workspace, wherever they are asked from.
     is_told = not incoming.is_agent or LOOM in incoming.model.permissions
-    new = _rows(incoming, uid, [one for one in names if one not in known])
+    new = _rows(incoming, uid, [name for name in names if name not in known])
     for row in new:
         row.left_out = [] if row.name == names[0] else hidden
     if not failure:
@@ -129,10 +133,10 @@ def prepare(incoming: Incoming, uid: str = "", *, failure: str = "") -> Prepared
             for row in new:
                 row.text, row.stated, row.lasts_a_turn = "", {}, False
                 row.left_out = [] if row.name == names[0] else hidden
-    known |= {one.name: one for one in new}
+    known |= {row.name: row for row in new}
     added = [
-        (known[one].text, known[one].lasts_a_turn) if one in known else ("", False)
-        for one in digests
+        (known[digest].text, known[digest].lasts_a_turn) if digest in known else ("", False)
+        for digest in digests
     ]
     body = results.without(incoming.shape, _with_head(incoming, known[names[0]]), hidden)
     body = with_added(incoming.shape, body, added)
@@ -144,8 +148,8 @@ def _rows(incoming: Incoming, uid: str, names: Iterable[str]) -> list[AddedText]
     """Rows without texts for these names, each once."""
     is_unnamed = incoming.named.is_empty
     return [
-        AddedText(key=incoming.key, session=uid, is_unnamed=is_unnamed, name=one)
-        for one in dict.fromkeys(names)
+        AddedText(key=incoming.key, session=uid, is_unnamed=is_unnamed, name=name)
+        for name in dict.fromkeys(names)
     ]
 
 
@@ -167,7 +171,7 @@ def _hidden_results(
     raws = body.get("input" if shape == "responses" else "messages")
     if thought >= 0 and isinstance(raws, list):
         places = zip(rules.places_of(shape, raws), digests, strict=True)
-        asked = [one for place, one in places if place < thought and one in known]
+        asked = [digest for place, digest in places if place < thought and digest in known]
         then = set(known[asked[-1]].left_out) if asked else set()
     return results.hidden_in(shape, body, thought=thought, then=then, now=now)
 
@@ -200,10 +204,10 @@ def record(prepared: PreparedRequest) -> GatewayRequest:
 def sent_as_it_was(incoming: Incoming, session: GatewaySession) -> None:
     """Keeps that the provider was sent a request without any workspace: what it has seen is never
     given one later."""
-    said = incoming.history.messages
+    messages = incoming.history.messages
     before = recording.previous_digest(session, incoming.previous_answer)
-    digests = zip(_names(incoming, before), said, strict=True)
-    users = [one for one, message in digests if message["role"] == "user"]
+    digests = zip(_names(incoming, before), messages, strict=True)
+    users = [digest for digest, message in digests if message["role"] == "user"]
     rows = _rows(incoming, session.uid, [_head_name(incoming), *users])
     AddedText.objects.bulk_create(rows, ignore_conflicts=True)
 
@@ -214,16 +218,16 @@ def _uid_of_new(incoming: Incoming) -> str:
     named = incoming.named
     if named.is_empty:
         return new_uid()
-    said = json.dumps([incoming.key.digest, named.session, named.agent])
+    identity = json.dumps([incoming.key.digest, named.session, named.agent])
     return "".join(
-        ALPHABET[one % len(ALPHABET)] for one in hashlib.sha256(said.encode()).digest()[:16]
+        ALPHABET[byte % len(ALPHABET)] for byte in hashlib.sha256(identity.encode()).digest()[:16]
     )
 
 
 def _sent_before(uid: str, names: list[str]) -> dict[str, AddedText]:
     """The texts of a session with these names, by name."""
     rows = AddedText.objects.filter(session=uid, name__in=names)
-    return {one.name: one for one in rows}
+    return {row.name: row for row in rows}
 
 
 def _reader(incoming: Incoming) -> Actor:
@@ -243,7 +247,7 @@ def _names(incoming: Incoming, before: str = "") -> list[str]:
     if not incoming.is_agent:
         return digests
     uid = incoming.model.uid
-    return [hashlib.sha256(f"{uid}{one}".encode()).hexdigest() for one in digests]
+    return [hashlib.sha256(f"{uid}{digest}".encode()).hexdigest() for digest in digests]
 
 
 # The text of the workspace.
@@ -263,7 +267,9 @@ def _state(
         place = PromptPlace(actor, tree, workspace, end)
         revision, now = workspace.revision, sections.rendered(view_of(place, SHOWN), SHOWN)
     row.lasts_a_turn = _has_turn_messages(incoming)
-    known = (one.stated for one in reversed(path) if one.stated and not one.lasts_a_turn)
+    known = (
+        earlier.stated for earlier in reversed(path) if earlier.stated and not earlier.lasts_a_turn
+    )
     last: Mapping[str, str] = {} if row.lasts_a_turn else next(known, {})
     before = {name: text for name, text in last.items() if name in SHOWN}
     changed = sections.stated(now, before)
@@ -289,17 +295,17 @@ def with_added(shape: Shape, body: dict[str, Any], added: list[tuple[str, bool]]
     followed by one. If it lasts one turn (True), it is a message of the system behind the user's,
     unless another of the user follows, before which no such message may stand."""
     key = "input" if shape == "responses" else "messages"
-    said = body.get(key)
-    if shape == "responses" and isinstance(said, str):
-        content = [{"type": "input_text", "text": said}]
-        said = [{"type": "message", "role": "user", "content": content}]
-    if not isinstance(said, list) or not any(text for text, _ in added):
+    messages = body.get(key)
+    if shape == "responses" and isinstance(messages, str):
+        content = [{"type": "input_text", "text": messages}]
+        messages = [{"type": "message", "role": "user", "content": content}]
+    if not isinstance(messages, list) or not any(text for text, _ in added):
         return body
-    texts = dict(zip(rules.places_of(shape, said), added, strict=True))
+    texts = dict(zip(rules.places_of(shape, messages), added, strict=True))
     sent: list[Any] = []
-    for place, raw in enumerate(said):
+    for place, raw in enumerate(messages):
         text, lasts_a_turn = texts.get(place, ("", False))
-        following = said[place + 1] if place + 1 < len(said) else {}
+        following = messages[place + 1] if place + 1 < len(messages) else {}
         if not text or (lasts_a_turn and following.get("role") == "user"):
             sent.append(raw)
         elif lasts_a_turn:
@@ -338,8 +344,8 @@ def _head_name(incoming: Incoming) -> str:
     parts = [incoming.history.system, incoming.sent.get("tools")]
     if incoming.is_agent:
         parts.append(incoming.model.uid)
-    said = json.dumps(parts, sort_keys=True, ensure_ascii=False)
-    return HEAD + hashlib.sha256(said.encode(errors="replace")).hexdigest()[:16]
+    identity = json.dumps(parts, sort_keys=True, ensure_ascii=False)
+    return HEAD + hashlib.sha256(identity.encode(errors="replace")).hexdigest()[:16]
 
 
 def _with_head(incoming: Incoming, head: AddedText) -> dict[str, Any]:
@@ -358,7 +364,7 @@ def _without_tools(body: dict[str, Any], hidden: list[str]) -> dict[str, Any]:
     tools = body.get("tools")
     if not hidden or not isinstance(tools, list):
         return body
-    kept = [one for one in tools if _tool_name(one) not in hidden]
+    kept = [tool for tool in tools if _tool_name(tool) not in hidden]
     return {**body, "tools": kept} if len(kept) < len(tools) else body
 
 
@@ -381,7 +387,7 @@ def _system(incoming: Incoming, session: GatewaySession | None) -> str:
         attached = session.attached or session.tree
         workspace = access.workspace_of(_reader(incoming).participant, attached)
         parts += [
-            augments([one for one in loaded_augments(workspace) if one.mark]),
+            augments([augment for augment in loaded_augments(workspace) if augment.mark]),
             _transcript(session.tree, incoming.history.messages),
         ]
     return "\n\n".join(filter(None, parts))
@@ -419,20 +425,20 @@ def with_system(shape: Shape, body: dict[str, Any], system: str) -> dict[str, An
         is_name = isinstance(first, dict) and str(first.get("text", "")).startswith(
             rules.ATTRIBUTION
         )
-        marks = [one for one in own if "cache_control" in one] if isinstance(own, list) else []
+        marks = [part for part in own if "cache_control" in part] if isinstance(own, list) else []
         block: dict[str, Any] = {"type": "text", "text": system}
         if marks:
             block["cache_control"] = marks[-1]["cache_control"]
         return {**body, "system": [*([first] if is_name else []), block]}
-    said = body.get("messages")
-    if not isinstance(said, list):
+    messages = body.get("messages")
+    if not isinstance(messages, list):
         return body
     lead = next(
-        (n for n, one in enumerate(said) if not _is_system(one)),
-        len(said),
+        (n for n, message in enumerate(messages) if not _is_system(message)),
+        len(messages),
     )
-    role = said[0]["role"] if lead else "system"
-    return {**body, "messages": [{"role": role, "content": system}, *said[lead:]]}
+    role = messages[0]["role"] if lead else "system"
+    return {**body, "messages": [{"role": role, "content": system}, *messages[lead:]]}
 
 
 def _is_system(raw: Any) -> bool:

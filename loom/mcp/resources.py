@@ -50,8 +50,8 @@ async def place_of(caller: McpCaller, uri: str) -> tuple[str, str, str]:
         await caller.get(f"trees/{tree[1]}/nodes/{tree[2]}" if tree[2] else f"trees/{tree[1]}")
         return "trees", tree[1], tree[2] or ""
     if document := _DOCUMENT.fullmatch(uri):
-        found = await caller.get(f"documents/{document[1]}")
-        return "groves", str(found["grove"]), document[1]
+        row = await caller.get(f"documents/{document[1]}")
+        return "groves", str(row["grove"]), document[1]
     raise _unknown()
 
 
@@ -63,8 +63,8 @@ async def text_of(caller: McpCaller, uri: str) -> types.TextResourceContents:
         answer = await caller.post(f"trees/{tree[1]}/commands", body)
         return types.TextResourceContents(uri=uri, text=answer["reply"], mime_type="text/plain")
     if document := _DOCUMENT.fullmatch(uri):
-        found = await caller.get(f"documents/{document[1]}")
-        return types.TextResourceContents(uri=uri, text=found["text"], mime_type="text/markdown")
+        row = await caller.get(f"documents/{document[1]}")
+        return types.TextResourceContents(uri=uri, text=row["text"], mime_type="text/markdown")
     raise _unknown()
 
 

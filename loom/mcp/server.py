@@ -34,8 +34,8 @@ async def handle(application: Any, scope: Scope, receive: Receive, send: Send) -
     """Serves one request to the endpoint; `application` serves the API. Only POST: nothing is
     sent without being asked for, so that a stream of a GET would stay open for nothing."""
     if scope["method"] != "POST":
-        said = {"code": "INVALID_SYNTAX", "message": "Only POST is served here.", "status": 405}
-        await _refuse(send, said)
+        refusal = {"code": "INVALID_SYNTAX", "message": "Only POST is served here.", "status": 405}
+        await _refuse(send, refusal)
         return
     caller = _caller(application, scope)
     try:
@@ -76,8 +76,8 @@ async def _body(receive: Receive) -> bytes:
         more = message["type"] == "http.request" and message.get("more_body", False)
     try:
         if size > MOST_BYTES:
-            said = f"A body has at most {MOST_BYTES:,} bytes."
-            raise CommandError("LIMIT_EXCEEDED", said, hint="send less at once", is_size=True)
+            reason = f"A body has at most {MOST_BYTES:,} bytes."
+            raise CommandError("LIMIT_EXCEEDED", reason, hint="send less at once", is_size=True)
         body = b"".join(pieces)
         demand_few_values(body)
     except CommandError as error:
@@ -183,14 +183,14 @@ async def _called(caller: McpCaller, params: types.CallToolRequestParams) -> typ
     if tool is None:
         raise MCPError(types.INVALID_PARAMS, f"There is no tool {short(params.name)!r}.")
     try:
-        said = {"success": True, "loom": True, **await tool.run(caller, params.arguments or {})}
+        answer = {"success": True, "loom": True, **await tool.run(caller, params.arguments or {})}
     except Refused as refused:
         code, message = refused.body.get("code", "UNAVAILABLE"), refused.body["message"]
         hint = refused.body.get("hint", "")
         shown = f"✗ {code}: {message}" + (f"\n  hint: {hint}" if hint else "")
-        said = {"success": False, "loom": True, "code": code, "message": shown}
+        answer = {"success": False, "loom": True, "code": code, "message": shown}
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=said["message"])],
-        structured_content=said,
-        is_error=not said["success"],
+        content=[types.TextContent(type="text", text=answer["message"])],
+        structured_content=answer,
+        is_error=not answer["success"],
     )

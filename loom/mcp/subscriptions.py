@@ -49,9 +49,9 @@ class Followed:
 def _names(value: Any, wanted: str) -> bool:
     """Whether a payload names this id anywhere, other than as what something is below."""
     if isinstance(value, dict):
-        return any(_names(one, wanted) for name, one in value.items() if name not in _BELOW)
+        return any(_names(item, wanted) for name, item in value.items() if name not in _BELOW)
     if isinstance(value, list):
-        return any(_names(one, wanted) for one in value)
+        return any(_names(item, wanted) for item in value)
     return bool(value == wanted)
 
 
@@ -64,11 +64,15 @@ async def listen(
     wanted = list(dict.fromkeys(params.notifications.resource_subscriptions or ()))
     if len(wanted) > MOST:
         raise MCPError(types.INVALID_PARAMS, f"A subscription has at most {MOST} resources.")
-    found = [one for uri in wanted if (one := await _followed(caller, str(uri))) is not None]
-    honored = types.SubscriptionFilter(resource_subscriptions=[one.uri for one in found])
+    followed = [
+        resource for uri in wanted if (resource := await _followed(caller, str(uri))) is not None
+    ]
+    honored = types.SubscriptionFilter(
+        resource_subscriptions=[resource.uri for resource in followed]
+    )
     bus = InMemorySubscriptionBus()
     handler = ListenHandler(bus)
-    async with _following(found, bus, handler):
+    async with _following(followed, bus, handler):
         return await handler(context, params.model_copy(update={"notifications": honored}))
 
 
@@ -89,12 +93,12 @@ def _guest(caller: McpCaller, kind: str, uid: str) -> Guest:
 
 @asynccontextmanager
 async def _following(
-    found: Iterable[Followed], bus: InMemorySubscriptionBus, handler: ListenHandler
+    followed: Iterable[Followed], bus: InMemorySubscriptionBus, handler: ListenHandler
 ) -> AsyncIterator[None]:
     """Follows the streams of these resources meanwhile; the end of one ends the subscription."""
     streams: dict[str, list[Followed]] = {}
-    for one in found:
-        streams.setdefault(one.guest.stream, []).append(one)
+    for resource in followed:
+        streams.setdefault(resource.guest.stream, []).append(resource)
     news = SubscriptionNews(bus)
     tasks = [asyncio.ensure_future(_follow(ones, news)) for ones in streams.values()]
     for task in tasks:
@@ -141,17 +145,17 @@ class SubscriptionNews:
 class FollowedFeed:
     """The frames of a feed, of which only events are of interest."""
 
-    def __init__(self, ones: list[Followed], news: SubscriptionNews) -> None:
-        self._ones, self._news = ones, news
+    def __init__(self, resources: list[Followed], news: SubscriptionNews) -> None:
+        self._resources, self._news = resources, news
 
     async def send(self, text_data: str) -> None:
         """Takes a frame."""
         frame = json.loads(text_data)
-        for one in self._ones:
+        for resource in self._resources:
             if frame["type"] == "reload" or (
-                frame["type"] == "event" and one.is_in(frame["event"])
+                frame["type"] == "event" and resource.is_in(frame["event"])
             ):
-                self._news.add(one.uri)
+                self._news.add(resource.uri)
 
     async def close(self, code: int) -> None:
         """The feed has ended; so does the subscription."""

@@ -53,11 +53,11 @@ def invalid(message: str, hint: str) -> Refused:
 async def open_session(caller: McpCaller, given: Mapping[str, Any]) -> dict[str, Any]:
     """Names a tree for the calls to come. The handle is random, and bound to the caller."""
     wanted = str(given.get("tree", ""))
-    found = (await caller.get("trees", limit=str(MOST_TREES)))["results"]
-    named = [tree for tree in found if tree["id"] == wanted]
-    named = named or [tree for tree in found if tree["title"] == wanted]
+    trees = (await caller.get("trees", limit=str(MOST_TREES)))["results"]
+    named = [tree for tree in trees if tree["id"] == wanted]
+    named = named or [tree for tree in trees if tree["title"] == wanted]
     if len(named) != 1:
-        some = ", ".join(f"{tree['id']} {quote(tree['title'])}" for tree in found[:MOST_NAMED])
+        some = ", ".join(f"{tree['id']} {quote(tree['title'])}" for tree in trees[:MOST_NAMED])
         raise invalid(
             f"{len(named)} of your trees have the id or title {quote(short(wanted))}.",
             f"give the id of one of them: {some or 'you have none yet'}",
@@ -115,7 +115,7 @@ async def _tell(caller: McpCaller, tell: Tell, generations: list[str]) -> None:
     end, told, ended = time.monotonic() + WAIT_S, -1, 0
     while ended < len(generations) and time.monotonic() < end:
         states = [await caller.get(f"generations/{key}") for key in generations]
-        ended = sum(one["status"] not in ("queued", "running") for one in states)
+        ended = sum(state["status"] not in ("queued", "running") for state in states)
         if ended > told:
             told = ended
             await tell(ended, len(generations), f"{ended} of {len(generations)} have ended")
@@ -134,7 +134,7 @@ def _command(line: str) -> registry.Command:
 
 def _asks_first() -> list[str]:
     """The verbs that take something away, so that a person is asked first."""
-    return sorted({one.verb for one in registry.every() if one.facts.asks_first})
+    return sorted({command.verb for command in registry.every() if command.facts.asks_first})
 
 
 def _tool_for(command: registry.Command) -> str:

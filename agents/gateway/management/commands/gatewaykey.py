@@ -32,9 +32,11 @@ class Command(BaseCommand):
             raise CommandError(f"There is no user {options['user']!r}.")
         wanted = options["model"].casefold()
         models = models_of(access.visible_groves(user))
-        named = [one for one in models if wanted in (one.uid.casefold(), one.name.casefold())]
+        named = [
+            model for model in models if wanted in (model.uid.casefold(), model.name.casefold())
+        ]
         if len(named) != 1:
-            listed = ", ".join(f"{one.name} ({one.uid})" for one in models[:20])
+            listed = ", ".join(f"{model.name} ({model.uid})" for model in models[:20])
             raise CommandError(f"Name one model of {user}'s groves by its id: {listed or 'none'}.")
         try:
             _, secret = make_key(
