@@ -25,6 +25,7 @@ from loom.claims.queries.claims import (
     claim_body,
     claim_of,
     claims_in,
+    near_claims,
     next_level,
     obligation_body,
     obligations_of,
@@ -50,7 +51,7 @@ from loom.errors import CommandError, not_found
 from loom.site import api_requests as requests
 from loom.site import responses
 from loom.site.api_requests import read, user_of
-from loom.site.schema import PAGES, an_id, operation, paged, word
+from loom.site.schema import PAGES, an_id, operation, paged, paged_at_once, word
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import GroveText, Node, Tree
 from loom.trees.queries.lookup import find_node
@@ -245,7 +246,8 @@ class QuoteOf(BaseModel):
 
 class CiteOf(BaseModel):
     """A piece of evidence. `side` is for, against or undercuts; `gate` is what was said about its
-    quote: found, elsewhere, joined or not there."""
+    quote: found, elsewhere, joined or not there. `taken_back`: whoever gave it has undone that, and
+    it counts for nothing."""
 
     id: str
     item: str
@@ -260,6 +262,7 @@ class CiteOf(BaseModel):
     by_what: str
     answer: str
     addressed: bool
+    taken_back: bool
     by: str
     at: str
 
@@ -352,13 +355,22 @@ class Obligations(BaseModel):
             description="Only claims with evidence of this strength.",
         ),
         OpenApiParameter("source", OpenApiTypes.STR, description="Only those that cite this item."),
+        OpenApiParameter(
+            "near",
+            OpenApiTypes.STR,
+            description="Instead: the open claims, those nearest to this item first.",
+        ),
         *PAGES,
     ),
 )
 @api_view(["GET"])
 def claims(request: Request) -> Response:
-    """The claims of a tree, the last changed first."""
+    """The claims of a tree, the last changed first; `near` an item, the open ones that are about it
+    or cite it, then those of the texts above it, then the caller's own."""
     actor, tree = access.get_tree(user_of(request), word(request, "tree") or "none")
+    if near := word(request, "near"):
+        rows = near_claims(actor, tree, near)
+        return paged_at_once(request, rows, lambda page: [brief_body(claim) for claim in page])
     return paged(request, filtered(request, actor, tree), brief_body)
 
 

@@ -2,6 +2,7 @@
 
 from django.db import models
 
+from loom.claims.rules.levels import TAKEN_BACK
 from loom.engine.fields import PublicIdentity
 from loom.links.models import Link
 from loom.people.models import Grove, Participant
@@ -134,6 +135,11 @@ class Cite(PublicIdentity):
     answered_at = models.DateTimeField(null=True)
     by = models.ForeignKey(Participant, models.PROTECT, related_name="+")
     at = models.DateTimeField()
+
+    @property
+    def is_taken_back(self) -> bool:
+        """Whether whoever gave it has undone that: it stays, and counts for nothing."""
+        return self.answer == TAKEN_BACK and self.answered_by_id == self.by_id
 
     class Meta:
         ordering = ["id"]

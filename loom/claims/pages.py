@@ -216,7 +216,7 @@ def _nested(claims: Sequence[Claim]) -> list[ClaimRow]:
 
 
 def _line(claim: Claim, depth: int) -> ClaimRow:
-    is_open = claim.state in ("hypothesis", "testing", "concluding")
+    is_open = claim.state in levels.OPEN
     level = word(claim.level) if claim.level else ""
     words = missing_words(claim) if is_open else ""
     return ClaimRow(claim, depth, word(claim.state), level, words, waits_for_a_person(claim))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, TypeVar
 
-from django.db.models import Q
+from django.db.models import F, Q
 
 from loom import access
 from loom.claims.commands import checks as check_commands
@@ -30,10 +30,11 @@ from loom.claims.queries.claims import (
 from loom.claims.queries.evidence import cites_of, counter_weights, strengths, weights_of
 from loom.claims.queries.explored import explored, openings_of
 from loom.claims.rules import levels, quotes
-from loom.claims.rules.levels import LEVELS, SCOPES, Level
+from loom.claims.rules.levels import LEVELS, SCOPES, TAKEN_BACK, Level
 from loom.engine.arguments import Args, RefField, Written
-from loom.engine.context import Context, Reply
+from loom.engine.context import Context, Op, Reply
 from loom.engine.registry import command, describe_verb
+from loom.engine.undo import Own, conflict, undoes
 from loom.errors import CommandError
 from loom.language import ids
 from loom.language.refs import ParseError, Ref, print_slice
@@ -287,11 +288,12 @@ def claim(context: Context, args: ClaimArgs) -> Reply:
     )
     if not context.world.is_dry:
         new_claim.save(force_insert=True)
-    reply = _give(context, new_claim, cited, quote, side="for", why="")
+    reply, _ = _give(context, new_claim, cited, quote, side="for", why="")
     return Reply(
         f"✓ claim [{node.local_id}] hypothesis\n  {reply}",
         refs=(node.local_id,),
         items=(ids.of_node(node.pk), cited.item),
+        inverse=({"op": "claim", "claim": node.local_id, "is_back": False},),
     )
 
 
@@ -382,12 +384,13 @@ def give_evidence(context: Context, args: CiteFor | CiteAgainst, side: str) -> R
     stored_claim = _named_claim(context, args.claim, "cite")
     cited = _cited(context, args.ref)
     quote = _quote(context, stored_claim, cited, args.words)
-    reply = _give(context, stored_claim, cited, quote, side=side, why=args.why)
+    reply, inverse = _give(context, stored_claim, cited, quote, side=side, why=args.why)
     return Reply(
         f"✓ {reply}",
         refs=(stored_claim.node.local_id, cited.ref),
         items=(ids.of_node(stored_claim.pk), cited.item),
         link_type=SIDES[side],
+        inverse=(inverse,),
     )
 
 
@@ -399,7 +402,7 @@ def undercut(context: Context, args: CiteUndercuts) -> Reply:
         (
             cite
             for cite in reversed(cites_of(stored_claim))
-            if cite.item == other.item and cite.side == "for"
+            if cite.item == other.item and cite.side == "for" and not cite.is_taken_back
         ),
         None,
     )
@@ -410,13 +413,14 @@ def undercut(context: Context, args: CiteUndercuts) -> Reply:
             hint=f"→ list {stored_claim.node.local_id} evidence shows what is",
         )
     quote = _quote(context, stored_claim, cited, args.words)
-    reply = _give(
+    reply, inverse = _give(
         context, stored_claim, cited, quote, side="undercuts", why=args.why, target=target
     )
     return Reply(
         f"✓ {other.shown} is undercut; {reply}",
         refs=(stored_claim.node.local_id, cited.ref, other.ref),
         items=(ids.of_node(stored_claim.pk), cited.item),
+        inverse=(inverse,),
     )
 
 
@@ -429,9 +433,10 @@ def _give(
     side: str,
     why: str,
     target: Cite | None = None,
-) -> str:
-    """Stores a piece of evidence, weighs the claim again, writes the events, and returns what the
-    reply says: `evidence: strong, by check`."""
+) -> tuple[str, Op]:
+    """Stores a piece of evidence, weighs the claim again, and writes the events. Returns what the
+    reply says, `evidence: strong, by check`, and what takes the evidence back."""
+    before = claim.state
     _demand_citable(context, claim, cited, side)
     if len(why) > MAX_WHY:
         raise CommandError(
@@ -476,7 +481,8 @@ def _give(
     if quote.offer:
         lines.append(f"  {quote.offer}")
     lines.append(f"  {progress(claim)}")
-    return "\n".join(lines)
+    states = [before, claim.state]
+    return "\n".join(lines), {"op": "cite", "cite": cite.uid, "states": states, "is_back": False}
 
 
 def _would_be(claim: Claim, cite: Cite) -> None:
@@ -503,7 +509,7 @@ def _demand_citable(context: Context, claim: Claim, cited: Cited, side: str) -> 
     rows = Cite.objects.filter(claim=claim)
     same = rows.filter(
         item=cited.item, side=side, version=cited.version, by=context.actor.participant
-    )
+    ).exclude(answer=TAKEN_BACK, answered_by=F("by"))
     if side != "undercuts" and same.filter(part=cited.part, words="").exists() and not cited.part:
         raise CommandError(
             "REJECTED",
@@ -542,6 +548,50 @@ def _demand_no_circle(claim: Claim, cited: Cited) -> None:
         seen |= todo
 
 
+# Taking it back.
+
+
+@undoes("cite")
+def _undo_cite(context: Context, op: Op, own: Own) -> list[Op]:
+    """Takes evidence back, which stays with the answer `taken back` and counts for nothing; or
+    gives it again. Not what somebody has answered or what a commitment rests on."""
+    cite = Cite.objects.filter(uid=op["cite"]).select_related("claim__node").first()
+    if cite is None or cite.is_taken_back != op["is_back"]:
+        raise conflict("The evidence")
+    records = Commitment.objects.filter(claim=cite.claim_id).values_list("record", flat=True)
+    sealed = {
+        part["id"]
+        for record in records
+        for part in [*record["evidence"], *record["counter_evidence"]]
+    }
+    if cite.uid in sealed or (cite.answered_at is not None and not op["is_back"]):
+        raise conflict(f"The evidence of [{cite.claim.node.local_id}]")
+    claim = claim_of(cite.claim.node)
+    if not context.world.is_dry:
+        is_given_again = op["is_back"]
+        cite.answer = "" if is_given_again else TAKEN_BACK
+        cite.answered_by = None if is_given_again else cite.by
+        cite.answered_at = None if is_given_again else context.now
+        cite.save(update_fields=["answer", "answered_by", "answered_at"])
+        if not is_given_again and [claim.state] == op["states"][1:]:
+            claim.state = op["states"][0]
+        weigh(context, claim)
+    return [{**op, "is_back": not op["is_back"]}]
+
+
+@undoes("claim")
+def _undo_claim(context: Context, op: Op, own: Own) -> list[Op]:
+    """Withdraws a claim that was just opened, or opens it again; nobody may have built on it."""
+    claim = claim_of(get_own_node(context, Ref("node", id=op["claim"])))
+    state, why = ("withdrawn", TAKEN_BACK) if op["is_back"] else ("hypothesis", "")
+    more = Cite.objects.filter(claim=claim).exclude(by=claim.by_id)
+    if (claim.state, claim.why) != (state, why) or more.exists():
+        raise conflict(f"[{op['claim']}]")
+    claim.state, claim.why = ("hypothesis", "") if op["is_back"] else ("withdrawn", TAKEN_BACK)
+    _store(context, claim)
+    return [{**op, "is_back": not op["is_back"]}]
+
+
 def weigh(context: Context, claim: Claim) -> list[Cite]:
     """Computes the strength of all evidence of a claim again, stores what changed with the counts,
     and writes `claim.changed`. A claim whose counter-evidence alone reaches moderate while the
@@ -559,7 +609,7 @@ def weigh(context: Context, claim: Claim) -> list[Cite]:
     claim.strong, claim.moderate, claim.weak = now.strong, now.moderate, now.weak
     claim.open, claim.unanswered = now.open, now.unanswered
     speaks_against = levels.highest(counter_weights(every)) not in (None, "tentative")
-    is_open = claim.state in ("hypothesis", "testing", "concluding")
+    is_open = claim.state in levels.OPEN
     if speaks_against and is_open and levels.highest(now) in (None, "tentative"):
         claim.state = "refuted"
     _store(context, claim)
@@ -947,7 +997,7 @@ def list_evidence(context: Context, node: Node) -> Reply:
     for cite in seen[:MOST_LISTED]:
         words = f" {excerpt(cite.words)}" if cite.words else ""
         part = f" {cite.part}" if cite.part else ""
-        answered = " · addressed" if cite.answered_at is not None else ""
+        answered = " · addressed" if cite.answered_at and not cite.is_taken_back else ""
         why = f" · {cite.why}" if cite.why else ""
         lines.append(
             f"  {MARKS[cite.side]} [{names[cite.item]}]{part} {cite.strength}, {cite.reason}"

@@ -18,7 +18,6 @@ from loom.trees.models import Tree, Workspace
 from loom.trees.queries.lookup import fetch, withheld
 from loom.workspace.models import Window
 
-OPEN = ("hypothesis", "testing", "concluding")
 MOST_OWN = 50  # claims whose evidence an agent is sent of
 MOST_ITEMS = 200  # items that it has opened
 MOST_CITES = 500
@@ -46,7 +45,7 @@ def state_named(claim: Claim) -> str:
 
 def line_of_claim(claim: Claim) -> str:
     """`[c4m2] testing "the lamp is lit" · 1 against · moderate: have 2, need 3 …`."""
-    tail = f" · {progress(claim)}" if claim.state in OPEN else ""
+    tail = f" · {progress(claim)}" if claim.state in levels.OPEN else ""
     against = f" · {claim.unanswered} against" if claim.unanswered else ""
     head = f"[{claim.node.local_id}] {state_named(claim)} {excerpt(claim.node.text)}"
     return f"{head}{against}{tail}"
@@ -113,7 +112,9 @@ _OPENED = PreparedQuery(
         .values_list("item")[:MOST_ITEMS]
     )
 )
-_MINE = PreparedQuery(lambda: _own().filter(state__in=OPEN).select_related("node", "by")[:SHOWN])
+_MINE = PreparedQuery(
+    lambda: _own().filter(state__in=levels.OPEN).select_related("node", "by")[:SHOWN]
+)
 
 
 def lines_for(actor: Actor, workspace: Workspace) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from loom.text.hashes import instant
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Tree
 from loom.trees.queries.lookup import find_node
+from loom.trees.queries.places import path_ids
 
 COMPILER = "heddle-claims/1"  # the version of the rules that a commitment was made by
 ABOVE: dict[str, Level] = {"tentative": "moderate", "moderate": "strong", "strong": "definitive"}
@@ -41,6 +42,32 @@ def claims_in(tree: Tree) -> QuerySet[Claim]:
     return rows.select_related("node", "tree", "by", "person").order_by("-changed_at", "-pk")
 
 
+MOST_NEAR = 200  # open claims, the last changed, among which the near ones are looked for
+MOST_ABOVE = 100  # texts on the path, the last ones
+
+
+def near_claims(actor: Actor, tree: Tree, source: str) -> list[Claim]:
+    """The open claims of a tree, those first that are about an item (a local id, or `doc:ID`) or
+    cite it, then those of the texts above it by distance, then the actor's own, then the others; of
+    equal ones the last changed first. Only the MOST_NEAR that changed last. Five queries."""
+    claims = list(claims_in(tree).filter(state__in=levels.OPEN)[:MOST_NEAR])
+    distances: dict[int, int] = {}
+    item = item_named(actor, tree, source)
+    node = Node.objects.filter(pk=ids.node_id(item) or 0).first()
+    if node is not None:
+        path = path_ids(actor, tree, None, node, most=MOST_ABOVE)
+        distances = {ids.of_node(key): steps for steps, (_, key) in enumerate(reversed(path))}
+    elif item:
+        distances = {item: 0}
+    far = len(distances)
+    nearest = {claim.pk: distances.get(claim.about or 0, far) for claim in claims}
+    cites = Cite.objects.filter(claim__in=nearest, item__in=distances).order_by()
+    for claim_pk, cited in cites.values_list("claim", "item"):
+        nearest[claim_pk] = min(nearest[claim_pk], distances[cited])
+    mine = actor.participant.pk
+    return sorted(claims, key=lambda claim: (nearest[claim.pk], claim.by_id != mine))
+
+
 def claim_of(node: Node) -> Claim:
     """The claim of a node. NOT_FOUND if it is none."""
     rows = Claim.objects.select_related("node", "tree", "by", "person").order_by()
@@ -50,15 +77,18 @@ def claim_of(node: Node) -> Claim:
     return row
 
 
+def item_named(actor: Actor, tree: Tree, source: str) -> int:
+    """The item that a local id of a tree, or `doc:ID`, names; 0 if the actor sees none."""
+    if source.startswith("doc:"):
+        document = grove_texts().find(actor, source[4:])
+        return document.item_id if document is not None else 0
+    node = find_node(tree, source.lower())
+    return ids.of_node(node.pk) if node is not None else 0
+
+
 def citing(actor: Actor, tree: Tree, source: str) -> QuerySet[Cite, int]:
     """The row ids of the claims of a tree that cite an item: a local id, or `doc:ID`."""
-    item = 0
-    if source.startswith("doc:"):
-        documents = grove_texts().find(actor, source[4:])
-        item = documents.item_id if documents is not None else 0
-    else:
-        node = find_node(tree, source.lower())
-        item = ids.of_node(node.pk) if node is not None else 0
+    item = item_named(actor, tree, source)
     rows = Cite.objects.filter(claim__tree=tree, item=item) if item else Cite.objects.none()
     return rows.order_by().values_list("claim", flat=True)
 
@@ -192,6 +222,7 @@ def cite_body(cite: Cite, names: dict[int, str]) -> dict[str, Any]:
         "by_what": cite.reason,
         "answer": cite.answer,
         "addressed": cite.answered_at is not None,
+        "taken_back": cite.is_taken_back,
         "by": cite.by.uid,
         "at": instant(cite.at),
     }
@@ -280,8 +311,8 @@ def record_of(
 ) -> dict[str, Any]:
     """What a commitment is a proof of: the statement, its level, and each piece of evidence with
     its version, words and strength."""
-    every = list(cites)
-    names = written({cite.item for cite in every}, claim.tree_id)
+    given = [cite for cite in cites if not cite.is_taken_back]
+    names = written({cite.item for cite in given}, claim.tree_id)
 
     def evidence(cite: Cite) -> dict[str, Any]:
         return {
@@ -301,8 +332,8 @@ def record_of(
         "level": level,
         "scope": claim.scope,
         "conclusion": claim.conclusion,
-        "evidence": [evidence(cite) for cite in every if cite.side == "for"],
-        "counter_evidence": [evidence(cite) for cite in every if cite.side != "for"],
+        "evidence": [evidence(cite) for cite in given if cite.side == "for"],
+        "counter_evidence": [evidence(cite) for cite in given if cite.side != "for"],
         "compiler": COMPILER,
         "by": by,
         "approved_by": approved_by,

@@ -36,7 +36,10 @@ def strengths(claim: Claim, cites: Sequence[Cite]) -> dict[int, tuple[Strength, 
     confirmed = {
         (cite.item, cite.side)
         for cite in cites
-        if cite.by.kind == "human" and cite.by_id != claim.by_id and cite.gate in ("", "found")
+        if cite.by.kind == "human"
+        and cite.by_id != claim.by_id
+        and cite.gate in ("", "found")
+        and not cite.is_taken_back
     }
     undercut = {
         cite.undercuts_id for cite in cites if cite.side == "undercuts" and cite.answered_at is None
@@ -49,6 +52,7 @@ def strengths(claim: Claim, cites: Sequence[Cite]) -> dict[int, tuple[Strength, 
         node = by_key.get(cite.item)
         basis = Basis(
             gate=cite.gate,
+            is_taken_back=cite.is_taken_back,
             is_own=node is not None and node.author_id == claim.by_id and node.kind != "claim",
             is_undercut=cite.pk in undercut,
             has_passed=(cite.item, cite.version) in passed,
@@ -69,10 +73,10 @@ def _extent(trail: Trail) -> tuple[int, int]:
 
 def weights_of(cites: Iterable[Cite]) -> Weights:
     """The evidence of a claim as its levels count it: each item once for each side, by the best of
-    its cites."""
+    its cites. What was taken back counts for nothing."""
     best: dict[int, int] = {}
     against: dict[int, tuple[bool, bool]] = {}
-    every = list(cites)
+    every = [cite for cite in cites if not cite.is_taken_back]
     undercut = {
         cite.undercuts_id for cite in every if cite.side == "undercuts" and cite.answered_at is None
     }

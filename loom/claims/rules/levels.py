@@ -15,6 +15,7 @@ Act = Literal["cite", "address", "check", "conclude", "commit", "withdraw", "vet
 LEVELS: tuple[Level, ...] = get_args(Level)
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 STATES: tuple[State, ...] = get_args(State)
+OPEN: tuple[State, ...] = ("hypothesis", "testing", "concluding")
 
 # The evidence that each level needs, and how much of it must be strong.
 NEEDS: Mapping[Level, tuple[int, int]] = {
@@ -36,6 +37,7 @@ ALLOWED: Mapping[State, tuple[Act, ...]] = {
 
 # A trail says something if it has as many steps over as many link types.
 LONG_TRAIL, WIDE_TRAIL = 3, 2
+TAKEN_BACK = "taken back"  # the answer to evidence that whoever gave it has undone
 MOST_PROOFS = 3  # levels of commitments that rest on commitments
 MOST_AUTHORITY = 3
 
@@ -50,9 +52,11 @@ def normalised(statement: str) -> str:
 @dataclass(frozen=True)
 class Basis:
     """What is known of one piece of evidence. `gate`: the answer for a quote, "" without one;
-    `is_own`: the claimant wrote it; `is_undercut`: an objection to the inference is open."""
+    `is_own`: the claimant wrote it; `is_undercut`: an objection to the inference is open;
+    `is_taken_back`: whoever gave it has undone that."""
 
     gate: str = ""
+    is_taken_back: bool = False
     is_own: bool = False
     is_undercut: bool = False
     has_passed: bool = False
@@ -65,6 +69,8 @@ class Basis:
 
 def strength_of(basis: Basis) -> tuple[Strength, str]:
     """How strong a piece of evidence is, and by what."""
+    if basis.is_taken_back:
+        return "weak", TAKEN_BACK
     if basis.gate not in ("", "found"):
         return "weak", f"quote {basis.gate}"
     if basis.is_undercut:

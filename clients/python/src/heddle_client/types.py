@@ -266,6 +266,7 @@ class CiteIn(TypedDict):
     by_what: str
     answer: str
     addressed: bool
+    taken_back: bool
     by: str
     at: str
     claim: str
@@ -273,7 +274,8 @@ class CiteIn(TypedDict):
 
 class CiteOf(TypedDict):
     """A piece of evidence. `side` is for, against or undercuts; `gate` is what was said about
-    its quote: found, elsewhere, joined or not there."""
+    its quote: found, elsewhere, joined or not there. `taken_back`: whoever gave it has undone
+    that, and it counts for nothing."""
 
     id: str
     item: str
@@ -288,6 +290,7 @@ class CiteOf(TypedDict):
     by_what: str
     answer: str
     addressed: bool
+    taken_back: bool
     by: str
     at: str
 
