@@ -38,7 +38,7 @@ from loom.permissions import (
 )
 from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.hashes import digest
-from loom.trees.models import Image, Node, PublicLink, Tree, TreeRight, Workspace
+from loom.trees.models import ErasedTree, Image, Node, PublicLink, Tree, TreeRight, Workspace
 
 
 @dataclass(frozen=True)
@@ -303,6 +303,23 @@ def trees_for(actor: Actor) -> QuerySet[Tree]:
         return trees
     own = Q(sandbox_of__isnull=True) | Q(maker=actor.participant) | Q(pk=actor.within)
     return trees.filter(own, grove=actor.grove)
+
+
+def erased_trees_for(actor: Actor, trees: Iterable[int]) -> set[int]:
+    """Those of the trees, by row id, that were erased and that the actor could read until then: for
+    others there was never anything. One query, none for no trees."""
+    asked = set(trees)
+    if not asked:
+        return set()
+    rows = ErasedTree.objects.filter(pk__in=asked, grove__memberships__user=actor.user)
+    if actor.participant != actor.person:
+        rows = rows.filter(grove=actor.grove)
+    user, found = actor.user.pk, set()
+    for row in rows.annotate(role=F("grove__memberships__role")):
+        by_role = row.role not in row.hidden_roles and user not in row.hidden_from
+        if row.role == "owner" or user in row.shown_to or by_role:
+            found.add(row.tree)
+    return found
 
 
 def grove_trees(actor: Actor) -> QuerySet[Tree]:

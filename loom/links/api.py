@@ -28,6 +28,7 @@ from loom.links.trails import (
     way_of,
 )
 from loom.links.vocabulary import types_for
+from loom.links.written_portals import OpenedPortals
 from loom.people.participant_fields import ARCHETYPES
 from loom.site import responses
 from loom.site.api_requests import Body, PartialBody, read, user_of
@@ -176,7 +177,8 @@ def trail_export(request: Request, uid: str) -> HttpResponse:
 def markdown_of(actor: Actor, trail: Trail) -> HttpResponse:
     """A trail as a Markdown file."""
     steps = steps_of(trail)
-    text = trail_markdown(trail.name, steps, stops_of(actor, trail.tree, steps))
+    stops, opened = stops_of(actor, trail.tree, steps), OpenedPortals(actor, trail.tree)
+    text = trail_markdown(trail.name, steps, stops, opened=opened.text)
     name = "".join(letter if letter.isalnum() else "-" for letter in trail.name)[:60]
     headers = {"Content-Disposition": f'attachment; filename="{name or "trail"}.md"'}
     return HttpResponse(text, content_type="text/markdown; charset=utf-8", headers=headers)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext, ngettext
 
-from loom.access import Actor, trees_for
+from loom.access import Actor, erased_trees_for, trees_for
 from loom.language.portals import PortalView
 from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.people.models import Grove
@@ -23,8 +23,8 @@ class Portal:
     """The links of one type of an item, without those to items that the reader may not see.
     `only` is the local id or title of the other end, if it is the only one and a node or document;
     `home` is the row id of its tree, 0 for a document; `state` what became of it, in the words of
-    `LinkSide.state`: erased ends are counted, as `list` shows them. `pruned` and `erased`: how many
-    of several ends are."""
+    `LinkSide.state`: ends that the reader could see until they were erased are counted, as `list`
+    shows them. `pruned` and `erased`: how many of several ends are."""
 
     type: str
     many: int
@@ -185,6 +185,7 @@ def portals_of(
     if not counts:
         return {}
     seen = _trees_seen(actor, counts)
+    erased = erased_trees_for(actor, (row.home for row in counts if row.is_erased))
     groves = _groves(actor, {row.grove for row in counts})
     archetype = archetype_of(actor)
     sums: dict[int, dict[str, _Sum]] = defaultdict(dict)
@@ -192,9 +193,11 @@ def portals_of(
         types = vocabulary_of(groves[row.grove])
         if row.type not in types.keys_seen(archetype):
             continue
-        if not row.is_erased and (
-            row.home not in seen if row.home else not _sees_documents(actor, row.grove, row.slot)
-        ):
+        if not row.home:
+            is_seen = _sees_documents(actor, row.grove, row.slot)
+        else:
+            is_seen = row.home in (erased if row.is_erased else seen)
+        if not is_seen:
             continue
         total = sums[row.slot].setdefault(types.read(row.type, outward=row.outward), _Sum())
         total.many, total.home = total.many + row.many, row.home

@@ -1,7 +1,7 @@
 """An exploration as a Markdown document: the steps in order, and in each the items as nested
 quotes, the portals (docs/model.md §8). Pure but for the values it is given."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from loom.language.portals import MOST_DEEP, PortalItem, PortalView, item_as_markdown
 from loom.links.trails import EndSeen, EndsSeen, TrailStep
@@ -16,16 +16,27 @@ def trail_markdown(
     withheld: Collection[int] = (),
     *,
     is_live: bool = False,
+    opened: Callable[[str], str] = str,
 ) -> str:
     """The document: a heading, then each step where it was taken, deeper steps inside those that
     led to them, with the notes as prose between. With `is_live` names lead to their items, as they
-    do in a document of the grove; the texts of items in `withheld` are left out."""
+    do in a document of the grove; the texts of items in `withheld` are left out. `opened` returns a
+    text with what the portals written in it lead to."""
+    own = {
+        stop.item: text
+        for stop in stops.by_item.values()
+        if stop.item not in withheld and (text := stops.text_of(stop))
+    }
+    texts = {
+        item: opened(text[:MOST_SHOWN]) + (" …" if len(text) > MOST_SHOWN else "")
+        for item, text in own.items()
+    }
     lines = [f"# {name}", ""]
     depths: dict[int, int] = {}
     for number, step in enumerate(steps, 1):
         depth = max((depths[item] + 1 for item in step.of if item in depths), default=0)
         depth = min(depth, MOST_DEEP - 1)
-        shown = _step(number, step, stops, depth=depth, withheld=withheld, is_live=is_live)
+        shown = _step(number, step, stops, depth=depth, texts=texts, is_live=is_live)
         lines += [*shown, ""]
         depths.update(dict.fromkeys(step.to, depth))
     return "\n".join(lines).rstrip() + "\n"
@@ -37,7 +48,7 @@ def _step(
     stops: EndsSeen,
     *,
     depth: int,
-    withheld: Collection[int],
+    texts: Mapping[int, str],
     is_live: bool,
 ) -> list[str]:
     quote = "> " * depth
@@ -50,13 +61,10 @@ def _step(
         [quote.rstrip(), *(f"{quote}{line}" for line in step.note.split("\n"))] if step.note else []
     )
     for stop in ends:
-        lines += item_as_markdown(_item(stop, withheld), depth + 1, is_live=is_live)
+        lines += item_as_markdown(_item(stop, texts), depth + 1, is_live=is_live)
     return lines
 
 
-def _item(stop: EndSeen, withheld: Collection[int]) -> PortalItem:
-    if stop.node is None:
-        return PortalItem(stop.shown, state=stop.state)
-    text = "" if stop.item in withheld else stop.node.text
-    cut = " …" if len(text) > MOST_SHOWN else ""
-    return PortalItem(stop.shown, stop.node.author.name, stop.state, text[:MOST_SHOWN] + cut)
+def _item(stop: EndSeen, texts: Mapping[int, str]) -> PortalItem:
+    by = stop.node.author.name if stop.node is not None else ""
+    return PortalItem(stop.shown, by, stop.state, texts.get(stop.item, ""))

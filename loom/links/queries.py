@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import Q, QuerySet, Sum
 
-from loom.access import Actor, trees_for
+from loom.access import Actor, erased_trees_for, trees_for
 from loom.language import ids
 from loom.language.ids import home_of
 from loom.links.models import Link, LinkCount, Trail
@@ -52,7 +52,7 @@ def _seen(actor: Actor, tree: Tree, rows: "QuerySet[Link]") -> list[Link]:
     ends = {link: {link.source_id, link.target_id} for link in links}
     asked = {home_of(end) for both in ends.values() for end in both}
     seen = set(trees_for(actor).filter(pk__in=asked).values_list("pk", flat=True))
-    seen |= erased_among(asked)
+    seen |= erased_trees_for(actor, asked - seen)
     documents = grove_texts().seen(actor, tree, set().union(*ends.values()))
     return [
         link
@@ -204,7 +204,7 @@ def _seen_of(actor: Actor, here: Tree, items: set[int]) -> set[int]:
     trees = set(trees_for(actor).filter(pk__in=homes).values_list("pk", flat=True))
     if CROSS_TREE not in actor.permissions:
         trees &= {here.pk}
-    trees |= erased_among(homes - trees) if homes - trees else set()
+    trees |= erased_trees_for(actor, homes - trees)
     documents = grove_texts().seen(actor, here, items)
     return {item for item in items if home_of(item) in trees or item in documents}
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
-from loom.access import Actor, trees_for
+from loom.access import Actor, erased_trees_for, trees_for
 from loom.language import ids
 from loom.language.ids import home_of
 from loom.links.models import Link
@@ -13,7 +13,7 @@ from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
-from loom.trees.queries.item_names import ERASED, PRUNED, erased_among
+from loom.trees.queries.item_names import ERASED, PRUNED
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def _seen_ends(
         node.tree = trees[node.tree_id]
     linked = grove_texts().seen(actor, here, far)
     gone = {home_of(end) for end in far if end > 0} - set(trees)
-    erased = erased_among(gone) if gone else set()
+    erased = erased_trees_for(actor, gone)
     own = _own_wordings(item, links)
     newer = lookup.selected_versions({row.slot_id for row in nodes.values()}, None)
     archetype = archetype_of(actor)

@@ -7,19 +7,20 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from loom.access import Actor, get_actor, trees_for
+from loom.access import Actor, erased_trees_for, get_actor, trees_for
 from loom.engine.models import Step, StepItem
 from loom.errors import CommandError, not_found
 from loom.language import ids
 from loom.links.models import Trail
 from loom.people.models import Grove, User
 from loom.people.names import tree_named
+from loom.text.front_matter import body_start
 from loom.text.hashes import instant
 from loom.text.shortening import excerpt
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import GroveText, Node, Tree, Workspace
 from loom.trees.queries import lookup
-from loom.trees.queries.item_names import ERASED, PRUNED, erased_among
+from loom.trees.queries.item_names import ERASED, PRUNED
 
 READ = 500  # steps of a workspace that are searched
 MOST_STEPS = 200  # of a trail
@@ -197,8 +198,7 @@ class EndsSeen:
         later = {key for key, _ in newest.values()} - set(nodes)
         current = {**nodes, **(lookup.rows().in_bulk(later) if later else {})}
         papers = self.papers = grove_texts().seen(self.actor, self.here, every)
-        gone = homes - set(trees)
-        erased = erased_among(gone) if gone else set()
+        erased = erased_trees_for(self.actor, homes - set(trees))
         for item in every:
             home = ids.home_of(item)
             node = nodes.get(item)
@@ -224,6 +224,17 @@ class EndsSeen:
             state = f"now [{now.local_id}]"
         shown = f"[{node.local_id}]{elsewhere}"
         return EndSeen(node.pk, ref, shown, excerpt(node.text), state, node, now)
+
+    def text_of(self, stop: EndSeen) -> str:
+        """The text of a node in the version of that time, or of a document as it is now, without
+        its front matter; "" for what has no text, or is not seen. A query for each document."""
+        if stop.node is not None:
+            return stop.node.text
+        paper = self.papers.get(stop.item)
+        if paper is None or stop.is_gone:
+            return ""
+        text = grove_texts().part_of(paper).text
+        return text[body_start(text) :]
 
     def of(self, items: Iterable[int]) -> list[EndSeen]:
         """The items in their order."""

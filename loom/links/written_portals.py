@@ -26,7 +26,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 class OpenedPortals:
     """Opens the portals in the texts of a tree for one reader, MOST_OPENED of them in all; without
     `authors` it does not say who wrote what they lead to, without `feet` not what that is linked
-    to."""
+    to. `read` has the items whose texts were shown."""
 
     def __init__(
         self, actor: Actor, tree: Tree, *, authors: bool = True, feet: bool = True
@@ -36,6 +36,7 @@ class OpenedPortals:
         self.authors = authors
         self.feet = feet
         self.left = MOST_OPENED
+        self.read: set[int] = set()
 
     def text(self, text: str) -> str:
         """The text in Markdown, each portal as its heading, and what it leads to in quotes after
@@ -94,6 +95,7 @@ class OpenedPortals:
             return PortalView(kind, len(ref.targets), nouns=("item", "items"))
         self.left -= 1
         items = items_named(self.actor, self.tree, ref.targets)
+        self.read.update(named.item for named in items if named.item)
         view = opened(self.actor, self.tree, kind, items, len(items))
         shown = (
             replace(

@@ -22,6 +22,11 @@ from loom.engine.views import locked, stored
 from loom.errors import CommandError
 from loom.language import ids
 from loom.language.verbs import Verb
+from loom.links.commands.links import is_kept
+from loom.links.commands.links import set_removed as set_link_removed
+from loom.links.models import Link
+from loom.notes.commands.marks import set_removed as set_mark_removed
+from loom.notes.models import Mark
 from loom.people.names import shown_title
 from loom.permissions import LOOM, WRITE
 from loom.platform.inserts import insert_row
@@ -185,7 +190,7 @@ def promote(context: Context, args: PromoteArgs) -> Reply:
     if not dry:
         Tree.objects.filter(pk=origin.pk).update(touched_at=context.now)
         writer.flush()
-        _to_undo(context, origin, promoted, writer.seqs, reply)
+        _to_undo(context, origin, done, writer.seqs, reply)
     _close(context.tree, context.world, "promoted")
     return Reply(
         reply,
@@ -195,10 +200,12 @@ def promote(context: Context, args: PromoteArgs) -> Reply:
 
 
 def _to_undo(
-    context: Context, origin: Tree, promoted: Sequence[Node], events: Sequence[int], reply: str
+    context: Context, origin: Tree, done: Promoted, events: Sequence[int], reply: str
 ) -> None:
-    """Writes a step in the tree of origin, where its undo prunes what was promoted and opens the
-    sandbox again: the line itself belongs to the sandbox."""
+    """Writes a step in the tree of origin, where its undo prunes the nodes that were promoted,
+    removes their links and marks, and opens the sandbox again: the line itself belongs to the
+    sandbox."""
+    promoted = list(done.nodes.values())
     stands = [node for node in promoted if not node.pruned and not node.version_pruned]
     view = locked(stored(access.workspace_of(context.actor.participant, origin)))
     again: Op = {"op": "sandbox", "tree": context.tree.pk, "ends": False, "state": "promoted"}
@@ -213,8 +220,35 @@ def _to_undo(
         message=reply,
         stream=f"tree:{origin.uid}",
         events=list(events),
-        inverse=[*made_nodes(*stands), again],
+        inverse=[*made_nodes(*stands), *_relations(done), again],
     )
+
+
+def _relations(done: Promoted) -> Sequence[Op]:
+    """The inverse of adding links and marks: they go with the nodes, so that promoting
+    again does not add them twice."""
+    if not done.links and not done.marks:
+        return ()
+    return ({"op": "promoted", "links": done.links, "marks": done.marks, "removed": True},)
+
+
+@undoes("promoted")
+def _undo_relations(context: Context, op: Op, own: Own) -> list[Op]:
+    """Removes or restores the links and marks of a promotion. What others have removed since stays
+    as it is, and so does a link that is evidence by now."""
+    links, marks = [], []
+    there = {"removed_at__isnull": op["removed"]}
+    for key, ends in op["links"]:
+        link = Link.objects.select_related("by").filter(pk=key, **there).first()
+        if link is not None and not is_kept(link):
+            set_link_removed(context, link, ends, op["removed"])
+            links.append((key, ends))
+    for key, item in op["marks"]:
+        mark = Mark.objects.select_related("participant").filter(pk=key, **there).first()
+        if mark is not None:
+            set_mark_removed(context, mark, item, op["removed"])
+            marks.append((key, item))
+    return [{"op": "promoted", "links": links, "marks": marks, "removed": not op["removed"]}]
 
 
 def _demand_checks(context: Context, origin: Tree) -> None:

@@ -29,11 +29,14 @@ FLAGS = ("excluded", "version_pruned", "pruned")
 @dataclass
 class Promoted:
     """What was promoted: the new nodes by the ids of those of the sandbox, those that have another
-    local id than there, and what stays behind, counted by its name."""
+    local id than there, what stays behind, counted by its name, and the new links and marks by row
+    id, each with its ends or its item as events name them."""
 
     nodes: dict[int, Node] = field(default_factory=dict)
     renamed: list[tuple[str, str]] = field(default_factory=list)
     left: Counter[str] = field(default_factory=Counter)
+    links: list[tuple[int, list[str]]] = field(default_factory=list)
+    marks: list[tuple[int, str]] = field(default_factory=list)
 
 
 def promote_nodes(context: Context, sandbox: Tree) -> Promoted:
@@ -80,7 +83,7 @@ def promote_nodes(context: Context, sandbox: Tree) -> Promoted:
         _set_flags(context, nodes, done.nodes)
         _move_calls(context.tree, sandbox, nodes, known)
         _copy_links(context, sandbox, known, done)
-        _copy_marks(context, sandbox, known)
+        _copy_marks(context, sandbox, known, done)
     return done
 
 
@@ -195,13 +198,15 @@ def _copy_links(context: Context, sandbox: Tree, known: Mapping[int, Node], done
             continue
         make_items([source, target])
         slots = slots_of([source, target])
+        ends = {"source_slot": slots[source], "target_slot": slots[target]}
+        if Link.objects.filter(type=link.type, removed_at__isnull=True, **ends).exists():
+            continue  # the texts above, which were copied, have it there already
         new_link = Link.objects.create(
             tree=context.tree,
             type=link.type,
             source_id=source,
             target_id=target,
-            source_slot=slots[source],
-            target_slot=slots[target],
+            **ends,
             note=link.note,
             words=link.words,
             confidence=link.confidence,
@@ -210,22 +215,28 @@ def _copy_links(context: Context, sandbox: Tree, known: Mapping[int, Node], done
         )
         count_added(new_link, context.tree.grove_id)
         context.world.append("link.added", {"link": link_body(new_link, shown, shown_to)})
+        done.links.append((new_link.pk, [shown, shown_to]))
 
 
-def _copy_marks(context: Context, sandbox: Tree, known: Mapping[int, Node]) -> None:
+def _copy_marks(context: Context, sandbox: Tree, known: Mapping[int, Node], done: Promoted) -> None:
     kept = ("bookmark", "tag")
     rows = Mark.objects.filter(tree=sandbox, kind__in=kept, removed_at__isnull=True)
     for mark in rows.select_related("participant"):
         promoted = known.get(ids.node_id(mark.item_id) or 0)
         if promoted is None:
             continue
-        make_items([item_of(promoted)])
+        item = item_of(promoted)
+        same = {"kind": mark.kind, "label": mark.label, "participant": mark.participant}
+        if Mark.objects.filter(item=item, removed_at__isnull=True, **same).exists():
+            continue
+        make_items([item])
         row = Mark.objects.create(
             tree=context.tree,
             kind=mark.kind,
             label=mark.label,
-            item_id=item_of(promoted),
+            item_id=item,
             participant=mark.participant,
             at=mark.at,
         )
+        done.marks.append((row.pk, promoted.local_id))
         context.world.append("mark.added", {"mark": mark_body(row, promoted.local_id)})

@@ -71,6 +71,20 @@ class TreeRight(models.Model):
         return f"{self.user_id} may {self.right} {self.tree_id}"
 
 
+class ErasedTree(models.Model):
+    """What stays of an erased tree: who could read it, by grove, roles and row ids of users. A link
+    to it is shown as broken to these alone. Nothing stays of a sandbox."""
+
+    tree = models.BigIntegerField(primary_key=True)  # its row id
+    grove = models.ForeignKey(Grove, models.CASCADE, related_name="erased_trees")
+    hidden_roles = models.JSONField(default=list)
+    hidden_from = models.JSONField(default=list)
+    shown_to = models.JSONField(default=list)
+
+    def __str__(self) -> str:
+        return f"erased tree {self.tree}"
+
+
 class GroveText(PublicIdentity):
     """A text of a grove that lies outside of its trees, such as a document. `revision` is the
     number of its newest version, `words` is the count there; `summary` is that of the version

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from loom.access import get_actor
 from loom.documents.models import Document
@@ -12,7 +13,7 @@ from loom.documents.queries import newest
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.errors import CommandError
-from loom.links.models import Trail
+from loom.links.models import Link, Trail
 from loom.people.models import Grove, User
 from loom.trees.commands.trees import new_tree
 from loom.trees.models import Tree
@@ -103,3 +104,30 @@ def test_the_page_of_a_trail_keeps_it_as_a_document(
     assert f"{address}/document" not in client.get(address).content.decode()
     assert client.post(f"{address}/document", {"title": "Mine"}).status_code == 302
     assert Document.objects.count() == 1
+
+
+def test_an_exported_trail_has_the_texts_of_documents_and_of_written_portals(
+    say: Say, write: Write, tree: Tree, owner: User, client: Client
+) -> None:
+    """S001-87: the exploration as Markdown, with what each step led to, a document as well, and
+    portals that stand in these texts opened in their place."""
+    a, c = write("the lamp"), write("a debt")
+    say(f'write doc:"Notes" new "---\\nby: Ada\\n---\\nOil was dear, @[supports -> {c}] says who."')
+    say(f'link {a} to doc:"Notes" as:supports')
+    say(f"switch to {a}")
+    say(f"expand supports of {a}")
+    say('trail save "by oil"')
+    client.force_login(owner)
+    uid = Trail.objects.get().uid
+    line = say('trail show "by oil" as:markdown').reply
+    for text in (client.get(f"/api/trails/{uid}/export").content.decode(), line):
+        assert '2. **▼ [supports] ──→ doc:"Notes"**' in text
+        assert "Oil was dear" in text and "by: Ada" not in text
+        assert f"▼ [supports] ──→ [{c}]" in text and "a debt" in text and "@[" not in text
+    say('write doc:"How" from trail:"by oil"')
+    kept = _text("How")
+    assert "Oil was dear, @[supports" in kept  # a portal stays one in a document of the grove
+    Link.objects.update(removed_at=timezone.now())
+    say('write doc:"How else" from trail:"by oil"')
+    # It is open to readers of the tree, who may not read a document that is not linked to it.
+    assert 'doc:"Notes"' in _text("How else") and "dear" not in _text("How else")

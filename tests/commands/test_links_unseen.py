@@ -13,6 +13,7 @@ from loom.people.models import User
 from loom.trees.commands import trees
 from loom.trees.models import Node, Tree
 from tests.commands.conftest import Say
+from tests.two_groves import Side, TwoGroves
 
 pytestmark = pytest.mark.django_db
 
@@ -66,3 +67,67 @@ def test_nothing_tells_of_links_into_a_hidden_tree(
     node = Node.objects.get(tree=tree, local_id=a)
     (portal,) = portals_of(get_actor(writer, tree.grove), {node.pk: node.slot_id})[node.pk]
     assert (portal.many, portal.only, portal.pruned, portal.erased) == (1, b, 0, 0)
+
+
+def _told(world: TwoGroves, user: User, a: str) -> list[str]:
+    """What the user is told of the links of a text of the left tree, in every way."""
+    uid = world.left.tree.uid
+    lines = (f"list {a}", f"list {a} links", f"list {a} supports", f"graph {a}", f"view {a}")
+    told = [world.left.run(user, line) for line in lines]
+    for address in (
+        f"/api/trees/{uid}/nodes/{a}",
+        f"/api/trees/{uid}/nodes/{a}/graph",
+        f"/api/links?tree={uid}&node={a}",
+        f"/api/trails/{Trail.objects.get().uid}",
+        f"/trails/{Trail.objects.get().uid}",
+        f"/trees/{uid}?node={a}",
+        f"/trees/{uid}/graph?node={a}",
+        f"/trees/{uid}/links/{a}",
+        f"/trees/{uid}/nodes/{a}/portals",
+        f"/trees/{uid}/nodes/{a}/portal?type=supports",
+    ):
+        answer = world.client(user).get(address)
+        assert answer.status_code == 200, address
+        told.append(answer.content.decode())
+    return told
+
+
+@pytest.mark.parametrize("way", ["another grove", "hidden"])
+def test_an_erasure_is_told_to_those_alone_who_could_read_the_tree(
+    two_groves: TwoGroves, way: str
+) -> None:
+    """Links to a tree that is erased are counted as erased for who could see it until then. For
+    others there is nothing, before and after: no count says that there was such a tree."""
+    world = two_groves
+    a, left = world.left.text.local_id, world.left.actor(world.both)
+    side = world.right
+    owner = User.objects.get(username="rightowner")
+    if way == "hidden":
+        owner = User.objects.get(username="leftowner")
+        there = trees.new_tree(world.left.actor(owner), title="Papers of the kestrel")
+        side = Side(world.left.grove, there, world.left.text)
+        far = side.run(owner, 'respond root "The kestrel sleeps."').partition("[")[2][:4]
+        side.text = Node.objects.get(tree=there, local_id=far)
+        side.run(owner, "allow writers hidden")
+        side.run(owner, 'allow "Both" read')
+    b = world.left.run(world.both, 'respond root "b"').partition("[")[2].partition("]")[0]
+    far = f"tree:{side.tree.uid} node:{side.text.local_id}"
+    for end in (b, far):
+        world.left.run(world.both, f"link {a} to {end} as:supports")
+    for line in (f"switch to {a}", f"expand supports of {a}", 'trail save "way"'):
+        world.left.run(world.both, line)
+    world.left.run(world.both, 'trail share "way"')
+    before = _told(world, world.only_left, a)
+    trees.change_tree(side.actor(owner), side.tree, {"archived": True})
+    trees.erase(side.actor(owner), Tree.objects.get(pk=side.tree.pk), side.tree.title)
+    for line in (f"list {a}", f"list {a} links"):
+        assert "erased" in world.left.run(world.both, line)
+    node = Node.objects.get(tree=world.left.tree, local_id=a)
+    (portal,) = portals_of(left, {node.pk: node.slot_id})[node.pk]
+    assert (portal.many, portal.erased) == (2, 1)
+    after = _told(world, world.only_left, a)
+    assert not any("erased" in words for words in after)
+    assert after[:4] == before[:4]
+    seen = world.left.actor(world.only_left)
+    (portal,) = portals_of(seen, {node.pk: node.slot_id})[node.pk]
+    assert (portal.many, portal.only, portal.erased) == (1, b, 0)

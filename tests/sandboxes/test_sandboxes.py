@@ -304,3 +304,48 @@ def test_nobody_gets_a_right_in_a_sandbox_by_name(two_groves: TwoGroves) -> None
     own = refused(two.left.actor(two.both), sandbox, f'allow "{other}" write')
     assert own.code in ("REJECTED", "PERMISSION_DENIED")
     assert two.client(two.only_left).get(f"/api/trees/{sandbox.uid}").status_code == 404
+
+
+def test_undoing_a_promotion_takes_back_its_links_and_marks(two_groves: TwoGroves) -> None:
+    """Nothing of the promotion stays on texts that are shown, and promoting again adds each link
+    once."""
+    two = two_groves
+    tree, at = two.left.tree, two.left.text.local_id
+    actor, sandbox = begin(two, two.both)
+    first = say(actor, sandbox, 'respond "It wakes at dawn."')["refs"][0]
+    say(actor, sandbox, f"link {first} to {at} as:supports")
+    say(actor, sandbox, f"link {at} to root as:uses")  # both were there before
+    say(actor, sandbox, f"tag {first} #flight")
+    say(actor, sandbox, f"bookmark {at}")
+    say(actor, sandbox, "promote")
+
+    def links(ref: str) -> set[str]:
+        reply = str(say(actor, tree, f"list {ref}")["reply"])
+        return {*reply.rpartition("links: ")[2].split(" · ")} - {"continues 1"}
+
+    shown = Node.objects.get(tree=tree, text="It wakes at dawn.").local_id
+    assert links(at) == {"supported_by 1", "uses 1"}
+    say(actor, tree, "undo")
+    for ref in (at, shown):
+        assert not any(word in " ".join(links(ref)) for word in ("supports", "supported", "uses"))
+    kinds = Event.objects.filter(stream__name=f"tree:{tree.uid}").order_by("-id")
+    undone = list(kinds.values_list("kind", flat=True)[:5])
+    assert undone.count("link.removed") == 2 and undone.count("mark.removed") == 2
+    sandbox.refresh_from_db()
+    assert sandbox.archived_at is None
+    say(actor, sandbox, "promote")
+    assert links(at) == {"supported_by 1", "uses 1"}
+    say(actor, tree, "undo")
+    say(actor, tree, "redo")
+    assert links(at) == {"supported_by 1", "uses 1"}
+
+
+def test_a_promoted_link_that_is_there_already_is_not_added_twice(two_groves: TwoGroves) -> None:
+    two = two_groves
+    tree, at = two.left.tree, two.left.text.local_id
+    actor, sandbox = begin(two, two.both)
+    say(actor, tree, f"link {at} to root as:uses")
+    say(actor, sandbox, f"link {at} to root as:uses")
+    say(actor, sandbox, 'respond "It wakes at dawn."')
+    say(actor, sandbox, "promote")
+    assert "links: uses 1 ·" in say(actor, tree, f"list {at}")["reply"]

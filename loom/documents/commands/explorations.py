@@ -13,6 +13,7 @@ from loom.links.markdown import trail_markdown
 from loom.links.models import Trail
 from loom.links.trails import UNAVAILABLE, EndSeen, get_trail, steps_of, stops_of
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
+from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Tree
 from loom.trees.queries.lookup import withheld_from_models
 
@@ -42,8 +43,8 @@ def write_from(context: Context, args: WriteFrom) -> Reply:
 
 def text_of_trail(context: Context, trail: Trail) -> str:
     """The document. Everybody who may read the tree of the line can read it, agents too: so it
-    quotes only texts of this tree that are sent to models, names what lies in other trees of the
-    grove, and of other groves nothing."""
+    quotes only texts of this tree that are sent to models, and documents that are linked to it,
+    names what else there is in the grove, and of other groves nothing."""
     steps = steps_of(trail)
     stops = stops_of(context.actor, context.tree, steps)
     homes = {ids.home_of(item) for item in stops.by_item} - {0}
@@ -57,5 +58,7 @@ def text_of_trail(context: Context, trail: Trail) -> str:
             stops.by_item[item] = gone
     nodes = [end.node for end in stops.by_item.values() if end.node is not None]
     hidden = {node.pk for node in nodes if node.tree_id != context.tree.pk}
+    open_here = {paper.item_id for paper in grove_texts().linked(context.actor, context.tree)}
+    hidden |= stops.papers.keys() - open_here
     hidden |= withheld_from_models([node.pk for node in nodes if node.pk not in hidden])
     return trail_markdown(trail.name, steps, stops, hidden, is_live=True)

@@ -55,6 +55,11 @@ def keeps_links(keeping: Keeping) -> Keeping:
     return keeping
 
 
+def is_kept(link: Link) -> bool:
+    """Whether a link is evidence, which nobody removes."""
+    return link.type == EVIDENCE or any(keeping(link) for keeping in _keeping)
+
+
 class LinkArgs(Args):
     """The source, the target and the type; `on`: the words of the source that it stands on."""
 
@@ -333,7 +338,7 @@ def unlink_items(context: Context, args: UnlinkArgs) -> Reply:
             f"There are {len(links)} links between {shown} and {shown_to}.",
             hint=" or ".join(f"as:{types.read(link.type, outward=True)}" for link in links),
         )
-    if links[0].type == EVIDENCE or any(keeping(links[0]) for keeping in _keeping):
+    if is_kept(links[0]):
         raise CommandError(
             "REJECTED",
             "Evidence is never removed, only answered.",

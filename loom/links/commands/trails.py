@@ -25,6 +25,7 @@ from loom.links.trails import (
     way_of,
     way_of_turn,
 )
+from loom.links.written_portals import OpenedPortals
 from loom.permissions import LOOM
 from loom.text.counts import counted
 from loom.text.shortening import excerpt
@@ -132,7 +133,10 @@ def trail_show(context: Context, args: Show) -> Reply:
     stops = stops_of(context.actor, context.tree, steps)
     context.note_read(*(item for step in steps for item in step.to))
     if args.form == "markdown":
-        return Reply(trail_markdown(trail.name, steps, stops, _gone(context, stops.by_item)))
+        opened, gone = OpenedPortals(context.actor, trail.tree), _gone(context, stops.by_item)
+        text = trail_markdown(trail.name, steps, stops, gone, opened=opened.text)
+        context.note_read(*opened.read)
+        return Reply(text)
     many = len({step.type for step in steps if step.type})
     head = f'trail:"{trail.name}" by {trail.owner.name} · {counted(len(steps), "step")}'
     lines = [f"{head} · {counted(many, 'type')}{' · shared' if trail.shared else ''}"]

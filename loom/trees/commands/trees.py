@@ -31,7 +31,7 @@ from loom.trees.commands.public_links import (
     STEERING,
 )
 from loom.trees.erasing import stop_work
-from loom.trees.models import Node, Tree
+from loom.trees.models import ErasedTree, Node, Tree, TreeRight
 from loom.trees.truncations import TRUNCATIONS
 
 
@@ -211,11 +211,25 @@ def _erase_tree(change: RunningAction, args: TreeErasureArgs) -> None:
     Stream.objects.filter(name=streams.name_of(tree)).update(erasing=True)
     stop_work(tree)
     if row.sandbox_of_id is None:  # else nobody else knew of it
+        _keep_readers(row)
         # The event goes to all members of the grove.
         title = "" if is_hidden_from_some(row.pk) else row.title
         change.writer.append("tree.erased", {"tree": tree.uid, "title": title})
     access_changed(change.grove.uid, change.actor.user.pk)
     enqueue("loom.tasks.erase_tree", [tree.uid], queue="transfer")
+
+
+def _keep_readers(tree: Tree) -> None:
+    """Stores who could read a tree that is being erased."""
+    rights = list(TreeRight.objects.filter(tree=tree).values_list("user_id", "right"))
+    by_role = {"reader": tree.reader_right, "writer": tree.writer_right}
+    ErasedTree.objects.create(
+        tree=tree.pk,
+        grove=tree.grove,
+        hidden_roles=[role for role, right in by_role.items() if right == "hidden"],
+        hidden_from=[user for user, right in rights if right == "hidden"],
+        shown_to=[user for user, right in rights if right != "hidden"],
+    )
 
 
 def _erase_sandboxes(change: RunningAction, tree: Tree) -> None:

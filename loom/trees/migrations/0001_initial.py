@@ -86,6 +86,23 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name="ErasedTree",
+            fields=[
+                ("tree", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("hidden_roles", models.JSONField(default=list)),
+                ("hidden_from", models.JSONField(default=list)),
+                ("shown_to", models.JSONField(default=list)),
+                (
+                    "grove",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="erased_trees",
+                        to="people.grove",
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
             name="TreeRight",
             fields=[
                 (
