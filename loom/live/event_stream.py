@@ -17,7 +17,7 @@ from channels.db import database_sync_to_async
 from loom.live.admission import Guest, SocketRefused, welcome
 from loom.live.capacity import capacity, refusal
 from loom.live.consumers import hub
-from loom.live.feed import Socket
+from loom.live.sockets import Socket
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[Any]]

