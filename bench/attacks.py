@@ -37,6 +37,10 @@ GET /settings/gateway | POST /settings/gateway | POST /settings/gateway/revoke
 GET /settings/gateway/sessions/{secret} | POST /settings/gateway/sessions/{secret}/results
 POST /settings/gateway/sessions/{secret}/workspace
 GET /groves/{grove}/webhooks | POST /groves/{grove}/webhooks
+GET /.well-known/oauth-authorization-server | GET /.well-known/oauth-protected-resource
+GET /.well-known/oauth-protected-resource/mcp | GET /.well-known/oauth-protected-resource/api
+POST /oauth/register | POST /oauth/token
+POST /oauth/revoke | GET /oauth/authorize
 POST /groves/{grove}/webhooks/{secret} | GET /groves/{grove}/settings
 POST /groves/{grove}/settings | GET /groves/{grove}/tags
 GET /groves/{grove}/link-types | POST /groves/{grove}/link-types

@@ -53,6 +53,7 @@ class Env:
     metrics_key: str
     log_format: str
     openid: OpenId = field(default_factory=OpenId)
+    oauth: bool = False
     mail: "Mail | None" = None
 
 
@@ -140,6 +141,14 @@ def _log_format() -> str:
     if given not in ("line", "json"):
         raise WrongSetting(f"HEDDLE_LOG is line or json, not {given!r}.")
     return given
+
+
+def _switch(name: str) -> bool:
+    """Whether a switch is on: `1`, `0` or nothing."""
+    given = os.environ.get(name, "").strip()
+    if given not in ("", "0", "1"):
+        raise WrongSetting(f"{name} is 1 (on) or 0 (off), not {given!r}.")
+    return given == "1"
 
 
 def _openid() -> OpenId:
@@ -287,6 +296,7 @@ def read() -> Env:
         metrics_key=_metrics_key(),
         log_format=_log_format(),
         openid=_openid(),
+        oauth=_switch("HEDDLE_OAUTH"),
         mail=_mail(),
         database_connections=_count(
             "HEDDLE_DATABASE_CONNECTIONS", 20, least=8, most=100, of="connections"

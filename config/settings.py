@@ -65,6 +65,7 @@ INSTALLED_APPS = [
     "agents",
     "agents.gateway",
     "agents.webhooks",
+    "agents.oauth",
 ]
 
 MIDDLEWARE = [
@@ -267,6 +268,7 @@ SOCKETS = ENV.sockets
 IS_SQLITE = DATABASES["default"]["ENGINE"] == "loom.platform.sqlite3"
 REQUEST_THREADS = 64 if IS_SQLITE else ENV.database_connections - 6
 OPENID = ENV.openid
+OAUTH = ENV.oauth  # whether programs may ask people for access in their browsers
 # E-mail about mentions, if the operator named a server; without one nobody is asked for an address.
 EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
 EMAIL_TIMEOUT = 10  # seconds

@@ -17,7 +17,7 @@ from loom.language.refs import short
 from loom.mcp import resources, subscriptions
 from loom.mcp.api_client import McpCaller, Refused
 from loom.mcp.tools import TOOLS
-from loom.site.api_requests import demand_few_values
+from loom.site.api_requests import bearer_challenge, demand_few_values
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[Any]]
@@ -42,7 +42,7 @@ async def handle(application: Any, scope: Scope, receive: Receive, send: Send) -
         caller = replace(caller, user=(await caller.get("me"))["user"])
         body = await _body(receive)
     except Refused as refused:
-        await _refuse(send, refused.body)
+        await _refuse(send, refused.body, bearer_challenge(caller.base_url, "mcp"))
         return
     wants = _wants_progress(body)
     manager = StreamableHTTPSessionManager(
@@ -107,14 +107,14 @@ def _caller(application: Any, scope: Scope) -> McpCaller:
     )
 
 
-async def _refuse(send: Send, body: dict[str, Any]) -> None:
-    """The API's refusal of the key."""
+async def _refuse(send: Send, body: dict[str, Any], challenge: str = "") -> None:
+    """The API's refusal of the key; `challenge` says how to get one."""
     status = int(body.get("status", 503))
     headers = [(b"content-type", b"application/json")]
     if status == 405:
         headers.append((b"allow", b"POST"))
     if status == 401:
-        headers.append((b"www-authenticate", b'Bearer realm="Heddle"'))
+        headers.append((b"www-authenticate", challenge.encode("latin-1", "replace")))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": json.dumps(body).encode()})
 

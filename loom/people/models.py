@@ -81,6 +81,8 @@ class ApiKey(PublicIdentity):
     # The highest role of the key, whatever the role of its person: see `access.get_actor`.
     scope = models.CharField(max_length=8, default="owner")
     expires_at = models.DateTimeField(null=True)
+    # Of a program that a person let in by OAuth; each renewal gives the key another secret.
+    is_program = models.BooleanField(default=False)
 
     class Meta:
         ordering = ["-created_at", "-id"]

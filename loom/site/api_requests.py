@@ -69,7 +69,16 @@ class Bearer(BaseAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         """The value of `WWW-Authenticate` in a 401 response."""
+        return bearer_challenge(f"{request.scheme}://{request.get_host()}", "api")
+
+
+def bearer_challenge(base_url: str, resource: str) -> str:
+    """The value of `WWW-Authenticate` in a 401 response; with OAuth, it says where a program reads
+    who gives access to `resource`, `api` or `mcp` (RFC 9728)."""
+    if not settings.OAUTH:
         return 'Bearer realm="Heddle"'
+    where = f"{base_url}/.well-known/oauth-protected-resource/{resource}"
+    return f'Bearer realm="Heddle", resource_metadata="{where}", scope="read write"'
 
 
 class KeyMayChange(BasePermission):

@@ -20,6 +20,7 @@ ELSEWHERE = {
     "agents/gateway/workspace.py": "what is sent with a message, beside its place",
     "agents/webhooks/commands.py": "where events of a grove are sent, which changes nothing in it",
     "agents/webhooks/delivery.py": "how far they were sent",
+    "agents/oauth/commands.py": "the access of a person's programs, which belongs to no grove",
     "agents/tasks.py": "old receipts and ended sessions are deleted, and a write of nothing",
     "loom/transfer/api.py": "the row of an import, which a worker then takes",
 }

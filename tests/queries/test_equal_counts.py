@@ -116,6 +116,8 @@ WITHOUT_TREES = """
 /settings/{}
 /operator /operator/people /operator/groves /operator/work /operator/storage
 /second-factor /second-factor/set-up
+/oauth/authorize /.well-known/oauth-authorization-server /.well-known/oauth-protected-resource
+/.well-known/oauth-protected-resource/mcp /.well-known/oauth-protected-resource/api
 /public/{}/images/{}/{}
 /trees/{}/nodes/{}/call /trees/{}/turns/{}/calls /trees/{}/turns/{}/trail
 /groves/{}/participants/new /groves/{}/participants/models/{} /groves/{}/participants/{}/probe

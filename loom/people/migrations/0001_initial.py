@@ -173,6 +173,7 @@ class Migration(migrations.Migration):
                 ("revoked_at", models.DateTimeField(null=True)),
                 ("scope", models.CharField(default="owner", max_length=8)),
                 ("expires_at", models.DateTimeField(null=True)),
+                ("is_program", models.BooleanField(default=False)),
                 (
                     "user",
                     models.ForeignKey(

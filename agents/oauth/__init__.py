@@ -1,0 +1,1 @@
+"""OAuth: a program asks a person for access in their browser, instead of for a key."""

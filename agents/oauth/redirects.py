@@ -1,0 +1,73 @@
+"""The addresses to which a browser may be sent back after a program was let in. Pure."""
+
+from urllib.parse import SplitResult, urlsplit
+
+MOST_URI = 1000  # characters
+# A page or program of this computer runs these itself instead of opening a program.
+_UNSAFE = frozenset(
+    "about blob data file filesystem ftp ftps javascript vbscript view-source ws wss".split()
+)
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+def _split(uri: str) -> SplitResult | None:
+    if not 0 < len(uri) <= MOST_URI or not uri.isascii() or not uri.isprintable() or " " in uri:
+        return None
+    try:
+        parts = urlsplit(uri)
+        _ = parts.port
+    except ValueError:
+        return None
+    return parts
+
+
+def why_not(uri: str) -> str:
+    """Why nobody may be sent to this address; "" if they may: https, http on this computer, or the
+    scheme of a program (RFC 8252)."""
+    parts = _split(uri)
+    if parts is None or not parts.scheme:
+        return "It is no address."
+    if "#" in uri:
+        return "It must not have a fragment."
+    if parts.username is not None or parts.password is not None:
+        return "It must not have a name or a password."
+    if parts.scheme == "https":
+        return "" if parts.hostname else "It has no host."
+    if parts.scheme == "http":
+        return "" if parts.hostname in _LOOPBACK else "It must be https, or on this computer."
+    return f"The scheme {parts.scheme} is not allowed." if parts.scheme in _UNSAFE else ""
+
+
+def is_loopback(uri: str) -> bool:
+    """Whether it is an address of the person's own computer."""
+    parts = _split(uri)
+    return parts is not None and parts.scheme == "http" and parts.hostname in _LOOPBACK
+
+
+def is_same(registered: str, asked: str) -> bool:
+    """Whether an address is the registered one. On this computer the port may be another one, as a
+    program takes the port that is free (RFC 8252 §7.3)."""
+    if registered == asked:
+        return True
+    if not (is_loopback(registered) and is_loopback(asked)):
+        return False
+    left, right = urlsplit(registered), urlsplit(asked)
+    return (left.hostname, left.path, left.query) == (right.hostname, right.path, right.query)
+
+
+def source_of(uri: str) -> str:
+    """The address as a source in a content security policy: its origin, or the scheme of a
+    program."""
+    parts = urlsplit(uri)
+    if parts.scheme in ("http", "https"):
+        return f"{parts.scheme}://{parts.netloc}"
+    return f"{parts.scheme}:"
+
+
+def shown(uri: str) -> str:
+    """Where the address leads, for a person: its host, or the scheme of a program; "" for this
+    computer."""
+    if is_loopback(uri):
+        return ""
+    parts = urlsplit(uri)
+    return parts.hostname or f"{parts.scheme}:"
