@@ -38,6 +38,7 @@ from loom.site import markdown
 from loom.site.display import Who, age_of, cast_of
 from loom.site.forms import PageForm, Text, Word
 from loom.site.page_requests import PersonRequest, frame, in_one_line, person, word_of
+from loom.text.edits import difference
 from loom.text.front_matter import MAX_TITLE, body_start
 from loom.text.hashes import instant
 from loom.trees.models import Node, Tree
@@ -242,7 +243,7 @@ def _suggested(actor: Actor, document: Document, text: str) -> list[Suggested]:
     shown = []
     for suggestion in queries.open_suggestions(actor, document, text):
         node, after = suggestion.node, suggestion.text
-        edits = [] if after is None else rules.difference(text, after)
+        edits = [] if after is None else difference(text, after)
         pieces = queries.pieces_of(text, edits) if after is not None else []
         near = [(piece.kind, _near(piece, at, len(pieces))) for at, piece in enumerate(pieces)]
         places = [

@@ -8,11 +8,11 @@ from loom.access import Actor, get_actor
 from loom.documents import queries
 from loom.documents.log import append
 from loom.documents.models import Document
-from loom.documents.rules import Edit
 from loom.documents.shared_text import SharedText
 from loom.engine import announcements
 from loom.errors import CommandError
 from loom.people.models import User
+from loom.text.edits import Edit
 from loom.trees.models import Node, NodeSource, Tree
 from tests.commands.conftest import Say
 

@@ -7,12 +7,10 @@ from typing import Annotated
 from loom import access
 from loom.documents import log as document_log
 from loom.documents import queries
-from loom.documents import rules as documents
 from loom.documents.access import documents_for
 from loom.documents.effects import DocumentSeen
 from loom.documents.models import Revision
 from loom.documents.queries import get_document
-from loom.documents.rules import Edit
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.registry import command
@@ -22,6 +20,7 @@ from loom.language.refs import ParseError
 from loom.notes.commands.annotations import SUGGESTION_FORM, Suggestion, accepts, set_resolved
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
 from loom.text.changes import merged
+from loom.text.edits import Edit, difference
 from loom.trees.commands import node_writer
 from loom.trees.commands.node_writer import NewNode, demand_text
 from loom.trees.commands.nodes import made_nodes
@@ -95,7 +94,7 @@ def accept_as_revision(context: Context, suggestion: Suggestion, own: str | None
                 f"{newest.by.name} changed the same passage of {document.shown} since.",
                 hint=f"→ accept {node.local_id} edited, with the text that both lead to",
             )
-        return documents.difference(text, taken)
+        return difference(text, taken)
 
     decision = "accepted" if own is None else "edited"
     if context.world.is_dry:
