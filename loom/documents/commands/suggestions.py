@@ -17,7 +17,16 @@ from loom.engine.registry import command
 from loom.errors import CommandError, not_found
 from loom.language import ids
 from loom.language.refs import ParseError
-from loom.notes.commands.annotations import SUGGESTION_FORM, Suggestion, accepts, set_resolved
+from loom.notes.commands.annotations import (
+    SUGGESTION_FORM,
+    Nth,
+    OfWords,
+    Suggestion,
+    accepts,
+    demand_whole,
+    set_resolved,
+)
+from loom.notes.words import place_of
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
 from loom.text.changes import merged
 from loom.text.edits import Edit, difference
@@ -29,10 +38,13 @@ from loom.trees.queries import lookup
 
 
 class SuggestDocument(Args):
-    """The document (or part of one) and its whole new wording."""
+    """The document (or part of one) and its whole new wording; with `words` what stands in their
+    place, of which the `nth` is meant."""
 
     ref: Annotated[RefField, Written("ref", refs=("document",))]
     content: Annotated[str, Written("content")]
+    words: OfWords = ""
+    nth: Nth = None
 
 
 @command(
@@ -44,13 +56,17 @@ class SuggestDocument(Args):
     is_first=True,
 )
 def suggest_document(context: Context, args: SuggestDocument) -> Reply:
-    """Suggests another wording of a document, or of a part of it (`suggest doc:"name" §heading …`);
-    its writers accept it as a revision, or reject it."""
+    """Suggests another wording of a document, of words of it (`of:"words"`), or of a part of it
+    (`suggest doc:"name" §heading …`); its writers accept it as a revision, or reject it."""
     document = get_document(context, args.ref)
     revision = queries.newest(document)
     whole = revision.text
     text = args.content
-    if args.ref.slice is not None:
+    if args.words:
+        demand_whole(args.ref)
+        place = place_of(whole, args.words, args.nth or 0, shown=document.shown)
+        text = f"{whole[: place[0]]}{args.content}{whole[place[1] :]}"
+    elif args.ref.slice is not None:
         try:
             part = queries.text_of(document, args.ref.slice)
         except ParseError as bad:
