@@ -91,8 +91,11 @@ def test_what_is_sent_has_one_number_beside_the_button_and_in_the_context(
     tree = heddle.tree("One number", "A day begins. " * 40)
     page = live(visit(f"/trees/{tree}"))
     said = page.locator("loom-context [data-shown]")
-    for name in ("", "Nestor"):
-        if name:
+    for name in ("", "typed", "Nestor"):
+        if name == "typed":  # what stands in the field is sent with it
+            page.get_by_label("Text of the next node").fill("And what becomes of it? " * 9)
+            expect(said).to_contain_text("What you are writing")
+        elif name:
             pick(page, name)
             expect(said).to_contain_text("What Nestor is sent next")
         page.wait_for_function(

@@ -35,6 +35,12 @@ def test_an_id_is_seen_where_one_points_and_the_number_of_the_log_never(
     first.focus()
     assert first.locator("header > .id").evaluate(shown) == 1
     expect(page.locator("[data-seq]")).to_be_hidden()
+    page.locator("main").press("ArrowLeft")
+    card = page.locator(".card")
+    page.mouse.move(5, 5)
+    assert card.locator("header > .id").evaluate(shown) == 0
+    card.hover()
+    assert card.locator("header > .id").evaluate(shown) == 1
 
 
 def test_a_ghost_makes_the_list_a_strip_and_what_all_begin_with_is_faded(

@@ -32,6 +32,13 @@ def _corvid(heddle: Heddle) -> Iterator[None]:
         assert client.delete(f"/api/participants/{agent['id']}").is_success
 
 
+def caret_at(page: Page) -> int:
+    found: int = page.locator("loom-buffer").evaluate(
+        "buffer => buffer.editor.view.state.selection.main.head"
+    )
+    return found
+
+
 def position(page: Page) -> str:
     found: str = page.evaluate("document.querySelector('loom-tree').page.position")
     return found
@@ -167,6 +174,8 @@ def test_both_halves_of_a_split_are_followed_by_what_followed_and_the_caret_stay
     caret(page, at)
     book(page).press("Control+Enter")
     expect(page.locator(".card[data-id]")).to_have_count(4)
+    has_nodes(page, [*SIXTEEN[:2], " Passage 3", ""])
+    assert caret_at(page) == at
     expect(page.locator(".card.coming")).to_have_count(0)
     expect(book(page)).to_be_focused()
     # Tab accepts what was asked for, not the text that was there.
@@ -185,6 +194,24 @@ def test_both_halves_of_a_split_are_followed_by_what_followed_and_the_caret_stay
         "whole => document.querySelector('loom-buffer').editor.view.state.doc.toString() === whole",
         arg=whole,
     )
+
+
+def test_tab_accepts_what_was_asked_for_in_the_middle_of_a_text(
+    heddle: Heddle, visit: Open
+) -> None:
+    heddle.provider.script(says(" It rained."), says(" It snowed."), says(" It blew."))
+    tree = heddle.tree("Middle", *SIXTEEN, mode="buffer")
+    page = opened(visit(f"/trees/{tree}"))
+    caret(page, text_of(page).index("3 of the story") + 1)
+    book(page).press("Control+Enter")
+    expect(page.locator(".card[data-id]")).to_have_count(4)
+    expect(page.locator(".card.coming")).to_have_count(0)
+    asked = page.locator(".card.picked .card-text").inner_text().strip()
+    book(page).press("Tab")
+    has_nodes(page, [*SIXTEEN[:2], " Passage 3", f" {asked}", ""])
+    expect(book(page)).to_be_focused()
+    book(page).press("Control+z")
+    has_nodes(page, [*SIXTEEN[:2], " Passage 3", ""])
 
 
 def test_end_follows_the_story_that_was_written_after_a_reload(heddle: Heddle, visit: Open) -> None:

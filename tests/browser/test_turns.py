@@ -192,6 +192,7 @@ def test_a_turn_that_is_undone_leads_back_to_ones_own_text_with_what_was_typed_s
     turn = page.locator(".turn")
     expect(turn.locator("[data-state]")).to_have_text("undone")
     expect(turn.get_by_role("button", name="Undo turn")).to_have_count(0)
+    expect(page.locator("loom-toast .toast").last).to_contain_text("Undone: the turn of")
     # The next text is one of the tree that is seen.
     turn.get_by_role("button", name="Redo turn").click()
     expect(page.locator("article.node").last).to_contain_text("It begins.")

@@ -110,8 +110,9 @@ export function towards(state, leaves, tail) {
   const last = old.nodes.length;
   for (let place = 0; place < head; place += 1) keep(place, leaves[place]);
   const fresh = leaves.slice(head, leaves.length - foot);
-  const insert = fresh.map((leaf) => leaf.text).join("");
-  if (insert || at[last - foot] > at[head]) changes.push({ from: at[head], to: at[last - foot], insert });
+  // A text that was split begins as it did: a caret in what stays has not moved.
+  const middle = leastChange(state.sliceDoc(at[head], at[last - foot]), fresh.map((leaf) => leaf.text).join(""));
+  if (middle.insert || middle.to > middle.from) changes.push({ ...middle, from: at[head] + middle.from, to: at[head] + middle.to });
   for (const leaf of fresh) {
     lengths.push(leaf.text.length);
     runs.push(settled(leaf.by));

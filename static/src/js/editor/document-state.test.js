@@ -98,6 +98,19 @@ test("random scripts of typing, undo and redo lose nothing", () => {
   }
 });
 
+test("a caret at the end of the first half of a split stays there, and what follows it goes", () => {
+  const [first, second] = [leafOf("One. "), leafOf("Two and three. ")];
+  const view = opened([first, second, leafOf("Four.")]);
+  const at = "One. Two".length;
+  view.change({ selection: { anchor: at } });
+  view.change(towards(view.state, [first, leafOf("Two")], null));
+  assert.equal(view.state.doc.toString(), "One. Two");
+  assert.equal(view.state.selection.main.head, at);
+  view.change(towards(view.state, [first, second, leafOf("Four.")], null));
+  assert.equal(view.state.selection.main.head, view.state.doc.length, "a caret at the end stays at the end");
+  check(view);
+});
+
 test("a long path is shown again by looking at each of its nodes a few times", () => {
   let looks = 0;
   const watched = (leaf) => ({ ...leaf, get slot() { looks += 1; return leaf.id; }, get by() { looks += 1; return leaf.text ? [[leaf.id, leaf.text.length]] : []; } });

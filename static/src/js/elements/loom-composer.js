@@ -93,6 +93,12 @@ export class LoomComposer extends HTMLElement {
     this.weigh();
   }
 
+  /** What is sent with the next request: the text in the field, unless it is a line. */
+  message() {
+    const text = this.text?.value ?? "";
+    return isCommand(text) ? "" : text;
+  }
+
   shape() {
     this.form?.classList.toggle("is-command", isCommand(this.text?.value ?? ""));
   }
@@ -274,7 +280,7 @@ export class LoomComposer extends HTMLElement {
     const asking = this.asks?.read();
     if (!shown || !asking || !this.estimate) return;
     const using = asking.actor ? [asking.actor] : asking.using;
-    const cost = costOf(this.estimate, { ...asking, using, n: asking.actor ? "1" : asking.n }, this.text?.value ?? "");
+    const cost = costOf(this.estimate, { ...asking, using, n: asking.actor ? "1" : asking.n }, this.message());
     // Its line is there from the start, so that nothing is covered when it comes.
     const isAsking = using.length && !this.form?.classList.contains("is-command");
     const without = asking.without && !asking.actor ? ` · ${t("without {parts}, this time", { parts: asking.without })}` : "";

@@ -3,7 +3,7 @@
 
 import { json, Newest, Refused } from "../live/api.js";
 import { composer } from "../tree/actions.js";
-import { contextParts } from "../tree/context-view.js";
+import { contextParts, withTyped } from "../tree/context-view.js";
 import { make } from "../tree/forms.js";
 import { lightNodes, lightNothing, lightWords } from "../tree/lighting.js";
 import { pageOf } from "../tree/page.js";
@@ -41,6 +41,7 @@ export class LoomContext extends HTMLElement {
     this.page.addEventListener("said", () => this.soon(), { signal });
     this.page.drafts.addEventListener("saved", () => this.page?.settings.mode === "buffer" && this.soon(TYPED_MS), { signal });
     composer()?.addEventListener("change", () => this.soon(), { signal });
+    composer()?.addEventListener("input", () => this.soon(), { signal });
     this.addEventListener("click", (event) => this.pressed(/** @type {Element} */ (event.target)), { signal });
     for (const name of ["pointerover", "focusin"]) this.addEventListener(name, (event) => this.point(/** @type {Element} */ (event.target)), { signal });
     for (const name of ["pointerleave", "focusout"]) this.addEventListener(name, () => this.point(null), { signal });
@@ -131,7 +132,8 @@ export class LoomContext extends HTMLElement {
     const at = page.position;
     const number = this.draws.ask();
     try {
-      const context = await page.contexts.of(who.id, at, asked);
+      const counted = await page.contexts.of(who.id, at, asked);
+      const context = withTyped(counted, composer()?.message() ?? "");
       if (this.draws.isPast(number)) return;
       const focused = box.contains(document.activeElement) ? document.activeElement?.getAttribute("data-leave") : null;
       this.pointed = "";

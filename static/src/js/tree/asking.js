@@ -226,7 +226,7 @@ export function keysOf(card) {
  * @returns {Cost}
  */
 export function costOf(estimate, { n = "", tokens = "", using = [], counts = {} }, text) {
-  const more = Math.ceil(new TextEncoder().encode(text).length / 4);
+  const more = tokensOf(text);
   const asked = estimate.participants.filter((model) => using.includes(model.name));
   let usd = /** @type {number | null} */ (null);
   for (const model of asked) {
@@ -242,6 +242,11 @@ export function costOf(estimate, { n = "", tokens = "", using = [], counts = {} 
   const left = estimate.money.left_usd;
   const cut = asked.find(({ whole = 0, limit = Infinity }) => whole + more > limit) ?? null;
   return { tokens: longest.tokens + more, how: more ? "estimated" : longest.how, usd, left, over: usd !== null && left !== null && usd > left, cut: cut && { ...cut, whole: (cut.whole ?? 0) + more } };
+}
+
+/** About how many tokens a text has that no provider has counted. @param {string} text */
+export function tokensOf(text) {
+  return Math.ceil(new TextEncoder().encode(text).length / 4);
 }
 
 /** An amount with two figures that count. @param {number} usd */

@@ -2,6 +2,7 @@
 // What a model would be sent: sections with their sizes and texts, the price, the exact request, and
 // what differs from the request before.
 
+import { tokensOf } from "./asking.js";
 import { make } from "./forms.js";
 import { language, t, tn } from "../t.js";
 
@@ -14,11 +15,13 @@ import { language, t, tn } from "../t.js";
 export const sectionNames = () => ({
   PERSONA: t("Persona"),
   TREE: t("Instructions of the tree"),
+  MODE: t("How this tree is written"),
   INSTRUCTIONS: t("Instructions"),
   ASKING: t("How to continue"),
   MEMORY: t("Memory"),
   LORE: t("Lore"),
   PATH: t("Path"),
+  TYPED: t("What you are writing"),
   NOTE: t("Author's note"),
   AUGMENTS: t("Augments"),
   EARLIER: t("Earlier"),
@@ -43,6 +46,16 @@ const EYE = "M1.5 8S4 3.5 8 3.5 14.5 8 14.5 8 12 12.5 8 12.5 1.5 8 1.5 8Zm6.5 2.
 
 /** @param {number} usd */
 const dollars = (usd) => usd.toLocaleString(language(), { style: "currency", currency: "USD", maximumSignificantDigits: 2 });
+
+/** The context with what stands in the field of a dialogue and is sent with it: behind the path, and counted as the
+ * composer counts it. @param {Context} context @param {string} typed @returns {Context} */
+export function withTyped(context, typed) {
+  if (!typed) return context;
+  const tokens = tokensOf(typed);
+  const section = { name: "TYPED", tokens, text: typed, detail: "", note: "", nodes: [] };
+  const behind = context.sections.findIndex(({ name }) => name === "PATH") + 1 || context.sections.length;
+  return { ...context, sections: [...context.sections.slice(0, behind), section, ...context.sections.slice(behind)], tokens: context.tokens + tokens };
+}
 
 /** What somebody is sent next: a sentence, the price, all of it as one bar and as rows, the exact request.
  * @param {string} name @param {Context} context @param {Shown} shown */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { freshPage } from "../testing/dom.js";
-import { contextParts } from "./context-view.js";
+import { contextParts, withTyped } from "./context-view.js";
 
 const section = (name, values) => ({ name, tokens: 100, text: "words", detail: "", note: "", nodes: [], ...values });
 const context = (values) => ({ how: "continue", open: true, messages: [], prompt: "Once", sections: [], tokens: 900, limit: 1000, note: "", price: { tokens: 900, how: "counted", usd: null, cached_usd: null, answer_usd: null }, before: null, ...values });
@@ -31,6 +31,14 @@ test("a section has its name and its size, and its share of the bar of all that 
   assert.deepEqual([...box.querySelectorAll(".sent-piece")].map((piece) => piece.style.getPropertyValue("--share")), ["250"]);
   assert.equal(unknown.querySelector("b").textContent, "NEW ONE");
   assert.ok(unknown.parentElement.matches(".left-out"));
+});
+
+test("what stands in the field of a dialogue is a part behind the path, and counts", () => {
+  const whole = context({ sections: [section("MEMORY"), section("PATH"), section("NOTE")] });
+  const { sections, tokens } = withTyped(whole, "four letters, and more");
+  assert.deepEqual(sections.map(({ name }) => name), ["MEMORY", "PATH", "TYPED", "NOTE"]);
+  assert.equal(tokens, 906);
+  assert.equal(withTyped(whole, ""), whole);
 });
 
 test("what was unfolded is unfolded when it is drawn again", () => {

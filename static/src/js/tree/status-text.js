@@ -38,6 +38,8 @@ export function statusText(verb, reply) {
 
 /** What was undone or redone: `Undone: new text`, or how many changes. @param {string} done @param {string} reply */
 function takenBack(done, reply) {
+  const [, name] = /^(?:✓ )?(?:undid|redid) \[[^\]]+\], the answer of (.+)$/mu.exec(reply) ?? [];
+  if (name) return t("{done}: the turn of {name}", { done, name });
   const [, words] = /^(?:✓ )?(?:undid|redid) “(.+)”$/mu.exec(reply) ?? [];
   if (words) return t("{done}: {what}", { done, what: words });
   const verbs = [...reply.matchAll(/^(?:✓ )?(?:undid|redid) (?:(?:→|->) )?([a-z]+)/gmu)].map(([, verb]) => verb);

@@ -23,5 +23,6 @@ test("an undo says what it took back", () => {
   assert.equal(statusText("undo", "undid → respond a7x2 …"), "Undone: new text");
   assert.equal(statusText("redo", "redid → tag a7x2 #good"), "Redone: tag");
   assert.equal(statusText("undo", "undid → tag a7x2 #a\n✓ undid → prune b3k9"), "Undone: 2 changes");
+  assert.equal(statusText("undo", "✓ undid [k1a2], the answer of Nestor\n✓ undid → tag a7x2 #a"), "Undone: the turn of Nestor");
   assert.equal(statusText("undo", "undid changed the title"), "Undone");
 });
