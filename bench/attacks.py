@@ -62,6 +62,7 @@ GET /trees/{tree}/explorations | POST /trees/{tree}/explorations/cost | GET /exp
 GET /groves/{grove}/trails | GET /trails/{secret} | POST /trails/{secret}
 GET /trails/{secret}/file | POST /trails/{secret}/document | GET /trees/{tree}/candidates/{node}
 GET /trees/{tree}/nodes/{node}/tokens?at=1 | POST /trees/{tree}/nodes/{node}/tokens
+GET /trees/{tree}/nodes/{node}/multiverse?using={long} | POST /trees/{tree}/nodes/{node}/multiverse
 POST /groves/{grove}/searches | POST /groves/{grove}/trees | POST /groves/{grove}/chosen
 GET /groves/{grove}/people
 POST /groves/{grove}/people/invite | GET /groves/{grove}/money | POST /groves/{grove}/money

@@ -70,6 +70,28 @@ class VectorState(models.Model):
         return f"{self.tree_id} up to {self.last}"
 
 
+class TextScore(models.Model):
+    """How likely a model found each token of a text that it did not write, by the SHA-256 of the
+    text and the name of the model; packed as `tokens.packed_tokens` says. It belongs to the tree
+    and is erased with it. `agent` was asked."""
+
+    tree = models.ForeignKey(Tree, models.CASCADE, related_name="+")
+    digest = models.CharField(max_length=64)
+    model = models.CharField(max_length=120)
+    agent = models.ForeignKey(Participant, models.CASCADE, related_name="+")
+    tokens = models.BinaryField()
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["tree", "digest", "model"], name="score_of_a_text_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.digest[:8]} by {self.model}"
+
+
 class EmbedderSettings(models.Model):
     """How a grove gets its vectors: from the embedded embedder (`model` is ""), or from an endpoint
     of a provider, `price` of which is in billionths of a dollar for a million tokens. `payer` is

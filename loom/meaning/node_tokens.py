@@ -1,5 +1,5 @@
 """The tokens of a node with their probabilities, where the provider gave them: they are in the body
-of the answer, which is kept with the call."""
+of the answer, which is kept with the call; or where a model has scored the text."""
 
 import gzip
 import math
@@ -7,21 +7,24 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from loom.access import Actor
-from loom.meaning.tokens import ScoredToken, placed, tokens_in
+from loom.meaning.indexing import digest_of
+from loom.meaning.models import TextScore
+from loom.meaning.tokens import ScoredToken, placed, tokens_in, unpacked_tokens
+from loom.people.models import Participant
 from loom.trees.models import Node
 from loom.trees.queries.lookup import withheld
 from loom.turns.models import Generation
 
 
 def tokens_of(actor: Actor, node: Node) -> list[ScoredToken]:
-    """The tokens of a node that a model wrote as one candidate; none if the provider gave no
-    probabilities, or if the actor may not see the text. Three queries."""
+    """The tokens of a node that a model wrote as one candidate, or has scored; none if there are no
+    probabilities, or if the actor may not see the text. At most four queries."""
     return tokens_of_nodes(actor, [node]).get(node.pk, [])
 
 
 def tokens_of_nodes(actor: Actor, nodes: Sequence[Node]) -> dict[int, list[ScoredToken]]:
-    """The tokens of several nodes of one tree, by their keys; those without any are left out. Three
-    queries. An answer with several candidates is read once for each."""
+    """The tokens of several nodes of one tree, by their keys; those without any are left out. At
+    most four queries. An answer with several candidates is read once for each."""
     gone = withheld(actor, [node.pk for node in nodes])
     named = {node.generation_uid: node for node in nodes if node.generation_uid}
     rows = Generation.objects.select_related("call").filter(
@@ -40,7 +43,32 @@ def tokens_of_nodes(actor: Actor, nodes: Sequence[Node]) -> dict[int, list[Score
             tokens = placed(tokens_in(body, places[generation.uid]), node.text)
             if tokens:
                 tokens_by_node[node.pk] = tokens
-    return tokens_by_node
+    lacking = [node for node in nodes if node.pk not in tokens_by_node and node.pk not in gone]
+    return tokens_by_node | _scored(lacking)
+
+
+def _scored(nodes: Sequence[Node]) -> dict[int, list[ScoredToken]]:
+    """The tokens of those texts of one tree that a model has scored, by the newest score."""
+    digests = {node.pk: digest_of(node.text) for node in nodes if node.text}
+    rows = TextScore.objects.filter(
+        tree__in={node.tree_id for node in nodes}, digest__in=set(digests.values())
+    )
+    packed = dict(rows.order_by("at").values_list("digest", "tokens")) if digests else {}
+    return {
+        key: unpacked_tokens(bytes(packed[digest]))
+        for key, digest in digests.items()
+        if digest in packed
+    }
+
+
+def scorer_of(node: Node) -> Participant | None:
+    """Who gave the probabilities of a text: the model that wrote it, else the one that scored it
+    last; None if none is here."""
+    if node.author.kind == "model":
+        return node.author
+    rows = TextScore.objects.filter(tree=node.tree_id, digest=digest_of(node.text))
+    score = rows.select_related("agent").order_by("-at").first()
+    return score.agent if score is not None and score.agent.archived_at is None else None
 
 
 MOST_AT_ONCE = 100  # answers that are held at once

@@ -17,11 +17,12 @@ from loom.engine.execute import execute
 from loom.errors import CommandError, not_found
 from loom.language.ids import ids_in
 from loom.language.refs import Ref
-from loom.meaning.node_tokens import tokens_of, tokens_of_nodes
+from loom.meaning import token_calls
+from loom.meaning.node_tokens import scorer_of, tokens_of, tokens_of_nodes
 from loom.meaning.skimming import grid_of
-from loom.permissions import WRITE
+from loom.permissions import GENERATE, WRITE
 from loom.site.display import cast_of
-from loom.site.forms import PageForm, Text
+from loom.site.forms import PageForm, Text, Word
 from loom.site.page_requests import PersonRequest, in_one_line, is_part, person
 from loom.trees.commands.nodes import Respond, respond
 from loom.trees.models import Node
@@ -29,6 +30,7 @@ from loom.trees.queries import lookup
 from loom.turns.commands.continuing import Continue, continue_
 
 MOST_SHADED = 40  # nodes of one answer
+SHOWN_ABOVE = 240  # characters of the text above what is opened
 MOST_IDS = 400  # characters of their ids
 
 
@@ -71,10 +73,12 @@ class _Shown:
 
 
 class RivalForm(PageForm):
-    """A token by its place, and the number of the rival to take instead."""
+    """A token by its place, and the number of the rival to take instead; or the model that shall
+    score the text."""
 
     at = Text()
     rival = Text()
+    score = Word()
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -82,7 +86,7 @@ class RivalForm(PageForm):
 def tokens(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     """The tokens of a text, shaded by how surprising they were, and the rivals of the one `?at=`.
     For scripts only the rivals. A POST takes a rival: a text beside this one that begins as it
-    does, and goes on from there."""
+    does, and goes on from there; or has a model score the text."""
     actor, tree = access.get_tree(request.user, uid)
     node = lookup.find_node(tree, local_id)
     if node is None:
@@ -90,6 +94,8 @@ def tokens(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     node = lookup.with_tree(tree, node)
     scored = tokens_of(actor, node)
     form = RivalForm.read(request)
+    if request.method == "POST" and form["score"]:
+        return _score(request, actor, node, form["score"])
     given = form["at"] if request.method == "POST" else request.GET.get("at", "")
     at = int(given) if given.isdecimal() and len(given) < 6 and int(given) < len(scored) else None
     chosen = scored[at] if at is not None else None
@@ -112,7 +118,13 @@ def tokens(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
             for number, rival in enumerate(chosen.rivals if chosen is not None else ())
         ],
         "may_take": WRITE in actor.permissions and tree.archived_at is None,
+        "scorer": scorer_of(node) if scored else None,
+        "is_of_person": node.author.kind == "human",
     }
+    if not scored and {WRITE, GENERATE} <= actor.permissions and tree.archived_at is None:
+        agents = token_calls.token_agents(tree)
+        context["offers"] = [token_calls.offer_of_score(node, agent) for agent in agents]
+        context["may_score"] = bool(node.text.strip())
     if is_part(request):
         if chosen is None:
             raise not_found("This token")
@@ -145,16 +157,18 @@ def _percent(logprob: float) -> str:
 
 
 def _take(request: PersonRequest, actor: Actor, node: Node, begun: str) -> HttpResponse:
-    """Writes the beginning beside the node, and asks the model that wrote it to continue there."""
+    """Writes the beginning beside the node, and asks the model that wrote or scored it to continue
+    there."""
     above = node.parent_slot
-    if above is None:
+    author = scorer_of(node)
+    if above is None or author is None:
         raise not_found("This node")
     parent = lookup.selected_version(above.pk, access.workspace_of(actor.participant, node.tree))
     at = (parent or above).local_id
     written = execute(actor, node.tree, respond, Respond(content=begun), request=Request("", at=at))
     at = str(written.body["position"])
     try:
-        model = Ref("agent", name=node.author.name)
+        model = Ref("agent", name=author.name)
         asked = checked(Continue, {"using": (model,), "n": 1})
         execute(actor, node.tree, continue_, asked, request=Request("", at=at))
     except CommandError as refused:
@@ -162,7 +176,62 @@ def _take(request: PersonRequest, actor: Actor, node: Node, begun: str) -> HttpR
     return HttpResponseRedirect(f"/trees/{node.tree.uid}?node={at}")
 
 
+def _score(request: PersonRequest, actor: Actor, node: Node, agent_uid: str) -> HttpResponse:
+    """Has a model score a text, and shows it shaded."""
+    try:
+        token_calls.demand_asking(actor, node.tree)
+        agent = token_calls.demand_token_agent(node.tree, agent_uid)
+        token_calls.score_text(actor, node, agent)
+    except CommandError as refused:
+        if refused.code == "PERMISSION_DENIED":
+            raise
+        messages.error(request, in_one_line(refused))
+    return HttpResponseRedirect(f"/trees/{node.tree.uid}/nodes/{node.local_id}/tokens")
+
+
+class PathForm(PageForm):
+    """A path that was opened, as a text."""
+
+    begun = Text()
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@person
+def multiverse(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
+    """What a model could write next below a node, opened token by token: each opening is a request
+    (`POST /api/…/next-tokens`), whose price is said before. `?using=` names the model. A POST takes
+    a path: one ordinary text below the node."""
+    actor, tree = access.get_tree(request.user, uid)
+    node = lookup.find_node(tree, local_id)
+    if node is None:
+        raise not_found("This node")
+    node = lookup.with_tree(tree, node)
+    if request.method == "POST":
+        begun = PathForm.read(request)["begun"][: token_calls.MOST_BEGUN]
+        text = begun if tree.mode == "buffer" else begun.strip()
+        args, at = Respond(content=text), node.local_id
+        taken = execute(actor, tree, respond, args, request=Request("", at=at))
+        return HttpResponseRedirect(f"/trees/{tree.uid}?node={taken.body['position']}")
+    may_ask = {WRITE, GENERATE} <= actor.permissions and tree.archived_at is None
+    agents = token_calls.token_agents(tree) if may_ask else []
+    wanted = request.GET.get("using", "")
+    agent = next((agent for agent in agents if agent.uid == wanted), agents[0] if agents else None)
+    gone = lookup.withheld(actor, [node.pk])
+    context = {
+        "grove": tree.grove,
+        "tree": tree,
+        "node": node,
+        "agents": agents,
+        "offer": token_calls.offer_of_next(actor, node, agent) if agent is not None else None,
+        "may_ask": may_ask,
+        "end": "" if gone else node.text[-SHOWN_ABOVE:],
+        "is_cut": len(node.text) > SHOWN_ABOVE,
+    }
+    return render(request, "meaning/multiverse.html", context)
+
+
 PATHS: list[URLPattern] = [
+    path("trees/<uid:uid>/nodes/<local:local_id>/multiverse", multiverse),
     path("trees/<uid:uid>/nodes/<local:local_id>/tokens", tokens),
     path("trees/<uid:uid>/surprise", surprise),
     path("trees/<uid:uid>/candidates/<local:local_id>", candidates),

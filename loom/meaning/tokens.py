@@ -2,9 +2,10 @@
 takes the shapes of OpenAI's chat, completions and responses, of vLLM and Ollama, which follow them
 or send their own lines, and of three builds of llama.cpp."""
 
+import gzip
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,11 @@ class Rival:
     text: str
     logprob: float
 
+    @property
+    def probability(self) -> float:
+        """Its probability, from 0 to 1."""
+        return math.exp(min(0.0, self.logprob))
+
 
 @dataclass(frozen=True)
 class ScoredToken:
@@ -31,10 +37,14 @@ class ScoredToken:
     rivals: tuple[Rival, ...] = ()
 
     @property
+    def bits(self) -> float:
+        """How surprising it was, in bits."""
+        return -min(0.0, self.logprob) / math.log(2)
+
+    @property
     def surprise(self) -> int:
         """How surprising it was, in five steps: 0 from 1/2 on, then 1/8, 1/32, 1/128, less."""
-        bits = -self.logprob / math.log(2)
-        return next((step for step, most in enumerate((1, 3, 5, 7)) if bits <= most), 4)
+        return next((step for step, most in enumerate((1, 3, 5, 7)) if self.bits <= most), 4)
 
     @property
     def probability(self) -> float:
@@ -42,10 +52,13 @@ class ScoredToken:
         return math.exp(min(0.0, self.logprob))
 
 
+_Raw = tuple[bytes, float | None, tuple[Rival, ...]]
+
+
 def tokens_in(body: bytes, index: int = 0) -> list[ScoredToken]:
     """The tokens of the candidate `index` of an answer; none if it has no probabilities, or not
     for all of its tokens. Reads the body once."""
-    raw: list[tuple[bytes, float | None, tuple[Rival, ...]]] = []
+    raw: list[_Raw] = []
     for value in _values(body):
         for token in _in_value(value, index):
             raw.append(token)
@@ -56,7 +69,87 @@ def tokens_in(body: bytes, index: int = 0) -> list[ScoredToken]:
     return _joined(raw)
 
 
-def _joined(raw: list[tuple[bytes, float | None, tuple[Rival, ...]]]) -> list[ScoredToken]:
+def next_rivals(body: bytes) -> tuple[Rival, ...]:
+    """What could stand at the first place of an answer, the likeliest first; empty if it has no
+    probabilities."""
+    for value in _values(body):
+        for _, _, rivals in _in_value(value, 0):
+            if rivals:
+                return rivals
+    return ()
+
+
+def echoed_tokens(body: bytes, before: str, text: str) -> list[ScoredToken]:
+    """The tokens of a text in an answer that repeats its prompt, `before + text`, with their
+    probabilities: OpenAI's completions with `echo`, or vLLM's `prompt_logprobs`. None if the answer
+    has none of them, or not this prompt. A first token without a probability, which no model gives
+    to the beginning of a prompt, is as if it had been certain."""
+    for value in _values(body):
+        listed = value.get("choices")
+        for choice in listed[:1] if isinstance(listed, list) else ():
+            if not isinstance(choice, dict):
+                continue
+            raw = list(_of_choice(choice.get("logprobs")))
+            raw = raw or list(_of_prompt(choice.get("prompt_logprobs")))
+            if len(raw) <= MOST_TOKENS:
+                return _after(raw, before, text)
+    return []
+
+
+def _after(raw: list[_Raw], before: str, text: str) -> list[ScoredToken]:
+    """The tokens of `text` where `before + text` stands."""
+    begins = next((at for at, (_, logprob, _) in enumerate(raw) if logprob is not None), len(raw))
+    if any(logprob is None for _, logprob, _ in raw[begins:]):
+        return []
+    tokens = _joined([(piece, logprob or 0.0, rivals) for piece, logprob, rivals in raw])
+    start = "".join(token.text for token in tokens).rfind(before + text)
+    return _cut(tokens, start + len(before), text) if start >= 0 and begins < len(raw) else []
+
+
+def _of_prompt(listed: Any) -> Iterator[_Raw]:
+    """The tokens of vLLM's `prompt_logprobs`: null for the first one, then by the ids of tokens
+    `{logprob, decoded_token}`, that of the prompt first."""
+    for entry in listed if isinstance(listed, list) else ():
+        given = list(entry.values()) if isinstance(entry, dict) else []
+        those = [token for token in given if isinstance(token, dict)]
+        rivals = [
+            Rival(str(token.get("decoded_token", "")), logprob)
+            for token in those
+            if (logprob := _number(token.get("logprob"))) is not None
+        ]
+        if those:
+            own = str(those[0].get("decoded_token", "")).encode("utf-8", "replace")
+            yield own, _number(those[0].get("logprob")), _sorted(rivals)
+
+
+def forced_tokens(bodies: Sequence[bytes], text: str) -> list[ScoredToken]:
+    """The tokens of a text that llama.cpp was made to write, in several answers one after the
+    other; none if they are not this text."""
+    raw = [token for body in bodies for value in _values(body) for token in _in_value(value, 0)]
+    if any(logprob is None for _, logprob, _ in raw):
+        return []
+    tokens = _joined(raw)
+    return tokens if "".join(token.text for token in tokens) == text else []
+
+
+def packed_tokens(tokens: Sequence[ScoredToken]) -> bytes:
+    """Tokens with their rivals as they are stored."""
+    rows = [
+        [token.text, token.logprob, [[rival.text, rival.logprob] for rival in token.rivals]]
+        for token in tokens
+    ]
+    return gzip.compress(json.dumps(rows).encode(), mtime=0)
+
+
+def unpacked_tokens(packed: bytes) -> list[ScoredToken]:
+    """Tokens that `packed_tokens` returned."""
+    return [
+        ScoredToken(text, logprob, tuple(Rival(*rival) for rival in rivals))
+        for text, logprob, rivals in json.loads(gzip.decompress(packed))
+    ]
+
+
+def _joined(raw: list[_Raw]) -> list[ScoredToken]:
     tokens: list[ScoredToken] = []
     held, total, rivals = b"", 0.0, None
     for piece, logprob, others in raw:
@@ -96,9 +189,6 @@ def _object(text: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
-
-
-_Raw = tuple[bytes, float | None, tuple[Rival, ...]]
 
 
 def _in_value(value: dict[str, Any], index: int) -> Iterator[_Raw]:
@@ -198,8 +288,11 @@ def placed(tokens: list[ScoredToken], text: str) -> list[ScoredToken]:
     was cut off; none if it is not a part of the answer. The first and last may be cut."""
     joined = "".join(token.text for token in tokens)
     start = joined.find(text) if text else -1
-    if start < 0:
-        return []
+    return _cut(tokens, start, text) if start >= 0 else []
+
+
+def _cut(tokens: list[ScoredToken], start: int, text: str) -> list[ScoredToken]:
+    """The tokens of a text that begins at a place among them."""
     pieces: list[ScoredToken] = []
     at = 0
     for token in tokens:

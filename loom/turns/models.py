@@ -138,6 +138,7 @@ SUMMARY = -1  # the `round` of a generation that becomes the summary of its poin
 JUDGE = -2  # of one that answers the question of a check about a text
 RATING = -3  # of one that says how good a text is for a goal, from 0 to 10
 TITLES = -4  # of one that gives titles to the regions of a map
+TOKENS = -5  # of a request for probabilities of tokens, which has no text
 
 
 class Generation(PublicIdentity):

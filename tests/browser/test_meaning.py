@@ -1,6 +1,7 @@
 """Finding by meaning, and skimming candidates, in the browser."""
 
 import json
+from collections.abc import Iterator
 from time import monotonic
 from uuid import uuid4
 
@@ -9,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Cookies, Heddle, Open
 from tests.patience import PATIENCE_S
-from tests.providers.scripts import says
+from tests.providers.scripts import Script, fails, says
 
 
 def _until_found(heddle: Heddle, tree: str, query: str) -> None:
@@ -156,3 +157,93 @@ def test_a_text_is_shaded_by_surprise_and_a_rival_is_taken_in_it(
     tip.get_by_role("button", name="Take it and go on").click()
     page.wait_for_url(lambda url: f"/trees/{tree}?node=" in url and str(made) not in url)
     expect(page.locator(".thread")).to_contain_text("The door")
+
+
+def _next_ones(*tokens: tuple[str, float]) -> Script:
+    """An answer of one token, with what else could stand there."""
+    top = [{"token": text, "logprob": value} for text, value in tokens]
+    entry = {"token": tokens[0][0], "logprob": tokens[0][1], "top_logprobs": top}
+    choice = {"index": 0, "text": tokens[0][0], "logprobs": {"content": [entry]}}
+    body = {"choices": [{**choice, "finish_reason": "length"}]}
+    return Script(body=json.dumps(body).encode())
+
+
+@pytest.fixture
+def oracle(heddle: Heddle) -> Iterator[str]:
+    """The name of a model whose endpoint gave probabilities when it was tested."""
+    heddle.provider.forget()
+    kept, heddle.provider.default = heddle.provider.default, _next_ones(("yes", -0.1))
+    name = f"Oracle {uuid4().hex[:6]}"
+    body = {"name": name, "model_ref": "scripted:oracle", "endpoint": "completion"}
+    made = heddle.post("participants", {**body, "base_url": heddle.provider.url})
+    heddle.post(f"participants/{made['id']}/probe", {})
+    until = monotonic() + PATIENCE_S
+    while monotonic() < until:
+        probe = heddle.get(f"participants/{made['id']}")["probe"]
+        if probe.get("status") in ("done", "failed"):  # type: ignore[attr-defined]
+            break
+    heddle.provider.default = kept
+    yield name
+    heddle.archive(made)
+
+
+def test_what_could_come_next_is_opened_by_keys_and_a_path_is_taken(
+    heddle: Heddle, visit: Open, oracle: str
+) -> None:
+    tree = heddle.tree(f"Multiverse {uuid4().hex[:6]}", "The old clock struck nine.", mode="buffer")
+    node = str(heddle.line(tree, "list root continuations")["refs"][0])  # type: ignore[index]
+    page = visit(f"/trees/{tree}/nodes/{node}/multiverse")
+    expect(page.get_by_text(f"asks {oracle} for one token")).to_be_visible()
+    items = page.get_by_role("treeitem")
+    expect(items).to_have_count(1)  # nothing was asked for yet
+    heddle.provider.script(_next_ones((" Marie", -0.2), (" Nobody", -1.9)))
+    items.first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(items).to_have_count(3)
+    expect(items.nth(1)).to_contain_text("81.9 %")
+    page.keyboard.press("ArrowRight")
+    expect(items.nth(1)).to_be_focused()
+    heddle.provider.script(_next_ones((" opened", -0.5), (" slept", -1.0)))
+    page.keyboard.press("Enter")
+    expect(items).to_have_count(5)
+    expect(page.locator("[data-said]")).to_have_text("2 requests")
+    assert heddle.provider.seen[-1].json["prompt"].endswith("struck nine. Marie")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("[data-begun]")).to_have_text(" Marie slept")
+    faces = page.locator(".multiverse-face")
+    expect(faces).to_have_count(5)
+    widths = [float(face.bounding_box()["width"]) for face in faces.all()]  # type: ignore[index]
+    assert widths[0] > widths[1] > widths[-1]
+    heddle.provider.script(fails(500, "out of memory"))
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("[data-said]")).to_contain_text(oracle)
+    page.keyboard.press("t")
+    page.wait_for_url(lambda url: f"/trees/{tree}?node=" in url and node not in url)
+    expect(page.locator(".thread")).to_contain_text("The old clock struck nine. Marie slept")
+
+
+def test_a_persons_text_is_scored_by_a_model_and_shaded(
+    heddle: Heddle, visit: Open, oracle: str
+) -> None:
+    tree = heddle.tree(f"Scored {uuid4().hex[:6]}", "The gate opens.")
+    node = str(heddle.line(tree, "list root continuations")["refs"][0])  # type: ignore[index]
+    page = visit(f"/trees/{tree}/nodes/{node}/tokens")
+    logprobs = {
+        "tokens": ["\n", "The", " gate", " opens."],
+        "token_logprobs": [None, -0.1, -3.0, -0.05],
+        "top_logprobs": [None, {}, {" door": -0.2, " gate": -3.0}, {}],
+    }
+    choice = {"index": 0, "text": "", "logprobs": logprobs, "finish_reason": "length"}
+    whole = Script(body=json.dumps({"choices": [choice]}).encode())
+    heddle.provider.script(fails(404, "no such address"), whole)
+    page.get_by_role("button", name=f"Score it with {oracle}").click()
+    expect(page.get_by_text(f"Scored by {oracle}")).to_be_visible()
+    expect(page.locator(".tokens a[data-step='2']")).to_have_text("gate")
+    page.locator(".tokens a", has_text="gate").click()
+    expect(page.locator(".rivals")).to_contain_text("81.9 %")
+    page.goto(f"{heddle.url}/trees/{tree}?node={node}")
+    page.get_by_label("More about this tree").click()
+    page.get_by_role("button", name="Shade the text by surprise").click()
+    expect(page.locator("loom-surprise")).to_have_attribute("data-shaded", "1")
+    assert page.evaluate(SHADED) == ["2: gate"]

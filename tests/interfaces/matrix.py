@@ -150,6 +150,8 @@ GET    turns/{turn}                    200 200 200 404 401
 POST   turns/{turn}/extend             409 403 403 404 401  {"steps": 20}
 POST   turns/{turn}/stop               200 200 403 404 401
 GET    trees/{tree}/models             200 200 200 404 401
+POST   trees/{tree}/nodes/{node}/next-tokens 503 503 403 404 401
+POST   trees/{tree}/nodes/{node}/score 503 503 403 404 401
 GET    trees/{tree}/landscape          200 200 200 404 401
 POST   trees/{tree}/landscape          202 202 403 404 401
 POST   trees/{tree}/landscape/stop     200 200 403 404 401

@@ -1,0 +1,295 @@
+"""Requests for probabilities of tokens: what comes next after a text, and how likely a text is that
+somebody else wrote. One small request at a time, over checked addresses."""
+
+import asyncio
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from loom.errors import CommandError
+from loom.meaning.token_calls import (
+    MOST_RIVALS,
+    TokenAnswer,
+    asks_next_tokens,
+    scores_texts,
+)
+from loom.meaning.tokens import echoed_tokens, forced_tokens, next_rivals
+from loom.participants.endpoint_calls import EndpointFailed
+from loom.participants.provider_keys import allowed_addresses, key_of
+from loom.people.models import Participant
+from loom.turns.models import Generation
+
+if TYPE_CHECKING:  # loaded with the first request: most web processes never send one
+    from agents.providers.orders import GenerationOrder
+    from agents.providers.transport import Limits
+    from agents.providers.values import ProviderRequest
+
+BEGUN = ("prefill", "continue_final")  # ways to have a chat go on with an answer that has begun
+FIRST_S, TOTAL_S = 30.0, 60.0
+WHOLE_S = 120.0  # of all requests that score one text
+MOST_BYTES = 8 * 1024 * 1024
+FEWER = 5  # rivals that every endpoint allows
+WIDE = 5_000  # tokens among which one is looked for that ends within a character
+MOST_SPLIT = 200  # such tokens of a text
+MOST_FORCED = 1_000  # tokens of a text that is written again: about 0.1 s each
+AT_ONCE = 64  # of them in one request
+# What a server without these addresses or fields may answer.
+LACKING = ("invalid", "absent", "not_found", "server")
+
+
+def _limits() -> "Limits":
+    from agents.providers.transport import Limits
+
+    return Limits(8, FIRST_S, FIRST_S, TOTAL_S, MOST_BYTES)
+
+
+@asks_next_tokens
+def next_tokens(generation: Generation, begun: str, most: int) -> TokenAnswer:
+    """What comes next in an answer of the participant below the point that begins with `begun`.
+    CommandError if its endpoint cannot go on with one; EndpointFailed."""
+    from agents.providers.orders import AskedParticipant
+    from agents.providers.registry import whom
+    from agents.providers.transport import the_loop
+    from agents.providers.values import BrokenConnection
+    from agents.subject_prompt import order_of_candidate
+
+    try:
+        asked = AskedParticipant(*whom(generation.participant))
+        order = order_of_candidate(generation, asked, is_shown=False, then="")
+        ask = replace(
+            begun_request(order, begun, generation.participant.capabilities),
+            max_tokens=1,
+            temperature=None,
+            samplers={},
+            stop=(),
+            grammar="",
+            rivals=most,
+        )
+        return the_loop().run(_next(order, ask))
+    except BrokenConnection as broken:
+        raise EndpointFailed(str(broken.failure.error["message"])) from None
+
+
+def begun_request(
+    order: "GenerationOrder", begun: str, capabilities: Collection[str]
+) -> "ProviderRequest":
+    """The request of a candidate whose answer begins with a text. CommandError if the endpoint
+    cannot go on with one."""
+    ask = order.ask
+    if ask.messages is None:
+        return replace(ask, prompt=f"{ask.prompt or ''}{begun}")
+    last = ask.messages[-1]
+    way = next((name for name in BEGUN if name in capabilities), "")
+    if last["role"] == "assistant":
+        whole = {**last, "content": f"{last['content']}{begun}"}
+        return replace(ask, messages=(*ask.messages[:-1], whole))
+    if not way and (begun or order.text):
+        raise CommandError(
+            "UNAVAILABLE",
+            "The endpoint of this model is a chat that cannot go on with a text that has begun.",
+            hint="set its endpoint to completion in the settings of the model, or test it again",
+        )
+    if not begun:
+        return ask
+    added = {"role": "assistant", "content": begun}
+    return replace(ask, messages=(*ask.messages, added), goes_on=way == "continue_final")
+
+
+async def _next(order: "GenerationOrder", ask: "ProviderRequest") -> TokenAnswer:
+    from agents.providers.attempt import ProviderAttempt
+    from agents.providers.registry import transport_of
+    from agents.providers.values import BrokenConnection, Failure
+
+    adapter = order.provider.adapter()
+    body = adapter.body(ask)
+    transport = transport_of(order.provider, order.allow)
+    for _ in range(4):
+        attempt = ProviderAttempt(adapter, ask, body)
+        failure: Failure | None = None
+        async for event in attempt.events(transport, _limits()):
+            failure = event if isinstance(event, Failure) else failure
+        answer, _ = attempt.received
+        rivals = next_rivals(answer)
+        if rivals or failure is None or failure.kind == "filtered":
+            return TokenAnswer([], rivals, attempt.usage)
+        fewer = _fewer(body, failure.said)
+        less = fewer or adapter.adjusted(body, failure)
+        if less is None:
+            raise BrokenConnection(failure)
+        body = less
+    raise EndpointFailed("It refused each form of the request.")
+
+
+def _fewer(body: Mapping[str, Any], said: str) -> dict[str, Any] | None:
+    """The body with fewer rivals, if a refusal is about their number; None if not."""
+    name = "top_logprobs" if "top_logprobs" in body else "logprobs"
+    asked = body.get(name)
+    if "logprobs" not in said or not isinstance(asked, int) or asked is True or asked <= FEWER:
+        return None
+    return {**body, name: FEWER}
+
+
+# How likely a text is.
+
+
+@scores_texts
+def scored(agent: Participant, before: str, text: str) -> TokenAnswer:
+    """How likely a participant finds each token of `text` after `before`: of llama.cpp by having
+    it write just this text, of others by having them repeat it. EndpointFailed if its endpoint can
+    do neither."""
+    from agents.providers.openai import OpenAI
+    from agents.providers.registry import whom
+    from agents.providers.transport import the_loop
+    from agents.providers.values import BrokenConnection, ProviderRequest
+
+    try:
+        provider, base_url, model = whom(agent)
+        if provider.adapter is not OpenAI:
+            raise EndpointFailed("Its endpoint repeats no text with probabilities.")
+        key = key_of(agent)
+        ask = ProviderRequest(base_url, model, None, None, key=key, auth=agent.auth)
+        allow = allowed_addresses(base_url, allow_private=agent.allow_private)
+        scoring = _Scoring(ask, allow).run(before, text)
+        return the_loop().run(asyncio.wait_for(scoring, WHOLE_S))
+    except TimeoutError:
+        raise EndpointFailed(f"It did not score the text within {WHOLE_S:.0f} s.") from None
+    except BrokenConnection as broken:
+        raise EndpointFailed(str(broken.failure.error["message"])) from None
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A token as llama.cpp cuts a text: its id, and its bytes if they are no whole characters."""
+
+    id: int
+    part: list[int] | None
+
+
+class _Scoring:
+    """The scoring of one text."""
+
+    def __init__(self, ask: "ProviderRequest", allow: tuple[str, ...]) -> None:
+        self.ask, self.allow = ask, allow
+        self.root = ask.base_url.rstrip("/").removesuffix("/v1")
+
+    async def run(self, before: str, text: str) -> TokenAnswer:
+        """The tokens of the text. Raises BrokenConnection, or EndpointFailed if it cannot."""
+        pieces = await self._pieces(text)
+        if pieces is not None:
+            return await self._forced(before, text, pieces)
+        # A prompt has something before its first token, which itself has no probability.
+        before = before or "\n"
+        prompt = {"model": self.ask.model, "prompt": f"{before}{text}", "max_tokens": 1}
+        for more in ({"echo": True, "logprobs": FEWER}, {"prompt_logprobs": FEWER}):
+            body = await self._post(f"{self.ask.base_url.rstrip('/')}/completions", prompt | more)
+            tokens = echoed_tokens(body, before, text) if body is not None else []
+            if tokens:
+                return TokenAnswer(tokens, (), _usage(body))
+        raise EndpointFailed("Its endpoint gives no probabilities of a text that it is sent.")
+
+    async def _pieces(self, text: str) -> list[_Piece] | None:
+        """The tokens of a text as llama.cpp cuts it. None if the server is another one."""
+        asked = {"content": text, "add_special": False, "with_pieces": True}
+        value = _value(await self._post(f"{self.root}/tokenize", asked))
+        listed = value.get("tokens")
+        if not isinstance(listed, list) or not listed:
+            return None
+        pieces = []
+        for token in listed:
+            number = token.get("id") if isinstance(token, dict) else None
+            piece = token.get("piece") if isinstance(token, dict) else None
+            if not isinstance(number, int) or not isinstance(piece, str | list):
+                return None
+            pieces.append(_Piece(number, piece if isinstance(piece, list) else None))
+        return pieces
+
+    async def _forced(self, before: str, text: str, pieces: list[_Piece]) -> TokenAnswer:
+        """The tokens of the text as llama.cpp writes them when a grammar lets it write nothing
+        else. One that ends within a character, of which a grammar knows nothing, is looked for
+        among the likely ones instead; if it is not there it counts as the least likely of them."""
+        value = _value(await self._post(f"{self.root}/tokenize", {"content": before or "\n"}))
+        done = [token for token in value.get("tokens") or () if isinstance(token, int)]
+        if len(pieces) > MOST_FORCED:
+            raise EndpointFailed(f"It scores at most {MOST_FORCED:,} tokens; these are more.")
+        if sum(piece.part is not None for piece in pieces) > MOST_SPLIT:
+            raise EndpointFailed("It splits too many characters of this text.")
+        bodies: list[bytes] = []
+        at, read = 0, len(done) + len(pieces)
+        while at < len(pieces):
+            end = at + 1
+            while end < min(at + AT_ONCE, len(pieces)) and pieces[at].part is pieces[end].part:
+                end += 1  # both None: what ends within a character is asked for by itself
+            some = pieces[at:end]
+            bodies.append(await self._written(done, some))
+            done += [piece.id for piece in some]
+            at = end
+        tokens = forced_tokens(bodies, text)
+        return TokenAnswer(tokens, (), {"prompt_tokens": read, "completion_tokens": 0})
+
+    async def _written(self, done: list[int], pieces: list[_Piece]) -> bytes:
+        part = pieces[0].part
+        forced = " ".join(f"<[{piece.id}]>" for piece in pieces)
+        body = await self._post(
+            f"{self.root}/completion",
+            {
+                "prompt": done,
+                "n_predict": len(pieces),
+                "n_probs": MOST_RIVALS if part is None else WIDE,
+                "post_sampling_probs": False,
+                "cache_prompt": True,
+                "temperature": 0,
+                # What follows is not written: a grammar that is used up is an error there.
+                **({"grammar": f"root ::= {forced} <[0]>*"} if part is None else {}),
+            },
+        )
+        if body is None:
+            raise EndpointFailed("It did not write the text that it was to score.")
+        return body if part is None else _as_part(body, pieces[0].id, part)
+
+    async def _post(self, url: str, body: Mapping[str, Any]) -> bytes | None:
+        """The body of an answer; None if the server does not know such a request."""
+        from agents.providers.attempt import refusal
+        from agents.providers.transport import CheckedTransport, Outgoing, exchange
+        from agents.providers.values import BrokenConnection
+
+        headers = {"authorization": self.ask.authorization} if self.ask.key else {}
+        outgoing = Outgoing.of_json(url, headers, dict(body))
+        transport = CheckedTransport(self.allow)
+        try:
+            async with exchange(transport, outgoing, _limits()) as came:
+                if came.status != 200:
+                    failure = await refusal(came)
+                    if failure.kind in LACKING:
+                        return None
+                    raise BrokenConnection(failure)
+                return b"".join([chunk async for chunk in came.chunks()])
+        finally:
+            await transport.aclose()
+
+
+def _value(body: bytes | None) -> dict[str, Any]:
+    from agents.providers.attempt import value_of
+
+    value = value_of(body.decode("utf-8", "replace")) if body is not None else None
+    return value if isinstance(value, dict) else {}
+
+
+def _usage(body: bytes | None) -> dict[str, int]:
+    usage = _value(body).get("usage")
+    counts = usage if isinstance(usage, dict) else {}
+    return {name: count for name, count in counts.items() if isinstance(count, int)}
+
+
+def _as_part(body: bytes, number: int, part: list[int]) -> bytes:
+    """An answer of one token as if it were the one with this id and these bytes, which is looked
+    for among its rivals."""
+    listed = _value(body).get("completion_probabilities")
+    entry = listed[0] if isinstance(listed, list) and listed else {}
+    tops = entry.get("top_logprobs") if isinstance(entry, dict) else None
+    rows = [top for top in tops or () if isinstance(top, dict) and "logprob" in top]
+    if not rows:
+        raise EndpointFailed("It gave no probabilities of a token.")
+    least = min(float(top["logprob"]) for top in rows)
+    own = next((top["logprob"] for top in rows if top.get("id") == number), least)
+    return json.dumps({"completion_probabilities": [{"bytes": part, "logprob": own}]}).encode()
