@@ -106,7 +106,7 @@ def tokens(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
             raise not_found("This token")
         begun = "".join(token.text for token in scored[:at]) + chosen.rivals[int(number)].text
         return _take(request, actor, node, begun)
-    context = {
+    context: dict[str, object] = {
         "grove": tree.grove,
         "tree": tree,
         "node": node,

@@ -1393,6 +1393,33 @@ class NewWebhook(TypedDict):
     secret: str
 
 
+class NextToken(TypedDict):
+    """A token that could come next; `goes_on` is false for the end of a text and for a part of
+    a character, after which nothing can be asked."""
+
+    text: str
+    probability: float
+    goes_on: bool
+
+
+class NextTokensOf(TypedDict):
+    """What could come next, the likeliest first; the tokens that were read, and the cost in
+    dollars (null: not known)."""
+
+    agent: str
+    tokens: list[NextToken]
+    read: int
+    usd: float | None
+
+
+class NextTokensSent(TypedDict):
+    """Which model is asked (none: the first one that gives probabilities), and how its answer
+    begins."""
+
+    agent: NotRequired[str]
+    begun: NotRequired[str]
+
+
 class Node(TypedDict):
     """One version of one slot, in full."""
 
@@ -2073,6 +2100,22 @@ class SavedSent(TypedDict):
     name: str
     body: dict[str, Any]
     shared: NotRequired[bool]
+
+
+class ScoreOf(TypedDict):
+    """Which model scored the text, how many tokens it has, their mean surprise in bits, and the
+    cost in dollars (null: not known)."""
+
+    agent: str
+    tokens: int
+    bits: float
+    usd: float | None
+
+
+class ScoreSent(TypedDict):
+    """Which model is asked; none: the first one that gives probabilities."""
+
+    agent: NotRequired[str]
 
 
 class SearchServiceBody(TypedDict):
