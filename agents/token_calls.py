@@ -8,17 +8,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from loom.errors import CommandError
-from loom.meaning.token_calls import (
-    MOST_RIVALS,
-    TokenAnswer,
-    asks_next_tokens,
-    scores_texts,
-)
-from loom.meaning.tokens import echoed_tokens, forced_tokens, next_rivals
 from loom.participants.endpoint_calls import EndpointFailed
 from loom.participants.provider_keys import allowed_addresses, key_of
 from loom.people.models import Participant
 from loom.turns.models import Generation
+from loom.turns.token_requests import (
+    Reads,
+    TokenAnswer,
+    sends_next_tokens,
+    sends_scores,
+)
 
 if TYPE_CHECKING:  # loaded with the first request: most web processes never send one
     from agents.providers.orders import GenerationOrder
@@ -34,6 +33,7 @@ WIDE = 5_000  # tokens among which one is looked for that ends within a characte
 MOST_SPLIT = 200  # such tokens of a text
 MOST_FORCED = 1_000  # tokens of a text that is written again: about 0.1 s each
 AT_ONCE = 64  # of them in one request
+MOST_RIVALS = 10  # of each token that is written again
 # What a server without these addresses or fields may answer.
 LACKING = ("invalid", "absent", "not_found", "server")
 
@@ -44,7 +44,7 @@ def _limits() -> "Limits":
     return Limits(8, FIRST_S, FIRST_S, TOTAL_S, MOST_BYTES)
 
 
-@asks_next_tokens
+@sends_next_tokens
 def next_tokens(generation: Generation, begun: str, most: int) -> TokenAnswer:
     """What comes next in an answer of the participant below the point that begins with `begun`.
     CommandError if its endpoint cannot go on with one; EndpointFailed."""
@@ -109,10 +109,8 @@ async def _next(order: "GenerationOrder", ask: "ProviderRequest") -> TokenAnswer
         failure: Failure | None = None
         async for event in attempt.events(transport, _limits()):
             failure = event if isinstance(event, Failure) else failure
-        answer, _ = attempt.received
-        rivals = next_rivals(answer)
-        if rivals or failure is None or failure.kind == "filtered":
-            return TokenAnswer([], rivals, attempt.usage)
+        if failure is None or failure.kind == "filtered":
+            return TokenAnswer((attempt.received[0],), attempt.usage)
         fewer = _fewer(body, failure.said)
         less = fewer or adapter.adjusted(body, failure)
         if less is None:
@@ -133,8 +131,8 @@ def _fewer(body: Mapping[str, Any], said: str) -> dict[str, Any] | None:
 # How likely a text is.
 
 
-@scores_texts
-def scored(agent: Participant, before: str, text: str) -> TokenAnswer:
+@sends_scores
+def scored(agent: Participant, before: str, text: str, reads: Reads) -> TokenAnswer:
     """How likely a participant finds each token of `text` after `before`: of llama.cpp by having
     it write just this text, of others by having them repeat it. EndpointFailed if its endpoint can
     do neither."""
@@ -150,7 +148,7 @@ def scored(agent: Participant, before: str, text: str) -> TokenAnswer:
         key = key_of(agent)
         ask = ProviderRequest(base_url, model, None, None, key=key, auth=agent.auth)
         allow = allowed_addresses(base_url, allow_private=agent.allow_private)
-        scoring = _Scoring(ask, allow).run(before, text)
+        scoring = _Scoring(ask, allow).run(before, text, reads)
         return the_loop().run(asyncio.wait_for(scoring, WHOLE_S))
     except TimeoutError:
         raise EndpointFailed(f"It did not score the text within {WHOLE_S:.0f} s.") from None
@@ -173,19 +171,21 @@ class _Scoring:
         self.ask, self.allow = ask, allow
         self.root = ask.base_url.rstrip("/").removesuffix("/v1")
 
-    async def run(self, before: str, text: str) -> TokenAnswer:
-        """The tokens of the text. Raises BrokenConnection, or EndpointFailed if it cannot."""
+    async def run(self, before: str, text: str, reads: Reads) -> TokenAnswer:
+        """An answer that can be read. Raises BrokenConnection, or EndpointFailed if it cannot."""
         pieces = await self._pieces(text)
         if pieces is not None:
-            return await self._forced(before, text, pieces)
+            answer = await self._forced(before, pieces)
+            if not reads(answer):
+                raise EndpointFailed("It did not write the text that it was to score.")
+            return answer
         # A prompt has something before its first token, which itself has no probability.
         before = before or "\n"
         prompt = {"model": self.ask.model, "prompt": f"{before}{text}", "max_tokens": 1}
         for more in ({"echo": True, "logprobs": FEWER}, {"prompt_logprobs": FEWER}):
             body = await self._post(f"{self.ask.base_url.rstrip('/')}/completions", prompt | more)
-            tokens = echoed_tokens(body, before, text) if body is not None else []
-            if tokens:
-                return TokenAnswer(tokens, (), _usage(body))
+            if body is not None and reads(TokenAnswer((body,), _usage(body), before)):
+                return TokenAnswer((body,), _usage(body), before)
         raise EndpointFailed("Its endpoint gives no probabilities of a text that it is sent.")
 
     async def _pieces(self, text: str) -> list[_Piece] | None:
@@ -204,7 +204,7 @@ class _Scoring:
             pieces.append(_Piece(number, piece if isinstance(piece, list) else None))
         return pieces
 
-    async def _forced(self, before: str, text: str, pieces: list[_Piece]) -> TokenAnswer:
+    async def _forced(self, before: str, pieces: list[_Piece]) -> TokenAnswer:
         """The tokens of the text as llama.cpp writes them when a grammar lets it write nothing
         else. One that ends within a character, of which a grammar knows nothing, is looked for
         among the likely ones instead; if it is not there it counts as the least likely of them."""
@@ -224,8 +224,7 @@ class _Scoring:
             bodies.append(await self._written(done, some))
             done += [piece.id for piece in some]
             at = end
-        tokens = forced_tokens(bodies, text)
-        return TokenAnswer(tokens, (), {"prompt_tokens": read, "completion_tokens": 0})
+        return TokenAnswer(tuple(bodies), {"prompt_tokens": read}, is_forced=True)
 
     async def _written(self, done: list[int], pieces: list[_Piece]) -> bytes:
         part = pieces[0].part

@@ -1,8 +1,6 @@
 """What a model would write next, and how likely it finds a text: asked of it now, one small request
-at a time, over checked addresses. What it costs is reserved from the day of whoever asks before the
-request, and counted after it, as a generation without a text.
-
-What speaks with endpoints is registered by the package that speaks with providers."""
+at a time. What it costs is reserved from the day of whoever asks before the request, and counted
+after it, as a generation without a text."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,7 +15,14 @@ from loom.engine.fields import new_uid
 from loom.errors import CommandError
 from loom.meaning.indexing import digest_of
 from loom.meaning.models import TextScore
-from loom.meaning.tokens import Rival, ScoredToken, packed_tokens
+from loom.meaning.tokens import (
+    Rival,
+    ScoredToken,
+    echoed_tokens,
+    forced_tokens,
+    next_rivals,
+    packed_tokens,
+)
 from loom.money import spending
 from loom.money.queries import path_tokens
 from loom.money.spending import CandidateRequest, Share
@@ -28,45 +33,12 @@ from loom.permissions import GENERATE, WRITE
 from loom.trees.models import Node, Tree
 from loom.trees.queries.lookup import withheld, withheld_from_models
 from loom.turns.models import TOKENS, Generation
+from loom.turns.token_requests import TokenAnswer, ask_next_tokens, ask_scores
 
 MOST_RIVALS = 10  # next tokens that are asked for
 MOST_BEGUN = 4_000  # characters of a path that is opened
 MOST_SCORED = 8_000  # characters of a text that is scored
 BEFORE = 2_000  # characters of the text above that the model reads before it
-
-
-@dataclass(frozen=True)
-class TokenAnswer:
-    """What an endpoint answered: tokens, and the usage that it counted (empty: none)."""
-
-    tokens: list[ScoredToken]
-    rivals: tuple[Rival, ...]
-    usage: dict[str, int]
-
-
-NextTokens = Callable[[Generation, str, int], TokenAnswer]
-Scores = Callable[[Participant, str, str], TokenAnswer]
-
-
-class _Callers:
-    """What asks endpoints; None until it is registered."""
-
-    next_tokens: NextTokens | None = None
-    scores: Scores | None = None
-
-
-def asks_next_tokens(function: NextTokens) -> NextTokens:
-    """Registers what asks for the likely next tokens of a generation that has begun with a text.
-    It raises EndpointFailed, or CommandError for what cannot be asked."""
-    _Callers.next_tokens = function
-    return function
-
-
-def scores_texts(function: Scores) -> Scores:
-    """Registers what asks a participant how likely it finds each token of a text after another
-    one. It raises EndpointFailed, also where the endpoint cannot say it."""
-    _Callers.scores = function
-    return function
 
 
 def token_agents(tree: Tree) -> list[Participant]:
@@ -243,19 +215,19 @@ def next_tokens(actor: Actor, node: Node, agent: Participant, begun: str) -> Nex
             f"A path has at most {MOST_BEGUN:,} characters.",
             hint="take it, and go on from there",
         )
-    ask = _Callers.next_tokens
-    if ask is None:
-        raise CommandError("UNAVAILABLE", "Endpoints cannot be called here.", hint="")
     here = access.known_workspace_of(actor.participant, node.tree)
     read = path_tokens(actor, node.tree, here, node) + spending.estimate(begun)
-    answer, row = _asked(actor, node, agent, read, lambda new: ask(new, begun, MOST_RIVALS))
-    if not answer.rivals:
+    answer, row = _asked(
+        actor, node, agent, read, lambda new: ask_next_tokens(new, begun, MOST_RIVALS)
+    )
+    rivals = next_rivals(answer.bodies[0])
+    if not rivals:
         raise CommandError(
             "UNAVAILABLE",
             f"{agent.name} answered without probabilities.",
             hint="test it again in its settings, or choose another model",
         )
-    return NextOnes(answer.rivals, row.tokens_in, row.spent)
+    return NextOnes(rivals, row.tokens_in, row.spent)
 
 
 def score_text(actor: Actor, node: Node, agent: Participant) -> tuple[TextScore, Generation]:
@@ -273,9 +245,6 @@ def score_text(actor: Actor, node: Node, agent: Participant) -> tuple[TextScore,
             f"A text of at most {MOST_SCORED:,} characters can be scored.",
             hint="split it first",
         )
-    ask = _Callers.scores
-    if ask is None:
-        raise CommandError("UNAVAILABLE", "Endpoints cannot be called here.", hint="")
     above = node.parent_slot
     before = ""
     if above is not None and not withheld_from_models([above.pk]):
@@ -283,17 +252,20 @@ def score_text(actor: Actor, node: Node, agent: Participant) -> tuple[TextScore,
     if before and node.tree.mode != "buffer":
         before += "\n\n"
     read = spending.estimate(node.text) + spending.estimate(before)
-    answer, row = _asked(actor, node, agent, read, lambda _: ask(agent, before, node.text))
-    if not answer.tokens:
-        raise CommandError(
-            "UNAVAILABLE",
-            f"The endpoint of {agent.name} gives no probabilities of a text that it is sent.",
-            hint="llama.cpp and vLLM can; choose a model that runs there",
-        )
+
+    def tokens_in(answer: TokenAnswer) -> list[ScoredToken]:
+        if answer.is_forced:
+            return forced_tokens(answer.bodies, node.text)
+        return echoed_tokens(answer.bodies[0], answer.before, node.text)
+
+    def ask(_: Generation) -> TokenAnswer:
+        return ask_scores(agent, before, node.text, lambda answer: bool(tokens_in(answer)))
+
+    answer, row = _asked(actor, node, agent, read, ask)
     score, _ = TextScore.objects.update_or_create(
         tree=node.tree,
         digest=digest_of(node.text),
         model=agent.model_ref[:120],
-        defaults={"tokens": packed_tokens(answer.tokens), "agent": agent, "at": timezone.now()},
+        defaults={"tokens": packed_tokens(tokens_in(answer)), "agent": agent, "at": timezone.now()},
     )
     return score, row
