@@ -91,7 +91,8 @@ GET /trees/{tree}/weave?node={node} | POST /trees/{tree}/weave | GET /trees/{tre
 POST /trees/{tree}/buffer | GET /trees/{tree}/windows?of={agents}
 GET /trees/{tree}/turns?node={end} | POST /trees/{tree}/turns
 GET /trees/{tree}/turns/{turn}/calls | POST /trees/{tree}/line
-GET /trees/{tree}/search?q={long} | GET /trees/{tree}/excerpts?ids={end}
+GET /trees/{tree}/search?q={long} | GET /trees/{tree}/targets?q={long}
+GET /trees/{tree}/targets | GET /trees/{tree}/excerpts?ids={end}
 GET /trees/{tree}/marks | GET /trees/{tree}/bookmarks | GET /trees/{tree}/history
 GET /trees/{tree}/nodes/{end} | GET /trees/{tree}/nodes/{worst} | GET /trees/{tree}/links/{end}
 GET /trees/{tree}/nodes/{end}/provenance | GET /trees/{tree}/nodes/{end}/call

@@ -4,6 +4,7 @@ quotes, the portals (docs/model.md §8). Pure but for the values it is given."""
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from loom.language.portals import MOST_DEEP, PortalItem, PortalView, item_as_markdown
+from loom.links.portals import nouns_of
 from loom.links.trails import EndSeen, EndsSeen, TrailStep
 
 MOST_SHOWN = 4000  # characters of one text
@@ -54,7 +55,7 @@ def _step(
     quote = "> " * depth
     ends = stops.of(step.to)
     name = ends[0].shown if len(ends) == 1 else ""
-    portal = PortalView(step.type, len(ends), name, is_open=True, nouns=("item", "items"))
+    portal = PortalView(step.type, len(ends), name, is_open=True, nouns=nouns_of(step.to))
     title = portal.heading if step.type else portal.target
     lines = [f"{quote}{number}. **{title}**" + (f" because {step.because}" if step.because else "")]
     lines += (

@@ -98,6 +98,7 @@ def _read(workspace: Workspace, steps: Sequence[Step]) -> list[TrailStep]:
     for step_id, item, led_to in rows.values_list("step_id", "item_id", "led_to"):
         items[step_id][led_to].append(item)
     ways: list[TrailStep] = []
+    opened = set[tuple[object, ...]]()
     for step in steps:
         of, to = items[step.pk]
         if not step.link_type:  # a move, a view: what it touched is where it led
@@ -106,7 +107,11 @@ def _read(workspace: Workspace, steps: Sequence[Step]) -> list[TrailStep]:
             continue  # one of several windows that the line before opened
         if ways and not step.link_type and not step.because and ways[-1].to == tuple(to):
             continue  # another look at where the way has led already
+        opening = (step.link_type, tuple(of), tuple(to))
+        if step.link_type and opening in opened and not step.because:
+            continue  # opened once more is opened once
         if to:
+            opened.add(opening)
             line = step.canonical.partition("\n")[0]
             at = instant(step.at)
             way = (tuple(to), step.link_type, tuple(of), line, step.because, "", at, step.seq)

@@ -13,6 +13,7 @@ from loom.links import pages as links
 from loom.participants import pages as participants
 from loom.people.pages import accounts
 from loom.reading.pages import candidates, history, live_parts, panels, public, trees
+from loom.search import pages as searching
 from loom.site import routes
 from loom.transfer import pages as exporting
 from loom.turns.pages import turns
@@ -94,6 +95,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("trees/<uid:uid>/turns/<uid:turn>/trail", links.turn_trail),
     path("trees/<uid:uid>/line", candidates.run),
     path("trees/<uid:uid>/search", groves.search),
+    path("trees/<uid:uid>/targets", searching.link_targets),
     path("trees/<uid:uid>/excerpts", groves.excerpts),
     path("trees/<uid:uid>/marks", groves.marks),
     path("trees/<uid:uid>/bookmarks", panels.bookmarks),

@@ -34,7 +34,7 @@ def test_a_link_follows_the_text_and_is_removed_and_restored(
     page.keyboard.press("l")
     form = node.locator("form.inline-form")
     expect(form.get_by_role("combobox").first).to_have_attribute(
-        "placeholder", "An id or words from the text"
+        "placeholder", "Words of a text, a document or a tree"
     )
     form.locator("select[name=type]").select_option("derives_from")
     form.get_by_role("combobox").first.fill(lamp)
@@ -68,3 +68,67 @@ def test_a_link_follows_the_text_and_is_removed_and_restored(
     page.locator(".toast").get_by_role("button", name="Undo").last.click()
     expect(panel.locator("li")).to_have_count(1)
     expect(node.locator(".portals .portal")).to_have_count(1)
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+def test_a_link_leads_to_what_words_find_in_this_tree_in_documents_and_elsewhere(
+    heddle: Heddle, visit: Open, size: dict[str, int]
+) -> None:
+    """The picker: words, matches by kind, chosen by keys; Escape shuts the list and not the
+    form."""
+    mark = f"quay{uuid4().hex[:6]}"
+    other = heddle.tree(f"Harbour {mark}", f"The {mark} was flooded.")
+    far: Any = heddle.get(f"trees/{other}/path")["nodes"]
+    tree = heddle.tree(f"Linked {mark}", f"The {mark} by night.", "Oil was bought on credit.")
+    heddle.line(tree, f'write doc:"Notes on {mark}" new "Nobody came to the {mark}."')
+    nodes: Any = heddle.get(f"trees/{tree}/path")["nodes"]
+    here = next(node["id"] for node in nodes if node["depth"])
+    page = live(visit(f"/trees/{tree}", size=size))
+    node = page.locator("article.node").last
+    page.locator("main").press("l")
+    form = node.locator("form.inline-form")
+    field = form.get_by_role("combobox").first
+    options = form.get_by_role("listbox").get_by_role("option")
+    # Before anything is typed: what is near, and what was used last.
+    expect(options.first).to_contain_text(f"The {mark} by night.")
+    expect(form.locator(".group").first).to_have_text("In this tree")
+    field.fill(mark)
+    expect(form.locator(".group")).to_have_text(
+        ["In this tree", "Documents", "In other trees", "Trees"]
+    )
+    expect(options).to_have_count(4)
+    expect(options.first).to_have_attribute("aria-selected", "true")
+    field.press("Escape")
+    expect(form.get_by_role("listbox")).to_have_count(0)
+    expect(field).to_be_visible()
+    # The document, by keys.
+    field.press("ArrowDown")
+    expect(options).to_have_count(4)
+    field.press("ArrowDown")
+    expect(options.nth(1)).to_have_attribute("aria-selected", "true")
+    field.press("Enter")
+    expect(field).to_have_value(f"Notes on {mark}")
+    expect(form.get_by_role("listbox")).to_have_count(0)
+    form.locator("select[name=type]").select_option("supports")
+    field.press("Enter")
+    portals = node.locator(".portals summary")
+    expect(portals).to_have_text([f'▶ [supports] ──→ doc:"Notes on {mark}"'])
+    # A text of another tree, by a click.
+    page.locator("main").press("l")
+    field.fill(mark)
+    expect(form.locator(".group")).to_have_count(4)
+    options.nth(2).click()
+    expect(field).to_have_value(f"The {mark} was flooded.")
+    form.get_by_role("button", name="Link", exact=True).click()
+    expect(portals).to_have_count(2)
+    links: Any = heddle.get(f"links?tree={tree}&node={nodes[-1]['id']}")["results"]
+    assert links[1]["target"] == f"tree:{other} node:{far[-1]['id']}"
+    # What is meant has to be clear.
+    page.locator("main").press("l")
+    field.fill(mark)
+    form.get_by_role("button", name="Link", exact=True).press("Enter")
+    expect(form.get_by_role("alert")).to_contain_text("Choose one from the list")
+    field.fill(here)
+    expect(form.get_by_role("listbox")).to_have_count(0)
+    form.get_by_role("button", name="Link", exact=True).click()
+    expect(portals.last).to_have_text("▶ [related] ──→ 2 nodes")

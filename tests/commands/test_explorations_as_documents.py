@@ -109,7 +109,7 @@ def test_the_page_of_a_trail_keeps_it_as_a_document(
 def test_an_exported_trail_has_the_texts_of_documents_and_of_written_portals(
     say: Say, write: Write, tree: Tree, owner: User, client: Client
 ) -> None:
-    """S001-87: the exploration as Markdown, with what each step led to, a document as well, and
+    """The exploration as Markdown, with what each step led to, a document as well, and
     portals that stand in these texts opened in their place."""
     a, c = write("the lamp"), write("a debt")
     say(f'write doc:"Notes" new "---\\nby: Ada\\n---\\nOil was dear, @[supports -> {c}] says who."')

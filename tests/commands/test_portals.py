@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from rest_framework.test import APIClient
 
-from loom.access import get_actor
+from loom.access import Actor, get_actor
 from loom.documents.actions import make_document
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
@@ -22,6 +22,7 @@ from loom.language.portals import (
 from loom.people.commands.groves import change_grove
 from loom.people.models import User
 from loom.site.markdown import rendered, rendered_by
+from loom.trees.commands import trees
 from loom.trees.models import Node, Tree, Workspace
 from tests.commands.conftest import Say
 from tests.two_groves import SECRET, TITLE, TwoGroves
@@ -277,3 +278,55 @@ def test_a_window_in_the_page_has_the_references_and_portals_of_its_text(
     (drawn,) = body["drawn"].values()
     assert f'href="/trees/{tree.uid}?node={a}"' in drawn
     assert f'data-portal="/trees/{tree.uid}/portal?type=supports' in drawn
+
+
+@pytest.mark.django_db
+def test_a_portal_to_what_was_erased_is_unavailable_and_its_link_says_erased(
+    say: Say, write: Write, actor: Actor, tree: Tree, owner: User, client: Client
+) -> None:
+    client.force_login(owner)
+    other = trees.new_tree(actor, title="Doomed")
+    far = write("far words", into=other)
+    a = write(f"See @[supports -> tree:{other.uid} node:{far}].")
+    say(f"link {a} to tree:{other.uid} node:{far} as:extends")
+    to = f"tree:{other.uid} node:{far}"
+    address = f"/trees/{tree.uid}/portal"
+    assert "far words" in client.get(address, {"type": "supports", "to": to}).content.decode()
+    trees.change_tree(actor, other, {"archived": True})
+    trees.erase(actor, Tree.objects.get(pk=other.pk), "Doomed")
+    written = client.get(address, {"type": "supports", "to": to}).content.decode()
+    assert "unavailable" in written and "far words" not in written
+    assert "[extends] ──→ erased" in say(f"switch to {a}").reply + say("memory").reply
+    linked = client.get(f"/trees/{tree.uid}/nodes/{a}/portal?type=extends").content.decode()
+    assert '<span class="flag">erased</span>' in linked and "href" not in linked
+
+
+@pytest.mark.django_db
+def test_one_link_is_the_same_in_a_page_a_line_markdown_and_the_api(
+    say: Say, write: Write, tree: Tree, owner: User, client: Client
+) -> None:
+    """One description of a portal, drawn for each reader."""
+    client.force_login(owner)
+    a, b, c = write("The lamp is lit."), write("Oil was bought."), write("A debt is owed.")
+    for end in (b, c):
+        say(f"link {a} to {end} as:supports")
+    say(f"link {b} to {c} as:uses")
+    foot = client.get(f"/trees/{tree.uid}/nodes/{a}/portals").content.decode()
+    assert 'data-edge-type="supports"' in foot and "[supports] ──→ 2 nodes</summary>" in foot
+    inside = client.get(f"/trees/{tree.uid}/nodes/{a}/portal?type=supports").content.decode()
+    shell = say(f"expand supports of {a} inline").reply
+    say(f"switch to {a}")
+    say(f"expand supports of {a} inline")
+    say('trail save "lamp"')
+    markdown = say('trail show "lamp" as:markdown').reply
+    for shown in (inside, shell, markdown):
+        assert "Oil was bought." in shown and "A debt is owed." in shown
+    assert "▼ [supports] ──→ 2 nodes" in shell and f"▶ [uses] ──→ [{c}]" in shell
+    assert f"[uses] ──→ [{c}]" in inside
+    assert "**▼ [supports] ──→ 2 nodes**" in markdown
+    listed = say(f"list {a} supports")
+    assert listed.body["refs"] == [b, c]
+    api = client.get(f"/api/links?tree={tree.uid}&node={a}").json()["results"]
+    assert [(link["type"], link["target"]) for link in api] == [("supports", b), ("supports", c)]
+    graph = client.get(f"/api/trees/{tree.uid}/nodes/{a}/graph?depth=1").json()
+    assert {node["item"] for node in graph["nodes"]} == {a, b, c}

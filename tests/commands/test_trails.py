@@ -212,3 +212,19 @@ def test_the_page_replays_notes_and_shares(
     assert "tower" in client.get(f"/groves/{tree.grove.uid}/trails").content.decode()
     saved = client.get("/api/trails").json()["results"]
     assert saved[0]["name"] == "tower" and saved[0]["step_count"] == 5
+
+
+def test_what_is_opened_twice_is_one_step_of_the_trail(say: Say, write: Callable[..., str]) -> None:
+    """Closing and opening a portal again adds nothing, so that nobody makes a trail longer
+    by repeating it."""
+    a, b, c = write("a"), write("b"), write("c")
+    say(f"link {a} to {b} as:supports")
+    say(f"link {b} to {c} as:uses")
+    say(f"switch to {a}")
+    for line in (f"expand supports of {a}", f"expand uses of {b} inline") * 3:
+        say(line)
+    say('trail save "once"')
+    types = [step["type"] for step in Trail.objects.get().steps]
+    assert types == ["", "supports", "uses"]
+    say(f'expand supports of {a} because:"to look again"')
+    assert "because to look again" in say("trail").reply

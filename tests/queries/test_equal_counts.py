@@ -49,6 +49,7 @@ pytestmark = pytest.mark.django_db
 LONG = 66  # texts on a path: more than a page draws at once
 MOST = 17  # queries for an address; two or three of them say who asks
 DEAR = {  # what collects all that hangs at a tree or at a workspace
+    "/trees/{tree}/targets?q=Text": 24,  # searches the tree, the documents and the other trees
     "/api/workspaces/{workspace}": 43,
     "/api/workspaces?tree={tree}": 42,
     "/api/workspaces/{agents}/context": 38,
@@ -103,7 +104,8 @@ PAGES = """
 /trees/{tree}/above?node={end}&before={near} /trees/{tree}/weave?node={node}
 /trees/{tree}/buffer?node={end} /trees/{tree}/turns?node={end}
 /trees/{tree}/windows?of={agents}
-/trees/{tree}/search?q=Text /trees/{tree}/excerpts?ids={end},{near} /trees/{tree}/marks
+/trees/{tree}/search?q=Text /trees/{tree}/targets?q=Text /trees/{tree}/targets
+/trees/{tree}/excerpts?ids={end},{near} /trees/{tree}/marks
 /trees/{tree}/cast /trees/{tree}/tags /trees/{tree}/export?node={end}
 /trees/{tree}/manuscript /trees/{tree}/manuscript/text /groves/{grove}/tags /palette
 /trees/{tree}/bookmarks /trees/{tree}/links/{noted} /trees/{tree}/history /trees/{tree}/nodes/{end}

@@ -7,7 +7,9 @@ from loom.access import get_actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.people.models import Grove, User
+from loom.trees.commands.trees import new_tree
 from loom.trees.models import Tree
+from tests.two_groves import TITLE, Side, TwoGroves
 from tests.web.conftest import Visitor
 from tests.web.test_path_parts import page, say
 
@@ -36,3 +38,47 @@ def test_links_are_grouped_by_type_with_the_words_around_them(
     assert '<span class="flag">pruned</span>' in page(
         visitor, owner, f"/trees/{tree.uid}/links/{second}"
     )
+
+
+def test_what_can_be_linked_is_found_by_words_as_far_as_one_may_read_it(
+    two_groves: TwoGroves,
+) -> None:
+    """Texts of the tree first, then documents, texts of other trees and trees by their titles."""
+    world = two_groves
+    left, uid = world.left, world.left.tree.uid
+    other = new_tree(left.actor(world.both), title="More of the kestrel")
+    say(left.actor(world.both), other, 'respond root "The kestrel woke."')
+    near = say(left.actor(world.both), left.tree, 'respond root "A kestrel sleeps."')
+    say(left.actor(world.both), left.tree, 'write doc:"Kestrels" new "Where they nest."')
+    hidden = new_tree(
+        left.actor(User.objects.get(username="leftowner")), title="The kestrel's debts"
+    )
+    Side(left.grove, hidden, left.text).run(
+        User.objects.get(username="leftowner"), "allow writers hidden"
+    )
+
+    def targets(user: User, query: str) -> list[tuple[str, str]]:
+        found = world.client(user).get(f"/trees/{uid}/targets", {"q": query}).json()["targets"]
+        return [(target["kind"], target["words"]) for target in found]
+
+    mine = [
+        ("here", "A kestrel sleeps."),
+        ("documents", "Kestrels"),
+        ("elsewhere", "The kestrel woke."),
+        ("trees", "More of the kestrel"),
+    ]
+    assert targets(world.only_left, "kestrel") == mine
+    # Whoever is in another grove as well finds its trees by their titles.
+    assert targets(world.both, "kestrel") == [*mine, ("trees", TITLE)]
+    assert targets(world.both, near)[0] == ("here", "A kestrel sleeps.")
+    assert targets(world.only_left, "nothing has this") == []
+    assert world.client(world.nobody).get(f"/trees/{uid}/targets?q=kestrel").status_code == 404
+    # Without words, what was used last.
+    first = targets(world.only_left, "")
+    assert ("documents", "Kestrels") in first and ("trees", "More of the kestrel") in first
+    assert not any("debts" in words for _, words in first)
+    # Each is a target of a link.
+    rows = world.client(world.both).get(f"/trees/{uid}/targets", {"q": "kestrel"}).json()["targets"]
+    for row in rows[1:]:
+        ref = row["ref"]
+        assert "✓ linked" in left.run(world.both, f"link {near} to {ref} as:supports"), ref

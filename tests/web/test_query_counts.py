@@ -47,6 +47,8 @@ PARTS = {
     "the past": ("/past?seq=9", 10),
     "history": ("/history", 9),
     "search": ("/search?q=text", 14),
+    "what to link": ("/targets?q=text", 30),
+    "what to link, first": ("/targets", 8),
     "about": ("/about", 7),
     "share": ("/share", 7),
     "tokens": ("/nodes/{at}/tokens", 8),

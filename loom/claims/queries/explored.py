@@ -21,8 +21,8 @@ MOST = 50  # openings of one claim
 
 @dataclass(frozen=True)
 class Opening:
-    """An item that the claimant opened by a link type from an item (`of`) that the claim rests
-    on."""
+    """An item that the claimant opened by a link type from an item (`of`) that the claim rests on,
+    or from one that was opened so."""
 
     item: int
     of: int
@@ -31,10 +31,10 @@ class Opening:
 
 
 def openings_of(actor: Actor, claim: Claim, cites: Sequence[Cite]) -> list[Opening]:
-    """What the claimant opened from the claim, from what it is about and from what it cites, each
-    once, oldest first, without what is cited already. The steps of a person are their own, those
-    of an agent are open to members; what the actor may not see is left out. Three queries, and
-    five if there are any."""
+    """What the claimant opened from the claim, from what it is about and from what it cites, and on
+    from there, each once, oldest first, without what is cited already. The steps of a person are
+    their own, those of an agent are open to members; what the actor may not see is left out. Three
+    queries, and five if there are any."""
     if claim.by.kind == "human" and claim.by_id not in (actor.participant.pk, actor.person.pk):
         return []
     cited = {cite.item for cite in cites}
@@ -56,17 +56,18 @@ def openings_of(actor: Actor, claim: Claim, cites: Sequence[Cite]) -> list[Openi
 
 
 def _of_steps(opened: dict[int, tuple[str, datetime]], around: set[int]) -> list[Opening]:
-    """What the steps led to, of those that began at one of the items; the oldest first."""
+    """What the steps led to, of those that began at one of the items, or at what an earlier one of
+    these led to; the oldest first."""
     ways: dict[int, tuple[list[int], list[int]]] = {}
     rows = StepItem.objects.filter(step__in=opened).order_by("step_id", "place")
     for step, item, led_to in rows.values_list("step_id", "item_id", "led_to"):
         ways.setdefault(step, ([], []))[led_to].append(item)
-    return [
-        Opening(item, of[0], *opened[step])
-        for step, (of, to) in ways.items()
-        if of and of[0] in around
-        for item in to
-    ]
+    reached, openings = set(around), list[Opening]()
+    for step, (of, to) in ways.items():
+        if of and of[0] in reached:
+            openings += [Opening(item, of[0], *opened[step]) for item in to]
+            reached.update(to)
+    return openings
 
 
 def opening_bodies(claim: Claim, openings: Sequence[Opening]) -> list[dict[str, Any]]:

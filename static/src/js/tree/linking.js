@@ -1,42 +1,12 @@
 // @ts-check
-// A link from a node to another: the form asks for the other by its id or by words in it.
+// A link from a node to a text of any tree, a document or a tree, which the form asks for by words or an id.
 
 import { call } from "../live/calls.js";
-import { json, Newest, Refused } from "../live/api.js";
+import { json, Refused } from "../live/api.js";
 import { t } from "../t.js";
 import { act } from "./actions.js";
 import { make, openForm } from "./forms.js";
-
-const ID = /^\[?([a-z]\d[a-z]\d[a-z\d]{0,4})\]?$/i;
-
-/** The id that was meant: typed, or that of the one text found for the words.
- * @param {import("./page.js").TreePage} page @param {string} text */
-async function target(page, text) {
-  const typed = ID.exec(text.trim());
-  if (typed) return typed[1].toLowerCase();
-  const { hits } = await json(`${page.web}/search?by=words&q=${encodeURIComponent(text)}`);
-  if (hits.length === 1) return hits[0].id;
-  const message = hits.length ? t("Several texts contain these words.") : t("No text contains these words.");
-  throw new Refused({ code: "NOT_FOUND", message, hint: t("Choose one from the list, or type an id.") }, 404);
-}
-
-/** Offers the texts that hold what was typed. @param {import("./page.js").TreePage} page @param {HTMLInputElement} field @param {Element} list */
-function offer(page, field, list) {
-  /** @type {ReturnType<typeof setTimeout>} */
-  let timer;
-  const asked = new Newest();
-  field.addEventListener("input", () => {
-    clearTimeout(timer);
-    if (!field.value.trim() || ID.test(field.value.trim())) return;
-    timer = setTimeout(async () => {
-      const number = asked.ask();
-      const { hits } = await json(`${page.web}/search?by=words&q=${encodeURIComponent(field.value)}`);
-      if (asked.isPast(number)) return;
-      const options = hits.slice(0, 8).map((/** @type {{id: string, text: string, by: string}} */ hit) => make("option", { value: hit.id, label: `${hit.by}: ${hit.text}` }));
-      list.replaceChildren(...options);
-    }, 200);
-  });
-}
+import { LinkPicker } from "./link-picker.js";
 
 /** @typedef {{name: string, group: string, archived: boolean}} LinkType */
 
@@ -60,6 +30,23 @@ function wordsOf(host) {
   return words && words.length <= 2000 && !words.includes("\n") && text && selection?.anchorNode && text.contains(selection.anchorNode) ? words : "";
 }
 
+const NEAR = 4;
+
+/** The texts around the node, as far as the page shows them: those above it first, the nearest first.
+ * @param {string} id @returns {import("./link-picker.js").Target[]} */
+function nearby(id) {
+  const nodes = [...document.querySelectorAll("article.node[data-id]")];
+  const own = nodes.findIndex((node) => node.getAttribute("data-id") === id);
+  const around = [...nodes.slice(0, Math.max(own, 0)).reverse(), ...nodes.slice(own + 1)];
+  const targets = around.map((node) => ({ ref: node.getAttribute("data-id") ?? "", kind: "here", words: wordsIn(node), soft: "" }));
+  return targets.filter(({ words }) => words).slice(0, NEAR);
+}
+
+/** The first words of a node of the page. @param {Element} node */
+function wordsIn(node) {
+  return (node.querySelector(":scope > .text")?.textContent ?? "").trim().replace(/\s+/g, " ").slice(0, 120);
+}
+
 /** @param {HTMLFormElement} form @param {string} name */
 const fieldOf = (form, name) => /** @type {HTMLInputElement | null} */ (form.elements.namedItem(name))?.value.trim() ?? "";
 
@@ -69,19 +56,15 @@ act("link", (what) => linkFrom(what));
  * @param {string} [other] the id that was dragged there */
 async function linkFrom({ page, id, host }, other = "") {
   const words = wordsOf(host);
-  const shape = { label: t("Node that {id} is linked to", { id }), single: true, text: other, submit: t("Link"), hint: words ? t("On the words “{words}”", { words: words.slice(0, 60) }) : "" };
-  const form = openForm(host, shape, async ({ text }) => {
+  const shape = { label: t("What {id} is linked to", { id }), single: true, text: other, submit: t("Link"), hint: words ? t("On the words “{words}”", { words: words.slice(0, 60) }) : "" };
+  const form = openForm(host, shape, async () => {
     const confidence = fieldOf(form, "confidence");
-    const given = { source: id, target: await target(page, text), type: fieldOf(form, "type"), note: fieldOf(form, "note"), on: words };
+    const given = { source: id, target: await picker.ref(), type: fieldOf(form, "type"), note: fieldOf(form, "note"), on: words };
     return page.say(call("link", { ...given, confidence: confidence && Number(confidence) }), { quiet: true });
   });
   const field = /** @type {HTMLInputElement} */ (form.elements.namedItem("text"));
-  const list = make("datalist", { id: "link-targets" });
-  field.setAttribute("list", list.id);
-  field.setAttribute("placeholder", t("An id or words from the text"));
-  field.setAttribute("autocomplete", "off");
-  form.append(list);
-  offer(page, field, list);
+  const picker = new LinkPicker(field, `${page.web}/targets`, () => nearby(id));
+  if (!other) picker.typed();
   const { results } = await json(`/api/link-types?grove=${page.settings.grove}`);
   const note = make("label", {}, t("Note"), " ", make("input", { name: "note", maxLength: 2000 }));
   const sure = make("label", {}, t("Confidence"), " ", make("input", { name: "confidence", type: "number", min: "0", max: "1", step: "0.05", className: "short" }));
