@@ -14,13 +14,15 @@ class Stream(models.Model):
     (`loom.trees.queries.outline`), updated as it grows; `leaves` None: unknown, and measured when
     it is needed. `unmeasured` is the seq of the last prune or restore of a part so large that its
     branches were not counted: until a worker has measured the tree again, `leaves` and `deepest`
-    are those from before it, with what was added since.
+    are those from before it, with what was added since. `words`: about how many words the texts of
+    the tree have, each as it was first written and with what edits added to it; None: not counted.
     """
 
     name = models.CharField(max_length=48, unique=True)
     head = models.BigIntegerField(default=0)
     floor = models.BigIntegerField(default=0)
     items = models.BigIntegerField(default=0)
+    words = models.BigIntegerField(null=True)
     leaves = models.BigIntegerField(null=True)
     deepest = models.IntegerField(null=True)
     unmeasured = models.BigIntegerField(null=True)

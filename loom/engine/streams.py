@@ -63,6 +63,11 @@ class Writer:
         self.stream.items += count
         return range(first, first + count)
 
+    def wrote(self, words: int) -> None:
+        """Adds to the stored number of words, if they are counted in this tree."""
+        if self.stream.words is not None:
+            self.stream.words = max(0, self.stream.words + words)
+
     @property
     def pending(self) -> list[Event]:
         """The events that `flush` will write."""
@@ -95,14 +100,14 @@ class Writer:
             Event.objects.bulk_create(self._pending, batch_size=500)
         self.written += self._pending
         self._pending = []
-        update_row(self.stream, "head", "items", "leaves", "deepest", "unmeasured")
+        update_row(self.stream, "head", "items", "words", "leaves", "deepest", "unmeasured")
         if self.seqs:
             announce(self.stream.name, self.stream.head)
 
 
 def open_stream(item: Tree | Grove | Workspace) -> Stream:
     """Makes the stream of a new item."""
-    return insert_row(Stream(name=name_of(item)))
+    return insert_row(Stream(name=name_of(item), words=0))
 
 
 _LOCKED = PreparedQuery(lambda: Stream.objects.select_for_update().filter(name=Given("name")))

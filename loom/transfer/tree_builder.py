@@ -87,6 +87,13 @@ class TreeBuilder:
                 Node,
                 [self._columns(record, row) for record, row in zip(records, rows, strict=True)],
             )
+            writer.wrote(
+                sum(
+                    len(row.text.split())
+                    for row in rows
+                    if row.kind == "text" and row.slot_id == row.id
+                )
+            )
             self._keep_hiding()
             for row in rows:
                 keep_images(self.tree, row.text)

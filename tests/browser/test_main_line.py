@@ -43,3 +43,34 @@ def test_whoever_has_the_link_reads_the_story_as_one_text(heddle: Heddle, visit:
     expect(story).not_to_contain_text("went wrong")
     page.get_by_role("link", name="Previous sibling").click()
     expect(page.locator(".story")).to_contain_text("It began and went wrong.")
+
+
+def test_all_that_reads_a_story_follows_the_line_that_was_marked(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree(f"Followed {uuid4().hex[:6]}", "It began", mode="buffer")
+    at = str(heddle.get(f"trees/{tree}")["workspace"]["position"])  # type: ignore[index]
+    mine = heddle.line(tree, f"respond {at}\n with a bell\n←")["refs"][0]  # type: ignore[index]
+    heddle.line(tree, f"respond {mine}\n and ended.\n←")
+    heddle.line(tree, f"respond {at}\n and went wrong and on and on.\n←")
+    heddle.line(tree, f"main {mine}")
+    story = "It began with a bell and ended."
+    page = visit(f"/trees/{tree}/manuscript")
+    expect(page.locator(".word-count")).to_have_text("7 words")
+    page.goto(f"{heddle.url}/trees/{tree}/manuscript/text")
+    expect(page.locator(".chapter .text")).to_have_text(story)
+    page.emulate_media(media="print")
+    expect(page.locator(".not-printed")).to_be_hidden()
+    expect(page.locator(".chapter .text")).to_be_visible()
+    page.emulate_media(media="screen")
+    page.goto(f"{heddle.url}/trees/{tree}/export?format=text")
+    expect(page.get_by_role("radio", name="The main line")).to_be_checked()
+    address = page.get_by_role("link", name="Download Plain text").get_attribute("href")
+    assert address is not None
+    with heddle.client() as client:
+        assert client.get(address).text.strip() == story
+    made = heddle.post(f"trees/{tree}/public-links", {"days": 1})
+    shown = visit(str(made["link"]).removeprefix(heddle.url), anonymous=True)
+    for words in ("It began with a bell", "and ended."):
+        expect(shown.locator(".story")).to_contain_text(words)
+    expect(shown.locator(".story")).not_to_contain_text("went wrong")

@@ -64,6 +64,7 @@ def test_the_task_runs_an_import_once(actor: Actor) -> None:
     tasks.run_import(row.uid)
     row.refresh_from_db()
     assert tree_of(row).nodes.count() == 11
+    assert Stream.objects.get(name=f"tree:{tree_of(row).uid}").words == 10
     assert (row.done, row.total, row.leased_until) == (row.total, row.total, None)
     assert not Path(row.file).exists()
     tasks.run_import(row.uid)

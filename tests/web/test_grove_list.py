@@ -7,6 +7,7 @@ from loom.access import Actor
 from loom.engine import presence
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
+from loom.engine.models import Stream
 from loom.people.models import Grove, Participant, User
 from loom.trees.models import Tree
 from tests.web.conftest import Visitor
@@ -82,6 +83,27 @@ def test_a_row_shows_how_the_tree_begins_now(
         page = listed(visitor, owner)
         assert ("It rained." in page) == line.startswith("respond")
         assert ("It snowed." in page) == line.startswith("edit")
+
+
+def test_a_row_says_how_many_words_a_tree_has_and_reads_no_more_for_a_longer_one(
+    owner: User, actor: Actor, tree: Tree, visitor: Visitor
+) -> None:
+    for line, said in (
+        ('respond "It rained." node:root', "2 words"),
+        ('respond "And then it snowed." here', "6 words"),
+        ('edit here "And then it snowed for a week." as:version', "9 words"),
+        ('annotate here "A note is none of them."', "9 words"),
+    ):
+        execute_line(actor, tree, Request(line=line))
+        assert said in listed(visitor, owner)
+    kept = Stream.objects.filter(name=f"tree:{tree.uid}")
+    assert list(kept.values_list("words", flat=True)) == [9]
+    kept.update(words=1_234_567)
+    assert "1,234,567 words" in listed(visitor, owner)
+    kept.update(words=None)  # of a build that did not count
+    assert "words</span>" not in listed(visitor, owner)
+    execute_line(actor, tree, Request(line='respond "More." node:root'))
+    assert list(kept.values_list("words", flat=True)) == [None]
 
 
 def test_an_outsider_sees_nobody(tree: Tree, outsider: User, visitor: Visitor) -> None:

@@ -63,6 +63,7 @@ class Migration(migrations.Migration):
                 ("head", models.BigIntegerField(default=0)),
                 ("floor", models.BigIntegerField(default=0)),
                 ("items", models.BigIntegerField(default=0)),
+                ("words", models.BigIntegerField(null=True)),
                 ("leaves", models.BigIntegerField(null=True)),
                 ("deepest", models.IntegerField(null=True)),
                 ("unmeasured", models.BigIntegerField(null=True)),

@@ -13,6 +13,7 @@ from django.db.models import Exists, F, Max, OrderBy, OuterRef, Q, QuerySet, Sub
 from django.db.models.functions import Concat, Left, Lower
 from django.http import HttpResponse, HttpResponseRedirect, JsonResponse, StreamingHttpResponse
 from django.shortcuts import render
+from django.utils.formats import number_format
 from django.utils.http import content_disposition_header
 from django.utils.translation import gettext, gettext_noop, ngettext
 from django.views.decorators.http import require_GET, require_POST
@@ -61,13 +62,15 @@ MOST_NAMED = 3  # of who has worked in it
 
 @dataclass(frozen=True)
 class TreeShown:
-    """One row of the list. `words` is the description, else the first text."""
+    """One row of the list. `words` is the description, else the first text; `written` about how
+    many words its texts have, 0 where nobody counted."""
 
     uid: str
     title: str
     mode: str
     words: str
     nodes: int
+    written: int
     age: str
     at: str
     tags: tuple[str, ...]
@@ -77,6 +80,11 @@ class TreeShown:
     people: tuple[str, ...]
     more: int
     shape: str
+
+    @property
+    def written_shown(self) -> str:
+        """The number of words as it is written in the reader's language."""
+        return number_format(self.written, force_grouping=True)
 
 
 def tags_of(actor: Actor) -> list[str]:
@@ -99,7 +107,7 @@ def _tags(actor: Actor) -> QuerySet[Mark]:
 def rows_shown(actor: Actor, trees: Sequence[Tree], cast: Mapping[str, Who]) -> list[TreeShown]:
     """The rows; six more queries, whatever their number, and at most 40 texts of each tree."""
     names = {tree.pk: f"tree:{tree.uid}" for tree in trees}
-    counts = dict(Stream.objects.filter(name__in=names.values()).values_list("name", "items"))
+    streams = Stream.objects.filter(name__in=names.values()).in_bulk(field_name="name")
     firsts = _openings(trees)
     tags = tag_queries.tags_on(trees)
     here = viewers_by_tree(trees, cast)
@@ -112,7 +120,8 @@ def rows_shown(actor: Actor, trees: Sequence[Tree], cast: Mapping[str, Who]) -> 
             title=tree.title,
             mode=tree.mode,
             words=beginning(tree.description or firsts.get(tree.pk, ""), WORDS),
-            nodes=counts.get(names[tree.pk], 0),
+            nodes=streams[names[tree.pk]].items if names[tree.pk] in streams else 0,
+            written=(streams[names[tree.pk]].words or 0) if names[tree.pk] in streams else 0,
             age=age_of(tree.touched_at),
             at=tree.touched_at.isoformat(),
             tags=tags.get(tree.pk, ()),

@@ -168,6 +168,7 @@ def add_node(writer: Writer, tree: Tree, author: Participant, new: NewNode) -> N
         writer.sized(outline.measured(tree.pk))
     else:
         writer.sized(_grown(size, node) if is_seen else size)
+    writer.wrote(_words_added(new))
     _add_sources(node, new.sources)
     keep_images(tree, new.text)
     writer.append("node.added", {"node": without_text(event_body(node)), **_before(node)})
@@ -175,6 +176,14 @@ def add_node(writer: Writer, tree: Tree, author: Participant, new: NewNode) -> N
     for hook in _hooks:
         hook(node)
     return node
+
+
+def _words_added(new: NewNode) -> int:
+    """How many words a tree gains by a text, or by another wording of one."""
+    if new.kind != "text":
+        return 0
+    before = new.edited_from.text if new.slot is not None and new.edited_from is not None else ""
+    return len(new.text.split()) - len(before.split())
 
 
 AfterAdding = Callable[[Node], None]
