@@ -1,28 +1,14 @@
 """Pure: how candidates differ. Near-duplicates, an order in which neighbours are near, and how many
 different answers they are."""
 
-import unicodedata
 from collections.abc import Sequence
 
 import numpy as np
 
+from loom.embedding.pieces import SAME_PIECES, pieces_of
 from loom.embedding.vectors import Floats
 
-MOST_READ = 4_000  # characters of a text that are compared
-PIECE = 5  # characters of the pieces that two texts have in common
-SAME_PIECES = 0.8  # share of common pieces from which on two texts are near-duplicates
 SAME_MEANING = 0.97  # cosine from which on they are
-
-
-def normal(text: str) -> str:
-    """A text without what makes no difference: case, width, and how many blanks there are."""
-    return " ".join(unicodedata.normalize("NFKC", text[:MOST_READ]).casefold().split())
-
-
-def pieces_of(text: str) -> frozenset[str]:
-    """All pieces of PIECE characters of a text; the text itself if it is shorter."""
-    plain = normal(text)
-    return frozenset(plain[at : at + PIECE] for at in range(max(1, len(plain) - PIECE + 1)))
 
 
 def shared(texts: Sequence[str]) -> Floats:

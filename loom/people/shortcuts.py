@@ -57,6 +57,7 @@ ACTIONS = (
     Shortcut("stash", "S"),
     Shortcut("compare", "c"),
     Shortcut("more", "."),
+    Shortcut("alike", "d"),
     Shortcut("rate-plus", "+"),
     Shortcut("rate-minus", "-"),
     Shortcut("focus", "f"),

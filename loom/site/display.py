@@ -152,7 +152,7 @@ GROUPS = (
         gettext_noop("On a node"),
         (
             *("continue", "edit", "respond", "annotate", "link", "bookmark", "prune", "split"),
-            *("pin", "open", "stash", "compare", "more", "rate-plus", "rate-minus"),
+            *("pin", "open", "stash", "compare", "more", "alike", "rate-plus", "rate-minus"),
             *(f"take-{number}" for number in range(1, 10)),
         ),
     ),
@@ -191,6 +191,7 @@ WORDS = {
     "stash": gettext_noop("stash the selection"),
     "compare": gettext_noop("compare with siblings"),
     "more": gettext_noop("more continuations like these"),
+    "alike": gettext_noop("show what is folded as alike, and fold it"),
     "rate-plus": gettext_noop("rate the candidate or text +"),
     "rate-minus": gettext_noop("rate the candidate or text −"),
 }

@@ -247,3 +247,23 @@ def test_a_persons_text_is_scored_by_a_model_and_shaded(
     page.get_by_role("button", name="Shade the text by surprise").click()
     expect(page.locator("loom-surprise")).to_have_attribute("data-shaded", "1")
     assert page.evaluate(SHADED) == ["2: gate"]
+
+
+def test_near_duplicates_share_a_card_of_the_tree_and_open_by_a_key(
+    heddle: Heddle, visit: Open
+) -> None:
+    heddle.provider.forget()
+    tree = heddle.tree(f"Alike {uuid4().hex[:6]}", "What happened at sea?")
+    ship = "The old sailor steered his ship through the storm at night, and nobody saw him again"
+    heddle.provider.script(says(f"{ship}."), says(f"{ship}!"), says("She baked bread."))
+    heddle.line(tree, "continue n:3")
+    page = visit(f"/trees/{tree}")
+    expect(page.locator(".card[data-id]")).to_have_count(2)
+    fold = page.locator("details.alike")
+    expect(fold.locator("summary")).to_have_text("1 alike")
+    expect(fold).not_to_have_attribute("open", "")
+    page.locator("main").press("d")
+    expect(fold.locator("a")).to_be_visible()
+    expect(fold).to_contain_text(ship)
+    page.keyboard.press("d")
+    expect(fold.locator("a")).to_be_hidden()

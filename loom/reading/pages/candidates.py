@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST
 
 from loom import access
 from loom.access import Actor
+from loom.embedding.pieces import groups_alike
 from loom.engine.arguments import checked
 from loom.engine.context import Answer, Request
 from loom.engine.execute import execute, execute_line
@@ -139,7 +140,13 @@ class Card:
     before: int = 0  # candidates that begin before this one
     same: str = ""  # the whole text of a finished one
     rest: str = ""  # of the second half of a split: the undivided text
-    alike: tuple["Card", ...] = ()  # others with the same text, folded into this one
+    # Others with the same text, or nearly the same, folded into this one.
+    alike: tuple["Card", ...] = ()
+
+    @property
+    def are_identical(self) -> bool:
+        """Whether all that is folded into this card has its text."""
+        return all(card.same == self.same for card in self.alike)
 
     @property
     def keys(self) -> str:
@@ -275,17 +282,36 @@ def weave_of(
 
 def folded(cards: Sequence[Card]) -> tuple[Card, ...]:
     """The cards, with those of the same text shown once: as the one that continues, else the
-    first. All of them stay nodes, and keep their shortcuts."""
+    first. Texts of models that are nearly the same are folded, too, unless they are continued. All
+    of them stay nodes, and keep their shortcuts."""
     groups: dict[str, list[Card]] = {}
     for card in cards:
         if card.same:
             groups.setdefault(card.same, []).append(card)
     shown: dict[int, Card] = {}
-    for alike in groups.values():
-        first = max(alike, key=lambda card: (card.children, -card.key))
-        rest = tuple(card for card in alike if card is not first)
+    for same in groups.values():
+        first = max(same, key=lambda card: (card.children, -card.key))
+        rest = tuple(card for card in same if card is not first)
         shown[first.key] = replace(first, alike=rest)
+    _fold_near(shown)
     return tuple(shown.get(card.key, card) for card in cards if not card.same or card.key in shown)
+
+
+def _fold_near(shown: dict[int, Card]) -> None:
+    """Folds near-duplicates of models among cards, by their keys, into the first of them or the
+    one that is continued. What a person wrote, or somebody went on from, is shown by itself."""
+    near = [card for card in shown.values() if card.who.kind == "model"]
+    if len(near) < 2:
+        return
+    near.sort(key=lambda card: (-card.children, card.key))
+    for places in groups_alike([card.same for card in near]):
+        first, *rest = (near[at] for at in places)
+        for card in rest:
+            if card.children or card.alike:
+                continue
+            del shown[card.key]
+            held = shown[first.key]
+            shown[first.key] = replace(held, alike=(*held.alike, card))
 
 
 def _card(

@@ -220,6 +220,18 @@ export class LoomWeave extends HTMLElement {
     if (link) link.textContent = text;
   }
 
+  /** Opens what is folded as alike: below the candidate in focus, else all of it; closes what is open.
+   * Returns whether there is any. */
+  unfold() {
+    const folds = /** @type {HTMLDetailsElement[]} */ ([...this.querySelectorAll("details.alike")]);
+    const own = folds.filter((fold) => fold.closest(".card")?.contains(document.activeElement));
+    const some = own.length ? own : folds;
+    const isOpen = some.some((fold) => fold.open);
+    for (const fold of some) fold.open = !isOpen;
+    if (some.length && !isOpen) some[0].querySelector("summary")?.focus();
+    return some.length > 0;
+  }
+
   /** A candidate that does not fit its card can be opened. */
   offerAll() {
     for (const card of this.querySelectorAll(".card:not(.coming, .failed)")) {

@@ -152,3 +152,13 @@ test("what the server drew for everybody is not taken where the reader chose ano
   fresh.innerHTML = card("n2");
   assert.equal(element.drawShared(fresh), false);
 });
+
+test("what is folded as alike is opened by a key, and closed again", () => {
+  const { element } = weave(card("n2", "1").replace("</article>", '<details class="alike"><summary>1 alike</summary><a data-go="n3">a</a></details></article>'));
+  const fold = element.querySelector("details.alike");
+  assert.equal(element.unfold(), true);
+  assert.equal(fold.open, true);
+  element.unfold();
+  assert.equal(fold.open, false);
+  assert.equal(weave(card("n2")).element.unfold(), false);
+});

@@ -66,6 +66,7 @@ export const ACTIONS = {
   focus: () => toggleMode("focus"),
   read: () => toggleMode("read"),
   more: (page) => page.can.write && !isEmpty() && weave()?.more() === undefined,
+  alike: () => weave()?.unfold() ?? false,
   ...Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8, 9].map((number) => [`take-${number}`, () => weave()?.takeKey(number) ?? false])),
 };
 
