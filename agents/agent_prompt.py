@@ -29,12 +29,13 @@ from loom.access import Actor
 from loom.engine import presence, registry
 from loom.engine.models import Step
 from loom.engine.steps import items_of
+from loom.engine.usable import unusable
 from loom.language import ids
 from loom.language.lines import Line
 from loom.links.foot import Portal, portals_of
 from loom.people.grove_settings import number_of
 from loom.people.models import Participant
-from loom.permissions import GENERATE, LOOM, READ_DOCUMENTS, WEB_SEARCH, Permission, in_order
+from loom.permissions import GENERATE, LOOM, READ_DOCUMENTS, Permission, in_order
 from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.reading.queries.margins import margins_of
 from loom.text.ages import age
@@ -50,7 +51,6 @@ from loom.turns import budgets
 from loom.turns.grove_settings import budget_in
 from loom.turns.models import Turn
 from loom.turns.queries import budget_of, spent_of
-from loom.web_search import commands as web_search
 from loom.workspace.queries import shown_windows, tasks, window_contents, windows, workspace_bodies
 from loom.workspace.queries.notifications import notifications_of
 
@@ -540,8 +540,7 @@ def agents_for(actor: Actor) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def commands_for(actor: Actor) -> tuple[Syntax, ...]:
     """The commands that the agent may use here, as INSTRUCTIONS teach them."""
-    without = web_search.unusable(actor) if WEB_SEARCH in actor.permissions else frozenset()
-    return _usable(actor.permissions, without, len(registry.verbs()))
+    return _usable(actor.permissions, unusable(actor), len(registry.verbs()))
 
 
 @lru_cache(maxsize=64)

@@ -22,7 +22,7 @@ from agents.prose import prose, reply_of
 from agents.providers.values import BrokenConnection
 from agents.refusals import REPEATED, LineVerdict, refusal_text, result_of, too_long, where_of
 from loom.access import Actor
-from loom.engine import registry, streams
+from loom.engine import later, registry, streams
 from loom.engine.answers import message_of
 from loom.engine.by_name import run_command
 from loom.engine.context import Request
@@ -44,7 +44,6 @@ from loom.turns.commands.continuing import outcome_of
 from loom.turns.loops import Past, RoundProse
 from loom.turns.models import Generation, Turn
 from loom.turns.queries import budget_of, made_by, spent_of, turns
-from loom.web_search import commands as web_search
 from loom.workspace import position
 from loom.workspace.queries import shown_windows
 from loom.workspace.queries.windows import settings_of
@@ -409,9 +408,11 @@ def next_line(turn: Turn, reply: RoundReply, left: int) -> bool:
     """Runs the next of the lines that are `left` of the round, or takes the result that a line was
     waiting for; stores it. False while it waits. Consecutive web searches run at the same time."""
     replies = list(turn.replies)
+    if turn.waits_for == [turn_lifecycle.CALLS]:
+        return _take_answers(turn, reply)
     if turn.waits_for == [turn_lifecycle.SEARCHES]:
-        if not (left > 0 and _searches(reply.commands[len(replies)])):
-            return _take_searches(turn, reply)
+        if not (left > 0 and _comes_later(reply.commands[len(replies)]) == turn.waits_for):
+            return _take_answers(turn, reply)
     elif any(reason.startswith(asks.WAITS) for reason in turn.waits_for):
         if turn_lifecycle.waits_for_answer(turn):
             return False
@@ -428,13 +429,17 @@ def next_line(turn: Turn, reply: RoundReply, left: int) -> bool:
     return turn_lifecycle.keep(turn, replies=[*replies, record], waits_for=waits_for)
 
 
-def _searches(command: ParsedCommand) -> bool:
-    return command.line is not None and registry.find(command.line.verb).facts.answers_later
+def _comes_later(command: ParsedCommand) -> list[str]:
+    """What a turn waits for after a line whose answer comes later; nothing after any other."""
+    facts = registry.find(command.line.verb).facts if command.line is not None else None
+    if facts is None or not facts.answers_later:
+        return []
+    return [turn_lifecycle.CALLS if facts.runs_alone else turn_lifecycle.SEARCHES]
 
 
-def _take_searches(turn: Turn, reply: RoundReply) -> bool:
-    """Takes the answers of the searches of the last lines. False while one is open."""
-    if web_search.open_in(turn.uid):
+def _take_answers(turn: Turn, reply: RoundReply) -> bool:
+    """Takes the answers of the last lines that came later. False while one is open."""
+    if later.is_open_in(turn.uid):
         return False
     replies = list(turn.replies)
     for number, (command, record) in enumerate(zip(reply.commands, replies, strict=False), 1):
@@ -466,8 +471,9 @@ def _line_reply(turn: Turn, reply: RoundReply, number: int) -> tuple[dict[str, A
         raise turn_lifecycle.LostError
     warning = warning or command.note
     record = {**_record(command, step, warning), "view": view}
-    if _searches(command) and step.outcome == "ok":
-        return {**record, "warning": warning}, [turn_lifecycle.SEARCHES]
+    waits = _comes_later(command)
+    if waits and step.outcome == "ok":
+        return {**record, "warning": warning}, waits
     return record, _started(step)
 
 

@@ -41,6 +41,8 @@ GET /.well-known/oauth-authorization-server | GET /.well-known/oauth-protected-r
 GET /.well-known/oauth-protected-resource/mcp | GET /.well-known/oauth-protected-resource/api
 POST /oauth/register | POST /oauth/token
 POST /oauth/revoke | GET /oauth/authorize
+GET /groves/{grove}/tools | POST /groves/{grove}/tools
+POST /groves/{grove}/tools/{secret}
 POST /groves/{grove}/webhooks/{secret} | GET /groves/{grove}/settings
 POST /groves/{grove}/settings | GET /groves/{grove}/tags
 GET /groves/{grove}/link-types | POST /groves/{grove}/link-types

@@ -66,6 +66,7 @@ INSTALLED_APPS = [
     "agents.gateway",
     "agents.webhooks",
     "agents.oauth",
+    "agents.outside_tools",
 ]
 
 MIDDLEWARE = [

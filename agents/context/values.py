@@ -207,6 +207,7 @@ class WorkspaceView:
     tasks: tuple[str, ...] = ()
     scratchpad: str = ""
     claims: tuple[str, ...] = ()
+    outside_tools: tuple[str, ...] = ()
     most_lines: int = WARNED
 
 

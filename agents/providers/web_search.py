@@ -90,7 +90,7 @@ async def found_by(
             rows += service.rows(answer, question)
     except BrokenConnection as broken:
         if not rows:
-            masked_text = _without_key(broken.failure.said, address.key)
+            masked_text = without_key(broken.failure.said, address.key)
             raise BrokenConnection(replace(broken.failure, said=masked_text)) from None
     shown = [_masked(hit, address.key) for row in rows if (hit := _hit(service, row, question))]
     hits = {hit.url: hit for hit in reversed(shown) if hit is not None}
@@ -99,15 +99,15 @@ async def found_by(
 
 def _masked(hit: WebResult, key: str) -> WebResult | None:
     """A result without the key, which a service may write into it; None if it is in the address."""
-    if _without_key(hit.url, key) != hit.url:
+    if without_key(hit.url, key) != hit.url:
         return None
-    return WebResult(_without_key(hit.title, key), hit.url, _without_key(hit.excerpt, key))
+    return WebResult(without_key(hit.title, key), hit.url, without_key(hit.excerpt, key))
 
 
 _SHORTEST_PIECE = 6  # characters of a key that stand together
 
 
-def _without_key(text: str, key: str) -> str:
+def without_key(text: str, key: str) -> str:
     """The text with "…" in place of the key and of longer parts of it, also with blanks, dashes
     or other signs in between: letters and digits alone are compared, in any case."""
     if len(key) < SHORTEST_KEY:

@@ -30,6 +30,7 @@ class Written:
     but: tuple[str, ...] = ()
     needs: str = ""
     shown: str = ""
+    bare: bool = False
 
 
 SHOWN = 80  # characters of a wrong value in a refusal
@@ -141,4 +142,5 @@ def _part(name: str, field: Any) -> FormPart:
         but=written.but,
         needs=written.needs,
         shown=written.shown,
+        bare=written.bare,
     )

@@ -269,6 +269,8 @@ def _may_be(part: FormPart, text: str) -> bool:
     """Whether a line can have this text in a part that takes a word, a choice or a tag."""
     if part.kind == "choice" or (part.kind == "option" and part.value == "choice"):
         return text in part.choices
+    if part.value == "json":
+        return text.startswith("{")
     if part.kind == "type":
         return is_type(text)
     if part.kind == "tags":

@@ -32,7 +32,7 @@ PartKind = Literal[
     "word", "ref", "range", "type", "content", "quoted", "tags", "option", "flag", "choice"
 ]
 ValueKind = Literal[
-    "int", "float", "word", "words", "choice", "quoted", "ref", "refs", "number", "place"
+    "int", "float", "word", "words", "choice", "quoted", "ref", "refs", "number", "place", "json"
 ]
 
 
@@ -46,6 +46,8 @@ class FormPart:
       those in `but`, which another form of the verb takes.
     * `needs`: the name of a part without which this one is not allowed.
     * `shown`: what help writes for the value, where the kind does not say.
+    * `bare`: a quoted text that may also stand without quotes, if it is one word. A content whose
+      `value` is json is a JSON object on the line instead of a text.
     """
 
     name: str
@@ -64,6 +66,7 @@ class FormPart:
     but: tuple[str, ...] = ()
     needs: str = ""
     shown: str = ""
+    bare: bool = False
 
     def takes(self, kind: str) -> bool:
         """Whether a ref of this kind is allowed in the part."""
@@ -92,6 +95,7 @@ class FormPlan:
     absent: dict[str, object]
     block: FormPart | None
     many: frozenset[str]
+    json: FormPart | None = None
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,8 @@ class Form:
             order=tuple(part for part in free if not part.lead),
             required=tuple(p for p in self.parts if not p.optional and p.kind != "flag"),
             absent={part.name: part.absent for part in self.parts},
-            block=next((part for part in self.parts if part.kind == "content"), None),
+            block=next((p for p in self.parts if p.kind == "content" and p.value != "json"), None),
+            json=next((part for part in self.parts if part.value == "json"), None),
             many=frozenset(p.name for p in self.parts if is_many(p)),
         )
 
@@ -389,7 +394,8 @@ def write_line(form: Form, values: Mapping[str, object], *, because: str) -> str
     block: str | None = None
     for part in form.parts:
         value = values.get(part.name, part.absent)
-        if part.kind == "content" and isinstance(value, str) and _is_block(value):
+        may_be_block = part.kind == "content" and part.value != "json"
+        if may_be_block and isinstance(value, str) and _is_block(value):
             block = value
             pieces.append(part.lead)
         elif _is_written(part, value):
@@ -425,6 +431,8 @@ def _print_item(part: FormPart, value: object) -> str:
     if isinstance(value, Ref):
         return print_ref(value)
     text = str(value)
+    if part.value == "json":
+        return text
     if part.kind == "tags":
         return f"#{text if _PLAIN_TAG.fullmatch(text) else quote(text)}"
     return quote(text) if part.kind in ("quoted", "content") else text

@@ -27,6 +27,12 @@ _SHARED = (
     r"word ::= [a-z]{2,14}",
     r"opaque ::= [a-z] [0-9] [a-z0-9]{0,30}",
 )
+_JSON = (
+    r'json ::= "{" ( pair ( ", " pair )* )? "}"',
+    r'pair ::= text ": " value',
+    r'value ::= text | "-"? number | "true" | "false" | "null" | json | list',
+    r'list ::= "[" ( value ( ", " value )* )? "]"',
+)
 _REFS = {
     "node": "node",
     "here": '"here"',
@@ -81,6 +87,7 @@ def grammar_of(forms: Iterable[Form], known: Known | None = None, *, acts: bool 
             f"node ::= {_one_of(known.nodes) if known.nodes else 'local'}",
             f"agent ::= {_agents(known)}",
             *_SHARED,
+            *(_JSON if any(form.plan.json for form in every) else ()),
             "",
         )
     )
@@ -151,6 +158,8 @@ class _Lines:
 
     def _value_rule(self, part: FormPart) -> str:
         """What stands for the part's value, the alternatives without their brackets."""
+        if part.value == "json":
+            return "json"
         if part.kind == "option":
             return self._option(part)
         if part.kind in ("flag", "choice"):

@@ -17,6 +17,7 @@ from loom.language.forms import (
     syntax,
     write,
 )
+from loom.language.json_arguments import object_in, split_at_object
 from loom.language.refs import (
     BLANK,
     MAX_BLANKS,
@@ -84,6 +85,9 @@ class ArgumentReader(MarkedArguments):
         self._refs.settle()
         self._refs.into(self._parts.values, self.plan.many)
         self.wants_block = self._parts.settle() or self.wants_block
+        if self.plan.json is not None:
+            name = self.plan.json.name
+            self._parts.values[name] = object_in(str(self._parts.values[name]))
         return self._parts.values
 
     def _take(self, token: Token) -> None:
@@ -125,11 +129,12 @@ class ArgumentReader(MarkedArguments):
         precedence unless the word is a TYPE."""
         if is_type(token.raw):
             return self._parts.place(("type", "word"), token.raw)
-        return (
-            self._parts.reach(lambda part: part.kind == "ref") is None
-            and WORD.fullmatch(token.raw) is not None
-            and self._parts.place(("word",), token.raw)
-        )
+        if self._parts.reach(lambda part: part.kind == "ref") is not None:
+            return False
+        if WORD.fullmatch(token.raw) is None:
+            return False
+        is_bare = self._parts.reach(lambda part: part.bare) is not None
+        return self._parts.place(("quoted",) if is_bare else ("word",), token.raw)
 
     def _take_ref(self, token: Token) -> None:
         if ref_of(token) is None:
@@ -155,7 +160,7 @@ class ArgumentReader(MarkedArguments):
 def canonical_line(body: str, below: str | None, verbs: Verbs) -> Line:
     """The line, written as in the tables. Raises ParseError."""
     verb, arguments = verbs.split(body)
-    tokens = tokens_of(arguments)
+    tokens = _tokens_with_json(arguments, verbs.forms[verb])
     failures: list[tuple[tuple[bool, int, int], ParseError]] = []
     for number, form in enumerate(verbs.forms[verb]):
         reading = ArgumentReader(form, tokens)
@@ -170,6 +175,15 @@ def canonical_line(body: str, below: str | None, verbs: Verbs) -> Line:
         _demand_size(canonical.partition("\n")[0])
         return Line(verb, number, values, because, canonical, form.makes_window)
     raise _best(failures)
+
+
+def _tokens_with_json(arguments: str, forms: Sequence[Form]) -> list[Token]:
+    """The tokens of a line; the JSON object of a verb that takes one is a quoted text."""
+    if "{" not in arguments or not any(form.plan.json for form in forms):
+        return tokens_of(arguments)
+    before, given, after = split_at_object(arguments)
+    own = [] if given is None else [Token(given, "", given)]
+    return [*tokens_of(before), *own, *tokens_of(after)]
 
 
 def _own_words(form: Form, tokens: Sequence[Token]) -> int:

@@ -57,7 +57,8 @@ class Verb:
     * `is_destructive`: it is only run where a line has the verb itself.
     * `asks_first`: other programs ask a person before they run it.
     * `outlives_budget`: it still runs when the budget of a turn is used up.
-    * `answers_later`: what it was asked for arrives after its line has run.
+    * `answers_later`: what it was asked for arrives after its line has run. `runs_alone`: the next
+      line runs only once that has arrived.
     * `in_pipes`: it may be a line of a pipe; not for verbs that run other lines or take them back.
     * `instead`: the hint for somebody who may not use it, given the values of the line.
     * `takes_each`: a line that names several items is several lines.
@@ -88,6 +89,7 @@ class Verb:
     asks_first: bool = False
     outlives_budget: bool = False
     answers_later: bool = False
+    runs_alone: bool = False
     in_pipes: bool = True
     instead: Callable[[Mapping[str, object]], str] | None = None
     takes_each: bool = False

@@ -119,7 +119,8 @@ _SOME = re.compile(rf"\[|{_SOME_FRAME.pattern}")
 # `--- a/file` is a line of a patch.
 NAMES: Final = frozenset(
     "INSTRUCTIONS AUGMENTS AUGMENT EARLIER REQUEST RESULTS RESULT WORKSPACE STATUS OUTLINE PATH "
-    "WINDOWS WINDOW MEMORY CLAIMS TODOS SCRATCHPAD NOTIFICATIONS LOOM MODE CORE TRANSCRIPT".split()
+    "WINDOWS WINDOW MEMORY CLAIMS TODOS SCRATCHPAD NOTIFICATIONS TOOLS LOOM MODE CORE "
+    "TRANSCRIPT".split()
 )
 _NAMED = re.compile(rf"(?i:{'|'.join(sorted(NAMES, reverse=True))})(?:_end)?(?![a-z])", re.I)
 _MOST_OF_A_NAME = 200  # characters that are looked at

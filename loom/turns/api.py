@@ -313,12 +313,21 @@ class UsageSchema(BaseModel):
     shown: str
 
 
+class WantedTool(BaseModel):
+    """An outside tool that a person has to allow, and the host of its server."""
+
+    name: str
+    host: str
+
+
 class ExtensionSchema(BaseModel):
-    """Additional steps and tokens that the agent asks for, and why."""
+    """Additional steps and tokens that the agent asks for, and why; and the outside tool that it
+    asks for, if it does."""
 
     steps: int
     tokens: int = 0
     why: str
+    tool: WantedTool | None = None
 
 
 class TurnSchema(BaseModel):

@@ -20,7 +20,8 @@ class Turn(PublicIdentity):
     `workspace`, `stated` or texts in `replies`, because their generations, steps and nodes store
     them (loom.workspace.queries.workspace_bodies.said_in). `replies` are those of the lines of the
     current round that ran; `waits_for` are the generations that one of its lines started and that
-    have not been reported yet. `extension` is what the agent asks for: `{steps, tokens, why}`.
+    have not been reported yet. `extension` is what the agent asks for: `{steps, tokens, why}`, and
+    `tool` if a person has to allow one.
     `asking` is the turn in which an agent asked for this one, whose budget it uses.
     `scope` is that of the API key that started the turn. `prepared` is the request of the current
     round, assembled once, priced and sent (agents.generation_requests.prepared); None once the

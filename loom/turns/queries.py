@@ -75,6 +75,27 @@ def made_by(replies: Iterable[dict[str, Any]]) -> list[str]:
     return [reply["made"] for reply in replies if not reply.get("near")]
 
 
+NOTHING_MORE = {"steps": 0, "tokens": 0, "why": ""}
+
+
+def wants_more(turn: Turn, **amounts: Any) -> dict[str, Any] | None:
+    """What a turn asks for (`Turn.extension`), with these steps and tokens, and why, in place of
+    those before."""
+    tool = (turn.extension or {}).get("tool")
+    return _wanted({**NOTHING_MORE, **amounts}, tool)
+
+
+def wants_tool(turn: Turn, tool: dict[str, str] | None) -> dict[str, Any] | None:
+    """What a turn asks for, with this tool to be allowed (None: no more)."""
+    amounts = {**NOTHING_MORE, **(turn.extension or {})}
+    return _wanted({name: amounts[name] for name in NOTHING_MORE}, tool)
+
+
+def _wanted(amounts: dict[str, Any], tool: dict[str, str] | None) -> dict[str, Any] | None:
+    wanted = {**amounts, **({"tool": tool} if tool else {})}
+    return wanted if any(wanted.values()) else None
+
+
 Depths = Callable[[Sequence[Turn]], dict[int, int]]
 _depths: list[Depths] = []
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from loom import access
 from loom.access import Actor
-from loom.engine import streams
+from loom.engine import later, streams
 from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args
 from loom.engine.execute import execute
@@ -34,9 +34,8 @@ from loom.trees.queries import lookup
 from loom.turns import asks, budgets, generation_lifecycle
 from loom.turns.generation_lifecycle import started_body
 from loom.turns.models import OPEN_TURN, Generation, Turn
-from loom.turns.queries import budget_of, spent_of, texts_made_by, turn_body, turns
+from loom.turns.queries import budget_of, spent_of, texts_made_by, turn_body, turns, wants_more
 from loom.turns.queueing import queue
-from loom.web_search import commands as web_search
 from loom.workspace import position
 from loom.workspace.models import Window
 from loom.workspace.queries import shown_windows
@@ -202,7 +201,7 @@ def _demand_free(point: Node) -> None:
 
 def is_stalled(turn: Turn) -> bool:
     """Whether the turn made no progress for two minutes and does not wait for a model."""
-    asked = any(name.startswith(asks.WAITS) for name in turn.waits_for)
+    asked = any(name == CALLS or name.startswith(asks.WAITS) for name in turn.waits_for)
     time = timedelta(milliseconds=budget_of(turn).milliseconds) if asked else timedelta()
     if timezone.now() - turn.moved_at < STALLED + time:
         return False
@@ -272,7 +271,7 @@ def _extend(change: RunningAction, args: TurnExtensionArgs) -> None:
         "more_steps": F("more_steps") + args.steps,
         "more_tokens": F("more_tokens") + args.tokens,
     }
-    if not rows.update(**more, extension=None):
+    if not rows.update(**more, extension=wants_more(turn)):
         raise CommandError("REJECTED", "This turn has ended.", hint="start another")
 
 
@@ -591,14 +590,17 @@ def is_stopping(turn: Turn) -> bool:
     return Turn.objects.filter(pk=turn.pk, stop_asked=True).exists()
 
 
-SEARCHES = "searches"  # a value of `waits_for`: the last lines search the web
+# Values of `waits_for`: the answers of the last lines come later; so does that of the last line,
+# which runs alone, and may wait for a person.
+SEARCHES, CALLS = "searches", "calls"
 
 
 def is_waiting(turn: Turn) -> bool:
-    """Whether the turn waits for a model, for a search of the web, or, while it has time, for an
-    answer."""
-    searches = SEARCHES in turn.waits_for and web_search.open_in(turn.uid)
-    return searches or generation_lifecycle.is_generating(turn) or waits_for_answer(turn)
+    """Whether the turn waits for a model, for an answer that comes later, or, while it has time,
+    for somebody's."""
+    waits_later = SEARCHES in turn.waits_for or CALLS in turn.waits_for
+    answers = waits_later and later.is_open_in(turn.uid)
+    return answers or generation_lifecycle.is_generating(turn) or waits_for_answer(turn)
 
 
 def waits_for_answer(turn: Turn) -> bool:

@@ -15,6 +15,7 @@ from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args, Secret, Written
 from loom.engine.context import Context, Reply
 from loom.engine.execute import execute
+from loom.engine.later import answers_later
 from loom.engine.models import Step
 from loom.engine.registry import command, describe_verb
 from loom.engine.sweeps import sweeps
@@ -253,6 +254,7 @@ def sweep() -> int:
     return count
 
 
+@answers_later
 def open_in(turn_uid: str) -> bool:
     """Whether a turn waits for a search."""
     rows = WebSearch.objects.filter(ended_at=None, status__in=("queued", "running"))

@@ -443,9 +443,9 @@ def test_the_next_request_of_an_agent_takes_as_few_queries_as_it_needs(
         return len(sent)
 
     queries()  # what is read once in a process
-    assert queries() <= 28
+    assert queries() <= 29
     own = node_writer.workspace_of(agent, tree)
     execute_line(acting_as(actor, agent), tree, Request(f"open {opening} keep"), own)
-    assert queries() <= 45  # a workspace that is stored, with a window and steps
+    assert queries() <= 46  # a workspace that is stored, with a window and steps
     first = stops_of(next_place(actor, own, end))[0]
     assert stops_of(next_place(actor, own, end))[0] is first  # what is frozen is kept

@@ -5,6 +5,8 @@ from loom.engine import sweeps
 
 PARTS = {
     "agents.gateway.recording.sweep",
+    "agents.oauth.commands.sweep",
+    "agents.outside_tools.calls.sweep_tool_calls",
     "agents.webhooks.tasks.sweep_beside",
     "loom.documents.log.settle_forgotten",
     "loom.meaning.tasks.want_indexes",

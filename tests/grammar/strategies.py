@@ -3,6 +3,7 @@
 from hypothesis import strategies as st
 
 from loom.language.forms import Form, FormPart, is_many
+from loom.language.json_arguments import as_json
 from loom.language.refs import WORDS, DocumentPlace, Ref, Slice, is_type
 
 TAKEN = {"here", "root", "parent", "focus", "all", "tree", "grove"}
@@ -73,6 +74,13 @@ refs = st.one_of(
 )
 
 
+jsons = st.recursive(
+    st.none() | st.booleans() | st.integers() | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=6,
+)
+
+
 def value_of(form: Form, part: FormPart) -> st.SearchStrategy[object]:
     if (part.kind == "option" and part.value == "choice") or part.kind == "choice":
         return st.sampled_from(part.choices)
@@ -92,6 +100,8 @@ def value_of(form: Form, part: FormPart) -> st.SearchStrategy[object]:
         return st.sampled_from(["view", "focus", "here", "a7x2", "no-such"])
     if part.kind == "tags":
         return names.filter(lambda name: any(one.isalpha() for one in name))
+    if part.value == "json":
+        return st.dictionaries(texts, jsons, max_size=4).map(as_json)
     return texts
 
 

@@ -69,6 +69,14 @@ GET    groves/{grove}/webhooks         200 403 403 404 401
 POST   groves/{grove}/webhooks         201 403 403 404 401  {"url": "https://hooks.example/a"}
 GET    webhooks/{webhook}              200 403 403 404 401
 PATCH  webhooks/{webhook}              200 403 403 404 401  {"stopped": true}
+GET    groves/{grove}/tool-servers     200 403 403 404 401
+POST groves/{grove}/tool-servers 201 403 403 404 401 {"name":"new","url":"https://mcp.example/b"}
+GET    tool-servers/{tool_server}      200 403 403 404 401
+PATCH  tool-servers/{tool_server}      200 403 403 404 401  {"api_key": "k"}
+POST   tool-servers/{tool_server}/tools 202 403 403 404 401
+PATCH  tool-servers/{tool_server}/tools/{tool} 200 403 403 404 401  {"on": false}
+DELETE tool-servers/{tool_server}      200 403 403 404 401
+POST   turns/{turn}/tools              409 403 403 404 401  {"tool": "weather.a", "allow": true}
 POST   webhooks/{webhook}/secret       200 403 403 404 401
 DELETE webhooks/{webhook}              200 403 403 404 401
 GET    participants?grove={grove}      200 200 200 404 401
@@ -283,12 +291,9 @@ LINES = {
     "continue": ["continue from {node}"],
     "respond": ['respond {node} "more"'],
     "edit": ['edit {node} "else"', 'edit {node} replace:"opening" with:"end"'],
-    "annotate": [
-        'annotate {node} "why?" as:question',
-        'annotate {node} "why?" of:"opening"',
-    ],
+    "annotate": ['annotate {node} "why?" as:question'],
     "resolve": ["resolve {note}"],
-    "suggest": ['suggest {node} "another opening"', 'suggest {node} "end" of:"opening"'],
+    "suggest": ['suggest {node} "another opening"'],
     "accept": ["accept {suggestion}", 'accept {suggestion} edited "mine"'],
     "reject": ['reject {suggestion} "no"'],
     "link": ['link doc:"Notes" to root', 'link {node} to doc:"Notes"', "link {node} to root"],
@@ -395,6 +400,7 @@ LINES = {
         "linktype list",
     ],
     "budget": ["budget", "budget extend steps:5"],
+    "use": ['use "weather.forecast" {"city": "Bern"}'],
     "help": ["help"],
 }
 

@@ -25,7 +25,11 @@ from tests.interfaces.world import (
 pytestmark = pytest.mark.django_db
 Client = Callable[..., APIClient]
 World = dict[str, str]
-OUTSIDE_A_TURN = ("budget extend steps:5", "back")
+OUTSIDE_A_TURN = (
+    "budget extend steps:5",
+    "back",
+    'use "weather.forecast" {"city": "Bern"}',
+)
 CODES = {401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND"}
 
 

@@ -17,6 +17,7 @@ from agents.gateway import keys as gateway_keys
 from agents.gateway import recording
 from agents.gateway.messages import history_of
 from agents.gateway.sessions import SessionNames
+from agents.outside_tools import commands as outside_tools
 from agents.webhooks import commands as webhooks
 from loom.access import Actor, get_actor
 from loom.claims.commands.checks import declare_check
@@ -144,6 +145,7 @@ def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict
         "participant": muse.uid,
         "muse": muse.uid,
         "webhook": webhooks.make_webhook(owner, grove.uid, url="https://hooks.example/b")[0].uid,
+        **_tool_server(actor),
         "node": node,
         "note": note,
         "suggestion": suggestion,
@@ -162,6 +164,14 @@ def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict
         **run_turn(tree, muse, actor.participant, node, tail),
         **gateway_session(actor, muse, tail),
     }
+
+
+def _tool_server(actor: Actor) -> dict[str, str]:
+    """An outside server that was asked for its tools."""
+    given = outside_tools.NewToolServer(name="weather", url="https://mcp.example/a")
+    server = outside_tools.add_server(actor, given)
+    outside_tools.store_tools(server, [("forecast", "The forecast.", {"type": "object"})])
+    return {"tool_server": server.uid, "tool": server.tools.get().uid}
 
 
 def _exploration(say: Callable[[str], str], node: str, agent: str, word: str) -> str:

@@ -52,7 +52,7 @@ DEAR = {  # what collects all that hangs at a tree or at a workspace
     "/trees/{tree}/targets?q=Text": 24,  # searches the tree, the documents and the other trees
     "/api/workspaces/{workspace}": 43,
     "/api/workspaces?tree={tree}": 42,
-    "/api/workspaces/{agents}/context": 38,
+    "/api/workspaces/{agents}/context": 39,
     "/api/workspaces/{workspace}/status": 34,
     "/api/workspaces/{agents}": 28,
     "/api/workspaces/{agents}/status": 20,
@@ -76,7 +76,7 @@ PAGES = """
 / /about /guide /settings /settings/gateway /mentions /mentions/unseen
 /settings/gateway/sessions/{gateway_session}
 /groves/{grove} /groves/{grove}/rows /groves/{grove}/settings
-/groves/{grove}/link-types /groves/{grove}/webhooks
+/groves/{grove}/link-types /groves/{grove}/webhooks /groves/{grove}/tools
 /groves/{grove}/checks /groves/{grove}/choices /groves/{grove}/embedder
 /trees/{tree}/candidates/{node} /trees/{tree}/nodes/{node}/tokens
 /trees/{tree}/nodes/{node}/multiverse

@@ -83,6 +83,7 @@ PARTS = {
 # Pages of a grove and of a person: never more for more trees, members and participants.
 PAGES = {
     "its webhooks": ("/groves/{grove}/webhooks", 8),
+    "its outside tools": ("/groves/{grove}/tools", 9),
     "gateway": ("/settings/gateway", 9),
     "what a program sent": ("/settings/gateway/sessions/{gateway_session}", 12),
     "its checks": ("/groves/{grove}/checks", 9),

@@ -11,7 +11,7 @@ from loom.participants.budgets import BUDGETS
 from loom.permissions import LOOM
 from loom.turns import budgets
 from loom.turns.budgets import Spent
-from loom.turns.queries import budget_of, spent_of, turns
+from loom.turns.queries import budget_of, spent_of, turns, wants_more
 from loom.workspace.commands.tasks import MOST_STEPS
 
 
@@ -78,7 +78,7 @@ def budget_extend(context: Context, args: Extend) -> Reply:
         )
     tokens = args.tokens or 0
     steps = args.steps or (0 if tokens else USUAL_STEPS)
-    turn.extension = {"steps": steps, "tokens": tokens, "why": args.why}
+    turn.extension = wants_more(turn, steps=steps, tokens=tokens, why=args.why)
     turn.save(update_fields=["extension"])
     wanted = ((steps, "steps"), (tokens, "tokens"))
     amounts = " and ".join(f"{many:,} more {what}" for many, what in wanted if many)

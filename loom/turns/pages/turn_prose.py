@@ -21,6 +21,8 @@ WORDS: dict[str, Callable[[int], str]] = {
     "Keep": lambda n: ngettext("noted %(n)s thing", "noted %(n)s things", n) % {"n": n},
     "Move": lambda n: gettext("looked around"),
 }
+# Verbs that are told by themselves, in the words of their feature.
+WORDS_OF_VERBS: dict[str, Callable[[int], str]] = {}
 
 
 def in_prose(lines: Sequence[Step]) -> str:
@@ -33,14 +35,14 @@ def in_prose(lines: Sequence[Step]) -> str:
         if line.outcome != "ok":
             refused += 1
             continue
-        group = _group_of(line.canonical)
+        group = _told_as(line.canonical)
         query = _QUERY.search(line.canonical) if group == "Look" else None
         if query is not None:
             searches[query[1]] = None
-        elif group in WORDS:
+        elif group in WORDS or group in WORDS_OF_VERBS:
             counts[group] = counts.get(group, 0) + 1
     parts = [gettext("searched for “%(query)s”") % {"query": terms} for terms in searches]
-    parts += [WORDS[group](n) for group, n in counts.items()]
+    parts += [{**WORDS, **WORDS_OF_VERBS}[group](n) for group, n in counts.items()]
     if len(parts) > MOST_PARTS:
         parts = [*parts[:MOST_PARTS], gettext("and more")]
     if refused:
@@ -49,9 +51,12 @@ def in_prose(lines: Sequence[Step]) -> str:
     return ", ".join(parts)
 
 
-def _group_of(canonical: str) -> str:
-    """The group of a line's command; "" for one that is none any more."""
+def _told_as(canonical: str) -> str:
+    """The verb of a line that is told by itself, else the group of its command; "" for one that is
+    none any more."""
     match = _VERB.match(canonical)
+    if match and match[1] in WORDS_OF_VERBS:
+        return match[1]
     try:
         return registry.find(match[1]).group if match else ""
     except (CommandError, KeyError):

@@ -224,9 +224,9 @@ CONCLUDED = {
 class TurnShown:
     """One turn. `state` is a word for its status, `budget` the line about what it used; `error` is
     what went wrong and what to do, `reason` why it ended without an error; `wants` and
-    `wants_tokens` are the additional steps and tokens that it asks for; `node` is its answer,
-    `asked` its request; `view` is the workspace that reports its lines, and the last event there
-    that is included."""
+    `wants_tokens` are the additional steps and tokens that it asks for, `wants_tool` the tool;
+    `node` is its answer, `asked` its request; `view` is the workspace that reports its lines, and
+    the last event there that is included."""
 
     id: str
     tree: str
@@ -253,6 +253,7 @@ class TurnShown:
     wants: int
     wants_tokens: int
     why: str
+    wants_tool: dict[str, str] | None
     may_stop: bool
     may_extend: bool
     may_undo: bool
@@ -449,6 +450,7 @@ def _shown(actor: Actor | None, turn: Turn, cast: dict[str, Who], data: TurnData
         wants=int(wants.get("steps", 0)),
         wants_tokens=int(wants.get("tokens", 0)),
         why=str(wants.get("why", "")),
+        wants_tool=wants.get("tool"),
         wrote=wrote,
         may_extend=may_extend,
         may_stop=may_stop,

@@ -690,11 +690,13 @@ class ExposureSent(TypedDict):
 
 
 class Extension(TypedDict):
-    """Additional steps and tokens that the agent asks for, and why."""
+    """Additional steps and tokens that the agent asks for, and why; and the outside tool that
+    it asks for, if it does."""
 
     steps: int
     tokens: NotRequired[int]
     why: str
+    tool: NotRequired[WantedTool | None]
 
 
 class ExtensionSent(TypedDict):
@@ -2637,6 +2639,72 @@ class Tokens(TypedDict):
     results: list[TokenOf]
 
 
+class ToolBody(TypedDict):
+    """A tool as its server describes it; `arguments` is its schema in brief, `gone` says that
+    the server lists it no more, `agents` are the ids of those that may use it."""
+
+    id: str
+    name: str
+    description: str
+    schema: dict[str, Any]
+    arguments: str
+    on: bool
+    gone: bool
+    agents: list[str]
+
+
+class ToolChanged(TypedDict):
+    """Changes to a tool: whether anybody may use it, and the ids of all agents that may."""
+
+    on: NotRequired[bool]
+    agents: NotRequired[list[str]]
+
+
+class ToolDecided(TypedDict):
+    """The name of the tool that a turn asks for, and whether its agent may use it."""
+
+    tool: str
+    allow: bool
+
+
+class ToolServerBody(TypedDict):
+    """A server with its tools, without its key. `listed_at` is null while it is asked for them,
+    `error` why it did not answer."""
+
+    id: str
+    grove: str
+    name: str
+    url: str
+    has_key: bool
+    allow_private: bool
+    error: str
+    listed_at: str | None
+    tools: list[ToolBody]
+
+
+class ToolServerBodyPage(TypedDict):
+    """One page; `count` of all."""
+
+    count: int
+    results: list[ToolServerBody]
+
+
+class ToolServerKey(TypedDict):
+    """Another key of a server; empty: none."""
+
+    api_key: str
+
+
+class ToolServerSent(TypedDict):
+    """A new server: what lines call it, its address, its key (null or empty: none), and whether
+    an address on the network of this installation is allowed."""
+
+    name: str
+    url: str
+    api_key: NotRequired[str | None]
+    allow_private: NotRequired[bool]
+
+
 class TrailEnd(TypedDict):
     """An item that a step of a trail led to. `item` is "" where it is erased or unavailable;
     `state` says what became of it."""
@@ -2883,6 +2951,13 @@ class Violation(TypedDict):
     says: str
     windows: list[int]
     items: list[str]
+
+
+class WantedTool(TypedDict):
+    """An outside tool that a person has to allow, and the host of its server."""
+
+    name: str
+    host: str
 
 
 class WebhookBody(TypedDict):

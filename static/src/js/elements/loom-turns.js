@@ -287,6 +287,7 @@ export class LoomTurns extends HTMLElement {
     if (act === "undo") this.undo(keyOf(turn));
     else if (act === "redo") this.redo(keyOf(turn));
     else if (act === "go-on") void this.goOn(turn, Number(button.getAttribute("data-steps")), Number(button.getAttribute("data-tokens")));
+    else if (act === "tool") void this.decideTool(turn, button);
     else if (act === "extend") this.extend(keyOf(turn), Number(button.getAttribute("data-steps")), Number(button.getAttribute("data-tokens")));
     else this.halt([turn]);
   }
@@ -322,6 +323,21 @@ export class LoomTurns extends HTMLElement {
     );
   }
 
+  /** Allows a turn the outside tool that it asks for, or refuses it; if it has ended meanwhile, the
+   * agent goes on in another one. @param {Element} turn @param {Element} button */
+  async decideTool(turn, button) {
+    const body = { tool: button.getAttribute("data-tool"), allow: button.hasAttribute("data-allow") };
+    try {
+      await json(`/api/turns/${keyOf(turn)}/tools`, { method: "POST", body });
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      toast().show(told(error), { bad: true });
+      return this.soon(0);
+    }
+    if (button.hasAttribute("data-go-on")) await this.goOn(turn, 0, 0);
+    else this.soon(0);
+  }
+
   /** Grants what a turn asked for that has ended meanwhile: the agent goes on in another one.
    * @param {Element} turn @param {number} steps @param {number} tokens */
   async goOn(turn, steps, tokens) {
@@ -331,7 +347,7 @@ export class LoomTurns extends HTMLElement {
     try {
       const extended = await json(`${page?.api}/turns`, { method: "POST", body });
       page?.go(extended.answers_below);
-      await json(`/api/turns/${extended.id}/extend`, { method: "POST", body: { steps, tokens } });
+      if (steps || tokens) await json(`/api/turns/${extended.id}/extend`, { method: "POST", body: { steps, tokens } });
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       toast().show(told(error), { bad: true });
