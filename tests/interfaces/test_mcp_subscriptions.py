@@ -1,11 +1,13 @@
 """Subscriptions of resources over MCP, by the SDK's own client."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from typing import Any
 
 import httpx2
+import mcp_types as types
 import pytest
 from channels.db import database_sync_to_async
 from django.utils import timezone
@@ -17,10 +19,10 @@ from mcp.shared.exceptions import MCPError
 from loom.live.consumers import hub
 from loom.mcp import subscriptions
 from loom.mcp.server import handle
-from loom.people.models import ApiKey, Membership
+from loom.people.models import ApiKey, Membership, User
 from loom.platform.handler import handler
 from loom.site.waiting import holding
-from tests.interfaces.test_mcp import key_of
+from tests.interfaces.test_mcp import key_of, post
 from tests.patience import PATIENCE_S
 from tests.two_groves import TwoGroves
 
@@ -208,3 +210,36 @@ def test_older_clients_and_too_many_resources_are_refused(two_groves: TwoGroves)
 
     talk(key_of(two_groves.only_left), old, "legacy")
     talk(key_of(two_groves.only_left), many)
+
+
+def test_the_older_revision_neither_announces_nor_has_subscriptions(owner: User) -> None:
+    """`resources/subscribe` needs a session of the transport, to which notices could be sent; none
+    is kept."""
+    secret = key_of(owner)
+
+    def sent(method: str, params: dict[str, Any]) -> Any:
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        return post(secret, json.dumps(request).encode()).json()
+
+    older = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "program", "version": "1"},
+    }
+    begun = sent("initialize", older)["result"]
+    assert begun["protocolVersion"] == "2025-11-25"
+    assert begun["capabilities"]["resources"]["subscribe"] is False
+    for method in ("resources/subscribe", "resources/unsubscribe"):
+        refused = sent(method, {"uri": "loom://trees/abc"})
+        assert refused["error"]["code"] == types.METHOD_NOT_FOUND
+
+
+@pytest.mark.parametrize(("mode", "can_subscribe"), [("legacy", False), ("auto", True)])
+def test_a_client_of_each_revision_sees_whether_it_can_subscribe(
+    owner: User, mode: str, can_subscribe: bool
+) -> None:
+    async def work(client: Client) -> None:
+        resources = client.server_capabilities.resources
+        assert resources is not None and bool(resources.subscribe) is can_subscribe
+
+    talk(key_of(owner), work, mode)
