@@ -53,8 +53,20 @@ def unmarked(value: Any) -> Any:
 
 
 def written(*values: Any) -> str:
-    """JSON as it is compared: a text as its only block, since marks make programs change that."""
-    return json.dumps(values, ensure_ascii=False)
+    """JSON as it is compared: a text as its only block, since marks make programs change that, and
+    providers take both for the same."""
+    return json.dumps(_in_blocks(list(values)), ensure_ascii=False)
+
+
+def _in_blocks(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_in_blocks(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    content = value.get("content")
+    if "role" in value and isinstance(content, str):
+        return {**value, "content": [{"type": "text", "text": content}]}
+    return value
 
 
 @dataclass
@@ -78,7 +90,8 @@ class StrictProvider:
         for place, message in enumerate(sent["messages"]):
             for known in thoughts_in(message):
                 said, before = self.thoughts[known]
-                # A program that changes its own instructions loses its thinking by itself.
+                # A program that changes its own instructions, or what it said before, loses its
+                # thinking by itself, also without a gateway; otherwise nothing may have changed.
                 if said == self._said_before(asked, known):
                     now = written(_head(sent), sent["messages"][:place])
                     assert before == now, "a thinking lost what it was about"

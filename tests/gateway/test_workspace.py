@@ -452,3 +452,62 @@ def test_a_request_does_not_wait_for_the_record_of_the_one_that_it_goes_on_from(
     first, second = (one["messages"] for one in sent(provider))
     assert second[:1] == first
     assert shape_of(GatewaySession.objects.get()) == {"Hello": {"Yes.": {"More": {"Yes.": {}}}}}
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+def test_a_retry_stays_in_its_session_while_another_that_began_alike_is_recorded(
+    program: Program,
+    provider: ScriptedProvider,
+    actor: Actor,
+    monkeypatch: pytest.MonkeyPatch,
+    is_open: bool,
+) -> None:
+    """What shares more than the first message counts: the request that is sent again, whether its
+    record is there or (`is_open`) still being written too."""
+    program.headers.clear()
+    provider.default = whole("Yes.")
+    hello = ("user", "Hello")
+    longer = (hello, ("assistant", "Yes."), ("user", "More"))
+    run(program.chat(hello))
+    execute_line(actor, GatewaySession.objects.get().tree, Request('todo add "look at the sea"'))
+    may_record, record = threading.Event(), workspace.record
+    held = {1, 3} if is_open else {1}
+
+    def late(prepared: workspace.PreparedRequest) -> GatewayRequest:
+        if len(prepared.incoming.history.messages) in held:
+            may_record.wait(PATIENCE_S)
+        return record(prepared)
+
+    async def answered(*said: tuple[str, str]) -> asyncio.Task[Any]:
+        """Returns once the answer has come, before it is recorded."""
+        came = asyncio.Event()
+        messages = [{"role": role, "content": text} for role, text in said]
+
+        async def arrived(_: bytes) -> None:
+            came.set()
+
+        body = {"model": "echo-1", "messages": messages}
+        send = program.send("POST", "/chat/completions", body, on_piece=arrived)
+        task = asyncio.create_task(send)
+        await came.wait()
+        return task
+
+    async def talk() -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            tasks = [await answered(*longer)]
+            if not is_open:
+                await asyncio.gather(*tasks)
+            tasks.append(await answered(hello))  # another session
+            tasks.append(await answered(*longer))  # the first one again
+            may_record.set()
+            await asyncio.gather(*tasks)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(workspace, "record", late)
+        run(talk())
+    _, asked, other, again = (request["messages"] for request in sent(provider))
+    assert "look at the sea" in asked[-1]["content"]
+    assert again == asked and other != asked
+    shapes = [shape_of(session) for session in GatewaySession.objects.order_by("pk")]
+    twice = {"Yes.": {}, "Yes.'": {}}
+    assert shapes == [{"Hello": {"Yes.": {"More": twice}}}, {"Hello": {"Yes.": {}}}]
