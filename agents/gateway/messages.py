@@ -73,6 +73,19 @@ def _leading(messages: Iterable[Message]) -> tuple[str, tuple[Message, ...]]:
     return "\n\n".join(text_of(message) for message in listed[:count]), tuple(listed[count:])
 
 
+def lead_of(items: list[Any]) -> int:
+    """How many items of OpenAI's responses stand in front of the conversation: messages of the
+    system or the developer, such as those of Codex."""
+    roles = ("system", "developer")
+    is_lead = (
+        isinstance(item, dict)
+        and item.get("type", "message") == "message"
+        and item.get("role") in roles
+        for item in items
+    )
+    return next((place for place, leads in enumerate(is_lead) if not leads), len(items))
+
+
 def places_of(shape: Shape, raws: list[Any]) -> list[int]:
     """Where each message of a history is in the list of a request's own messages."""
     read = {"chat": _chat, "messages": _anthropic, "responses": _items}[shape]

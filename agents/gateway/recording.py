@@ -367,16 +367,10 @@ def _session_of_text(rows: Any, prompt: str) -> GatewaySession | None:
 
 
 def _new_session(incoming: Incoming, uid: str) -> GatewaySession:
-    named, history = incoming.named, incoming.history
-    tree = make_tree(
-        incoming.actor,
-        NewTree(
-            title=_title(history),
-            mode="buffer" if incoming.shape == "completions" else "dialogue",
-            description=f"A session of {incoming.program or 'a program'} over the gateway.",
-            system_context=history.system[:MOST_SYSTEM],
-        ),
-    )
+    named, origin = incoming.named, fork_origin(incoming)
+    # A fork goes on in the tree that it was forked from: what it changes is a branch there.
+    tree = _new_tree(incoming) if origin is None else origin.tree
+    inherited = {"hidden": origin.hidden, "attached": origin.attached} if origin else {}
     parent = None
     if named.agent or named.parent_session:
         rows = GatewaySession.objects.filter(key=incoming.key)
@@ -388,14 +382,43 @@ def _new_session(incoming: Incoming, uid: str) -> GatewaySession:
         name=named.session,
         agent=named.agent,
         **({} if not named.is_empty else {"tree": tree}),
-        defaults={"uid": uid, "tree": tree, "parent": parent, "program": incoming.program[:80]},
+        defaults={
+            "uid": uid,
+            "tree": tree,
+            "parent": parent,
+            "program": incoming.program[:80],
+            **inherited,
+        },
     )
     if is_new and parent is not None:
         _link_to_parent(incoming.actor, session, parent)
-    if not is_new:  # two first requests at once
+    if not is_new and origin is None:  # two first requests at once
         Tree.objects.filter(pk=tree.pk).update(archived_at=timezone.now())
     rows = GatewaySession.objects.select_related("tree__grove", "attached__grove")
     return rows.get(pk=session.pk)
+
+
+def _new_tree(incoming: Incoming) -> Tree:
+    return make_tree(
+        incoming.actor,
+        NewTree(
+            title=_title(incoming.history),
+            mode="buffer" if incoming.shape == "completions" else "dialogue",
+            description=f"A session of {incoming.program or 'a program'} over the gateway.",
+            system_context=incoming.history.system[:MOST_SYSTEM],
+        ),
+    )
+
+
+def fork_origin(incoming: Incoming) -> GatewaySession | None:
+    """The session of this key that a session was forked from, as its program says; None if it says
+    nothing, or that one is unknown or erased."""
+    name = incoming.named.forked_from
+    if not name or name == incoming.named.session:
+        return None
+    rows = GatewaySession.objects.filter(key=incoming.key, name=name, agent="")
+    rows = rows.filter(tree__erasing_at__isnull=True)
+    return rows.select_related("tree__grove", "attached__grove").first()
 
 
 def _link_to_parent(actor: Actor, session: GatewaySession, parent: GatewaySession) -> None:

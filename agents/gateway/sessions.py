@@ -25,13 +25,14 @@ _THEN = (
 
 @dataclass(frozen=True)
 class SessionNames:
-    """The names that a request gives: its session, the subagent in it, and the parent of that one.
-    Empty: none."""
+    """The names that a request gives: its session, the subagent in it, the parent of that one, and
+    the session that this one was forked from. Empty: none."""
 
     session: str = ""
     agent: str = ""
     parent_session: str = ""
     parent_agent: str = ""
+    forked_from: str = ""
 
     @property
     def is_empty(self) -> bool:
@@ -48,6 +49,7 @@ def names_in(headers: Mapping[str, str], body: Mapping[str, Any]) -> SessionName
         agent=_name(headers.get("x-claude-code-agent-id")),
         parent_session=_name(parent),
         parent_agent=_name(headers.get("x-claude-code-parent-agent-id")),
+        forked_from=_name(turn.get("forked_from_thread_id")),
     )
 
 

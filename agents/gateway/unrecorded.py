@@ -39,7 +39,12 @@ def copies(
     waiting = _waiting(key, names[0]) if len(names) > 1 else []
     if not waiting:
         return []
-    rows = list(AddedText.objects.filter(session=waiting[0], name__in=wanted))
+    return copied_from(waiting[0], uid, wanted)
+
+
+def copied_from(session: str, uid: str, wanted: Sequence[str]) -> list[AddedText]:
+    """The `wanted` texts of a session, for the session `uid`, not stored yet."""
+    rows = list(AddedText.objects.filter(session=session, name__in=wanted))
     for row in rows:
         row.pk, row.session = None, uid
     return rows

@@ -108,12 +108,15 @@ def prepare(incoming: Incoming, uid: str = "", *, failure: str = "") -> Prepared
     answers = [digest for digest, role in zip(digests, roles, strict=False) if role != "user"][-1:]
     names = [_head_name(incoming), *users, *answers]
     known = _sent_before(uid, names)
-    copied = []
-    if session is None and not known and is_unnamed:
-        copied = unrecorded.copies(incoming.key, uid, digests, names)
-        known = {row.name: row for row in copied}
+    # A fork is sent what the session that it was forked from was sent, and goes on with its
+    # workspace and what is hidden there.
+    origin = recording.fork_origin(incoming) if session is None else None
+    basis = session or origin
+    is_begun = session is not None or bool(known)
+    copied = [] if is_begun else _inherited(incoming, uid, origin, digests, names)
+    known |= {row.name: row for row in copied}
     sent_users = {digest: known[digest] for digest in users if digest in known}
-    hidden = _hidden_results(incoming, session, digests, sent_users)
+    hidden = _hidden_results(incoming, basis, digests, sent_users)
     # Models that do not know of trees are sent no workspace, wherever they are asked from.
     is_told = not incoming.is_agent or LOOM in incoming.model.permissions
     new = _rows(incoming, uid, [name for name in names if name not in known])
@@ -123,10 +126,10 @@ def prepare(incoming: Incoming, uid: str = "", *, failure: str = "") -> Prepared
         try:
             for row in new:
                 if row.name == names[0]:
-                    row.text, row.left_out = _system(incoming, session), _hidden(incoming)
+                    row.text, row.left_out = _system(incoming, basis), _hidden(incoming)
                 elif is_told and row.name == digests[-1] == users[-1]:
                     # others have been sent, or were said elsewhere
-                    _state(row, incoming, session, list(sent_users.values()))
+                    _state(row, incoming, basis, list(sent_users.values()))
         except Exception as error:  # whatever it is: what is new goes as the program sent it
             log.warning("a workspace could not be added", exc_info=True)
             failure = type(error).__name__
@@ -142,6 +145,22 @@ def prepare(incoming: Incoming, uid: str = "", *, failure: str = "") -> Prepared
     body = with_added(incoming.shape, body, added)
     raw = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
     return PreparedRequest(incoming, uid, body, raw, (*copied, *new), failure)
+
+
+def _inherited(
+    incoming: Incoming,
+    uid: str,
+    origin: GatewaySession | None,
+    digests: list[str],
+    names: list[str],
+) -> list[AddedText]:
+    """The texts that a session `uid` begins with, not stored yet: those of the session that it was
+    forked from, or of one without a name that has begun alike."""
+    if origin is not None:
+        return unrecorded.copied_from(origin.uid, uid, names)
+    if incoming.named.is_empty and not incoming.previous_answer:
+        return unrecorded.copies(incoming.key, uid, digests, names)
+    return []
 
 
 def _rows(incoming: Incoming, uid: str, names: Iterable[str]) -> list[AddedText]:
@@ -418,7 +437,10 @@ def with_system(shape: Shape, body: dict[str, Any], system: str) -> dict[str, An
     if not system:
         return body
     if shape == "responses":
-        return {**body, "instructions": system}
+        given = body.get("input")
+        # What a program says there before the conversation is in the system text already.
+        items = given[rules.lead_of(given) :] if isinstance(given, list) else given
+        return {**body, "instructions": system, **({} if items is None else {"input": items})}
     if shape == "messages":
         own = body.get("system")
         first = own[0] if isinstance(own, list) and own else None

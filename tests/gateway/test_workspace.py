@@ -509,5 +509,5 @@ def test_a_retry_stays_in_its_session_while_another_that_began_alike_is_recorded
     assert "look at the sea" in asked[-1]["content"]
     assert again == asked and other != asked
     shapes = [shape_of(session) for session in GatewaySession.objects.order_by("pk")]
-    twice = {"Yes.": {}, "Yes.'": {}}
+    twice: dict[str, dict[str, str]] = {"Yes.": {}, "Yes.'": {}}
     assert shapes == [{"Hello": {"Yes.": {"More": twice}}}, {"Hello": {"Yes.": {}}}]
