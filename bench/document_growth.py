@@ -90,7 +90,7 @@ class Bench:
     def type_in(self, row: Any, at: int, words: str) -> float:
         """Types words and settles them; how long settling takes, in seconds."""
         from loom.documents import log as document_log
-        from loom.documents.rules import Edit
+        from loom.text.edits import Edit
 
         update = document_log.opened(row).edit([Edit(at, at, words)])
         document_log.append_typed(row, update, [self.actor.participant.uid])

@@ -17,12 +17,13 @@ from loom.documents.commands.writing import (
     words_replaced,
 )
 from loom.documents.models import Document, Revision
-from loom.documents.rules import Edit, Section
+from loom.documents.rules import Section
 from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args
 from loom.engine.execute import execute
 from loom.errors import CommandError, not_found
 from loom.language.refs import DocumentPlace
+from loom.text.edits import Edit, difference
 from loom.text.front_matter import title_key
 
 
@@ -163,7 +164,7 @@ def _restore(change: RunningAction, args: DocumentRestored) -> Document:
 
 
 def _restoring(document: Document, revision: int) -> document_log.Change:
-    return lambda now, _: documents.difference(now, queries.revision_of(document, revision).text)
+    return lambda now, _: difference(now, queries.revision_of(document, revision).text)
 
 
 def _of(change: RunningAction, uid: str) -> Document:
@@ -183,7 +184,7 @@ def _edits(args: DocumentWritten) -> Callable[[str, Sequence[Section]], list[Edi
             hint="send one of them",
         )
     if args.text is not None:
-        return lambda text, _: documents.difference(text, args.text or "")
+        return lambda text, _: difference(text, args.text or "")
     if args.append is not None:
         return lambda text, _: documents.appended(text, args.append or "")
     if args.old is not None:

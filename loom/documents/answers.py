@@ -25,6 +25,7 @@ from loom.language.refs import Ref, Slice
 from loom.people.models import Grove, User
 from loom.people.names import as_sent
 from loom.platform.prepared_queries import Given, PreparedQuery
+from loom.text.edits import Edit
 from loom.text.front_matter import body_start, title_key
 from loom.text.lore import LoreEntry
 from loom.trees.grove_texts import (
@@ -224,8 +225,8 @@ class Documents(GroveTexts):
         """Writes a document, in the stream of its grove."""
         document = _rows([item]).select_related("grove").get()
 
-        def change(now: str, _: Revision) -> Sequence[documents.Edit]:
-            return [documents.Edit(*edit) for edit in edits_of(now)]
+        def change(now: str, _: Revision) -> Sequence[Edit]:
+            return [Edit(*edit) for edit in edits_of(now)]
 
         by = context.actor.participant
         with context.grove_stream() as writer:

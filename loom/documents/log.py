@@ -27,13 +27,14 @@ from loom.documents.models import (
     Revision,
 )
 from loom.documents.queries import newest, updates_after
-from loom.documents.rules import Edit, Section
+from loom.documents.rules import Section
 from loom.documents.shared_text import EMPTY, SharedText
 from loom.engine import announcements, busy, jobs, put_aside, streams
 from loom.engine.streams import Writer
 from loom.engine.sweeps import FORGOTTEN_S, sweeps
 from loom.errors import CommandError, not_found
 from loom.people.models import Participant
+from loom.text.edits import Edit, edited, line_difference
 from loom.text.hashes import digest_of
 from loom.trees.grove_texts import note_written
 
@@ -211,7 +212,7 @@ def _back(after: str, before: str) -> str:
 
 
 def _edits_back(after: str, before: str) -> str:
-    edits = documents.line_difference(after, before)
+    edits = line_difference(after, before)
     return json.dumps([[edit.start, edit.end, edit.text] for edit in edits], ensure_ascii=False)
 
 
@@ -293,7 +294,7 @@ def _work_ahead(document_id: int, change: Change | None) -> None:
             sections=documents.packed(sections),
         )
     if change is not None:
-        after = documents.edited(text, change(text, before))
+        after = edited(text, change(text, before))
         demand_text(after)
         worked(after, tuple(sections))
         _back(after, text)
@@ -348,7 +349,7 @@ def write(
     typed = _settled(writer, row, shared.text, seq=row.head, at=at)
     before = typed or newest(row)
     edits = change(shared.text, before)
-    after = documents.edited(shared.text, edits)
+    after = edited(shared.text, edits)
     demand_text(after)
     if after == shared.text:
         raise CommandError(

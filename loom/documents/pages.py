@@ -31,6 +31,7 @@ from loom.engine.execute import execute
 from loom.errors import CommandError, not_found
 from loom.language.refs import Ref
 from loom.links.trails import open_trail
+from loom.notes.words import around
 from loom.people.models import User
 from loom.permissions import WRITE_DOCUMENTS
 from loom.platform import deadlines
@@ -38,8 +39,10 @@ from loom.site import markdown
 from loom.site.display import Who, age_of, cast_of
 from loom.site.forms import PageForm, Text, Word
 from loom.site.page_requests import PersonRequest, frame, in_one_line, person, word_of
+from loom.text.edits import difference
 from loom.text.front_matter import MAX_TITLE, body_start
 from loom.text.hashes import instant
+from loom.text.shortening import near_changes
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup, places
 
@@ -242,22 +245,29 @@ def _suggested(actor: Actor, document: Document, text: str) -> list[Suggested]:
     shown = []
     for suggestion in queries.open_suggestions(actor, document, text):
         node, after = suggestion.node, suggestion.text
-        edits = [] if after is None else rules.difference(text, after)
+        edits = [] if after is None else difference(text, after)
         pieces = queries.pieces_of(text, edits) if after is not None else []
-        near = [(piece.kind, _near(piece, at, len(pieces))) for at, piece in enumerate(pieces)]
-        places = [
-            [
-                text[max(0, edit.start - AROUND) : edit.start],
-                text[edit.start : edit.end],
-                edit.text,
-                text[edit.end : edit.end + AROUND],
-            ]
-            for edit in edits[:MOST_PLACES]
-        ]
+        near = _shortened(pieces)
+        places = [around(text, edit.start, edit.end, edit.text) for edit in edits[:MOST_PLACES]]
         at = instant(node.created_at)
         name = node.author.name
         shown.append(Suggested(node.local_id, node.tree.uid, name, at, near, json.dumps(places)))
     return shown
+
+
+def _shortened(pieces: Sequence[queries.DifferencePiece]) -> list[tuple[str, str]]:
+    """The kinds and texts of the pieces of a difference: of long ones that did not change only what
+    is next to a change."""
+    last = len(pieces) - 1
+    return [
+        (
+            piece.kind,
+            near_changes(piece.text, is_first=at == 0, is_last=at == last)
+            if piece.kind == "same"
+            else piece.text,
+        )
+        for at, piece in enumerate(pieces)
+    ]
 
 
 @dataclass(frozen=True)
@@ -305,7 +315,7 @@ def _annotations(
                 at=instant(note.slot.created_at),
                 text=note.text,
                 words=annotation.words[:MOST_QUOTED],
-                place=json.dumps(_around(text, *annotation.place)) if annotation.place else "",
+                place=json.dumps(around(text, *annotation.place)) if annotation.place else "",
                 is_resolved=note.slot.resolved_at is not None,
                 may_resolve=may_resolve,
                 replies=tuple(
@@ -319,12 +329,6 @@ def _annotations(
         "resolved": [annotation for annotation in shown if annotation.is_resolved],
         "comment_tree": tree.uid if tree is not None and may_annotate else "",
     }
-
-
-def _around(text: str, start: int, end: int) -> list[str]:
-    """`[before, words, words, after]`: a place of the text, as `edits` of a suggestion are."""
-    words = text[start:end]
-    return [text[max(0, start - AROUND) : start], words, words, text[end : end + AROUND]]
 
 
 def _others(actor: Actor, linked: Sequence[Tree]) -> list[Tree]:
@@ -536,23 +540,10 @@ def history_page(request: PersonRequest, uid: str) -> HttpResponse:
         "document": document,
         "revisions": rows,
         "chosen": chosen,
-        "pieces": [(piece.kind, _near(piece, at, len(pieces))) for at, piece in enumerate(pieces)],
+        "pieces": _shortened(pieces),
         "may_write": WRITE_DOCUMENTS in actor.permissions,
     }
     return render(request, "pages/document_history.html", context)
-
-
-AROUND = 240  # characters that are kept on each side of a difference
-
-
-def _near(piece: queries.DifferencePiece, at: int, many: int) -> str:
-    """A piece of the difference; if it is long and unchanged, only its ends."""
-    text = piece.text
-    if piece.kind != "same" or len(text) <= AROUND * 3:
-        return text
-    head = "" if at == 0 else text[:AROUND]
-    tail = "" if at == many - 1 else text[-AROUND:]
-    return f"{head} … {tail}" if head or tail else text[:AROUND] + " …"
 
 
 # Rendering a document: Markdown, with embeds in place.

@@ -28,7 +28,7 @@ from loom.documents.models import (
     Revision,
     read_whole,
 )
-from loom.documents.rules import Edit, Section, unpacked
+from loom.documents.rules import Section, unpacked
 from loom.documents.shared_text import SharedText
 from loom.engine.context import Context
 from loom.errors import not_found
@@ -40,7 +40,9 @@ from loom.links.vocabulary import keys_for, vocabulary_of
 from loom.people.names import tree_named
 from loom.permissions import READ_DOCUMENTS
 from loom.platform.prepared_queries import Given, PreparedQuery
+from loom.text import edits as text_edits
 from loom.text.changes import merged
+from loom.text.edits import Edit, kept
 from loom.text.front_matter import MAX_TITLE, title_key
 from loom.text.lore import FENCE, LoreEntry, entry_of
 from loom.text.shortening import excerpt
@@ -307,7 +309,7 @@ class DifferencePiece:
 
 def difference(before: str, after: str) -> list[DifferencePiece]:
     """Both texts in pieces, in order."""
-    return pieces_of(before, documents.difference(before, after))
+    return pieces_of(before, text_edits.difference(before, after))
 
 
 def pieces_of(before: str, edits: Sequence[Edit]) -> list[DifferencePiece]:
@@ -398,7 +400,7 @@ def annotations_on(actor: Actor, document: Document, text: str) -> list[Document
         replies[node.parent_slot_id or 0].append(node)
     places = {slot: match for slot in slots if (match := _AT.fullmatch(seen.get(slot, "")))}
     bases = _texts_of(document, {int(match[1]) for match in places.values() if match[2]})
-    edits = {number: documents.difference(base, text) for number, base in bases.items()}
+    edits = {number: text_edits.difference(base, text) for number, base in bases.items()}
     annotations = []
     for slot in slots:
         if slot not in newest_of:
@@ -408,7 +410,7 @@ def annotations_on(actor: Actor, document: Document, text: str) -> list[Document
         if match and match[2] and int(match[1]) in bases:
             start, end = int(match[2]), int(match[3])
             words = bases[int(match[1])][start:end]
-            place = documents.kept(edits[int(match[1])], start, end)
+            place = kept(edits[int(match[1])], start, end)
         annotations.append(DocumentAnnotation(newest_of[slot], tuple(replies[slot]), words, place))
     return annotations
 

@@ -18,7 +18,7 @@ from pycrdt import (
     write_var_uint,
 )
 
-from loom.documents.rules import MAX_BYTES, Edit
+from loom.documents.rules import MAX_BYTES
 from loom.documents.yjs_updates import (
     ROOT,
     Clocks,
@@ -28,6 +28,7 @@ from loom.documents.yjs_updates import (
     clocks_of,
     read_update,
 )
+from loom.text.edits import Edit
 
 NAME = ROOT
 EMPTY = b"\x00\x00"  # an update that changes nothing

@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from html import unescape
-from itertools import accumulate, groupby
+from itertools import accumulate, groupby, pairwise
 from operator import itemgetter
 from typing import Any
 from urllib.parse import quote as quoted
@@ -367,7 +367,7 @@ _TAG_OR_TEXT = re.compile(r'(<summary>(?:[^<]|<(?!/summary>))*|<(?:"[^"]*"|[^">]
 
 def rendered_by(text: str, spans: Sequence[tuple[int, str]], base: str = "") -> SafeString:
     """`rendered`, with the characters of each author in a span. `spans`: the number of characters
-    and the opening tag, in order. Tags of Markdown stay around them."""
+    and the opening tags (none: no span), in order. Tags of Markdown stay around them."""
     drawn = str(rendered(text, base))
     edges = [0, *accumulate(length for length, _ in spans)]
     at, parts = 0, []
@@ -380,8 +380,48 @@ def rendered_by(text: str, spans: Sequence[tuple[int, str]], base: str = "") -> 
         at = places[-1] + 1
         owners = [min(bisect_right(edges, place), len(spans)) - 1 for place in places]
         for owner, some in groupby(zip(owners, letters, strict=True), key=itemgetter(0)):
-            parts.append(f"{spans[owner][1]}{escape(''.join(letter for _, letter in some))}</span>")
+            parts.append(_spanned(spans[owner][1], "".join(letter for _, letter in some)))
     return mark_safe("".join(parts))  # noqa: S308  (texts in it are escaped, tags were allowed)
+
+
+def _spanned(tags: str, text: str) -> str:
+    return f"{tags}{escape(text)}{'</span>' * tags.count('<span')}"
+
+
+def plain_by(text: str, spans: Sequence[tuple[int, str]]) -> SafeString:
+    """The text unchanged, or its beginning, with `spans` as in `rendered_by`."""
+    parts, at = [], 0
+    for length, tags in spans:
+        if at < len(text):
+            parts.append(_spanned(tags, text[at : at + length]))
+        at += length
+    return mark_safe("".join(parts))  # noqa: S308  (texts in it are escaped)
+
+
+MOST_MARKED = 200  # places of one text
+
+
+def with_places(
+    spans: Sequence[tuple[int, str]], places: Sequence[tuple[tuple[int, int], str]]
+) -> list[tuple[int, str]]:
+    """The spans, cut where places (first character, the one after the last, and an opening tag)
+    begin and end, with the tag of the shortest place inside of each."""
+    marked = places[:MOST_MARKED]
+    edges = {0, *accumulate(length for length, _ in spans)}
+    end = max(edges)
+    edges |= {edge for place, _ in marked for edge in place if edge < end}
+    cuts = sorted(edges)
+    shortest = sorted(marked, key=lambda place: place[0][1] - place[0][0])
+    whole: list[tuple[int, str]] = []
+    own, left = iter(spans), 0
+    tags = ""
+    for start, stop in pairwise(cuts):
+        while not left:
+            left, tags = next(own)
+        inside = next((tag for (a, b), tag in shortest if a <= start and stop <= b), "")
+        whole.append((stop - start, f"{tags}{inside}"))
+        left -= stop - start
+    return whole
 
 
 def _places(text: str, letters: str, at: int) -> list[int]:

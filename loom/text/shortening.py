@@ -91,3 +91,16 @@ def _first(text: str, words: int) -> str:
     if len(line) > SUMMARY_CHARACTERS:
         line, cut = line[:SUMMARY_CHARACTERS].rstrip(), True
     return f"{line}…" if cut else line
+
+
+AROUND = 240  # characters that are kept on each side of a change
+
+
+def near_changes(text: str, *, is_first: bool, is_last: bool) -> str:
+    """A stretch of a text that did not change, between changes: if it is long, only what is next to
+    them. `is_first`, `is_last`: no change comes before or after it."""
+    if len(text) <= AROUND * 3:
+        return text
+    head = "" if is_first else text[:AROUND]
+    tail = "" if is_last else text[-AROUND:]
+    return f"{head} … {tail}" if head or tail else f"{text[:AROUND]} …"

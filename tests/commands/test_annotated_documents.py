@@ -8,11 +8,11 @@ from loom.access import Actor, get_actor
 from loom.documents import queries
 from loom.documents.log import append
 from loom.documents.models import Document
-from loom.documents.rules import Edit
 from loom.documents.shared_text import SharedText
 from loom.engine import announcements
 from loom.errors import CommandError
 from loom.people.models import User
+from loom.text.edits import Edit
 from loom.trees.models import Node, NodeSource, Tree
 from tests.commands.conftest import Say
 
@@ -104,7 +104,7 @@ def test_what_cannot_be_commented_on_is_said(
     assert refused(say, f'annotate doc:"Notes" "?" of:"{"x" * 2001}"') == "LIMIT_EXCEEDED"
     assert refused(say, 'annotate doc:"Notes" "?"', by=reader) == "PERMISSION_DENIED"
     say("allow readers comment")
-    note = str(say('annotate doc:"Notes" "May I?" of:"She"', by=reader).body["refs"][0])
+    note = str(say('annotate doc:"Notes" "May I?" of:"She" nth:1', by=reader).body["refs"][0])
     assert NodeSource.objects.get(node__local_id=note).version_seen == "1:9-12"
     other = str(say('annotate doc:"Notes" "Mine."').body["refs"][0])
     assert refused(say, f"resolve {other}", by=reader) == "PERMISSION_DENIED"
@@ -145,7 +145,7 @@ def test_who_reads_the_document_hears_of_its_comments(
 def test_another_member_of_the_grove_alone_sees_what_they_may(
     say: Say, document: Document, reader: User, tree: Tree
 ) -> None:
-    say('annotate doc:"Notes" "Between us." of:"She"')
+    say('annotate doc:"Notes" "Between us." of:"She" nth:1')
     actor = get_actor(reader, tree.grove)
     assert len(queries.annotations_on(actor, document, queries.current(document))) == 1
     say("allow readers hidden")

@@ -23,12 +23,12 @@ from loom.documents import rules as documents
 from loom.documents.log import LOG_BYTES, MOST_STEPS
 from loom.documents.models import Document, DocumentState, DocumentText, DocumentUpdate, Revision
 from loom.documents.queries import newest, revision_of, text_of, updates_after
-from loom.documents.rules import Edit
 from loom.documents.shared_text import EMPTY, SharedText
 from loom.engine import put_aside, streams
 from loom.engine.models import PutAside
 from loom.errors import CommandError
 from loom.people.models import User
+from loom.text.edits import Edit
 from loom.trees.models import Tree
 from loom.trees.queries.lookup import root_of
 from loom.turns.models import Generation

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 from pycrdt import Doc, Text, TransactionEvent
 
-from loom.documents.rules import appended, difference
+from loom.documents.rules import appended
 from loom.documents.shared_text import EMPTY, HostileError, SharedText
 from loom.documents.yjs_updates import read_update
+from loom.text.edits import difference
 
 LETTERS = "ab →é👍\n# "
 

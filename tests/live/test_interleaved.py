@@ -2,8 +2,8 @@
 
 import pytest
 
-from loom.documents.rules import Edit, difference, edited
 from loom.documents.shared_text import SharedText, byte_offset
+from loom.text.edits import Edit, difference, edited
 from tests.live.interleaved import run
 from tests.thorough import tries
 

@@ -255,7 +255,7 @@ async def test_another_process_is_followed_by_the_log(
 
     def elsewhere() -> None:
         shared = document_log.opened(document)
-        from loom.documents.rules import Edit
+        from loom.text.edits import Edit
 
         update = shared.edit([Edit(0, 0, "Far. ")])
         document_log.append_typed(document, update, ["somebody"])

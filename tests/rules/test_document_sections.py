@@ -7,23 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loom.documents import rules as documents
 from loom.documents.rules import (
-    FEW,
     MOST_EMBEDS,
     MOST_SECTIONS,
     Section,
-    edited,
     left_out,
-    line_difference,
     lines_of,
     moved_section,
     removed_section,
     sections_of,
     spans_of,
-    stayed,
 )
 from loom.language.refs import ParseError
+from loom.text.edits import FEW, difference, edited, line_difference, stayed
 from tests.steps import Scanned, scanned, steps
 
 WORDS = st.sampled_from(["Motive", "Doubt", "Notes", "Means", "End"])
@@ -217,12 +213,12 @@ LINES = st.lists(st.sampled_from(["", "a", "b b", "c é 👩‍🚀", "a a a"]),
 def test_a_difference_makes_one_text_from_the_other(one: list[str], two: list[str]) -> None:
     before, after = "\n".join(one), "\n".join(two)
     assert edited(before, line_difference(before, after)) == after
-    assert edited(before, documents.difference(before, after)) == after
+    assert edited(before, difference(before, after)) == after
 
 
 def test_differences_of_equal_words_take_no_square_of_steps() -> None:
     def work(many: int) -> int:
         before, after = "x" + "a b " * many + "y", "z" + "b a " * many + "w"
-        return steps(lambda: documents.difference(before, after))
+        return steps(lambda: difference(before, after))
 
     assert work(4000) < 10 * work(400)

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from loom.documents.rules import Edit, difference, edited, kept
+from loom.text.edits import Edit, difference, edited, kept
 
 TEXT = "one two three four five"  # two: 4-7, three: 8-13
 

@@ -20,6 +20,7 @@ from loom.language import ids
 from loom.language.ids import of_tree
 from loom.links.models import Link
 from loom.notes.models import Mark
+from loom.notes.words import places_of
 from loom.people.models import Grove, Participant, User
 from loom.reading.queries.verify import verify_tree
 from loom.transfer import importing
@@ -159,6 +160,21 @@ def test_marks_links_and_sources_come_again(lived: Tree, bring: Bring) -> None:
     seen = {(source.item_id, source.role, source.version_seen) for source in node.sources.all()}
     above = Node.objects.get(versions=node.parent_slot)
     assert seen == {(above.pk, "primary", above.hash), (of_tree(again.pk), "context", "")}
+
+
+def test_a_note_on_words_comes_again_at_its_words(
+    actor: Actor, muse: Participant, bring: Bring
+) -> None:
+    tree, nodes = plant(actor, muse, [(-1, False, "One two one.")])
+    execute_line(actor, tree, Request(f'annotate {nodes[0].local_id} "Why?" of:"one"'))
+    execute_line(actor, tree, Request(f'suggest {nodes[0].local_id} "2" of:"two"'))
+    execute_line(actor, tree, Request(f"edit {nodes[0].local_id} as:version\nOther."))
+    again = tree_of(bring(out(tree)))
+    text = Node.objects.get(tree=again, text="One two one.")
+    notes = Node.objects.filter(tree=again, kind="annotation").order_by("pk")
+    places = places_of(notes.values_list("slot", flat=True))
+    quoted = [places[note.slot_id] for note in notes]
+    assert quoted == [(text.pk, (8, 11)), (text.pk, (4, 7))]
 
 
 def test_a_client_that_replays_the_events_has_the_tree(lived: Tree, bring: Bring) -> None:

@@ -20,7 +20,8 @@ from loom.engine.registry import command
 from loom.engine.storing import Storing
 from loom.errors import CommandError
 from loom.language.refs import ParseError, Slice
-from loom.notes.commands.annotations import ANNOTATION_FORMS, note_mentions
+from loom.notes.commands.annotations import ANNOTATION_FORMS, Nth, OfWords, note_mentions
+from loom.notes.words import place_of, stored
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE
 from loom.text.lines import line_span
 from loom.trees.commands import node_writer
@@ -31,7 +32,6 @@ from loom.trees.named_items import item_of, touched
 from loom.trees.queries import lookup
 
 REPLY_DEPTH = 2
-MOST_WORDS = 2000  # characters of the words that a comment is about
 
 
 class AnnotateDocument(Args):
@@ -40,8 +40,8 @@ class AnnotateDocument(Args):
 
     ref: Annotated[RefField, Written("ref", refs=("document",))]
     content: Annotated[str, Written("content")]
-    words: Annotated[str, Written("option", key="of", value="quoted")] = ""
-    nth: Annotated[int, Written("option", key="nth", value="int", minimum=1, maximum=1_000_000)] = 1
+    words: OfWords = ""
+    nth: Nth = None
     form: Annotated[
         Literal["note", "question", "suggestion", "warning", "objection"],
         Written("option", key="as", value="choice", choices=ANNOTATION_FORMS),
@@ -64,7 +64,7 @@ def annotate_document(context: Context, args: AnnotateDocument) -> Reply:
     document = get_document(context, args.ref)
     revision = _newest(context, document)
     place = _place(document, revision, args)
-    version = f"{revision.number}:{place[0]}-{place[1]}" if place else str(revision.number)
+    version = f"{revision.number}:{stored(place)}" if place else str(revision.number)
     new = NewNode(
         args.content,
         kind="annotation",
@@ -100,22 +100,7 @@ def _place(
     first, last = _part(text, revision, args.ref.slice)
     if not args.words:
         return None if args.ref.slice is None else (first, last)
-    if len(args.words) > MOST_WORDS:
-        raise CommandError(
-            "LIMIT_EXCEEDED",
-            f"A comment is about at most {MOST_WORDS:,} characters.",
-            hint="select fewer words",
-        )
-    at = first - 1
-    for _ in range(args.nth):
-        at = text.find(args.words, at + 1, last)
-        if at < 0:
-            raise CommandError(
-                "NOT_FOUND",
-                f"These words are not in {document.shown}, or not so often.",
-                hint="somebody may have changed them: select them again",
-            )
-    return at, at + len(args.words)
+    return place_of(text, args.words, args.nth or 0, shown=document.shown, first=first, last=last)
 
 
 def _part(text: str, revision: Revision, part: Slice | None) -> tuple[int, int]:

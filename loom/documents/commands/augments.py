@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from loom.documents import log as document_log
-from loom.documents import rules as documents
 from loom.documents.commands.writing import create
 from loom.documents.models import Document, Revision
 from loom.engine.arguments import Args, Written
@@ -14,6 +13,7 @@ from loom.engine.registry import command
 from loom.engine.streams import Writer
 from loom.errors import CommandError
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
+from loom.text.edits import difference
 from loom.text.front_matter import MAX_TITLE, title_key
 from loom.trees.named_items import item_of
 from loom.workspace.commands.augments import warnings_of
@@ -105,7 +105,7 @@ def _stored(context: Context, writer: Writer, name: str, text: str, many: int) -
     stored = document_log.write(
         writer,
         old,
-        lambda now, _: documents.difference(now, text),
+        lambda now, _: difference(now, text),
         by=context.actor.participant,
         at=context.now,
     )

@@ -7,21 +7,29 @@ from typing import Annotated
 from loom import access
 from loom.documents import log as document_log
 from loom.documents import queries
-from loom.documents import rules as documents
 from loom.documents.access import documents_for
 from loom.documents.effects import DocumentSeen
 from loom.documents.models import Revision
 from loom.documents.queries import get_document
-from loom.documents.rules import Edit
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.registry import command
 from loom.errors import CommandError, not_found
 from loom.language import ids
 from loom.language.refs import ParseError
-from loom.notes.commands.annotations import SUGGESTION_FORM, Suggestion, accepts, set_resolved
+from loom.notes.commands.annotations import (
+    SUGGESTION_FORM,
+    Nth,
+    OfWords,
+    Suggestion,
+    accepts,
+    demand_whole,
+    set_resolved,
+)
+from loom.notes.words import place_of
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
 from loom.text.changes import merged
+from loom.text.edits import Edit, difference
 from loom.trees.commands import node_writer
 from loom.trees.commands.node_writer import NewNode, demand_text
 from loom.trees.commands.nodes import made_nodes
@@ -30,10 +38,13 @@ from loom.trees.queries import lookup
 
 
 class SuggestDocument(Args):
-    """The document (or part of one) and its whole new wording."""
+    """The document (or part of one) and its whole new wording; with `words` what stands in their
+    place, of which the `nth` is meant."""
 
     ref: Annotated[RefField, Written("ref", refs=("document",))]
     content: Annotated[str, Written("content")]
+    words: OfWords = ""
+    nth: Nth = None
 
 
 @command(
@@ -45,13 +56,17 @@ class SuggestDocument(Args):
     is_first=True,
 )
 def suggest_document(context: Context, args: SuggestDocument) -> Reply:
-    """Suggests another wording of a document, or of a part of it (`suggest doc:"name" §heading …`);
-    its writers accept it as a revision, or reject it."""
+    """Suggests another wording of a document, of words of it (`of:"words"`), or of a part of it
+    (`suggest doc:"name" §heading …`); its writers accept it as a revision, or reject it."""
     document = get_document(context, args.ref)
     revision = queries.newest(document)
     whole = revision.text
     text = args.content
-    if args.ref.slice is not None:
+    if args.words:
+        demand_whole(args.ref)
+        place = place_of(whole, args.words, args.nth or 0, shown=document.shown)
+        text = f"{whole[: place[0]]}{args.content}{whole[place[1] :]}"
+    elif args.ref.slice is not None:
         try:
             part = queries.text_of(document, args.ref.slice)
         except ParseError as bad:
@@ -95,7 +110,7 @@ def accept_as_revision(context: Context, suggestion: Suggestion, own: str | None
                 f"{newest.by.name} changed the same passage of {document.shown} since.",
                 hint=f"→ accept {node.local_id} edited, with the text that both lead to",
             )
-        return documents.difference(text, taken)
+        return difference(text, taken)
 
     decision = "accepted" if own is None else "edited"
     if context.world.is_dry:

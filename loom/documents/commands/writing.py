@@ -18,7 +18,7 @@ from loom.documents.effects import DocumentSeen, seen_by_line
 from loom.documents.hints import WRITE_HINTS
 from loom.documents.models import Document, Revision, read_whole
 from loom.documents.queries import DocumentShown, get_document, revision_seen, text_of
-from loom.documents.rules import Edit, Section, unpacked
+from loom.documents.rules import Section, unpacked
 from loom.engine.arguments import Args, PlaceField, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.jobs import enqueue
@@ -38,6 +38,7 @@ from loom.reading.commands.view import escaped_for
 from loom.text.ages import age
 from loom.text.changes import merged
 from loom.text.counts import counted
+from loom.text.edits import Edit, difference, rebased
 from loom.text.front_matter import MAX_TITLE, body_start, title_key
 from loom.text.lines import line_span
 from loom.text.shortening import SUMMARY_WORDS, excerpt
@@ -529,7 +530,7 @@ def changing(
             if merges and seen < newest.number:
                 base = queries.revision_of(newest.document, seen)
                 edits = edits_of(base.text, queries.sections_in(base))
-                moved = documents.rebased(edits, documents.difference(base.text, text))
+                moved = rebased(edits, difference(base.text, text))
         except ParseError as bad:
             raise CommandError(bad.code, bad.message, hint=bad.hint) from None
         if moved is None:
@@ -606,7 +607,7 @@ def _undo_write(context: Context, op: Op, own: Own) -> list[Op]:
                 f"{document.shown} has since been changed by {who.name}.",
                 hint="look first; → undo step:n undoes another step",
             )
-        return documents.difference(text, after)
+        return difference(text, after)
 
     with context.grove_stream() as writer:
         by = context.actor.participant

@@ -17,9 +17,11 @@ from loom.engine.registry import command, describe_verb
 from loom.engine.undo import Own, conflict, undoes
 from loom.errors import CommandError
 from loom.language import ids
+from loom.language.refs import Ref
 from loom.language.verbs import Phrases, Verb
 from loom.notes.commands.marks import add_mark
 from loom.notes.models import Mark, Mention
+from loom.notes.words import MOST_PLACES, place_of, source_of
 from loom.people.models import Participant
 from loom.people.names import tree_named
 from loom.permissions import LOOM, WRITE
@@ -27,7 +29,7 @@ from loom.text.changes import merged
 from loom.trees.commands import drafts as draft_commands
 from loom.trees.commands import node_writer
 from loom.trees.commands.drafts import settle_draft
-from loom.trees.commands.node_writer import NewNode, demand_text
+from loom.trees.commands.node_writer import NewNode, Source, demand_text
 from loom.trees.commands.nodes import edited_version, made_nodes
 from loom.trees.models import Node, NodeSource
 from loom.trees.named_items import get_own_node, touched, tree_of
@@ -39,11 +41,20 @@ from loom.workspace.commands.lenses import aimed
 ANNOTATION_FORMS = ("note", "question", "suggestion", "warning", "objection")
 
 
+OfWords = Annotated[str, Written("option", key="of", value="quoted")]
+Nth = Annotated[
+    int | None, Written("option", key="nth", value="int", minimum=1, maximum=MOST_PLACES)
+]
+
+
 class Annotate(Args):
-    """A note on a node; on an annotation it is a reply."""
+    """A note on a node, with `words` on those, of which the `nth` place in it is meant; on an
+    annotation it is a reply."""
 
     ref: Annotated[RefField, Written("ref", but=("document",))]
     content: Annotated[str, Written("content")]
+    words: OfWords = ""
+    nth: Nth = None
     form: Annotated[
         Literal["note", "question", "suggestion", "warning", "objection"],
         Written("option", key="as", value="choice", choices=ANNOTATION_FORMS),
@@ -111,12 +122,19 @@ describe_verb(
     annotates=True,
 )
 def annotate(context: Context, args: Annotate) -> Reply:
-    """Adds a note to a node, visible to people and loom-aware models, never to subjects."""
+    """Adds a note to a node, or to words of it (`of:"words"`), visible to people and loom-aware
+    models, never to subjects."""
     demand_text(args.content)
-    if args.ref.kind == "tree":
+    if args.ref.kind == "tree" and not args.words:
         return _about_tree(context, args)
     target = get_own_node(context, args.ref)
-    note, inverse = _add(context, target, args.content, args.form)
+    sources: tuple[Source, ...] = ()
+    if args.words:
+        _demand_words(target)
+        shown = f"[{target.local_id}]"
+        place = place_of(target.text, args.words, args.nth or 0, shown=shown)
+        sources = (source_of(target.pk, place),)
+    note, inverse = _add(context, target, args.content, args.form, sources)
     settle_draft(context, target, "note", args.content)
     answered = asks.after_answer(note) if target.form == "question" else ""
     return Reply(
@@ -148,8 +166,20 @@ def _about_tree(context: Context, args: Annotate) -> Reply:
     )
 
 
-def _add(context: Context, target: Node, text: str, form: str) -> tuple[Node, tuple[Op, ...]]:
-    new = NewNode(text, kind="annotation", form=form, parent=target)
+def _demand_words(node: Node) -> None:
+    """Refuses with REJECTED what has no words that a note can be about."""
+    if node.kind != "text" or node.parent_slot_id is None:
+        raise CommandError(
+            "REJECTED",
+            "Only words of a text can be named with `of:`.",
+            hint=f"→ annotate {node.local_id} without it",
+        )
+
+
+def _add(
+    context: Context, target: Node, text: str, form: str, sources: tuple[Source, ...] = ()
+) -> tuple[Node, tuple[Op, ...]]:
+    new = NewNode(text, kind="annotation", form=form, parent=target, sources=sources)
     note = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
     note_mentions(context.actor, note)
     if target.form == "question":
@@ -289,10 +319,13 @@ def accepts(kind: str) -> Callable[[Accepts], Accepts]:
 
 
 class Suggest(Args):
-    """The text (or slice) and its whole new wording."""
+    """The text (or slice) and its whole new wording; with `words` what stands in their place, of
+    which the `nth` is meant."""
 
     ref: Annotated[RefField, Written("ref", but=("document",))]
     content: Annotated[str, Written("content")]
+    words: OfWords = ""
+    nth: Nth = None
 
 
 describe_verb(
@@ -304,22 +337,38 @@ describe_verb(
 )
 
 
+def demand_whole(ref: Ref) -> None:
+    """Refuses words together with a slice: both say what is meant."""
+    if ref.slice is not None:
+        raise CommandError(
+            "INVALID_SYNTAX", "Name a part or words of it, not both.", hint='leave out of:"…"'
+        )
+
+
 @command("suggest", group="Make", klass="write", permissions={LOOM}, stream="tree")
 def suggest(context: Context, args: Suggest) -> Reply:
-    """Suggests another wording of a text, or of the lines that a window shows (`suggest #4 …`);
-    its writers accept it as a version, or reject it."""
+    """Suggests another wording of a text, of words of it (`of:"words"`), or of the lines that a
+    window shows (`suggest #4 …`); its writers accept it as a version, or reject it."""
     ref = aimed(context, args.ref, writes=True).ref
     target = get_own_node(context, ref, slices=True)
     if target.kind != "text" or target.parent_slot_id is None:
         raise CommandError("REJECTED", "Only a text can be reworded.", hint="→ annotate here")
     node_writer.demand_visible(target)
-    text = lenses.with_slice(target.text, ref.slice, args.content)
+    sources: tuple[Source, ...] = ()
+    if args.words:
+        demand_whole(ref)
+        shown = f"[{target.local_id}]"
+        place = place_of(target.text, args.words, args.nth or 0, shown=shown)
+        text = f"{target.text[: place[0]]}{args.content}{target.text[place[1] :]}"
+        sources = (source_of(target.pk, place),)
+    else:
+        text = lenses.with_slice(target.text, ref.slice, args.content)
     demand_text(text)
     if text == target.text:
         raise CommandError(
             "REJECTED", "The suggestion is the same as the text.", hint="change the text"
         )
-    new = NewNode(text, kind="annotation", form=SUGGESTION_FORM, parent=target)
+    new = NewNode(text, kind="annotation", form=SUGGESTION_FORM, parent=target, sources=sources)
     suggestion = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
     note_mentions(context.actor, suggestion)
     return Reply(

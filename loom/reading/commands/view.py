@@ -26,6 +26,7 @@ from loom.links.foot import Portal, portals_of
 from loom.links.sides import LinkSide, links_of, mentioning
 from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.notes.queries import marks_shown
+from loom.notes.words import words_shown
 from loom.people.models import Participant
 from loom.people.names import as_sent, tree_named
 from loom.permissions import LOOM
@@ -288,7 +289,8 @@ def _viewed(context: Context, args: ViewArgs) -> Reply:
     if args.with_annotations:
         notes = list(around.annotations_of(node))
         gone = withheld(context.actor, [note.pk for note in notes])
-        lines += [line_of(note, context.now, withheld=gone) for note in notes]
+        about = words_shown(context.actor, notes)
+        lines += [line_of(note, context.now, withheld=gone, marks=about) for note in notes]
     current = lookup.selected_version(node.slot_id, context.workspace)
     if current is not None and current.pk != node.pk:
         lines.append(f"[{node.local_id}] is now [{current.local_id}]")
@@ -583,6 +585,8 @@ def _listed(
     ]
     gone = withheld(context.actor, [row.pk for row in nodes])
     marks = marks_shown({row.pk: row.slot_id for row in nodes})
+    for key, words in words_shown(context.actor, nodes).items():
+        marks[key] = f"{words} · {marks[key]}" if key in marks else words
     lines += [line_of(row, context.now, withheld=gone, marks=marks) for row in nodes]
     line = f"list {lookup.node_ref(node, context.tree.pk)} {kind}"
     lines += _left(line, names, part[0] + len(nodes), every)

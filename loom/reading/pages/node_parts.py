@@ -8,31 +8,33 @@ import json
 import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import cache as once
 from inspect import getsource
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from django.core.cache import cache
 from django.template.loader import get_template, render_to_string
-from django.utils.html import escape, format_html, format_html_join
+from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext
 
 from loom.access import Actor
 from loom.links.foot import CountRow
+from loom.notes.commands.annotations import SUGGESTION_FORM
+from loom.notes.words import Place, around, place_now, read_source
 from loom.people import preferences, shortcuts
 from loom.reading.queries.margins import Margin, NodeMarks, margins_of
 from loom.reading.queries.provenance import pieces_of, with_origins, writers_of
 from loom.site import markdown
 from loom.site.display import MAX_SHOWN, Who, age_of, broken_reason, combo, tag_colour
-from loom.text.changes import Pieces, difference
+from loom.text.changes import Pieces, difference, merged
 from loom.text.hashes import digest
+from loom.text.shortening import near_changes
 from loom.trees.models import Tree
-from loom.trees.queries.around import Around, Spot
+from loom.trees.queries.around import AnnotationThread, Around, Spot
 from loom.trees.queries.lookup import NodeRow
 
 log = logging.getLogger("heddle.web")
@@ -52,8 +54,11 @@ class NoteShown:
     is_resolved: bool
     replies: tuple["NoteShown", ...] = ()
     asks: str = ""  # the uid of whom an open question is put to
+    words: str = ""  # those that it is about, as they were; empty: the whole text
+    near: str = ""  # where they are in the text that is shown, with what is around them, as JSON
 
 
+MOST_QUOTED = 300  # characters of the words that a note is about
 MAX_TOOL = 20_000  # characters of what a tool was given or gave that a page shows
 
 
@@ -117,22 +122,22 @@ class NodeShown:
     tools: tuple[ToolShown, ...] = ()
 
 
-def _pieces(row: NodeRow, pieces: Pieces, cast: dict[str, Who]) -> SafeString:
-    """A text of a buffer, with the parts that others than its author wrote."""
-    if row.length > MAX_SHOWN or pieces == ((row.author_uid, row.length),):
+def _pieces(
+    row: NodeRow, pieces: Pieces, cast: dict[str, Who], places: Sequence[tuple[Place, str]]
+) -> SafeString:
+    """A text of a buffer, with the parts that others than its author wrote, and `places` of notes
+    with the tag that begins each."""
+    is_own = pieces == ((row.author_uid, row.length),)
+    if row.length > MAX_SHOWN or (is_own and not places):
         return _body(row.text, "buffer")
-    return format_html('<span class="plain">{}</span>', painted(row.text, pieces, cast))
+    spans = [(length, "" if is_own else _by(cast[uid])) for uid, length in pieces]
+    drawn = markdown.plain_by(row.text, markdown.with_places(spans, places))
+    return format_html('<span class="plain">{}</span>', drawn)
 
 
 def painted(text: str, pieces: Pieces, cast: Mapping[str, Who]) -> SafeString:
     """A text, or its beginning, with each piece in a span of its author."""
-    edges = [0, *accumulate(length for _, length in pieces)]
-    parts = [
-        (_by(cast[author]), text[start:end])
-        for (author, _), start, end in zip(pieces, edges, edges[1:], strict=False)
-        if start < len(text)
-    ]
-    return format_html_join("", "{}{}</span>", parts)
+    return markdown.plain_by(text, [(length, _by(cast[author])) for author, length in pieces])
 
 
 def _by(who: Who) -> SafeString:
@@ -149,14 +154,19 @@ def _body(text: str, mode: str, base: str = "") -> SafeString:
     return markdown.rendered(shown, base)
 
 
-def _suggested(about: str, row: NodeRow) -> SafeString:
-    pieces = None if row.resolved else difference(about, row.text)
+def _suggested(base: str, now: str, row: NodeRow) -> SafeString:
+    """What a suggestion, which was made on the text `base`, would change in the text as it is now:
+    the words around each change, or all of its text once it is decided."""
+    after = None if row.resolved else merged(base, now, row.text)
+    pieces = None if after is None else difference(now, after)
     if pieces is None:
         return _body(row.text, "buffer")
-    parts = [
-        escape(old) if old == new else format_html("<del>{}</del><ins>{}</ins>", old, new)
-        for old, new in pieces
-    ]
+    parts, last = [], len(pieces) - 1
+    for at, (old, new) in enumerate(pieces):
+        if old == new:
+            parts.append(escape(near_changes(old, is_first=at == 0, is_last=at == last)))
+        else:
+            parts.append(format_html("<del>{}</del><ins>{}</ins>", old, new))
     return format_html('<span class="plain suggested">{}</span>', SafeString("".join(parts)))
 
 
@@ -164,19 +174,19 @@ def _note(
     row: NodeRow,
     cast: dict[str, Who],
     replies: Sequence[NodeRow] = (),
-    about: str = "",
+    about: tuple[str, str] = ("", ""),
     *,
     base: str = "",
 ) -> NoteShown:
-    """An annotation; for a suggestion the words that differ from the text that it is about. `base`
-    as `markdown.rendered` takes it."""
+    """An annotation; for a suggestion the words that differ from the text that it is `about`: as it
+    was when the suggestion was made, and as it is shown. `base` as `markdown.rendered` takes it."""
     is_other_wording = row.form == "diff"
     return NoteShown(
         id=row.local_id,
         who=cast[row.author_uid],
         form=row.form or "note",
         at=row.at,
-        body=_suggested(about, row) if is_other_wording else _body(row.text, "dialogue", base),
+        body=_suggested(*about, row) if is_other_wording else _body(row.text, "dialogue", base),
         is_resolved=row.resolved,
         replies=tuple(_note(reply, cast, base=base) for reply in replies),
         asks=_asked(row, cast, replies),
@@ -203,14 +213,16 @@ def _asked(row: NodeRow, cast: Mapping[str, Who], replies: Sequence[NodeRow]) ->
 @dataclass(frozen=True)
 class NodeData:
     """The data that nodes are rendered from, read for all of them at once: their rows, those of
-    their notes and of what they were edited from by row id, their margins, and the authors of the
-    pieces of their texts."""
+    their notes and of what they were edited from by row id, their margins, the authors of the
+    pieces of their texts, and by the slots of notes the version and the place that those on words
+    are about."""
 
     tree: Tree
     cast: Mapping[str, Who]
     rows: Mapping[int, NodeRow]
     margins: Mapping[int, Margin]
     pieces: dict[int, Pieces] = field(default_factory=dict)
+    places: Mapping[int, tuple[int, Place]] = field(default_factory=dict)
 
     def find_pieces(self, keys: Iterable[int]) -> None:
         """Finds the authors of the pieces of the texts, from what they were edited from."""
@@ -227,16 +239,7 @@ class NodeData:
         """The node of that row id."""
         row, margin = self.rows[key], self.margins[key]
         cast = dict(self.cast)
-        notes = tuple(
-            _note(
-                self.rows[note.wording.id],
-                cast,
-                [self.rows[reply.id] for reply in note.replies],
-                about=row.text,
-                base=f"/trees/{self.tree.uid}",
-            )
-            for note in margin.notes
-        )
+        notes = tuple(self._note(row, note, cast) for note in margin.notes)
         known = row.local_id in margin.versions
         at = margin.versions.index(row.local_id) if known else len(margin.versions)
         who, *others = (cast[uid] for uid in self.writers(key))
@@ -265,12 +268,61 @@ class NodeData:
             tools=_tools(row),
         )
 
+    def _note(self, row: NodeRow, note: AnnotationThread, cast: dict[str, Who]) -> NoteShown:
+        own = self.rows[note.wording.id]
+        replies = [self.rows[reply.id] for reply in note.replies]
+        base = f"/trees/{self.tree.uid}"
+        shown = _note(own, cast, replies, about=(self._made_on(row, own).text, row.text), base=base)
+        if own.slot_id not in self.places or shown.form == SUGGESTION_FORM:
+            return shown
+        version, place = self.places[own.slot_id]
+        if version not in self.rows:
+            return shown
+        now = self._place_now(row, own)
+        return replace(
+            shown,
+            words=self.rows[version].text[slice(*place)][:MOST_QUOTED],
+            near=json.dumps(around(row.text, *now)) if now else "",
+        )
+
+    def _made_on(self, row: NodeRow, note: NodeRow) -> NodeRow:
+        """The wording of a text that a note was written about; the shown one if that is gone."""
+        version = self.margins[row.id].made_on.get(note.id, row.id)
+        return self.rows.get(version, row)
+
+    def _place_now(self, row: NodeRow, note: NodeRow) -> Place | None:
+        """Where the words that a note is about stand in the wording that is shown."""
+        version, place = self.places.get(note.slot_id, (0, (0, 0)))
+        if version not in self.rows:
+            return None
+        return place_now(self.rows[version].text, row.text, place)
+
+    def _commented(self, row: NodeRow) -> list[tuple[Place, str]]:
+        """The places of open notes on words in a text, with the opening tag around each."""
+        places = []
+        for thread in self.margins[row.id].notes:
+            note = self.rows[thread.wording.id]
+            place = None if note.resolved else self._place_now(row, note)
+            if place is not None:
+                kind = "suggested-old" if note.form == SUGGESTION_FORM else "commented"
+                places.append((place, note.local_id, kind))
+        return [
+            (place, format_html('<span class="{}" data-of-comment="{}">', kind, name))
+            for place, name, kind in places
+        ]
+
     def _body(self, row: NodeRow, cast: dict[str, Who]) -> SafeString:
+        commented = self._commented(row) if row.length <= MAX_SHOWN else []
         if self.tree.mode == "buffer":
             self.find_pieces([row.id])
-            return _pieces(row, self.pieces[row.id], cast)
-        if row.length <= MAX_SHOWN and len(set(self.writers(row.id))) > 1:
-            spans = [(length, _by(cast[uid])) for uid, length in self.pieces[row.id]]
+            return _pieces(row, self.pieces[row.id], cast, commented)
+        is_shared = row.length <= MAX_SHOWN and len(set(self.writers(row.id))) > 1
+        if is_shared or commented:
+            self.find_pieces([row.id])
+            pieces = [
+                (length, _by(cast[uid]) if is_shared else "") for uid, length in self.pieces[row.id]
+            ]
+            spans = markdown.with_places(pieces, commented)
             return markdown.rendered_by(row.text, spans, f"/trees/{self.tree.uid}")
         return _body(row.text, self.tree.mode, f"/trees/{self.tree.uid}")
 
@@ -410,14 +462,15 @@ def found_for(
     """The data of the nodes at these spots, and the rows of other nodes `also`. Three queries,
     fewer if `around` or `kept` was already read."""
     margins = margins_of(tree, spots, around, kept)
-    notes = [
-        part.id
-        for margin in margins.values()
-        for note in margin.notes
-        for part in (note.wording, *note.replies)
-    ]
-    rows = with_origins([*(spot.id for spot in spots), *notes, *also])
-    return NodeData(tree, cast, rows, margins)
+    threads = [note for margin in margins.values() for note in margin.notes]
+    notes = [part.id for note in threads for part in (note.wording, *note.replies)]
+    places = {
+        note.wording.slot_id: about for note in threads if (about := read_source(note.source))
+    }
+    made_on = [version for margin in margins.values() for version in margin.made_on.values()]
+    quoted = [version for version, _ in places.values()]
+    rows = with_origins([*(spot.id for spot in spots), *notes, *also, *made_on, *quoted])
+    return NodeData(tree, cast, rows, margins, places=places)
 
 
 def drawn_of(tree: Tree, spots: Sequence[Spot], cast: Mapping[str, Who]) -> list[Drawn]:

@@ -117,7 +117,8 @@ class Margin:
     `after` the newest versions of its neighbours; `versions` oldest first, without pruned ones;
     `notes` oldest first. `wordings` are the versions above that the node was written after or
     accepted below; None: all of them. Below any other it is marked as written after an older
-    version. `links` are counts for nobody in particular: a node that has some is rendered with a
+    version. `made_on`: the version that a note (row id) was written on, where that is another one.
+    `links` are counts for nobody in particular: a node that has some is rendered with a
     place for those that its reader may see.
     """
 
@@ -127,6 +128,7 @@ class Margin:
     after: str = ""
     versions: list[str] = field(default_factory=list)
     notes: list[AnnotationThread] = field(default_factory=list)
+    made_on: dict[int, int] = field(default_factory=dict)
     bookmarks: list[tuple[str, str]] = field(default_factory=list)  # label, participant
     tags: list[str] = field(default_factory=list)
     children: int = 0
@@ -160,11 +162,13 @@ def _margin(around: Around, spot: Spot) -> Margin:
     margin = Margin(
         versions=[version.local_id for version in versions if not version.version_pruned],
         children=len(around.texts(spot.slot_id)),
-        notes=[
-            AnnotationThread(note, tuple(around.notes(note.slot_id)))
-            for note in around.notes(spot.slot_id)
-        ],
+        notes=around.threads(spot.slot_id),
     )
+    by_hash = {version.hash: version.id for version in versions}
+    made_on = {note.wording.id: by_hash.get(note.wording.parent_hash) for note in margin.notes}
+    margin.made_on = {
+        note: version for note, version in made_on.items() if version not in (None, spot.id)
+    }
     beside = around.texts(versions[0].parent_slot_id, own=spot.slot_id)
     if spot.slot_id in beside:
         at = beside.index(spot.slot_id)

@@ -56,9 +56,10 @@ _PAGE = """
     ), own(slot, above) AS (
         SELECT slot, above FROM path WHERE depth > (SELECT MAX(depth) FROM path) - %s
     ), {near}
-    UNION ALL SELECT version, '', slot, above, '', '', '', FALSE, FALSE, FALSE, NULL, 'path', depth
+    UNION ALL SELECT version, '', slot, above, '', '', '', FALSE, FALSE, FALSE, NULL, NULL,
+            'path', depth
         FROM path
-    UNION ALL SELECT b.id, '', b.id, b.parent_slot_id, '', '', '', FALSE, FALSE, FALSE, NULL,
+    UNION ALL SELECT b.id, '', b.id, b.parent_slot_id, '', '', '', FALSE, FALSE, FALSE, NULL, NULL,
             'below', (
             SELECT COUNT(*) FROM trees_node n WHERE n.parent_slot_id = b.id AND n.kind = 'text'
             AND n.slot_id = n.id AND NOT n.pruned
@@ -168,13 +169,13 @@ def _way(start: _Start, workspace: Workspace, most: int) -> Way:
         near=NEAR.format(more=", '', 0"),
     )
     rows = fetch(sql, [*start.ways, start.top, *params, NEAREST, most])
-    near = sorted((row for row in rows if not row[11]), key=itemgetter(0))
-    path = sorted((row[12], row[0], row[2], row[3]) for row in rows if row[11] == "path")
+    near = sorted((row for row in rows if not row[12]), key=itemgetter(0))
+    path = sorted((row[13], row[0], row[2], row[3]) for row in rows if row[12] == "path")
     return Way(
         path=[Spot(version, slot) for _, version, slot, _ in path],
         around=Around((), near),
         has_root=path[0][3] is None,
-        children={row[0]: row[12] for row in rows if row[11] == "below"},
+        children={row[0]: row[13] for row in rows if row[12] == "below"},
     )
 
 

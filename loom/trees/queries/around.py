@@ -29,13 +29,16 @@ class NearbyVersion(NamedTuple):
     is_pruned: bool
     is_resolved: bool
     place: int  # of its slot among its siblings
+    source: str  # of a note on words: the item of their version and the place, `12:10-24`
 
 
 class AnnotationThread(NamedTuple):
-    """An annotation in its newest wording, with the newest wordings of its replies."""
+    """An annotation in its newest wording, with the newest wordings of its replies; `source` as in
+    its first version."""
 
     wording: NearbyVersion
     replies: tuple[NearbyVersion, ...]
+    source: str = ""
 
 
 class Spot(NamedTuple):
@@ -62,7 +65,11 @@ NEAR = f"""near(slot) AS (
             AND b.parent_slot_id IN (SELECT slot FROM own)
     )
     SELECT v.id, v.local_id, v.slot_id, v.parent_slot_id, v.kind, v.hash,
-        v.parent_hash, v.version_pruned, s.pruned, s.resolved_at IS NOT NULL, s.place{{more}}
+        v.parent_hash, v.version_pruned, s.pruned, s.resolved_at IS NOT NULL, s.place,
+        CASE WHEN v.kind = 'annotation' AND v.slot_id = v.id THEN (
+            SELECT MIN(CAST(o.item_id AS VARCHAR(20)) || ':' || o.version_seen)
+            FROM trees_nodesource o WHERE o.node_id = v.id AND o.role = 'primary'
+        ) END{{more}}
     FROM near JOIN trees_node v ON v.slot_id = near.slot JOIN trees_node s ON s.id = near.slot
 """
 _AROUND = """
@@ -84,7 +91,7 @@ class Around:
             rows = fetch(_AROUND.format(slots=listed(slots), near=NEAR.format(more="")))
         for row in rows:
             place = ids.place_of(row[2], row[10])
-            near = NearbyVersion._make((*row[:7], *map(bool, row[7:10]), place))
+            near = NearbyVersion._make((*row[:7], *map(bool, row[7:10]), place, row[11] or ""))
             self.by_id[near.id] = near
             self.versions[near.slot_id].append(near)
             if near.id == near.slot_id and near.parent_slot_id is not None:
@@ -119,6 +126,15 @@ class Around:
             if version.kind == "text" and (not version.is_pruned or version.slot_id == own)
         ]
 
+    def threads(self, slot: int) -> list[AnnotationThread]:
+        """The visible annotations on a slot with their replies, oldest first."""
+        return [
+            AnnotationThread(
+                note, tuple(self.notes(note.slot_id)), self.versions[note.slot_id][0].source
+            )
+            for note in self.notes(slot)
+        ]
+
     def notes(self, slot: int) -> list[NearbyVersion]:
         """The visible annotations on a slot in their newest wording, oldest first."""
         seen = []
@@ -145,15 +161,20 @@ def annotations_of(node: Node) -> QuerySet[Node]:
 
 
 def sources_of(actor: Actor, node: Node) -> QuerySet[Node]:
-    """The nodes that a node was made from (`respond … from:`), in trees the actor may see."""
+    """The nodes that a node was made from (`respond … from:`), in trees the actor may see. None
+    for a note, whose source is the text with the words that it is about."""
+    if node.kind == "annotation":
+        return lookup.rows().none()
     items = NodeSource.objects.filter(node=node).values_list("item", flat=True)
     keys = [key for item in items if (key := ids.node_id(item)) is not None]
     return _seen_nodes(actor, node, keys)
 
 
 def merges_of(actor: Actor, node: Node) -> QuerySet[Node]:
-    """The nodes that were made from a node, in trees the actor may see."""
+    """The nodes that were made from a node, in trees the actor may see. Notes on words of it name
+    it as well; they are not made from it."""
     sources = NodeSource.objects.filter(item=ids.of_node(node.pk))
+    sources = sources.exclude(node__kind="annotation")
     return _seen_nodes(actor, node, list(sources.values_list("node_id", flat=True)))
 
 
