@@ -14,6 +14,7 @@ from loom import access
 from loom.access import Actor
 from loom.errors import CommandError, not_found
 from loom.landscape import drawing, titling
+from loom.landscape.models import Landscape
 from loom.landscape.queries import (
     empty_view,
     landscape_of,
@@ -206,26 +207,49 @@ class TitlesOf(BaseModel):
 def titles(request: Request, uid: str) -> Response:
     """Titles of the regions of a tree's map, by a model: what they cost; a POST asks for them."""
     actor, tree = access.get_tree(user_of(request), uid)
-    row = landscape_of(tree.grove, tree)
+    return _titles(request, actor, landscape_of(tree.grove, tree))
+
+
+@operation(
+    "GET",
+    "landscape titles",
+    "What titles of a grove's map by a model cost",
+    answers=TitlesOf,
+    id="landscape_titles_grove",
+)
+@operation(
+    "POST",
+    "landscape titles",
+    "Ask for titles of a grove's map by a model",
+    answers=TitlesOf,
+    status=202,
+    id="landscape_title_grove",
+)
+@api_view(["GET", "POST"])
+def titles_of_grove(request: Request, uid: str) -> Response:
+    """Titles of the regions of a grove's map, by a model: what they cost; a POST asks for them."""
+    actor, grove = access.get_grove(user_of(request), uid)
+    return _titles(request, actor, landscape_of(grove, None))
+
+
+def _titles(request: Request, actor: Actor, row: Landscape | None) -> Response:
     if request.method == "POST":
         access.demand(actor, {WRITE, GENERATE}, "asking for titles")
         if row is None or not row.revision:
             raise CommandError("REJECTED", "The map is not drawn yet.", hint="draw it first")
-        titling.ask_titles(actor, tree, row)
-    agent = titling.may_ask(actor, tree)
-    is_there = row is not None and row.revision
-    view = (
-        view_of(actor, row, [tree], below=None, find="")
-        if row is not None and is_there
-        else empty_view()
-    )
+        titling.ask_titles(actor, row)
+        row.refresh_from_db()
+    agent = titling.may_ask(actor, row) if row is not None else None
+    view = empty_view()
+    if row is not None and row.revision:
+        view = view_of(actor, row, titling.trees_titled(actor, row), below=None, find="")
     offer = titling.offer_of(agent, view) if agent is not None else None
     body = {
         "agent": agent.uid if agent is not None else None,
         "regions": len(view.regions),
         "tokens": offer.reading if offer is not None else 0,
         "usd": offer.most / NANO if offer is not None and offer.most else None,
-        "going": titling.is_asked(tree),
+        "going": titling.is_asked(row) if row is not None else False,
         "said": titling.last_failure(row) if row is not None else "",
     }
     return Response(body, status=202 if request.method == "POST" else 200)

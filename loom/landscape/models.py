@@ -28,6 +28,7 @@ class Landscape(PublicIdentity):
     moved_at = models.DateTimeField(default=timezone.now)
     titles = models.JSONField(default=list)  # by a model, see titling: [level, x, y, title]
     titled = models.IntegerField(default=0)  # how often a model gave titles
+    titling = models.CharField(max_length=32, blank=True)  # the generation that was asked last
     drawn_at = models.DateTimeField(null=True)
 
     class Meta:

@@ -84,8 +84,8 @@ def _page(
     row = landscape_of(grove, tree)
     if request.method == "POST":
         access.demand(actor, {WRITE}, "drawing a map")
-        if "titles" in request.POST and tree is not None and row is not None:
-            return _titles(request, actor, tree, row)
+        if "titles" in request.POST and row is not None:
+            return _titles(request, actor, row)
         if "stop" not in request.POST:
             drawing.ask(actor, grove, tree)
         elif row is not None:
@@ -108,14 +108,21 @@ def _page(
     return render(request, "landscape/landscape.html", context)
 
 
-def _titles(
-    request: PersonRequest, actor: Actor, tree: Tree, row: Landscape
-) -> HttpResponseRedirect:
+def _titles(request: PersonRequest, actor: Actor, row: Landscape) -> HttpResponseRedirect:
     try:
-        titling.ask_titles(actor, tree, row)
+        titling.ask_titles(actor, row)
     except CommandError as refused:
         messages.error(request, in_one_line(refused))
     return HttpResponseRedirect(request.get_full_path())
+
+
+def _titled(actor: Actor, row: Landscape, view: View, trees: list[Tree]) -> View:
+    """The view by whose texts titles are given: that of the page, unless it has other trees or only
+    some of it is lit."""
+    those = titling.trees_titled(actor, row)
+    if len(those) == len(trees) and view.lit is None:
+        return view
+    return view_of(actor, row, those, below=None, find="")
 
 
 def _asked(below: Node | None, find: str) -> dict[str, str]:
@@ -139,11 +146,11 @@ def _seen(
     if number.isdecimal() and len(number) < 4 and int(number) < len(view.regions):
         listed = RegionRow(int(number), view.regions[int(number)], [])
     titles = {}
-    agent = titling.may_ask(actor, row.tree) if row.tree is not None else None
-    if agent is not None and row.tree is not None:
+    agent = titling.may_ask(actor, row)
+    if agent is not None:
         titles = {
-            "offer": titling.offer_of(agent, view),
-            "are_titles_going": titling.is_asked(row.tree),
+            "offer": titling.offer_of(agent, _titled(actor, row, view, trees)),
+            "are_titles_going": titling.is_asked(row),
             "title_failure": titling.last_failure(row),
         }
     return titles | {

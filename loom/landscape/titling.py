@@ -1,8 +1,13 @@
-"""Titles of the regions of a tree's map by a model. Somebody who may write and generate asks for
-them, sees before what one call costs at most, and pays it. They are kept with the map until it is
-drawn anew."""
+"""Titles of the regions of a map by a model. Somebody who may write and generate asks for them,
+sees before what one call costs at most, and pays it. They are kept with the map until it is
+drawn anew.
+
+All who see a map of a grove see its titles. So they are given by texts of trees that every member
+may see, and the call is kept with the tree that has most of them."""
 
 from dataclasses import dataclass
+
+import numpy as np
 
 from loom import access
 from loom.access import Actor
@@ -19,10 +24,10 @@ from loom.landscape.titles import read_titles
 from loom.money import spending
 from loom.money.spending import CandidateRequest
 from loom.participants.prices import dollars
-from loom.people.models import Participant
+from loom.people.models import Grove, Participant
 from loom.permissions import GENERATE, WRITE
 from loom.text.shortening import excerpt
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node, Tree, TreeRight
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import withheld_from_models
 from loom.turns.generation_lifecycle import asks, ends_as
@@ -40,6 +45,7 @@ INSTRUCTIONS = (
     "of two to four words in the language of the texts that says what they are about. No title "
     "twice, no explanation."
 )
+HIDDEN = "hidden"  # the right of those who may not see a tree
 QUESTION = "Which title fits each region?"
 
 
@@ -67,28 +73,50 @@ def offer_of(agent: Participant, view: View) -> TitleOffer:
     return TitleOffer(agent, len(view.regions), most.reading, most.reserved)
 
 
-def may_ask(actor: Actor, tree: Tree) -> Participant | None:
+def may_ask(actor: Actor, row: Landscape) -> Participant | None:
     """The model that would give titles; None if there is none, or this person may not ask."""
-    if not {WRITE, GENERATE} <= actor.permissions or tree.archived_at is not None:
+    if not {WRITE, GENERATE} <= actor.permissions:
         return None
-    return _who_titles(tree)
+    if row.tree is not None and row.tree.archived_at is not None:
+        return None
+    return _who_titles(row.grove)
 
 
-def _who_titles(tree: Tree) -> Participant | None:
+def _who_titles(grove: Grove) -> Participant | None:
     """The model that makes summaries, else the first one of the grove; None if there is none."""
-    rows = Participant.objects.filter(grove=tree.grove_id, kind="model", archived_at__isnull=True)
-    return summariser(tree.grove) or rows.order_by("id").first()
+    rows = Participant.objects.filter(grove=grove, kind="model", archived_at__isnull=True)
+    return summariser(grove) or rows.order_by("id").first()
 
 
-def is_asked(tree: Tree) -> bool:
+def trees_titled(actor: Actor, row: Landscape) -> list[Tree]:
+    """The trees by whose texts titles are given: that of the map, or those of the grove that every
+    member may see."""
+    trees = trees_seen(actor, row)
+    if row.tree_id is not None:
+        return trees
+    keys = [tree.pk for tree in trees]
+    hidden = set(
+        TreeRight.objects.filter(tree__in=keys, right=HIDDEN).values_list("tree_id", flat=True)
+    )
+    return [
+        tree
+        for tree in trees
+        if tree.sandbox_of_id is None
+        and HIDDEN not in (tree.reader_right, tree.writer_right)
+        and tree.pk not in hidden
+    ]
+
+
+def is_asked(row: Landscape) -> bool:
     """Whether titles are being made."""
-    return Generation.objects.filter(tree=tree, round=TITLES, ended_at__isnull=True).exists()
+    rows = Generation.objects.filter(uid=row.titling, ended_at__isnull=True)
+    return bool(row.titling) and rows.exists()
 
 
 def last_failure(row: Landscape) -> str:
     """Why the last titles were not made, as a sentence; "" if they were."""
-    rows = Generation.objects.filter(tree=row.tree_id, round=TITLES).order_by("-id")
-    error = rows.values_list("error", flat=True).first()
+    rows = Generation.objects.filter(uid=row.titling)
+    error = rows.values_list("error", flat=True).first() if row.titling else None
     return str(error["message"]) if error else ""
 
 
@@ -109,16 +137,37 @@ class TitleArgs(Args):
     regions: tuple[tuple[int, ...], ...]
 
 
-def ask_titles(actor: Actor, tree: Tree, row: Landscape) -> list[Generation]:
-    """Asks a model for titles of the regions of a tree's map. REJECTED while some are being made or
-    there are no regions, UNAVAILABLE without a model, LIMIT_EXCEEDED without money."""
-    view = view_of(actor, row, trees_seen(actor, row), below=None, find="")
+def ask_titles(actor: Actor, row: Landscape) -> list[Generation]:
+    """Asks a model for titles of the regions of a map. REJECTED while some are being made or there
+    are no regions, UNAVAILABLE without a model, LIMIT_EXCEEDED without money."""
+    view = view_of(actor, row, trees_titled(actor, row), below=None, find="")
     regions = [
         (region.level, region.x, region.y, *(int(view.keys[at]) for at in _nearest(view, region)))
         for region in view.regions
     ]
     args = TitleArgs(landscape=row.uid, revision=row.revision, regions=tuple(regions))
-    return execute(actor, tree, _ask, args)
+    if row.tree is not None:
+        return execute(actor, row.tree, _ask, args)
+    writer, tree = _keeper(actor, view)
+    return execute(writer, tree, _ask, args)
+
+
+MOST_TRIED = 20  # trees that may keep a call
+
+
+def _keeper(actor: Actor, view: View) -> tuple[Actor, Tree]:
+    """The tree with most texts of a view in which the actor may write and generate, and the actor
+    in it. PERMISSION_DENIED if there is none."""
+    counts = np.bincount(view.tree, minlength=len(view.trees))
+    for place in np.argsort(-counts, kind="stable")[:MOST_TRIED].tolist():
+        writer, tree = access.get_tree(actor.user, view.trees[place].uid)
+        if {WRITE, GENERATE} <= writer.permissions and tree.archived_at is None:
+            return writer, tree
+    raise CommandError(
+        "PERMISSION_DENIED",
+        "There is no tree on this map in which you may write and ask models.",
+        hint="ask an owner of the grove",
+    )
 
 
 def _nearest(view: View, region: MapRegion) -> list[int]:
@@ -134,14 +183,16 @@ def _ask(change: RunningAction, args: TitleArgs) -> list[Generation]:
     """Queues the call that gives titles."""
     access.demand(change.actor, {GENERATE}, "asking for titles")
     access.demand_writable(change.tree)
-    agent = _who_titles(change.tree)
+    agent = _who_titles(change.tree.grove)
     if agent is None:
         raise CommandError(
             "UNAVAILABLE",
             "No model of this grove gives titles.",
             hint="add a model to the grove",
         )
-    if is_asked(change.tree):
+    maps = Landscape.objects.select_for_update(of=("self",)).filter(grove=change.tree.grove_id)
+    shown = maps.get(uid=args.landscape)
+    if is_asked(shown):
         raise CommandError("REJECTED", "Titles are being made.", hint="wait for them")
     if not args.regions:
         raise CommandError("REJECTED", "The map has no regions.", hint="write more texts first")
@@ -164,7 +215,9 @@ def _ask(change: RunningAction, args: TitleArgs) -> list[Generation]:
             "regions": [list(region) for region in args.regions],
         },
     }
-    return queue(agent, payer, (day, share), [row])
+    queued = queue(agent, payer, (day, share), [row])
+    maps.filter(pk=shown.pk).update(titling=queued[0].uid)
+    return queued
 
 
 @asks(TITLES, INSTRUCTIONS)
@@ -174,7 +227,8 @@ def texts_of_regions(_asker: Actor, generation: Generation) -> tuple[str, str]:
     regions = generation.settings["regions"]
     keys = {key for region in regions for key in region[3:]}
     seen = keys - set(withheld_from_models(sorted(keys)))
-    rows = Node.objects.filter(pk__in=seen, tree=generation.tree_id, kind="text")
+    grove = generation.tree.grove_id
+    rows = Node.objects.filter(pk__in=seen, tree__grove=grove, tree__erasing_at=None, kind="text")
     texts = dict(rows.values_list("pk", "text"))
     if not texts:
         raise CommandError("NOT_FOUND", "The texts of the map are gone.", hint="draw it again")
@@ -192,7 +246,7 @@ def titled(_writer: Writer, generation: Generation) -> None:
         return
     asked = generation.settings
     row = Landscape.objects.filter(
-        uid=asked["landscape"], revision=asked["revision"], tree=generation.tree_id
+        uid=asked["landscape"], revision=asked["revision"], grove=generation.tree.grove_id
     ).first()
     if row is None:
         return

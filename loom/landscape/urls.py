@@ -22,6 +22,7 @@ def api() -> list[URLPattern]:
         path("trees/<id:uid>/landscape/stop", endpoints.stop_of_tree),
         path("groves/<id:uid>/landscape/stop", endpoints.stop_of_grove),
         path("trees/<id:uid>/landscape/titles", endpoints.titles),
+        path("groves/<id:uid>/landscape/titles", endpoints.titles_of_grove),
         path("trees/<id:uid>/landscape/points", endpoints.points_of_tree),
         path("groves/<id:uid>/landscape/points", endpoints.points_of_grove),
     ]

@@ -18,7 +18,9 @@ from loom.landscape.regions import MapRegion
 from loom.landscape.titles import RegionTitle, give_titles, read_titles
 from loom.participants.prices import NANO
 from loom.people.models import Participant, User
-from loom.trees.models import Node, Tree
+from loom.trees.commands.trees import NewTree, make_tree
+from loom.trees.erased_texts import clear_elsewhere
+from loom.trees.models import Node, Tree, TreeRight
 from loom.turns.models import TITLES, Generation
 from tests.agents.acting import run_lane
 from tests.providers.scripted import ScriptedProvider
@@ -91,10 +93,11 @@ class TestAsking:
         view = view_of(actor, row, trees_seen(actor, row), below=None, find="")
         offer = titling.offer_of(model, view)
         assert offer.price.startswith("$")
-        (made,) = titling.ask_titles(actor, tree, row)
-        assert titling.is_asked(tree)
+        (made,) = titling.ask_titles(actor, row)
+        row.refresh_from_db()
+        assert titling.is_asked(row)
         with pytest.raises(CommandError, match="being made"):
-            titling.ask_titles(actor, tree, row)
+            titling.ask_titles(actor, row)
         run_lane(made.lane)
         made.refresh_from_db()
         assert made.status == "done", made.error
@@ -102,7 +105,7 @@ class TestAsking:
         assert shown[0] == "Storms at sea" and shown[0] not in words
         sent = str(provider.seen[-1].body)
         assert "Region 1" in sent and hidden.text not in sent
-        assert not titling.is_asked(tree) and row.titled == 1
+        assert not titling.is_asked(row) and row.titled == 1
         # The price that was said before was not exceeded.
         assert made.spent is not None and 0 < made.spent <= offer.most
         # A map that is drawn anew has other regions.
@@ -118,7 +121,7 @@ class TestAsking:
         model: Participant,
         provider: ScriptedProvider,
     ) -> None:
-        (made,) = titling.ask_titles(actor, tree, row)
+        (made,) = titling.ask_titles(actor, row)
         drawing.ask(actor, tree.grove, tree)
         drawing.draw(row.uid)
         provider.script(says(*_lines("1: Storms at sea")))
@@ -158,11 +161,91 @@ class TestAsking:
         provider: ScriptedProvider,
     ) -> None:
         words = names(actor, row)
-        (made,) = titling.ask_titles(actor, tree, row)
+        (made,) = titling.ask_titles(actor, row)
         Node.objects.filter(tree=tree, kind="text", parent_slot__isnull=False).update(excluded=True)
         run_lane(made.lane)
+        row.refresh_from_db()
         assert titling.last_failure(row)
         assert names(actor, row) == words
+
+
+class TestGrove:
+    """The map of a grove is given titles by texts that all its members may see."""
+
+    pytestmark = in_database
+
+    @pytest.fixture
+    def map_(self, actor: Actor, reader: User, tree: Tree, opening: str) -> Landscape:
+        """The map of a grove with the texts of three trees; two are hidden from some."""
+        closed = make_tree(actor, NewTree(title="Closed", mode="dialogue"))
+        Tree.objects.filter(pk=closed.pk).update(reader_right="hidden")
+        barred = make_tree(actor, NewTree(title="Barred", mode="dialogue"))
+        TreeRight.objects.create(tree=barred, user=reader, right="hidden")
+        for at in range(24):
+            add(tree, actor.participant, f"{SEA[at % 3]} Number {at}.", None)
+            add(barred, actor.participant, f"A secret as well: {SEA[at % 3]} {at}.", None)
+            add(closed, actor.participant, f"A secret about {SEA[at % 3]} {at}.", None)
+        made = drawing.ask(actor, tree.grove, None)
+        drawing.draw(made.uid)
+        made.refresh_from_db()
+        assert made.status == "done", made.said
+        return made
+
+    def test_titles_are_asked_for_and_nothing_closed_is_read(
+        self,
+        actor: Actor,
+        tree: Tree,
+        map_: Landscape,
+        model: Participant,
+        provider: ScriptedProvider,
+    ) -> None:
+        provider.script(says(*_lines("1: Storms at sea\n2: More storms\n3: Yet more")))
+        api = APIClient()
+        api.force_authenticate(actor.user)
+        at = f"/api/groves/{tree.grove.uid}/landscape/titles"
+        offer = api.get(at).json()
+        assert offer["agent"] == model.uid and offer["tokens"] > 0 and not offer["going"]
+        answer = api.post(at)
+        assert answer.status_code == 202 and answer.json()["going"]
+        assert api.post(at).status_code == 409
+        made = Generation.objects.get(round=TITLES)
+        assert made.tree == tree
+        run_lane(made.lane)
+        sent = str(provider.seen[-1].body)
+        assert "Region 1" in sent and "secret" not in sent
+        assert "Storms at sea" in names(actor, map_)
+        client = Client()
+        client.force_login(actor.user)
+        page = client.get(f"/groves/{tree.grove.uid}/landscape").content.decode()
+        assert "Storms at sea" in page and "Titles by a model" in page
+
+    def test_an_erased_tree_takes_them_along(
+        self,
+        actor: Actor,
+        tree: Tree,
+        map_: Landscape,
+        model: Participant,
+        provider: ScriptedProvider,
+    ) -> None:
+        other = make_tree(actor, NewTree(title="Other", mode="dialogue"))
+        provider.script(says(*_lines("1: Storms at sea")))
+        (made,) = titling.ask_titles(actor, map_)
+        run_lane(made.lane)
+        made.refresh_from_db()
+        assert made.call is not None and "Region 1" in str(made.call.request)
+        clear_elsewhere(other)
+        map_.refresh_from_db()
+        made.call.refresh_from_db()
+        assert map_.titles == [] and "Region 1" not in str(made.call.request)
+
+    def test_a_reader_asks_for_none(
+        self, map_: Landscape, reader: User, model: Participant
+    ) -> None:
+        client = Client()
+        client.force_login(reader)
+        at = f"/groves/{map_.grove.uid}/landscape"
+        assert "Titles by a model" not in client.get(at).content.decode()
+        assert client.post(at, {"titles": "1"}).status_code == 403
 
 
 def _lines(text: str) -> list[bytes]:

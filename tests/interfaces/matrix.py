@@ -169,6 +169,8 @@ GET    trees/{tree}/landscape/points   200 200 200 404 401
 GET    groves/{grove}/landscape        200 200 200 404 401
 POST   groves/{grove}/landscape        202 202 403 404 401
 POST   groves/{grove}/landscape/stop   200 200 403 404 401
+GET    groves/{grove}/landscape/titles 200 200 200 404 401
+POST   groves/{grove}/landscape/titles 409 409 403 404 401
 GET    groves/{grove}/landscape/points 200 200 200 404 401
 POST   trees/{tree}/exposures          200 200 200 404 401  {"point": "{node}"}
 GET    groves/{grove}/choices          200 200 200 404 401
