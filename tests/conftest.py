@@ -11,6 +11,7 @@ import pytest
 from django.conf import settings
 from django.core.cache import cache
 from django.db import connection
+from django.utils import translation
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from rest_framework.test import APIClient
@@ -74,6 +75,13 @@ def pytest_collection_finish() -> None:
 def _quick_passwords() -> None:
     """Uses a fast password hash: the slow one would take half of the whole run."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture(autouse=True)
+def _own_language() -> Iterator[None]:
+    """A test that reads in German leaves no German to the next one."""
+    yield
+    translation.deactivate()
 
 
 @pytest.fixture(scope="session", autouse=True)
