@@ -13,8 +13,8 @@ import pytest
 if TYPE_CHECKING:
     from xdist.scheduler import LoadGroupScheduling
 
-# Tests that start processes wait for them most of the time; in two groups they leave two of the four
-# processes of a run to the others.
+# Tests that start processes wait for them most of the time; in two groups they leave two of the
+# four processes of a run to the others.
 GROUPS = {
     "tests/kills/test_turn_kills.py": "Heddles of their own",
     "tests/kills/test_random_kills.py": "Heddles of their own",

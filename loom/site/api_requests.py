@@ -3,6 +3,7 @@ read within bounds and then validated by one frozen model each."""
 
 import contextlib
 import logging
+import re
 import time
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -273,7 +274,7 @@ def read_json(raw: bytes) -> Any:
     try:
         value = from_json(raw, allow_inf_nan=False)
     except ValueError as error:
-        if "recursion limit" in str(error):
+        if _is_deep(raw):
             raise _too_deep() from None
         raise CommandError(
             "INVALID_SYNTAX", f"The body is not JSON: {error}.", hint="send JSON in UTF-8"
@@ -282,6 +283,22 @@ def read_json(raw: bytes) -> Any:
     if is_deep or b"\\u0000" in raw or b"Infinity" in to_json(value, inf_nan_mode="constants"):
         _demand_storable(value)
     return value
+
+
+# Brackets, and texts, in which they mean nothing; a text without an end ends with the bytes.
+_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\Z)|[\[{]|[\]}]', re.DOTALL)
+
+
+def _is_deep(raw: bytes) -> bool:
+    """Whether JSON has more levels than a body may have, also where it is not well formed. The
+    parser refuses such a body by a sentence of its own, without a code."""
+    depth = 0
+    for match in _BRACKETS.finditer(raw):
+        sign = match[0]
+        depth += (sign in b"[{") - (sign in b"]}")
+        if depth > MAX_DEPTH:
+            return True
+    return False
 
 
 def demand_few_values(raw: bytes) -> None:

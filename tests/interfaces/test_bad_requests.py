@@ -207,6 +207,19 @@ def test_texts_with_brackets_are_not_deep_and_64_levels_are_read() -> None:
         read_json(b'["' + b"]" * 80 + b'"' + b"," + b"[" * 64 + b"]" * 64 + b"]")
 
 
+@pytest.mark.parametrize(
+    "end",
+    [b"", b'"', b'"' + b'\\"' * 100_000, b"]" * 300],
+    ids=["nothing", "a quote", "a text without an end", "brackets"],
+)
+def test_a_body_of_many_levels_is_refused_as_such_however_it_ends(end: bytes) -> None:
+    with pytest.raises(CommandError, match=f"at most {MAX_DEPTH} levels") as refused:
+        read_json(b"[" * 300 + end)
+    assert refused.value.code == "LIMIT_EXCEEDED"
+    with pytest.raises(CommandError, match="not JSON"):
+        read_json(b'"' + b"[" * 300)
+
+
 @pytest.mark.parametrize("host", ["evil.example", "testserver.evil.example", "a b", ""])
 def test_a_foreign_host_is_refused_in_json(host: str, owner: User, api: Client) -> None:
     answer = api(owner).get("/api/me", HTTP_HOST=host)

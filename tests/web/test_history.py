@@ -84,3 +84,15 @@ def test_history_is_shown_in_plain_words_with_the_exact_line_behind_them(
     assert '<summary>Added a text <span class="excerpt">The rain stopped.</span></summary>' in page
     assert "<summary>Saved a new version" in page
     assert "<code>→ respond root &quot;The rain stopped.&quot;</code>" in page
+
+
+def test_an_edit_that_made_a_branch_is_told_from_a_new_version(
+    actor: Actor, owner: User, tree: Tree, visitor: Visitor
+) -> None:
+    text = execute_line(actor, tree, Request('respond root "The rain stopped."')).body["refs"][0]
+    execute_line(actor, tree, Request(f'edit {text} "It created branch after branch." as:version'))
+    assert "Saved a new branch" not in shown(visitor, owner, tree)
+    execute_line(actor, tree, Request(f'edit {text} "The snow came." as:fork'))
+    page = shown(visitor, owner, tree)
+    assert page.count("<summary>Saved a new branch") == 1
+    assert page.count("<summary>Saved a new version") == 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.utils.safestring import SafeString
@@ -34,7 +34,7 @@ from loom.site.page_requests import (
     person,
 )
 from loom.text.hashes import instant
-from loom.trees.models import Tree, Workspace
+from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries import event_log
 from loom.trees.queries.lookup import NodeRow
 from loom.turns.models import OPEN_TURN, Turn
@@ -310,19 +310,24 @@ class HistoryEntry:
 _TEXT = re.compile(r'"(?P<quoted>(?:[^"\\]|\\.)*)"|\n(?P<block>.*)', re.DOTALL)
 
 
-def _plain(step: Step) -> tuple[str, str]:
+def _plain(step: Step, branches: set[int]) -> tuple[str, str]:
     """What a step did in plain words, and the beginning of its text; the line itself if there are
-    no plainer words."""
+    no plainer words. `branches`: the nodes, of those that the steps made, that are a place of their
+    own and not the wording of another."""
     verb = registry.verb_of_step(step.canonical)
     done = registry.language().of(verb).done
     if not done:
         return step.canonical[:MAX_WORDS], ""
     words = gettext(done)
-    if verb == "edit" and "created branch" in step.message:
+    if verb == "edit" and branches.intersection(_made_by(step)):
         words = gettext("Saved a new branch")
     match = _TEXT.search(step.canonical)
     text = (match["quoted"] or match["block"] or "") if match else ""
     return words, " ".join(re.sub(r'\\(["\\])', r"\1", text).split())[:MAX_EXCERPT]
+
+
+def _made_by(step: Step) -> list[int]:
+    return [op["node"] for op in step.inverse or () if op["op"] == "made"]
 
 
 @require_GET
@@ -357,7 +362,11 @@ def _steps(tree: Tree) -> QuerySet[Step]:
 
 
 def _actions(rows: QuerySet[Step], cast: dict[str, Who]) -> list[HistoryEntry]:
-    plain = ((step, *_plain(step)) for step in rows[:MAX_HISTORY])
+    """The steps in words. Two queries."""
+    steps = list(rows[:MAX_HISTORY])
+    nodes = Node.objects.filter(pk__in=[key for step in steps for key in _made_by(step)])
+    branches = set(nodes.filter(slot=F("id")).values_list("id", flat=True))
+    plain = ((step, *_plain(step, branches)) for step in steps)
     return [
         HistoryEntry(
             who=cast[step.actor.uid],
