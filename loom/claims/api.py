@@ -35,6 +35,8 @@ from loom.claims.queries.evidence_groups import GROUPS, grouped
 from loom.claims.queries.explored import openings_of
 from loom.claims.queries.inline_tokens import (
     TokenItem,
+    after_input,
+    delta_of,
     line_for,
     region_shown,
     token_of,
@@ -141,6 +143,7 @@ def check(request: Request, uid: str) -> Response:
     return Response(check_body(seen))
 
 
+MOST_REF = 100  # characters of a ref in a query
 MOST_ASKED = 200  # nodes whose results are asked for at once
 
 
@@ -368,7 +371,7 @@ def claims(request: Request) -> Response:
     """The claims of a tree, the last changed first; `near` an item, the open ones that are about it
     or cite it, then those of the texts above it, then the caller's own."""
     actor, tree = access.get_tree(user_of(request), word(request, "tree") or "none")
-    if near := word(request, "near"):
+    if near := request.query_params.get("near", "")[:MOST_REF]:
         rows = near_claims(actor, tree, near)
         return paged_at_once(request, rows, lambda page: [brief_body(claim) for claim in page])
     return paged(request, filtered(request, actor, tree), brief_body)
@@ -377,7 +380,8 @@ def claims(request: Request) -> Response:
 def filtered(request: Request, actor: Actor, tree: Tree) -> QuerySet[Claim]:
     """The claims of a tree that the query parameters ask for."""
     rows = claims_in(tree)
-    state, strength, source = (word(request, name) for name in ("state", "strength", "source"))
+    state, strength = word(request, "state"), word(request, "strength")
+    source = request.query_params.get("source", "")[:MOST_REF]  # a local id, or doc:ID
     if state and state not in levels.STATES:
         raise CommandError("INVALID_SYNTAX", f"There is no state {state!r}.", hint="testing, …")
     if strength and strength not in ("strong", "moderate", "weak"):
@@ -529,13 +533,33 @@ class TokenObligation(BaseModel):
     met: bool
 
 
+class StateEvidence(BaseModel):
+    """What the state of a task is evidence for, as a claim may say it: `task "…" is checked`."""
+
+    says: str
+    strength: str
+
+
+class TokenDelta(BaseModel):
+    """What an input changes of a task: its place, its state and its notes afterwards. The state
+    is strong `evidence`, for the state only."""
+
+    first: int
+    last: int
+    state: str
+    notes: list[str]
+    evidence: StateEvidence
+
+
 class TokenRun(BaseModel):
-    """What an input compiled to, the obligations, the reply, and the token afterwards."""
+    """What an input compiled to, the obligations, the reply, the token afterwards, and of a task
+    what changes."""
 
     token: TokenOf
     lines: list[str]
     obligations: list[TokenObligation]
     reply: str
+    delta: TokenDelta | None
 
 
 @operation("GET", "tokens kinds", "The kinds of tokens and their machines", answers=TokenKinds)
@@ -601,21 +625,28 @@ def token(request: Request, ref: str, key: str) -> Response:
         raise CommandError("REJECTED", why, hint=hint)
     line = line_for(ref, body, sent.input, sent.text)
     if not line:
-        return Response({"token": body, "lines": [], "obligations": [], "reply": "no change"})
+        unchanged: dict[str, Any] = {"token": body, "lines": [], "obligations": [], "delta": None}
+        return Response({**unchanged, "reply": "no change"})
     try:
         answer = execute_line(actor, tree, LineRequest(line, dry_run=sent.dry_run))
     except CommandError as refused:
         if not sent.dry_run:
             raise
         demands = [{"says": refused.message, "met": False}]
-        return Response(
-            {"token": body, "lines": [f"→ {line}"], "obligations": demands, "reply": ""}
-        )
+        refusal = {"lines": [f"→ {line}"], "obligations": demands, "reply": "", "delta": None}
+        return Response({"token": body, **refusal})
     owes = MACHINES[body["kind"]].obligations
     demands = [{"says": owes, "met": True}] if owes else []
     now = body if sent.dry_run else token_of(_item_of(request, ref)[2], key, own)
-    lines = [answer.body["canonical"]]
-    return Response({"token": now, "lines": lines, "obligations": demands, "reply": answer.reply})
+    after = after_input(body, sent.input, sent.text) if sent.dry_run else now
+    result = {
+        "token": now,
+        "lines": [answer.body["canonical"]],
+        "obligations": demands,
+        "reply": answer.reply,
+        "delta": delta_of(body, after),
+    }
+    return Response(result)
 
 
 def _of_region(actor: Actor, tree: Tree, item: TokenItem, key: str, sent: TokenSent) -> Response:
@@ -630,7 +661,7 @@ def _of_region(actor: Actor, tree: Tree, item: TokenItem, key: str, sent: TokenS
         "reply": done.reply,
     }
     shown = region_shown(access.workspace_of(actor.participant, tree), key)
-    return Response({"token": shown, **body})
+    return Response({"token": shown, **body, "delta": None})
 
 
 def _item_of(request: Request, ref: str) -> tuple[Actor, Tree, TokenItem]:

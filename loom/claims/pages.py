@@ -30,6 +30,7 @@ from loom.claims.queries.claims import (
     waits_for_a_person,
 )
 from loom.claims.queries.explored import opening_bodies, openings_of
+from loom.claims.queries.inline_tokens import decided_tasks
 from loom.claims.queries.pipes import pipes_for
 from loom.claims.rules import levels
 from loom.claims.rules.checks import KINDS, PARAMETER
@@ -157,6 +158,7 @@ def claims_page(request: PersonRequest, uid: str) -> HttpResponse:
         "strengths": [(strength, word(strength)) for strength in ("strong", "moderate", "weak")],
         "scopes": [(scope, word(scope)) for scope in levels.SCOPES],
         "ledger": [_entry(commitment) for commitment in commitments.order_by("-id")[:MOST]],
+        "tasks": decided_tasks(tree),
         "may_write": WRITE in actor.permissions and tree.archived_at is None,
         "cite": _cited_shown(actor, tree, request.GET.get("cite", ""), words),
         "side": request.GET.get("side", ""),
@@ -248,8 +250,14 @@ def _called(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         return "claim", {"statement": given["statement"], **values, **cited}
     values = {"ref": given["cite"], "claim": given["claim"], "why": given["why"], "words": words}
     if given["side"] == "undercuts":
-        return "cite_undercuts", {**values, "other": given["other"]}
-    return "cite_against" if given["side"] == "against" else "cite_for", values
+        return _citing("undercuts", given["cite"]), {**values, "other": given["other"]}
+    return _citing(given["side"], given["cite"]), values
+
+
+def _citing(side: str, ref: str) -> str:
+    """The command that cites an item; of a document it is another one."""
+    what = "cite_document" if ref.startswith("doc:") else "cite"
+    return f"{what}_{side if side in ('against', 'undercuts') else 'for'}"
 
 
 def _given(request: PersonRequest, actor: Actor, tree: Tree) -> HttpResponse:
@@ -398,8 +406,11 @@ def _act_of(given: Mapping[str, Any], tree: Tree, claim: Claim) -> tuple[str, di
     if act == "commit":
         return "commit", {"claim": name, "level": given["level"]}
     if act == "cite":
-        form = "cite_against" if given["side"] == "against" else "cite_for"
-        return form, {"ref": given["ref"], "claim": name, "why": why}
+        return _citing(given["side"], given["ref"]), {
+            "ref": given["ref"],
+            "claim": name,
+            "why": why,
+        }
     if act == "conclude":
         return "conclude", {"claim": name, "conclusion": why}
     if act in ("withdraw", "veto"):

@@ -32,6 +32,7 @@ MOVES = (
 ACTIONS = (
     Shortcut("command", "Mod+k", "any"),
     Shortcut("find", "Mod+f", "any"),
+    Shortcut("cite", "Mod+Shift+e", "any"),
     Shortcut("keys", "?"),
     Shortcut("send", "Mod+Enter", "any"),
     Shortcut("stop", "Escape", "any"),

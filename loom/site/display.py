@@ -135,7 +135,7 @@ def tag_colour(grove: Grove, tag: str) -> int | None:
 GROUPS = (
     (
         gettext_noop("Anywhere"),
-        ("command", "find", "keys", "send", "stop", "undo", "redo", "focus", "read"),
+        ("command", "find", "cite", "keys", "send", "stop", "undo", "redo", "focus", "read"),
     ),
     (
         gettext_noop("Navigation"),
@@ -160,6 +160,7 @@ GROUPS = (
 WORDS = {
     "command": gettext_noop("search and commands"),
     "find": gettext_noop("find and replace in the path"),
+    "cite": gettext_noop("use the selected words as evidence"),
     "keys": gettext_noop("show these keys"),
     "send": gettext_noop("send and continue"),
     "stop": gettext_noop("stop generating, close dialogs"),

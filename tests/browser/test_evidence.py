@@ -1,4 +1,4 @@
-"""Words that are selected in a text become evidence of a claim, whose card leads back to them."""
+"""Words that are selected in a text become evidence of a claim at once, and lead back to it."""
 
 from uuid import uuid4
 
@@ -8,8 +8,8 @@ from tests.browser.conftest import PHONE, Heddle, Open
 from tests.browser.test_accessible import violations_in_both_themes
 
 SELECT = """
-(words) => {
-  const text = [...document.querySelectorAll("article.node .text")].at(-1);
+([place, words]) => {
+  const text = [...document.querySelectorAll(place)].at(-1);
   const walk = document.createTreeWalker(text, NodeFilter.SHOW_TEXT);
   for (let at = walk.nextNode(); at; at = walk.nextNode()) {
     const start = at.data.indexOf(words);
@@ -20,41 +20,147 @@ SELECT = """
   return false;
 }
 """
+TEXT = "article.node .text"
+WORDS = "saw no light at four"
 
 
-def _selected(heddle: Heddle, visit: Open, **how: object) -> tuple[Page, str]:
-    """A page on which words of a text are selected, in a tree with a claim; the tree."""
+def _opened(heddle: Heddle, visit: Open, **how: object) -> tuple[Page, str, str]:
+    """A page at the last of two texts, in a tree with a claim about the first; the tree and the
+    statement, which is found again in the whole grove."""
     tree = heddle.tree("The tower", "The lamp burned all night.", "A sailor saw no light at four.")
     nodes = heddle.get(f"trees/{tree}/nodes")["results"]
-    name = f"The lamp burned, {uuid4().hex[:6]}"  # a claim is found again in the whole grove
+    name = f"The lamp burned, {uuid4().hex[:6]}"
     heddle.line(tree, f'claim "{name}" test:"look" cite:{nodes[1]["id"]}')  # type: ignore[index]
     page = visit(f"/trees/{tree}?node={nodes[2]['id']}", **how)  # type: ignore[index]
     expect(page.locator("article.node").last).to_contain_text("A sailor")
-    assert page.evaluate(SELECT, "saw no light at four")
-    return page, tree
+    return page, tree, name
 
 
-def test_selected_words_speak_against_a_claim_and_are_lit_up_in_their_source(
+def _claim(heddle: Heddle, tree: str) -> dict[str, object]:
+    """The claim of the tree, with its evidence."""
+    listed = heddle.get(f"claims?tree={tree}")["results"]
+    return heddle.get(f"claims/{listed[0]['id']}?tree={tree}")  # type: ignore[index]
+
+
+def test_selected_words_speak_against_a_claim_in_one_gesture_and_are_undone(
     heddle: Heddle, visit: Open
 ) -> None:
-    page, _ = _selected(heddle, visit)
-    page.get_by_role("link", name="Speaks against…").click()
-    expect(page.locator("blockquote.quote")).to_have_text("saw no light at four")
-    expect(page.locator(".button.primary[name=side][value=against]")).to_be_visible()
-    page.get_by_role("button", name="Speaks against it").click()
+    """S001-48 and the gesture of docs/model.md §10: the page stays, and Undo takes it back."""
+    page, tree, name = _opened(heddle, visit)
+    address = page.url
+    assert page.evaluate(SELECT, [TEXT, WORDS])
+    page.get_by_role("button", name="Speaks against…").click()
+    page.locator(".cite-choices").get_by_role("button", name=name).click()
+    expect(page.locator(".toast")).to_contain_text("Evidence added: weak")
+    assert page.url == address
+    cites = _claim(heddle, tree)["evidence"]
+    assert [(cite["side"], cite["quote"]["words"]) for cite in cites if cite["quote"]] == [  # type: ignore[attr-defined]
+        ("against", WORDS)
+    ]
+    page.locator(".toast").get_by_role("button", name="Undo").click()
+    expect(page.locator(".toast")).to_contain_text("Undone: evidence")
+    assert [cite["taken_back"] for cite in _claim(heddle, tree)["evidence"]] == [True, False]  # type: ignore[attr-defined]
+
+
+def test_a_card_shows_the_words_and_lights_them_up_in_their_source(
+    heddle: Heddle, visit: Open
+) -> None:
+    page, tree, _ = _opened(heddle, visit)
+    assert page.evaluate(SELECT, [TEXT, WORDS])
+    page.get_by_role("button", name="Speaks against…").click()
+    page.locator(".cite-choices button").first.click()
+    expect(page.locator(".toast")).to_contain_text("Evidence added")
+    page.goto(f"{heddle.url}/trees/{tree}/claims/{_claim(heddle, tree)['id']}")
     cites = page.locator(".evidence .cite")
     expect(cites).to_have_count(2)
     expect(cites.first).to_contain_text("Speaks against it")  # before what supports it
-    expect(cites.first.locator("mark")).to_have_text("saw no light at four")
+    expect(cites.first.locator("mark")).to_have_text(WORDS)
     cites.first.get_by_role("link").click()
     expect(page.locator("article.node").last).to_contain_text("A sailor saw no light at four.")
 
 
-def test_the_bar_and_the_card_fit_a_phone_and_are_accessible(heddle: Heddle, visit: Open) -> None:
-    page, tree = _selected(heddle, visit, size=PHONE, bypass_csp=True)
-    expect(page.get_by_role("link", name="Undercuts…")).to_be_in_viewport()
-    claim = heddle.get(f"claims?tree={tree}")["results"][0]["id"]  # type: ignore[index]
-    page.goto(f"{heddle.url}/trees/{tree}/claims/{claim}")
+def test_by_keys_a_new_claim_is_opened_with_the_current_text(heddle: Heddle, visit: Open) -> None:
+    page, tree, name = _opened(heddle, visit)
+    page.locator("article.node").last.click(position={"x": 5, "y": 5})
+    page.keyboard.press("Control+Shift+E")
+    expect(page.get_by_role("button", name="Supports…")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator(".cite-choices button").first).to_be_focused()
+    page.keyboard.press("Escape")  # back to the sides
+    expect(page.get_by_role("button", name="Supports…")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator(".cite-choices button").first).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    expect(page.get_by_role("button", name="New claim…")).to_be_focused()
+    page.keyboard.press("Enter")
+    statement = page.get_by_label("What is claimed")
+    expect(statement).to_be_focused()
+    page.keyboard.type(name)  # which was claimed before
+    page.keyboard.press("Enter")
+    expect(page.locator(".cite-menu [role=alert]")).to_contain_text("The same was claimed before")
+    statement.fill(f"The sailor lied, {name}")
+    page.keyboard.press("Enter")
+    expect(page.locator(".toast")).to_contain_text("Claim opened")
+    expect(page.locator(".cite-bar")).to_be_hidden()
+    statements = [row["statement"] for row in heddle.get(f"claims?tree={tree}")["results"]]  # type: ignore[attr-defined]
+    assert f"The sailor lied, {name}" in statements
+
+
+def test_what_is_undercut_is_chosen_where_there_are_several(heddle: Heddle, visit: Open) -> None:
+    page, tree, _ = _opened(heddle, visit)
+    claim = _claim(heddle, tree)["id"]
+    nodes = heddle.get(f"trees/{tree}/nodes")["results"]
+    root = nodes[0]["id"]  # type: ignore[index]
+    heddle.line(tree, f'respond {root} "The log says that it burned."')
+    other = heddle.get(f"trees/{tree}/nodes")["results"][-1]["id"]  # type: ignore[index]
+    heddle.line(tree, f"cite {other} for {claim}")
+    assert page.evaluate(SELECT, [TEXT, WORDS])
+    page.get_by_role("button", name="Undercuts…").click()
+    page.locator(".cite-choices button").first.click()
+    expect(page.locator(".cite-menu")).to_contain_text("From which of these")
+    page.locator(".cite-choices").get_by_role("button", name=str(other)).click()
+    expect(page.locator(".toast")).to_contain_text("Evidence added")
+    (cut,) = [cite for cite in _claim(heddle, tree)["evidence"] if cite["side"] == "undercuts"]  # type: ignore[attr-defined]
+    assert cut["quote"]["words"] == WORDS
+
+
+def test_words_of_a_document_support_a_claim_of_its_tree(heddle: Heddle, visit: Open) -> None:
+    _, tree, name = _opened(heddle, visit)
+    title = f"Court {uuid4().hex[:6]}"
+    heddle.line(tree, f'write doc:"{title}" new "The keeper said that the lamp burned."')
+    (document,) = [
+        row
+        for row in heddle.get("documents?limit=500")["results"]  # type: ignore[attr-defined]
+        if row["title"] == title
+    ]
+    page = visit(f"/documents/{document['id']}")
+    expect(page.locator("loom-document[data-ready]")).to_be_attached()
+    page.get_by_role("button", name="Read", exact=True).click()
+    page.wait_for_function("() => document.querySelector('loom-document').drawn !== ''")
+    assert page.evaluate(SELECT, ["[data-read]", "the lamp burned"])
+    page.get_by_role("button", name="Supports…").click()
+    page.locator(".cite-choices").get_by_role("button", name=name).click()
+    expect(page.locator(".toast")).to_contain_text("Evidence added: moderate")
+    page.locator(".toast").get_by_role("button", name="Undo").click()
+    expect(page.locator(".toast")).to_contain_text("Undone: evidence")
+    page.get_by_role("button", name="Write", exact=True).click()
+    assert page.evaluate(SELECT, [".cm-content", "the lamp burned"])
+    page.get_by_role("button", name="Use as evidence…").click()
+    expect(page.get_by_role("button", name="Supports…")).to_be_focused()
+    page.get_by_role("button", name="Supports…").click()
+    page.locator(".cite-choices").get_by_role("button", name=name).click()
+    expect(page.locator(".toast")).to_contain_text("Evidence added: moderate")
+    assert _claim(heddle, tree)["moderate"] == 1
+
+
+def test_the_menu_and_the_card_fit_a_phone_and_are_accessible(heddle: Heddle, visit: Open) -> None:
+    page, tree, _ = _opened(heddle, visit, size=PHONE, bypass_csp=True)
+    assert page.evaluate(SELECT, [TEXT, WORDS])
+    page.get_by_role("button", name="Undercuts…").click()
+    expect(page.locator(".cite-choices button").first).to_be_in_viewport()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert violations_in_both_themes(page) == []
+    page.goto(f"{heddle.url}/trees/{tree}/claims/{_claim(heddle, tree)['id']}")
     expect(page.get_by_role("heading", name="What is missing next")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert violations_in_both_themes(page) == []

@@ -7,6 +7,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from loom.claims.models import Cite, Claim, Commitment
+from loom.documents.models import Document
 from loom.people.models import User
 from loom.trees.models import Tree
 from tests.claims.conftest import refused
@@ -141,4 +142,10 @@ def test_open_claims_are_listed_by_nearness(
     ids = [row["id"] for row in listed["results"]]
     assert ids == [of_here, of_above, own, newest, of_aside]
     assert owner_client.get(address + "zzzz").json()["count"] == 5
+    say('write doc:"Log" new "The keeper slept."')
+    document = f"doc:{Document.objects.get().uid}"
+    of_document = opened("He kept a log", document, by=writer)
+    assert owner_client.get(address + document).json()["results"][0]["id"] == of_document
+    listed = owner_client.get(f"/api/claims?tree={tree.uid}&source={document}").json()["results"]
+    assert [row["id"] for row in listed] == [of_document]
     assert owner_client.get(address + here + "&limit=2").json()["results"][1]["id"] == of_above

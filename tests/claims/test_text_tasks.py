@@ -3,7 +3,7 @@
 import pytest
 from rest_framework.test import APIClient
 
-from loom.claims.models import TokenState
+from loom.claims.models import Cite, TokenState
 from loom.claims.rules.inline_tokens import MACHINES, tokens_in
 from loom.documents.models import Document
 from loom.documents.queries import newest
@@ -102,6 +102,75 @@ def test_a_task_waits_for_its_parts_and_its_check(say: Say, tasks: str, declare:
         say("respond root\nthe lamp burns\n\n- [ ] light it (check: lit)\n←").body["refs"][0]
     )
     assert say(f"todo check {good} token:1").reply.endswith("✓ 1 passed")
+
+
+def test_the_state_of_a_task_is_strong_evidence_for_the_state_only(
+    say: Say, tasks: str, writer: User
+) -> None:
+    """S001-32: cited for the claim that it is checked, it is strong; for any other it is not, and
+    no longer where somebody has taken the mark away."""
+    stated = f'claim "Task “Wake” is checked." cite:{tasks} test:"look"'
+    opened = say(stated, by=writer)
+    claim = str(opened.body["refs"][0])
+    assert "evidence: moderate, verified" in opened.reply
+    say(f"todo check {tasks} token:3")
+    assert "1 strong, 0 moderate" in say(f"check {claim}", by=writer).reply
+    assert Cite.objects.get().reason == "task is checked"
+    say(f"todo uncheck {tasks} token:3")
+    assert "0 strong, 1 moderate" in say(f"check {claim}", by=writer).reply
+    say(f"todo check {tasks} token:3")
+    other = say(f'claim "They woke" cite:{tasks}', by=writer)
+    assert "evidence: moderate, verified" in other.reply
+    own = say(f'claim "the task wake is checked" cite:{tasks} again')
+    assert "evidence: strong, task is checked" in own.reply
+
+
+def test_the_state_of_a_task_of_a_document_is_strong_evidence(say: Say) -> None:
+    """S001-32."""
+    say('write doc:"List" new\n- [x] light\n- [ ] wake\n←')
+    done = say('claim "task light is checked" cite:doc:"List"').reply
+    assert "evidence: strong, task is checked" in done
+    left = say('claim "task wake is checked" cite:doc:"List"').reply
+    assert "evidence: strong" not in left
+    assert "strong" in say('claim "task wake is unchecked" cite:doc:"List"').reply
+
+
+def test_an_input_of_a_task_compiles_to_a_delta(say: Say, tasks: str, tree: Tree) -> None:
+    """S001-32: position, new state, notes, and what the state is evidence for."""
+    client = APIClient()
+    client.force_login(tree.grove.memberships.get(role="owner").user)
+    address = f"/api/items/{tasks}/tokens/3?tree={tree.uid}"
+    sent = {"input": "note", "text": "at dawn", "dry_run": True}
+    would = client.post(address, sent, format="json").json()
+    delta = would["delta"]
+    assert (delta["first"], delta["last"]) == (would["token"]["first"], would["token"]["last"])
+    assert (delta["state"], delta["notes"]) == ("unchecked", ["at dawn"])
+    assert not TokenState.objects.exists()
+    ran = client.post(address, {"input": "check"}, format="json").json()
+    assert ran["delta"]["state"] == "checked"
+    assert ran["delta"]["evidence"] == {"says": 'task "wake" is checked', "strength": "strong"}
+
+
+def test_tasks_that_were_checked_are_on_the_page_of_claims(
+    say: Say, tasks: str, tree: Tree, declare: Declare
+) -> None:
+    """S001-57b: the criteria are its check; a task that was decided is shown with it."""
+    declare("contains", name="lit", text="the lamp burns")
+    text = "the lamp burns\n\n- [ ] light it (check: lit)"
+    lit = str(say(f"respond root\n{text}\n←").body["refs"][0])
+    client = APIClient()
+    client.force_login(tree.grove.memberships.get(role="owner").user)
+    address = f"/trees/{tree.uid}/claims"
+    assert b"Decided tasks" not in client.get(address).content
+    say(f"todo check {lit} token:1")
+    say(f"todo check {tasks} token:3")
+    say(f"todo archive {tasks} token:3")
+    page = client.get(address).content.decode()
+    decided = page[page.index("Decided tasks") :]
+    assert decided.index(">wake<") < decided.index(">light it<")  # the newest first
+    assert '<span class="pill">lit</span>' in decided and "archived:" in decided
+    say(f"prune {lit}")
+    assert b">light it<" not in client.get(address).content
 
 
 def test_a_task_of_a_document_is_rewritten_in_place(say: Say, tree: Tree) -> None:

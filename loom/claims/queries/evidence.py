@@ -1,13 +1,16 @@
 """How strong each piece of evidence of a claim is, computed from what is stored now."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from loom.claims.models import Cite, Claim
 from loom.claims.queries.checks import passed_among
-from loom.claims.rules.levels import Basis, Strength, Weights, strength_of
+from loom.claims.queries.inline_tokens import states_of
+from loom.claims.rules.inline_tokens import plain_task, stated_task, tokens_in
+from loom.claims.rules.levels import Basis, Strength, Weights, normalised, strength_of
 from loom.language import ids
 from loom.links.models import Trail
 from loom.reading.queries.verify import verified_among
+from loom.trees.grove_texts import grove_texts, is_text
 from loom.trees.models import Node
 
 ORDER: tuple[Strength, ...] = ("weak", "moderate", "strong")
@@ -46,6 +49,7 @@ def strengths(claim: Claim, cites: Sequence[Cite]) -> dict[int, tuple[Strength, 
     }
     asked = [key for cite in cites if (key := ids.trail_id(cite.item)) is not None]
     trails = Trail.objects.in_bulk(asked) if asked else {}
+    in_state, state = _items_in_state(claim, cites, by_key)
     by_cite = {}
     for cite in cites:
         trail = trails.get(ids.trail_id(cite.item) or 0)
@@ -53,6 +57,7 @@ def strengths(claim: Claim, cites: Sequence[Cite]) -> dict[int, tuple[Strength, 
         basis = Basis(
             gate=cite.gate,
             is_taken_back=cite.is_taken_back,
+            task_state=state if cite.item in in_state and cite.side == "for" else "",
             is_own=node is not None and node.author_id == claim.by_id and node.kind != "claim",
             is_undercut=cite.pk in undercut,
             has_passed=(cite.item, cite.version) in passed,
@@ -64,6 +69,33 @@ def strengths(claim: Claim, cites: Sequence[Cite]) -> dict[int, tuple[Strength, 
         )
         by_cite[cite.pk] = strength_of(basis)
     return by_cite
+
+
+def _items_in_state(
+    claim: Claim, cites: Sequence[Cite], nodes: Mapping[int, Node]
+) -> tuple[set[int], str]:
+    """(the cited items that have the task of which the claim states the state, in that state; the
+    state). Of a claim about anything else (nothing, ""), without a query."""
+    stated = stated_task(claim.node.text)
+    if stated is None:
+        return set(), ""
+    words, state = stated
+    items = set()
+    for item in {cite.item for cite in cites}:
+        node = nodes.get(item)
+        if node is None and not is_text(item):
+            continue
+        text = node.text if node is not None else grove_texts().current(item) or ""
+        tokens = tokens_in(text, stable=node is None)
+        states = states_of(item, tokens)
+        if any(
+            token.kind == "task"
+            and normalised(plain_task(token.words)) == normalised(words)
+            and states[token.key][0] == state
+            for token in tokens
+        ):
+            items.add(item)
+    return items, state
 
 
 def _extent(trail: Trail) -> tuple[int, int]:

@@ -1,11 +1,19 @@
 """The tokens of an item with their states."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from loom.claims.models import Pipe, TokenState
 from loom.claims.queries.regions import region_of, regions_of
-from loom.claims.rules.inline_tokens import MACHINES, InlineToken, tokens_in
+from loom.claims.rules.inline_tokens import (
+    MACHINES,
+    InlineToken,
+    plain_task,
+    says_of,
+    tokens_in,
+)
 from loom.claims.rules.regions import PREFIX
 from loom.errors import not_found
 from loom.language import ids
@@ -29,6 +37,49 @@ def states_of(item: int, tokens: Sequence[InlineToken]) -> dict[str, tuple[str, 
             state = token.state
         by_key[token.key] = (state, notes)
     return by_key
+
+
+MOST_DECIDED = 50
+
+
+@dataclass(frozen=True)
+class DecidedTask:
+    """A task in a text of a tree that somebody has checked or archived."""
+
+    node: Node
+    words: str
+    check: str
+    state: str
+    notes: tuple[str, ...]
+    at: datetime
+
+
+def decided_tasks(tree: Tree) -> list[DecidedTask]:
+    """The tasks in texts of a tree that were checked or archived last, the newest first. Two
+    queries."""
+    rows = TokenState.objects.filter(
+        item__range=ids.ids_in(tree.pk), kind="task", state__in=("checked", "archived")
+    )
+    kept = list(rows.order_by("-at", "-pk")[:MOST_DECIDED])
+    keys = {key for row in kept if (key := ids.node_id(row.item)) is not None}
+    shown = Node.objects.filter(pk__in=keys, pruned=False, version_pruned=False).in_bulk()
+    tokens = {
+        (ids.of_node(node.pk), token.key): token
+        for node in shown.values()
+        for token in tokens_in(node.text, stable=False)
+    }
+    return [
+        DecidedTask(
+            node=shown[ids.node_id(row.item) or 0],
+            words=plain_task(token.words),
+            check=token.check,
+            state=row.state,
+            notes=tuple(row.data.get("notes", ())),
+            at=row.at,
+        )
+        for row in kept
+        if (token := tokens.get((row.item, row.key))) is not None
+    ]
 
 
 TokenItem = Node | GroveText | Tree | Pipe
@@ -112,6 +163,25 @@ def _body(token: InlineToken, state: str, notes: tuple[str, ...]) -> dict[str, A
         "accepting": list(machine.accepting),
         "inputs": machine.inputs(state),
     }
+
+
+def delta_of(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any] | None:
+    """What an input changes of a task, with what its new state is evidence for; None of tokens of
+    another kind."""
+    if before["kind"] != "task":
+        return None
+    evidence = {"says": says_of(before["text"], after["state"]), "strength": "strong"}
+    names = ("first", "last", "state", "notes")
+    return {**{name: after[name] for name in names}, "evidence": evidence}
+
+
+def after_input(body: dict[str, Any], given: str, text: str) -> dict[str, Any]:
+    """A task as it would be after an input, with the note that it has."""
+    if body["kind"] != "task":
+        return body
+    state = MACHINES["task"].transitions[(body["state"], given)]
+    notes = [*body["notes"], text] if text.strip() else body["notes"]
+    return {**body, "state": state, "notes": notes}
 
 
 def line_for(ref: str, token: dict[str, Any], given: str, text: str) -> str:

@@ -218,6 +218,29 @@ def mark_of(text: str, token: InlineToken) -> int:
     return text.index("[", token.first) + 1
 
 
+_STATES = ("checked", "unchecked", "archived")
+
+
+def says_of(task: str, state: str) -> str:
+    """What the state of a task is evidence for: `task "Read the log" is checked`."""
+    return f'task "{plain_task(task)}" is {state}'
+
+
+def plain_task(words: str) -> str:
+    """The words of a task, without the check that they name."""
+    return _CHECK.sub("", words).strip()
+
+
+def stated_task(statement: str) -> tuple[str, str] | None:
+    """(the words of a task, its state) of a statement such as `says_of` writes, without case and
+    with or without the quotes; None for any other statement."""
+    head, is_there, state = statement.casefold().rstrip(" .!").rpartition(" is ")
+    words = head.strip().removeprefix("the ").lstrip()
+    if not is_there or state not in _STATES or not words.startswith("task "):
+        return None
+    return words.removeprefix("task ").strip().strip('"“”'), state
+
+
 def below(tokens: list[InlineToken], task: InlineToken) -> list[InlineToken]:
     """The tasks that are written as parts of a task: deeper, directly after it."""
     parts = []

@@ -53,10 +53,12 @@ def normalised(statement: str) -> str:
 class Basis:
     """What is known of one piece of evidence. `gate`: the answer for a quote, "" without one;
     `is_own`: the claimant wrote it; `is_undercut`: an objection to the inference is open;
-    `is_taken_back`: whoever gave it has undone that."""
+    `is_taken_back`: whoever gave it has undone that; `task_state`: the claim is that a task of it
+    has this state, and it has."""
 
     gate: str = ""
     is_taken_back: bool = False
+    task_state: str = ""
     is_own: bool = False
     is_undercut: bool = False
     has_passed: bool = False
@@ -75,6 +77,8 @@ def strength_of(basis: Basis) -> tuple[Strength, str]:
         return "weak", f"quote {basis.gate}"
     if basis.is_undercut:
         return "weak", "undercut"
+    if basis.task_state:
+        return "strong", f"task is {basis.task_state}"
     if basis.is_own:
         return "weak", "own words"
     if basis.has_passed:

@@ -2315,6 +2315,13 @@ class Source(TypedDict):
     role: Literal["primary", "context", "instruction", "parts"]
 
 
+class StateEvidence(TypedDict):
+    """What the state of a task is evidence for, as a claim may say it: `task "…" is checked`."""
+
+    says: str
+    strength: str
+
+
 class Status(TypedDict):
     """`checkpoint` is the last step seen; `tokens` of what the view adds to a request, in total
     and by section; the running `turn`, with its `budget` as STATUS shows it."""
@@ -2567,6 +2574,17 @@ class ToRead(TypedDict):
     caches_from: int | None
 
 
+class TokenDelta(TypedDict):
+    """What an input changes of a task: its place, its state and its notes afterwards. The state
+    is strong `evidence`, for the state only."""
+
+    first: int
+    last: int
+    state: str
+    notes: list[str]
+    evidence: StateEvidence
+
+
 class TokenKind(TypedDict):
     """A kind of token with its machine. `transitions` are [state, input, state after]."""
 
@@ -2615,12 +2633,14 @@ class TokenOf(TypedDict):
 
 
 class TokenRun(TypedDict):
-    """What an input compiled to, the obligations, the reply, and the token afterwards."""
+    """What an input compiled to, the obligations, the reply, the token afterwards, and of a
+    task what changes."""
 
     token: TokenOf
     lines: list[str]
     obligations: list[TokenObligation]
     reply: str
+    delta: TokenDelta | None
 
 
 class TokenSent(TypedDict):

@@ -104,8 +104,8 @@ export const runner = (id, say) =>
     }
   };
 
-/** The extension. @param {string} id of the document @param {string} tree that it is linked to @param {boolean} mayWrite @param {boolean} mayComment @param {(words: string) => void} say */
-export function suggesting(id, tree, mayWrite, mayComment, say) {
+/** The extension. @param {string} id of the document @param {string} tree that it is linked to @param {boolean} mayWrite @param {boolean} mayComment @param {(words: string) => void} say @param {(() => void) | null} [cite] uses the selection as evidence */
+export function suggesting(id, tree, mayWrite, mayComment, say, cite = null) {
   const run = runner(id, say);
 
   /** @param {Suggestion[]} all @param {string} text */
@@ -157,6 +157,11 @@ export function suggesting(id, tree, mayWrite, mayComment, say) {
     /** @type {[string, () => void][]} */
     const verbs = [[t("Suggest another wording"), () => where.dispatch({ effects: opened.of(true) })]];
     if (mayComment) verbs.unshift([t("Comment"), () => commentHere(where)]);
+    const citeHere = () => {
+      where.dispatch({ effects: opened.of(false) }); // whose place the menu of claims takes
+      cite?.();
+    };
+    if (cite) verbs.push([t("Use as evidence…"), citeHere]);
     for (const [words, act] of verbs) {
       const open = Object.assign(document.createElement("button"), { type: "button", className: "button small", textContent: words });
       open.addEventListener("mousedown", (event) => event.preventDefault()); // the selection stays

@@ -13,6 +13,7 @@ import { embedPicker } from "../document/embed-picker.js";
 import { embeds } from "../document/embeds.js";
 import { DocumentRoom } from "../document/room.js";
 import { commenting } from "../document/commenting.js";
+import { DocumentEvidence } from "../document/evidence.js";
 import { reread, runner, suggesting } from "../document/suggesting.js";
 import { storable } from "../editor/pasting.js";
 import { directions, styling } from "../editor/styling.js";
@@ -49,6 +50,8 @@ export class LoomDocument extends HTMLElement {
     }
     this.querySelector("[data-authors]")?.addEventListener("click", () => this.toggleColours(), { signal });
     const badge = /** @type {HTMLElement | null} */ (this.querySelector("[data-checks]"));
+    const citesIn = this.querySelector("[data-cites-in]")?.getAttribute("data-cites-in");
+    if (citesIn) this.evidence = new DocumentEvidence(this.room.id, citesIn, () => this.view, signal);
     if (badge) new CheckBadge(badge, { id: this.room.id, tree: this.dataset.tree ?? "" }, (words) => this.say(words), signal);
     this.room.start();
   }
@@ -92,6 +95,7 @@ export class LoomDocument extends HTMLElement {
         carets(room, this.cast ?? {}),
         authors(room, this.writers, () => this.isColoured, (shares) => this.tellAuthors(shares)),
         this.talk(room.id),
+        this.evidence ? this.evidence.extension : [],
         keymap.of([...yUndoManagerKeymap, ...standardKeymap]),
         EditorView.updateListener.of(({ docChanged }) => docChanged && this.count()),
       ],
@@ -113,7 +117,7 @@ export class LoomDocument extends HTMLElement {
     const run = runner(id, say);
     this.room?.addEventListener("noted", () => this.view && void reread(this.view, id));
     return [
-      suggesting(id, tree, this.mayWrite, Boolean(comments), say),
+      suggesting(id, tree, this.mayWrite, Boolean(comments), say, this.evidence ? () => void this.evidence?.menu.start() : null),
       commenting(id, comments, (view, where, command, given) => run(view, where, call(command, given))),
     ];
   }

@@ -45,6 +45,7 @@ const isEmpty = () => document.querySelector("loom-weave .empty") !== null;
  * @type {Record<string, (page: TreePage) => unknown>} */
 export const ACTIONS = {
   find: (page) => openFind(page) === undefined,
+  cite: () => !document.dispatchEvent(new CustomEvent("cite-here", { cancelable: true })),
   command: () => /** @type {any} */ (document.querySelector("loom-command"))?.open() === undefined,
   keys: () => /** @type {any} */ (document.querySelector("loom-keys"))?.open() === undefined,
   send: () => Boolean(composer()?.ask()),

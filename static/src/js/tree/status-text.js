@@ -14,6 +14,8 @@ export function statusText(verb, reply) {
   /** @type {Record<string, string>} */
   const words = {
     annotate: t("Note added"),
+    cite: citedText(reply),
+    claim: citedText(reply),
     bookmark: t("Bookmark added"),
     exclude: t("Excluded from models"),
     include: t("Included for models"),
@@ -36,6 +38,18 @@ export function statusText(verb, reply) {
   return words[verb] ?? "";
 }
 
+/** What giving evidence did: `Evidence added: moderate`, or that a claim was opened. @param {string} reply */
+export function citedText(reply) {
+  if (/^(?:✓ )?claim \[/u.test(reply)) return t("Claim opened");
+  const [, strength = ""] = /evidence: (strong|moderate|weak)/.exec(reply) ?? [];
+  /** @type {Record<string, string>} */
+  const words = { strong: t("strong"), moderate: t("moderate"), weak: t("weak") };
+  const [, gate = ""] = /quote (elsewhere|joined|not there)/.exec(reply) ?? [];
+  /** @type {Record<string, string>} */
+  const lost = { elsewhere: t("these words are in another text"), joined: t("these words are put together from several places"), "not there": t("these words are not there") };
+  return gate ? t("Evidence added: weak, {why}", { why: lost[gate] }) : t("Evidence added: {strength}", { strength: words[strength] ?? strength });
+}
+
 /** What was undone or redone: `Undone: new text`, or how many changes. @param {string} done @param {string} reply */
 function takenBack(done, reply) {
   const [, name] = /^(?:✓ )?(?:undid|redid) \[[^\]]+\], the answer of (.+)$/mu.exec(reply) ?? [];
@@ -49,6 +63,8 @@ function takenBack(done, reply) {
     accept: t("accepting"),
     annotate: t("note"),
     bookmark: t("bookmark"),
+    cite: t("evidence"),
+    claim: t("claim"),
     continue: t("continuations"),
     edit: t("edit"),
     exclude: t("leaving out"),
