@@ -6,6 +6,7 @@ from django.db import transaction
 from django.utils import timezone
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from loom.access import Actor
 from loom.engine import streams
 from loom.manuscript.commands.chapters import LONGEST_NAME, LONGEST_NOTE, MOST_WORDS
 from loom.manuscript.models import ManuscriptVersion
@@ -39,7 +40,7 @@ class ManuscriptPart(BaseModel):
     target: int = Field(0, ge=0, le=MOST_WORDS)
 
 
-def write(tree: Tree) -> dict[str, Any] | None:
+def write(actor: Actor, tree: Tree) -> dict[str, Any] | None:
     """The current state of the tree's manuscript; None if nothing was decided about it."""
     version = current_version(tree)
     return dict(version.body) if version is not None and version.body else None

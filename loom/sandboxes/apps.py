@@ -20,9 +20,13 @@ class SandboxesConfig(AppConfig):
     def ready(self) -> None:
         from loom.site.routes import add_routes
         from loom.site.slots import add_to_slot
+        from loom.transfer.feature_parts import add_part
 
         add_routes("loom.sandboxes.urls")
         add_to_slot("node-tools", "sandboxes/node_tool.html")
         add_to_slot("tree-notice", "sandboxes/band.html")
         for module in COMMANDS:
             import_module(module)
+        from loom.sandboxes.portable import PART
+
+        add_part("sandboxes", PART)

@@ -5,17 +5,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from loom.access import Actor
 from loom.people.models import Participant
 from loom.trees.models import Tree
 
 
 @dataclass(frozen=True)
 class FeaturePart:
-    """How one is written and read: `write` returns a JSON value, None if there is none; `read`
-    stores one for a new tree by whoever imports it, and returns whether it fitted. Nodes have the
-    ids in the tree that they have in the file."""
+    """How one is written and read: `write` returns a JSON value of what the actor may see, None if
+    there is none; `read` stores one for a new tree by whoever imports it, and returns whether it
+    fitted. Nodes have the ids in the tree that they have in the file."""
 
-    write: Callable[[Tree], Any]
+    write: Callable[[Actor, Tree], Any]
     read: Callable[[Tree, Any, Participant], bool]
 
 
@@ -32,9 +33,9 @@ def names() -> frozenset[str]:
     return frozenset(_parts)
 
 
-def written(tree: Tree) -> dict[str, Any]:
-    """The parts of a tree, by name."""
-    values = {name: part.write(tree) for name, part in _parts.items()}
+def written(actor: Actor, tree: Tree) -> dict[str, Any]:
+    """The parts of a tree that the actor may see, by name."""
+    values = {name: part.write(actor, tree) for name, part in _parts.items()}
     return {name: value for name, value in values.items() if value is not None}
 
 

@@ -408,6 +408,16 @@ def show(builder: TreeBuilder, row: Import, progress: Progress, done: Callable[[
         done()
 
 
+def complete(builder: TreeBuilder) -> None:
+    """Makes a tree that came within another's file visible to whoever may see it."""
+    with transaction.atomic():
+        writer = streams.lock(builder.tree, actor=builder.authors.person.uid)
+        writer.sized(measured(builder.tree.pk))
+        _keep_chains(builder)
+        writer.flush()
+        Tree.objects.filter(pk=builder.tree.pk).update(erasing_at=None, touched_at=timezone.now())
+
+
 def _keep_chains(builder: TreeBuilder) -> None:
     """Stores the chains of the tree."""
     row, chains = builder.written.row, builder.chains

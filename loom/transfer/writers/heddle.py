@@ -209,7 +209,7 @@ def pieces(actor: Actor, tree: Tree, *, calls: bool = True) -> Iterator[bytes]:
     head = {
         "heddle": VERSION,
         "tree": {name: getattr(tree, name) for name in TreePart.model_fields},
-        **feature_parts.written(tree),
+        **feature_parts.written(actor, tree),
     }
     yield _json(head)[:-1] + b',\n"participants": '
     yield _json(_participants(nodes, marks, links)) + b',\n"nodes": [\n'
