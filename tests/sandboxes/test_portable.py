@@ -134,7 +134,7 @@ def test_a_split_of_a_copy_is_brought_as_what_was_written(two_groves: TwoGroves)
     """Halves stand at the place of the copy, before it in the file of a tree."""
     two = two_groves
     actor, sandbox = begin(two, two.both)
-    say(actor, sandbox, f'split {two.left.text.local_id} at:9')
+    say(actor, sandbox, f"split {two.left.text.local_id} at:9")
     say(actor, sandbox, f'respond "{WRITTEN}"')
     many = new_nodes(sandbox).count()
     assert many > 1
