@@ -91,6 +91,7 @@ GET /trees/{tree}/path?node={end}
 GET /trees/{tree}/cast | GET /trees/{tree}/above?node={end}&before={end}
 GET /trees/{tree}/weave?node={node} | POST /trees/{tree}/weave | GET /trees/{tree}/buffer?node={end}
 POST /trees/{tree}/buffer | GET /trees/{tree}/windows?of={agents}
+GET /trees/{tree}/comments?ids={end}
 GET /trees/{tree}/turns?node={end} | POST /trees/{tree}/turns
 GET /trees/{tree}/turns/{turn}/calls | POST /trees/{tree}/line
 GET /trees/{tree}/search?q={long} | GET /trees/{tree}/targets?q={long}

@@ -103,6 +103,7 @@ PAGES = """
 /trees/{tree}/path?node={end} /trees/{tree}/path?node={end}&after={near}
 /trees/{tree}/above?node={end}&before={near} /trees/{tree}/weave?node={node}
 /trees/{tree}/buffer?node={end} /trees/{tree}/turns?node={end}
+/trees/{tree}/comments?ids={end},{near}
 /trees/{tree}/windows?of={agents}
 /trees/{tree}/search?q=Text /trees/{tree}/targets?q=Text /trees/{tree}/targets
 /trees/{tree}/excerpts?ids={end},{near} /trees/{tree}/marks

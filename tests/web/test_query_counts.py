@@ -59,6 +59,7 @@ PARTS = {
     "above": ("/above?node={at}&before={above}", 11),
     "text of a buffer": ("/buffer?node={at}", 7),
     "excerpts": ("/excerpts?ids={at},{above}", 5),
+    "comments": ("/comments?ids={at},{above}", 8),
     "cast": ("/cast", 4),
     "tags": ("/tags", 4),
     "path of the past": ("/past/path?seq=9&node={first}", 18),

@@ -12,6 +12,7 @@ from loom.engine.execute import execute_line
 from loom.people.models import User
 from loom.site.markdown import plain_by, rendered_by, with_places
 from loom.trees.models import Tree
+from tests.two_groves import TwoGroves
 
 Say = Callable[[str], str]
 Page = Callable[[str], str]
@@ -94,3 +95,25 @@ def test_places_are_cut_out_of_the_pieces_of_authors() -> None:
     assert with_places([(10, "")], [((8, 99), "<span>")]) == [(8, ""), (2, "<span>")]
     assert plain_by("a<b", [(1, ""), (5, "<span>")]) == "a<span>&lt;b</span>"
     assert rendered_by("*a*b", [(2, ""), (2, "<span>")]) == "<p><em>a</em><span>b</span></p>\n"
+
+
+def test_an_editor_is_told_which_words_are_noted_by_who_may_read_them(
+    two_groves: TwoGroves,
+) -> None:
+    right = two_groves.right
+    node = right.text.local_id
+    right.run(two_groves.both, f'annotate {node} "Which?" of:"kestrel"')
+    right.run(two_groves.both, f'suggest {node} "south" of:"north"')
+    right.run(two_groves.both, f'annotate {node} "All of it."')
+    address = f"/trees/{right.tree.uid}/comments?ids={node},zz99"
+    for user in (two_groves.only_left, two_groves.nobody):
+        assert two_groves.client(user).get(address).status_code == 404
+    notes = two_groves.client(two_groves.both).get(address).json()["notes"]
+    assert [(note["form"], note["place"][1]) for note in notes.pop(node)] == [
+        ("note", "kestrel"),
+        ("diff", "north"),
+    ]
+    assert notes == {}
+    left = two_groves.left.tree.uid
+    none = two_groves.client(two_groves.both).get(f"/trees/{left}/comments?ids={node}")
+    assert none.json() == {"notes": {}}

@@ -14,7 +14,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.utils import translation
 from django.utils.cache import patch_vary_headers
@@ -217,6 +217,25 @@ def one_node(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
         raise not_found(f"[{local_id}]")
     drawn: Sequence[Any] = drawn_of(tree, [Spot(node.pk, node.slot_id)], cast_of(actor))
     return HttpResponse(drawn[0].element())
+
+
+MOST_NOTED = 100  # texts of which the notes are asked for at once
+
+
+@require_GET
+@person
+def comments(request: PersonRequest, uid: str) -> JsonResponse:
+    """`{notes: {id: [{note, form, place}]}}`: the open notes and suggestions on words of the texts
+    `?ids=a,b`, each with where its words are: `[before, words, words, after]`. Texts without any
+    are left out."""
+    actor, tree = access.get_tree(request.user, uid)
+    ids = request.GET.get("ids", "").split(",")[:MOST_NOTED]
+    wanted = [name.lower() for name in ids if looks_like_id(name)]
+    rows = Node.objects.filter(tree=tree, local_id__in=wanted, kind="text")
+    spots = [Spot(key, slot) for key, slot in rows.values_list("pk", "slot_id")]
+    data = found_for(tree, spots, cast_of(actor))
+    noted = {data.rows[spot.id].local_id: data.words_noted(spot.id) for spot in spots}
+    return JsonResponse({"notes": {name: notes for name, notes in noted.items() if notes}})
 
 
 # The text of a buffer tree for the editor: by node, with the author of each character.

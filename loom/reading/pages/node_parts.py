@@ -273,17 +273,13 @@ class NodeData:
         replies = [self.rows[reply.id] for reply in note.replies]
         base = f"/trees/{self.tree.uid}"
         shown = _note(own, cast, replies, about=(self._made_on(row, own).text, row.text), base=base)
-        if own.slot_id not in self.places or shown.form == SUGGESTION_FORM:
-            return shown
-        version, place = self.places[own.slot_id]
+        version, place = self.places.get(own.slot_id, (0, (0, 0)))
         if version not in self.rows:
             return shown
         now = self._place_now(row, own)
-        return replace(
-            shown,
-            words=self.rows[version].text[slice(*place)][:MOST_QUOTED],
-            near=json.dumps(around(row.text, *now)) if now else "",
-        )
+        words = "" if own.form == SUGGESTION_FORM else self.rows[version].text[slice(*place)]
+        near = json.dumps(around(row.text, *now)) if now else ""
+        return replace(shown, words=words[:MOST_QUOTED], near=near)
 
     def _made_on(self, row: NodeRow, note: NodeRow) -> NodeRow:
         """The wording of a text that a note was written about; the shown one if that is gone."""
@@ -297,18 +293,32 @@ class NodeData:
             return None
         return place_now(self.rows[version].text, row.text, place)
 
+    def _open_places(self, row: NodeRow) -> list[tuple[Place, NodeRow]]:
+        """Where the words of open notes on words of a text stand, with the notes."""
+        notes = [self.rows[thread.wording.id] for thread in self.margins[row.id].notes]
+        places = [(self._place_now(row, note), note) for note in notes if not note.resolved]
+        return [(place, note) for place, note in places if place is not None]
+
     def _commented(self, row: NodeRow) -> list[tuple[Place, str]]:
-        """The places of open notes on words in a text, with the opening tag around each."""
-        places = []
-        for thread in self.margins[row.id].notes:
-            note = self.rows[thread.wording.id]
-            place = None if note.resolved else self._place_now(row, note)
-            if place is not None:
-                kind = "suggested-old" if note.form == SUGGESTION_FORM else "commented"
-                places.append((place, note.local_id, kind))
+        """These places, with the opening tag around each."""
         return [
-            (place, format_html('<span class="{}" data-of-comment="{}">', kind, name))
-            for place, name, kind in places
+            (
+                place,
+                format_html(
+                    '<span class="{}" data-of-comment="{}">',
+                    "suggested-old" if note.form == SUGGESTION_FORM else "commented",
+                    note.local_id,
+                ),
+            )
+            for place, note in self._open_places(row)
+        ]
+
+    def words_noted(self, key: int) -> list[dict[str, Any]]:
+        """The open notes on words of a text, as an editor marks them: `{note, form, place}`."""
+        row = self.rows[key]
+        return [
+            {"note": note.local_id, "form": note.form, "place": around(row.text, *place)}
+            for place, note in self._open_places(row)
         ]
 
     def _body(self, row: NodeRow, cast: dict[str, Who]) -> SafeString:

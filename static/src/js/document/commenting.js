@@ -3,8 +3,8 @@
 
 import { EditorSelection, StateEffect, StateField } from "@codemirror/state";
 import { Decoration, EditorView, keymap, showTooltip, ViewPlugin } from "@codemirror/view";
+import { nthOf, placesOf } from "../editor/places.js";
 import { t } from "../t.js";
-import { placesOf } from "./suggesting.js";
 
 /** @typedef {{id: string, from: number, to: number}} Place of the words of a comment */
 /** What stands in a tooltip: a new comment on words, or the thread of one. @typedef {{pos: number, to?: number, id?: string}} Shown */
@@ -23,13 +23,6 @@ export function placesIn(text) {
     const [place] = placesOf([JSON.parse(thread.dataset.place ?? "[]")], text);
     return place && place.to > place.from ? [{ id: thread.dataset.comment ?? "", from: place.from, to: place.to }] : [];
   });
-}
-
-/** How often words stand in a text up to a place, overlapping ones counted. @param {string} text @param {string} words @param {number} at */
-export function nthOf(text, words, at) {
-  let nth = 0;
-  for (let next = text.indexOf(words); next >= 0 && next <= at; next = text.indexOf(words, next + 1)) nth += 1;
-  return nth;
 }
 
 /** @param {Place[]} places */
@@ -65,7 +58,7 @@ export function commenting(id, tree, run) {
   const standing = (now) => ({ ...now, create: (view) => ({ dom: now.id ? card(view, now.id) : form(view) }) });
 
   /** @param {string} of */
-  const thread = (of) => threads().find((one) => one.dataset.comment === of);
+  const thread = (of) => threads().find((place) => place.dataset.comment === of);
 
   /** @param {EditorView} view */
   const shut = (view) => {
@@ -116,9 +109,9 @@ export function commenting(id, tree, run) {
   /** The thread of a comment, as the list below has it. @param {EditorView} view @param {string} of */
   function card(view, of) {
     const dom = Object.assign(document.createElement("div"), { className: "comment-card" });
-    const found = thread(of);
-    if (found) {
-      const copy = /** @type {HTMLElement} */ (found.cloneNode(true));
+    const listed = thread(of);
+    if (listed) {
+      const copy = /** @type {HTMLElement} */ (listed.cloneNode(true));
       copy.removeAttribute("data-comment"); // the list has it
       copy.querySelector("blockquote")?.remove();
       dom.append(copy);
@@ -137,24 +130,24 @@ export function commenting(id, tree, run) {
     const resolves = event.submitter?.getAttribute("data-do") === "resolve";
     if (!resolves && !text.trim()) return;
     const why = resolves ? await run(view, where, "resolve", { ref: node, reason: text }) : await run(view, where, "annotate", { ref: node, content: text });
-    const said = /** @type {HTMLElement | null} */ (place.querySelector(".refused"));
-    if (said) {
-      said.textContent = why;
-      said.hidden = !why;
+    const refused = /** @type {HTMLElement | null} */ (place.querySelector(".refused"));
+    if (refused) {
+      refused.textContent = why;
+      refused.hidden = !why;
     }
     if (!why && view.state.field(open)?.id) shut(view);
   }
 
   /** The comment at a place, the shortest one. @param {EditorView} view @param {number} pos */
   function commentAt(view, pos) {
-    let found = "";
+    let nearest = "";
     let length = Infinity;
     view.state.field(drawn).between(pos, pos, (from, to, mark) => {
       if (to - from >= length) return;
       length = to - from;
-      found = mark.spec.attributes["data-of-comment"];
+      nearest = mark.spec.attributes["data-of-comment"];
     });
-    return found;
+    return nearest;
   }
 
   /** By keys: a comment on the selection, or the thread at the caret. @param {EditorView} view */
@@ -201,7 +194,7 @@ export function commenting(id, tree, run) {
     list.addEventListener("submit", (event) => void sent(event, view));
     list.addEventListener("click", (event) => {
       const to = /** @type {Element} */ (event.target).closest("[data-to-words]")?.closest("[data-comment]")?.getAttribute("data-comment");
-      const at = to && placesIn(view.state.doc.toString()).find((one) => one.id === to);
+      const at = to && placesIn(view.state.doc.toString()).find((place) => place.id === to);
       if (!at) return;
       view.dispatch({ selection: EditorSelection.single(at.from, at.to), effects: EditorView.scrollIntoView(at.from, { y: "center" }) });
       view.focus();

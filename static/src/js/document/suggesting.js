@@ -3,35 +3,15 @@
 
 import { EditorSelection, StateEffect, StateField } from "@codemirror/state";
 import { Decoration, EditorView, keymap, showTooltip, WidgetType } from "@codemirror/view";
+import { placesOf } from "../editor/places.js";
 import { json, Refused, told } from "../live/api.js";
 import { call } from "../live/calls.js";
 import { t } from "../t.js";
 import { commented, commentHere } from "./commenting.js";
 
-/** A change with what is around it. @typedef {[before: string, old: string, now: string, after: string]} Edit */
+/** @typedef {import("../editor/places.js").Edit} Edit */
 /** @typedef {{id: string, tree: string, by: string, edits: Edit[]}} Suggestion */
 /** @typedef {{from: number, to: number, isOpen: boolean}} Chosen the words that another wording is suggested for */
-
-const LEAST = 24; // characters around a change by which its place is found, where more are not the same any more
-
-/** Where each change belongs in a text; what has no place any more is left out.
- * @param {Edit[]} edits @param {string} text @returns {{from: number, to: number, now: string}[]} */
-export function placesOf(edits, text) {
-  const places = [];
-  let from = 0;
-  for (const [before, old, now, after] of edits) {
-    const short = [before.slice(-LEAST), after.slice(0, LEAST)];
-    for (const [head, tail] of [[before, after], short, [before, ""], [short[0], ""], ["", after], ["", short[1]]]) {
-      const words = head + old + tail;
-      const at = words ? text.indexOf(words, Math.max(0, from - head.length)) : 0;
-      if (at < 0 || (!words && text)) continue;
-      from = at + head.length + old.length;
-      places.push({ from: at + head.length, to: from, now });
-      break;
-    }
-  }
-  return places;
-}
 
 /** What the page lists. @returns {Suggestion[]} */
 function listed() {

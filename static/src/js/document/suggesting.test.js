@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 globalThis.document = Object.assign(new EventTarget(), { querySelector: () => null, documentElement: { lang: "en", style: {} } });
 globalThis.window ??= globalThis;
-const { placesOf } = await import("./suggesting.js");
+const { placesOf } = await import("../editor/places.js");
 
 test("a change is found by what is around it, also where that was written on", () => {
   const edits = [["The ", "old", "new", " house stood."]];

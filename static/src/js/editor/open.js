@@ -5,6 +5,7 @@ import { history, historyField, isolateHistory, redo, redoDepth, standardKeymap,
 import { Compartment, EditorSelection, EditorState, Prec, Transaction } from "@codemirror/state";
 import { EditorView, keymap, placeholder } from "@codemirror/view";
 import { book, bookOf, exchanged, outside, starts, towards, typist, undoesBook } from "./document-state.js";
+import { comments, commentsAre, placeOfNote } from "./comments.js";
 import { openSearch, replacedAll } from "./finding.js";
 import { ghost, ghostKeys, haunt, reached } from "./ghost.js";
 import { painter } from "./paint.js";
@@ -98,6 +99,7 @@ export class BufferEditor {
         ghost,
         passage,
         painter(cast),
+        comments,
         this.past.of(history()),
         undoesBook,
         writing(heard.pasted),
@@ -450,6 +452,20 @@ export class BufferEditor {
     const gap = from && view.state.sliceDoc(from - 1, from) !== "\n" ? "\n" : "";
     const insert = `${gap}${text}\n`;
     view.dispatch({ changes: { from, to, insert }, selection: { anchor: from + insert.length }, userEvent: "input.drop" });
+  }
+
+  /** Marks the words that notes are about. @param {import("./comments.js").Comments} all by the id of their text */
+  comment(all) {
+    this.view.dispatch({ effects: commentsAre.of(all) });
+  }
+
+  /** Selects the words that a note is about; false where they are not in this text. @param {string} note */
+  showNote(note) {
+    const place = placeOfNote(this.view.state, note);
+    if (!place) return false;
+    this.view.dispatch({ selection: { anchor: place.from, head: place.to }, effects: EditorView.scrollIntoView(place.from, { y: "center" }) });
+    this.view.focus();
+    return true;
   }
 
   /** Opens what finds in the text. */

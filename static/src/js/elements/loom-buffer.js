@@ -84,6 +84,7 @@ export class LoomBuffer extends HTMLElement {
     Object.assign(page.acts, { mark: () => editor.mark(), before: () => this.rested(), drawn: () => this.isDrawn() });
     this.restore();
     editor.cutPast();
+    page.emit("book");
     page.addEventListener("taken", (event) => this.taken(/** @type {CustomEvent} */ (event).detail), { signal });
     page.addEventListener("awaited", () => (this.awaited = editor.step()), { signal });
     page.addEventListener("moved", () => this.moved(), { signal });

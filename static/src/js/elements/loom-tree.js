@@ -5,6 +5,7 @@ import { callOf } from "../live/calls.js";
 import { perform, readVersions } from "../tree/actions.js";
 import "../tree/compare.js";
 import { keepCast } from "../tree/cast.js";
+import { followComments } from "../tree/commenting.js";
 import { offerEvidence } from "../tree/evidence.js";
 import { CheckBadges } from "../tree/check-badges.js";
 import { Tasks } from "../tree/tasks.js";
@@ -53,6 +54,7 @@ export class LoomTree extends HTMLElement {
     followQuestions(this.page, signal);
     followRatings(this.page, signal);
     followRights(this.page, signal);
+    followComments(this.page, signal);
   }
 
   disconnectedCallback() {

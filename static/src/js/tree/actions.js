@@ -3,13 +3,14 @@
 
 import { call } from "../live/calls.js";
 import { json, part } from "../live/api.js";
+import { goToWords, selectedWords } from "./commenting.js";
 import { placeAt } from "./page-drafts.js";
 import { openForm } from "./forms.js";
 import { longPen } from "./editor-loader.js";
 import { t } from "../t.js";
 
 /** @typedef {import("./page.js").TreePage} TreePage */
-/** @typedef {{page: TreePage, id: string, host: Element, button: Element | null}} Act */
+/** `about`: words of the node that it is about. @typedef {{page: TreePage, id: string, host: Element, button: Element | null, about?: {words: string, nth: number} | null}} Act */
 
 /** A form's draft. @param {TreePage} page @param {import("../live/draft-storage.js").Place} place */
 const draftAt = ({ drafts }, place) => ({ read: () => drafts.of(place), write: (/** @type {string} */ text) => drafts.write(place, text) });
@@ -79,19 +80,29 @@ act("edit", async ({ page, id, host }) => {
   openForm(host, shape, save, { before, onClose: () => host.classList.remove("editing") });
 });
 
-act("annotate", ({ page, id, host }) => {
+const LONGEST = 80; // characters of words that a form names
+const shortened = (/** @type {string} */ words) => (words.length > LONGEST ? `${words.slice(0, LONGEST - 1)}…` : words);
+/** What a form says of the words that it is about. @param {Act["about"]} about */
+const onWords = (about) => (about ? t("On the words “{words}”", { words: shortened(about.words) }) : "");
+/** @param {Act["about"]} about */
+const asGiven = (about) => (about ? { words: about.words, nth: about.nth } : {});
+
+act("annotate", async ({ page, id: named, host, about: given }) => {
+  const about = given ?? (await selectedWords(page).catch(() => null));
+  const id = about && "id" in about ? String(about.id) : named;
   const words = { note: t("note"), question: t("question"), suggestion: t("suggestion"), warning: t("warning"), objection: t("objection") };
   const draft = placeAt(page, "note", id);
   const shape = {
     draft: draftAt(page, draft),
-    label: t("Annotate {id}", { id }),
+    label: about ? t("Comment on the selected words") : t("Annotate {id}", { id }),
+    hint: onWords(about),
     small: true,
-    submit: t("Annotate"),
+    submit: about ? t("Comment") : t("Annotate"),
     choicesLabel: t("as"),
     choices: Object.entries(words).map(([value, label]) => ({ value, words: label })),
     chosen: "note",
   };
-  openForm(host, shape, ({ text, choice }) => page.say(call("annotate", { ref: id, content: text, form: choice }), { quiet: true, draft }));
+  openForm(host, shape, ({ text, choice }) => page.say(call("annotate", { ref: id, content: text, form: choice, ...asGiven(about) }), { quiet: true, draft }));
 });
 
 act("reply", ({ page, button }) => {
@@ -111,7 +122,13 @@ act("resolve", ({ page, button }) => {
   openForm(host, shape, ({ text }) => page.say(call("resolve", { ref: note, reason: text }), { quiet: true }));
 });
 
-act("suggest", async ({ page, id, host }) => {
+act("words", ({ button }) => goToWords(button?.getAttribute("data-note") ?? ""));
+
+act("suggest", async ({ page, id, host, about }) => {
+  if (about) {
+    const shape = { label: t("Another wording for the selected words"), text: about.words, small: true, rows: Math.min(8, 1 + Math.ceil(about.words.length / 60)), submit: t("Suggest"), hint: onWords(about) };
+    return void openForm(host, shape, ({ text: written }) => page.say(call("suggest", { ref: id, content: written, ...asGiven(about) }), { quiet: true }));
+  }
   const text = await part(`${page.web}/nodes/${id}/text`);
   const label = t("Another wording of {id}", { id });
   const pen = await longPen(text, label);

@@ -11,7 +11,7 @@ import { capsOf, shortcutFor } from "./shortcuts.js";
 /** @typedef {import("./page.js").TreePage} TreePage */
 
 // What the page itself puts on and into elements; no markup from the server takes it away.
-const OWN_CLASSES = ["picked", "last", "folded", "editing", "chosen", "on", "taken", "strip"];
+const OWN_CLASSES = ["picked", "last", "folded", "editing", "chosen", "on", "taken", "strip", "pointed"];
 const OWN_ELEMENTS = "form, [data-own]";
 const KEPT = "data-kept";
 
@@ -66,7 +66,13 @@ function isSame(old, now) {
   if (old.matches("[data-portals-out]")) return !now.childElementCount;
   // What a panel shows, it fetches by itself.
   if (old.matches("loom-panel")) return old.getAttribute("data-src") === now.getAttribute("data-src");
-  return old.matches(".portal-in, .node > .text");
+  // What notes are about in a text is marked in it.
+  return old.matches(".portal-in") || (old.matches(".node > .text") && marksIn(old) === marksIn(now));
+}
+
+/** The notes on words of a text, with these words. @param {Element} text */
+function marksIn(text) {
+  return [...text.querySelectorAll("[data-of-comment]")].map((mark) => `${mark.getAttribute("data-of-comment")} ${mark.textContent}`).join("\n");
 }
 
 /** Takes over into fresh markup what the page knows. @param {Element} old @param {Element} now */

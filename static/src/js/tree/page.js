@@ -21,7 +21,7 @@ import { storeNow } from "./store.js";
 
 /** Emits: `moved` (detail {from, isStill}), `overview` (the largest branches of a big tree), `store` (the skeleton is here), `changed` (the store has
  * news), `drawn` (what changed, drawn by the server), `delta`, `here`, `state`, `text` (a
- * buffer's editor shows the position), `taken` (detail {from, card, to, isLate}: a candidate, before the move), `awaited` (a candidate will be accepted when it ends), `said` (detail {answer}), `refused` (detail Refused).
+ * buffer's editor shows the position), `book` (it has taken the text's place), `taken` (detail {from, card, to, isLate}: a candidate, before the move), `awaited` (a candidate will be accepted when it ends), `said` (detail {answer}), `refused` (detail Refused).
  */
 export class TreePage extends EventTarget {
   /** @param {Settings} settings */

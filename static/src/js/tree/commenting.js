@@ -1,0 +1,238 @@
+// @ts-check
+// Comments and suggestions on the words that are selected in a text of the tree: offered beside the
+// selection and by keys, marked at their words, and shown where they are pressed.
+
+import { nthOf, selectedIn } from "../editor/places.js";
+import { json, part, Refused } from "../live/api.js";
+import { toast } from "../elements/loom-toast.js";
+import { t } from "../t.js";
+import { perform } from "./actions.js";
+
+/** @typedef {import("./page.js").TreePage} TreePage */
+/** The words of a node that are selected. @typedef {{id: string, words: string, nth: number}} Words */
+
+const TEXTS = "article.node[data-id] > .text, .stretch .run[data-id], .book .cm-content";
+const MOST = 2000; // characters that a note is about
+const AT_ONCE = 100; // texts of which the notes are asked for in one request
+const SOON_MS = 120;
+const SHOWN_MS = 2500;
+const WAIT_MS = 100;
+const TRIES = 30;
+
+/** @returns {import("../elements/loom-buffer.js").LoomBuffer | null} */
+const book = () => document.querySelector("loom-buffer[data-on]");
+
+/** The text in which all of the selection is, and the selection. */
+function selected() {
+  const selection = getSelection();
+  const range = selection?.rangeCount && !selection.isCollapsed ? selection.getRangeAt(0) : null;
+  const inside = range?.commonAncestorContainer;
+  const element = inside instanceof Element ? inside : inside?.parentElement;
+  const text = element?.closest(TEXTS);
+  return range && text && !text.querySelector(":scope > form") ? { range, text } : null;
+}
+
+/** The words of a node that are selected; null where none are. What is typed there and not saved
+ * becomes a wording first. @param {TreePage} page @returns {Promise<Words | null>} */
+export async function selectedWords(page) {
+  const chosen = selected();
+  if (!chosen) return null;
+  if (chosen.text.matches(".cm-content")) return inEditor();
+  const { range, text } = chosen;
+  const id = text.closest("[data-id]")?.getAttribute("data-id") ?? "";
+  const before = document.createRange();
+  before.selectNodeContents(text);
+  const drawn = before.toString();
+  before.setEnd(range.startContainer, range.startOffset);
+  const from = before.toString().length;
+  const to = from + range.toString().length;
+  const source = await part(`${page.web}/nodes/${id}/text`);
+  const place = selectedIn(source, drawn, from, to);
+  return place && wordsAt(id, source, place.from, place.to);
+}
+
+/** @returns {Promise<Words | null>} */
+async function inEditor() {
+  const host = book();
+  const editor = host?.editor;
+  if (!host || !editor) return null;
+  const { from, to } = editor.view.state.selection.main;
+  let stretch = editor.stretchAt(from);
+  if (!stretch.slot) throw new Refused({ message: t("This is not saved yet: save it, then comment on it."), hint: "" }, 0);
+  if (editor.book.dirty.has(stretch.slot)) {
+    if (!(await host.saving?.edits())) throw new Refused({ message: t("Not saved."), hint: "" }, 0);
+    stretch = editor.stretchAt(from);
+  }
+  return wordsAt(stretch.id, stretch.text, from - stretch.from, Math.min(to - stretch.from, stretch.text.length));
+}
+
+/** Without the blanks at the ends. @param {string} id @param {string} text @param {number} from @param {number} to @returns {Words | null} */
+function wordsAt(id, text, from, to) {
+  const all = text.slice(from, to);
+  const words = all.trim();
+  if (!words) return null;
+  if (words.length > MOST) throw new Refused({ message: t("A comment is about at most {n} characters.", { n: MOST.toLocaleString() }), hint: "" }, 0);
+  return { id, words, nth: nthOf(text, words, from + all.indexOf(words)) };
+}
+
+/** Opens the form of a comment or a suggestion for the words that are selected.
+ * @param {TreePage} page @param {"annotate" | "suggest"} name */
+async function begin(page, name) {
+  try {
+    const about = await selectedWords(page);
+    if (!about) return;
+    const shown = document.getElementById(`n-${about.id}`);
+    const host = shown?.matches("article") ? shown : (book()?.formAt(about.id) ?? (await beside(page, about.id)));
+    if (host) perform(name, { page, id: about.id, host, button: null, about });
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    toast().show(`${error.message} ${error.hint}`.trim(), { bad: true });
+  }
+}
+
+/** The details of a node, once they are drawn beside the text. @param {TreePage} page @param {string} id */
+async function beside(page, id) {
+  page.emit("details", id);
+  return await drawn(() => document.querySelector(`.details[data-id="${CSS.escape(id)}"]`));
+}
+
+/** What a look finds, as soon as it finds something. @template T @param {() => T | null} look @returns {Promise<T | null>} */
+async function drawn(look) {
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const element = look();
+    if (element) return element;
+    await new Promise((done) => setTimeout(done, WAIT_MS));
+  }
+  return null;
+}
+
+/** Shows a note, and where it is among others. @param {TreePage} page @param {string} note @param {string} id of its text */
+async function show(page, note, id) {
+  const own = () => [...document.querySelectorAll(`[data-note="${CSS.escape(note)}"].note`)].find((place) => place.closest("article.node, .details"));
+  const folded = own()?.closest(".notes.folded");
+  folded?.classList.remove("folded");
+  if (!own()) await beside(page, id);
+  const place = /** @type {HTMLElement | null} */ (await drawn(() => own() ?? null));
+  if (!place) return;
+  place.tabIndex = -1;
+  place.scrollIntoView({ block: "nearest" });
+  place.focus({ preventScroll: true });
+  point(place);
+}
+
+/** What can be done with the words that are selected, beside them. */
+class Offer {
+  /** @param {TreePage} page @param {AbortSignal} signal */
+  constructor(page, signal) {
+    this.page = page;
+    this.box = Object.assign(document.createElement("div"), { className: "words-do", hidden: true });
+    this.box.setAttribute("role", "toolbar");
+    this.box.setAttribute("aria-label", t("Selected words"));
+    for (const [name, words] of /** @type {["annotate" | "suggest", string][]} */ ([["annotate", t("Comment")], ["suggest", t("Suggest another wording")]])) {
+      const button = Object.assign(document.createElement("button"), { type: "button", className: "button small", textContent: words });
+      button.addEventListener("pointerdown", (event) => event.preventDefault()); // the selection stays
+      button.addEventListener("click", () => {
+        this.box.hidden = true;
+        void begin(page, name);
+      });
+      this.box.append(button);
+    }
+    document.body.append(this.box);
+    signal.addEventListener("abort", () => this.box.remove());
+    document.addEventListener("selectionchange", () => this.soon(), { signal });
+    document.addEventListener("scroll", () => this.soon(), { signal, capture: true, passive: true });
+    document.addEventListener("pointerup", () => this.soon(), { signal });
+  }
+
+  soon() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.draw(), SOON_MS);
+  }
+
+  draw() {
+    const chosen = this.page.can.comment ? selected() : null;
+    const inside = chosen?.range.toString().trim();
+    this.box.hidden = !inside;
+    if (!chosen || !inside) return;
+    const rects = chosen.range.getClientRects();
+    const { left, bottom } = rects.length ? rects[rects.length - 1] : chosen.range.getBoundingClientRect();
+    const { offsetWidth: width, offsetHeight: height } = this.box;
+    this.box.style.setProperty("inset-inline-start", "auto");
+    this.box.style.left = `${Math.max(8, Math.min(left, innerWidth - width - 8))}px`;
+    this.box.style.top = `${Math.min(bottom + 6, innerHeight - height - 8)}px`;
+  }
+}
+
+/** The marks of notes in a buffer's editor: which there are is asked for once for each text. */
+class Marks {
+  /** @type {import("../editor/comments.js").Comments} */
+  known = new Map();
+
+  /** @param {TreePage} page @param {AbortSignal} signal */
+  constructor(page, signal) {
+    this.page = page;
+    for (const name of ["book", "text"]) page.addEventListener(name, () => void this.load(), { signal });
+    page.addEventListener("event", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
+  }
+
+  /** @param {{kind: string, payload: any}} event */
+  heard({ kind, payload }) {
+    const note = kind === "node.added" && payload.node.kind === "annotation" ? payload.node.id : /^annotation\.|^node\.flagged$/.test(kind) ? payload.node : "";
+    if (!note || !book()) return;
+    const id = this.page.store?.textOf(note) ?? "";
+    if (!this.known.delete(id) && kind !== "node.added") return;
+    void this.load(id);
+  }
+
+  /** @param {string} [also] a text that has a note now */
+  async load(also = "") {
+    const editor = book()?.editor;
+    if (!editor) return;
+    const missing = editor.book.nodes.filter(({ id, noted }) => id && (noted || id === also) && !this.known.has(id)).map(({ id }) => id);
+    try {
+      for (let at = 0; at < missing.length; at += AT_ONCE) {
+        const ids = missing.slice(at, at + AT_ONCE);
+        const { notes } = await json(`${this.page.web}/comments?ids=${ids.join(",")}`);
+        for (const id of ids) this.known.set(id, notes[id] ?? []);
+      }
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+    }
+    book()?.editor?.comment(new Map(this.known));
+  }
+}
+
+/** Follows what is selected and pressed until the signal says stop. @param {TreePage} page @param {AbortSignal} signal */
+export function followComments(page, signal) {
+  new Offer(page, signal);
+  new Marks(page, signal);
+  document.addEventListener("click", (event) => {
+    const mark = /** @type {Element} */ (event.target).closest("[data-of-comment]");
+    if (!mark?.closest(TEXTS) || !getSelection()?.isCollapsed) return;
+    const editor = book()?.editor;
+    const at = editor?.view.dom.contains(mark) ? editor.stretchAt(editor.view.posAtDOM(mark)).id : "";
+    void show(page, mark.getAttribute("data-of-comment") ?? "", at || (mark.closest("[data-id]")?.getAttribute("data-id") ?? ""));
+  }, { signal });
+  const keys = (/** @type {KeyboardEvent} */ event) => {
+    if (!event.altKey || !(event.ctrlKey || event.metaKey) || !page.can.comment || !selected()) return;
+    const name = event.code === "KeyM" ? "annotate" : event.code === "KeyS" ? "suggest" : "";
+    if (!name) return;
+    event.preventDefault();
+    void begin(page, name);
+  };
+  document.addEventListener("keydown", keys, { signal, capture: true });
+}
+
+/** Goes to the words that a note is about. @param {string} note */
+export function goToWords(note) {
+  if (book()?.editor?.showNote(note)) return;
+  const marks = [...document.querySelectorAll(`[data-of-comment="${CSS.escape(note)}"]`)];
+  marks[0]?.scrollIntoView({ block: "center" });
+  for (const mark of marks) point(mark);
+}
+
+/** Draws attention to something for a moment. @param {Element} element */
+function point(element) {
+  element.classList.add("pointed");
+  setTimeout(() => element.classList.remove("pointed"), SHOWN_MS);
+}

@@ -1,0 +1,113 @@
+"""Comments and suggestions on words of a text in a tree, by two people at once."""
+
+from uuid import uuid4
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Cookies, Heddle, Open
+from tests.browser.test_two_people import live
+
+SELECT = """(words) => {
+  const all = [...document.querySelectorAll("article.node > .text, .cm-content")];
+  for (const text of all) {
+    const walk = document.createTreeWalker(text, NodeFilter.SHOW_TEXT);
+    while (walk.nextNode()) {
+      const at = walk.currentNode.data.indexOf(words);
+      if (at < 0) continue;
+      const range = document.createRange();
+      range.setStart(walk.currentNode, at);
+      range.setEnd(walk.currentNode, at + words.length);
+      getSelection().removeAllRanges();
+      getSelection().addRange(range);
+      return;
+    }
+  }
+  throw new Error("no text has these words");
+}"""
+
+
+def select(page: Page, words: str) -> None:
+    """Selects the first place of the words, as a pointer would."""
+    page.evaluate(SELECT, words)
+
+
+def test_two_people_comment_on_words_of_a_text(heddle: Heddle, visit: Open, ada: Cookies) -> None:
+    name = uuid4().hex[:6]
+    text = f"The **{name}** tower stands. Nobody keeps the tower."
+    tree = heddle.tree(f"Words {name}", text)
+    mine, hers = live(visit(f"/trees/{tree}")), live(visit(f"/trees/{tree}", who=ada))
+    hers.evaluate(SELECT, "Nobody keeps the tower")
+    hers.get_by_role("toolbar", name="Selected words").get_by_role("button", name="Comment").click()
+    field = hers.get_by_role("textbox", name="Comment on the selected words")
+    expect(field).to_be_focused()
+    field.fill("Who did before?")
+    hers.keyboard.press("Control+Enter")
+    for page in (mine, hers):
+        expect(page.locator("article.node .commented")).to_have_text("Nobody keeps the tower")
+        expect(page.locator(".note .of-words")).to_contain_text("Nobody keeps the tower")
+    note = mine.locator("article.node .note")
+    mine.locator("article.node .commented").click()
+    expect(note).to_be_focused()
+    note.get_by_role("button", name="Reply").click()
+    mine.get_by_role("textbox", name="Reply to").fill("Her father.")
+    mine.keyboard.press("Control+Enter")
+    expect(hers.locator(".note .reply")).to_contain_text("Her father.")
+    node = heddle.get(f"trees/{tree}/path")["nodes"][1]["id"]  # type: ignore[index]
+    heddle.line(tree, f'edit {node} "Once. {text}" as:version')
+    expect(hers.locator("article.node .commented")).to_have_text("Nobody keeps the tower")
+    hers.locator(".note .of-words button").click()
+    expect(hers.locator("article.node .commented")).to_have_class("commented pointed")
+    hers.locator(".note").get_by_role("button", name="Resolve").click()
+    hers.locator("form.inline-form").get_by_role("button", name="Resolve").click()
+    for page in (mine, hers):
+        expect(page.locator("article.node .commented")).to_have_count(0)
+
+
+def test_a_suggestion_for_words_is_accepted(heddle: Heddle, visit: Open, ada: Cookies) -> None:
+    name = uuid4().hex[:6]
+    tree = heddle.tree(f"Suggested words {name}", "The *old* house waits for the old man.")
+    mine, hers = live(visit(f"/trees/{tree}")), live(visit(f"/trees/{tree}", who=ada))
+    select(hers, "old")
+    hers.keyboard.press("Control+Alt+s")
+    field = hers.get_by_role("textbox", name="Another wording for the selected words")
+    expect(field).to_have_value("old")
+    field.fill("new")
+    hers.keyboard.press("Control+Enter")
+    expect(mine.locator("article.node .suggested-old")).to_have_text("old")
+    note = mine.locator("article.node .note")
+    expect(note.locator("del")).to_have_text("old")
+    expect(note.locator("ins")).to_have_text("new")
+    note.get_by_role("button", name="Accept", exact=True).click()
+    expect(mine.locator("article.node > .text").last).to_have_text(
+        "The new house waits for the old man."
+    )
+    expect(hers.locator(".note")).to_contain_text("resolved")
+
+
+def test_words_of_a_buffer_are_commented_on_by_keys_and_marked_in_its_editor(
+    heddle: Heddle, visit: Open, ada: Cookies
+) -> None:
+    name = uuid4().hex[:6]
+    tree = heddle.tree(
+        f"Book {name}", "The tower stands. ", "Nobody keeps the tower.", mode="buffer"
+    )
+    mine, hers = live(visit(f"/trees/{tree}")), live(visit(f"/trees/{tree}", who=ada))
+    text = hers.locator("loom-buffer[data-on] .cm-content")
+    expect(text).to_contain_text("Nobody keeps")
+    text.focus()
+    hers.keyboard.press("Control+End")
+    for _ in "tower.":
+        hers.keyboard.press("Shift+ArrowLeft")
+    hers.keyboard.press("Control+Alt+m")
+    field = hers.get_by_role("textbox", name="Comment on the selected words")
+    field.fill("Which of the two?")
+    hers.keyboard.press("Control+Enter")
+    for page in (mine, hers):
+        expect(page.locator(".cm-content .commented")).to_have_text("tower.")
+    mine.locator(".cm-content .commented").click()
+    note = mine.locator(".details .note")
+    expect(note).to_contain_text("Which of the two?")
+    expect(note.locator(".of-words")).to_contain_text("tower.")
+    mine.locator(".cm-content").press("Control+Home")
+    mine.keyboard.type("Once. ")
+    expect(mine.locator(".cm-content .commented")).to_have_text("tower.")
