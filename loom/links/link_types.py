@@ -67,6 +67,11 @@ class Type:
         """Whether it reads the same from both ends."""
         return self.name == self.reverse
 
+    @property
+    def shown(self) -> str:
+        """The name as shown to readers."""
+        return self.name.replace("_", " ")
+
     def read(self, *, outward: bool) -> str:
         """Its name as read from the source (outward) or from the target."""
         return self.name if outward else self.reverse

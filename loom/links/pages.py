@@ -1,6 +1,5 @@
 """Pages of links: the link types of a grove, and trails."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +21,7 @@ from loom.links.commands import trails as trail_verbs
 from loom.links.commands import types as verbs
 from loom.links.link_types import GROUPS, Type
 from loom.links.models import Trail
+from loom.links.portal_pages import writer_of
 from loom.links.trails import (
     EndSeen,
     EndsSeen,
@@ -45,7 +45,7 @@ from loom.site.forms import PageForm, Whole, Word, Words
 from loom.site.page_requests import PersonRequest, frame, in_one_line, person
 from loom.text.front_matter import body_start
 from loom.trees.grove_texts import grove_texts
-from loom.trees.models import GroveText, Tree
+from loom.trees.models import Tree
 
 MOST_TRAILS = 200
 MOST_WAYS = 3
@@ -264,13 +264,13 @@ def trail_page(request: PersonRequest, uid: str) -> HttpResponse:
 
 
 def _pane(number: int, step: TrailStep, stops: EndsSeen) -> TrailPane:
-    ends = [_end_shown(stop, stops.papers) for stop in stops.of(step.to)]
+    ends = [_end_shown(stop, stops) for stop in stops.of(step.to)]
     of = " ".join(stop.shown for stop in stops.of(step.of))
     return TrailPane(number, step.type.replace("_", " "), of, step.because, step.note, ends)
 
 
-def _end_shown(stop: EndSeen, papers: Mapping[int, GroveText]) -> EndOfStep:
-    node, paper = stop.node, papers.get(stop.item)
+def _end_shown(stop: EndSeen, stops: EndsSeen) -> EndOfStep:
+    node, paper = stop.node, stops.papers.get(stop.item)
     if node is None and paper is not None:
         text, base = grove_texts().part_of(paper).text, f"/documents/{paper.uid}"
         body = markdown.rendered(text[body_start(text) :][:MAX_SHOWN], base)
@@ -280,7 +280,7 @@ def _end_shown(stop: EndSeen, papers: Mapping[int, GroveText]) -> EndOfStep:
         return EndOfStep(stop.shown, "", markdown.plain(""), stop.state, href)
     href = f"/trees/{node.tree.uid}?node={node.local_id}"
     body = markdown.rendered(node.text[:MAX_SHOWN], f"/trees/{node.tree.uid}")
-    return EndOfStep(stop.shown, node.author.name, body, stop.state, href)
+    return EndOfStep(stop.shown, writer_of(stops.actor, node), body, stop.state, href)
 
 
 class TrailForm(PageForm):

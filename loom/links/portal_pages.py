@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from loom import access
@@ -37,7 +38,7 @@ class PortalEndShown:
     """One item inside a portal. `href` is where it is opened, empty if there is nothing to open;
     `base` the address of its own portals; `id` its local id, if it is a node of this tree. `source`
     is the address of its text, `ref` how a suggestion names it, and `tree` where that is written;
-    empty if nothing can be suggested."""
+    empty if nothing can be suggested. `by`: who wrote it, "You" for the reader."""
 
     end: PortalEnd
     href: str = ""
@@ -47,6 +48,7 @@ class PortalEndShown:
     source: str = ""
     ref: str = ""
     tree: str = ""
+    by: str = ""
 
 
 @require_GET
@@ -132,6 +134,11 @@ def drawn_portal(
     return render(request, "parts/portal.html", context)
 
 
+def writer_of(actor: Actor, node: Node) -> str:
+    """The name of who wrote a node; "You" for the actor."""
+    return gettext("You") if node.author_id == actor.participant.pk else node.author.name
+
+
 def _href(end: PortalEnd) -> str:
     """Where an item is opened."""
     node = end.seen.node
@@ -151,6 +158,7 @@ def _end(actor: Actor, here: Tree | None, end: PortalEnd) -> PortalEndShown:
         return PortalEndShown(
             end,
             href,
+            by=writer_of(actor, node),
             id=node.local_id if here is not None and node.tree_id == here.pk else "",
             base=base,
             body=markdown.rendered(end.text, f"/trees/{node.tree.uid}"),

@@ -17,7 +17,7 @@ from loom.site.page_requests import PersonRequest, known_node, person
 from loom.text.shortening import excerpt
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Tree, Workspace
-from loom.trees.queries.lookup import withheld
+from loom.trees.queries.lookup import NodeRow, withheld
 
 MOST_TEXTS = 6  # of each kind
 MOST_TREES = 4
@@ -42,13 +42,14 @@ def _targets(actor: Actor, tree: Tree, query: str) -> Iterator[dict[str, Any]]:
     if named is not None:
         gone = withheld(actor, [named.pk])
         words = "" if named.pk in gone else excerpt(named.text).strip('"')
-        yield _target(named.local_id, "here", words, named.author.name)
+        by = gettext("You") if named.author_id == actor.participant.pk else named.author.name
+        yield _target(named.local_id, "here", words, by)
     if query:
         workspace = access.workspace_of(actor.participant, tree)
         here = find_in_tree(actor, tree, workspace, query, limit=MOST_TEXTS, by="words")
         for hit in here.hits:
             if hit.node is not None and (named is None or hit.node.local_id != named.local_id):
-                yield _target(hit.node.local_id, "here", _around(hit), hit.node.author_name)
+                yield _target(hit.node.local_id, "here", _around(hit), _by(actor, hit.node))
     yield from _documents(actor, tree, query)
     if CROSS_TREE in actor.permissions:
         yield from _elsewhere(actor, tree, query)
@@ -62,7 +63,7 @@ def _documents(actor: Actor, tree: Tree, query: str) -> Iterator[dict[str, Any]]
             yield _target(f"doc:{text.uid}", "documents", text.title, "")
         return
     for found in find_texts(actor, query, Filters())[:MOST_TEXTS]:
-        yield _target(f"doc:{found.of.uid}", "documents", found.of.title, found.text[:SHOWN])
+        yield _target(f"doc:{found.of.uid}", "documents", found.of.title, _plain(found.text))
 
 
 def _elsewhere(actor: Actor, tree: Tree, query: str) -> Iterator[dict[str, Any]]:
@@ -88,8 +89,18 @@ def _target(ref: str, kind: str, words: str, soft: str) -> dict[str, str]:
     return {"ref": ref, "kind": kind, "words": words, "soft": soft}
 
 
+def _plain(text: str) -> str:
+    """An excerpt without the marks of headings."""
+    words = text.lstrip("#… ")
+    return words[:SHOWN]
+
+
 def _title(tree: Tree) -> str:
     return tree.title or gettext("Untitled tree")
+
+
+def _by(actor: Actor, row: NodeRow) -> str:
+    return gettext("You") if row.author_uid == actor.participant.uid else row.author_name
 
 
 def _around(hit: Hit) -> str:

@@ -82,3 +82,15 @@ def test_what_can_be_linked_is_found_by_words_as_far_as_one_may_read_it(
     for row in rows[1:]:
         ref = row["ref"]
         assert "✓ linked" in left.run(world.both, f"link {near} to {ref} as:supports"), ref
+
+
+def test_a_text_of_another_tree_leads_there_from_the_panel(two_groves: TwoGroves) -> None:
+    world = two_groves
+    near, left = world.left.text.local_id, world.left
+    for end in (world.far, f"tree:{world.right.tree.uid}"):
+        left.run(world.both, f"link {near} to {end} as:uses")
+    drawn = world.client(world.both).get(f"/trees/{left.tree.uid}/links/{near}").content.decode()
+    right = world.right
+    assert f'href="/trees/{right.tree.uid}?node={right.text.local_id}"' in drawn
+    assert f'data-go="{right.text.local_id}"' not in drawn and f"in {TITLE}" in drawn
+    assert f'<a href="/trees/{right.tree.uid}">{TITLE}</a>' in drawn

@@ -151,7 +151,8 @@ export class LoomGraph extends HTMLElement {
     const { canvas, x, y } = this;
     if (!canvas || !x?.length || !y) return;
     const [left, right, top, bottom] = [Math.min(...x), Math.max(...x), Math.min(...y), Math.max(...y)];
-    const room = { x: Math.max(canvas.clientWidth - 180, 120), y: canvas.clientHeight - 80 };
+    // Beside the outermost items their names need room, but not most of a phone.
+    const room = { x: canvas.clientWidth - Math.min(180, canvas.clientWidth * 0.3), y: canvas.clientHeight - 80 };
     const scale = Math.min(room.x / Math.max(right - left, 1), room.y / Math.max(bottom - top, 1), 2);
     this.view = { scale: Math.max(scale, 0.05), x: canvas.clientWidth / 2 - ((left + right) / 2) * scale, y: canvas.clientHeight / 2 - ((top + bottom) / 2) * scale };
     this.isWhole = true;
@@ -282,8 +283,8 @@ export class LoomGraph extends HTMLElement {
     const { context, graph, pairs, chosen, view, sprites } = this;
     if (!context) return;
     const { ranks, order } = this.order;
-    /** @type {[number, number, number, number][]} */
-    const taken = [];
+    /** Where nothing is written: on the items, and on other names. @type {[number, number, number, number][]} */
+    const taken = graph.nodes.map((_, at) => [px[at] - SIZE, py[at] - SIZE, px[at] + SIZE, py[at] + SIZE]);
     const [ink, soft, paper] = [this.colour("--ink"), this.colour("--soft"), this.colour("--paper")];
     const write = (/** @type {string} */ words, /** @type {number} */ x, /** @type {number} */ y, /** @type {string} */ colour, isForced = false) => {
       const sprite = sprites.words(words, colour, paper);
