@@ -503,6 +503,7 @@ export class LoomGraph extends HTMLElement {
       this.keep();
       location.reload();
     });
+    form.querySelector("[name=text]")?.setAttribute("placeholder", t("Note"));
     const { results } = await json(`/api/link-types?grove=${this.dataset.grove ?? ""}`);
     form.querySelector(".inline-row")?.before(make("div", { className: "inline-row" }, menuOf(results)));
   }
