@@ -1,9 +1,11 @@
 """The first day without a mouse: every step by keys, and what has the focus can be seen."""
 
 import re
+from uuid import uuid4
 
 from playwright.sync_api import Page, expect
 
+from tests.browser.book import book, has_nodes, opened, working
 from tests.browser.conftest import Heddle, Open
 from tests.browser.test_two_people import live
 from tests.providers.scripts import says, stalls, tokens
@@ -128,3 +130,135 @@ def test_a_screen_reader_announces_what_stopped_and_headings_without_their_butto
     expect(weave.get_by_role("button", name="More like these")).to_be_visible()
     heading = weave.get_by_role("heading", name="1 continuation", exact=True)
     expect(heading).to_be_visible()
+
+
+def reach(page: Page, name: str, *, back: bool = False) -> None:
+    """Tabs to the control of that name, wherever it is; a text field shows its caret alone."""
+    for _ in range(90):
+        page.keyboard.press("Shift+Tab" if back else "Tab")
+        here: str = page.evaluate(
+            "() => document.activeElement.ariaLabel || document.activeElement.innerText?.trim()"
+            " || document.activeElement.labels?.[0]?.textContent.trim() || ''"
+        )
+        if re.match(name, here):
+            return
+    raise AssertionError(f"Tab does not lead to {name}")
+
+
+def test_a_story_is_written_asked_for_taken_annotated_and_undone_by_keys_alone(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("An evening by keys", mode="buffer")
+    page = opened(visit(f"/trees/{tree}"))
+    reach(page, "The text, and what you write next")
+    page.keyboard.type("The loom stood still.")
+    heddle.provider.script(says(" It moved."), says(" It waited."), says(" It broke."))
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".card:not(.coming)")).to_have_count(3)
+    page.keyboard.press("Alt+ArrowDown")
+    expect(page.locator(".card.picked")).to_have_attribute("data-key", "2")
+    taken = page.locator(".card.picked .card-text").inner_text().strip()
+    page.keyboard.press("Tab")
+    has_nodes(page, ["The loom stood still.", f" {taken}", ""])
+    # Tab takes what was offered, and then leaves the text.
+    page.keyboard.press("Tab")
+    expect(book(page)).not_to_be_focused()
+    expect(page.locator(":focus")).to_have_count(1)
+    page.keyboard.press("Shift+Tab")
+    expect(book(page)).to_be_focused()
+    page.keyboard.type(" And then?")
+    working(page, " And then?")
+    page.keyboard.press("Control+z")
+    working(page, "")
+    has_nodes(page, ["The loom stood still.", f" {taken}", ""])
+    page.keyboard.press("Control+z")
+    has_nodes(page, ["The loom stood still.", ""])
+    page.keyboard.press("Control+y")
+    has_nodes(page, ["The loom stood still.", f" {taken}", ""])
+    page.keyboard.press("Escape")
+    page.keyboard.press("a")
+    form = page.get_by_role("form", name="Annotate")
+    expect(form).to_be_visible()
+    page.keyboard.type("Too soon?")
+    page.keyboard.press("Control+Enter")
+    expect(form).to_have_count(0)
+    page.keyboard.press("Control+z")
+    expect(page.locator("loom-toast .toast").last).to_contain_text("Undone: note")
+
+
+def test_an_agent_is_picked_and_asked_by_keys_alone(heddle: Heddle, visit: Open) -> None:
+    name = f"Urania{uuid4().hex[:5]}"
+    agent = heddle.post(
+        "participants",
+        {
+            "name": name,
+            "model_ref": "scripted:urania",
+            "base_url": heddle.provider.url,
+            "permissions": ["loom_aware", "loom_write"],
+            "context_limit": 50_000,
+        },
+    )
+    tree = heddle.tree("Asked by keys", "Begin.")
+    page = live(visit(f"/trees/{tree}"))
+    reach(page, "Ask")
+    page.keyboard.press("Enter")
+    actor = page.get_by_role("radio", name=name)
+    expect(actor).to_be_visible()
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.name === 'actor'"):
+            break
+    for _ in range(20):
+        if actor.is_checked():
+            break
+        page.keyboard.press("ArrowDown")
+    expect(actor).to_be_checked()
+    page.keyboard.press("Escape")
+    expect(actor).to_be_hidden()
+    reach(page, "Text of the next node", back=True)
+    page.keyboard.type("How?")
+    heddle.provider.script(says("At dawn."))
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("article.node").last).to_contain_text("At dawn.")
+    heddle.archive(agent)
+
+
+def test_sentences_are_woven_by_keys_alone(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree(f"Woven by keys {uuid4().hex[:6]}", "Begin.")
+    start = str(heddle.get(f"trees/{tree}")["workspace"]["position"])  # type: ignore[index]
+    for text in ("One lamp burned. The house was still.", "It was dark. Nobody came."):
+        heddle.line(tree, f"respond {start}\n{text}\n←")
+        heddle.line(tree, f"switch to {start}")
+    page = live(visit(f"/trees/{tree}?node={start}"))
+    expect(page.locator(".card")).to_have_count(2)
+    page.locator("main").focus()
+    page.keyboard.press("c")
+    expect(page.locator("dialog[open] article")).to_have_count(2)
+    for sentence in ("One lamp burned.", "It was dark."):
+        reach(page, sentence)
+        page.keyboard.press("Enter")
+    reach(page, "Add this text")
+    page.keyboard.press("Enter")
+    expect(page.locator("article.node").last).to_contain_text("One lamp burned. It was dark.")
+
+
+def test_a_document_is_begun_and_a_chapter_moved_by_keys_alone(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree(
+        f"Kept by keys {uuid4().hex[:6]}", "# One\n\nFirst.\n\n", "# Two\n\nSecond.", mode="buffer"
+    )
+    page = opened(visit(f"/trees/{tree}"))
+    reach(page, "Documents")
+    page.keyboard.press("Enter")
+    pane = page.get_by_role("region", name="Documents of this tree")
+    expect(pane.get_by_role("button", name="New document")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(pane.locator(".document-editor .cm-content")).to_be_focused()
+    page.keyboard.type("Notes by keys.")
+    expect(pane.locator(".document-editor")).to_contain_text("Notes by keys.")
+    reach(page, "Close", back=True)
+    page.keyboard.press("Enter")
+    expect(pane).to_be_hidden()
+    page.goto(f"{heddle.url}/trees/{tree}/manuscript")
+    tab_to(page, "Move “One” down")
+    page.keyboard.press("Enter")
+    expect(page.locator(".chapter-card").first).to_contain_text("Second.")
