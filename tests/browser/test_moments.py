@@ -168,6 +168,43 @@ def test_a_document_of_a_tree_is_made_in_one_click_and_written_beside_the_text(
     expect(page.get_by_role("link", name="Documents", exact=True)).to_be_focused()
 
 
+def test_a_new_document_a_note_a_model_that_is_missing_and_an_agent_are_one_click_away(
+    heddle: Heddle, visit: Open
+) -> None:
+    name = f"Erato{uuid4().hex[:5]}"
+    agent = heddle.post(
+        "participants",
+        {
+            "name": name,
+            "model_ref": "scripted:erato",
+            "base_url": heddle.provider.url,
+            "permissions": ["loom_aware", "loom_write"],
+            "context_limit": 50_000,
+        },
+    )
+    page = live(visit(f"/trees/{heddle.tree(f'Clicks {uuid4().hex[:6]}', 'Begin.')}"))
+    page.get_by_role("button", name="New document for this tree").click()
+    editor = page.locator("loom-documents .document-editor .cm-content")
+    expect(editor).to_be_focused()
+    page.keyboard.type("Notes.")
+    expect(editor).to_contain_text("Notes.")
+    page.locator("article.node").get_by_role("button", name="Annotate").first.click()
+    page.keyboard.type("Is this so?")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".note")).to_contain_text("Is this so?")
+    # In the picker, which stays with whoever was picked last, also in the next tree.
+    page.locator("[data-agents] summary").click()
+    expect(page.get_by_role("link", name="Add a model…")).to_be_in_viewport()
+    page.get_by_role("radio", name=name).check()
+    page.keyboard.press("Escape")
+    page.goto(f"{heddle.url}/trees/{heddle.tree(f'Clicks {uuid4().hex[:6]}', 'Go on.')}")
+    live(page)
+    heddle.provider.script(says("It goes on."))
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.locator("article.node").last).to_contain_text("It goes on.")
+    heddle.archive(agent)
+
+
 def test_on_a_phone_the_documents_of_a_tree_open_among_the_details(
     heddle: Heddle, visit: Open
 ) -> None:

@@ -15,6 +15,8 @@ export class LoomDocuments extends HTMLElement {
   opened = "";
   /** @type {Element | null} what opened the pane, and gets the focus back */
   opener = null;
+  /** a title that is being saved: the list is read after it @type {Promise<boolean> | undefined} */
+  saving;
 
   connectedCallback() {
     this.page = pageOf();
@@ -35,14 +37,19 @@ export class LoomDocuments extends HTMLElement {
     return this.dataset.src ?? "";
   }
 
-  /** The button of the bar, or the line of its menu. @param {MouseEvent} event */
+  /** The button of the bar, or the line of its menu; the one beside it makes a document at once. @param {MouseEvent} event */
   asked(event) {
     const link = /** @type {Element} */ (event.target).closest("[data-documents]");
     if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     link.closest("details")?.removeAttribute("open");
-    if (!this.hidden) return this.close();
+    const isNew = link.getAttribute("data-documents") === "new";
+    if (!this.hidden && !isNew) return this.close();
     this.opener = link;
+    if (isNew) {
+      /** @type {HTMLElement} */ (link).blur(); // an empty document takes the focus that nobody has
+      return void this.open(() => madePart(this.src));
+    }
     void this.list();
   }
 
@@ -71,7 +78,8 @@ export class LoomDocuments extends HTMLElement {
     const form = /** @type {HTMLFormElement} */ (event.target);
     const fields = new FormData(form);
     if (form.matches("[data-documents-link]")) return this.link("link", String(fields.get("document")));
-    await this.tried(() => json(`/api/documents/${this.opened}`, { method: "PATCH", body: { title: fields.get("title") } }));
+    this.saving = this.tried(() => json(`/api/documents/${this.opened}`, { method: "PATCH", body: { title: fields.get("title") } }));
+    await this.saving;
   }
 
   /** Links a document to this tree, or takes that link away. @param {string} verb @param {string} uid */
@@ -86,6 +94,7 @@ export class LoomDocuments extends HTMLElement {
   async list({ isStill = false } = {}) {
     const number = this.draws.ask();
     await this.tried(async () => {
+      await this.saving;
       const markup = await part(this.src);
       if (this.draws.isPast(number)) return;
       this.opened = "";
