@@ -12,6 +12,8 @@ from django.views.decorators.http import require_http_methods
 from loom import access
 from loom.access import Actor
 from loom.embedding.embedders import embedder_of
+from loom.engine.models import Stream
+from loom.engine.streams import name_of
 from loom.errors import CommandError, not_found
 from loom.landscape import drawing, titling
 from loom.landscape.models import Landscape
@@ -102,10 +104,17 @@ def _page(
         "find": find,
         "asked": urlencode({name: value for name, value in _asked(below, find).items() if value}),
         "may_draw": WRITE in actor.permissions,
+        "seq": _head_of(tree) if tree is not None else 0,
     }
     if row is not None and row.revision and not is_part(request):
         context |= _seen(request, actor, row, below)
     return render(request, "landscape/landscape.html", context)
+
+
+def _head_of(tree: Tree) -> int:
+    """The seq of the newest event of a tree, after which an open map is told of more."""
+    rows = Stream.objects.filter(name=name_of(tree))
+    return rows.values_list("head", flat=True).first() or 0
 
 
 def _titles(request: PersonRequest, actor: Actor, row: Landscape) -> HttpResponseRedirect:

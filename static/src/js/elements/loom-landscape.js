@@ -10,6 +10,7 @@ import { listen } from "../landscape/gestures.js";
 import { Picture } from "../landscape/picture.js";
 import { ChosenText, PickedTexts } from "../landscape/beside.js";
 import { json, part, Refused, told } from "../live/api.js";
+import { LiveSocket } from "../live/socket.js";
 import { onTheme } from "../map/draw.js";
 import { language, t, tn } from "../t.js";
 import { make } from "../tree/forms.js";
@@ -20,7 +21,8 @@ const REST_MS = 90; // after the last movement
 const FLIGHT_MS = 420;
 const AGAIN_MS = 1200; // between looks at a map that is being drawn
 const NEWS_MS = 4000; // between looks whether new texts have found their place
-const QUIET_MS = 20_000; // between them where nothing came for a while
+const QUIET_MS = 20_000; // between them where nothing came for a while, and no socket tells
+const MOST_QUIET = 5; // looks without news after something happened; a worker has placed it by then
 const FRESH_MS = 6000; // that new texts are ringed
 const GROWTH_MS = 9000; // that all texts take to appear
 const KEPT = "heddle.landscape"; // where the reader's choice of colours is kept
@@ -80,7 +82,37 @@ export class LoomLandscape extends HTMLElement {
     this.size = new ResizeObserver(() => this.resized());
     this.size.observe(this.frame);
     document.addEventListener("visibilitychange", () => document.hidden || this.lookSoon(0), { signal });
+    this.follow(signal);
     void this.load(signal);
+  }
+
+  /** Follows the events of the tree: while they come there is no need to look again and again.
+   * @param {AbortSignal} signal */
+  follow(signal) {
+    if (!this.dataset.socket) return;
+    this.seq = Number(this.dataset.seq);
+    const socket = new LiveSocket(this.dataset.socket, () => this.seq);
+    socket.addEventListener("frame", (event) => this.heard(/** @type {CustomEvent} */ (event).detail));
+    socket.addEventListener("state", (event) => {
+      this.isFollowed = /** @type {CustomEvent} */ (event).detail.state === "live";
+      if (!this.isFollowed && this.points) this.lookSoon();
+    });
+    signal.addEventListener("abort", () => socket.stop());
+    socket.start();
+  }
+
+  seq = 0;
+  isFollowed = false;
+
+  /** A text that was written is indexed and placed some seconds later, so it is looked for then.
+   * @param {{type: string, event?: {seq: number, kind: string}}} frame */
+  heard({ type, event }) {
+    if (type !== "event" || !event) return;
+    this.seq = event.seq;
+    if (!event.kind.startsWith("node.") || !this.points) return;
+    const isResting = this.later === undefined;
+    this.quiet = 0;
+    if (isResting) this.lookSoon();
   }
 
   disconnectedCallback() {
@@ -126,17 +158,24 @@ export class LoomLandscape extends HTMLElement {
     }
   }
 
-  /** Looks after a while whether new texts have found their place, more seldom the longer none came.
-   * @param {number} [after] ms */
-  lookSoon(after = Math.min(QUIET_MS, NEWS_MS * 1.2 ** this.quiet)) {
+  /** Looks after a while whether new texts have found their place, more seldom the longer none came;
+   * not at all where the socket says when something happens.
+   * @param {number} [after] ms; nothing: by how long none came */
+  lookSoon(after) {
     clearTimeout(this.later);
-    if (this.dataset.status && this.isConnected) this.later = setTimeout(() => void this.look(), after);
+    this.later = undefined;
+    if (!this.dataset.status || !this.isConnected) return;
+    const isTold = this.isFollowed && this.quiet >= MOST_QUIET && !this.querySelector("[data-titling]");
+    if (after === undefined && isTold) return;
+    const pause = after ?? Math.min(QUIET_MS, NEWS_MS * 1.2 ** this.quiet);
+    this.later = setTimeout(() => void this.look(), pause);
   }
 
   quiet = 0; // looks without news
 
   /** Takes in texts that have found their place: the others stay where they are. */
   async look() {
+    this.later = undefined;
     if (document.hidden || !this.points) return;
     this.quiet += 1;
     const signal = this.stop?.signal;
