@@ -31,7 +31,7 @@ from loom.claims.queries.claims import (
     obligations_of,
 )
 from loom.claims.queries.evidence import cites_of
-from loom.claims.queries.evidence_groups import GROUPS, grouped
+from loom.claims.queries.evidence_groups import GROUPS, STRENGTHS, EvidenceFilter, grouped
 from loom.claims.queries.explored import openings_of
 from loom.claims.queries.inline_tokens import (
     TokenItem,
@@ -53,7 +53,7 @@ from loom.errors import CommandError, not_found
 from loom.site import api_requests as requests
 from loom.site import responses
 from loom.site.api_requests import read, user_of
-from loom.site.schema import PAGES, an_id, operation, paged, paged_at_once, word
+from loom.site.schema import PAGES, a_choice, an_id, operation, paged, paged_at_once, word
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import GroveText, Node, Tree
 from loom.trees.queries.lookup import find_node
@@ -313,7 +313,8 @@ class EvidenceGroup(BaseModel):
 
 
 class EvidenceGroups(BaseModel):
-    """The newest evidence of a tree (`accessible` pieces of `total`) in groups."""
+    """The newest evidence that was asked for, in groups: `accessible` pieces of `total`, which
+    counts what the filter lets through, up to 10,000."""
 
     accessible: int
     total: int
@@ -403,18 +404,26 @@ def filtered(request: Request, actor: Actor, tree: Tree) -> QuerySet[Claim]:
         OpenApiParameter(
             "group", OpenApiTypes.STR, enum=list(GROUPS), description="By what; default: claim."
         ),
+        an_id("claim", "Only that of this claim."),
+        OpenApiParameter("source", OpenApiTypes.STR, description="Only that about this item."),
+        a_choice("strength", "Only that of this strength.", STRENGTHS),
     ),
 )
 @api_view(["GET"])
 def evidence(request: Request) -> Response:
-    """The evidence of a tree by claim, by source or by strength, as far as the caller may see
-    it."""
+    """The evidence of a tree by claim, by source or by strength, as far as the caller may see it;
+    all of it, or what is about one claim or item, or of one strength."""
     actor, tree = access.get_tree(user_of(request), word(request, "tree") or "none")
     group = word(request, "group") or "claim"
     if group not in GROUPS:
         hint = " or ".join(GROUPS)
         raise CommandError("INVALID_SYNTAX", f"There is no group {group!r}.", hint=hint)
-    return Response(grouped(actor, tree, group))
+    strength = word(request, "strength")
+    if strength and strength not in STRENGTHS:
+        raise CommandError("INVALID_SYNTAX", f"There is no strength {strength!r}.", hint="strong")
+    source = request.query_params.get("source", "")[:MOST_REF]
+    wanted = EvidenceFilter(word(request, "claim"), source, strength)
+    return Response(grouped(actor, tree, group, wanted))
 
 
 _OF_TREE = an_id("tree", "The tree of the claim.")

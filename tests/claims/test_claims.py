@@ -373,6 +373,7 @@ def test_a_reader_looks_and_claims_nothing(
 def test_the_evidence_of_a_tree_is_grouped(
     say: Say, texts: list[str], owner: User, tree: Tree
 ) -> None:
+    """S001-24; `total` counts what the filter lets through."""
     claim = _claim(say, texts[0])
     other = str(say(f'claim "It is dark" cite:{texts[1]}').body["refs"][0])
     say(f"cite {texts[0]} against {other}")
@@ -397,6 +398,16 @@ def test_the_evidence_of_a_tree_is_grouped(
     assert sum(map(len, groups("strength").values())) == 3
     assert set(groups("strength")) <= {"strong", "moderate", "weak"}
     assert client.get(f"{address}colour").json()["code"] == "INVALID_SYNTAX"
+
+    def totals(query: str) -> tuple[int, int]:
+        body = client.get(f"{address}{query}").json()
+        return body["accessible"], body["total"]
+
+    assert totals(f"&claim={other}") == totals(f"&source={texts[0]}") == (2, 2)
+    assert totals(f"&claim={other}&source={texts[0]}") == (1, 1)
+    assert totals("&source=zzzz") == totals("&claim=zzzz") == (0, 0)
+    assert sum(totals(f"&strength={name}")[1] for name in ("strong", "moderate", "weak")) == 3
+    assert client.get(f"{address}&strength=bold").json()["code"] == "INVALID_SYNTAX"
 
 
 def test_evidence_in_groups_leaves_out_what_is_not_seen(two_groves: TwoGroves) -> None:

@@ -1,10 +1,13 @@
 """The evidence of a tree by claim, by source or by strength."""
 
+from dataclasses import dataclass
 from typing import Any
+
+from django.db.models import QuerySet
 
 from loom.access import Actor
 from loom.claims.models import Cite, Claim
-from loom.claims.queries.claims import cite_body, seen_cites
+from loom.claims.queries.claims import cite_body, item_named, seen_cites
 from loom.links.queries import written
 from loom.trees.models import Tree
 
@@ -12,13 +15,36 @@ GROUPS = ("claim", "source", "strength")
 STRENGTHS = ("strong", "moderate", "weak")
 CLAIMS = 200  # that changed last
 MOST = 1_000  # pieces of evidence
+MOST_COUNTED = 10_000  # of which `total` says how many there are
 
 
-def grouped(actor: Actor, tree: Tree, group: str) -> dict[str, Any]:
-    """The evidence of the claims that changed last, as far as the actor may see it, in groups, as
-    the API carries it: those of the newest evidence first, strengths from strong to weak. Seven
-    queries."""
+@dataclass(frozen=True)
+class EvidenceFilter:
+    """Which evidence is asked for: of one claim (a local id), about one item (a local id, or
+    `doc:ID`), of one strength. "" leaves nothing out."""
+
+    claim: str = ""
+    source: str = ""
+    strength: str = ""
+
+
+def _asked(actor: Actor, tree: Tree, wanted: EvidenceFilter) -> QuerySet[Cite]:
     rows = Cite.objects.filter(claim__tree=tree, claim__node__pruned=False)
+    if wanted.claim:
+        rows = rows.filter(claim__node__local_id=wanted.claim.lower())
+    if wanted.source:
+        rows = rows.filter(item=item_named(actor, tree, wanted.source))
+    return rows.filter(strength=wanted.strength) if wanted.strength else rows
+
+
+def grouped(
+    actor: Actor, tree: Tree, group: str, wanted: EvidenceFilter | None = None
+) -> dict[str, Any]:
+    """The evidence that is wanted of the claims that changed last, as far as the actor may see it,
+    in groups, as the API carries it: those of the newest evidence first, strengths from strong to
+    weak. `total` counts what the filter lets through, up to MOST_COUNTED. Seven queries, and one
+    for a filter by source."""
+    rows = _asked(actor, tree, wanted or EvidenceFilter())
     claims = Claim.objects.filter(tree=tree).order_by("-changed_at").values_list("pk", flat=True)
     # Not ordered by the database, which would sort all that came before it takes the first.
     some = rows.filter(claim__in=list(claims[:CLAIMS])).select_related(
@@ -36,7 +62,7 @@ def grouped(actor: Actor, tree: Tree, group: str) -> dict[str, Any]:
         groups.setdefault(key, []).append({**cite_body(cite, names), "claim": claim})
     return {
         "accessible": len(cites),
-        "total": rows.count(),
+        "total": rows.order_by()[:MOST_COUNTED].count(),
         "groups": [
             {"group": key, "count": len(bodies), "evidence": bodies}
             for key, bodies in groups.items()

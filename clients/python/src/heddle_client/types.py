@@ -621,7 +621,8 @@ class EvidenceGroup(TypedDict):
 
 
 class EvidenceGroups(TypedDict):
-    """The newest evidence of a tree (`accessible` pieces of `total`) in groups."""
+    """The newest evidence that was asked for, in groups: `accessible` pieces of `total`, which
+    counts what the filter lets through, up to 10,000."""
 
     accessible: int
     total: int
