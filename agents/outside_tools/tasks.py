@@ -7,13 +7,14 @@ from typing import Any
 import mcp_types as types
 from celery import shared_task
 
-from agents.outside_tools import calls, commands, connection
+from agents.outside_tools import arguments, calls, commands, connection
 from agents.outside_tools.calls import CallEnd
 from agents.outside_tools.connection import ServerAddress, ToolFailure
 from agents.outside_tools.models import ToolCall, ToolServer
 from agents.providers.transport import in_thread, the_loop
 from agents.providers.web_search import without_key
 from loom.errors import CommandError
+from loom.language.json_arguments import as_json
 from loom.participants.provider_keys import allowed_addresses, open_sealed
 
 log = logging.getLogger("heddle.outside_tools")
@@ -80,7 +81,7 @@ async def make_call(uid: str) -> None:
 
 async def _outcome(row: ToolCall, address: ServerAddress) -> CallEnd:
     """Calls the tool while the turn goes on."""
-    given = calls.arguments.object_of(row.arguments)
+    given = arguments.object_of(row.arguments)
     name = row.name.partition(".")[2]
     work = asyncio.ensure_future(connection.called(address, name, given))
     while not work.done():
@@ -101,7 +102,7 @@ def texts_of(answer: types.CallToolResult) -> list[str]:
     """The parts of a result as text; of what is no text, what it is."""
     parts = [_text_of(block) for block in answer.content]
     if not parts and answer.structured_content is not None:
-        parts = [calls.as_json(answer.structured_content)]
+        parts = [as_json(answer.structured_content)]
     return parts
 
 
