@@ -13,12 +13,13 @@ from agents.outside_tools.models import OutsideTool, ToolCall, ToolConsent, Tool
 from agents.outside_tools.tasks import ask_for_tools, make_call
 from agents.providers.transport import the_loop
 from agents.turns import run_turn
-from loom.access import Actor
+from loom.access import Actor, acting_as
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Event, Step
 from loom.errors import CommandError
 from loom.people.models import Grove, Participant, User
+from loom.trees.commands import node_writer
 from loom.trees.models import Tree
 from loom.turns import turn_lifecycle
 from loom.turns.models import Turn
@@ -261,8 +262,10 @@ def test_a_long_result_is_cut_and_its_rest_can_be_seen(
     assert len(line.message) < MOST_KEPT + 300
     assert "65,536 of 200,000 characters are kept; ask the tool for less" in line.message
     assert f"→ view #{line.seq} part:" in sent(provider, 1)
-    shown = execute_line  # the rest is read as that of any other result
-    assert shown is not None and Window.objects.filter(number=line.seq).exists()
+    own = acting_as(actor, agent)
+    view = node_writer.workspace_of(agent, tree)
+    rest = execute_line(own, tree, Request(f"view #{line.seq} part:2"), view)
+    assert "0123456789" in rest.reply
 
 
 def test_ten_megabytes_are_refused_and_what_was_done_is_unknown(

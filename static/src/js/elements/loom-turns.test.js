@@ -155,3 +155,18 @@ test("words that are being written grow in their place", () => {
   assert.equal(list.querySelector("[data-text]").textContent, "The gate.\n→ tag here");
   assert.equal(list.querySelector("code.line").textContent, "→ tag here");
 });
+
+test("a tool that a turn asks for is allowed or refused, and after its end the agent goes on", async () => {
+  const sent = [];
+  const { element } = turns((url, { body }) => (sent.push([url, body]), { id: "t9", answers_below: "n3" }), { go() {} });
+  element.put(turn({ data: 'data-answers-below="n1" data-participant="m" data-preset="short" data-node="n2"' }));
+  press(element, "tool", { tool: "weather.forecast" });
+  await settled();
+  press(element, "tool", { tool: "weather.forecast", allow: "1", "go-on": "" });
+  for (let round = 0; round < 6; round += 1) await settled();
+  assert.deepEqual(sent, [
+    ["/api/turns/t1/tools", { tool: "weather.forecast", allow: false }],
+    ["/api/turns/t1/tools", { tool: "weather.forecast", allow: true }],
+    ["/api/trees/t/turns", { participant: "m", budget: "short", as: "continuation", input: "", node: "n2" }],
+  ]);
+});
