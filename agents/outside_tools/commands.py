@@ -22,11 +22,13 @@ from loom.people.models import Grove, Participant
 from loom.permissions import LOOM
 
 MOST_SERVERS = 20  # of a grove
+MOST_NAMED = 5  # tools that were left out
 MOST_DESCRIPTION = 2_000  # characters of it that are kept
 LISTING = "agents.outside_tools.list_tools"
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,29}")
 # Without a dot before it, so that `server.tool` can be read in one way only.
 _TOOL = re.compile(r"[A-Za-z0-9_./-]{1,128}")
+_UNSTORED = re.compile(r"[\x00\ud800-\udfff]")
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 
 
@@ -209,9 +211,12 @@ def store_tools(server: ToolServer, described: Sequence[tuple[str, str, dict[str
     """Stores what a server says its tools are, as (name, description, schema); those that it names
     no more are kept as gone, so that what was switched and allowed is not lost."""
     rows = {tool.name: tool for tool in OutsideTool.objects.filter(server=server)}
-    present = set()
-    for name, description, schema in described:
+    present: set[str] = set()
+    left_out: list[str] = []
+    for name, description, given in described:
+        schema = _kept(given)
         if not _TOOL.fullmatch(name) or len(str(schema)) > arguments.MOST_SCHEMA:
+            left_out.append(short(_CONTROLS.sub(" ", name)))
             continue
         present.add(name)
         text = _CONTROLS.sub(" ", description)[:MOST_DESCRIPTION].strip()
@@ -221,7 +226,21 @@ def store_tools(server: ToolServer, described: Sequence[tuple[str, str, dict[str
         tool.save()
     gone = [tool.pk for name, tool in rows.items() if name not in present]
     OutsideTool.objects.filter(pk__in=gone).update(is_gone=True)
-    ToolServer.objects.filter(pk=server.pk).update(listed_at=timezone.now(), error="")
+    named = ", ".join(left_out[:MOST_NAMED])
+    error = f"Left out, for their names or the length of their schemas: {named}" if named else ""
+    rows_of_server = ToolServer.objects.filter(pk=server.pk)
+    rows_of_server.update(listed_at=timezone.now(), error=error[:300])
+
+
+def _kept(value: Any) -> Any:
+    """A value of JSON without the characters that not every database stores."""
+    if isinstance(value, str):
+        return _UNSTORED.sub("", value)
+    if isinstance(value, list):
+        return [_kept(part) for part in value]
+    if isinstance(value, dict):
+        return {_kept(name): _kept(part) for name, part in value.items()}
+    return value
 
 
 def note_failure(server: ToolServer, why: str) -> None:

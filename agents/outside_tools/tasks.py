@@ -46,7 +46,11 @@ async def ask_for_tools(uid: str) -> None:
         await in_thread(commands.note_failure, server, without_key(said, address.key))
     else:
         described = [(tool.name, tool.description or "", tool.input_schema) for tool in tools]
-        await in_thread(commands.store_tools, server, described)
+        try:
+            await in_thread(commands.store_tools, server, described)
+        except Exception:
+            log.exception("the tools of a server could not be stored")
+            await in_thread(commands.note_failure, server, "Its tools could not be stored.")
 
 
 def _address_of(server: ToolServer) -> ServerAddress:

@@ -531,3 +531,24 @@ def test_a_server_is_asked_again_for_its_tools(
     server.refresh_from_db()
     assert "could not be reached" in server.error and KEY not in server.error
     assert OutsideTool.objects.filter(is_gone=False).count() == 5
+
+
+def test_what_a_server_says_of_its_tools_is_stored_whatever_it_is(
+    server: ToolServer, grove: Grove
+) -> None:
+    schema = {"properties": {"a\0": {"description": "b\0\ud800"}}}
+    long = {"description": "x" * 40_000}
+    described = [
+        ("odd", "Line\0 one\n\u202e two", schema),
+        ("two words", "No.", {}),
+        ("long", "No.", long),
+    ]
+    commands.store_tools(server, described)
+    tool = OutsideTool.objects.get(name="odd")
+    assert (tool.description, tool.schema) == (
+        "Line  one \u202e two",
+        {"properties": {"a": {"description": "b"}}},
+    )
+    server.refresh_from_db()
+    assert server.error.endswith(": two words, long")
+    assert OutsideTool.objects.get(name="forecast").is_gone
