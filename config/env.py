@@ -44,6 +44,7 @@ class Env:
     redis_url: str
     debug: bool
     local_model_url: str
+    embedder: str
     env_keys: tuple[str, ...]
     proxies: tuple[str, ...]
     receipt_days: int
@@ -67,6 +68,14 @@ class Mail:
     password: str
     tls: str
     sender: str
+
+
+def _embedder() -> str:
+    """What makes the vectors of texts where a grove names no endpoint."""
+    chosen = os.environ.get("HEDDLE_EMBEDDER", "") or "embedded"
+    if chosen not in ("embedded", "multilingual"):
+        raise WrongSetting(f"HEDDLE_EMBEDDER is embedded or multilingual, not {chosen!r}.")
+    return chosen
 
 
 def _listed(name: str) -> tuple[str, ...]:
@@ -288,6 +297,7 @@ def read() -> Env:
         redis_url=os.environ.get("REDIS_URL", "") or _broker(data),
         debug=os.environ.get("HEDDLE_DEBUG", "") == "1",
         local_model_url=os.environ.get("HEDDLE_LOCAL_MODEL_URL", ""),
+        embedder=_embedder(),
         env_keys=_listed("HEDDLE_ENV_KEYS") or ("first",),
         proxies=_proxies(),
         receipt_days=_days("HEDDLE_RECEIPT_DAYS", 30),

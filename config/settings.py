@@ -284,6 +284,7 @@ REQUESTS_A_MINUTE = 1200
 PROVIDER_ALLOW = ENV.provider_allow
 PRIVATE_ADDRESSES = ENV.private_addresses  # who may allow others in the pages
 LOCAL_MODEL_URL = ENV.local_model_url
+EMBEDDER = ENV.embedder  # "embedded", or "multilingual" with its package
 # Which participants may use a provider's key of the environment: ids, or "first" (the Analyst
 # of the first start alone) or "none".
 ENV_KEYS = ENV.env_keys

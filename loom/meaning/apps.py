@@ -13,6 +13,7 @@ COMMANDS = (
     "loom.meaning.effects",
     "loom.meaning.embedder_settings",
     "loom.meaning.endpoint_embedder",
+    "loom.meaning.multilingual",  # after what a grove may have chosen
     "loom.meaning.queries",
     "loom.meaning.commands",
     "loom.meaning.tasks",

@@ -11,9 +11,10 @@ from django.db import connection
 from loom.access import Actor
 from loom.embedding.embedders import Embedder, EmbedderFailed, embedder_of, is_remote
 from loom.errors import CommandError
-from loom.meaning import backoff
+from loom.meaning import backoff, multilingual
 from loom.meaning.indexing import digest_of
 from loom.meaning.models import TextVector
+from loom.meaning.multilingual import MultilingualEmbedder
 from loom.people.models import Grove
 from loom.search.blending import finds_nearest, prepares_nearest
 from loom.trees.models import Node, Tree, Workspace
@@ -64,12 +65,27 @@ def query_vector(embedder: Embedder, query: str) -> "Floats":
     if connection.in_atomic_block:  # others would wait for our locks while we wait for it
         raise EmbedderFailed("The embedder is not asked while a line writes.")
     try:
-        vector = embedder.vectors([query])[0]
+        vector = _asked(embedder, query)
     except EmbedderFailed as failure:
         backoff.failed(embedder.name, str(failure))
         raise
     cache.set(key, vector, QUERY_KEPT_S)
     return vector
+
+
+def _asked(embedder: Embedder, query: str) -> "Floats":
+    """The vector of a question: one embedder tells questions apart from texts."""
+    if isinstance(embedder, MultilingualEmbedder):
+        return embedder.question(query)
+    vector: Floats = embedder.vectors([query])[0]
+    return vector
+
+
+def _floors(embedder: Embedder) -> tuple[float, float]:
+    """The cosines from which on a text is near a question, and alike to another text."""
+    if embedder.name == multilingual.NAME:
+        return multilingual.NEAR, multilingual.ALIKE
+    return NEAR, ALIKE
 
 
 @prepares_nearest
@@ -101,7 +117,7 @@ def nearest_to_query(
         return []
     if not wanted.any():
         return []
-    least = -1.0 if is_wide else NEAR
+    least = -1.0 if is_wide else _floors(embedder)[0]
     return nearest(blocks(trees, embedder.name), wanted, most, least=least)
 
 
@@ -135,7 +151,8 @@ def similar_to(
 
     wanted = vectors_of(node.tree, {node.pk: node.text})[node.pk]
     embedder = demand_embedder(node.tree.grove)
-    ranked = nearest(blocks([node.tree_id], embedder.name), wanted, MOST_SIFTED, least=ALIKE)
+    _, least = _floors(embedder)
+    ranked = nearest(blocks([node.tree_id], embedder.name), wanted, MOST_SIFTED, least=least)
     scores = dict(ranked)
     those, given = within("id", scores)
     slots: dict[int, int] = dict(

@@ -32,7 +32,12 @@ def _asked(name: str) -> set[str]:
 
 def _wanted() -> set[str]:
     packages = json.loads((ROOT / "package.json").read_text())
-    python = ("requirements.in", "requirements-dev.in", "requirements-model.in")
+    python = (
+        "requirements.in",
+        "requirements-dev.in",
+        "requirements-model.in",
+        "requirements-multilingual.in",
+    )
     return {
         *(package for name in python for package in _asked(name)),
         *packages.get("dependencies", {}),
@@ -49,7 +54,9 @@ def test_every_dependency_has_its_reason_and_nothing_else_has() -> None:
     assert all(len(reason.split()) >= 2 for reason in reasons.values())
 
 
-@pytest.mark.parametrize("name", ["requirements", "requirements-dev", "requirements-model"])
+@pytest.mark.parametrize(
+    "name", ["requirements", "requirements-dev", "requirements-model", "requirements-multilingual"]
+)
 def test_the_locks_hold_what_is_asked_with_hashes(name: str) -> None:
     lock = (ROOT / f"{name}.txt").read_text()
     pinned = {match.lower() for match in re.findall(r"^([A-Za-z0-9_.-]+)==", lock, re.MULTILINE)}
