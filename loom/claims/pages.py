@@ -74,6 +74,24 @@ WORDS = {
     "node": gettext_noop("this text"),
     "tree": gettext_noop("the whole tree"),
     "grove": gettext_noop("the grove"),
+    # By what evidence is as strong as it is.
+    "taken back": gettext_noop("taken back"),
+    "undercut": gettext_noop("undercut"),
+    "own words": gettext_noop("own words"),
+    "by check": gettext_noop("by check"),
+    "confirmed by a person": gettext_noop("confirmed by a person"),
+    "a commitment": gettext_noop("a commitment"),
+    "a trail": gettext_noop("a trail"),
+    "a short trail": gettext_noop("a short trail"),
+    "a part of a document": gettext_noop("a part of a document"),
+    "verified": gettext_noop("verified"),
+    "not verified": gettext_noop("not verified"),
+    "task is checked": gettext_noop("the task is checked"),
+    "task is unchecked": gettext_noop("the task is not checked"),
+    "task is archived": gettext_noop("the task is archived"),
+    "quote elsewhere": gettext_noop("its words are in another text"),
+    "quote joined": gettext_noop("its words are from several places"),
+    "quote not there": gettext_noop("its words are not there"),
 }
 
 
@@ -286,6 +304,7 @@ class EvidenceRow:
     cite: Cite
     side: str
     strength: str
+    reason: str
     name: str
     href: str
     lit: str
@@ -373,6 +392,7 @@ def _shown(actor: Actor, tree: Tree, cites: Iterable[Cite]) -> list[EvidenceRow]
                 cite,
                 word(cite.side),
                 word(cite.strength),
+                word(cite.reason),
                 name,
                 href,
                 lit,
