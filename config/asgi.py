@@ -19,6 +19,7 @@ from config.http import bounded, raise_descriptors  # noqa: E402
 from loom.platform.deadlines import limit_statements  # noqa: E402
 from loom.platform.handler import REQUEST_S, handler  # noqa: E402
 from loom.platform.request_log import logged  # noqa: E402
+from loom.platform.traces import start as start_traces  # noqa: E402
 
 # WhiteNoise's responses are files, which Django reads whole in a thread before it sends them.
 warnings.filterwarnings(
@@ -27,6 +28,7 @@ warnings.filterwarnings(
 django_application = handler()
 raise_descriptors()
 limit_statements(REQUEST_S)
+start_traces("web")
 
 # Models can only be imported after the line above.
 from config import metrics  # noqa: E402

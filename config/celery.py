@@ -59,6 +59,14 @@ def _limit_statements(**_: Any) -> None:
     limit_statements(STATEMENT_S)
 
 
+@worker_init.connect
+def _start_traces(**_: Any) -> None:
+    """Sends the spans of this worker, if the operator wants them."""
+    from loom.platform.traces import start
+
+    start("worker")
+
+
 @task_prerun.connect
 @task_postrun.connect
 def _close_old(**_: Any) -> None:

@@ -53,6 +53,7 @@ class Env:
     database_connections: int
     metrics_key: str
     log_format: str
+    traces_url: str
     openid: OpenId = field(default_factory=OpenId)
     oauth: bool = False
     mail: "Mail | None" = None
@@ -149,6 +150,18 @@ def _log_format() -> str:
     given = os.environ.get("HEDDLE_LOG", "").strip() or "line"
     if given not in ("line", "json"):
         raise WrongSetting(f"HEDDLE_LOG is line or json, not {given!r}.")
+    return given
+
+
+def _traces_url() -> str:
+    """`HEDDLE_TRACES`: the collector that spans are sent to, without a path; "" for none."""
+    given = os.environ.get("HEDDLE_TRACES", "").strip().rstrip("/")
+    parts = urlsplit(given)
+    if given and (parts.scheme not in ("http", "https") or not parts.hostname or parts.path):
+        raise WrongSetting(
+            "HEDDLE_TRACES is no address of a collector. Write it without a path, such as "
+            "http://collector:4318."
+        )
     return given
 
 
@@ -305,6 +318,7 @@ def read() -> Env:
         sockets=_count("HEDDLE_SOCKETS", 600, least=1, most=10_000, of="sockets"),
         metrics_key=_metrics_key(),
         log_format=_log_format(),
+        traces_url=_traces_url(),
         openid=_openid(),
         oauth=_switch("HEDDLE_OAUTH"),
         mail=_mail(),

@@ -291,6 +291,7 @@ ENV_KEYS = ENV.env_keys
 PROVIDER_KEY = env.provider_key  # read when it is used, so that it is never stored
 DATA_DIR = ENV.data
 
+TRACES_URL = ENV.traces_url  # of a collector; "": no spans are made
 LOG_FORMAT = ENV.log_format  # "line", or "json" with a line for each request
 LOGGING = {
     "version": 1,

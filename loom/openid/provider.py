@@ -24,15 +24,15 @@ def is_set_up() -> bool:
 
 @cache
 def _client() -> Any:
-    organisation = settings.OPENID
+    openid = settings.OPENID
     registered = OAuth()
     registered.register(
         "organisation",
-        client_id=organisation.client,
-        client_secret=organisation.secret,
-        server_metadata_url=f"{organisation.issuer.rstrip('/')}/.well-known/openid-configuration",
+        client_id=openid.client,
+        client_secret=openid.secret,
+        server_metadata_url=f"{openid.issuer.rstrip('/')}/.well-known/openid-configuration",
         client_kwargs={
-            "scope": organisation.scope,
+            "scope": openid.scope,
             "code_challenge_method": "S256",
             "default_timeout": TIMEOUT_S,
         },

@@ -1,5 +1,6 @@
 """One line of the log for each request: its id, who asked, what of, the status and the time. Only
-where the operator wants lines of JSON (`HEDDLE_LOG=json`); config/logs.py writes them."""
+where the operator wants lines of JSON (`HEDDLE_LOG=json`); config/logs.py writes them. Where the
+operator wants traces, each request becomes a span, too."""
 
 import logging
 import re
@@ -13,6 +14,8 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest
 from django.utils.functional import LazyObject, empty
+
+from loom.platform import traces
 
 log = logging.getLogger("heddle.request")
 
@@ -73,12 +76,14 @@ def note(request: HttpRequest) -> None:
 async def logged(
     application: Callable[..., Awaitable[None]], scope: dict[str, Any], receive: Any, send: Any
 ) -> None:
-    """Runs an application; afterwards a line is written, and the answer has the id of the
-    request."""
-    if settings.LOG_FORMAT != "json":
+    """Runs an application; afterwards a line or a span is written, and the answer has the id of
+    the request."""
+    if settings.LOG_FORMAT != "json" and not settings.TRACES_URL:
         await application(scope, receive, send)
         return
-    given = dict(scope["headers"]).get(HEADER, b"").decode("latin-1")
+    began_ns = time.time_ns()
+    headers = dict(scope["headers"])
+    given = headers.get(HEADER, b"").decode("latin-1")
     uid = given if GIVEN.fullmatch(given) else uuid.uuid4().hex
     first = scope["path"].split("/")[1] if "/" in scope["path"] else ""
     request = LoggedRequest(uid, scope["method"], f"/{first}" if first in PLAIN else "")
@@ -93,5 +98,14 @@ async def logged(
     try:
         await application(scope, receive, noted)
     finally:
-        log.info("request", extra={"fields": request.fields})
+        if settings.LOG_FORMAT == "json":
+            log.info("request", extra={"fields": request.fields})
+        if settings.TRACES_URL:
+            traces.add_request(
+                {"traceparent": headers.get(b"traceparent", b"").decode("latin-1")},
+                began_ns=began_ns,
+                method=request.method,
+                route=request.route,
+                status=request.status,
+            )
         current.reset(mark)

@@ -5,6 +5,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -24,6 +25,7 @@ from loom.trees.commands.node_writer import NewNode
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
+from loom.turns.call_spans import add_call
 from loom.turns.lanes import READ
 from loom.turns.models import SUMMARY, Call, Generation, Turn
 from loom.turns.queries import nodes_of_call
@@ -183,6 +185,7 @@ def seal(call: Call, received: Received, nodes: list[Node] | None = None) -> Non
         writer = streams.lock(call.tree, actor=call.participant.uid)
         lock_rows(Call, pk=call.pk)
         row = Call.objects.defer("request").get(pk=call.pk)
+        row.tree, row.participant = call.tree, call.participant
         if row.sealed_at is not None:
             return
         row.response = gzip.compress(received.body, mtime=0)
@@ -205,6 +208,7 @@ def seal(call: Call, received: Received, nodes: list[Node] | None = None) -> Non
             },
         )
         writer.flush()
+        transaction.on_commit(partial(add_call, row))
 
 
 def end_generation(
