@@ -503,7 +503,8 @@ def actions(workspace: Workspace, most: int = 10) -> tuple[AgentLine, ...]:
     items = items_of(steps)
     every = chain.from_iterable(items.values())
     keys = {key for item in every if (key := ids.node_id(item))}
-    names = dict(Node.objects.filter(pk__in=keys).values_list("id", "local_id"))
+    rows = Node.objects.filter(pk__in=keys).values_list("id", "local_id") if keys else ()
+    names = dict(rows)
     return tuple(_action(step, items[step.pk], names) for step in reversed(steps))
 
 

@@ -123,6 +123,8 @@ def items_of(steps: Iterable[Step]) -> dict[int, list[int]]:
     """The ids of the items that each step touched, in order, by the step's row id, without those
     that it led to; one query."""
     by_step: dict[int, list[int]] = {step.pk: [] for step in steps}
+    if not by_step:
+        return {}
     rows = StepItem.objects.filter(step__in=by_step, led_to=False).order_by("step_id", "place")
     for step, item in rows.values_list("step_id", "item_id"):
         by_step[step].append(item)

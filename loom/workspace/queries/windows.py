@@ -1,6 +1,7 @@
 """Windows of a workspace: their rows, what they are called, and the versions of texts they show."""
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 from django.db.models import QuerySet
@@ -9,6 +10,7 @@ from loom.access import Actor, may_reach
 from loom.language import ids
 from loom.language.refs import quote
 from loom.people.names import tree_named
+from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.trees.grove_texts import WindowSource, grove_texts, is_text
 from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries import lookup
@@ -164,9 +166,9 @@ def hidden_names(
     four queries."""
     if not workspace.pk:
         return ()
-    rows = Window.objects.filter(workspace=workspace.pk, is_closed=False, is_visible=False)
-    rows = rows.exclude(kind="stash").exclude(kind="result", turn_uid=turn)
-    windows = list(rows.select_related("step").order_by("-number")[:most])
+    windows = _hidden(most).all(workspace=workspace.pk, turn=turn)
+    if not windows:
+        return ()
     keys = {key for window in windows if (key := ids.node_id(window.item_id or 0)) is not None}
     nodes = dict(
         Node.objects.filter(pk__in=keys, tree=workspace.tree).values_list("pk", "local_id")
@@ -177,6 +179,19 @@ def hidden_names(
     seen = grove_texts().seen(actor, workspace.tree, held)
     titles = {item: document.title for item, document in seen.items()}
     return tuple((window.number, _named(window, nodes, titles)) for window in reversed(windows))
+
+
+@cache
+def _hidden(most: int) -> PreparedQuery[Window]:
+    return PreparedQuery(
+        lambda: (
+            Window.objects.filter(workspace=Given("workspace"), is_closed=False, is_visible=False)
+            .exclude(kind="stash")
+            .exclude(kind="result", turn_uid=Given("turn"))
+            .select_related("step")
+            .order_by("-number")[:most]
+        )
+    )
 
 
 def _named(window: Window, nodes: dict[int, str], titles: dict[int, str]) -> str:
