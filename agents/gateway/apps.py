@@ -11,6 +11,7 @@ COMMANDS = (
     "agents.gateway.recording",
     "agents.gateway.hiding",
     "agents.gateway.attaching",
+    "agents.gateway.unrecorded",
 )
 
 

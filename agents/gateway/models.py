@@ -121,6 +121,7 @@ class AddedText(models.Model):
     stated = PackedJSON(default=dict)  # the sections that the provider knows after the text
     lasts_a_turn = models.BooleanField(default=False)
     left_out = models.JSONField(default=list)
+    created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         constraints = [

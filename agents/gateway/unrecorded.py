@@ -3,11 +3,26 @@ is still being recorded by another process. They are found by the texts that wer
 are stored before it is sent."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 
+from django.core.cache import cache
 from django.db.models import Exists, OuterRef
+from django.utils import timezone
 
-from agents.gateway.models import HEAD, AddedText, AnswerProgress, GatewayKey, GatewayRequest
+from agents.gateway.models import (
+    HEAD,
+    AddedText,
+    AnswerProgress,
+    GatewayKey,
+    GatewayRequest,
+    GatewaySession,
+)
+from loom.engine.sweeps import sweeps
 
+KEPT = timedelta(days=30)  # texts of a session that was never recorded
+LOOK_S = 3600  # seconds between two looks for older ones
+AT_ONCE = 1000  # rows that are read at once
+LOOKED_AT = "gateway:unrecorded:looked at"  # the last row that was looked at, in the cache
 MOST_ALIKE = 20  # sessions that began with one message, of which the newest are looked at
 
 
@@ -60,3 +75,26 @@ def _waiting(key: GatewayKey, name: str) -> list[str]:
     begun = rows.filter(pk__in=list(rows.values_list("pk", flat=True)[:MOST_ALIKE]))
     left = begun.exclude(Exists(went_on.exclude(name__startswith=HEAD))).exclude(Exists(answered))
     return list(left.values_list("session", flat=True))
+
+
+@sweeps
+def forget_old() -> int:
+    """Deletes texts of sessions that have not been recorded 30 days after they were sent: their
+    program has not come again, and no provider keeps so long what it has seen. Others go with their
+    session. Looks once an hour, at each row once; returns how many it has deleted."""
+    if not cache.add("gateway:unrecorded", 1, LOOK_S):
+        return 0
+    last, deleted, before = int(cache.get(LOOKED_AT, 0)), 0, timezone.now() - KEPT
+    while True:
+        rows = AddedText.objects.filter(pk__gt=last).order_by("pk")[:AT_ONCE]
+        read = list(rows.values_list("pk", "session", "created_at"))
+        old = [(pk, session) for pk, session, created_at in read if created_at < before]
+        sessions = GatewaySession.objects.filter(uid__in={session for _, session in old})
+        recorded = set(sessions.values_list("uid", flat=True))
+        lost = [pk for pk, session in old if session not in recorded]
+        deleted += AddedText.objects.filter(pk__in=lost).delete()[0]
+        if old:
+            last = old[-1][0]
+        if len(old) < AT_ONCE:  # those behind them are newer
+            cache.set(LOOKED_AT, last, None)
+            return deleted

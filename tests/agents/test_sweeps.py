@@ -5,6 +5,7 @@ from loom.engine import sweeps
 
 PARTS = {
     "agents.gateway.recording.sweep",
+    "agents.gateway.unrecorded.forget_old",
     "agents.oauth.commands.sweep",
     "agents.outside_tools.calls.sweep_tool_calls",
     "agents.webhooks.tasks.sweep_beside",

@@ -17,6 +17,7 @@ ELSEWHERE = {
     "agents/gateway/recording.py": "the nodes of a session are actions; its rows go with them",
     "agents/gateway/hiding.py": "what is no longer sent, an action",
     "agents/gateway/hosted.py": "where the answer of an agent is in its session",
+    "agents/gateway/unrecorded.py": "what was sent in sessions that were never recorded",
     "agents/gateway/workspace.py": "what is sent with a message, beside its place",
     "agents/outside_tools/commands.py": "what servers say their tools are, and why they do not",
     "agents/outside_tools/calls.py": "a worker calls a tool; the answer is stored in its step",
