@@ -17,6 +17,7 @@ pytestmark = pytest.mark.django_db
 def test_the_archive_has_evidence_by_claim_source_and_strength_and_decisions(
     say: Say, write: Say, owner: User, writer: User, tree: Tree
 ) -> None:
+    """S001-24 and 56."""
     texts = [str(write(f"I saw the lamp burn, {n}")) for n in range(3)]
     opened = say(f'claim "It is lit" test:"look" cite:{texts[0]}', by=writer)
     claim = str(opened.body["refs"][0])
@@ -35,6 +36,10 @@ def test_the_archive_has_evidence_by_claim_source_and_strength_and_decisions(
     assert "evidence/strength/strong.md" in names
     cite = files.read(f"evidence/claim/{claim}/002-for-{texts[1]}.md").decode()
     assert 'proof_status: "committed at moderate"' in cite and "> I saw the lamp burn" in cite
+    fields = ("title", "claim", "strength", "source", "time", "proof_status", "related")
+    head = cite.split("---\n")[1].splitlines()
+    assert {*fields} <= {line.partition(":")[0] for line in head}
+    assert "\na witness\n" in cite
     decision = json.loads(files.read(f"decisions/{claim}/001-moderate.json"))
     assert decision["record"]["statement"] == "It is lit" and len(decision["hash"]) == 64
 

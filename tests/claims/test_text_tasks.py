@@ -301,3 +301,55 @@ def test_tokens_of_a_hidden_tree_are_not_found(
     for sent in ({"input": "check"}, {"input": "check", "dry_run": True}):
         assert client.post(task, sent, format="json").status_code == 404
     assert not TokenState.objects.exists()
+
+
+def test_an_input_of_each_kind_compiles_to_lines_and_runs_nothing(
+    say: Say, write: Say, owner: User, tree: Tree
+) -> None:
+    """S001-30, 45 and 46; regions have tests of their own."""
+    a = str(write("the lamp"))
+    b = str(
+        say("respond root\nSee [a7x2].\n- [ ] wake\n- [x] sleep\n@[supports -> a7x2]\n←").body[
+            "refs"
+        ][0]
+    )
+    say(f"link {a} to {b} as:supports")
+    note = str(say(f'annotate {a} "why?"').body["refs"][0])
+    suggestion = str(say(f'suggest {a} "a lamp"').body["refs"][0])
+    say('pipe "view | annotate root" save:"Gloss"')
+    say(f"sandbox from {a}")
+    sandbox = Tree.objects.get(sandbox_of=owner)
+    client = APIClient()
+    client.force_login(owner)
+    pipe = client.get("/api/pipes").json()["results"][0]["id"]
+    tries = (
+        (b, "2", {"input": "check"}, f"→ todo check {b} token:2"),
+        (b, "2", {"input": "toggle", "text": "at dawn"}, f'→ todo toggle {b} token:2 "at dawn"'),
+        (b, "3", {"input": "archive"}, f"→ todo archive {b} token:3"),
+        (note, "0", {"input": "reply", "text": "so"}, f'→ annotate {note} "so"'),
+        (suggestion, "0", {"input": "accept"}, f"→ accept {suggestion}"),
+        (suggestion, "0", {"input": "reject", "text": "no"}, f'→ reject {suggestion} "no"'),
+        (f"pipe:{pipe}", "0", {"input": "run", "text": a}, f'→ run pipe:"Gloss" from {a}'),
+        (f"tree:{sandbox.uid}", "0", {"input": "discard"}, "→ discard"),
+    )
+    head = Event.objects.latest("id").pk
+    for ref, key, sent, line in tries:
+        address = f"/api/items/{ref}/tokens/{key}?tree={tree.uid}"
+        before = client.get(address).json()
+        answer = client.post(address, {**sent, "dry_run": True}, format="json").json()
+        assert answer["lines"] == [line], answer
+        assert answer["token"] == before == client.get(address).json()
+    # A reference to what is not there compiles, and says what is owed; so does a portal.
+    for key, line in (("1", "→ view a7x2"), ("4", f'→ expand supports of {b} to:"a7x2"')):
+        address = f"/api/items/{b}/tokens/{key}?tree={tree.uid}"
+        sent = {"input": "visit" if key == "1" else "expand", "dry_run": True}
+        answer = client.post(address, sent, format="json").json()
+        assert answer["lines"] == [line] and len(answer["obligations"]) == 1
+    assert Event.objects.latest("id").pk == head
+    # Nothing is dropped but what changes nothing: an input that leads back to where it is.
+    assert (
+        client.post(
+            f"/api/items/{b}/tokens/3?tree={tree.uid}", {"input": "check"}, format="json"
+        ).json()["code"]
+        == "REJECTED"
+    )

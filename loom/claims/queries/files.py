@@ -60,7 +60,9 @@ def _cite(claim: Claim, cite: Cite, source: str) -> str:
     version = f" revision {cite.version}" if cite.version else ""
     status = f"{claim.state} at {claim.level}" if claim.level else claim.state
     related = [f"undercuts {cite.undercuts.uid}"] if cite.undercuts is not None else []
-    if cite.answered_by is not None:
+    if cite.is_taken_back:
+        related.append(f"taken back by {cite.by.name}")
+    elif cite.answered_by is not None:
         related.append(f"addressed by {cite.answered_by.name}: {cite.answer}")
     head = {
         "title": claim.node.text[:80],
