@@ -36,7 +36,8 @@ from loom.turns.models import TOKENS, Generation
 from loom.turns.token_requests import TokenAnswer, ask_next_tokens, ask_scores
 
 MOST_RIVALS = 10  # next tokens that are asked for
-MOST_BEGUN = 4_000  # characters of a path that is opened
+MOST_BEGUN = 2_000  # characters of a path that is opened
+MOST_PATH = 100  # tokens of it, about; the price that is said before is that of such a path
 MOST_SCORED = 8_000  # characters of a text that is scored
 BEFORE = 2_000  # characters of the text above that the model reads before it
 
@@ -92,10 +93,10 @@ class TokenOffer:
 
 
 def offer_of_next(actor: Actor, node: Node, agent: Participant) -> TokenOffer:
-    """What one opening below a node costs at most."""
+    """What one opening below a node costs at most, also at the end of the longest path."""
     here = access.known_workspace_of(actor.participant, node.tree)
     read = path_tokens(actor, node.tree, here, node)
-    share = spending.most_of(CandidateRequest(agent, 1, 1), read)
+    share = spending.most_of(CandidateRequest(agent, 1, 1), read + MOST_PATH)
     return TokenOffer(agent, share.reading, share.reserved)
 
 
@@ -209,10 +210,10 @@ def next_tokens(actor: Actor, node: Node, agent: Participant, begun: str) -> Nex
     request of one token. UNAVAILABLE if its endpoint cannot say it, LIMIT_EXCEEDED without
     money."""
     demand_asking(actor, node.tree)
-    if len(begun) > MOST_BEGUN:
+    if spending.estimate(begun) > MOST_PATH:
         raise CommandError(
             "LIMIT_EXCEEDED",
-            f"A path has at most {MOST_BEGUN:,} characters.",
+            f"A path has at most about {MOST_PATH} tokens.",
             hint="take it, and go on from there",
         )
     here = access.known_workspace_of(actor.participant, node.tree)

@@ -84,7 +84,9 @@ class TestNextTokens:
         row = Generation.objects.get(round=TOKENS)
         assert (row.tokens_in, row.tokens_out, row.status) == (20, 1, "done")
         assert row.spent == spent(actor) == 20 * 10_000 + 20_000 and answer.spent == row.spent
-        assert offer.most > 0 and offer.price.startswith("$")
+        assert row.spent <= offer.most and offer.price.startswith("$")
+        with pytest.raises(CommandError, match="at most about 100 tokens"):
+            next_tokens(actor, text, local, " long" * 81)
 
     def test_fewer_are_asked_for_where_so_many_are_refused(
         self, actor: Actor, text: Node, local: Participant, provider: ScriptedProvider

@@ -200,7 +200,7 @@ export class LoomMultiverse extends HTMLElement {
   block(branch, every, width) {
     const block = make("div", { className: "multiverse-block" });
     block.style.flexGrow = String(branch.share);
-    const face = make("span", { className: "multiverse-face", title: branch.up ? `${visible(branch.text)} ${percent(branch.share)}` : "" }, branch.up ? visible(branch.text) : "");
+    const face = make("span", { className: "multiverse-face", title: branch.up ? `${visible(branch.text)} ${percent(branch.share)}` : "" }, branch.up ? visible(branch.text) : t("here"));
     face.dataset.at = String(every.indexOf(branch));
     face.style.setProperty("--share", String(branch.share));
     face.toggleAttribute("data-here", branch === this.current);
