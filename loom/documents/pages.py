@@ -122,16 +122,22 @@ def beside_tree(request: PersonRequest, uid: str) -> HttpResponse:
 
 def _pane(request: PersonRequest, actor: Actor, tree: Tree, document: Document) -> HttpResponse:
     text = queries.current(document)
+    cast = cast_of(actor)
+    is_linked = linked_to(tree, Document.objects.filter(pk=document.pk)).exists()
+    # What is said of it here is kept in this tree, if it is linked to it.
+    trees = [tree] if is_linked else list(queries.trees_linked(actor, document))
     context = {
         "tree": tree,
         "document": document,
-        "is_linked": linked_to(tree, Document.objects.filter(pk=document.pk)).exists(),
+        "is_linked": is_linked,
+        "suggestions": _suggested(actor, document, text),
+        **_annotations(request.user, actor, document, text, trees=trees, cast=cast),
         "words": rules.count_words(text),
         "age": age_of(document.touched_at),
         "body": drawn(actor, document, text),
         "may_write": WRITE_DOCUMENTS in actor.permissions,
         "me": actor.participant.uid,
-        "cast": json.dumps({who.uid: [who.colour, who.name] for who in cast_of(actor).values()}),
+        "cast": json.dumps({who.uid: [who.colour, who.name] for who in cast.values()}),
     }
     return render(request, "parts/documents_pane_text.html", context)
 

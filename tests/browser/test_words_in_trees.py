@@ -111,3 +111,41 @@ def test_words_of_a_buffer_are_commented_on_by_keys_and_marked_in_its_editor(
     mine.locator(".cm-content").press("Control+Home")
     mine.keyboard.type("Once. ")
     expect(mine.locator(".cm-content .commented")).to_have_text("tower.")
+
+
+def test_a_document_beside_a_tree_is_commented_on_there(
+    heddle: Heddle, visit: Open, ada: Cookies
+) -> None:
+    name = uuid4().hex[:6]
+    tree = heddle.tree(f"Beside {name}", "One.")
+    heddle.line(tree, f'write doc:"Plan {name}" new "A ship comes to the tower."')
+    hers, mine = live(visit(f"/trees/{tree}", who=ada)), live(visit(f"/trees/{tree}"))
+    for page in (hers, mine):
+        page.get_by_role("link", name="Documents", exact=True).click()
+        page.locator("loom-documents").get_by_role("link", name=f"Plan {name}").click()
+        expect(page.locator("loom-document")).to_have_attribute("data-ready", "")
+    text = hers.get_by_role("textbox", name=f"Plan {name}")
+    text.click()
+    hers.keyboard.press("Control+End")
+    hers.keyboard.press("ArrowLeft")
+    for _ in "tower":
+        hers.keyboard.press("Shift+ArrowLeft")
+    hers.locator(".suggest-here").get_by_role("button", name="Comment").click()
+    expect(hers.get_by_role("textbox", name="Comment on the selected words")).to_be_focused()
+    hers.keyboard.type("Which one?")
+    hers.keyboard.press("Control+Enter")
+    for page in (hers, mine):
+        expect(page.locator("loom-document .commented")).to_have_text("tower")
+        expect(page.locator("loom-documents [data-comment]")).to_contain_text("Which one?")
+    thread = mine.locator("loom-documents [data-comment]")
+    thread.get_by_label("Reply to ada").fill("The white one.")
+    thread.get_by_role("button", name="Reply").click()
+    expect(hers.locator("loom-documents [data-comment]")).to_contain_text("The white one.")
+    whole = mine.locator("loom-documents").get_by_label("On the whole document")
+    whole.fill("Well begun.")
+    whole.press("Enter")
+    expect(hers.locator("loom-documents [data-comment]")).to_have_count(2)
+    expect(mine.locator("loom-documents .document-name")).to_have_value(f"Plan {name}")
+    thread.first.get_by_role("button", name="Resolve").click()
+    for page in (hers, mine):
+        expect(page.locator("loom-document .commented")).to_have_count(0)

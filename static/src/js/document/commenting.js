@@ -5,6 +5,7 @@ import { EditorSelection, StateEffect, StateField } from "@codemirror/state";
 import { Decoration, EditorView, keymap, showTooltip, ViewPlugin } from "@codemirror/view";
 import { nthOf, placesOf } from "../editor/places.js";
 import { t } from "../t.js";
+import { talkOf } from "./suggesting.js";
 
 /** @typedef {{id: string, from: number, to: number}} Place of the words of a comment */
 /** What stands in a tooltip: a new comment on words, or the thread of one. @typedef {{pos: number, to?: number, id?: string}} Shown */
@@ -14,12 +15,12 @@ import { t } from "../t.js";
 export const commented = /** @type {import("@codemirror/state").StateEffectType<null>} */ (StateEffect.define());
 const shown = /** @type {import("@codemirror/state").StateEffectType<Shown | null>} */ (StateEffect.define());
 
-/** The threads that the page lists. @returns {HTMLElement[]} */
-const threads = () => /** @type {HTMLElement[]} */ ([...document.querySelectorAll("[data-comments] [data-comment][data-place]")]);
+/** The threads that the page or pane lists. @param {Element} place of the document @returns {HTMLElement[]} */
+const threadsOf = (place) => /** @type {HTMLElement[]} */ ([...talkOf(place).querySelectorAll("[data-comments] [data-comment][data-place]")]);
 
-/** Where the comments on the page belong in a text. @param {string} text @returns {Place[]} */
-export function placesIn(text) {
-  return threads().flatMap((thread) => {
+/** Where the listed comments belong in a text. @param {HTMLElement[]} threads @param {string} text @returns {Place[]} */
+export function placesIn(threads, text) {
+  return threads.flatMap((thread) => {
     const [place] = placesOf([JSON.parse(thread.dataset.place ?? "[]")], text);
     return place && place.to > place.from ? [{ id: thread.dataset.comment ?? "", from: place.from, to: place.to }] : [];
   });
@@ -28,12 +29,13 @@ export function placesIn(text) {
 /** @param {Place[]} places */
 const marks = (places) => Decoration.set(places.map(({ id, from, to }) => Decoration.mark({ class: "commented", attributes: { "data-of-comment": id } }).range(from, to)), true);
 
-/** The extension. @param {string} id of the document @param {string} tree in which a comment is kept; empty: none may be written @param {Run} run */
-export function commenting(id, tree, run) {
+/** The extension. @param {Element} place of the document @param {string} id of the document @param {string} tree in which a comment is kept; empty: none may be written @param {Run} run */
+export function commenting(place, id, tree, run) {
+  const threads = () => threadsOf(place);
   const drawn = StateField.define({
-    create: (state) => marks(placesIn(state.doc.toString())),
+    create: (state) => marks(placesIn(threads(), state.doc.toString())),
     update(now, transaction) {
-      if (transaction.effects.some((effect) => effect.is(commented))) return marks(placesIn(transaction.state.doc.toString()));
+      if (transaction.effects.some((effect) => effect.is(commented))) return marks(placesIn(threads(), transaction.state.doc.toString()));
       return now.map(transaction.changes);
     },
     provide: (field) => EditorView.decorations.from(field),
@@ -58,7 +60,7 @@ export function commenting(id, tree, run) {
   const standing = (now) => ({ ...now, create: (view) => ({ dom: now.id ? card(view, now.id) : form(view) }) });
 
   /** @param {string} of */
-  const thread = (of) => threads().find((place) => place.dataset.comment === of);
+  const thread = (of) => threads().find((listed) => listed.dataset.comment === of);
 
   /** @param {EditorView} view */
   const shut = (view) => {
@@ -121,16 +123,24 @@ export function commenting(id, tree, run) {
     return dom;
   }
 
-  /** A reply, or resolving: sent as a line, so that the page stays. @param {SubmitEvent} event @param {EditorView} view */
+  /** What is said by a form: sent as a line, so that the page stays. @param {SubmitEvent} event @param {EditorView} view */
   async function sent(event, view) {
-    const place = /** @type {HTMLFormElement} */ (event.target);
-    const { node, tree: where, text } = Object.fromEntries(/** @type {Iterable<[string, string]>} */ (new FormData(place)));
-    if (!node) return;
+    const form = /** @type {HTMLFormElement} */ (event.target);
+    const { node: ref, tree: where, text = "" } = Object.fromEntries(/** @type {Iterable<[string, string]>} */ (new FormData(form)));
+    const address = event.submitter?.getAttribute("formaction") ?? form.getAttribute("action") ?? "";
+    const lines = /** @type {Record<string, [string, Record<string, unknown>]>} */ ({
+      comment: ["annotate", { ref: `doc:${id}`, content: text }],
+      reply: ["annotate", { ref, content: text }],
+      resolve: ["resolve", { ref, reason: text }],
+      accept: ["accept", { ref }],
+      reject: ["reject", { ref }],
+    });
+    const line = lines[address.split("/").at(-1) ?? ""];
+    if (!line) return;
     event.preventDefault();
-    const resolves = event.submitter?.getAttribute("data-do") === "resolve";
-    if (!resolves && !text.trim()) return;
-    const why = resolves ? await run(view, where, "resolve", { ref: node, reason: text }) : await run(view, where, "annotate", { ref: node, content: text });
-    const refused = /** @type {HTMLElement | null} */ (place.querySelector(".refused"));
+    if (line[0] === "annotate" && !text.trim()) return;
+    const why = await run(view, where, ...line);
+    const refused = /** @type {HTMLElement | null} */ (form.querySelector(".refused"));
     if (refused) {
       refused.textContent = why;
       refused.hidden = !why;
@@ -186,19 +196,23 @@ export function commenting(id, tree, run) {
     }),
   ];
 
-  /** The list below the text: replies are lines too, and a quotation leads to its words. @param {EditorView} view */
+  /** The lists below the text: what is sent there is a line, and a quotation leads to its words. @param {EditorView} view */
   function listen(view) {
-    const list = /** @type {HTMLElement | null} */ (document.querySelector("[data-comments]"));
-    if (!list || list.dataset.on) return;
-    list.dataset.on = "1";
-    list.addEventListener("submit", (event) => void sent(event, view));
-    list.addEventListener("click", (event) => {
-      const to = /** @type {Element} */ (event.target).closest("[data-to-words]")?.closest("[data-comment]")?.getAttribute("data-comment");
-      const at = to && placesIn(view.state.doc.toString()).find((place) => place.id === to);
-      if (!at) return;
-      view.dispatch({ selection: EditorSelection.single(at.from, at.to), effects: EditorView.scrollIntoView(at.from, { y: "center" }) });
-      view.focus();
-    });
+    for (const list of /** @type {NodeListOf<HTMLElement>} */ (talkOf(view.dom).querySelectorAll("[data-comments], [data-suggestions]"))) {
+      if (list.dataset.on) continue;
+      list.dataset.on = "1";
+      list.addEventListener("submit", (event) => void sent(event, view));
+      list.addEventListener("click", (event) => goTo(event, view));
+    }
+  }
+
+  /** @param {MouseEvent} event @param {EditorView} view */
+  function goTo(event, view) {
+    const to = /** @type {Element} */ (event.target).closest("[data-to-words]")?.closest("[data-comment]")?.getAttribute("data-comment");
+    const at = to && placesIn(threads(), view.state.doc.toString()).find((words) => words.id === to);
+    if (!at) return;
+    view.dispatch({ selection: EditorSelection.single(at.from, at.to), effects: EditorView.scrollIntoView(at.from, { y: "center" }) });
+    view.focus();
   }
 }
 

@@ -13,9 +13,12 @@ import { commented, commentHere } from "./commenting.js";
 /** @typedef {{id: string, tree: string, by: string, edits: Edit[]}} Suggestion */
 /** @typedef {{from: number, to: number, isOpen: boolean}} Chosen the words that another wording is suggested for */
 
-/** What the page lists. @returns {Suggestion[]} */
-function listed() {
-  return [...document.querySelectorAll("[data-suggestion]")].map((item) => {
+/** The page, or the pane, of a document, which lists what is said of it. @param {Element} place in it */
+export const talkOf = (place) => place.closest(".document-pane, main") ?? document;
+
+/** What the page lists. @param {Element} place of the document @returns {Suggestion[]} */
+function listed(place) {
+  return [...talkOf(place).querySelectorAll("[data-suggestion]")].map((item) => {
     const { suggestion, tree, by, edits } = /** @type {HTMLElement} */ (item).dataset;
     return { id: suggestion ?? "", tree: tree ?? "", by: by ?? "", edits: JSON.parse(edits ?? "[]") };
   });
@@ -57,25 +60,25 @@ class NewWords extends WidgetType {
   }
 }
 
-/** Reads the suggestions and comments of a document anew, and draws them. @param {EditorView} view @param {string} id of the document */
-export async function reread(view, id) {
-  const page = new DOMParser().parseFromString(await (await fetch(`/documents/${id}`, { credentials: "same-origin" })).text(), "text/html");
+/** Reads the suggestions and comments of a document anew, and draws them. @param {EditorView} view @param {string} address of the page or pane that lists them */
+export async function reread(view, address) {
+  const page = new DOMParser().parseFromString(await (await fetch(address, { credentials: "same-origin" })).text(), "text/html");
   for (const part of ["[data-suggestions]", "[data-comments]"]) {
-    const [place, now] = [document.querySelector(part), page.querySelector(part)];
+    const [place, now] = [talkOf(view.dom).querySelector(part), page.querySelector(part)];
     // A reply that somebody is writing stays.
     const isTyping = place?.contains(document.activeElement) && /** @type {HTMLInputElement} */ (document.activeElement).value;
     if (place && now && !isTyping) place.replaceWith(document.importNode(now, true));
   }
-  view.dispatch({ effects: [heard.of(listed()), commented.of(null)] });
+  view.dispatch({ effects: [heard.of(listed(view.dom)), commented.of(null)] });
 }
 
-/** What runs lines of a tree about a document, and reads anew what changed. @param {string} id @param {(words: string) => void} say */
-export const runner = (id, say) =>
+/** What runs lines of a tree about a document, and reads anew what changed. @param {string} address of the page or pane @param {(words: string) => void} say */
+export const runner = (address, say) =>
   async (/** @type {EditorView} */ view, /** @type {string} */ where, /** @type {import("../live/calls.js").Call} */ what) => {
     try {
       await json(`/api/trees/${where}/commands`, { method: "POST", body: what });
       say("");
-      await reread(view, id);
+      await reread(view, address);
       return "";
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
@@ -84,9 +87,10 @@ export const runner = (id, say) =>
     }
   };
 
-/** The extension. @param {string} id of the document @param {string} tree that it is linked to @param {boolean} mayWrite @param {boolean} mayComment @param {(words: string) => void} say @param {(() => void) | null} [cite] uses the selection as evidence */
-export function suggesting(id, tree, mayWrite, mayComment, say, cite = null) {
-  const run = runner(id, say);
+/** The extension; `tree`: that the document is linked to; `address`: of the page or pane that lists what is said of it; `cite`: uses the selection as evidence.
+ * @param {Element} place of the document @param {{id: string, tree: string, address: string, mayWrite: boolean, mayComment: boolean, say: (words: string) => void, cite?: (() => void) | null}} how */
+export function suggesting(place, { id, tree, address, mayWrite, mayComment, say, cite = null }) {
+  const run = runner(address, say);
 
   /** @param {Suggestion[]} all @param {string} text */
   const drawn = (all, text) => {
@@ -107,7 +111,7 @@ export function suggesting(id, tree, mayWrite, mayComment, say, cite = null) {
   let view;
 
   const shown = StateField.define({
-    create: (state) => drawn(listed(), state.doc.toString()),
+    create: (state) => drawn(listed(place), state.doc.toString()),
     update(now, transaction) {
       for (const effect of transaction.effects) if (effect.is(heard)) return drawn(effect.value, transaction.state.doc.toString());
       return now.map(transaction.changes);

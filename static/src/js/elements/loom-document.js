@@ -111,14 +111,14 @@ export class LoomDocument extends HTMLElement {
 
   /** Suggestions and comments at their words, where the page lists them. @param {string} id of the document */
   talk(id) {
-    if (!document.querySelector("[data-suggestions]")) return [];
-    const { tree = "", annotatesIn: comments = "" } = this.dataset;
+    const { tree = "", annotatesIn: comments = "", talk: address = "" } = this.dataset;
+    if (!address) return [];
     const say = (/** @type {string} */ words) => this.say(words);
-    const run = runner(id, say);
-    this.room?.addEventListener("noted", () => this.view && void reread(this.view, id));
+    const run = runner(address, say);
+    this.room?.addEventListener("noted", () => this.view && void reread(this.view, address));
     return [
-      suggesting(id, tree, this.mayWrite, Boolean(comments), say, this.evidence ? () => void this.evidence?.menu.start() : null),
-      commenting(id, comments, (view, where, command, given) => run(view, where, call(command, given))),
+      suggesting(this, { id, tree, address, mayWrite: this.mayWrite, mayComment: Boolean(comments), say, cite: this.evidence ? () => void this.evidence?.menu.start() : null }),
+      commenting(this, id, comments, (view, where, command, given) => run(view, where, call(command, given))),
     ];
   }
 

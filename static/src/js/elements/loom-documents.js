@@ -25,7 +25,7 @@ export class LoomDocuments extends HTMLElement {
     document.addEventListener("click", (event) => this.asked(event), { signal });
     this.addEventListener("click", (event) => this.pressed(event), { signal });
     this.addEventListener("submit", (event) => this.submitted(/** @type {SubmitEvent} */ (event)), { signal });
-    this.addEventListener("change", (event) => event.target instanceof HTMLInputElement && event.target.form?.requestSubmit(), { signal });
+    this.addEventListener("change", (event) => event.target instanceof HTMLInputElement && event.target.form?.matches("[data-documents-name]") && event.target.form.requestSubmit(), { signal });
     this.page.addEventListener("event", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
   }
 
@@ -74,8 +74,9 @@ export class LoomDocuments extends HTMLElement {
 
   /** @param {SubmitEvent} event */
   async submitted(event) {
-    event.preventDefault();
     const form = /** @type {HTMLFormElement} */ (event.target);
+    if (!form.matches("[data-documents-link], [data-documents-name]")) return; // of the comments: their own
+    event.preventDefault();
     const fields = new FormData(form);
     if (form.matches("[data-documents-link]")) return this.link("link", String(fields.get("document")));
     this.saving = this.tried(() => json(`/api/documents/${this.opened}`, { method: "PATCH", body: { title: fields.get("title") } }));
