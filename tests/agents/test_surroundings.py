@@ -114,7 +114,7 @@ def test_a_section_is_one_object_with_its_collector_renderer_and_shrinker() -> N
 
     found = {one.name: one for one in every()}
     names = ["STATUS", "OUTLINE", "PATH", "WINDOWS", "CLAIMS", "TODOS"]
-    names += ["SCRATCHPAD", "MEMORY", "NOTIFICATIONS", "LOOM"]
+    names += ["TOOLS", "SCRATCHPAD", "MEMORY", "NOTIFICATIONS", "LOOM"]
     assert [*found] == names
     assert not [name for name, one in found.items() if one.collect is None]
     assert [one.name for one in shrinking()] == ["OUTLINE", "MEMORY", "WINDOWS"]

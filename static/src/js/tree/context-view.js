@@ -32,6 +32,7 @@ export const sectionNames = () => ({
   WINDOWS: t("Windows"),
   TODOS: t("To do"),
   SCRATCHPAD: t("Scratchpad"),
+  TOOLS: t("Outside tools"),
   NOTIFICATIONS: t("Notifications"),
   LOOM: t("Around the path"),
   CLOSING: t("Where to write"),
