@@ -31,8 +31,9 @@ def test_a_link_follows_the_text_and_is_removed_and_restored(
     page = live(visit(f"/trees/{tree}", size=size))
     node = page.locator("article.node").last
     node.locator(":scope > .text").evaluate(SELECT)
-    page.keyboard.press("l")
+    page.get_by_role("toolbar", name="Selected words").get_by_role("button", name="Link…").click()
     form = node.locator("form.inline-form")
+    expect(form).to_contain_text("On the words “Oil was bought”")
     expect(form.get_by_role("combobox").first).to_have_attribute(
         "placeholder", "Words of a text, a document or a tree"
     )

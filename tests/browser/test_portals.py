@@ -169,7 +169,7 @@ def test_a_text_dragged_onto_another_asks_how_they_are_linked(heddle: Heddle, vi
     source, other = page.locator("article.node").last, page.locator("article.node").first
     source.locator("header a.id").drag_to(other.locator(":scope > .text"))
     form = source.locator("form.inline-form")
-    expect(form.get_by_role("combobox").first).to_have_value(debt)
+    expect(form.get_by_role("combobox").first).to_have_value(f"[{debt}] The debt is owed.")
     form.locator("select[name=type]").select_option("supports")
     form.get_by_role("button", name="Link", exact=True).click()
     portal = source.locator(".portals .portal > summary")

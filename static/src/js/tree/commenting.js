@@ -4,7 +4,6 @@
 
 import { nthOf, selectedIn } from "../editor/places.js";
 import { json, part, Refused } from "../live/api.js";
-import { toast } from "../elements/loom-toast.js";
 import { t } from "../t.js";
 import { perform } from "./actions.js";
 
@@ -16,6 +15,7 @@ const MOST = 2000; // characters that a note is about
 const AT_ONCE = 100; // texts of which the notes are asked for in one request
 const SOON_MS = 120;
 const SHOWN_MS = 2500;
+const EVIDENCE_PX = 52; // what makes evidence of the words, below them
 const WAIT_MS = 100;
 const TRIES = 30;
 
@@ -86,7 +86,9 @@ async function begin(page, name) {
     if (host) perform(name, { page, id: about.id, host, button: null, about });
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    toast().show(`${error.message} ${error.hint}`.trim(), { bad: true });
+    // By its element: what this module is imported for is tested without a page.
+    const toast = /** @type {import("../elements/loom-toast.js").LoomToast | null} */ (document.querySelector("loom-toast"));
+    toast?.show(`${error.message} ${error.hint}`.trim(), { bad: true });
   }
 }
 
@@ -137,7 +139,15 @@ class Offer {
       });
       this.box.append(button);
     }
-    document.body.append(this.box);
+    this.link = Object.assign(document.createElement("button"), { type: "button", className: "button small", textContent: t("Link…") });
+    this.link.addEventListener("pointerdown", (event) => event.preventDefault());
+    this.link.addEventListener("click", () => {
+      const host = selected()?.text.closest("article.node[data-id]");
+      this.box.hidden = true;
+      if (host) perform("link", { page, id: host.getAttribute("data-id") ?? "", host, button: null });
+    });
+    this.box.append(this.link);
+    (document.querySelector("main") ?? document.body).append(this.box); // so that it lies in a landmark
     signal.addEventListener("abort", () => this.box.remove());
     document.addEventListener("selectionchange", () => this.soon(), { signal });
     document.addEventListener("scroll", () => this.soon(), { signal, capture: true, passive: true });
@@ -154,12 +164,16 @@ class Offer {
     const inside = chosen?.range.toString().trim();
     this.box.hidden = !inside;
     if (!chosen || !inside) return;
+    this.link.hidden = !this.page.can.write || !chosen.text.closest("article.node[data-id]");
     const rects = chosen.range.getClientRects();
-    const { left, bottom } = rects.length ? rects[rects.length - 1] : chosen.range.getBoundingClientRect();
+    const { left, top } = rects[0] ?? chosen.range.getBoundingClientRect();
+    const { bottom } = rects[rects.length - 1] ?? chosen.range.getBoundingClientRect();
     const { offsetWidth: width, offsetHeight: height } = this.box;
+    // Above the words, else below the bar that makes evidence of them.
+    const above = top - height - 6;
     this.box.style.setProperty("inset-inline-start", "auto");
     this.box.style.left = `${Math.max(8, Math.min(left, innerWidth - width - 8))}px`;
-    this.box.style.top = `${Math.min(bottom + 6, innerHeight - height - 8)}px`;
+    this.box.style.top = `${above >= 8 ? above : Math.min(bottom + 6 + EVIDENCE_PX, innerHeight - height - 8)}px`;
   }
 }
 

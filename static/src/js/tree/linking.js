@@ -64,7 +64,9 @@ async function linkFrom({ page, id, host }, other = "") {
   });
   const field = /** @type {HTMLInputElement} */ (form.elements.namedItem("text"));
   const picker = new LinkPicker(field, `${page.web}/targets`, () => nearby(id));
-  if (!other) picker.typed();
+  const dragged = other && document.querySelector(`article.node[data-id="${CSS.escape(other)}"]`);
+  if (dragged) picker.choose({ ref: other, kind: "here", words: wordsIn(dragged), soft: "" });
+  else picker.typed();
   const { results } = await json(`/api/link-types?grove=${page.settings.grove}`);
   const note = make("label", {}, t("Note"), " ", make("input", { name: "note", maxLength: 2000 }));
   const sure = make("label", {}, t("Confidence"), " ", make("input", { name: "confidence", type: "number", min: "0", max: "1", step: "0.05", className: "short" }));
