@@ -30,7 +30,7 @@ from loom.engine.fields import ALPHABET, new_uid
 from loom.permissions import LOOM
 from loom.text.frames import escaped
 from loom.text.tokens import count
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries.lookup import root_of
 
 # Sections of the workspace that are not the program's own conversation once more.
@@ -38,6 +38,7 @@ SHOWN = ("OUTLINE", "WINDOWS", "CLAIMS", "TODOS", "SCRATCHPAD", "MEMORY", "NOTIF
 # The provider's name for messages that last one turn (docs/gateway.md).
 TURN_MESSAGES = "mid-conversation-system-clear-at-2026-08-21"
 MOST_HEADS = 8  # different heads of a program that a session remembers
+AUGMENTS = "AUGMENTS"
 TRANSCRIPT_TEXTS = 40  # texts of an earlier conversation
 TRANSCRIPT_CHARACTERS = 200  # of each
 
@@ -129,7 +130,8 @@ def prepare(incoming: Incoming, uid: str = "", *, failure: str = "") -> Prepared
                     row.text, row.left_out = _system(incoming, basis), _hidden(incoming)
                 elif is_told and row.name == digests[-1] == users[-1]:
                     # others have been sent, or were said elsewhere
-                    _state(row, incoming, basis, list(sent_users.values()))
+                    head = known[names[0]] if names[0] in known else new[0]
+                    _state(row, incoming, basis, list(sent_users.values()), head.text)
         except Exception as error:  # whatever it is: what is new goes as the program sent it
             log.warning("a workspace could not be added", exc_info=True)
             failure = type(error).__name__
@@ -273,11 +275,16 @@ def _names(incoming: Incoming, before: str = "") -> list[str]:
 
 
 def _state(
-    row: AddedText, incoming: Incoming, session: GatewaySession | None, path: list[AddedText]
+    row: AddedText,
+    incoming: Incoming,
+    session: GatewaySession | None,
+    path: list[AddedText],
+    head: str,
 ) -> None:
     """Enters in `row` what has changed since the last message of its path that had a workspace: the
-    whole workspace the first time, nothing if nothing has changed."""
-    revision, now = 0, []
+    whole workspace the first time, nothing if nothing has changed. Augments that were loaded since
+    the `head` was made are a part of it."""
+    revision, now, loaded = 0, [], ""
     if session is not None:
         tree = session.attached or session.tree
         actor = _reader(incoming)
@@ -285,6 +292,7 @@ def _state(
         end = workspace.position or root_of(tree)
         place = PromptPlace(actor, tree, workspace, end)
         revision, now = workspace.revision, sections.rendered(view_of(place, SHOWN), SHOWN)
+        loaded = _loaded(workspace)
     row.lasts_a_turn = _has_turn_messages(incoming)
     known = (
         earlier.stated for earlier in reversed(path) if earlier.stated and not earlier.lasts_a_turn
@@ -292,14 +300,21 @@ def _state(
     last: Mapping[str, str] = {} if row.lasts_a_turn else next(known, {})
     before = {name: text for name, text in last.items() if name in SHOWN}
     changed = sections.stated(now, before)
+    was_loaded = last.get(AUGMENTS, loaded if loaded and loaded in head else "")
+    if loaded != was_loaded:
+        text = loaded or sections.framed(AUGMENTS, sections.EMPTY)
+        changed = [(AUGMENTS, text), *changed]
     if not changed and last:
         return
-    sizes = " | ".join(f"{name} ≈{count(text)}" for name, text in now)
+    shown = [(AUGMENTS, loaded), *now] if loaded != was_loaded and loaded else now
+    sizes = " | ".join(f"{name} ≈{count(text)}" for name, text in shown)
     status = sections.framed("STATUS", sizes or "The workspace is empty.")
     more = f" revision {revision}" + (" · only what changed" if last else "")
     body = "\n".join([status, *(text for _, text in changed)])
     row.text = sections.framed("WORKSPACE", body, more=more)
     row.stated = dict(now) or {"STATUS": status}
+    if loaded != was_loaded or AUGMENTS in last:
+        row.stated[AUGMENTS] = loaded
 
 
 def _has_turn_messages(incoming: Incoming) -> bool:
@@ -406,10 +421,15 @@ def _system(incoming: Incoming, session: GatewaySession | None) -> str:
         attached = session.attached or session.tree
         workspace = access.workspace_of(_reader(incoming).participant, attached)
         parts += [
-            augments([augment for augment in loaded_augments(workspace) if augment.mark]),
+            _loaded(workspace),
             _transcript(session.tree, incoming.history.messages),
         ]
     return "\n\n".join(filter(None, parts))
+
+
+def _loaded(workspace: Workspace) -> str:
+    """The texts of the loaded augments."""
+    return augments([augment for augment in loaded_augments(workspace) if augment.mark])
 
 
 def _transcript(tree: Tree, messages: tuple[Message, ...]) -> str:

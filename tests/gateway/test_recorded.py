@@ -46,7 +46,7 @@ def events(address: str, answer: dict[str, Any]) -> Script:
     if address != "/responses":
         return streamed(answer)
     response = {"id": f"resp_{answer['id']}", "object": "response", "output": [answer]}
-    lines = [
+    lines: list[dict[str, Any]] = [
         {"type": "response.created", "response": {"id": response["id"], "output": []}},
         {"type": "response.output_item.added", "output_index": 0, "item": answer},
         {"type": "response.output_item.done", "output_index": 0, "item": answer},

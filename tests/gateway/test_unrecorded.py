@@ -27,7 +27,7 @@ def aged(days: int, session: str) -> None:
 def look() -> int:
     """A look of the sweeper, an hour after the last one."""
     cache.delete("gateway:unrecorded")
-    return unrecorded.forget_old()
+    return int(str(unrecorded.forget_old()))
 
 
 def test_texts_of_a_session_that_was_never_recorded_are_forgotten_after_30_days(

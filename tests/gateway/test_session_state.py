@@ -1,0 +1,139 @@
+"""A program in the mode workspace beside a person or another program that works in its tree over
+MCP: what is done there is in its next request, of its own session alone."""
+
+import json
+from typing import Any
+
+import pytest
+from mcp.client import Client
+
+from agents.gateway.keys import make_key
+from agents.gateway.models import GatewaySession
+from agents.gateway.results import hidden_text
+from loom.access import Actor
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import Participant
+from loom.text.tokens import count
+from tests.gateway.conftest import Program, run
+from tests.gateway.test_observed import whole
+from tests.interfaces.test_mcp import key_of, said, session_in, talk
+from tests.providers.scripted import ScriptedProvider
+from tests.providers.scripts import Script
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def secret(actor: Actor, model: Participant) -> str:
+    """A key of the mode workspace."""
+    return make_key(actor.user, model.uid, name="program", mode="workspace")[1]
+
+
+def test_a_command_over_mcp_is_in_the_next_request(
+    actor: Actor, secret: str, provider: ScriptedProvider
+) -> None:
+    """The reply of the tool is short; what it did is shown with the next message."""
+    program = Program(secret, {"x-loom-session": "s"})
+    provider.default = whole("Yes.")
+    run(program.chat(("user", "Begin")))
+    tree = GatewaySession.objects.get().tree
+
+    async def work(client: Client) -> None:
+        session = await session_in(client, tree.uid)
+        wrote = await said(client, "todo", session=session, operation="add", rest='"weigh it"')
+        assert wrote["success"] and set(wrote) >= {"success", "loom", "message"}
+
+    talk(key_of(actor.user), work)
+    before = provider.seen[-1].json["messages"]
+    run(program.chat(("user", "Begin"), ("assistant", "Yes."), ("user", "Go on")))
+    sent = provider.seen[-1].json["messages"]
+    assert sent[: len(before)] == before and len(sent) == 3
+    assert "weigh it" in sent[-1]["content"] and "weigh it" not in json.dumps(before)
+
+
+def test_two_sessions_at_once_have_tasks_and_hidden_results_of_their_own(
+    actor: Actor, secret: str, provider: ScriptedProvider
+) -> None:
+    provider.default = whole("Yes.")
+    programs = {name: Program(secret, {"x-loom-session": name}) for name in ("left", "right")}
+    for name, program in programs.items():
+        run(program.chat(("user", f"Begin {name}")))
+    for name in programs:
+        tree = GatewaySession.objects.get(name=name).tree
+        execute_line(actor, tree, Request(f'todo add "only {name}"'))
+    for name, program in programs.items():
+        run(program.chat(("user", f"Begin {name}"), ("assistant", "Yes."), ("user", "Go on")))
+        words = json.dumps(provider.seen[-1].json)
+        other = "right" if name == "left" else "left"
+        assert f"only {name}" in words and other not in words
+
+
+def test_all_blocks_of_a_result_are_sent_in_their_order(
+    secret: str, provider: ScriptedProvider
+) -> None:
+    program = Program(secret, {"x-loom-session": "s", "anthropic-version": "2023-06-01"})
+    answer = {"id": "m", "type": "message", "role": "assistant", "content": []}
+    provider.default = Script(body=json.dumps(answer).encode())
+    pixel = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
+    blocks: list[dict[str, Any]] = [
+        {"type": "text", "text": "before"},
+        {"type": "image", "source": pixel},
+        {"type": "text", "text": "after"},
+    ]
+    use = {"type": "tool_use", "id": "t", "name": "look", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "t", "content": blocks}
+    messages = [
+        {"role": "user", "content": "Begin"},
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [result]},
+    ]
+    run(program.send("POST", "/messages", {"model": "m", "max_tokens": 9, "messages": messages}))
+    sent = provider.seen[-1].json["messages"]
+    assert [message["role"] for message in sent] == ["user", "assistant", "user"]
+    assert sent[2]["content"][0] == result
+
+
+def test_a_hidden_result_costs_less_than_20_tokens() -> None:
+    assert count(hidden_text("toolu_01A09q90qw90lq917835lq9")) < 20
+
+
+def test_an_augment_that_is_loaded_later_is_in_the_next_request(
+    actor: Actor, secret: str, provider: ScriptedProvider
+) -> None:
+    program = Program(secret, {"x-loom-session": "s"})
+    provider.default = whole("Yes.")
+    run(program.chat(("system", "You code."), ("user", "Begin")))
+    tree = GatewaySession.objects.get().tree
+    for line in ('augment store craft/lamp "Read by a lamp."', "augment load craft/lamp"):
+        execute_line(actor, tree, Request(line))
+    before = provider.seen[-1].json["messages"]
+    begun = (("system", "You code."), ("user", "Begin"), ("assistant", "Yes."))
+    run(program.chat(*begun, ("user", "Go on")))
+    sent = provider.seen[-1].json["messages"]
+    assert sent[: len(before)] == before
+    assert "Read by a lamp." in sent[-1]["content"]
+    run(program.chat(*begun, ("user", "Go on"), ("assistant", "Yes."), ("user", "And?")))
+    later = provider.seen[-1].json["messages"]
+    assert later[: len(sent)] == sent and "Read by a lamp." not in later[-1]["content"]
+    execute_line(actor, tree, Request("augment unload craft/lamp"))
+    more = (("user", "Go on"), ("assistant", "Yes."), ("user", "And?"), ("assistant", "Yes."))
+    run(program.chat(*begun, *more, ("user", "So?")))
+    last = provider.seen[-1].json["messages"]
+    assert last[: len(later)] == later and "---AUGMENTS" in last[-1]["content"]
+    assert "Read by a lamp." not in last[-1]["content"]
+
+
+def test_an_augment_of_the_head_is_not_sent_again(
+    actor: Actor, secret: str, provider: ScriptedProvider
+) -> None:
+    program = Program(secret, {"x-loom-session": "s"})
+    provider.default = whole("Yes.")
+    run(program.chat(("system", "You code."), ("user", "Begin")))
+    tree = GatewaySession.objects.get().tree
+    for line in ('augment store craft/lamp "Read by a lamp."', "augment load craft/lamp"):
+        execute_line(actor, tree, Request(line))
+    run(program.chat(("system", "You write."), ("user", "Anew")))
+    sent = provider.seen[-1].json["messages"]
+    assert "Read by a lamp." in sent[0]["content"]
+    assert json.dumps(sent).count("Read by a lamp.") == 1
