@@ -94,7 +94,7 @@ export class EditBar {
     this.words.dataset.names = `${names} ${way}`;
     const kept = way === "fork" ? t("will be saved as a branch when you leave") : t("will be saved as a version when you leave");
     const slot = pending.find((entry) => entry.slot === this.slot)?.slot ?? pending[0].slot;
-    this.showAt(slot, `${t("Edit of {names}:", { names })} `, make("span", { className: "soft", textContent: way ? kept : t("unsaved") }), " ", this.leaving(t("Save"), save), " ", this.leaving(t("Discard"), back));
+    this.showAt(slot, `${tn("{n} passage changed:", "{n} passages changed:", pending.length)} `, make("span", { className: "soft", textContent: way ? kept : t("unsaved") }), " ", this.leaving(t("Save"), save), " ", this.leaving(t("Discard"), back));
   }
 
   /** What an edit shall mean; the answer is remembered by whoever asks.

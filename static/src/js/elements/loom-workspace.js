@@ -117,7 +117,8 @@ export class LoomWorkspace extends HTMLElement {
     this.fill("augments", body.augments.map((augment) => augmentRow(augment, this.mayAct)), t("There are no augments. A document of this kind can be loaded into the prompt of a model."));
     this.fill("notifications", body.notifications.map(({ text }) => make("li", { dir: "auto" }, ...withRefs(text, this.page?.store))), t("Nothing new."));
     this.fill("steps", [...steps].reverse().map(stepRow), t("Nothing has been done yet."));
-    this.fill("arrangements", arrangements.map((arrangement) => arrangementRow(arrangement, (action, row) => this.arrange(action, arrangement, row))), t("Save what is open under a name, to open it again here or in another tree."));
+    // A form that is open among them is being written in.
+    if (!this.list("arrangements").querySelector("form")) this.fill("arrangements", arrangements.map((arrangement) => arrangementRow(arrangement, (action, row) => this.arrange(action, arrangement, row))), t("Save what is open under a name, to open it again here or in another tree."));
   }
 
   /** Shows the scratchpad; what is being typed there stays. @param {string} text */
