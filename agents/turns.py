@@ -22,6 +22,7 @@ from agents.prose import prose, reply_of
 from agents.providers.values import BrokenConnection
 from agents.refusals import REPEATED, LineVerdict, refusal_text, result_of, too_long, where_of
 from loom.access import Actor
+from loom.embedding.embedders import embedded
 from loom.engine import later, registry, streams
 from loom.engine.answers import message_of
 from loom.engine.by_name import run_command
@@ -243,12 +244,22 @@ LAST = "This is the last round: write your answer now."
 
 def _repeats(rounds: list[dict[str, Any]]) -> bool:
     """Whether the agent repeats its prose for the third time; the second time it gets a warning."""
-    verdict = loops.semantic(
-        [RoundProse(past_round["prose"], past_round["changed"]) for past_round in rounds]
-    )
+    prose = [RoundProse(past_round["prose"], past_round["changed"]) for past_round in rounds]
+    verdict = loops.semantic(prose, _nearness([past.text for past in prose]))
     if verdict.decision == "warn":
         rounds[-1]["notes"].append(verdict.warning)
     return verdict.decision == "halt"
+
+
+def _nearness(texts: list[str]) -> list[float]:
+    """How near in meaning each text is to the last one, by the embedded embedder; empty without
+    one. No endpoint is asked: a turn does not wait for it."""
+    embedder = embedded()
+    if embedder is None or len(texts) < 2:
+        return []
+    vectors = embedder.vectors(texts)
+    near: list[float] = (vectors @ vectors[-1]).tolist()
+    return near
 
 
 def _next_round(turn: Turn, rounds: list[dict[str, Any]]) -> bool:

@@ -18,6 +18,7 @@ GRAM: Final = 3  # characters
 # Two texts count as the same if the cosine is above 0.95: its square as a fraction, so that only
 # whole numbers are compared.
 _SQUARE: Final = (361, 400)
+_COSINE: Final = 0.95
 _DECISIONS: Final[tuple[Decision, ...]] = ("run", "warn", "refuse", "halt")
 
 
@@ -137,17 +138,22 @@ def _verdict(status: Status, times: int, earlier: Past) -> LoopVerdict:
     return LoopVerdict(decision, status, earlier.seq, earlier.position, earlier.result)
 
 
-def semantic(rounds: Sequence[RoundProse]) -> LoopVerdict:
+def semantic(rounds: Sequence[RoundProse], near: Sequence[float] = ()) -> LoopVerdict:
     """Whether the prose of the last round repeats earlier rounds of the turn: if one since the
     last change of the tree or grove is alike, warn; if two, halt. Rounds of under three characters
-    are ignored."""
+    are ignored. `near`: the cosine of the meaning of each round and the last one (empty: it is
+    not known), by which two texts are alike as well."""
     if not rounds:
         return OK
     since = (
         max((at for at, turn_round in enumerate(rounds[:-1]) if turn_round.changed), default=-1) + 1
     )
     now = grams(rounds[-1].text)
-    alike = [at for at in range(since, len(rounds) - 1) if is_alike(grams(rounds[at].text), now)]
+    alike = [
+        at
+        for at in range(since, len(rounds) - 1)
+        if is_alike(grams(rounds[at].text), now) or (near and now and near[at] > _COSINE)
+    ]
     if not alike or rounds[-1].changed:
         return OK
     return LoopVerdict("halt" if len(alike) > 1 else "warn", "semantic", alike[0] + 1)

@@ -8,12 +8,14 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from loom.access import Actor
+from loom.embedding.embedders import embedded
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.people.models import Participant, User
 from loom.text.tokens import count
 from loom.trees.commands import node_writer, trees
 from loom.trees.models import Tree
+from loom.turns.loops import grams, is_alike
 from loom.workspace.commands.windows import set_settings
 from loom.workspace.models import Window
 from tests.agents.acting import asked, outcomes, went
@@ -185,6 +187,21 @@ def test_lines_of_rounds_that_say_the_same_are_part_of_a_loop(
     assert turn.status == "halted"
     steps = api(owner).get(f"/api/steps?turn={turn.uid}").json()["results"]
     assert [one["loop_status"] for one in steps] == ["ok", "semantic", "semantic"]
+
+
+@pytest.mark.skipif(embedded() is None, reason="wordllama is not installed")
+def test_rounds_that_mean_the_same_in_another_order_are_a_loop(talk: Talk) -> None:
+    said = (
+        "Let me see what the tree says about the harbour before I write.",
+        "Before I write, let me see what the tree says about the harbour.",
+        "About the harbour, before I write: let me see what the tree says.",
+    )
+    assert not is_alike(grams(said[0]), grams(said[1]))  # by their signs alone they differ
+    lines = (f"→ view {talk.node}\n", "→ tree\n", "→ help view\n")
+    pairs = zip(said, lines, strict=True)
+    talk.provider.script(*(says(f"{words}\n{line}") for words, line in pairs), says("Done."))
+    turn = went(asked(talk.actor, talk.tree, talk.agent, node=talk.node))
+    assert turn.status == "halted"
 
 
 def test_a_graph_is_answered_as_data_and_opens_nothing(talk: Talk, actor: Actor) -> None:

@@ -169,3 +169,13 @@ def test_short_texts_have_no_trigrams(text: str) -> None:
 @given(text=st.text(min_size=3, max_size=200))
 def test_a_text_is_like_itself(text: str) -> None:
     assert is_alike(grams(text), grams(text)) == bool(grams(text))
+
+
+def test_a_round_that_means_the_same_is_alike_by_its_cosine_alone() -> None:
+    rounds = [RoundProse("Before I write, let me look."), RoundProse("A lamp is lit in the hall.")]
+    assert semantic(rounds, [0.951, 1.0]) == LoopVerdict("warn", "semantic", 1)
+    assert semantic(rounds, [0.95, 1.0]).decision == "run"  # strictly above
+    assert semantic([rounds[0], *rounds], [0.96, 0.97, 1.0]).decision == "halt"
+    changed = [RoundProse("Before I write, let me look.", changed=True), rounds[1]]
+    assert semantic(changed, [0.99, 1.0]).decision == "run"
+    assert semantic([RoundProse("a"), RoundProse("b")], [1.0, 1.0]).decision == "run"  # too short
