@@ -22,7 +22,7 @@ from loom.engine.sweeps import sweeps
 KEPT = timedelta(days=30)  # texts of a session that was never recorded
 LOOK_S = 3600  # seconds between two looks for older ones
 AT_ONCE = 1000  # rows that are read at once
-LOOKED_AT = "gateway:unrecorded:looked at"  # the last row that was looked at, in the cache
+LOOKED_AT = "gateway:unrecorded:last"  # the last row that was looked at, in the cache
 MOST_ALIKE = 20  # sessions that began with one message, of which the newest are looked at
 
 
