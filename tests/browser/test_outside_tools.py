@@ -53,7 +53,7 @@ def test_a_tool_is_allowed_asked_for_granted_and_its_result_is_folded(
     heddle: Heddle, visit: Open, mcp: RealServer, agent: str, size: dict[str, int], theme: str
 ) -> None:
     name = f"weather{uuid4().hex[:6]}"
-    grove = heddle.get("groves")["results"][0]["id"]  # type: ignore[index, call-overload]
+    grove = heddle.get("groves")["results"][0]["id"]  # type: ignore[index]
     page = visit(f"/groves/{grove}/settings", size=size, theme=theme)
     page.get_by_role("link", name="Outside tools").click()
     add(page, name, mcp.url)
@@ -106,7 +106,7 @@ def test_a_tool_is_refused_and_the_agent_goes_on_without_it(
     heddle: Heddle, visit: Open, mcp: RealServer, agent: str
 ) -> None:
     name = f"weather{uuid4().hex[:6]}"
-    grove = heddle.get("groves")["results"][0]["id"]  # type: ignore[index, call-overload]
+    grove = heddle.get("groves")["results"][0]["id"]  # type: ignore[index]
     page = visit(f"/groves/{grove}/tools")
     add(page, name, mcp.url)
     form = page.get_by_role("form", name="Add a server")

@@ -18,7 +18,12 @@ REMOVED = [
     ),
     (
         # The landscape is drawn from the vectors that meaning keeps.
-        {"claims": "claim*", "meaning": "meaning", "landscape": "landscape"},
+        {
+            "claims": "claim*",
+            "meaning": "meaning",
+            "landscape": "landscape",
+            "agents.outside_tools": "outside_tools",
+        },
         {"/groves/G/checks", "/trees/T/claims", "/trees/T/nodes/N/tokens"},
         {"view", "explore", "claim"},
     ),
@@ -32,10 +37,10 @@ def test_features_are_removed_with_their_folders_and_one_line_each(
     home = tmp_path / "without"
     home.mkdir()
     copied(home, *features.values())
-    for feature in features:
-        shutil.rmtree(home / "loom" / feature, ignore_errors=True)
-        replace_line(home, f'    "loom.{feature}",\n', "")
-    names = [f"loom.{feature}" for feature in features]
+    names = [feature if "." in feature else f"loom.{feature}" for feature in features]
+    for name in names:
+        shutil.rmtree(home / name.replace(".", "/"), ignore_errors=True)
+        replace_line(home, f'    "{name}",\n', "")
     printed = output_of(home, "without_feature.py", *names).splitlines()
     seen = dict(line.rsplit(" ", 1) for line in printed if line.startswith("/"))
     assert {address for address, status in seen.items() if status == "404"} == addresses

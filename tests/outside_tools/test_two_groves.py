@@ -73,7 +73,7 @@ def test_writers_of_both_groves_neither_see_nor_change_servers(
     server = registered_in(two_groves.right, mcp.url)
     tool = OutsideTool.objects.get(server=server, name="forecast")
     grove = two_groves.right.grove.uid
-    addresses = (
+    addresses: tuple[tuple[str, str, dict[str, Any] | None], ...] = (
         ("get", f"/api/groves/{grove}/tool-servers", None),
         ("get", f"/api/tool-servers/{server.uid}", None),
         ("patch", f"/api/tool-servers/{server.uid}", {"api_key": "x"}),

@@ -2,6 +2,7 @@
 
 import json
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -536,9 +537,9 @@ def test_a_server_is_asked_again_for_its_tools(
 def test_what_a_server_says_of_its_tools_is_stored_whatever_it_is(
     server: ToolServer, grove: Grove
 ) -> None:
-    schema = {"properties": {"a\0": {"description": "b\0\ud800"}}}
-    long = {"description": "x" * 40_000}
-    described = [
+    schema: dict[str, Any] = {"properties": {"a\0": {"description": "b\0\ud800"}}}
+    long: dict[str, Any] = {"description": "x" * 40_000}
+    described: list[tuple[str, str, dict[str, Any]]] = [
         ("odd", "Line\0 one\n\u202e two", schema),
         ("two words", "No.", {}),
         ("long", "No.", long),
