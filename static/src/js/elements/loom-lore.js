@@ -62,7 +62,7 @@ export class LoomLore extends HTMLElement {
   /** @param {Element} thread */
   draw(thread) {
     this.named = [];
-    for (const root of thread.querySelectorAll("article.node .text, .cm-content")) this.mark(root);
+    for (const root of thread.querySelectorAll("article.node .text, .cm-content, .stretch:not([hidden]) .run")) this.mark(root);
     if (this.named.length) CSS.highlights.set(NAME, new Highlight(...this.named.map((match) => match.range)));
     else CSS.highlights.delete(NAME);
   }
