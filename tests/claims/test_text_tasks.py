@@ -342,8 +342,8 @@ def test_an_input_of_each_kind_compiles_to_lines_and_runs_nothing(
     # A reference to what is not there compiles, and says what is owed; so does a portal.
     for key, line in (("1", "→ view a7x2"), ("4", f'→ expand supports of {b} to:"a7x2"')):
         address = f"/api/items/{b}/tokens/{key}?tree={tree.uid}"
-        sent = {"input": "visit" if key == "1" else "expand", "dry_run": True}
-        answer = client.post(address, sent, format="json").json()
+        given = {"input": "visit" if key == "1" else "expand", "dry_run": True}
+        answer = client.post(address, given, format="json").json()
         assert answer["lines"] == [line] and len(answer["obligations"]) == 1
     assert Event.objects.latest("id").pk == head
     # Nothing is dropped but what changes nothing: an input that leads back to where it is.

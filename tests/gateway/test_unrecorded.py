@@ -24,7 +24,7 @@ def aged(days: int, session: str) -> None:
     AddedText.objects.filter(session=session).update(created_at=at)
 
 
-def look() -> int:
+def look() -> object:
     """A look of the sweeper, an hour after the last one."""
     cache.delete("gateway:unrecorded")
     return int(str(unrecorded.forget_old()))
