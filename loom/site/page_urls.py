@@ -89,7 +89,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("trees/<uid:uid>/above", trees.above),
     path("trees/<uid:uid>/weave", trees.weave),
     path("trees/<uid:uid>/buffer", live_parts.text),
-    path("trees/<uid:uid>/comments", live_parts.comments),
+    path("trees/<uid:uid>/comments", live_parts.notes_on_words),
     path("trees/<uid:uid>/windows", panels.windows),
     path("trees/<uid:uid>/turns", turns.at_node),
     path("trees/<uid:uid>/turns/<uid:turn>/calls", panels.calls),

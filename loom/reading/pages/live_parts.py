@@ -224,7 +224,7 @@ MOST_NOTED = 100  # texts of which the notes are asked for at once
 
 @require_GET
 @person
-def comments(request: PersonRequest, uid: str) -> JsonResponse:
+def notes_on_words(request: PersonRequest, uid: str) -> JsonResponse:
     """`{notes: {id: [{note, form, place}]}}`: the open notes and suggestions on words of the texts
     `?ids=a,b`, each with where its words are: `[before, words, words, after]`. Texts without any
     are left out."""
