@@ -8,7 +8,7 @@ import { t } from "../t.js";
 
 const LEAST = 12; // characters of a quote
 const MOST = 1500;
-const REST_MS = 200; // after the last change of a selection
+const REST_MS = 300; // after the last change of a selection: when what else can be done stands
 const SHOWN = 50; // claims that are offered
 const FEW = 7; // claims that need no filter
 const EDGE = 8; // px between the menu and the window's edge
@@ -131,7 +131,9 @@ export class CiteMenu {
   /** Places the bar below what was chosen, or above it where there is no room. @param {DOMRect} box */
   put(box) {
     const { style, offsetWidth, offsetHeight } = this.bar;
-    const below = Math.min(box.bottom + EDGE, innerHeight - EDGE);
+    // Below what else can be done with the words.
+    const beside = document.querySelector(".words-do:not([hidden])")?.getBoundingClientRect();
+    const below = Math.min(Math.max(box.bottom, beside?.bottom ?? 0) + EDGE, innerHeight - EDGE);
     const isAbove = below + offsetHeight > innerHeight - EDGE && box.top - EDGE - offsetHeight >= EDGE;
     const top = isAbove ? box.top - EDGE - offsetHeight : Math.min(below, innerHeight - EDGE - offsetHeight);
     style.insetBlockStart = `${Math.max(EDGE, top)}px`;
@@ -163,6 +165,7 @@ export class CiteMenu {
     this.drop();
     const asked = this.asked;
     button.setAttribute("aria-expanded", "true");
+    document.querySelector(".words-do")?.setAttribute("hidden", "");
     try {
       const near = encodeURIComponent(this.chosen.ref);
       const { results } = await json(`/api/claims?tree=${this.place.tree}&near=${near}&limit=${SHOWN}`);

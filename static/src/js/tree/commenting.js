@@ -162,7 +162,8 @@ class Offer {
   draw() {
     const chosen = this.page.can.comment ? selected() : null;
     const inside = chosen?.range.toString().trim();
-    this.box.hidden = !inside;
+    // The menu of claims stands where this does.
+    this.box.hidden = !inside || document.querySelector(".cite-sides [aria-expanded='true']") !== null;
     if (!chosen || !inside) return;
     this.link.hidden = !this.page.can.write || !chosen.text.closest("article.node[data-id]");
     const rects = chosen.range.getClientRects();
