@@ -153,6 +153,22 @@ def test_words_of_a_document_support_a_claim_of_its_tree(heddle: Heddle, visit: 
     assert _claim(heddle, tree)["moderate"] == 1
 
 
+def test_words_of_a_buffer_are_cited_from_its_editor(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("The tower", "It was dark. ", "The lamp burned all night.", mode="buffer")
+    nodes = heddle.get(f"trees/{tree}/nodes")["results"]
+    first, node = nodes[1]["id"], nodes[2]["id"]  # type: ignore[index]
+    name = f"It burned, {uuid4().hex[:6]}"
+    heddle.line(tree, f'claim "{name}" test:"look" cite:{first}')
+    page = visit(f"/trees/{tree}?node={node}")
+    expect(page.locator("loom-buffer[data-on] .cm-content")).to_contain_text("The lamp burned")
+    assert page.evaluate(SELECT, ["loom-buffer .cm-content", "lamp burned all night"])
+    page.get_by_role("button", name="Supports…").click()
+    page.locator(".cite-choices").get_by_role("button", name=name).click()
+    expect(page.locator(".toast")).to_contain_text("Evidence added: weak")
+    quoted = [cite["quote"] for cite in _claim(heddle, tree)["evidence"] if cite["quote"]]  # type: ignore[attr-defined]
+    assert [quote["words"] for quote in quoted] == ["lamp burned all night"]
+
+
 def test_the_menu_and_the_card_fit_a_phone_and_are_accessible(heddle: Heddle, visit: Open) -> None:
     page, tree, _ = _opened(heddle, visit, size=PHONE, bypass_csp=True)
     assert page.evaluate(SELECT, [TEXT, WORDS])

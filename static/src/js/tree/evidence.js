@@ -13,11 +13,24 @@ function textOf(range) {
 
 /** @typedef {import("../claims/cite-menu.js").Chosen} Chosen */
 
+/** The selected words of one text of a buffer, whose editor has them. @param {Range} range @returns {Chosen | null} */
+function inBuffer(range) {
+  const book = /** @type {import("../elements/loom-buffer.js").LoomBuffer | null} */ (document.querySelector("loom-buffer[data-on]"));
+  const editor = book?.editor;
+  if (!editor?.view.dom.contains(range.commonAncestorContainer)) return null;
+  const { from, to } = editor.view.state.selection.main;
+  const { id } = editor.stretchAt(from);
+  if (!id || editor.stretchAt(Math.max(from, to - 1)).id !== id) return null;
+  const words = quotable(editor.view.state.sliceDoc(from, to));
+  return words ? { ref: id, words, box: range.getBoundingClientRect() } : null;
+}
+
 /** The selected words and the id of the one text they are in. @returns {Chosen | null} */
 function selected() {
   const selection = document.getSelection();
   if (!selection || selection.isCollapsed || !selection.rangeCount) return null;
   const range = selection.getRangeAt(0);
+  if (document.querySelector("loom-buffer[data-on] .cm-content")?.contains(range.commonAncestorContainer)) return inBuffer(range);
   const ref = textOf(range)?.getAttribute("data-id");
   const words = quotable(selection.toString());
   return ref && words ? { ref, words, box: range.getBoundingClientRect() } : null;
