@@ -8,7 +8,7 @@ from tests.browser.conftest import Cookies, Heddle, Open
 from tests.browser.test_two_people import live
 
 SELECT = """(words) => {
-  const all = [...document.querySelectorAll("article.node > .text, .cm-content")];
+  const all = [...document.querySelectorAll("article.node > .text, .cm-content, .stretch .run")];
   for (const text of all) {
     const walk = document.createTreeWalker(text, NodeFilter.SHOW_TEXT);
     while (walk.nextNode()) {
@@ -149,3 +149,18 @@ def test_a_document_beside_a_tree_is_commented_on_there(
     thread.first.get_by_role("button", name="Resolve").click()
     for page in (hers, mine):
         expect(page.locator("loom-document .commented")).to_have_count(0)
+
+
+def test_a_reader_comments_on_words_of_a_buffer(heddle: Heddle, visit: Open, rhea: Cookies) -> None:
+    name = uuid4().hex[:6]
+    tree = heddle.tree(f"Read {name}", "The tower stands. ", "Nobody keeps it.", mode="buffer")
+    heddle.line(tree, "allow readers comment")
+    page = live(visit(f"/trees/{tree}", who=rhea))
+    expect(page.locator(".stretch .run")).to_have_count(2)
+    page.evaluate(SELECT, "Nobody keeps")
+    page.get_by_role("toolbar", name="Selected words").get_by_role("button", name="Comment").click()
+    page.get_by_role("textbox", name="Comment on the selected words").fill("Why?")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".stretch .run .commented")).to_have_text("Nobody keeps")
+    expect(page.locator(".stretch .run").last).to_be_visible()  # chosen, and still there
+    expect(page.locator(".details .note")).to_contain_text("Why?")
