@@ -46,7 +46,7 @@ def _kept(owner: User, tree: Tree) -> list[str]:
 def test_an_agent_opens_thinks_claims_edits_checks_concludes_and_commits(
     talk: Talk, actor: Actor, owner: User
 ) -> None:
-    """S001-19, 25, 26, 36 and 43."""
+    """Seen, claimed, written and tested: each step leads to the next."""
 
     def say(line: str) -> str:
         return str(next(iter(execute_line(actor, talk.tree, Request(line)).body["refs"]), ""))

@@ -45,7 +45,7 @@ def _claim(heddle: Heddle, tree: str) -> dict[str, object]:
 def test_selected_words_speak_against_a_claim_in_one_gesture_and_are_undone(
     heddle: Heddle, visit: Open
 ) -> None:
-    """S001-48 and the gesture of docs/model.md §10: the page stays, and Undo takes it back."""
+    """One gesture (docs/model.md §10): the page stays, and Undo takes it back."""
     page, tree, name = _opened(heddle, visit)
     address = page.url
     assert page.evaluate(SELECT, [TEXT, WORDS])

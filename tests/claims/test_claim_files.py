@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 def test_the_archive_has_evidence_by_claim_source_and_strength_and_decisions(
     say: Say, write: Say, owner: User, writer: User, tree: Tree
 ) -> None:
-    """S001-24 and 56."""
+    """Each field of a piece of evidence is in its file."""
     texts = [str(write(f"I saw the lamp burn, {n}")) for n in range(3)]
     opened = say(f'claim "It is lit" test:"look" cite:{texts[0]}', by=writer)
     claim = str(opened.body["refs"][0])

@@ -373,7 +373,7 @@ def test_a_reader_looks_and_claims_nothing(
 def test_the_evidence_of_a_tree_is_grouped(
     say: Say, texts: list[str], owner: User, tree: Tree
 ) -> None:
-    """S001-24; `total` counts what the filter lets through."""
+    """`total` counts what the filter lets through."""
     claim = _claim(say, texts[0])
     other = str(say(f'claim "It is dark" cite:{texts[1]}').body["refs"][0])
     say(f"cite {texts[0]} against {other}")

@@ -59,7 +59,6 @@ def test_the_kinds_are_said(say: Say, lines: str, kinds: str) -> None:
 
 
 def test_what_does_not_fit_is_refused_with_the_misfit(say: Say) -> None:
-    """S001-33 and 57c."""
     say('write doc:"Notes" new "a"')
     why = refused(say, 'pipe\nwrite doc:"Notes" append "a" | tag #x\n←')
     assert (why.code, why.message) == (

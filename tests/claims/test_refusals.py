@@ -145,7 +145,7 @@ def _state() -> list[tuple[object, ...]]:
 def test_each_refusal_has_its_code_and_sentence(
     house: House, before: str, line: str, by: str, code: str, sentence: str
 ) -> None:
-    """S001-22, 27 and docs/model.md §10."""
+    """The sentences of docs/model.md §10."""
     _before(house, before)
     state = _state()
     why = house.refused(line, by)
@@ -156,7 +156,6 @@ def test_each_refusal_has_its_code_and_sentence(
 
 
 def test_a_claim_without_a_test_or_a_check_is_not_testable(house: House) -> None:
-    """S001-22."""
     house.say(house.named('claim "It burned" cite:{t1}'), by=house.writer)
     claim = Claim.objects.latest("pk").node.local_id
     why = refused(house.say, f"check {claim}", by=house.writer)
@@ -166,7 +165,7 @@ def test_a_claim_without_a_test_or_a_check_is_not_testable(house: House) -> None
 def test_both_faults_are_refused_by_the_earlier_and_a_contradiction_by_its_item(
     house: House,
 ) -> None:
-    """S001-27 and 49: quantity before quality before counter-evidence before scope."""
+    """Quantity before quality before counter-evidence before scope."""
     say, by = house.say, house.writer
     wide = house.opened("The lamp is lit everywhere", house.texts[0], "scope:grove")
     assert refused(say, f"commit {wide} level:strong", by=by).code == "INSUFFICIENT_QUANTITY"
@@ -188,7 +187,7 @@ def test_both_faults_are_refused_by_the_earlier_and_a_contradiction_by_its_item(
 
 
 def test_what_reaches_too_far_needs_a_person(house: House) -> None:
-    """S001-27: the scope comes last, and the hint says who has the request."""
+    """The scope comes last, and the hint says who has the request."""
     opened = execute_line(
         house.agent,
         house.tree,
@@ -206,7 +205,6 @@ def test_what_reaches_too_far_needs_a_person(house: House) -> None:
 
 
 def test_a_circle_and_a_fourth_level_of_proofs_are_refused(house: House) -> None:
-    """S001-42 and 58."""
     below = house.opened("The oil was bought", house.texts[1])
     house.say(f"cite {below} for {house.claim}", by=house.writer)
     why = refused(house.say, f"cite {house.claim} for {below}", by=house.writer)

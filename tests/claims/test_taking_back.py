@@ -45,7 +45,7 @@ def _numbers() -> tuple[int, int, int, int]:
 def test_undone_evidence_stays_and_counts_for_nothing(
     say: Say, claim: str, texts: list[str], tree: Tree, owner_client: APIClient
 ) -> None:
-    """S001-06: the number of pieces never falls."""
+    """The number of pieces never falls."""
     before = _numbers()
     say(f'cite {texts[1]} for {claim} "seen"')
     assert _numbers() != before

@@ -107,7 +107,7 @@ def test_a_task_waits_for_its_parts_and_its_check(say: Say, tasks: str, declare:
 def test_the_state_of_a_task_is_strong_evidence_for_the_state_only(
     say: Say, tasks: str, writer: User
 ) -> None:
-    """S001-32: cited for the claim that it is checked, it is strong; for any other it is not, and
+    """Cited for the claim that it is checked, it is strong; for any other it is not, and
     no longer where somebody has taken the mark away."""
     stated = f'claim "Task “Wake” is checked." cite:{tasks} test:"look"'
     opened = say(stated, by=writer)
@@ -126,7 +126,6 @@ def test_the_state_of_a_task_is_strong_evidence_for_the_state_only(
 
 
 def test_the_state_of_a_task_of_a_document_is_strong_evidence(say: Say) -> None:
-    """S001-32."""
     say('write doc:"List" new\n- [x] light\n- [ ] wake\n←')
     done = say('claim "task light is checked" cite:doc:"List"').reply
     assert "evidence: strong, task is checked" in done
@@ -136,7 +135,7 @@ def test_the_state_of_a_task_of_a_document_is_strong_evidence(say: Say) -> None:
 
 
 def test_an_input_of_a_task_compiles_to_a_delta(say: Say, tasks: str, tree: Tree) -> None:
-    """S001-32: position, new state, notes, and what the state is evidence for."""
+    """Position, new state, notes, and what the state is evidence for."""
     client = APIClient()
     client.force_login(tree.grove.memberships.get(role="owner").user)
     address = f"/api/items/{tasks}/tokens/3?tree={tree.uid}"
@@ -154,7 +153,7 @@ def test_an_input_of_a_task_compiles_to_a_delta(say: Say, tasks: str, tree: Tree
 def test_tasks_that_were_checked_are_on_the_page_of_claims(
     say: Say, tasks: str, tree: Tree, declare: Declare
 ) -> None:
-    """S001-57b: the criteria are its check; a task that was decided is shown with it."""
+    """The criteria are its check; a task that was decided is shown with it."""
     declare("contains", name="lit", text="the lamp burns")
     text = "the lamp burns\n\n- [ ] light it (check: lit)"
     lit = str(say(f"respond root\n{text}\n←").body["refs"][0])
@@ -306,7 +305,7 @@ def test_tokens_of_a_hidden_tree_are_not_found(
 def test_an_input_of_each_kind_compiles_to_lines_and_runs_nothing(
     say: Say, write: Say, owner: User, tree: Tree
 ) -> None:
-    """S001-30, 45 and 46; regions have tests of their own."""
+    """Regions have tests of their own."""
     a = str(write("the lamp"))
     b = str(
         say("respond root\nSee [a7x2].\n- [ ] wake\n- [x] sleep\n@[supports -> a7x2]\n←").body[

@@ -59,7 +59,7 @@ DEAR = {  # what collects all that hangs at a tree or at a workspace
     "/api/trees/{tree}/verify?what=view": 27,
     "/api/workspaces/{agents}/verify": 18,
     "/api/workspaces/{workspace}/verify": 26,
-    "/api/trees/{tree}/export": 25,
+    "/api/trees/{tree}/export": 26,
     "/api/trees/{tree}/export/preview": 19,
     "/api/trees/{tree}/nodes/{node}/provenance": 21,
     "/api/trees/{tree}/nodes/{node}/graph": 19,
@@ -67,6 +67,7 @@ DEAR = {  # what collects all that hangs at a tree or at a workspace
     "/trees/{tree}/export?node={end}": 20,
     "/trees/{tree}/past/path?seq=9&node={node}": 18,
     "/documents/{document}": 21,
+    "/trees/{tree}/documents?document={document}": 18,
     "/public/{secret}": 19,  # six of them find the main line
     "/public/{secret}?node={end}": 21,
 }

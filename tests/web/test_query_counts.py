@@ -45,7 +45,7 @@ PARTS = {
     "marks": ("/marks", 4),
     "provenance": ("/nodes/{at}/provenance", 19),
     "the past": ("/past?seq=9", 10),
-    "history": ("/history", 9),
+    "history": ("/history", 11),
     "search": ("/search?q=text", 14),
     "what to link": ("/targets?q=text", 30),
     "what to link, first": ("/targets", 8),
