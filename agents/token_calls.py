@@ -5,21 +5,26 @@ import asyncio
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from loom.errors import CommandError
 from loom.participants.endpoint_calls import EndpointFailed
 from loom.participants.provider_keys import allowed_addresses, key_of
 from loom.people.models import Participant
+from loom.turns.generation_lifecycle import Received
 from loom.turns.models import Generation
 from loom.turns.token_requests import (
+    Keeps,
     Reads,
     TokenAnswer,
+    TokenExchange,
     sends_next_tokens,
     sends_scores,
 )
 
 if TYPE_CHECKING:  # loaded with the first request: most web processes never send one
+    from agents.providers.attempt import ProviderAttempt
     from agents.providers.orders import GenerationOrder
     from agents.providers.transport import Limits
     from agents.providers.values import ProviderRequest
@@ -45,9 +50,10 @@ def _limits() -> "Limits":
 
 
 @sends_next_tokens
-def next_tokens(generation: Generation, begun: str, most: int) -> TokenAnswer:
-    """What comes next in an answer of the participant below the point that begins with `begun`.
-    CommandError if its endpoint cannot go on with one; EndpointFailed."""
+def next_tokens(generation: Generation, begun: str, most: int, keeps: Keeps) -> TokenAnswer:
+    """What comes next in an answer of the participant below the point that begins with `begun`;
+    `keeps` gets each exchange. CommandError if its endpoint cannot go on with one, and
+    EndpointFailed."""
     from agents.providers.orders import AskedParticipant
     from agents.providers.registry import whom
     from agents.providers.transport import the_loop
@@ -66,7 +72,7 @@ def next_tokens(generation: Generation, begun: str, most: int) -> TokenAnswer:
             grammar="",
             rivals=most,
         )
-        return the_loop().run(_next(order, ask))
+        return the_loop().run(_next(order, ask, keeps))
     except BrokenConnection as broken:
         raise EndpointFailed(str(broken.failure.error["message"])) from None
 
@@ -96,7 +102,7 @@ def begun_request(
     return replace(ask, messages=(*ask.messages, added), goes_on=way == "continue_final")
 
 
-async def _next(order: "GenerationOrder", ask: "ProviderRequest") -> TokenAnswer:
+async def _next(order: "GenerationOrder", ask: "ProviderRequest", keeps: Keeps) -> TokenAnswer:
     from agents.providers.attempt import ProviderAttempt
     from agents.providers.registry import transport_of
     from agents.providers.values import BrokenConnection, Failure
@@ -109,6 +115,7 @@ async def _next(order: "GenerationOrder", ask: "ProviderRequest") -> TokenAnswer
         failure: Failure | None = None
         async for event in attempt.events(transport, _limits()):
             failure = event if isinstance(event, Failure) else failure
+        keeps(_exchange_of(order, attempt))
         if failure is None or failure.kind == "filtered":
             return TokenAnswer((attempt.received[0],), attempt.usage)
         fewer = _fewer(body, failure.said)
@@ -117,6 +124,22 @@ async def _next(order: "GenerationOrder", ask: "ProviderRequest") -> TokenAnswer
             raise BrokenConnection(failure)
         body = less
     raise EndpointFailed("It refused each form of the request.")
+
+
+def _exchange_of(order: "GenerationOrder", attempt: "ProviderAttempt") -> TokenExchange:
+    body, is_exact = attempt.received
+    received = Received(
+        body=body,
+        status=attempt.status,
+        headers=attempt.headers,
+        usage=attempt.usage,
+        exact=is_exact,
+        started_at=attempt.started_at,
+        first_at=attempt.first_at,
+    )
+    return TokenExchange(
+        order.provider.name, order.configuration, attempt.request, received, order.note
+    )
 
 
 def _fewer(body: Mapping[str, Any], said: str) -> dict[str, Any] | None:
@@ -132,15 +155,16 @@ def _fewer(body: Mapping[str, Any], said: str) -> dict[str, Any] | None:
 
 
 @sends_scores
-def scored(agent: Participant, before: str, text: str, reads: Reads) -> TokenAnswer:
+def scored(agent: Participant, before: str, text: str, reads: Reads, keeps: Keeps) -> TokenAnswer:
     """How likely a participant finds each token of `text` after `before`: of llama.cpp by having
-    it write just this text, of others by having them repeat it. EndpointFailed if its endpoint can
-    do neither."""
+    it write just this text, of others by having them repeat it. `keeps` gets what the numbers come
+    from, or the last exchange that failed. EndpointFailed if its endpoint can do neither."""
     from agents.providers.openai import OpenAI
-    from agents.providers.registry import whom
+    from agents.providers.registry import configuration_of, whom
     from agents.providers.transport import the_loop
     from agents.providers.values import BrokenConnection, ProviderRequest
 
+    run: _Scoring | None = None
     try:
         provider, base_url, model = whom(agent)
         if provider.adapter is not OpenAI:
@@ -148,12 +172,28 @@ def scored(agent: Participant, before: str, text: str, reads: Reads) -> TokenAns
         key = key_of(agent)
         ask = ProviderRequest(base_url, model, None, None, key=key, auth=agent.auth)
         allow = allowed_addresses(base_url, allow_private=agent.allow_private)
-        scoring = _Scoring(ask, allow).run(before, text, reads)
-        return the_loop().run(asyncio.wait_for(scoring, WHOLE_S))
+        run = _Scoring(ask, allow)
+        return the_loop().run(asyncio.wait_for(run.run(before, text, reads), WHOLE_S))
     except TimeoutError:
         raise EndpointFailed(f"It did not score the text within {WHOLE_S:.0f} s.") from None
     except BrokenConnection as broken:
         raise EndpointFailed(str(broken.failure.error["message"])) from None
+    finally:
+        if run is not None and run.sent:
+            configuration = configuration_of(agent, None)
+            keeps(run.exchange(provider.name, configuration))
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """One request of a scoring and its answer, as far as it came."""
+
+    request: dict[str, Any]
+    body: bytes
+    status: int | None
+    headers: dict[str, str]
+    is_exact: bool
+    at: datetime
 
 
 @dataclass(frozen=True)
@@ -170,6 +210,26 @@ class _Scoring:
     def __init__(self, ask: "ProviderRequest", allow: tuple[str, ...]) -> None:
         self.ask, self.allow = ask, allow
         self.root = ask.base_url.rstrip("/").removesuffix("/v1")
+        # What the numbers come from; until they have come, the last request.
+        self.sent: list[_Sent] = []
+        self.is_several = False
+
+    def exchange(self, provider: str, configuration: str) -> TokenExchange:
+        """What was sent and answered. Several answers stand one after the other, a line each."""
+        last = self.sent[-1]
+        bodies = [one.request["body"] for one in self.sent]
+        many = len(self.sent)
+        received = Received(
+            body=b"\n".join(one.body for one in self.sent),
+            status=last.status,
+            headers=last.headers,
+            usage=_usage(last.body) if many == 1 else {},
+            exact=many == 1 and last.is_exact,
+            started_at=self.sent[0].at,
+        )
+        note = f"{many} requests; their answers stand one a line." if many > 1 else ""
+        request = {**last.request, "body": bodies if many > 1 else bodies[0]}
+        return TokenExchange(provider, configuration, request, received, note)
 
     async def run(self, before: str, text: str, reads: Reads) -> TokenAnswer:
         """An answer that can be read. Raises BrokenConnection, or EndpointFailed if it cannot."""
@@ -215,6 +275,7 @@ class _Scoring:
         if sum(piece.part is not None for piece in pieces) > MOST_SPLIT:
             raise EndpointFailed("It splits too many characters of this text.")
         bodies: list[bytes] = []
+        self.sent, self.is_several = [], True
         at, read = 0, len(done) + len(pieces)
         while at < len(pieces):
             end = at + 1
@@ -232,7 +293,7 @@ class _Scoring:
         body = await self._post(
             f"{self.root}/completion",
             {
-                "prompt": done,
+                "prompt": list(done),  # which grows: what is stored is what was sent
                 "n_predict": len(pieces),
                 "n_probs": MOST_RIVALS if part is None else WIDE,
                 "post_sampling_probs": False,
@@ -244,17 +305,28 @@ class _Scoring:
         )
         if body is None:
             raise EndpointFailed("It did not write the text that it was to score.")
-        return body if part is None else _as_part(body, pieces[0].id, part)
+        if part is None:
+            return body
+        # Of thousands of likely tokens only the one is kept that the text has.
+        body = _as_part(body, pieces[0].id, part)
+        self.sent[-1] = replace(self.sent[-1], body=body, is_exact=False)
+        return body
 
     async def _post(self, url: str, body: Mapping[str, Any]) -> bytes | None:
         """The body of an answer; None if the server does not know such a request."""
-        from agents.providers.attempt import refusal
+        from agents.providers.attempt import (
+            body_without_key,
+            headers_without_key,
+            masked,
+            refusal,
+        )
         from agents.providers.transport import CheckedTransport, Outgoing, exchange
         from agents.providers.values import BrokenConnection
 
         headers = {"authorization": self.ask.authorization} if self.ask.key else {}
         outgoing = Outgoing.of_json(url, headers, dict(body))
         transport = CheckedTransport(self.allow)
+        at, came, key = datetime.now(UTC), None, self.ask.key
         try:
             async with exchange(transport, outgoing, _limits()) as came:
                 if came.status != 200:
@@ -264,6 +336,23 @@ class _Scoring:
                     raise BrokenConnection(failure)
                 return b"".join([chunk async for chunk in came.chunks()])
         finally:
+            body_as_sent = bytes(came.body) if came else b""
+            status = came.status if came else None
+            kept = body_without_key(body_as_sent, status, key)
+            sent = _Sent(
+                {
+                    "method": "POST",
+                    "url": masked(url, key),
+                    "headers": headers_without_key(outgoing.headers, key),
+                    "body": dict(body),
+                },
+                kept,
+                status,
+                headers_without_key(came.headers, key) if came else {},
+                kept == body_as_sent,
+                at,
+            )
+            self.sent = [*self.sent, sent] if self.is_several else [sent]
             await transport.aclose()
 
 

@@ -309,21 +309,8 @@ class ProviderAttempt:
         """The body's bytes, and whether they are exactly the provider's: if an error in it echoed
         the key, the key is masked and they are not."""
         body = bytes(self.came.body) if self.came else b""
-        kept = body if self.status == 200 and not _holds_error(body) else self._masked(body)
+        kept = body_without_key(body, self.status, self.ask.key)
         return kept, self.adapter.is_exact and kept == body
-
-    def _masked(self, body: bytes) -> bytes:
-        """The body with the key masked: all of a refusal, otherwise the lines that contain an
-        error."""
-        lines = body.splitlines(keepends=True) if self.status == 200 else [body]
-        return b"".join(
-            masked(line.decode("utf-8", "surrogateescape"), self.ask.key).encode(
-                "utf-8", "surrogateescape"
-            )
-            if self.status != 200 or _holds_error(line)
-            else line
-            for line in lines
-        )
 
     @property
     def usage(self) -> dict[str, int]:
@@ -350,8 +337,7 @@ class ProviderAttempt:
     @property
     def headers(self) -> dict[str, str]:
         """The answer's headers, without secrets."""
-        headers = _public(self.came.headers) if self.came else {}
-        return {name: masked(value, self.ask.key) for name, value in headers.items()}
+        return headers_without_key(self.came.headers, self.ask.key) if self.came else {}
 
 
 SHORTEST_KEY = 12  # a shorter one may be an ordinary word, which would be masked everywhere
@@ -387,6 +373,24 @@ def masked(text: str, key: str) -> str:
         texts += [text[kept : run.start()], "…"]
         kept = run.end()
     return "".join([*texts, text[kept:]])
+
+
+def body_without_key(body: bytes, status: int | None, key: str) -> bytes:
+    """A body with the key masked: all of a refusal, otherwise the lines that contain an error."""
+    if status == 200 and not _holds_error(body):
+        return body
+    lines = body.splitlines(keepends=True) if status == 200 else [body]
+    return b"".join(
+        masked(line.decode("utf-8", "surrogateescape"), key).encode("utf-8", "surrogateescape")
+        if status != 200 or _holds_error(line)
+        else line
+        for line in lines
+    )
+
+
+def headers_without_key(headers: dict[str, str], key: str) -> dict[str, str]:
+    """Headers without those that hold secrets, and the key masked in the others."""
+    return {name: masked(value, key) for name, value in _public(headers).items()}
 
 
 def _public(headers: dict[str, str]) -> dict[str, str]:

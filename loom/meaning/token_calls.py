@@ -33,7 +33,16 @@ from loom.permissions import GENERATE, WRITE
 from loom.trees.models import Node, Tree
 from loom.trees.queries.lookup import withheld, withheld_from_models
 from loom.turns.models import TOKENS, Generation
-from loom.turns.token_requests import TokenAnswer, ask_next_tokens, ask_scores
+from loom.turns.token_requests import (
+    NEXT_TOKENS,
+    SCORE,
+    Keeps,
+    TokenAnswer,
+    TokenExchange,
+    ask_next_tokens,
+    ask_scores,
+    store_exchange,
+)
 
 MOST_RIVALS = 10  # next tokens that are asked for
 MOST_BEGUN = 2_000  # characters of a path that is opened
@@ -163,12 +172,20 @@ def _asked(
     node: Node,
     agent: Participant,
     read: int,
-    ask: Callable[[Generation], TokenAnswer],
+    *,
+    purpose: str,
+    ask: Callable[[Generation, Keeps], TokenAnswer],
 ) -> tuple[TokenAnswer, Generation]:
+    """Asks, pays, and stores each exchange as a call, also of a request that failed."""
     reserved = _reserved(actor, agent, read)
     row = _begun(actor, node, agent, reserved)
+    exchanges: list[TokenExchange] = []
     try:
-        answer = ask(row)
+        try:
+            answer = ask(row, exchanges.append)
+        finally:
+            for exchange in exchanges:
+                row.call = store_exchange(node.tree, agent, purpose, exchange)
     except EndpointFailed as failed:
         _settle(row, reserved[1], None)
         raise CommandError(
@@ -218,9 +235,11 @@ def next_tokens(actor: Actor, node: Node, agent: Participant, begun: str) -> Nex
         )
     here = access.known_workspace_of(actor.participant, node.tree)
     read = path_tokens(actor, node.tree, here, node) + spending.estimate(begun)
-    answer, row = _asked(
-        actor, node, agent, read, lambda new: ask_next_tokens(new, begun, MOST_RIVALS)
-    )
+
+    def ask(new: Generation, keeps: Keeps) -> TokenAnswer:
+        return ask_next_tokens(new, begun, MOST_RIVALS, keeps)
+
+    answer, row = _asked(actor, node, agent, read, purpose=NEXT_TOKENS, ask=ask)
     rivals = next_rivals(answer.bodies[0])
     if not rivals:
         raise CommandError(
@@ -259,10 +278,10 @@ def score_text(actor: Actor, node: Node, agent: Participant) -> tuple[TextScore,
             return forced_tokens(answer.bodies, node.text)
         return echoed_tokens(answer.bodies[0], answer.before, node.text)
 
-    def ask(_: Generation) -> TokenAnswer:
-        return ask_scores(agent, before, node.text, lambda answer: bool(tokens_in(answer)))
+    def ask(_: Generation, keeps: Keeps) -> TokenAnswer:
+        return ask_scores(agent, before, node.text, lambda answer: bool(tokens_in(answer)), keeps)
 
-    answer, row = _asked(actor, node, agent, read, ask)
+    answer, row = _asked(actor, node, agent, read, purpose=SCORE, ask=ask)
     score, _ = TextScore.objects.update_or_create(
         tree=node.tree,
         digest=digest_of(node.text),

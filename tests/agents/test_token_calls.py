@@ -1,8 +1,11 @@
 """What a model could write next, and how likely it finds a text: asked in small requests, priced,
 counted, kept and shown."""
 
+import gzip
 import json
+from io import BytesIO
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from django.test import Client
@@ -16,8 +19,9 @@ from loom.meaning.node_tokens import tokens_of
 from loom.meaning.token_calls import demand_token_agent, next_tokens, score_text
 from loom.money.models import DailySpending
 from loom.people.models import Participant, User
+from loom.reading.queries.verify import verdicts_of
 from loom.trees.models import Node, Tree
-from loom.turns.models import TOKENS, Generation
+from loom.turns.models import TOKENS, Call, Generation
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import Script
 from tests.queries.growing import add, flag
@@ -320,6 +324,100 @@ class TestScores:
         with pytest.raises(CommandError, match="kept from models"):
             score_text(actor, text, local)
         assert not provider.seen
+
+
+class TestCalls:
+    """What was asked for probabilities, and what was answered, can be proved as for a text."""
+
+    def test_an_opening_is_a_call_that_is_sealed_read_and_exported(
+        self, actor: Actor, text: Node, local: Participant, provider: ScriptedProvider
+    ) -> None:
+        script = next_ones((" door", -0.2), (" gate", -1.9))
+        provider.script(script)
+        next_tokens(actor, text, local, " Marie opened the")
+        call = Call.objects.get()
+        assert Generation.objects.get(round=TOKENS).call == call
+        assert (call.purpose, call.bytes, call.status) == ("tokens", "exact", 200)
+        assert call.request["body"] == provider.seen[-1].json and not call.note
+        assert gzip.decompress(bytes(call.response)) == script.body
+        assert call.usage["total_tokens"] == 21 and call.configuration
+        assert verdicts_of(text.tree, [call.uid]) == {call.uid: "sealed"}
+        api = APIClient()
+        api.force_authenticate(actor.user)
+        read = api.get(f"/api/calls/{call.uid}").json()
+        assert (read["purpose"], read["sha256"], read["nodes"]) == ("tokens", call.sha256, [])
+        answer: Any = api.get(f"/api/trees/{text.tree.uid}/export?format=zip")
+        with ZipFile(BytesIO(b"".join(answer.streaming_content))) as archive:
+            assert archive.read(f"calls/{call.uid}.response") == script.body
+        # A byte that is changed later shows.
+        Call.objects.update(response=gzip.compress(script.body.replace(b"door", b"moor")))
+        assert verdicts_of(text.tree, [call.uid]) == {call.uid: "broken"}
+
+    def test_what_is_refused_is_a_call_too_without_the_key(
+        self, actor: Actor, text: Node, local: Participant, provider: ScriptedProvider
+    ) -> None:
+        provider.script(answers({"error": {"message": "down"}}, 500))
+        with pytest.raises(CommandError):
+            next_tokens(actor, text, local, "")
+        provider.script(answers({"error": {"message": "down"}}, 500))
+        with pytest.raises(CommandError):
+            score_text(actor, text, local)
+        calls = list(Call.objects.values_list("purpose", "status"))
+        assert ("tokens", 500) in calls and calls[-1][0] == "score"
+        for call in Call.objects.all():
+            assert "authorization" not in {name.lower() for name in call.request["headers"]}
+        assert not Generation.objects.filter(round=TOKENS).exists()
+
+    def test_a_score_is_one_call_with_what_its_numbers_come_from(
+        self, actor: Actor, text: Node, local: Participant, provider: ScriptedProvider
+    ) -> None:
+        script = echoed("\n", *TestScores.TOKENS)
+        provider.script(NOT_LLAMA, script)
+        _, row = score_text(actor, text, local)
+        call = Call.objects.get()
+        assert row.call == call and (call.purpose, call.bytes) == ("score", "exact")
+        assert call.request["body"]["echo"] is True
+        assert gzip.decompress(bytes(call.response)) == script.body
+        # In pieces, as llama.cpp is asked: one call, with all answers.
+        mine = add(text.tree, actor.participant, "The old… nine.", text)
+        cut = [{"id": number, "piece": piece} for number, piece in PIECES]
+        several = [
+            _forced((7, "The old", -1.0)),
+            _forced((99, "x", -0.1), (8, "?", -6.0)),
+            _forced((99, "x", -0.1), (98, "y", -0.5)),
+            _forced((10, " nine.", -0.25)),
+        ]
+        provider.script(answers({"tokens": cut}), answers({"tokens": [1, 2]}), *several)
+        score_text(actor, mine, local)
+        call = Call.objects.exclude(pk=call.pk).get()
+        assert call.bytes == "reassembled" and call.note.startswith("4 requests")
+        lines = gzip.decompress(bytes(call.response)).split(b"\n")
+        assert lines[0] == several[0].body and lines[-1] == several[-1].body and len(lines) == 4
+        assert [body["prompt"] for body in call.request["body"]] == [
+            [1, 2],
+            [1, 2, 7],
+            [1, 2, 7, 8],
+            [1, 2, 7, 8, 9],
+        ]
+
+    def test_a_long_request_is_stored_shortened(
+        self, actor: Actor, text: Node, local: Participant, provider: ScriptedProvider
+    ) -> None:
+        long = add(text.tree, actor.participant, "word " * 20_000, text)
+        provider.script(next_ones((" door", -0.2)))
+        next_tokens(actor, long, local, " the end")
+        call = Call.objects.get()
+        assert len(provider.seen[-1].json["prompt"]) > 100_000
+        assert call.request["body"]["prompt"].endswith("word  the end")
+        assert len(json.dumps(call.request)) < 5_000 and "SHA-256" in call.note
+
+
+PIECES: list[tuple[int, str | list[int]]] = [
+    (7, "The old"),
+    (8, [0xE2, 0x80]),
+    (9, [0xA6]),
+    (10, " nine."),
+]
 
 
 def _before(entries: list[Any]) -> list[Any]:
