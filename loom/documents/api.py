@@ -1,6 +1,7 @@
 """Documents in the API: listing, making, reading in whole or in part, writing, and their
 revisions."""
 
+from functools import partial
 from itertools import takewhile
 from typing import Any, Literal
 
@@ -25,7 +26,16 @@ from loom.language.refs import ParseError, Slice
 from loom.site import api_requests as requests
 from loom.site import responses
 from loom.site.api_requests import read, user_of
-from loom.site.schema import PAGES, a_number, an_id, number, operation, paged, word
+from loom.site.schema import (
+    PAGES,
+    a_number,
+    an_id,
+    number,
+    operation,
+    paged,
+    paged_at_once,
+    word,
+)
 from loom.text.front_matter import front_matter
 from loom.text.hashes import instant
 from loom.turns.summaries import MOST_TRIES
@@ -79,9 +89,24 @@ class DocumentOne(DocumentListed):
     left_out: list[str]
 
 
+class StepOfRevision(BaseModel):
+    """The step that wrote a revision: `seq` counts those of its workspace (of the grove, for what
+    no line wrote: `workspace` and `tree` are then null). `window`: the number of the window through
+    which it was written, which showed the lines `first` to `last` before."""
+
+    id: str
+    seq: int
+    workspace: str | None
+    tree: str | None
+    window: int | None
+    first: int | None
+    last: int | None
+
+
 class RevisionOf(BaseModel):
     """A revision without its text. `restored` is the number of the revision whose text it
-    restored."""
+    restored; `step` is null for what people typed, and for steps of trees that the reader does not
+    see."""
 
     number: int
     words: int
@@ -90,6 +115,7 @@ class RevisionOf(BaseModel):
     by: str
     authors: list[str]
     restored: int | None
+    step: StepOfRevision | None
     at: str
 
 
@@ -241,17 +267,18 @@ def write(request: Request, uid: str) -> Response:
 @api_view(["GET"])
 def revisions(request: Request, uid: str) -> Response:
     """Every revision, without its text."""
-    _, row = document_access.get_document(user_of(request), uid)
-    return paged(request, queries.revisions(row), _revision)
+    actor, row = document_access.get_document(user_of(request), uid)
+    return paged_at_once(request, queries.revisions(row), partial(_revisions, actor))
 
 
 @operation("GET", "documents revision", "One revision", answers=RevisionOne)
 @api_view(["GET"])
 def revision(request: Request, uid: str, revision: int) -> Response:
     """A revision with its text."""
-    _, document = document_access.get_document(user_of(request), uid)
+    actor, document = document_access.get_document(user_of(request), uid)
     row = queries.revision_of(document, revision)
-    return Response({**_revision(row), "text": row.text})
+    (body,) = _revisions(actor, [row])
+    return Response({**body, "text": row.text})
 
 
 @operation(
@@ -382,7 +409,21 @@ def _one(actor: Actor, row: Document, part: Slice | None = None) -> dict[str, An
     }
 
 
-def _revision(row: Revision) -> dict[str, Any]:
+def _revisions(actor: Actor, rows: list[Revision]) -> list[dict[str, Any]]:
+    wrote = queries.steps_of(actor, rows)
+    return [_revision(row, wrote.get(row.step_id or 0)) for row in rows]
+
+
+def _revision(row: Revision, step: queries.WroteRevision | None) -> dict[str, Any]:
+    wrote = step and {
+        "id": step.uid,
+        "seq": step.seq,
+        "workspace": step.workspace or None,
+        "tree": step.tree or None,
+        "window": row.window,
+        "first": row.first,
+        "last": row.last,
+    }
     return {
         "number": row.number,
         "words": row.words,
@@ -391,6 +432,7 @@ def _revision(row: Revision) -> dict[str, Any]:
         "by": row.by.uid,
         "authors": row.authors,
         "restored": row.restored,
+        "step": wrote,
         "at": instant(row.at),
     }
 

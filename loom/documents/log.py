@@ -30,6 +30,7 @@ from loom.documents.queries import newest, updates_after
 from loom.documents.rules import Section
 from loom.documents.shared_text import EMPTY, SharedText
 from loom.engine import announcements, busy, jobs, put_aside, streams
+from loom.engine.models import Step
 from loom.engine.streams import Writer
 from loom.engine.sweeps import FORGOTTEN_S, sweeps
 from loom.errors import CommandError, not_found
@@ -183,6 +184,15 @@ class Made:
 
 
 @dataclass(frozen=True)
+class Through:
+    """The window through which a document is written: its number, and the lines that it showed."""
+
+    window: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
 class Worked:
     """What follows from the text of a revision and from the sections before it."""
 
@@ -322,6 +332,7 @@ def create(writer: Writer, document: Document, text: str, *, by: Participant, at
     DocumentState.objects.create(document=document, seq=document.head, state=shared.state())
     announcements.announce(bell(document.uid), document.head)
     stored = _revise(document, shared.text, by=by, authors=[by.uid], at=at)
+    writer.on_step.append(partial(_note_step, stored.revision.pk, None))
     writer.texts.append(text)
     writer.append(
         "document.added", {"document": body_of(document), "text": _named(stored.revision)}
@@ -335,8 +346,20 @@ def _sign(document: Document, shared: SharedText, by: Participant) -> None:
     DocumentClient.objects.bulk_create([signed], ignore_conflicts=True)
 
 
+def _note_step(revision: int, through: Through | None, step: Step) -> None:
+    """Stores which step wrote a revision (its row id), and through which window."""
+    place = vars(through) if through is not None else {}
+    Revision.objects.filter(pk=revision).update(step=step, **place)
+
+
 def write(
-    writer: Writer, document: Document, change: Change, *, by: Participant, at: datetime
+    writer: Writer,
+    document: Document,
+    change: Change,
+    *,
+    by: Participant,
+    at: datetime,
+    through: Through | None = None,
 ) -> Made:
     """Changes a document in the locked stream of its grove. Typed text that is not settled yet
     becomes a revision first; the change is another one. Callers that can use `worked_ahead`.
@@ -361,6 +384,7 @@ def write(
     _sign(row, shared, by)
     append(row, update, [by.uid])
     stored = _revise(row, shared.text, by=by, authors=[by.uid], at=at)
+    writer.on_step.append(partial(_note_step, stored.revision.pk, through))
     writer.texts.append(shared.text)
     _announce(writer, row, stored.revision)
     if _is_far(row, every=STATE_EVERY):

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import models
 
+from loom.engine.models import Step
 from loom.people.models import Participant
 from loom.trees.models import GroveText, Workspace
 
@@ -112,7 +113,9 @@ class Revision(models.Model):
     """One state of a document. Never changed once it is stored, but for `sections`, which only
     the newest has: its headings with their stable ids (`loom.documents.rules`), which the next
     revision takes over. `authors` are the public ids of those who wrote since the previous
-    revision, `seq` is the last update in it.
+    revision, `seq` is the last update in it. `step` is the one that wrote it: null for what people
+    typed, and gone if its tree was erased. `window`, `first` and `last` are the window through
+    which it was written, and its lines before.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -126,6 +129,12 @@ class Revision(models.Model):
     authors = models.JSONField(default=list)
     restored = models.IntegerField(null=True)  # the number of the revision that it restores
     seq = models.BigIntegerField()
+    step = models.ForeignKey(  # without a constraint: an erased tree takes its steps with it
+        Step, models.DO_NOTHING, null=True, related_name="+", db_constraint=False, db_index=False
+    )
+    window = models.IntegerField(null=True)
+    first = models.IntegerField(null=True)
+    last = models.IntegerField(null=True)
     at = models.DateTimeField()
 
     class Meta:

@@ -31,6 +31,7 @@ from loom.documents.models import (
 from loom.documents.rules import Section, unpacked
 from loom.documents.shared_text import SharedText
 from loom.engine.context import Context
+from loom.engine.models import Step
 from loom.errors import not_found
 from loom.language import ids as item_ids
 from loom.language.refs import ParseError, Ref, Slice
@@ -294,6 +295,34 @@ def revisions(document: Document) -> QuerySet[Revision]:
     """The revisions of a document, newest first, without their texts."""
     rows = Revision.objects.filter(document=document).select_related("by", "content")
     return rows.defer("content__text", "content__edits", "sections").order_by("-number")
+
+
+@dataclass(frozen=True)
+class WroteRevision:
+    """The step that wrote a revision, by its id and number: of a workspace of a tree, or, of an
+    action, of the grove (both "")."""
+
+    uid: str
+    seq: int
+    workspace: str
+    tree: str
+
+
+def steps_of(actor: Actor, rows: Iterable[Revision]) -> dict[int, WroteRevision]:
+    """Which steps wrote the revisions, by the row ids of the steps; only those of trees that the
+    actor may read. At most two queries."""
+    keys = {row.step_id for row in rows if row.step_id is not None}
+    if not keys:
+        return {}
+    named = ("pk", "uid", "seq", "workspace__uid", "workspace__tree", "workspace__tree__uid")
+    steps = list(Step.objects.filter(pk__in=keys).order_by().values_list(*named))
+    trees = {tree for *_, tree, _ in steps if tree is not None}
+    seen = set(access.trees_for(actor).filter(pk__in=trees).values_list("pk", flat=True))
+    return {
+        pk: WroteRevision(uid, seq, workspace or "", of or "")
+        for pk, uid, seq, workspace, tree, of in steps
+        if tree is None or tree in seen
+    }
 
 
 # What changed between two revisions, word by word.

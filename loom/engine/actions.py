@@ -203,3 +203,4 @@ def _write_step(change: RunningAction, what: Action[Any, Any], args: Args, **fie
         **fields,
     )
     insert_row(step)
+    writer.written_by(step)

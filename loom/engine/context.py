@@ -160,3 +160,4 @@ class Context:
         writer = streams.lock(self.tree.grove, actor=actor, origin=origin)
         yield writer
         writer.flush()
+        self.world.on_step += writer.on_step

@@ -327,6 +327,8 @@ def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
             link_type=reply.link_type,
             inverse=list(reply.inverse) or None,
         )
+    if context.writer is not None:
+        context.writer.written_by(last)
     effects.store_all(Storing(attempt, context, workspace, last))
     if not is_visible:
         position = lookup.visible_at_or_above(position, workspace)

@@ -33,6 +33,7 @@ def write_step(context: Context, **fields: Any) -> Step:
         turn_uid=context.turn,
         **fields,
     )
+    context.world.written_by(step)
     if is_own_origin:
         context.world.origin = next_step(context.workspace)
     return step

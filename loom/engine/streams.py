@@ -1,5 +1,6 @@
 """Streams: the lock, the numbering of events under it, and their heads."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,7 +9,7 @@ from django.utils import timezone
 
 from loom.engine.announcements import announce
 from loom.engine.event_kinds import demand_kind
-from loom.engine.models import Event, Stream
+from loom.engine.models import Event, Step, Stream
 from loom.people.models import Grove
 from loom.platform.inserts import insert_row, insert_rows, update_row
 from loom.platform.prepared_queries import Given, PreparedQuery
@@ -24,7 +25,8 @@ def name_of(item: Tree | Grove | Workspace) -> str:
 class Writer:
     """A locked stream. Events appended here are numbered immediately and written by `flush`; in a
     dry run the stream is not locked, and payloads are not needed. `nodes` are those added under
-    this lock, and `texts` those of documents, so that a step can name what they store.
+    this lock, and `texts` those of documents, so that a step can name what they store. `on_step`
+    is called with the step of what was written here, once it has a row.
     """
 
     stream: Stream
@@ -35,6 +37,7 @@ class Writer:
     seqs: list[int] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
+    on_step: list[Callable[[Step], None]] = field(default_factory=list)
     is_dry: bool = False
 
     def append(self, kind: str, payload: dict[str, Any]) -> int:
@@ -54,6 +57,12 @@ class Writer:
         )
         self.seqs.append(self.stream.head)
         return self.stream.head
+
+    def written_by(self, step: Step) -> None:
+        """Says which step wrote what was written here."""
+        for note in self.on_step:
+            note(step)
+        self.on_step.clear()
 
     def ordinals(self, count: int) -> range:
         """`count` new ordinals of nodes of this tree, in order. The size of the tree is then

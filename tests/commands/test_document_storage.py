@@ -209,7 +209,7 @@ def _watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     watch(streams, "lock", "lock")
     watch(document_log, "_read", "read")
     watch(documents, "sections_of", "sections")
-    watch(documents, "line_difference", "difference")
+    watch(document_log, "line_difference", "difference")
     yield done
     monkeypatch.undo()
 

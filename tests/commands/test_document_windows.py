@@ -2,15 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 from rest_framework.test import APIClient
 
 from loom.access import Actor
 from loom.documents.models import Document
+from loom.engine.models import Step
 from loom.people.models import User
 from loom.permissions import READ_DOCUMENTS
 from loom.trees.commands import node_writer
+from loom.trees.erasing import erase_rows
 from loom.trees.models import Tree
 from tests.commands.test_window_forms import View, other  # noqa: F401 (a fixture)
 from tests.two_groves import TwoGroves
@@ -224,3 +230,76 @@ def test_nothing_of_another_grove_is_stashed_dropped_or_listed(two_groves: TwoGr
             f"write {name} move:§a after:§b",
         ):
             assert outside.refusal(line).code == "NOT_FOUND", line
+
+
+def _revisions(client: APIClient, title: str = "notes") -> list[dict[str, Any]]:
+    """The revisions over the API, the newest first."""
+    uid = Document.objects.get(title=title).uid
+    rows: list[dict[str, Any]] = client.get(f"/api/documents/{uid}/revisions").json()["results"]
+    return rows
+
+
+def test_a_revision_names_its_step_and_the_window_it_was_written_through(
+    view: View,
+    other: View,  # noqa: F811
+) -> None:
+    view.say('open doc:"notes" §motive')
+    (number,) = view.windows()
+    view.say(f"write #{number}\n## Motive\n\nShe was awake.\n←")
+    other.say('write doc:"notes" append "The end."')
+    appended, through, first = _revisions(view.client)
+    step = through["step"]
+    assert (step["window"], step["first"], step["last"]) == (number, 5, 8)
+    asked = {"workspace": step["workspace"], "after": step["seq"] - 1, "limit": 1}
+    (line,) = view.client.get("/api/steps", asked).json()["results"]
+    assert line["line"].startswith(f"write #{number}") and line["actor"] == through["by"]
+    assert step["tree"] == view.tree.uid == first["step"]["tree"]
+    assert (appended["step"]["window"], appended["by"]) == (None, other.actor.participant.uid)
+    uid = Document.objects.get(title="notes").uid
+    one = view.client.get(f"/api/documents/{uid}/revisions/2").json()
+    assert one["step"] == step
+    view.say("undo")
+    assert _revisions(view.client)[0]["step"]["seq"] == step["seq"] + 1
+
+
+def test_a_write_over_the_api_is_a_step_of_the_grove(view: View) -> None:
+    uid = Document.objects.get(title="notes").uid
+    sent = {"append": "The end."}
+    view.client.post(f"/api/documents/{uid}/write", sent, format="json")
+    newest, _ = _revisions(view.client)
+    assert newest["step"]["workspace"] is newest["step"]["tree"] is newest["step"]["window"] is None
+    row = Step.objects.get(uid=newest["step"]["id"])
+    assert (row.canonical, row.seq) == ("write_document", newest["step"]["seq"])
+
+
+def test_the_steps_of_many_revisions_are_read_with_as_many_queries_as_those_of_two(
+    view: View,
+) -> None:
+    def asked() -> int:
+        with CaptureQueriesContext(connection) as made:
+            _revisions(view.client)
+        return len(made)
+
+    view.say('write doc:"notes" append "1"')
+    few = asked()
+    for number in range(5):
+        view.say(f'write doc:"notes" append "{number} more"')
+    assert asked() == few
+
+
+def test_the_step_of_a_revision_is_kept_from_who_may_not_see_its_tree(
+    two_groves: TwoGroves,
+) -> None:
+    right, both = two_groves.right, two_groves.both
+    right.run(both, 'write doc:"secret" new "Theirs."')
+    client = two_groves.client(two_groves.only_right)
+    assert _revisions(client, "secret")[0]["step"]["tree"] == right.tree.uid
+    Tree.objects.filter(pk=right.tree.pk).update(writer_right="hidden")
+    assert _revisions(client, "secret")[0]["step"] is None
+    uid = Document.objects.get(title="secret").uid
+    outside = two_groves.client(two_groves.only_left)
+    assert outside.get(f"/api/documents/{uid}/revisions").status_code == 404
+    Tree.objects.filter(pk=right.tree.pk).update(erasing_at=timezone.now())
+    erase_rows(right.tree.uid)
+    owner = two_groves.client(User.objects.get(username="rightowner"))
+    assert _revisions(owner, "secret")[0]["step"] is None

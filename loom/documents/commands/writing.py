@@ -431,7 +431,10 @@ def write_window(context: Context, args: WriteWindow) -> Reply:
     name = f"#{window.number}"
     change = changing(put, seen=seen, name=document.shown, hint=f"→ refresh {name}, then repeat")
     by = context.actor.participant
-    written = document_log.write(context.world, document, change, by=by, at=context.now)
+    through = document_log.Through(window.number, lines.first, lines.last)
+    written = document_log.write(
+        context.world, document, change, by=by, at=context.now, through=through
+    )
     span = Span(lines.first, lines.last, total_of(args.content))
     after, now = queries.source_of(written.revision), span.moved(lines)
     move_along(context, before, after, span, but=window)

@@ -1998,7 +1998,8 @@ class RetrySent(TypedDict):
 
 class RevisionOf(TypedDict):
     """A revision without its text. `restored` is the number of the revision whose text it
-    restored."""
+    restored; `step` is null for what people typed, and for steps of trees that the reader does
+    not see."""
 
     number: int
     words: int
@@ -2007,6 +2008,7 @@ class RevisionOf(TypedDict):
     by: str
     authors: list[str]
     restored: int | None
+    step: StepOfRevision | None
     at: str
 
 
@@ -2027,6 +2029,7 @@ class RevisionOne(TypedDict):
     by: str
     authors: list[str]
     restored: int | None
+    step: StepOfRevision | None
     at: str
     text: str
 
@@ -2361,6 +2364,20 @@ class StepBody(TypedDict):
     undone: bool
     open: bool
     at: str
+
+
+class StepOfRevision(TypedDict):
+    """The step that wrote a revision: `seq` counts those of its workspace (of the grove, for
+    what no line wrote: `workspace` and `tree` are then null). `window`: the number of the
+    window through which it was written, which showed the lines `first` to `last` before."""
+
+    id: str
+    seq: int
+    workspace: str | None
+    tree: str | None
+    window: int | None
+    first: int | None
+    last: int | None
 
 
 StepOfTrail = TypedDict(
