@@ -14,8 +14,9 @@ from pydantic import BeforeValidator, WithJsonSchema
 
 from agents.outside_tools import arguments
 from agents.outside_tools.connection import ServerAddress, ToolFailure
+from agents.outside_tools.consents import agreed_by
 from agents.outside_tools.models import AllowedTool, ToolCall, ToolConsent
-from agents.outside_tools.queries import agreed_by, host_of, tools_of, usable_by
+from agents.outside_tools.queries import host_of, tools_of, usable_by
 from agents.providers.values import Failure
 from agents.providers.web_search import without_key
 from loom import access

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 from django.utils import timezone
 
 from agents.outside_tools import arguments
+from agents.outside_tools.consents import fingerprint_of
 from agents.outside_tools.models import AllowedTool, OutsideTool, ToolServer
-from agents.outside_tools.queries import fingerprint_of, server_body, server_named, servers_of
+from agents.outside_tools.queries import server_body, server_named, servers_of
 from loom.access import Actor
 from loom.engine import jobs
 from loom.engine.actions import RunningAction, action

@@ -1,15 +1,12 @@
 """Servers and tools as somebody may see or use them."""
 
-import hashlib
-import json
-from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.db.models import Prefetch, QuerySet
 
 from agents.outside_tools import arguments
-from agents.outside_tools.models import AllowedTool, OutsideTool, ToolConsent, ToolServer
+from agents.outside_tools.models import AllowedTool, OutsideTool, ToolServer
 from loom import access
 from loom.access import Actor
 from loom.errors import not_found
@@ -61,23 +58,9 @@ def tools_of(agent: Participant) -> list[AllowedTool]:
     return rows
 
 
-def agreed_by(person: Participant, rows: Iterable[AllowedTool]) -> set[int]:
-    """Those of the allowed tools that `person` has agreed to as they are now, by row id."""
-    fingerprints = {row.pk: row.tool.fingerprint for row in rows}
-    known = ToolConsent.objects.filter(allowed__in=fingerprints, person=person)
-    pairs = known.values_list("allowed", "fingerprint")
-    return {key for key, fingerprint in pairs if fingerprints[key] == fingerprint}
-
-
 def host_of(server: ToolServer) -> str:
     """The host of a server, which says where what is sent to it goes."""
     return urlsplit(server.url).hostname or server.url
-
-
-def fingerprint_of(url: str, name: str, description: str, schema: dict[str, Any]) -> str:
-    """The SHA-256 of what a tool does according to its server."""
-    stated = [url, name, description, schema]
-    return hashlib.sha256(json.dumps(stated, sort_keys=True).encode()).hexdigest()
 
 
 def tool_body(tool: OutsideTool) -> dict[str, Any]:

@@ -6,7 +6,8 @@ from typing import Any
 from agents.agent_prompt import PromptPlace
 from agents.context.values import WorkspaceView, section
 from agents.outside_tools import arguments
-from agents.outside_tools.queries import agreed_by, host_of, tools_of
+from agents.outside_tools.consents import agreed_by
+from agents.outside_tools.queries import host_of, tools_of
 from loom.language.refs import quote
 from loom.people.names import as_sent
 from loom.text.frames import frames_escaped

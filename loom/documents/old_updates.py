@@ -9,7 +9,7 @@ from django.utils.translation import gettext_noop
 
 from loom.documents.log import merge
 from loom.documents.models import Document, DocumentUpdate
-from loom.engine.trimming import OldRows, TrimRule, trims
+from loom.engine.trim_rules import OldRows, TrimRule, trims
 
 
 def _resting(before: datetime) -> "QuerySet[Document]":

@@ -35,8 +35,8 @@ from loom.engine import announcements
 from loom.errors import CommandError
 from loom.live.admission import Guest, SocketRefused
 from loom.live.frames import RateLimit
-from loom.live.passes import judge, verdicts_of
 from loom.live.read_threads import PerLoop, ReadThreads
+from loom.live.rechecks import judge, verdicts_of
 
 log = logging.getLogger("heddle.rooms")
 

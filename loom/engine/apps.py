@@ -9,7 +9,7 @@ from django.apps import AppConfig
 COMMANDS = (
     "loom.engine.undo",
     "loom.engine.command_reference",
-    "loom.engine.old_events",
+    "loom.engine.trimmed_events",
     "loom.engine.old_steps",
 )
 

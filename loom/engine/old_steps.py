@@ -10,7 +10,7 @@ from django.db.models.functions import Length
 from django.utils.translation import gettext_noop
 
 from loom.engine.models import Step
-from loom.engine.trimming import BATCH, OldRows, TrimRule, trims
+from loom.engine.trim_rules import BATCH, OldRows, TrimRule, trims
 
 ROOM = 200  # bytes of a step beside its line and reply, about
 

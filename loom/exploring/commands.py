@@ -19,11 +19,11 @@ from loom.engine.registry import command, describe_verb
 from loom.engine.undo import Own, undoes
 from loom.errors import CommandError
 from loom.exploring.access import WITH
+from loom.exploring.budget import MOST_CALLS, SHOWN, Amount, Shape
 from loom.exploring.checks import checks_of
 from loom.exploring.costs import Callers, most_in_all
 from loom.exploring.models import Exploration
 from loom.exploring.queries import exploration_body
-from loom.exploring.rules import MOST_CALLS, SHOWN, Amount, Shape
 from loom.language.verbs import Phrases, Verb
 from loom.money.queries import path_tokens
 from loom.participants.prices import NANO, dollars

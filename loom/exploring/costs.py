@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loom.access import Actor
-from loom.exploring.rules import RATING_TOKENS, Amount, Shape
+from loom.exploring.budget import RATING_TOKENS, Amount, Shape
 from loom.money import spending
 from loom.money.queries import path_tokens
 from loom.money.spending import CandidateRequest

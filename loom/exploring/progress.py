@@ -22,8 +22,9 @@ from loom.engine.execute import execute
 from loom.engine.fields import new_uid
 from loom.engine.streams import Writer
 from loom.errors import CommandError, require
-from loom.exploring import rules
+from loom.exploring import budget, judging, selecting
 from loom.exploring.access import WITH, acting_for, demand_begun
+from loom.exploring.budget import RATING_TOKENS
 from loom.exploring.checks import checks_of
 from loom.exploring.costs import BEFORE, Callers, of_points
 from loom.exploring.models import Exploration, ExploredText
@@ -35,7 +36,6 @@ from loom.exploring.queries import (
     texts_of,
     used_by,
 )
-from loom.exploring.rules import RATING_TOKENS
 from loom.language.refs import Ref
 from loom.links.commands.links import LinkArgs, link
 from loom.money import spending
@@ -132,7 +132,7 @@ def _plan(row: Exploration) -> bool:
         return _ends(row, "done", "nothing is left to go on from")
     workspace = access.workspace_of(actor.participant, row.tree)
     costs = of_points(_callers(row), actor, row.tree, workspace, points)
-    counts, over = rules.planned(budget_of(row), used_by(row), costs, row.n)
+    counts, over = budget.planned(budget_of(row), used_by(row), costs, row.n)
     if not any(counts):
         return _ends(row, "done", f"the budget of {over} is used up")
     with _locked(row) as held:
@@ -318,7 +318,7 @@ def rated_text(asker: Actor, generation: Generation) -> tuple[str, str]:
 @ends_as(RATING)
 def rated(_writer: Writer, row: Generation) -> None:
     """Stores what a judge has answered."""
-    score, reason = rules.read_rating(row.text) if row.status == "done" else (None, "no answer")
+    score, reason = judging.read_rating(row.text) if row.status == "done" else (None, "no answer")
     rows = ExploredText.objects.filter(pk=row.settings["text"], judged_by=row.uid)
     rows.update(score=score, reason=reason)
 
@@ -356,7 +356,7 @@ def _by_check(row: Exploration, texts: list[ExploredText]) -> list[ExploredText]
 def _by_variety(row: Exploration, texts: list[ExploredText]) -> list[ExploredText]:
     """Scores that keep the texts that differ most from each other."""
     near = nearness_of(row.tree.grove, [require(text.node, "the text").text for text in texts])
-    order = rules.most_different(near, len(texts))
+    order = selecting.most_different(near, len(texts))
     for place, at in enumerate(order):
         earlier = [near[at][other] for other in order[:place]]
         texts[at].score = float(max(0, 10 - place))
@@ -401,7 +401,7 @@ def _choose(row: Exploration) -> bool:
             return True
         _, now = held
         texts = [text for text in _of_round(now) if text.node is not None]
-        chosen = rules.best([text.score for text in texts], now.keep)
+        chosen = selecting.best([text.score for text in texts], now.keep)
         for place, text in enumerate(texts):
             text.is_kept = place in chosen
         ExploredText.objects.bulk_update(texts, ["is_kept"])

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.db.models import Count, QuerySet, Sum
 
+from loom.exploring.budget import RATING_TOKENS, Amount, ExplorationBudget, Shape
 from loom.exploring.models import Exploration, ExploredText
-from loom.exploring.rules import RATING_TOKENS, Amount, ExplorationBudget, Shape
 from loom.participants.prices import NANO
 from loom.text.hashes import instant, instant_or_none
 from loom.trees.models import Tree

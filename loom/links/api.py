@@ -17,15 +17,14 @@ from loom.links.commands import types as verbs
 from loom.links.link_types import STANDARD, Type
 from loom.links.markdown import trail_markdown
 from loom.links.models import Trail
+from loom.links.trail_steps import steps_of, way_of
 from loom.links.trails import (
     get_trail,
     open_trail,
     step_bodies,
-    steps_of,
     stops_of,
     trail_body,
     trails_for,
-    way_of,
 )
 from loom.links.vocabulary import types_for
 from loom.links.written_portals import OpenedPortals

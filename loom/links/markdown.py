@@ -5,7 +5,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from loom.language.portals import MOST_DEEP, PortalItem, PortalView, item_as_markdown
 from loom.links.portals import nouns_of
-from loom.links.trails import EndSeen, EndsSeen, TrailStep
+from loom.links.trail_steps import TrailStep
+from loom.links.trails import EndSeen, EndsSeen
 
 MOST_SHOWN = 4000  # characters of one text
 

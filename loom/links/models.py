@@ -101,7 +101,7 @@ class LinkType(PublicIdentity):
 class Trail(PublicIdentity):
     """A way that somebody took through items, kept under a name. A private one is its owner's
     alone; a shared one may be read by the members of the grove, each as far as they may read what
-    it leads to. `steps` as `loom.links.trails.TrailStep` reads them."""
+    it leads to. `steps` as `loom.links.trail_steps.TrailStep` reads them."""
 
     grove = models.ForeignKey(Grove, models.CASCADE, related_name="trails")
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="trails")

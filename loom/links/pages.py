@@ -22,17 +22,14 @@ from loom.links.commands import types as verbs
 from loom.links.link_types import GROUPS, Type
 from loom.links.models import Trail
 from loom.links.portal_pages import writer_of
+from loom.links.trail_steps import TrailStep, steps_of, way_of, way_of_turn
 from loom.links.trails import (
     EndSeen,
     EndsSeen,
-    TrailStep,
     get_trail,
     open_trail,
-    steps_of,
     stops_of,
     trails_for,
-    way_of,
-    way_of_turn,
 )
 from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.people.models import Grove

@@ -15,7 +15,7 @@ from loom import access, permissions
 from loom.engine import streams
 from loom.errors import CommandError
 from loom.live import kinds
-from loom.live.passes import Pass
+from loom.live.rechecks import Pass
 from loom.people.models import ApiKey, User
 from loom.platform import request_log
 from loom.text.hashes import digest

@@ -15,8 +15,8 @@ from loom.live import frames, reads
 from loom.live.admission import Guest, SocketRefused, welcome
 from loom.live.feed import Feed
 from loom.live.kinds import kinds
-from loom.live.passes import verdicts_of
 from loom.live.read_threads import PerLoop, ReadThreads
+from loom.live.rechecks import verdicts_of
 from loom.live.sockets import FeedConnection, Socket
 
 log = logging.getLogger("heddle.live")

@@ -16,9 +16,9 @@ from loom.live.frames import (
     Partial,
     Ring,
 )
-from loom.live.passes import Pass, Verdict, judge, verdicts_of
 from loom.live.positions import Place, Positions
 from loom.live.read_threads import ReadThreads
+from loom.live.rechecks import Pass, Verdict, judge, verdicts_of
 from loom.live.sockets import Socket
 from loom.live.to_render import ToRender
 

@@ -10,7 +10,7 @@ from django.utils.module_loading import import_string
 from loom.engine.models import Event, Stream
 from loom.live import frames
 from loom.live.frames import EventFrame
-from loom.live.passes import Pass, Verdict, memberships
+from loom.live.rechecks import Pass, Verdict, memberships
 from loom.live.to_render import ToRender, changed_by
 from loom.permissions import ROLES
 from loom.platform.prepared_queries import Given, PreparedQuery

@@ -4,7 +4,7 @@ belongs to a stream, as accounts and an installation do not; the log says who di
 import logging
 
 from loom.engine import put_aside
-from loom.engine.trimming import TrimRule
+from loom.engine.trim_rules import TrimRule
 from loom.errors import CommandError, not_found
 from loom.operations import trim
 from loom.operations.access import demand_operator

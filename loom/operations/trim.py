@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from loom.engine.trimming import OldRows, TrimRule, trim_rules
+from loom.engine.trim_rules import OldRows, TrimRule, trim_rules
 from loom.errors import CommandError, not_found
 from loom.operations.models import TrimSetting
 

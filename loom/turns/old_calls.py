@@ -10,7 +10,7 @@ from django.db.models import Count, IntegerField, QuerySet, Sum
 from django.db.models.functions import Length
 from django.utils.translation import gettext_noop
 
-from loom.engine.trimming import OldRows, TrimRule, trims
+from loom.engine.trim_rules import OldRows, TrimRule, trims
 from loom.turns.models import Call
 
 BATCH = 100  # requests of a transaction: each may be long

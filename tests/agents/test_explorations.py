@@ -13,7 +13,7 @@ from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Event
 from loom.errors import CommandError
-from loom.exploring import progress, rules
+from loom.exploring import judging, progress, selecting
 from loom.exploring.access import WITH
 from loom.exploring.commands import stop
 from loom.exploring.models import Exploration, ExploredText
@@ -382,10 +382,10 @@ def test_the_page_begins_shows_and_stops(
     ],
 )
 def test_a_rating_is_read(said: str, score: float | None, reason: str) -> None:
-    assert rules.read_rating(said) == (score, reason)
+    assert judging.read_rating(said) == (score, reason)
 
 
 def test_what_differs_most_is_chosen() -> None:
     near = [[1, 0.9, 0.1], [0.9, 1, 0.2], [0.1, 0.2, 1]]
-    assert rules.most_different(near, 2) == [0, 2]
-    assert rules.best([1, None, 3, 3], 3) == [2, 3, 0]
+    assert selecting.most_different(near, 2) == [0, 2]
+    assert selecting.best([1, None, 3, 3], 3) == [2, 3, 0]

@@ -11,7 +11,7 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from loom.access import get_actor
-from loom.live.passes import Pass, memberships, verdicts_of
+from loom.live.rechecks import Pass, memberships, verdicts_of
 from loom.people.commands import accounts as people
 from loom.people.models import ApiKey, Participant, User, UserSession
 from loom.site import api_requests as requests

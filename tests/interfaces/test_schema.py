@@ -164,6 +164,7 @@ LOOSE = {
     "POST /api/groves/{uid}/saved": "lines of an arrangement are commands",
     "POST /api/pipes": "its lines are commands",
     "PUT /api/groves/{uid}/web-search": "some services need a key, others an address",
+    "POST /api/groves/{uid}/tool-servers": "an address that may be called",
     "POST /api/trees/{uid}/images": "bytes that are an image",
     "POST /api/import": "a part with a file name",
 }

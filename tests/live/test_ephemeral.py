@@ -12,7 +12,7 @@ from loom.engine.models import Event
 from loom.live import frames, sockets
 from loom.live.admission import Guest
 from loom.live.consumers import Hub
-from loom.live.passes import Pass
+from loom.live.rechecks import Pass
 from loom.people.models import Participant, User
 from loom.trees.commands import node_writer
 from loom.trees.models import Node, Tree, Workspace

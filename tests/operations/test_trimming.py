@@ -17,11 +17,11 @@ from loom.access import Actor
 from loom.documents.actions import write_document
 from loom.documents.log import opened, settle
 from loom.documents.models import Document, DocumentState, DocumentUpdate
-from loom.engine import old_events
+from loom.engine import trimmed_events
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Event, Step, Stream
-from loom.engine.trimming import trim_rules
+from loom.engine.trim_rules import trim_rules
 from loom.errors import CommandError
 from loom.operations import commands, measuring, tasks, trim
 from loom.operations.models import TrimSetting
@@ -41,8 +41,8 @@ LONG_AGO = timezone.now() - timedelta(days=400)
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few events stay, and a batch is small."""
-    monkeypatch.setattr(old_events, "KEPT", 5)
-    monkeypatch.setattr(old_events, "BATCH", 3)
+    monkeypatch.setattr(trimmed_events, "KEPT", 5)
+    monkeypatch.setattr(trimmed_events, "BATCH", 3)
     monkeypatch.setattr(trim, "REST_S", 0)
 
 

@@ -11,7 +11,7 @@ from loom.access import acting_as, get_actor, get_actor_in, visible_trees, writt
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.errors import CommandError
-from loom.live.passes import Pass, memberships, verdicts_of
+from loom.live.rechecks import Pass, memberships, verdicts_of
 from loom.people.commands import accounts
 from loom.people.models import Grove, Membership, Participant, User
 from loom.permissions import GENERATE, OF_ROLE, OF_TREE, Scope

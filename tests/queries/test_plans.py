@@ -23,7 +23,7 @@ from loom.engine.models import Event, Step, Stream
 from loom.errors import CommandError
 from loom.language.ids import of_node
 from loom.live import reads
-from loom.live.passes import Pass, verdicts_of
+from loom.live.rechecks import Pass, verdicts_of
 from loom.notes.models import Mark
 from loom.people.models import Participant, User
 from loom.reading.pages.live_parts import parts_for

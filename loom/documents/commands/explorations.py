@@ -11,7 +11,8 @@ from loom.engine.registry import command
 from loom.language import ids
 from loom.links.markdown import trail_markdown
 from loom.links.models import Trail
-from loom.links.trails import UNAVAILABLE, EndSeen, get_trail, steps_of, stops_of
+from loom.links.trail_steps import steps_of
+from loom.links.trails import UNAVAILABLE, EndSeen, get_trail, stops_of
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Tree

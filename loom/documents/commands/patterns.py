@@ -12,7 +12,8 @@ from loom.engine.registry import command
 from loom.errors import not_found
 from loom.links.models import Trail
 from loom.links.queries import written
-from loom.links.trails import get_trail, steps_of
+from loom.links.trail_steps import steps_of
+from loom.links.trails import get_trail
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
 from loom.text.counts import counted
 from loom.text.shortening import plain

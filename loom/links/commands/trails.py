@@ -12,18 +12,14 @@ from loom.errors import CommandError
 from loom.language.verbs import Verb
 from loom.links.markdown import trail_markdown
 from loom.links.models import Trail
+from loom.links.trail_steps import MOST_STEPS, TrailStep, steps_of, way_of, way_of_turn
 from loom.links.trails import (
-    MOST_STEPS,
     EndSeen,
-    TrailStep,
     demand_own,
     get_trail,
     step_line,
-    steps_of,
     stops_of,
     trails_for,
-    way_of,
-    way_of_turn,
 )
 from loom.links.written_portals import OpenedPortals
 from loom.permissions import LOOM

@@ -15,7 +15,7 @@ from django.db.models.functions import Cast, Coalesce, Length
 
 from loom.access import Actor
 from loom.engine.models import Event, Stream
-from loom.engine.old_events import too_old
+from loom.engine.trimmed_events import too_old
 from loom.errors import CommandError, not_found
 from loom.language.ids import ORDINAL_BITS
 from loom.permissions import Role

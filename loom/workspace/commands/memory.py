@@ -13,7 +13,8 @@ from loom.language.refs import ParseError, Ref, print_ref
 from loom.language.slices import get
 from loom.language.verbs import Phrases, Verb
 from loom.links.foot import portals_of
-from loom.links.trails import step_line, stops_of, way_of
+from loom.links.trail_steps import way_of
+from loom.links.trails import step_line, stops_of
 from loom.people.grove_settings import number_of
 from loom.permissions import LOOM, READ_DOCUMENTS
 from loom.text.counts import counted

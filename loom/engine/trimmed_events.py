@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from django.utils.translation import gettext_noop
 
 from loom.engine.models import Event, Stream
-from loom.engine.trimming import BATCH, OldRows, TrimRule, trims
+from loom.engine.trim_rules import BATCH, OldRows, TrimRule, trims
 from loom.errors import CommandError
 from loom.platform.prepared_queries import lock_rows
 

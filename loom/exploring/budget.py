@@ -1,15 +1,11 @@
-"""Pure: how many calls an exploration makes, what its budget still allows, which texts are kept,
-and what a judge has answered."""
+"""Pure: how many calls an exploration makes, and what its budget still allows."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 RATING_TOKENS = 120  # of a judge's answer
 MOST_CALLS = 2_000  # of one exploration
 SHOWN = 12  # words of a goal in a reply
-
-_RATING = re.compile(r"\W{0,20}(\d{1,2}(?:[.,]\d)?)(?:\s{0,3}/\s{0,3}10)?(?![\d/])[\s\W]{0,20}")
 
 
 @dataclass(frozen=True)
@@ -88,38 +84,3 @@ def planned(
                 return counts, over
             used, counts[place] = used + cost, counts[place] + 1
     return counts, ""
-
-
-def best(scores: Sequence[float | None], keep: int) -> list[int]:
-    """The places of the best scores, best first; equal ones in their order. What has no score comes
-    last."""
-    order = sorted(range(len(scores)), key=lambda at: (-_number(scores[at]), at))
-    return order[:keep]
-
-
-def _number(score: float | None) -> float:
-    return -1.0 if score is None else score
-
-
-def most_different(near: Sequence[Sequence[float]], keep: int) -> list[int]:
-    """The places of texts that differ most: from the first on, always the one whose nearest chosen
-    one is the farthest. `near` is from 0 to 1."""
-    if not len(near):
-        return []
-    chosen = [0]
-    while len(chosen) < min(keep, len(near)):
-        left = [at for at in range(len(near)) if at not in chosen]
-        chosen.append(min(left, key=lambda at: (max(near[at][other] for other in chosen), at)))
-    return chosen
-
-
-def read_rating(text: str) -> tuple[float | None, str]:
-    """(the rating from 0 to 10, the reason) of a judge's answer; None if it begins with none."""
-    line = " ".join(text[:2_000].split())
-    rating = _RATING.match(line)
-    if rating is None:
-        return None, line[:300]
-    number = float(rating[1].replace(",", "."))
-    if number > 10:
-        return None, line[:300]
-    return number, line[rating.end() :][:300]
