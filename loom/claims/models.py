@@ -207,7 +207,8 @@ class Pipe(PublicIdentity):
 
 class TokenState(models.Model):
     """The state of a token that is written in an item (`loom.claims.rules.inline_tokens`), where
-    its text does not say it: of a node always, of a document if it is archived or has notes."""
+    its text does not say it: of a node always, of a document if a line checked or archived it, or
+    if it has notes; there the text says whether its box is checked."""
 
     id = models.BigAutoField(primary_key=True)
     item = models.BigIntegerField()

@@ -353,6 +353,11 @@ def test_evidence_of_another_grove_is_not_shown(two_groves: TwoGroves) -> None:
     client = world.client(world.only_left)
     body = client.get(f"/api/claims/{claim}?tree={left.tree.uid}").json()
     assert (body["evidence"], body["evidence_total"]) == ([], 1)
+    card = client.get(f"/trees/{left.tree.uid}/claims/{claim}").content.decode()
+    assert "You see 0 of 1 piece of evidence." in card and "may not see" in card
+    assert "kestrel" not in card and right.tree.uid not in card
+    whole = world.client(world.both).get(f"/trees/{left.tree.uid}/claims/{claim}")
+    assert "You see" not in whole.content.decode() and b"Who sees which" in whole.content
     for user, status in ((world.only_right, 404), (world.nobody, 404), (world.both, 200)):
         address = f"/api/claims/{claim}?tree={left.tree.uid}"
         assert world.client(user).get(address).status_code == status

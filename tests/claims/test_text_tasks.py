@@ -1,5 +1,7 @@
 """Tokens in texts: each kind recognised, the machine of tasks, one protocol, live for everybody."""
 
+from collections.abc import Callable
+
 import pytest
 from rest_framework.test import APIClient
 
@@ -170,6 +172,56 @@ def test_tasks_that_were_checked_are_on_the_page_of_claims(
     assert '<span class="pill">lit</span>' in decided and "archived:" in decided
     say(f"prune {lit}")
     assert b">light it<" not in client.get(address).content
+
+
+def test_tasks_of_documents_that_were_checked_are_on_the_page_of_claims(
+    say: Say, tree: Tree, api: Callable[..., APIClient], reader: User
+) -> None:
+    """Of documents linked to the tree, that the reader may read, while the box is checked."""
+    say('write doc:"List" new\n- [ ] trim the wick\n- [x] typed by hand\n- [ ] wake\n←')
+    tokens = tokens_in(newest(Document.objects.get()).text, stable=True)
+    first, _, third = (token.key for token in tokens)
+    client, address = api(reader), f"/trees/{tree.uid}/claims"
+    assert "Decided tasks" not in client.get(address).content.decode()
+    say(f'todo check doc:"List" token:{first}')
+    say(f'todo check doc:"List" token:{third} "at dawn"')
+    page = client.get(address).content.decode()
+    decided = page[page.index("Decided tasks") :]
+    assert decided.index(">wake<") < decided.index(">trim the wick<")
+    assert f'href="/documents/{Document.objects.get().uid}"' in decided and ">List<" in decided
+    assert "at dawn" in decided and "typed by hand" not in decided
+    say(f'todo uncheck doc:"List" token:{third}')
+    say('write doc:"List" replace:"[x] trim" with:"[ ] trim"')
+    assert "Decided tasks" not in client.get(address).content.decode()
+
+
+def test_tasks_of_documents_of_another_grove_are_on_no_page(two_groves: TwoGroves) -> None:
+    left, right, both = two_groves.left, two_groves.right, two_groves.both
+    right.run(both, 'write doc:"secret" new "- [ ] feed the kestrel"')
+    (token,) = tokens_in("- [ ] feed the kestrel", stable=True)
+    right.run(both, f'todo check doc:"secret" token:{token.key}')
+    seen = two_groves.client(both).get(f"/trees/{right.tree.uid}/claims").content.decode()
+    assert ">feed the kestrel<" in seen
+    for user in (both, two_groves.only_left):
+        page = two_groves.client(user).get(f"/trees/{left.tree.uid}/claims").content.decode()
+        assert "kestrel" not in page
+
+
+def test_one_task_is_strong_evidence_and_too_little_to_conclude(
+    say: Say, tasks: str, write: Say, writer: User
+) -> None:
+    """Concluding needs the moderate level: three items, of which the task is the strong one."""
+    say(f"todo check {tasks} token:3")
+    opened = say(f'claim "task wake is checked" cite:{tasks} test:"look"', by=writer)
+    claim = opened.body["refs"][0]
+    say(f"check {claim}", by=writer)
+    why = refused(say, f'conclude {claim} "so"', by=writer)
+    assert (why.code, why.message) == ("REJECTED", "Insufficient evidence.")
+    assert why.hint == "moderate: have 1, need 3 evidence that counts"
+    for words in ("The keeper is up.", "Her lamp burns."):
+        say(f"cite {write(words)} for {claim}", by=writer)
+    say(f'conclude {claim} "so"', by=writer)
+    assert "committed at moderate" in say(f"commit {claim}", by=writer).reply
 
 
 def test_a_task_of_a_document_is_rewritten_in_place(say: Say, tree: Tree) -> None:

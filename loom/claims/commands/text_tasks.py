@@ -106,6 +106,10 @@ def _keep(place: TaskInText, context: Context, state: str, note: str) -> None:
     )
 
 
+def _is_kept(place: TaskInText) -> bool:
+    return TokenState.objects.filter(item=place.item, key=place.task.key).exists()
+
+
 def _changed(place: TaskInText, state: str, note: str) -> dict[str, object]:
     notes = [*place.notes, note[:MAX_NOTE]] if note.strip() else list(place.notes)
     return {
@@ -139,7 +143,7 @@ def change_task(context: Context, text: GroveText, args: TaskOfNode, shown: str)
     after = _after(place, args)
     criteria = _demand_criteria(context, place) if after == "checked" and args.act != "note" else ""
     _rewrite(context, place, after)
-    if args.note or after == "archived":
+    if args.note or after != "unchecked" or _is_kept(place):
         _keep(place, context, after, args.note)
     context.world.append("token.changed", _changed(place, after, args.note))
     return Reply(

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.db.models import Q
+
+from loom.access import Actor
 from loom.claims.models import Pipe, TokenState
 from loom.claims.queries.regions import region_of, regions_of
 from loom.claims.rules.inline_tokens import (
@@ -40,13 +43,17 @@ def states_of(item: int, tokens: Sequence[InlineToken]) -> dict[str, tuple[str, 
 
 
 MOST_DECIDED = 50
+MOST_LINKED = 200  # documents of a tree whose tasks are looked for
+MOST_READ = 20  # documents that are read for them
 
 
 @dataclass(frozen=True)
 class DecidedTask:
-    """A task in a text of a tree that somebody has checked or archived."""
+    """A task that somebody has checked or archived: `href` is the address of its text, `title` is
+    that of the document in which it is written, "" in a tree."""
 
-    node: Node
+    href: str
+    title: str
     words: str
     check: str
     state: str
@@ -54,13 +61,52 @@ class DecidedTask:
     at: datetime
 
 
-def decided_tasks(tree: Tree) -> list[DecidedTask]:
-    """The tasks in texts of a tree that were checked or archived last, the newest first. Two
-    queries."""
-    rows = TokenState.objects.filter(
-        item__range=ids.ids_in(tree.pk), kind="task", state__in=("checked", "archived")
+def decided_tasks(actor: Actor, tree: Tree) -> list[DecidedTask]:
+    """The tasks in texts of a tree, and in the documents linked to it that the actor may read, that
+    were checked or archived last by a line, the newest first. Reads the texts of at most MOST_READ
+    documents."""
+    every = [*_decided_in_nodes(tree), *_decided_in_documents(actor, tree)]
+    return sorted(every, key=lambda task: task.at, reverse=True)[:MOST_DECIDED]
+
+
+def _decided(where: Q) -> list[TokenState]:
+    """The newest states of tasks that were checked or archived."""
+    rows = TokenState.objects.filter(where, kind="task", state__in=("checked", "archived"))
+    return list(rows.order_by("-at", "-pk")[:MOST_DECIDED])
+
+
+def _decided_in_documents(actor: Actor, tree: Tree) -> list[DecidedTask]:
+    linked = {text.item_id: text for text in grove_texts().linked(actor, tree)[:MOST_LINKED]}
+    kept = _decided(Q(item__in=linked)) if linked else []
+    read = list(dict.fromkeys(row.item for row in kept))[:MOST_READ]
+    states: dict[tuple[int, str], tuple[InlineToken, str]] = {}
+    for item in read:
+        tokens = tokens_in(grove_texts().current(item) or "", stable=True)
+        known = states_of(item, tokens)
+        states |= {(item, token.key): (token, known[token.key][0]) for token in tokens}
+    return [
+        _decided_task(row, token, f"/documents/{linked[row.item].uid}", linked[row.item].title)
+        for row in kept
+        if (row.item, row.key) in states
+        for token, state in [states[(row.item, row.key)]]
+        if state == row.state  # otherwise its box was changed by hand since
+    ]
+
+
+def _decided_task(row: TokenState, token: InlineToken, href: str, title: str) -> DecidedTask:
+    return DecidedTask(
+        href=href,
+        title=title,
+        words=plain_task(token.words),
+        check=token.check,
+        state=row.state,
+        notes=tuple(row.data.get("notes", ())),
+        at=row.at,
     )
-    kept = list(rows.order_by("-at", "-pk")[:MOST_DECIDED])
+
+
+def _decided_in_nodes(tree: Tree) -> list[DecidedTask]:
+    kept = _decided(Q(item__range=ids.ids_in(tree.pk)))
     keys = {key for row in kept if (key := ids.node_id(row.item)) is not None}
     shown = Node.objects.filter(pk__in=keys, pruned=False, version_pruned=False).in_bulk()
     tokens = {
@@ -69,13 +115,11 @@ def decided_tasks(tree: Tree) -> list[DecidedTask]:
         for token in tokens_in(node.text, stable=False)
     }
     return [
-        DecidedTask(
-            node=shown[ids.node_id(row.item) or 0],
-            words=plain_task(token.words),
-            check=token.check,
-            state=row.state,
-            notes=tuple(row.data.get("notes", ())),
-            at=row.at,
+        _decided_task(
+            row,
+            token,
+            f"/trees/{tree.uid}?node={shown[ids.node_id(row.item) or 0].local_id}",
+            "",
         )
         for row in kept
         if (token := tokens.get((row.item, row.key))) is not None
