@@ -208,10 +208,10 @@ def _posts() -> Iterator[str]:
             name = part.strip("<>").partition(":")[2]
             if part.startswith("<"):
                 known = {
-                "uid": uids.get(parts[at - 1], ""),
-                "local_id": "node",
-                "server": "tool_server",
-            }
+                    "uid": uids.get(parts[at - 1], ""),
+                    "local_id": "node",
+                    "server": "tool_server",
+                }
                 parts[at] = "{" + known.get(name, name) + "}"
         if "{" in (made := "/".join(parts)) and ".pages" in callback.__module__:
             yield made
