@@ -1,5 +1,6 @@
 """The map by meaning: how long a layout takes, how long somebody waits until it is opened, and how
-long a frame takes while the reader pans and zooms, with 10,000 and 100,000 texts.
+long a frame takes while the reader pans and zooms, and how many a second that is, with 10,000 and
+100,000 texts.
 
 Vectors are made up: 60 subjects of several kinds each, as texts of a grove have. Frames are
 measured in Chromium without a graphics card, so that they are the slowest that a reader has.
@@ -24,6 +25,7 @@ from loom.landscape import layout, places
 from loom.landscape.regions import find_regions
 
 DIST = Path(__file__).resolve().parents[1] / "static" / "dist"
+SCREEN = 60  # frames a second that the browser is asked for
 SIZE = {"width": 1440, "height": 900}
 PAGE = """<!doctype html><meta charset="utf-8"><link rel="stylesheet" href="/dist/app.css">
 <loom-landscape class="landscape" data-points="/points"><div class="landscape-main">
@@ -155,7 +157,21 @@ def _frames(body: str) -> None:
         ordered = sorted(found[name])
         late = ordered[int(0.95 * len(ordered))]
         print(f"  {words}: {median(ordered):.1f} ms, p95 {late:.1f} ms")
+    ordered = sorted(found["apart"])
+    rate, slow = per_second(ordered), per_second(ordered[int(0.95 * len(ordered)) :])
+    usual = 1000 / median(ordered)
+    print(
+        f"  {usual:.0f} frames a second of {SCREEN}: {rate:.0f} on average, {slow:.0f} at the worst"
+    )
+    print(
+        f"  {per_second(found['took']):,.0f} a second on average if the screen did not set the pace"
+    )
     print(f"  seen after {opened:.0f} ms")
+
+
+def per_second(took_ms: list[float]) -> float:
+    """How many frames a second those are."""
+    return 1000 * len(took_ms) / max(sum(took_ms), 1e-9)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ SMALL = {
     "interleavings": ("--seeds 3", r"3 of 3 seeds ended equal"),
     "kills": ("2 1", r"SQLite, \d+ s: nothing lost, nothing doubled"),
     "links": ("200 2", r"frames a second, graph of \d+ items +[\d.]+"),
-    "landscape": ("300", r"from frame to frame: [\d.]+ ms"),
+    "landscape": ("300", r"[\d.]+ frames a second of 60: [\d.]+ on average"),
     "linear": ("64", r"stream +[\d,]+ +[\d.]+x"),
     "lines_or_tools": ("", r"sent in 4 rounds +\d+"),
     "meaning": ("300", r"300 texts indexed in [\d.]+ s of one core"),
