@@ -298,10 +298,27 @@ class CommitmentOf(BaseModel):
     veto: str
 
 
+class EvidenceRecord(BaseModel):
+    """A piece of evidence with the fields that its file in an export has: `title` are the first
+    words of the claim, `content` the exact words, or why it was given."""
+
+    title: str
+    claim: str
+    side: str
+    strength: str
+    source: str
+    time: str
+    content: str
+    proof_status: str
+    related: str
+
+
 class CiteIn(CiteOf):
-    """A piece of evidence with the local id of its claim."""
+    """A piece of evidence with the local id of its claim; with its `record` where the evidence of
+    one claim or about one item is asked for."""
 
     claim: str
+    record: EvidenceRecord | None
 
 
 class EvidenceGroup(BaseModel):

@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 from loom.access import Actor
 from loom.claims.models import Cite, Claim
 from loom.claims.queries.claims import cite_body, item_named, seen_cites
+from loom.claims.queries.records import record_of_cite
 from loom.links.queries import written
 from loom.trees.models import Tree
 
@@ -42,13 +43,15 @@ def grouped(
 ) -> dict[str, Any]:
     """The evidence that is wanted of the claims that changed last, as far as the actor may see it,
     in groups, as the API carries it: those of the newest evidence first, strengths from strong to
-    weak. `total` counts what the filter lets through, up to MOST_COUNTED. Seven queries, and one
-    for a filter by source."""
-    rows = _asked(actor, tree, wanted or EvidenceFilter())
+    weak; that of one claim or about one item with its `record`. `total` counts what the filter lets
+    through, up to MOST_COUNTED. Seven queries, and one for a filter by source."""
+    wanted = wanted or EvidenceFilter()
+    in_whole = bool(wanted.claim or wanted.source)
+    rows = _asked(actor, tree, wanted)
     claims = Claim.objects.filter(tree=tree).order_by("-changed_at").values_list("pk", flat=True)
     # Not ordered by the database, which would sort all that came before it takes the first.
     some = rows.filter(claim__in=list(claims[:CLAIMS])).select_related(
-        "claim__node", "by", "undercuts"
+        "claim__node", "by", "undercuts", "answered_by"
     )
     newest = sorted(some.order_by()[:MOST], key=lambda cite: -cite.pk)
     cites = seen_cites(actor, tree, newest)
@@ -59,7 +62,9 @@ def grouped(
     for cite in cites:
         claim = cite.claim.node.local_id
         key = {"claim": claim, "source": names[cite.item], "strength": cite.strength}[group]
-        groups.setdefault(key, []).append({**cite_body(cite, names), "claim": claim})
+        record = record_of_cite(cite, names[cite.item]) if in_whole else None
+        body = {**cite_body(cite, names), "claim": claim, "record": record}
+        groups.setdefault(key, []).append(body)
     return {
         "accessible": len(cites),
         "total": rows.order_by()[:MOST_COUNTED].count(),

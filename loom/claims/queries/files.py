@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from loom.access import Actor
 from loom.claims.models import Cite, Claim, Commitment
 from loom.claims.queries.claims import claims_in, commitment_body, seen_cites
+from loom.claims.queries.records import record_of_cite
 from loom.links.queries import written
-from loom.text.hashes import instant
 from loom.trees.archive_files import adds_files
 from loom.trees.models import Tree
 
@@ -57,23 +57,9 @@ def files_of(actor: Actor, tree: Tree) -> Iterator[tuple[str, str]]:
 
 
 def _cite(claim: Claim, cite: Cite, source: str) -> str:
-    version = f" revision {cite.version}" if cite.version else ""
-    status = f"{claim.state} at {claim.level}" if claim.level else claim.state
-    related = [f"undercuts {cite.undercuts.uid}"] if cite.undercuts is not None else []
-    if cite.is_taken_back:
-        related.append(f"taken back by {cite.by.name}")
-    elif cite.answered_by is not None:
-        related.append(f"addressed by {cite.answered_by.name}: {cite.answer}")
-    head = {
-        "title": claim.node.text[:80],
-        "claim": claim.node.local_id,
-        "side": cite.side,
-        "strength": f"{cite.strength}, {cite.reason}",
-        "source": f"{source}{version} {cite.part}".strip(),
-        "time": instant(cite.at),
-        "proof_status": status,
-        "related": "; ".join(related),
-    }
+    cite.claim = claim
+    head = record_of_cite(cite, source)
+    head.pop("content")  # which follows in whole
     lines = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in head.items()]
     quote = "".join(f"> {line}\n" for line in cite.words.split("\n")) if cite.words else ""
     why = f"\n{cite.why}\n" if cite.why else ""

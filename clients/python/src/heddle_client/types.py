@@ -251,7 +251,8 @@ class ChoicesOf(TypedDict):
 
 
 class CiteIn(TypedDict):
-    """A piece of evidence with the local id of its claim."""
+    """A piece of evidence with the local id of its claim; with its `record` where the evidence
+    of one claim or about one item is asked for."""
 
     id: str
     item: str
@@ -270,6 +271,7 @@ class CiteIn(TypedDict):
     by: str
     at: str
     claim: str
+    record: EvidenceRecord | None
 
 
 class CiteOf(TypedDict):
@@ -627,6 +629,21 @@ class EvidenceGroups(TypedDict):
     accessible: int
     total: int
     groups: list[EvidenceGroup]
+
+
+class EvidenceRecord(TypedDict):
+    """A piece of evidence with the fields that its file in an export has: `title` are the first
+    words of the claim, `content` the exact words, or why it was given."""
+
+    title: str
+    claim: str
+    side: str
+    strength: str
+    source: str
+    time: str
+    content: str
+    proof_status: str
+    related: str
 
 
 class ExplorationOf(TypedDict):
