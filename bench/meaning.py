@@ -86,7 +86,8 @@ def recall(samples: Path) -> None:
     from loom.access import Actor
     from loom.meaning import indexing
     from loom.people.models import Grove, Participant, User
-    from loom.search.queries import By, find_in_tree
+    from loom.search.filters import By
+    from loom.search.queries import find_in_tree
     from loom.trees.models import Node, Tree
 
     file = samples / "pyloom" / "loom_demo.json"

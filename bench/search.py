@@ -31,7 +31,8 @@ WORDS = {
 def cases(actor: Any, tree: Any) -> dict[str, Callable[[], object]]:
     """What is measured."""
     from loom.language.ids import ORDINAL_BITS
-    from loom.search.queries import EVERYTHING, Filters, find_in_grove, find_in_tree
+    from loom.search.filters import EVERYTHING, Filters
+    from loom.search.queries import find_in_grove, find_in_tree
     from loom.trees.models import Node
 
     big = Node.objects.get(pk=(tree.pk << ORDINAL_BITS) + million.BIG)

@@ -26,8 +26,9 @@ from loom.people.commands import groves as verbs
 from loom.people.grove_settings import SETTINGS, settings_schema, values_of
 from loom.people.queries import grove_bodies, grove_body
 from loom.permissions import Role
+from loom.search.filters import By, Filters, Kind, Sort, parse_since
 from loom.search.grove_texts import TextHit, find_texts
-from loom.search.queries import MAX_QUERY, By, Filters, Hit, Kind, Sort, find_in_grove, parse_since
+from loom.search.queries import MAX_QUERY, Hit, find_in_grove
 from loom.site import responses
 from loom.site.api_items import events_of
 from loom.site.api_requests import (

@@ -10,7 +10,7 @@ from loom.links.sides import links_of
 from loom.meaning.queries import similar_to
 from loom.permissions import LOOM
 from loom.search.commands import FindArgs, answered, prepared
-from loom.search.queries import EVERYTHING
+from loom.search.filters import EVERYTHING
 from loom.text.counts import counted
 from loom.text.shortening import excerpt
 from loom.trees.lists import lists

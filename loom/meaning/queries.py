@@ -16,7 +16,7 @@ from loom.meaning.indexing import digest_of
 from loom.meaning.models import TextVector
 from loom.meaning.multilingual import MultilingualEmbedder
 from loom.people.models import Grove
-from loom.search.blending import finds_nearest, prepares_nearest
+from loom.search.nearest import finds_nearest, prepares_nearest
 from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries import lookup, places
 from loom.trees.queries.lookup import fetch, selected_versions, within

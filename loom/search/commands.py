@@ -20,7 +20,9 @@ from loom.notes.queries import marks_shown
 from loom.people.names import as_sent, tree_named
 from loom.permissions import CROSS_TREE, LOOM, READ_DOCUMENTS
 from loom.search import queries as search
-from loom.search.blending import prepare
+from loom.search.blending import says_enough
+from loom.search.filters import EVERYTHING, By, Filters, parse_since
+from loom.search.nearest import prepare
 from loom.text.counts import counted
 from loom.text.shortening import excerpt, summary_or_excerpt
 from loom.trees.effects import OutlineChanged
@@ -208,7 +210,7 @@ describe_verb(
 def prepared(actor: Actor, tree: Tree, args: FindArgs) -> Iterator[None]:
     """Prepares the question before the line takes its locks: another feature may have to ask an
     endpoint for it."""
-    if search.says_enough(args.query):
+    if says_enough(args.query):
         prepare(args.query, tree.grove)
     yield
 
@@ -216,7 +218,7 @@ def prepared(actor: Actor, tree: Tree, args: FindArgs) -> Iterator[None]:
 @command("find", group="Look", klass="look", permissions={LOOM}, ahead=prepared)
 def find(context: Context, args: FindArgs) -> Reply:
     """Searches for text, anywhere in a word and in every script; best matches first."""
-    return answered(context, args, search.EVERYTHING)
+    return answered(context, args, EVERYTHING)
 
 
 @command("find", group="Look", klass="look", permissions={LOOM}, ahead=prepared)
@@ -226,8 +228,8 @@ def find_with(context: Context, args: FindWith) -> Reply:
     return answered(context, args, _filters(context, args))
 
 
-def _filters(context: Context, args: FindWith) -> search.Filters:
-    only = search.Filters(
+def _filters(context: Context, args: FindWith) -> Filters:
+    only = Filters(
         type=args.kind if args.kind in ("text", "annotation") else "",  # type: ignore[arg-type]
         form="" if args.kind in ("text", "annotation") else args.kind,
         tag=args.tag.removeprefix("#"),
@@ -237,7 +239,7 @@ def _filters(context: Context, args: FindWith) -> search.Filters:
         is_leaf=args.leaf,
         is_bookmarked=args.bookmarked,
     )
-    if only == search.EVERYTHING:
+    if only == EVERYTHING:
         hint = 'write → find "words", or a filter such as tag:"name", by:"name" or leaf'
         raise CommandError("INVALID_SYNTAX", "find needs words or a filter.", hint=hint)
     return only
@@ -256,23 +258,23 @@ def _author(context: Context, name: str) -> str:
 
 
 def _time(key: str, given: str) -> datetime | None:
-    at = search.parse_since(given) if given else None
+    at = parse_since(given) if given else None
     if given and at is None:
         reason = f"{key}: takes a date, not {excerpt(given)}."
         raise CommandError("INVALID_SYNTAX", reason, hint=f'write {key}:"2026-01-31"')
     return at
 
 
-def answered(context: Context, args: FindArgs, only: search.Filters, by: search.By = "") -> Reply:
+def answered(context: Context, args: FindArgs, only: Filters, by: By = "") -> Reply:
     """The reply to a search with filters: its hits, which are marked in the outline."""
     if isinstance(args.where, Ref) and args.where.kind == "document":
-        if only != search.EVERYTHING:
+        if only != EVERYTHING:
             reason = "These filters are for texts and annotations, not for lines of a document."
             raise CommandError("INVALID_SYNTAX", reason, hint='write → find "words" in:doc:"name"')
         return _in_document(context, args.where, args)
     result = _without_request(context, _search_result(context, args, only, by))
     _mark(context, args.query, result)
-    has_documents = only == search.EVERYTHING and by != "meaning"
+    has_documents = only == EVERYTHING and by != "meaning"
     documents = _documents(context, args) if has_documents else []
     looked_for = f" for {excerpt(args.query)}" if args.query.strip() else ""
     many = counted(result.total - result.near + len(documents), "hit")
@@ -285,7 +287,7 @@ def answered(context: Context, args: FindArgs, only: search.Filters, by: search.
         where = places[hit.node.id] if hit.node is not None else []
         lines.append(" · ".join([_hit(context.tree, hit, args.context), *where]))
     lines += [_document_hit(document, args.query, args.context) for document in documents]
-    if only != search.EVERYTHING and result.total > len(result.hits):
+    if only != EVERYTHING and result.total > len(result.hits):
         left = result.total - len(result.hits)
         lines.append(f"… {left:,} more; ask with max: up to 50, or with another filter")
     lines = _bounded(lines)
@@ -492,7 +494,7 @@ def _mark(context: Context, query: str, result: search.SearchResult) -> None:
 
 
 def _search_result(
-    context: Context, args: FindArgs, only: search.Filters = search.EVERYTHING, by: search.By = ""
+    context: Context, args: FindArgs, only: Filters = EVERYTHING, by: By = ""
 ) -> search.SearchResult:
     if args.where == "grove":
         demand(context.actor, {CROSS_TREE}, "find in:grove")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from loom.access import Actor
 from loom.notes.models import Mark
-from loom.search.queries import Filters
+from loom.search.filters import Filters
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import GroveText
 

@@ -11,8 +11,9 @@ from django.views.decorators.http import require_GET
 from loom import access
 from loom.access import Actor
 from loom.permissions import CROSS_TREE, READ_DOCUMENTS
+from loom.search.filters import Filters
 from loom.search.grove_texts import find_texts
-from loom.search.queries import MAX_QUERY, Filters, Hit, find_in_grove, find_in_tree
+from loom.search.queries import MAX_QUERY, Hit, find_in_grove, find_in_tree
 from loom.site.page_requests import PersonRequest, known_node, person
 from loom.text.shortening import excerpt
 from loom.trees.grove_texts import grove_texts

@@ -1,22 +1,17 @@
 """Search in a tree or grove: text anywhere in a word, with filters; the same on both databases."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import Literal, NamedTuple
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
 
 from django.db import connection
-from django.db.models import F, OuterRef, QuerySet, Subquery
-from django.utils.dateparse import parse_date, parse_datetime
 
 from loom.access import Actor, grove_trees
 from loom.errors import CommandError
 from loom.language import ids as item_ids
 from loom.language.ids import ORDINAL_BITS
 from loom.notes.models import Mark
-from loom.notes.queries import is_tag
-from loom.people.models import Grove
-from loom.search.blending import can_blend, fused, nearest
+from loom.search.blending import Asked, blended
 from loom.search.collecting import (
     ENOUGH,
     MARKED,
@@ -26,147 +21,19 @@ from loom.search.collecting import (
     of_slots,
     visible,
 )
+from loom.search.filters import (
+    EVERYTHING,
+    By,
+    Filtered,
+    Filters,
+    bearing,
+    filtered,
+    marked_with,
+    passing_nodes,
+)
 from loom.search.index import IndexedVersion, Match, NodeCondition, Scope, fold, match
 from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries.lookup import NodeRow, rows_of
-from loom.trees.queries.places import in_chunks
-
-Kind = Literal["", "text", "annotation", "tree", "document"]
-Sort = Literal["best", "newest", "oldest"]
-By = Literal["", "words", "meaning"]
-
-
-@dataclass(frozen=True)
-class Filters:
-    """Empty values filter nothing. `tag` is a name, `author` a participant's uid, `since` the
-    earliest time of writing and `before` the one from which on nothing is shown; `form` that of an
-    annotation; `archived` True: only archived trees, False: none of them. Marks of a text count
-    for all its wordings."""
-
-    type: Kind = ""
-    tag: str = ""
-    author: str = ""
-    since: datetime | None = None
-    archived: bool | None = None
-    sort: Sort = "best"
-    before: datetime | None = None
-    form: str = ""
-    is_leaf: bool = False
-    is_bookmarked: bool = False
-
-    @property
-    def is_of_nodes(self) -> bool:
-        """Whether no tree passes."""
-        return bool(self.type in ("text", "annotation") or self.form or self.is_leaf)
-
-
-EVERYTHING = Filters()
-
-
-def parse_since(value: str) -> datetime | None:
-    """A date or time, in UTC if it names no zone; None for anything else."""
-    try:
-        at, day = parse_datetime(value), parse_date(value)
-    except ValueError:
-        return None
-    if day is not None:
-        at = datetime(day.year, day.month, day.day, tzinfo=UTC)
-    return at if at is None or at.tzinfo else at.replace(tzinfo=UTC)
-
-
-@dataclass(frozen=True)
-class Filtered:
-    """What passed the filters, by row id, with its time of creation."""
-
-    nodes: dict[int, datetime | None]
-    trees: dict[int, datetime | None]
-    is_newest: bool
-
-    def rank(self, key: int, *, is_node: bool) -> float:
-        """A number that sorts by time, in the order asked for."""
-        at = (self.nodes if is_node else self.trees)[key]
-        seconds = at.timestamp() if at else 0.0
-        return -seconds if self.is_newest else seconds
-
-
-def filtered(only: Filters, nodes: Iterable[int], trees: Iterable[int]) -> Filtered:
-    """Which of these nodes and trees pass the filters. No query if there are none."""
-    if only == Filters(archived=only.archived):
-        return Filtered(dict.fromkeys(nodes), dict.fromkeys(trees), True)
-    newest = only.sort != "oldest"
-    found_nodes = {} if only.type == "tree" else _nodes(only, list(nodes))
-    found_trees = {} if only.is_of_nodes else _trees(only, list(trees))
-    return Filtered(found_nodes, found_trees, newest)
-
-
-def _nodes(only: Filters, ids: list[int]) -> dict[int, datetime | None]:
-    times: dict[int, datetime | None] = {}
-    for chunk in in_chunks((key, 1) for key in ids):
-        homes = {key >> ORDINAL_BITS for key in chunk}
-        rows = _passing(only, Node.objects.filter(pk__in=chunk), homes)
-        times |= dict(rows.values_list("pk", "created_at"))
-    return times
-
-
-def _passing(only: Filters, rows: QuerySet[Node], trees: Iterable[int]) -> QuerySet[Node]:
-    """Those of the versions, in these trees, that pass the filters. A mark is looked for on all
-    versions of the slot: a new wording keeps those of the one before."""
-    if only.type:
-        rows = rows.filter(kind=only.type)
-    if only.form:
-        rows = rows.filter(kind="annotation", form=only.form)
-    if only.author:
-        rows = rows.filter(author__uid=only.author)
-    if only.since:
-        rows = rows.filter(created_at__gte=only.since)
-    if only.before:
-        rows = rows.filter(created_at__lt=only.before)
-    if only.is_leaf:  # compared as a value: PostgreSQL would join with an index of all slots
-        below = Node.objects.filter(parent_slot=OuterRef("slot"), slot=F("pk"), pruned=False)
-        first = below.filter(kind="text").order_by().values("pk")[:1]
-        rows = rows.annotate(first_below=Subquery(first)).filter(first_below=None, kind="text")
-    if only.is_bookmarked:
-        bookmarked = _marks(replace(only, tag=""), trees)
-        rows = rows.filter(slot__in=bookmarked.values("item__node__slot"))
-    if only.tag:
-        tagged = _marks(replace(only, is_bookmarked=False), trees)
-        rows = rows.filter(slot__in=tagged.values("item__node__slot"))
-    return rows
-
-
-def _trees(only: Filters, ids: list[int]) -> dict[int, datetime | None]:
-    rows = Tree.objects.filter(pk__in=ids)
-    if only.author:
-        rows = rows.filter(maker__uid=only.author)
-    if only.since:
-        rows = rows.filter(created_at__gte=only.since)
-    if only.before:
-        rows = rows.filter(created_at__lt=only.before)
-    if only.is_bookmarked:
-        marks = Mark.objects.filter(kind="bookmark", removed_at__isnull=True, item__node=None)
-        rows = rows.filter(pk__in=marks.filter(item_id__gt=0).values("tree"))
-    times = dict(rows.values_list("pk", "created_at"))
-    if only.tag:
-        tagged = _tagged(only.tag, {item_ids.of_tree(key) for key in times})
-        times = {key: at for key, at in times.items() if item_ids.of_tree(key) in tagged}
-    return dict(times)
-
-
-def _tagged(name: str, items: set[int]) -> set[int]:
-    rows = Mark.objects.filter(kind="tag", item__in=items, removed_at__isnull=True)
-    return {item for item, label in rows.values_list("item", "label") if is_tag(label, name)}
-
-
-def bearing(tag: str, trees: Iterable[int]) -> set[int]:
-    """The items of all nodes and trees that have a tag, in these trees."""
-    rows = Mark.objects.filter(tree__in=list(trees), kind="tag", removed_at__isnull=True)
-    if tag.isascii():  # SQLite folds only ASCII letters
-        rows = rows.filter(label__iexact=tag)
-    return {item for item, label in rows.values_list("item", "label") if is_tag(label, tag)}
-
-
-# Search: text anywhere in a word and in every script, with the same results on both databases.
-
 
 MAX_QUERY = 500
 
@@ -218,9 +85,9 @@ def find_in_tree(
         _demand_query(query)
     workspaces = ReaderWorkspaces(actor, {tree.pk: workspace})
     trees = {tree.pk: tree}
-    asked = _Asked(actor, query, tree.grove, (tree.pk,), workspaces, only, below, by)
+    asked = Asked(actor, query, tree.grove, (tree.pk,), workspaces, only, below, by)
     if by == "meaning" and query.strip():
-        return _best(*_blended(asked, {}, {}), trees, limit)
+        return _best(*blended(asked, {}, {}), trees, limit)
     collected = _collected(actor, query, Scope((tree.pk,)), workspaces, only, below=below)
     matches = collected.matches
     if not query.strip():
@@ -230,7 +97,7 @@ def find_in_tree(
         tagged, _ = _tag_matches(actor, query, workspaces, trees)
         passed = filtered(only, tagged, ()).nodes
         matches = {**{key: matched for key, matched in tagged.items() if key in passed}, **matches}
-    return _best(*_blended(asked, matches, {}), trees, limit, is_all=collected.is_all)
+    return _best(*blended(asked, matches, {}), trees, limit, is_all=collected.is_all)
 
 
 def _collected(
@@ -247,7 +114,7 @@ def _collected(
         return Collected({}, is_all=True)
     where = _columns(only)
     if only.is_bookmarked or only.tag:
-        marked = _marks(only, scope.trees).order_by()
+        marked = marked_with(only, scope.trees).order_by()
         slots = marked.values_list("item__node__slot", flat=True).distinct()
         where = where.and_(of_slots([slot for slot in slots if slot is not None]))._replace(by="")
     scope = scope._replace(where=where)
@@ -257,7 +124,7 @@ def _collected(
     if rest.is_leaf or rest.tag:
 
         def passes(ids: list[int]) -> set[int]:
-            return set(_nodes(rest, ids))
+            return set(passing_nodes(rest, ids))
 
     few = _few(only)
     return NodeSearch(actor, query, scope, workspaces, below, few=few, passes=passes).run()
@@ -299,17 +166,6 @@ def _few(only: Filters) -> list[NodeCondition]:
     return conditions
 
 
-def _marks(only: Filters, trees: Iterable[int]) -> QuerySet[Mark]:
-    """The bookmarks, or the tags of that name, on nodes of these trees."""
-    marks = Mark.objects.filter(tree__in=list(trees), removed_at__isnull=True).order_by()
-    marks = marks.filter(item__node__isnull=False)
-    if only.is_bookmarked:
-        return marks.filter(kind="bookmark")
-    tagged = marks.filter(kind="tag")
-    labels = tagged.values_list("label", flat=True).distinct()
-    return tagged.filter(label__in=[label for label in labels if is_tag(label, only.tag)])
-
-
 def find_in_grove(
     actor: Actor,
     query: str,
@@ -331,9 +187,9 @@ def find_in_grove(
     workspaces = ReaderWorkspaces(actor)
     scope = Scope(tuple(named))
     titles: dict[int, Match] = {}
-    asked = _Asked(actor, query, actor.grove, scope.trees, workspaces, only, None, by)
+    asked = Asked(actor, query, actor.grove, scope.trees, workspaces, only, None, by)
     if by == "meaning" and query.strip():
-        return _best(*_blended(asked, {}, {}), {}, limit, offset=offset)
+        return _best(*blended(asked, {}, {}), {}, limit, offset=offset)
     if not query.strip() and only.tag:
         matches, titles = _bearers(actor, only.tag, workspaces, named)
         passed = filtered(only, matches, ()).nodes
@@ -362,71 +218,8 @@ def find_in_grove(
     titles = {key: matched for key, matched in titles.items() if key in passed_trees}
     is_all = collected.is_all
     if only.sort == "best":
-        matches, titles = _blended(asked, matches, titles)
+        matches, titles = blended(asked, matches, titles)
     return _best(matches, titles, {}, limit, times=times, offset=offset, is_all=is_all)
-
-
-MOST_NEAR = 50  # texts of a search by meaning alone
-MOST_ADDED = 10  # texts near in meaning that are added to those that have the words
-LONG = 6  # characters of a script without blanks that say something
-MOST_NEAREST = 400  # nearest versions of which those that may be seen are taken
-MOST_SIFTED = 2_000  # where a filter or a branch leaves few of them
-
-
-class _Asked(NamedTuple):
-    """A search: for whom, what, where, and in which selected versions."""
-
-    actor: Actor
-    query: str
-    grove: Grove
-    trees: Sequence[int]
-    workspaces: ReaderWorkspaces
-    only: Filters
-    below: Node | None
-    by: By
-
-
-def _blended(
-    asked: _Asked, words: dict[int, Match], titles: dict[int, Match]
-) -> tuple[dict[int, Match], dict[int, Match]]:
-    """The matches of words (nodes, and titles of trees) with texts that are near in meaning, by
-    reciprocal rank fusion; a text that has no word of the query has `times` 0. As they were if
-    nothing is near."""
-    is_wide = asked.by == "meaning"
-    if not is_wide and (asked.by == "words" or not can_blend() or not says_enough(asked.query)):
-        return words, titles
-    near = _near(asked, is_wide=is_wide)
-    if is_wide:
-        return {key: Match(0, 0, score) for key, score in near.items()}, {}
-    if not near:
-        return words, titles
-    # Ids of trees are negative.
-    keyed = {**words, **{-key: matched for key, matched in titles.items()}}
-    scores = fused(sorted(keyed, key=lambda key: (-keyed[key].score, abs(key))), list(near))
-    none = Match(0, 0, 0.0)
-    blended = {key: keyed.get(key, none)._replace(score=score) for key, score in scores.items()}
-    nodes = {key: matched for key, matched in blended.items() if key > 0}
-    return nodes, {-key: matched for key, matched in blended.items() if key < 0}
-
-
-def says_enough(query: str) -> bool:
-    """Whether a query says enough to have a meaning: two words, or six characters of a script
-    without blanks. One word, which may be half typed, is looked for as it is."""
-    return len(query.split()) > 1 or (not query.isascii() and len(query.strip()) >= LONG)
-
-
-def _near(asked: _Asked, *, is_wide: bool) -> dict[int, float]:
-    """The nearest versions that the actor may see and that pass the filters, nearest first, with
-    their nearness: at most MOST_NEAR if `is_wide`, else MOST_ADDED."""
-    is_sifted = asked.only != EVERYTHING or asked.below is not None
-    most = MOST_SIFTED if is_sifted else MOST_NEAREST
-    ranked = dict(nearest(asked.query, asked.grove, asked.trees, most, is_wide=is_wide))
-    rows = Node.objects.filter(pk__in=list(ranked), version_pruned=False)
-    every = [IndexedVersion(*row) for row in rows.values_list("id", "slot_id", "length")]
-    seen = visible(asked.actor, every, asked.workspaces, below=asked.below)
-    passed = filtered(asked.only, (node.id for node in seen), ()).nodes
-    kept = [(key, score) for key, score in ranked.items() if key in passed]
-    return dict(kept[: MOST_NEAR if is_wide else MOST_ADDED])
 
 
 def _tag_matches(

@@ -12,7 +12,7 @@ from loom.embedding.embedders import embedded
 from loom.errors import CommandError
 from loom.meaning import indexing, queries
 from loom.people.models import Grove, Participant, User
-from loom.search import blending
+from loom.search import nearest
 from loom.search.blending import fused
 from loom.search.queries import find_in_tree
 from loom.trees.models import Tree
@@ -91,7 +91,7 @@ def test_filters_and_branches_hold_for_meaning(
     asked: dict[str, Any] = {"by": "meaning", "limit": 50}
     found = find_in_tree(actor, tree, None, "captain of a ship", below=below, **asked).every
     assert set(found) == {below.pk, loaf.pk} and found[0] == loaf.pk
-    from loom.search.queries import Filters
+    from loom.search.filters import Filters
 
     only = Filters(author=muse.uid)
     assert find_in_tree(actor, tree, None, "bread", only=only, **asked).every == (loaf.pk,)
@@ -152,7 +152,7 @@ def test_without_an_embedder_words_are_found_and_the_rest_says_why(
 def test_without_the_feature_a_search_is_by_words(
     actor: Actor, tree: Tree, texts: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(blending, "_nearest", [])
+    monkeypatch.setattr(nearest, "_nearest", [])
     assert find_in_tree(actor, tree, None, "fresh bread").near == 0
     with pytest.raises(CommandError) as refused:
         find_in_tree(actor, tree, None, "fresh bread", by="meaning")

@@ -101,7 +101,7 @@ def _rows() -> dict[str, int]:
     return {kind.__name__: kind.objects.count() for kind in kinds}
 
 
-def test_an_erased_tree_leaves_one_event_and_one_step_and_nothing_else(
+def test_an_erased_tree_leaves_one_event_one_step_and_who_could_read_it(
     actor: Actor, tree: Tree, muse: Participant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(erasing, "BATCH", 3)
@@ -122,6 +122,7 @@ def test_an_erased_tree_leaves_one_event_and_one_step_and_nothing_else(
     after = _rows()
     assert after.pop("Event") == before.pop("Event") + 1
     assert after.pop("Step") == before.pop("Step") + 1  # who erased it, in the grove's log
+    assert after.pop("ErasedTree") == before.pop("ErasedTree") + 1  # who could read it
     assert after == before
     assert Event.objects.get(kind="tree.erased").payload == {"tree": doomed.uid, "title": "Doomed"}
     own.refresh_from_db()

@@ -12,7 +12,8 @@ from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.people.models import Participant
 from loom.search import collecting
-from loom.search.queries import EVERYTHING, Filters, find_in_grove, find_in_tree
+from loom.search.filters import EVERYTHING, Filters
+from loom.search.queries import find_in_grove, find_in_tree
 from loom.trees.commands import trees
 from loom.trees.models import Node, Tree
 from loom.trees.queries import places

@@ -30,18 +30,9 @@ from loom.notes.queries import marks_of
 from loom.people.models import Participant
 from loom.permissions import WRITE
 from loom.reading.queries.provenance import pieces_of, writers_of
+from loom.search.filters import By, Filters, Kind, Sort, parse_since
 from loom.search.grove_texts import find_texts
-from loom.search.queries import (
-    By,
-    Filters,
-    Hit,
-    Kind,
-    SearchResult,
-    Sort,
-    find_in_grove,
-    find_in_tree,
-    parse_since,
-)
+from loom.search.queries import Hit, SearchResult, find_in_grove, find_in_tree
 from loom.site.display import Who, age_of, cast_of
 from loom.site.forms import PageForm, Text, Word, Words
 from loom.site.page_requests import PersonRequest, frame, in_one_line, person
