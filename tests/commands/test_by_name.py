@@ -1,6 +1,7 @@
 """A command by its name with JSON does what its line does; an action by its name too."""
 
 import json
+import re
 from collections import Counter, defaultdict
 from typing import Any
 
@@ -21,7 +22,11 @@ from loom.trees.models import Node, Tree
 from tests.interfaces.matrix import LINES
 
 IDS = defaultdict(lambda: "a7x2", tree="abcdefgh23456789")
-SAID = [line.format_map(IDS) for lines in LINES.values() for line in lines]
+SAID = [
+    re.sub(r"\{(\w+)\}", lambda name: IDS[name[1]], line)
+    for lines in LINES.values()
+    for line in lines
+]
 
 
 def as_json(value: object) -> Any:

@@ -1,5 +1,6 @@
 """Commands run with arguments: the same as by a line, without writing one."""
 
+import re
 from collections import defaultdict
 from typing import Any
 
@@ -26,7 +27,11 @@ from loom.workspace.commands.move import Switch, switch
 from tests.interfaces.matrix import LINES
 
 IDS = defaultdict(lambda: "a7x2", tree="abcdefgh23456789")
-SAID = [line.format_map(IDS) for lines in LINES.values() for line in lines]
+SAID = [
+    re.sub(r"\{(\w+)\}", lambda name: IDS[name[1]], line)
+    for lines in LINES.values()
+    for line in lines
+]
 HARD = [
     "a",
     "two\nlines\n",
