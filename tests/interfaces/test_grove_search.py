@@ -122,3 +122,25 @@ def test_documents_are_found_by_their_words_and_titles(
     assert "Fords" in shown.content.decode() and "Hills" not in shown.content.decode()
     address = f"/api/groves/{grove.uid}/search"
     assert api(outsider).get(address, {"q": "river"}).status_code == 404
+
+
+def test_documents_are_found_by_a_tag_and_left_out_by_a_date(
+    found: Callable[..., Any], owner: User, grove: Grove, tree: Tree
+) -> None:
+    actor = get_actor(owner, grove)
+    make_document(actor, title="Fords", text="Where it is low.")
+    make_document(actor, title="Hills", text="Water on none.")
+    execute_line(actor, tree, Request('tag doc:"Fords" #water'))
+
+    def titles(**asked: str) -> list[str]:
+        results = found(type="document", **asked).json()["results"]
+        return [one["title"] for one in results]
+
+    # The words before the name of a tag; a tag alone is enough.
+    assert titles(q="water") == ["Hills", "Fords"]
+    assert titles(q="#WATER") == titles(q="", tag="water") == ["Fords"]
+    assert titles(q="water", tag="water") == ["Fords"]
+    assert titles(q="", tag="dry") == titles(q="wat er") == []
+    assert titles(q="water", since="2001-01-01") == ["Hills", "Fords"]
+    assert titles(q="water", since="2999-01-01") == []
+    assert found(q="", tag="water").json()["count"] == 2  # and the text of a tree
