@@ -136,6 +136,26 @@ def test_deep_asks_searxng_for_two_pages_and_names_no_page_twice(
     assert step.message.startswith("3 results") and step.message.count("https://") == 3
 
 
+@pytest.mark.parametrize("options", ["max:11", "max:0", "depth:abyss", "topic:weather"])
+def test_what_no_service_is_asked_is_refused_before_it(
+    actor: Actor, tree: Tree, provider: ScriptedProvider, serve: Serve, options: str
+) -> None:
+    serve()
+    with pytest.raises(CommandError) as refused:
+        execute_line(actor, tree, Request(f'search "towers" {options}'))
+    assert refused.value.code in ("INVALID_SYNTAX", "LIMIT_EXCEEDED") and not provider.seen
+
+
+def test_at_most_ten_results_are_numbered(
+    actor: Actor, tree: Tree, provider: ScriptedProvider, serve: Serve
+) -> None:
+    serve()
+    provider.script(answers(pages(*(f"n{number}" for number in range(14)))))
+    step = found(actor, tree, 'search "towers" max:10')
+    assert step.message.startswith("10 results") and "10. The n9" in step.message
+    assert "The n10" not in step.message
+
+
 def test_brave_gets_its_key_in_its_header(
     actor: Actor, tree: Tree, provider: ScriptedProvider, serve: Serve
 ) -> None:
