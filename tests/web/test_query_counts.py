@@ -68,7 +68,7 @@ PARTS = {
     "graph": ("/graph?node={linked}", 30),
     "name in a text": ("/ref?to={linked}", 13),  # and the page that it leads to
     "its links": ("/links/{linked}", 12),
-    "claims": ("/claims", 8),
+    "claims": ("/claims", 9),
     "manuscript": ("/manuscript", 19),
     "lore": ("/lore", 7),
     "keys of lore": ("/lore/keys", 4),
