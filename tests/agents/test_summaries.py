@@ -98,6 +98,31 @@ def test_a_summary_is_stored_once_with_its_call(
     assert "generation.ended" not in kinds
 
 
+@pytest.mark.parametrize(("above", "reads_further"), [("She waits.", True), (LONG, False)])
+def test_a_summary_reads_the_title_and_the_texts_above(
+    above: str,
+    reads_further: bool,
+    actor: Actor,
+    tree: Tree,
+    cheap: Participant,
+    provider: ScriptedProvider,
+) -> None:
+    """The text above, and the one above that only where the first is short."""
+    provider.script(says(SAID))
+    Tree.objects.filter(pk=tree.pk).update(title="The river house")
+
+    def below(ref: str, text: str) -> str:
+        line = Request(f'respond {ref} "{text}"')
+        return str(execute_line(actor, tree, line).body["refs"][0])
+
+    first = below("root", "A grandfather sold the boat.")
+    node = below(below(first, above), f"At last. {LONG}")
+    _made(actor, tree, Node.objects.get(tree=tree, local_id=node))
+    sent = provider.seen[0].json["messages"][-1]["content"]
+    assert "The river house" in sent and sent.index(above.strip()) < sent.index("At last.")
+    assert ("A grandfather sold the boat." in sent) is reads_further
+
+
 def test_a_short_text_is_its_own_summary(
     actor: Actor, tree: Tree, cheap: Participant, opening: str
 ) -> None:
