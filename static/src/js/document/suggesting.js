@@ -11,7 +11,8 @@ import { commented, commentHere } from "./commenting.js";
 
 /** @typedef {import("../editor/places.js").Edit} Edit */
 /** @typedef {{id: string, tree: string, by: string, edits: Edit[]}} Suggestion */
-/** @typedef {{from: number, to: number, isOpen: boolean}} Chosen the words that another wording is suggested for */
+/** @typedef {(view: EditorView) => import("@codemirror/view").TooltipView} Create */
+/** @typedef {{from: number, to: number, isOpen: boolean, create: Create}} Chosen the words that another wording is suggested for; `create` stays while its form is open, so that what is typed there stays whatever others do */
 
 /** The page, or the pane, of a document, which lists what is said of it. @param {Element} place in it */
 export const talkOf = (place) => place.closest(".document-pane, main") ?? document;
@@ -124,16 +125,22 @@ export function suggesting(place, { id, tree, address, mayWrite, mayComment, say
       create: () => /** @type {Chosen | null} */ (null),
       update(now, transaction) {
         for (const effect of transaction.effects) {
-          if (effect.is(opened)) return effect.value && now ? { ...now, isOpen: true } : null;
+          if (!effect.is(opened)) continue;
+          if (!effect.value || !now) return null;
+          const { from, to } = now;
+          return { from, to, isOpen: true, create: (where) => ({ dom: form(where, { from, to }) }) };
         }
         if (now?.isOpen) return { ...now, from: transaction.changes.mapPos(now.from, -1), to: transaction.changes.mapPos(now.to, 1) };
         if (!transaction.docChanged && !transaction.selection) return now;
         const { from, to } = transaction.state.selection.main;
-        return to > from && !transaction.docChanged ? { from, to, isOpen: false } : null;
+        return to > from && !transaction.docChanged ? { from, to, isOpen: false, create: bar } : null;
       },
-      provide: (field) => showTooltip.from(field, (now) => now && { pos: now.to, create: (where) => ({ dom: now.isOpen ? form(where, now) : button(where) }) }),
+      provide: (field) => showTooltip.from(field, (now) => now && { pos: now.to, create: now.create }),
     })
   );
+
+  /** @type {Create} */
+  const bar = (where) => ({ dom: button(where) });
 
   /** @param {EditorView} where */
   function button(where) {
@@ -155,7 +162,7 @@ export function suggesting(place, { id, tree, address, mayWrite, mayComment, say
     return both;
   }
 
-  /** @param {EditorView} where @param {Chosen} now */
+  /** @param {EditorView} where @param {{from: number, to: number}} now */
   function form(where, now) {
     const words = where.state.sliceDoc(now.from, now.to);
     const dom = Object.assign(document.createElement("form"), { className: "suggest-form" });

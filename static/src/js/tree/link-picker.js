@@ -134,7 +134,7 @@ export class LinkPicker {
       if (this.list.hidden) return this.typed();
       const many = this.targets.length;
       if (many) this.mark((this.active + step + many + (this.active < 0 && step < 0 ? 1 : 0)) % many);
-    } else if (event.key === "Escape" && !this.list.hidden) {
+    } else if (event.key === "Escape" && !this.list.hidden && this.field.value) {
       event.stopPropagation();
       this.shut();
     } else if (event.key === "Enter" && !event.ctrlKey && !event.metaKey && !this.isSettled) {
