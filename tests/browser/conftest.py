@@ -83,8 +83,11 @@ def visit(heddle: Heddle, chrome: Browser) -> Iterator[Open]:
     yield open_page
     for context in contexts:
         context.close()
-    # The browser itself logs refused or cut off requests, which are not errors of the page.
-    own = re.compile("Failed to load resource|ERR_INTERNET_DISCONNECTED")
+    # The browser and htmx log refused or cut off requests, which are not errors of the page: who
+    # leaves a page cuts off what it was asking for.
+    own = re.compile(
+        "Failed to load resource|ERR_INTERNET_DISCONNECTED|htmx:(afterRequest|sendError)"
+    )
     assert [words for words in said if not own.search(words)] == []
 
 
