@@ -130,12 +130,14 @@ def rows(tree: Any, count: int, author: int) -> Iterator[tuple[Any, ...]]:
 
     from loom.language.ids import ORDINAL_BITS
     from loom.trees.chains import Chains
+    from loom.trees.queries.lookup import root_of
 
     dice = random.Random(7)
     said = sentences(dice, 40_000)
     parents = shape(dice, count)
     pruned = pruned_of(dice, parents)
-    names = local_ids(dice, count)
+    root = root_of(tree).local_id  # drawn before, and one of them now and then
+    names = [name for name in local_ids(dice, count + 1) if name != root]
     base = tree.pk << ORDINAL_BITS
     laid = tree.laid = Chains()
     depths = [0, 0]
