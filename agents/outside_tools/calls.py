@@ -16,7 +16,7 @@ from agents.outside_tools import arguments
 from agents.outside_tools.connection import ServerAddress, ToolFailure
 from agents.outside_tools.consents import agreed_by
 from agents.outside_tools.models import AllowedTool, ToolCall, ToolConsent
-from agents.outside_tools.queries import host_of, tools_of, usable_by
+from agents.outside_tools.queries import host_of, tool_named, tools_of, usable_by
 from agents.providers.values import Failure
 from agents.providers.web_search import without_key
 from loom import access
@@ -27,7 +27,6 @@ from loom.engine.arguments import Args, Written
 from loom.engine.context import Context, Reply
 from loom.engine.execute import execute
 from loom.engine.later import answers_later
-from loom.engine.models import Step
 from loom.engine.registry import command, describe_verb
 from loom.engine.sweeps import sweeps
 from loom.engine.usable import cannot_be_used
@@ -45,7 +44,7 @@ from loom.turns import access as turn_access
 from loom.turns import budgets
 from loom.turns.models import OPEN_TURN, Turn
 from loom.turns.queries import budget_of, spent_of, turns, wants_tool
-from loom.workspace.models import Window
+from loom.workspace.late_answers import answer_step
 
 MOST_CALLS = 20  # of one turn
 MOST_KEPT = 64 * 1024  # characters of one result that are kept
@@ -139,9 +138,9 @@ def _send(uid: str) -> None:
 def _allowed(agent: Participant, name: str) -> AllowedTool:
     """The allowed tool with that name. NOT_FOUND names those that there are."""
     rows = list(usable_by(agent))
-    for row in rows:
-        if row.tool.full_name == name.strip():
-            return row
+    allowed = tool_named(rows, name.strip())
+    if allowed is not None:
+        return allowed
     named = ", ".join(quote(row.tool.full_name) for row in rows[:_NAMED])
     hint = f"your tools: {named}" if named else "an owner of the grove can allow you some"
     raise CommandError("NOT_FOUND", f"You have no tool {quote(short(name))}.", hint=hint)
@@ -218,8 +217,7 @@ def _decide(change: RunningAction, args: ToolDecision) -> None:
     if wanted.get("name") != args.tool:
         reason = f"This turn does not ask for {quote(short(args.tool))} any more."
         raise CommandError("REJECTED", reason, hint="look at the turn again")
-    rows = usable_by(turn.participant)
-    allowed = next((row for row in rows if row.tool.full_name == args.tool), None)
+    allowed = tool_named(usable_by(turn.participant), args.tool)
     if allowed is None:
         reason = f"{turn.participant.name} may not use this tool any more."
         raise CommandError("REJECTED", reason, hint="an owner can allow it again")
@@ -377,18 +375,13 @@ def ended(uid: str, end: CallEnd) -> None:
         row = open_rows.first()
         if row is None:
             return
-        step = Step.objects.filter(workspace=row.workspace_id, seq=row.seq)
-        if end.code:
-            step.update(outcome=end.code, message=end.text, hint=end.hint)
-            # A failed line has no result.
-            Window.objects.filter(workspace=row.workspace_id, number=row.seq).update(is_closed=True)
-        else:
-            step.update(message=end.text)
+        if not end.code:
             row.characters = len(end.text)
         row.status, row.ended_at = end.status, timezone.now()
         row.save(update_fields=["status", "characters", "ended_at"])
-        views.answered(workspace, row.seq, turn=row.turn_uid)
-        jobs.enqueue("agents.tasks.run_turn", [row.turn_uid], queue="continue")
+        answer_step(
+            workspace, row.seq, turn=row.turn_uid, text=end.text, code=end.code, hint=end.hint
+        )
 
 
 @answers_later

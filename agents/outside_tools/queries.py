@@ -1,5 +1,6 @@
 """Servers and tools as somebody may see or use them."""
 
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -46,6 +47,11 @@ def usable_by(agent: Participant) -> QuerySet[AllowedTool]:
     rows = AllowedTool.objects.filter(agent=agent, tool__is_on=True, tool__is_gone=False)
     rows = rows.filter(tool__server__grove=agent.grove_id)
     return rows.select_related("tool__server").order_by("tool__server__name", "tool__name")
+
+
+def tool_named(rows: Iterable[AllowedTool], name: str) -> AllowedTool | None:
+    """That of the allowed tools which has this full name."""
+    return next((row for row in rows if row.tool.full_name == name), None)
 
 
 def tools_of(agent: Participant) -> list[AllowedTool]:

@@ -37,7 +37,7 @@ from loom.text.counts import counted
 from loom.text.frames import escaped
 from loom.text.shortening import excerpt
 from loom.web_search.models import SearchService, WebSearch
-from loom.workspace.models import Window
+from loom.workspace.late_answers import answer_step
 
 MOST_HOSTS = 20
 MAX_QUERY = 400  # characters: the smallest limit of the services
@@ -219,22 +219,22 @@ def ended(uid: str, *, text: str = "", error: dict[str, Any] | None = None) -> N
         row = going.select_related("payer").first()
         if row is None:
             return
-        step = Step.objects.filter(workspace=row.workspace_id, seq=row.seq)
-        if error is None:
-            step.update(message=text)
-        else:
-            step.update(outcome=error["code"], message=error["message"], hint=error["hint"])
-            # A failed line has no result.
-            Window.objects.filter(workspace=row.workspace_id, number=row.seq).update(is_closed=True)
+        if error is not None:
             if row.spent:
                 spending.lock(row.payer, row.day)
                 spending.add_spending(row.payer, row.day, -row.spent)
             row.spent = 0
         row.status, row.error, row.ended_at = "failed" if error else "done", error, timezone.now()
         row.save(update_fields=["status", "error", "spent", "ended_at"])
-        views.answered(workspace, row.seq, turn=row.turn_uid)
-        if row.turn_uid:
-            jobs.enqueue("agents.tasks.run_turn", [row.turn_uid], queue="continue")
+        refusal = error or {"code": "", "message": text, "hint": ""}
+        answer_step(
+            workspace,
+            row.seq,
+            turn=row.turn_uid,
+            text=refusal["message"],
+            code=refusal["code"],
+            hint=refusal["hint"],
+        )
 
 
 @sweeps
