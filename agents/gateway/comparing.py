@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from agents.gateway.messages import Shape
+from loom.text.beginnings import common_length
 
 State = Literal["equal", "changed", "added", "removed"]
 WORKSPACE = "---WORKSPACE"
@@ -96,8 +97,8 @@ def _part(name: str, theirs: Any, ours: Any) -> list[ComparedPart]:
     before, after = shown(theirs), shown(ours)
     if theirs == ours:
         return [ComparedPart(name, "equal", before=before[:MOST_SHOWN], length=len(before))]
-    start = _common(before, after)
-    end = _common(before[start:][::-1], after[start:][::-1])
+    start = common_length(before, after)
+    end = common_length(before[start:][::-1], after[start:][::-1])
     state: State = "added" if theirs is None else "removed" if ours is None else "changed"
     return [
         ComparedPart(
@@ -110,18 +111,6 @@ def _part(name: str, theirs: Any, ours: Any) -> list[ComparedPart]:
             length=len(after),
         )
     ]
-
-
-def _common(first: str, second: str) -> int:
-    """How many characters two texts begin with in common, by halving: comparing is fast."""
-    low, high = 0, min(len(first), len(second))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if first[low:middle] == second[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def shown(value: Any) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
+from loom.text.beginnings import common_length
+
 # Merging and comparing by words.
 
 
@@ -110,9 +112,9 @@ MOST_WORDS = 2000  # words between the common ends; with more, all of it is the 
 def inherited(before: str, pieces: Pieces, after: str, author: str) -> Pieces:
     """The pieces of `after`, which `author` made from `before` with its pieces: what stayed keeps
     its author, what is new is by `author`. A word that was changed is new as a whole."""
-    head = _whole_words(before, after, _common(before, after))
+    head = _whole_words(before, after, common_length(before, after))
     behind, then = before[head:][::-1], after[head:][::-1]
-    tail = _whole_words(behind, then, _common(behind, then))
+    tail = _whole_words(behind, then, common_length(behind, then))
     owners = _spread(pieces)
     old, new = before[head : len(before) - tail], after[head : len(after) - tail]
     middle = _middle(old, owners[head : len(before) - tail], new, author)
@@ -178,13 +180,6 @@ def _is_taken(words: Sequence[str], first: int, length: int) -> bool:
         return False
     rest = words[first : first + length]
     return length >= _LEAST or not words[first + length] or rest[-1] in _ENDS or rest[-2] in _ENDS
-
-
-def _common(left: str, right: str) -> int:
-    for place, (a, b) in enumerate(zip(left, right, strict=False)):
-        if a != b:
-            return place
-    return min(len(left), len(right))
 
 
 def _whole_words(left: str, right: str, length: int) -> int:

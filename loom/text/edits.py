@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TypeVar
 
+from loom.text.beginnings import common_length
+
 
 @dataclass(frozen=True)
 class Edit:
@@ -92,11 +94,11 @@ def difference(before: str, after: str) -> list[Edit]:
         return [Edit(head, head + len(old), new)]
     if max(len(old), len(new)) > MOST_CHARACTERS:
         return line_difference(before, after)
-    old_pieces, two = _PIECES.findall(old), _PIECES.findall(new)
-    if max(len(old_pieces), len(two)) > MOST_PIECES or _meetings(old_pieces, two) > MOST_MEETINGS:
+    pieces, others = _PIECES.findall(old), _PIECES.findall(new)
+    if max(len(pieces), len(others)) > MOST_PIECES or _meetings(pieces, others) > MOST_MEETINGS:
         return line_difference(before, after)
-    at, to = _places(old_pieces, head), _places(two, 0)
-    matcher = SequenceMatcher(None, old_pieces, two, autojunk=False)
+    at, to = _places(pieces, head), _places(others, 0)
+    matcher = SequenceMatcher(None, pieces, others, autojunk=False)
     return [
         Edit(at[a], at[b], new[to[c] : to[d]])
         for tag, a, b, c, d in matcher.get_opcodes()
@@ -120,24 +122,16 @@ def line_difference(before: str, after: str) -> list[Edit]:
     return edits
 
 
-def _common_ends(old: str, two: str) -> tuple[int, int]:
+def _common_ends(old: str, new: str) -> tuple[int, int]:
     """How many characters two texts have in common at their starts, and after them at their
     ends."""
-    head = _common(old, two)
-    return head, _common(old[head:][::-1], two[head:][::-1])
+    head = common_length(old, new)
+    return head, common_length(old[head:][::-1], new[head:][::-1])
 
 
-def _meetings(old: list[str], two: list[str]) -> int:
-    there = Counter(two)
-    return sum(times * there[piece] for piece, times in Counter(old).items())
-
-
-def _common(old: str, two: str) -> int:
-    low, high = 0, min(len(old), len(two))
-    while low < high:  # binary search: comparing slices is faster than characters
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if old[:middle] == two[:middle] else (low, middle - 1)
-    return low
+def _meetings(pieces: list[str], others: list[str]) -> int:
+    there = Counter(others)
+    return sum(times * there[piece] for piece, times in Counter(pieces).items())
 
 
 def _places(pieces: list[str], start: int) -> list[int]:
@@ -149,9 +143,8 @@ def _places(pieces: list[str], start: int) -> list[int]:
 
 # What two sequences have in common, in order.
 
-FEW = (
-    32  # elements on each side that are compared with care, which takes the square of their number
-)
+# Elements on each side that are compared with care, which takes the square of their number.
+FEW = 32
 DEEPEST = 4  # times that a range between two anchors is divided again
 
 Element = TypeVar("Element", bound=Hashable)

@@ -4,6 +4,7 @@ its node. Pure."""
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from loom.text.beginnings import common_length
 from loom.text.hashes import digest_of
 
 # -- quotations: a long reply is stored without the texts that nodes hold, each replaced by the
@@ -71,26 +72,14 @@ def _pieces(reply: str, begin: int, end: int, text: str) -> list[_Piece]:
         if start < 0:
             at += step
             continue
-        back = _same(reply[begin:at][::-1], text[:start][::-1])
-        length = back + _same(reply[at:end], text[start:])
+        back = common_length(reply[begin:at][::-1], text[:start][::-1])
+        length = back + common_length(reply[at:end], text[start:])
         if length >= SHORTEST_QUOTED:
             pieces.append(_Piece(at - back, start - back, length))
             begin = at = at - back + length
         else:
             at += step
     return pieces
-
-
-def _same(left: str, right: str) -> int:
-    """How many characters are the same at the beginning of two strings."""
-    low, high = 0, min(len(left), len(right))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if left[low:middle] == right[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def put_back_quotations(

@@ -16,6 +16,7 @@ from loom.language import ids as item_ids
 from loom.language.ids import ORDINAL_BITS
 from loom.reading.queries.node_bodies import node_bodies
 from loom.reading.queries.verify import chain_of, verify_node
+from loom.text.beginnings import common_length
 from loom.text.changes import Pieces, inherited, put_together
 from loom.text.hashes import instant, instant_or_none
 from loom.trees.models import Node, NodeSource, Tree, Workspace
@@ -222,22 +223,13 @@ class TextDifference:
 
 def changed(old: str, new: str) -> TextDifference:
     """The difference between a text and an earlier one."""
-    same = _common(old, new)
+    same = common_length(old, new)
     start = new.rfind("\n", 0, same) + 1  # whole lines are compared
     lines = difflib.unified_diff(
         old[start:].split("\n"), new[start:].split("\n"), n=AROUND, lineterm=""
     )
     shown = [line[:LONGEST] for line, _ in zip(lines, range(MOST_LINES + 3), strict=False)][2:]
     return TextDifference(same, tuple(shown[:MOST_LINES]), len(shown) > MOST_LINES)
-
-
-def _common(first: str, second: str) -> int:
-    """How many characters two texts begin with in common."""
-    low, high = 0, min(len(first), len(second))
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if first[:middle] == second[:middle] else (low, middle - 1)
-    return low
 
 
 def messages_in(request: Body) -> list[tuple[str, str]]:

@@ -12,6 +12,7 @@ from loom.engine.models import Step
 from loom.errors import CommandError
 from loom.language.refs import ParseError, Ref, Slice
 from loom.language.slices import Cut, get, put
+from loom.text.beginnings import common_length
 from loom.trees.grove_texts import WindowSource
 from loom.trees.models import Node
 from loom.trees.named_items import get_node, get_own_node
@@ -255,6 +256,4 @@ def replaced(text: str, old: str, new: str) -> str:
 
 def common_prefix(old: str, new: str) -> str:
     """The longest text that both begin with."""
-    pairs = enumerate(zip(old, new, strict=False))
-    end = next((i for i, (a, b) in pairs if a != b), min(len(old), len(new)))
-    return new[:end]
+    return new[: common_length(old, new)]
