@@ -44,11 +44,12 @@ from agents.providers.values import (
     StreamEvent,
     wait_before_next,
 )
+from agents.received import received_of
 from agents.subject_prompt import narrower
 from loom.engine.fields import new_uid
 from loom.errors import CommandError
 from loom.turns import generation_lifecycle, lanes
-from loom.turns.generation_lifecycle import CUT_OFF, Received
+from loom.turns.generation_lifecycle import CUT_OFF
 from loom.turns.models import Call, Generation
 
 T = TypeVar("T")
@@ -384,16 +385,7 @@ def seal(call: Call, attempt: ProviderAttempt) -> None:
     """Stores the response, without keys. Does nothing if its tree is being erased."""
     if not Call.objects.filter(pk=call.pk, tree__erasing_at__isnull=True).exists():
         return
-    body, is_exact = attempt.received
-    received = Received(
-        body=body,
-        status=attempt.status,
-        headers=attempt.headers,
-        usage=attempt.usage,
-        exact=is_exact,
-        started_at=attempt.started_at,
-        first_at=attempt.first_at,
-    )
+    received = received_of(attempt)
     persistently(lambda: generation_lifecycle.seal(call, received))
 
 

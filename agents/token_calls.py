@@ -127,18 +127,14 @@ async def _next(order: "GenerationOrder", ask: "ProviderRequest", keeps: Keeps) 
 
 
 def _exchange_of(order: "GenerationOrder", attempt: "ProviderAttempt") -> TokenExchange:
-    body, is_exact = attempt.received
-    received = Received(
-        body=body,
-        status=attempt.status,
-        headers=attempt.headers,
-        usage=attempt.usage,
-        exact=is_exact,
-        started_at=attempt.started_at,
-        first_at=attempt.first_at,
-    )
+    from agents.received import received_of
+
     return TokenExchange(
-        order.provider.name, order.configuration, attempt.request, received, order.note
+        order.provider.name,
+        order.configuration,
+        attempt.request,
+        received_of(attempt),
+        order.note,
     )
 
 
@@ -217,10 +213,10 @@ class _Scoring:
     def exchange(self, provider: str, configuration: str) -> TokenExchange:
         """What was sent and answered. Several answers stand one after the other, a line each."""
         last = self.sent[-1]
-        bodies = [one.request["body"] for one in self.sent]
+        bodies = [sent.request["body"] for sent in self.sent]
         many = len(self.sent)
         received = Received(
-            body=b"\n".join(one.body for one in self.sent),
+            body=b"\n".join(sent.body for sent in self.sent),
             status=last.status,
             headers=last.headers,
             usage=_usage(last.body) if many == 1 else {},

@@ -27,7 +27,7 @@ from loom.participants.prices import dollars
 from loom.people.models import Grove, Participant
 from loom.permissions import GENERATE, WRITE
 from loom.text.shortening import excerpt
-from loom.trees.models import Node, Tree, TreeRight
+from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import withheld_from_models
 from loom.turns.generation_lifecycle import asks, ends_as
@@ -45,7 +45,6 @@ INSTRUCTIONS = (
     "of two to four words in the language of the texts that says what they are about. No title "
     "twice, no explanation."
 )
-HIDDEN = "hidden"  # the right of those who may not see a tree
 QUESTION = "Which title fits each region?"
 
 
@@ -95,16 +94,9 @@ def trees_titled(actor: Actor, row: Landscape) -> list[Tree]:
     if row.tree_id is not None:
         return trees
     keys = [tree.pk for tree in trees]
-    hidden = set(
-        TreeRight.objects.filter(tree__in=keys, right=HIDDEN).values_list("tree_id", flat=True)
-    )
-    return [
-        tree
-        for tree in trees
-        if tree.sandbox_of_id is None
-        and HIDDEN not in (tree.reader_right, tree.writer_right)
-        and tree.pk not in hidden
-    ]
+    hidden = Tree.objects.filter(access.hidden_from_some(), pk__in=keys)
+    away = set(hidden.values_list("pk", flat=True))
+    return [tree for tree in trees if tree.sandbox_of_id is None and tree.pk not in away]
 
 
 def is_asked(row: Landscape) -> bool:

@@ -6,6 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from loom import access
+from loom.access import Actor
 from loom.errors import not_found
 from loom.meaning import token_calls
 from loom.meaning.tokens import Rival, unpacked_tokens
@@ -13,6 +14,7 @@ from loom.participants.prices import NANO
 from loom.site import api_requests as requests
 from loom.site.api_requests import read, user_of
 from loom.site.schema import operation
+from loom.trees.models import Node
 from loom.trees.queries import lookup
 
 
@@ -59,6 +61,16 @@ class ScoreOf(BaseModel):
     usd: float | None
 
 
+def _asked(request: Request, uid: str, local_id: str) -> tuple[Actor, Node]:
+    """The caller, who may ask models about it, and the node."""
+    actor, tree = access.get_tree(user_of(request), uid)
+    node = lookup.find_node(tree, local_id)
+    if node is None:
+        raise not_found("This node")
+    token_calls.demand_asking(actor, tree)
+    return actor, lookup.with_tree(tree, node)
+
+
 ENDS = ("</s>", "<eos>", "<end_of_turn>")
 
 
@@ -81,14 +93,10 @@ def goes_on(rival: Rival) -> bool:
 def next_tokens(request: Request, uid: str, local_id: str) -> Response:
     """The likely next tokens below a node, after an answer that begins with `begun`: one request of
     one token to the model."""
-    actor, tree = access.get_tree(user_of(request), uid)
-    node = lookup.find_node(tree, local_id)
-    if node is None:
-        raise not_found("This node")
-    token_calls.demand_asking(actor, tree)
+    actor, node = _asked(request, uid, local_id)
     sent = read(request, NextTokensSent)
-    agent = token_calls.demand_token_agent(tree, sent.agent)
-    answer = token_calls.next_tokens(actor, lookup.with_tree(tree, node), agent, sent.begun)
+    agent = token_calls.demand_token_agent(node.tree, sent.agent)
+    answer = token_calls.next_tokens(actor, node, agent, sent.begun)
     tokens = [
         {"text": rival.text, "probability": rival.probability, "goes_on": goes_on(rival)}
         for rival in answer.rivals
@@ -107,13 +115,9 @@ def next_tokens(request: Request, uid: str, local_id: str) -> Response:
 def score(request: Request, uid: str, local_id: str) -> Response:
     """Asks a model how likely it finds each token of a text, also of one that a person wrote. The
     text is shaded by it from then on."""
-    actor, tree = access.get_tree(user_of(request), uid)
-    node = lookup.find_node(tree, local_id)
-    if node is None:
-        raise not_found("This node")
-    token_calls.demand_asking(actor, tree)
-    agent = token_calls.demand_token_agent(tree, read(request, ScoreSent).agent)
-    kept, row = token_calls.score_text(actor, lookup.with_tree(tree, node), agent)
+    actor, node = _asked(request, uid, local_id)
+    agent = token_calls.demand_token_agent(node.tree, read(request, ScoreSent).agent)
+    kept, row = token_calls.score_text(actor, node, agent)
     tokens = unpacked_tokens(bytes(kept.tokens))
     return Response(
         {

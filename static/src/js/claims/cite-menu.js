@@ -5,6 +5,7 @@
 import { json, Refused, told } from "../live/api.js";
 import { call } from "../live/calls.js";
 import { t } from "../t.js";
+import { make } from "../tree/forms.js";
 
 const LEAST = 12; // characters of a quote
 const MOST = 1500;
@@ -38,13 +39,6 @@ export function citing(side, { ref, words }, claim, other = "") {
 export function matching(claims, typed) {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
   return claims.filter(({ statement }) => words.every((word) => statement.toLowerCase().includes(word)));
-}
-
-/** @param {string} tag @param {Record<string, any>} values @param {(Node | string)[]} children */
-function make(tag, values, ...children) {
-  const element = Object.assign(document.createElement(tag), values);
-  element.append(...children);
-  return element;
 }
 
 /** What a claim's state is called. @param {string} state */

@@ -4,6 +4,7 @@
 import { Annotation, EditorSelection, Prec, RangeSet, StateEffect, StateField } from "@codemirror/state";
 import { Decoration, EditorView, keymap, showPanel, ViewPlugin } from "@codemirror/view";
 import { t } from "../t.js";
+import { make } from "../tree/forms.js";
 import { matchesIn, towardsMatch } from "../tree/matches.js";
 
 /** @typedef {import("../tree/matches.js").Match} Match */
@@ -111,13 +112,6 @@ export function openSearch(view, isReplacing = false) {
   }
   field.select();
   return true;
-}
-
-/** @param {string} tag @param {Record<string, any>} values @param {(Node | string)[]} children */
-function make(tag, values = {}, ...children) {
-  const element = Object.assign(document.createElement(tag), values);
-  element.append(...children);
-  return element;
 }
 
 /** @param {string} words @param {() => void} run @param {string} [name] */
