@@ -142,10 +142,10 @@ def test_it_is_shown_growing_and_on_the_full_screen(heddle: Heddle, visit: Open)
     until.press("End")
     assert page.evaluate(shown) == 12
     page.get_by_role("button", name="Full screen").click()
-    page.wait_for_function("document.fullscreenElement?.matches('loom-landscape')")
+    page.wait_for_function("() => document.fullscreenElement?.matches('loom-landscape')")
     expect(page.get_by_role("img", name="Map of 12 texts")).to_be_visible()
     page.get_by_role("button", name="Full screen").click()
-    page.wait_for_function("!document.fullscreenElement")
+    page.wait_for_function("() => !document.fullscreenElement")
 
 
 def test_a_map_that_is_open_takes_in_new_texts_and_moves_no_old_one(

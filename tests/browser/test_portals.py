@@ -147,7 +147,7 @@ def test_a_document_opens_its_portals_too(heddle: Heddle, visit: Open, ada: Cook
     expect(foot.locator("summary").first).to_contain_text(f"──→ [{lamp}]")
     page.get_by_role("button", name="Read", exact=True).click()
     # What is read is asked for again, and replaces what was there.
-    page.wait_for_function("document.querySelector('loom-document').drawn")
+    page.wait_for_function("() => document.querySelector('loom-document').drawn !== ''")
     inside = page.locator(".document-read .portal")
     expect(inside).to_have_count(1)
     inside.locator("summary").first.click()

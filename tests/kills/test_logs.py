@@ -76,10 +76,15 @@ def test_each_request_has_a_line_and_no_line_has_a_text_or_a_key(
     assert get(f"{house.urls[0]}/signin/{TEXT}").status_code < 500
     assert get(f"{house.urls[0]}/api/me", headers={"Authorization": f"Bearer {TEXT}"}).is_error
 
-    lines = until(
-        lambda: [one for one in _lines(house.options.logs) if one["logger"] == "heddle.request"],
-        what="a line",
+    def lines_of_requests() -> list[dict[str, Any]]:
+        return [line for line in _lines(house.options.logs) if line["logger"] == "heddle.request"]
+
+    # A request's line is written once its answer has gone out: wait for that of the last request.
+    until(
+        lambda: any(line["route"] == "/api/me" for line in lines_of_requests()),
+        what="the last request's line",
     )
+    lines = lines_of_requests()
     (own,) = [one for one in lines if one["request"] == mine]
     assert own["who"] and own["status"] == 200 and own["ms"] > 0
     assert (own["method"], own["route"]) == ("POST", "/api/trees/<id:uid>/commands")
