@@ -21,7 +21,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 from loom.embedding.vectors import Floats, unit
-from loom.landscape import layout, places
+from loom.landscape import layout, map_rows
 from loom.landscape.regions import find_regions
 
 DIST = Path(__file__).resolve().parents[1] / "static" / "dist"
@@ -70,24 +70,26 @@ def measure(count: int) -> None:
     before = time.process_time()
     layout.place_new(new, [(vectors, drawn)], np.arange(1_000))
     print(f"  1,000 new texts placed in {time.process_time() - before:.1f} s of one core")
-    rows = np.zeros(count, places.ROW)
+    rows = np.zeros(count, map_rows.ROW)
     rows["ordinal"] = rows["slot"] = np.arange(1, count + 1)
     rows["up"] = np.arange(count) // 3
     rows["x"], rows["y"] = drawn.T
     none = np.zeros(0, np.int64)
     before = time.process_time()
-    seen = places.shown(rows, none, own=none, pruned=none, choices={})
-    places.nearest_shown(rows, seen)
-    places.branches(rows, seen, 12)
+    seen = map_rows.shown(rows, none, own=none, pruned=none, choices={})
+    map_rows.nearest_shown(rows, seen)
+    map_rows.branches(rows, seen, 12)
     regions = find_regions(rows["x"], rows["y"])
     took = (time.process_time() - before) * 1000
     print(f"  opened in {took:.0f} ms of one core beside the database, {len(regions)} regions")
     body = _body(rows, regions)
-    print(f"  sent as {len(body) / 1e6:.1f} MB of JSON; {places.ROW.itemsize} bytes a text stored")
+    print(
+        f"  sent as {len(body) / 1e6:.1f} MB of JSON; {map_rows.ROW.itemsize} bytes a text stored"
+    )
     _frames(body)
 
 
-def _body(rows: places.Rows, regions: list[Any]) -> str:
+def _body(rows: map_rows.Rows, regions: list[Any]) -> str:
     count = len(rows)
     return json.dumps(
         {

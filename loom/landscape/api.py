@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from loom import access
 from loom.access import Actor
 from loom.errors import CommandError, not_found
-from loom.landscape import drawing, titling
+from loom.landscape import asking, titling
 from loom.landscape.models import Landscape
 from loom.landscape.queries import (
     empty_view,
@@ -150,7 +150,7 @@ def _map(request: Request, actor: Actor, grove: Grove, tree: Tree | None) -> Res
     if request.method != "POST":
         return Response(status_body(landscape_of(grove, tree)))
     access.demand(actor, {WRITE}, "drawing a map")
-    return Response(status_body(drawing.ask(actor, grove, tree)), status=202)
+    return Response(status_body(asking.ask(actor, grove, tree)), status=202)
 
 
 @operation("POST", "landscape stop", "Stop drawing a map", answers=LandscapeOf)
@@ -178,7 +178,7 @@ def stop_of_grove(request: Request, uid: str) -> Response:
 def _stopped(actor: Actor, grove: Grove, tree: Tree | None) -> Response:
     access.demand(actor, {WRITE}, "stopping a map")
     row = landscape_of(grove, tree)
-    return Response(status_body(drawing.stop(row) if row is not None else None))
+    return Response(status_body(asking.stop(row) if row is not None else None))
 
 
 class TitlesOf(BaseModel):

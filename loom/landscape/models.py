@@ -63,9 +63,9 @@ class Landscape(PublicIdentity):
 
 
 class LandscapeBlock(models.Model):
-    """Up to `places.IN_BLOCK` nodes of one tree with their places, packed as `places.ROW` says, in
-    the order of their ids; erased with its tree. `surprise` has a byte for each (see
-    places.surprise_bytes)."""
+    """Up to `map_rows.IN_BLOCK` nodes of one tree with their places, packed as `map_rows.ROW` says,
+    in the order of their ids; erased with its tree. `surprise` has a byte for each (see
+    map_rows.surprise_bytes)."""
 
     landscape = models.ForeignKey(Landscape, models.CASCADE, related_name="blocks")
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="+")

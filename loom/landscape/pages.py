@@ -15,7 +15,7 @@ from loom.embedding.embedders import embedder_of
 from loom.engine.models import Stream
 from loom.engine.streams import name_of
 from loom.errors import CommandError, not_found
-from loom.landscape import drawing, titling
+from loom.landscape import asking, titling
 from loom.landscape.models import Landscape
 from loom.landscape.queries import View, landscape_of, texts_in, trees_seen, view_of
 from loom.landscape.regions import MapRegion
@@ -89,9 +89,9 @@ def _page(
         if "titles" in request.POST and row is not None:
             return _titles(request, actor, row)
         if "stop" not in request.POST:
-            drawing.ask(actor, grove, tree)
+            asking.ask(actor, grove, tree)
         elif row is not None:
-            drawing.stop(row)
+            asking.stop(row)
         return HttpResponseRedirect(request.get_full_path())
     find = request.GET.get("find", "")
     context: dict[str, object] = {

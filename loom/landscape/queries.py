@@ -14,7 +14,7 @@ from django.db.models import F
 from loom import access
 from loom.access import Actor, known_workspace_of
 from loom.embedding.embedders import embedder_of
-from loom.landscape import places
+from loom.landscape import map_rows
 from loom.landscape.models import Landscape, LandscapeBlock
 from loom.landscape.regions import MapRegion, find_regions, name_regions, to_read
 from loom.landscape.titles import RegionTitle, give_titles
@@ -61,25 +61,25 @@ def trees_seen(actor: Actor, row: Landscape) -> list[Tree]:
 
 @dataclass
 class View:
-    """What one reader sees: a row of places.ROW for each text; the texts in columns beside them.
+    """What one reader sees: a row of map_rows.ROW for each text; the texts in columns beside them.
     `trees` are the trees, and `tree` the place of each text's among them; `ups` the place of the
     nearest text above that is shown (-1: none); `branch` a place in `branches` (-1: none of them);
-    `surprise` is a byte for each text (places.surprise_bytes). `lit` says which texts a branch or
+    `surprise` is a byte for each text (map_rows.surprise_bytes). `lit` says which texts a branch or
     search leaves (None: all)."""
 
-    rows: places.Rows
+    rows: map_rows.Rows
     trees: list[Tree]
-    tree: places.Whole
-    ups: places.Whole
-    branch: places.Whole
+    tree: map_rows.Whole
+    ups: map_rows.Whole
+    branch: map_rows.Whole
     branches: list[MapBranch]
-    keys: places.Whole  # row ids of the nodes
-    lit: places.Mask | None = None
+    keys: map_rows.Whole  # row ids of the nodes
+    lit: map_rows.Mask | None = None
     regions: list[MapRegion] = field(default_factory=list)
     people: list[Participant] = field(default_factory=list)
-    author: places.Whole = field(default_factory=lambda: np.zeros(0, np.int64))
+    author: map_rows.Whole = field(default_factory=lambda: np.zeros(0, np.int64))
     ratings: list[tuple[int, int]] = field(default_factory=list)
-    surprise: places.Surprise = field(default_factory=lambda: np.zeros(0, np.uint8))
+    surprise: map_rows.Surprise = field(default_factory=lambda: np.zeros(0, np.uint8))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -102,19 +102,19 @@ def view_of(
     tops: list[tuple[Tree, int]] = []
     offset = 0
     for number, tree in enumerate(own):
-        rows = places.unpacked(parts[tree.pk][0])
+        rows = map_rows.unpacked(parts[tree.pk][0])
         surprise = np.frombuffer(b"".join(parts[tree.pk][1]), np.uint8)
-        seen = places.shown(rows, choices=choices.get(tree.pk, {}), **flags[tree.pk])
+        seen = map_rows.shown(rows, choices=choices.get(tree.pk, {}), **flags[tree.pk])
         where = np.flatnonzero(seen)
-        up = places.nearest_shown(rows, seen)[where]
+        up = map_rows.nearest_shown(rows, seen)[where]
         new = np.full(len(rows) + 1, -1, np.int64)
         new[where] = np.arange(len(where)) + offset
         if row.tree_id is None:
             branch = np.full(len(where), number, np.int64)
         else:
-            numbers, starts = places.branches(rows, seen, MOST_BRANCHES)
+            numbers, starts = map_rows.branches(rows, seen, MOST_BRANCHES)
             branch, tops = numbers[where], [(tree, start) for start in starts]
-        under = places.below(rows, below.slot_id & _ORDINAL)[where] if below is not None else None
+        under = map_rows.below(rows, below.slot_id & _ORDINAL)[where] if below is not None else None
         of_tree = np.full(len(where), number)
         kept.append((rows[where], of_tree, new[up], branch, under, surprise[where]))
         offset += len(where)
@@ -151,7 +151,7 @@ def _joined(trees: list[Tree], kept: list[tuple[Any, ...]]) -> View:
         np.concatenate([part[at] for part in kept]).astype(np.int64) if kept else none
         for at in (1, 2, 3)
     ]
-    rows = np.concatenate([part[0] for part in kept]) if kept else np.zeros(0, places.ROW)
+    rows = np.concatenate([part[0] for part in kept]) if kept else np.zeros(0, map_rows.ROW)
     keys = np.array([tree.pk for tree in trees], np.int64)
     ids = rows["ordinal"].astype(np.int64)
     if len(rows):
@@ -317,7 +317,7 @@ def points_body(row: Landscape | None, view: View) -> dict[str, Any]:
         "branch": view.branch.tolist(),
         "ratings": view.ratings,
         "surprise": [
-            (at, (int(view.surprise[at]) - 1) / places.BIT)
+            (at, (int(view.surprise[at]) - 1) / map_rows.BIT)
             for at in np.flatnonzero(view.surprise).tolist()
         ],
         "lit": np.flatnonzero(view.lit).tolist() if view.lit is not None else None,

@@ -16,11 +16,13 @@ from loom.errors import CommandError
 
 
 class FieldRefused(forms.ValidationError):
-    """Why a value was refused, and what to do about it."""
+    """Why a value was refused, and what to do about it. A field's name and the message are joined
+    by a colon, unless the message `continues_name`."""
 
-    def __init__(self, message: str, hint: str) -> None:
+    def __init__(self, message: str, hint: str, *, continues_name: bool = False) -> None:
         super().__init__(message)
         self.hint = hint
+        self.joint = " " if continues_name else ": "
 
 
 class Text(forms.Field):
@@ -81,7 +83,7 @@ class Number(Word):
         if self.between and not self.between[0] <= number <= self.between[1]:
             low, high = self.between
             hint = "" if self.usual is None else f"Try {self.usual:,}."
-            raise FieldRefused(f"must be between {low:,} and {high:,}.", hint)
+            raise FieldRefused(f"must be between {low:,} and {high:,}.", hint, continues_name=True)
         return number
 
 
@@ -152,7 +154,7 @@ class PageForm(forms.Form):
         for name, errors in self.errors.as_data().items():
             refused = errors[0]
             hint = getattr(refused, "hint", "")
-            joint = " " if refused.message.startswith("must ") else ": "
+            joint = getattr(refused, "joint", ": ")
             raise CommandError("INVALID_SYNTAX", f"{name}{joint}{refused.message}", hint=hint)
         return self.cleaned_data
 

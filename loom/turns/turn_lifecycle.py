@@ -40,8 +40,8 @@ from loom.workspace import position
 from loom.workspace.models import Window
 from loom.workspace.queries import shown_windows
 from loom.workspace.queries.shown_windows import state_of
+from loom.workspace.window_lifetime import mentioned
 from loom.workspace.window_rules import MOST_VISIBLE
-from loom.workspace.window_states import mentioned
 
 # Starting and stopping turns. A worker runs them.
 

@@ -41,7 +41,7 @@ class Saved(PublicIdentity):
 class Window(models.Model):
     """What a participant keeps in view, `#number`: lines of a node (also a search hit), a branch
     or range of nodes, a tree's outline, the result of a line of a turn, or a stash. Its states are
-    in `loom.workspace.window_states`; a closed one stays as a row.
+    in `loom.workspace.window_lifetime`; a closed one stays as a row.
 
     A node never changes, so its row identifies the version seen; for a branch or range `nodes` are
     the ids of those seen. The text of a result is in its step; that of a stash is in `text`.

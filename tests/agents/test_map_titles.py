@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 from loom.access import Actor
 from loom.embedding.embedders import embedded
 from loom.errors import CommandError
-from loom.landscape import drawing, titling
+from loom.landscape import asking, drawing, titling
 from loom.landscape.models import Landscape
 from loom.landscape.queries import trees_seen, view_of
 from loom.landscape.regions import MapRegion
@@ -57,7 +57,7 @@ def row(actor: Actor, tree: Tree, opening: str) -> Landscape:
     """The map of a tree with one region."""
     for at in range(24):
         add(tree, actor.participant, f"{SEA[at % 3]} Number {at}.", None)
-    made = drawing.ask(actor, tree.grove, tree)
+    made = asking.ask(actor, tree.grove, tree)
     drawing.draw(made.uid)
     made.refresh_from_db()
     assert made.status == "done", made.said
@@ -109,7 +109,7 @@ class TestAsking:
         # The price that was said before was not exceeded.
         assert made.spent is not None and 0 < made.spent <= offer.most
         # A map that is drawn anew has other regions.
-        drawing.ask(actor, tree.grove, tree)
+        asking.ask(actor, tree.grove, tree)
         drawing.draw(row.uid)
         assert "Storms at sea" not in names(actor, row)
 
@@ -122,7 +122,7 @@ class TestAsking:
         provider: ScriptedProvider,
     ) -> None:
         (made,) = titling.ask_titles(actor, row)
-        drawing.ask(actor, tree.grove, tree)
+        asking.ask(actor, tree.grove, tree)
         drawing.draw(row.uid)
         provider.script(says(*_lines("1: Storms at sea")))
         run_lane(made.lane)
@@ -185,7 +185,7 @@ class TestGrove:
             add(tree, actor.participant, f"{SEA[at % 3]} Number {at}.", None)
             add(barred, actor.participant, f"A secret as well: {SEA[at % 3]} {at}.", None)
             add(closed, actor.participant, f"A secret about {SEA[at % 3]} {at}.", None)
-        made = drawing.ask(actor, tree.grove, None)
+        made = asking.ask(actor, tree.grove, None)
         drawing.draw(made.uid)
         made.refresh_from_db()
         assert made.status == "done", made.said

@@ -18,7 +18,7 @@ from loom.access import Actor
 from loom.embedding import embedders
 from loom.embedding.embedders import embedded
 from loom.engine import jobs
-from loom.landscape import drawing, layout, places, tasks
+from loom.landscape import asking, drawing, layout, map_rows, placing, tasks
 from loom.landscape.models import Landscape, LandscapeBlock
 from loom.landscape.queries import View, trees_seen, view_of
 from loom.meaning import indexing
@@ -52,7 +52,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def drawn(actor: Actor, tree: Tree | None, grove: Grove | None = None) -> Landscape:
     """The map of a tree or grove, drawn as a worker draws it."""
     of = grove or (tree.grove if tree is not None else actor.grove)
-    row = drawing.ask(actor, of, tree)
+    row = asking.ask(actor, of, tree)
     drawing.draw(row.uid)
     row.refresh_from_db()
     assert row.status == "done", row.said
@@ -69,7 +69,7 @@ def spots(row: Landscape) -> dict[int, tuple[int, int]]:
     """The places of all nodes of a map, by tree and ordinal."""
     found = {}
     for block in LandscapeBlock.objects.filter(landscape=row).order_by("tree_id", "number"):
-        for one in np.frombuffer(bytes(block.rows), places.ROW):
+        for one in np.frombuffer(bytes(block.rows), map_rows.ROW):
             key = (block.tree_id << 32) + int(one["ordinal"])
             assert key not in found
             found[key] = (int(one["x"]), int(one["y"]))
@@ -122,7 +122,7 @@ def test_the_selected_wording_is_on_the_map(
 def test_new_texts_find_their_place_and_no_old_one_moves(
     actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(places, "IN_BLOCK", 512)
+    monkeypatch.setattr(map_rows, "IN_BLOCK", 512)
     for at in range(30):
         add(tree, actor.participant, f"{SEA[at % 3]} Number {at}.", None)
         add(tree, actor.participant, f"{BREAD[at % 3]} Number {at}.", None)
@@ -147,13 +147,13 @@ def test_new_texts_find_their_place_and_no_old_one_moves(
         for at in range(1_000)
     )
     indexing.index_tree(tree.uid)
-    assert drawing.place(row.uid) == 1_000
+    assert placing.place(row.uid) == 1_000
     after = spots(row)
     assert len(after) == len(before) + 1_000
     assert sum(after[key] != place for key, place in before.items()) == 0  # old ones moved
     row.refresh_from_db()
     assert (row.placed, row.revision) == (1_000, 1)
-    assert drawing.place(row.uid) == 0
+    assert placing.place(row.uid) == 0
     view = seen(actor, row)
     assert len(view) == 1_060
     # They stand among their like.
@@ -177,14 +177,14 @@ def test_the_surprise_of_texts_is_the_providers(
     row = drawn(actor, tree)
     later = _scored(tree, actor, muse, ("The mast", -0.1), (" sang", -3.1), (" too", -0.4))
     indexing.index_tree(tree.uid)
-    drawing.place(row.uid)
+    placing.place(row.uid)
     view = seen(actor, row)
     bits = {
-        int(view.keys[at]): (int(view.surprise[at]) - 1) / places.BIT for at in range(len(view))
+        int(view.keys[at]): (int(view.surprise[at]) - 1) / map_rows.BIT for at in range(len(view))
     }
-    assert abs(bits[first.pk] - 4.5 / 2 / math.log(2)) <= 0.5 / places.BIT
-    assert abs(bits[later.pk] - 3.6 / 3 / math.log(2)) <= 0.5 / places.BIT
-    assert sorted(bits.values())[: len(SEA)] == [-1 / places.BIT] * len(SEA)  # people's: none
+    assert abs(bits[first.pk] - 4.5 / 2 / math.log(2)) <= 0.5 / map_rows.BIT
+    assert abs(bits[later.pk] - 3.6 / 3 / math.log(2)) <= 0.5 / map_rows.BIT
+    assert sorted(bits.values())[: len(SEA)] == [-1 / map_rows.BIT] * len(SEA)  # people's: none
 
 
 def _scored(tree: Tree, actor: Actor, muse: Participant, *tokens: tuple[str, float]) -> Node:
@@ -200,9 +200,9 @@ def test_a_text_that_is_not_indexed_yet_is_placed_later(actor: Actor, tree: Tree
     chain(tree, actor.participant, *SEA)
     row = drawn(actor, tree)
     new = add(tree, actor.participant, BREAD[0], None)
-    assert drawing.place(row.uid) == 0
+    assert placing.place(row.uid) == 0
     indexing.index_tree(tree.uid)
-    assert drawing.place(row.uid) == 1
+    assert placing.place(row.uid) == 1
     assert new.local_id in seen(actor, row).names
 
 
@@ -228,7 +228,7 @@ def test_the_task_places_what_was_indexed(
 
     add(tree, actor.participant, BREAD[0], None)
     index_tree(tree.uid)
-    assert sent == [(drawing.PLACE, [row.uid])]
+    assert sent == [(placing.PLACE, [row.uid])]
     tasks.place(row.uid)
     row.refresh_from_db()
     assert row.placed == 1
@@ -236,8 +236,8 @@ def test_the_task_places_what_was_indexed(
 
 def test_a_map_that_is_being_drawn_is_not_begun_again(actor: Actor, tree: Tree) -> None:
     chain(tree, actor.participant, *SEA)
-    row = drawing.ask(actor, tree.grove, tree)
-    assert drawing.ask(actor, tree.grove, tree).pk == row.pk
+    row = asking.ask(actor, tree.grove, tree)
+    assert asking.ask(actor, tree.grove, tree).pk == row.pk
     Landscape.objects.filter(pk=row.pk).update(status="running")
     drawing.draw(row.uid)  # another worker draws it
     row.refresh_from_db()
@@ -246,14 +246,14 @@ def test_a_map_that_is_being_drawn_is_not_begun_again(actor: Actor, tree: Tree) 
 
 def test_a_map_whose_worker_was_lost_is_taken_over(actor: Actor, tree: Tree) -> None:
     chain(tree, actor.participant, *SEA)
-    row = drawing.ask(actor, tree.grove, tree)
-    long_ago = row.moved_at - timedelta(seconds=2 * drawing.LOST_S)
+    row = asking.ask(actor, tree.grove, tree)
+    long_ago = row.moved_at - timedelta(seconds=2 * asking.LOST_S)
     Landscape.objects.filter(pk=row.pk).update(status="running", moved_at=long_ago)
-    assert drawing.forgotten() == [row.uid]
+    assert asking.forgotten() == [row.uid]
     drawing.draw(row.uid)
     row.refresh_from_db()
     assert (row.status, row.revision) == ("done", 1)
-    assert drawing.forgotten() == []
+    assert asking.forgotten() == []
 
 
 def test_a_map_can_be_stopped_and_the_one_of_before_stays(
@@ -266,12 +266,12 @@ def test_a_map_can_be_stopped_and_the_one_of_before_stays(
     real = layout.lay_out
 
     def stopped(vectors: layout.Floats, tell: layout.Tell) -> layout.Floats:
-        drawing.stop(Landscape.objects.get(pk=row.pk))
+        asking.stop(Landscape.objects.get(pk=row.pk))
         return real(vectors, tell)
 
     monkeypatch.setattr(layout, "lay_out", stopped)
     chain(tree, actor.participant, *BREAD)
-    drawing.ask(actor, tree.grove, tree)
+    asking.ask(actor, tree.grove, tree)
     drawing.draw(row.uid)
     row.refresh_from_db()
     assert (row.status, row.revision) == ("stopped", 1)
@@ -281,7 +281,7 @@ def test_a_map_can_be_stopped_and_the_one_of_before_stays(
 
 
 def test_a_map_that_waits_is_stopped_at_once(actor: Actor, tree: Tree) -> None:
-    row = drawing.stop(drawing.ask(actor, tree.grove, tree))
+    row = asking.stop(asking.ask(actor, tree.grove, tree))
     assert row.status == "stopped"
     drawing.draw(row.uid)
     assert Landscape.objects.get(pk=row.pk).revision == 0
@@ -292,7 +292,7 @@ def test_a_failure_is_told(actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyP
         raise ValueError("no")
 
     monkeypatch.setattr(layout, "lay_out", fails)
-    row = drawing.ask(actor, tree.grove, tree)
+    row = asking.ask(actor, tree.grove, tree)
     drawing.draw(row.uid)
     row.refresh_from_db()
     assert (row.status, row.said) == ("failed", "ValueError")

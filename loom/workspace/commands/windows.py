@@ -44,6 +44,7 @@ from loom.workspace.queries.windows import (
     parents_of,
     source_of,
 )
+from loom.workspace.window_lifetime import WindowState
 from loom.workspace.window_rules import (
     LARGE,
     MOST_DEEP,
@@ -54,7 +55,6 @@ from loom.workspace.window_rules import (
     to_evict,
     total_of,
 )
-from loom.workspace.window_states import WindowState
 
 LONGEST_LABEL = 200
 

@@ -14,7 +14,7 @@ from loom.turns.models import Turn
 from loom.turns.queries import measures_depth
 from loom.workspace.models import Window
 from loom.workspace.queries.tasks import current_tasks
-from loom.workspace.window_states import WindowState
+from loom.workspace.window_lifetime import WindowState
 
 # Windows.
 

@@ -22,7 +22,7 @@ import { formatted, setReading, writing } from "./writing.js";
  * `follow`: go to this node; `undo`, `redo`: of what was done; `isTypedLast`, `isTypingNext`: whether undo, redo is of typing; `untake`: undo, with so much typed
  * that is left: whether that meant something else;
  * `continue`, `save`: the keys for it; `take`, `pick`: at a ghost; `still`: changes what is drawn while what is read stays.
- * @typedef {{typed: (isTurned: boolean) => void, placed: () => void, pointed: (id: string) => void, follow: (id: string) => void, untake: (depth: number) => boolean, isTypedLast: (now: import("../tree/acts.js").Mark) => boolean, isTypingNext: (now: import("../tree/acts.js").Mark) => boolean, undo: () => void, redo: () => void, continue: () => void, save: () => void, take: () => void, pick: (step: number) => void, pasted: (pasted: import("./writing.js").Pasted) => void, isComing: () => boolean, reached: () => void, still: (change: () => void) => void}} Heard
+ * @typedef {{typed: (isTurned: boolean) => void, placed: () => void, pointed: (id: string) => void, follow: (id: string) => void, untake: (depth: number) => boolean, isTypedLast: (now: import("../tree/undo.js").Mark) => boolean, isTypingNext: (now: import("../tree/undo.js").Mark) => boolean, undo: () => void, redo: () => void, continue: () => void, save: () => void, take: () => void, pick: (step: number) => void, pasted: (pasted: import("./writing.js").Pasted) => void, isComing: () => boolean, reached: () => void, still: (change: () => void) => void}} Heard
  * @typedef {{parent: Element, nonce: string, me: string, cast: import("./paint.js").Cast, label: string, asks: string, heard: Heard, leaves: Leaf[], tail: string}} Settings
  * @typedef {{place: number, id: string, slot: string, text: string, from: number}} Stretch
  */
@@ -38,7 +38,7 @@ const LOOK = EditorView.theme({
 });
 
 /** The keys of undo and redo: what was typed and what was done, in the order of time.
- * @param {Heard} heard @param {() => import("../tree/acts.js").Mark} mark */
+ * @param {Heard} heard @param {() => import("../tree/undo.js").Mark} mark */
 function historyKeys(heard, mark) {
   const back = (/** @type {EditorView} */ view) => {
     const now = mark();

@@ -12,7 +12,7 @@ import { Tasks } from "../tree/tasks.js";
 import { giveFeedback } from "../tree/feedback.js";
 import "../tree/folds.js";
 import "../tree/linking.js";
-import { keepReadable } from "../tree/keeping.js";
+import { keepReadable } from "../tree/offline-copy.js";
 import { listenForKeys } from "../tree/keys.js";
 import { listenForLinkDrags } from "../tree/linking.js";
 import { keepExports, keepMenusInSight, shutAround } from "../tree/menus.js";

@@ -77,7 +77,7 @@ export class Shelf {
 // A request may outlive its page only where it is small: browsers stop at 64 KiB.
 const SMALL = 16_000;
 
-/** The server's side of a workspace's drafts. @param {string} workspace @returns {import("./drafts.js").Server} */
+/** The server's side of a workspace's drafts. @param {string} workspace @returns {import("./draft-sync.js").Server} */
 export function draftsAt(workspace) {
   const url = `/api/workspaces/${workspace}/drafts`;
   return {

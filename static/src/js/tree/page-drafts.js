@@ -3,7 +3,7 @@
 
 import { Refused } from "../live/api.js";
 import { draftsAt } from "../live/draft-storage.js";
-import { Drafts } from "../live/drafts.js";
+import { Drafts } from "../live/draft-sync.js";
 import { t } from "../t.js";
 import { make } from "./forms.js";
 
@@ -62,7 +62,7 @@ const start = (text) => (text ? `“${text.slice(0, 120)}${text.length > 120 ? "
 
 /**
  * Asks at the top of `host` for the places it is about.
- * @param {import("../live/drafts.js").Drafts} drafts @param {Element} host @param {(place: Place) => boolean} isHere
+ * @param {import("../live/draft-sync.js").Drafts} drafts @param {Element} host @param {(place: Place) => boolean} isHere
  * @param {AbortSignal} signal
  */
 export function askWhich(drafts, host, isHere, signal) {

@@ -6,7 +6,7 @@ import { json, Refused } from "../live/api.js";
 import { Outbox } from "../live/outbox.js";
 import { Events, LiveSocket } from "../live/socket.js";
 import { t } from "../t.js";
-import { Acts } from "./acts.js";
+import { Acts } from "./undo.js";
 import { Contexts } from "./contexts.js";
 import { Excerpts, Marks } from "./node-facts.js";
 import { Filter } from "./filter.js";

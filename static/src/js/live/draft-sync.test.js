@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Refused } from "./api.js";
-import { Drafts } from "./drafts.js";
+import { Drafts } from "./draft-sync.js";
 
 const PLACE = { slot: "a1b2", kind: "buffer" };
 const NAME = "heddle.draft.me.buffer.a1b2";

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from loom.landscape import places
-from loom.landscape.places import ROW, Rows
+from loom.landscape import map_rows
+from loom.landscape.map_rows import ROW, Rows
 
 
 def rows_of(*nodes: Sequence[int]) -> Rows:
@@ -28,7 +28,7 @@ def seen(
     pruned: Sequence[int] = (),
     choices: dict[int, int] | None = None,
 ) -> list[int]:
-    mask = places.shown(
+    mask = map_rows.shown(
         TREE,
         np.array(hiding, np.int64),
         own=np.array(own, np.int64),
@@ -63,29 +63,29 @@ def test_a_text_without_a_place_is_not_shown() -> None:
     rows = TREE.copy()
     rows["x"][1] = 0
     none = np.zeros(0, np.int64)
-    mask = places.shown(rows, none, own=none, pruned=none, choices={})
+    mask = map_rows.shown(rows, none, own=none, pruned=none, choices={})
     assert [int(one) for one in rows["ordinal"][mask]] == [1, 4, 6, 7]
-    up = places.nearest_shown(rows, mask)
+    up = map_rows.nearest_shown(rows, mask)
     assert up[mask].tolist() == [-1, 0, 0, 5]  # over the one that is not shown
 
 
 def test_what_lies_below_a_node() -> None:
-    assert [int(one) for one in TREE["ordinal"][places.below(TREE, 3)]] == [3, 5, 6, 7]
+    assert [int(one) for one in TREE["ordinal"][map_rows.below(TREE, 3)]] == [3, 5, 6, 7]
 
 
 def test_a_long_way_down_is_spread_in_few_rounds() -> None:
     rows = rows_of(*((at, at, at - 1) for at in range(1, 5_001)))
     hiding = np.array([2_500])
     none = np.zeros(0, np.int64)
-    mask = places.shown(rows, hiding, own=none, pruned=none, choices={})
+    mask = map_rows.shown(rows, hiding, own=none, pruned=none, choices={})
     assert int(mask.sum()) == 2_499
-    assert places.nearest_shown(rows, mask)[2_000] == 1_999
+    assert map_rows.nearest_shown(rows, mask)[2_000] == 1_999
 
 
 def test_branches_begin_at_the_first_fork() -> None:
     mask = np.ones(len(TREE), np.bool_)
     mask[[2, 4]] = False
-    number, tops = places.branches(TREE, mask, 12)
+    number, tops = map_rows.branches(TREE, mask, 12)
     assert tops == [3, 4]
     assert number.tolist() == [-1, -1, 0, 1, 0, 0, 0]
 
@@ -93,5 +93,5 @@ def test_branches_begin_at_the_first_fork() -> None:
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_a_tree_without_a_fork_has_one_branch_at_most(count: int) -> None:
     rows = rows_of(*((at, at, at - 1) for at in range(1, count + 1)))
-    number, tops = places.branches(rows, np.ones(count, np.bool_), 12)
+    number, tops = map_rows.branches(rows, np.ones(count, np.bool_), 12)
     assert len(number) == count and len(tops) == min(count, 1)
