@@ -14,6 +14,7 @@ COMMANDS = (
     "loom.claims.queries.problems",
     "loom.claims.queries.files",
     "loom.claims.commands.claims",
+    "loom.claims.commands.evidence_views",
     "loom.claims.commands.checks",
     "loom.claims.commands.text_tasks",
     "loom.claims.commands.pipes",

@@ -23,6 +23,7 @@ from loom.claims.queries.claims import (
     citing,
     claim_of,
     claims_in,
+    levels_to_commit,
     next_level,
     obligations_of,
     seen_cites,
@@ -358,7 +359,7 @@ def claim_page(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
         "ledger": [_entry(commitment) for commitment in commitments.order_by("-id")],
         "verified": verify_claim(claim)["status"] if claim.level else "",
         "acts": acts,
-        "levels": [(level, word(level)) for level in levels.LEVELS],
+        "levels": [(level, word(level)) for level in levels_to_commit(claim)],
     }
     return render(request, "pages/claim.html", context)
 

@@ -91,6 +91,48 @@ def test_concluding_needs_the_moderate_level_and_the_right_state(
     assert _state(claim) == "testing"
 
 
+def test_a_tested_claim_is_committed_as_tentative_and_raised_after_its_conclusion(
+    say: Say, texts: list[str], writer: User, owner: User, tree: Tree
+) -> None:
+    """One weak piece of evidence is enough; nothing above it comes without a conclusion."""
+    own = str(say('respond root "The lamp is lit, I say"', by=writer).body["refs"][0])
+    claim = _claim(say, own, 'test:"look"', by=writer)
+    say(f"check {claim}", by=writer)
+    client = APIClient()
+    client.force_login(writer)
+    address = f"/api/claims/{claim}?tree={tree.uid}"
+    assert "commit" in client.get(address).json()["allowed"]
+    line = f"commit {claim} level:tentative"
+    assert say(line, by=writer, dry_run=True).reply == "✓ CAN_COMMIT at tentative"
+    reply = say(line, by=writer).reply
+    assert reply.startswith("✓ committed at tentative: 1 evidence, 0 strong")
+    assert _state(claim) == "committed" and Commitment.objects.get().level == "tentative"
+    assert refused(say, line, by=writer).message.endswith("committed at tentative already.")
+    body = client.get(address).json()
+    assert "conclude" in body["allowed"] and body["next"] == "moderate"
+    assert refused(say, f'conclude {claim} "so"', by=writer).message == "Insufficient evidence."
+    for text in texts[:3]:
+        say(f"cite {text} for {claim}", by=writer)
+    say(f"cite {texts[0]} for {claim}")  # a person confirms
+    assert "is not concluded" in refused(say, f"commit {claim}", by=writer).message
+    reply = say(f'conclude {claim} "It is lit."', by=writer).reply
+    assert reply.startswith(f"✓ [{claim}] concluded") and _state(claim) == "committed"
+    assert say(f"commit {claim}", by=writer).reply.startswith("✓ committed at moderate")
+    assert "conclude" not in client.get(address).json()["allowed"]
+    held = Commitment.objects.order_by("pk").values_list("level", flat=True)
+    assert list(held) == ["tentative", "moderate"]
+
+
+def test_what_was_taken_back_or_only_weak_is_no_more_than_tentative(
+    say: Say, texts: list[str], writer: User
+) -> None:
+    claim = _claim(say, texts[0], 'test:"look"', by=writer)
+    say(f"cite {texts[1]} for {claim}", by=writer)
+    say(f"check {claim}", by=writer)
+    assert refused(say, f"commit {claim}", by=writer).code == "INSUFFICIENT_QUANTITY"
+    assert say(f"commit {claim} level:tentative", by=writer).reply.startswith("✓ committed at ten")
+
+
 def test_a_commit_names_what_is_missing_in_order(
     say: Say, texts: list[str], lit: None, declare: Declare, agent_says: Say
 ) -> None:

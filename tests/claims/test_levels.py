@@ -85,4 +85,4 @@ def test_statements_are_compared_without_case_blanks_and_full_stop() -> None:
 def test_each_state_has_its_acts() -> None:
     assert set(ALLOWED) == set(STATES)
     assert not ALLOWED["withdrawn"] and not ALLOWED["refuted"]
-    assert "withdraw" not in ALLOWED["committed"] and "commit" not in ALLOWED["testing"]
+    assert "withdraw" not in ALLOWED["committed"] and "commit" not in ALLOWED["hypothesis"]

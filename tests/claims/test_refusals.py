@@ -104,6 +104,14 @@ REFUSED = [
     ("tested", 'conclude {c} "so"', "writer", "REJECTED", "Insufficient evidence."),
     ("", "commit {c}", "writer", "INSUFFICIENT_QUANTITY", "moderate: have 1, need 3 evidence that"),
     ("three", "commit {c}", "writer", "INSUFFICIENT_QUALITY", "moderate: have 0, need 1 strong ev"),
+    (
+        "ready",
+        "commit {c}",
+        "writer",
+        "REJECTED",
+        "[{c}] is not concluded: without a conclusion",
+    ),
+    ("", "commit {c} level:tentative", "writer", "REJECTED", "Invalid transition: [{c}] is hypo"),
     ("concluded", "commit {c}", "agent", "PERMISSION_DENIED", "or a person commits this claim."),
     ("committed", "commit {c} level:tentative", "", "DOWNGRADE", "This statement is committed at "),
     ("committed", "commit {c}", "", "REJECTED", "This statement is committed at moderate already."),
@@ -128,6 +136,10 @@ def _before(house: House, what: str) -> None:
     if what == "three":  # two more by the claimant, whom nobody confirms
         for text in ("{t1}", "{t2}"):
             house.say(house.named(f"cite {text} for {{c}}"), by=house.writer)
+    if what == "ready":
+        for text in house.texts[:4]:
+            house.say(f"cite {text} for {house.claim}")
+        house.say(house.named("check {c}"), by=house.writer)
     if what == "concluded":
         house.concluded()
     if what == "committed":

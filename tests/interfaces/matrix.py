@@ -279,7 +279,7 @@ OF_OWNERS = ("allow",)
 TYPES_OF_OWNERS = ("linktype change", "linktype archive", "linktype restore")
 # One line for each verb, run by each person. `{node}` and `{note}` are in the tree.
 LINES = {
-    "view": ['view doc:"Notes"', "view {node}"],
+    "view": ['view doc:"Notes"', "view {node}", "view {node} in {claim}"],
     "compare": ["compare {node} root"],
     "list": ['list doc:"Notes"', "list documents", "list {node}", "list tags"],
     "tree": ["tree"],

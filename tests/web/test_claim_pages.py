@@ -89,6 +89,24 @@ def test_a_card_shows_counter_evidence_first_and_its_forms_act(
     assert "What you can do" not in client.get(card).content.decode()
 
 
+def test_a_tested_claim_is_committed_as_tentative_on_its_card(
+    writer: User, tree: Tree, say: Callable[[str], str]
+) -> None:
+    a = say('respond root "one lamp"')
+    claim = say(f'claim "It is lit" test:"look" cite:{a}')
+    client, card = _client(writer), f"/trees/{tree.uid}/claims/{claim}"
+    button = "Commit as tentative, for good"
+    assert button not in client.get(card).content.decode()  # not tested yet
+    client.post(card, {"act": "check"})
+    shown = client.get(card).content.decode()
+    assert button in shown and '<select name="level">' not in shown
+    client.post(card, {"act": "commit", "level": "tentative"})
+    assert Claim.objects.get().level == "tentative"
+    shown = client.get(card).content.decode()
+    assert button not in shown and "Conclude…" in shown
+    assert 'value="commit"' not in shown  # not before it is concluded
+
+
 def test_claims_rest_on_claims_and_are_filtered(
     owner: User, tree: Tree, say: Callable[[str], str]
 ) -> None:

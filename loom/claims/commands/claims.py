@@ -2,7 +2,7 @@
 (docs/model.md §10). Nothing here is ever deleted or lowered."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal, TypeVar
 
 from django.db.models import F, Q
@@ -95,7 +95,7 @@ class Cited:
     part: str = ""
 
 
-def _cited(context: Context, ref: RefField) -> Cited:
+def cited_item(context: Context, ref: RefField) -> Cited:
     """The node, document or trail that a ref names, as the caller may read it."""
     if ref.kind == "document":
         of_grove = grove_texts().get(context, ref)
@@ -268,7 +268,7 @@ def claim(context: Context, args: ClaimArgs) -> Reply:
         raise _claimed_before(context, earlier[0])
     if args.cite.kind == "document":
         access.demand(context.actor, {READ_DOCUMENTS}, "citing a document")
-    cited = _cited(context, args.cite)
+    cited = cited_item(context, args.cite)
     quote = _quote(context, None, cited, args.words)
     about = get_own_node(context, args.about) if args.about is not None else None
     parent = about or lookup.root_of(context.tree)
@@ -382,7 +382,7 @@ def _invalid(claim: Claim, act: str) -> CommandError:
 def give_evidence(context: Context, args: CiteFor | CiteAgainst, side: str) -> Reply:
     """Gives what a line cites as evidence on one side of a claim."""
     stored_claim = _named_claim(context, args.claim, "cite")
-    cited = _cited(context, args.ref)
+    cited = cited_item(context, args.ref)
     quote = _quote(context, stored_claim, cited, args.words)
     reply, inverse = _give(context, stored_claim, cited, quote, side=side, why=args.why)
     return Reply(
@@ -397,7 +397,7 @@ def give_evidence(context: Context, args: CiteFor | CiteAgainst, side: str) -> R
 def undercut(context: Context, args: CiteUndercuts) -> Reply:
     """Gives what a line cites as a reason why an item is no evidence for a claim."""
     stored_claim = _named_claim(context, args.claim, "cite")
-    cited, other = _cited(context, args.ref), _cited(context, args.other)
+    cited, other = cited_item(context, args.ref), cited_item(context, args.other)
     target = next(
         (
             cite
@@ -646,7 +646,7 @@ def address(context: Context, args: Address) -> Reply:
         raise CommandError(
             "INVALID_SYNTAX", "An answer says how.", hint='address REF in CLAIM "how"'
         )
-    cited = _cited(context, args.ref)
+    cited = cited_item(context, args.ref)
     every = Cite.objects.filter(claim=stored_claim, item=cited.item).exclude(side="for")
     rows = list(every.filter(answered_at__isnull=True))
     if not rows:
@@ -717,11 +717,14 @@ def conclude(context: Context, args: Conclude) -> Reply:
         weigh(context, stored_claim)
     if levels.highest(weights(stored_claim)) in (None, "tentative"):
         raise CommandError("REJECTED", "Insufficient evidence.", hint=progress(stored_claim))
-    stored_claim.state, stored_claim.conclusion = "concluding", args.conclusion[:MAX_STATEMENT]
+    stored_claim.conclusion = args.conclusion[:MAX_STATEMENT]
+    if stored_claim.state != "committed":  # at tentative, which a conclusion comes after
+        stored_claim.state = "concluding"
     _store(context, stored_claim)
     asked = _ask_to_commit(context, stored_claim)
+    done = "concluded" if stored_claim.level else "concluding"
     return Reply(
-        f"✓ [{stored_claim.node.local_id}] concluding\n  {progress(stored_claim)}{asked}",
+        f"✓ [{stored_claim.node.local_id}] {done}\n  {progress(stored_claim)}{asked}",
         refs=(stored_claim.node.local_id,),
         items=(ids.of_node(stored_claim.pk),),
     )
@@ -761,7 +764,8 @@ class Commit(Args):
 
 @command("commit", group="Mind", klass="write", permissions=_PLAIN, stream="tree")
 def commit(context: Context, args: Commit) -> Reply:
-    """Commits to a concluded claim, for good; it can be raised to a higher level, never lowered."""
+    """Commits to a concluded claim, for good, or to a tested one at `level:tentative`; it can be
+    raised to a higher level, never lowered."""
     stored_claim = _named_claim(context, args.claim, "commit")
     is_claimants = context.actor.participant.pk == stored_claim.by_id
     is_person = context.actor.participant.kind == "human"
@@ -773,11 +777,20 @@ def commit(context: Context, args: Commit) -> Reply:
         )
     every = weigh(context, stored_claim) if not context.world.is_dry else cites_of(stored_claim)
     _demand_level(context, stored_claim, args.level)
-    gap = _gap(stored_claim, args.level, confirmed=is_person)
+    is_low = args.level == "tentative"
+    explored = len(openings_of(context.actor, stored_claim, every)) if is_low else 0
+    gap = _gap(stored_claim, args.level, confirmed=is_person, explored=explored)
     if gap is not None:
         raise _blocked(stored_claim, args.level, gap, every)
     if "commit" not in allowed_acts(stored_claim):
         raise _invalid(stored_claim, "commit")
+    if not is_low and not stored_claim.conclusion:
+        name = stored_claim.node.local_id
+        raise CommandError(
+            "REJECTED",
+            f"[{name}] is not concluded: without a conclusion it is committed at tentative only.",
+            hint=f'→ conclude {name} "what follows" first',
+        )
     if context.world.is_dry:
         return Reply(f"✓ CAN_COMMIT at {args.level}", refs=(stored_claim.node.local_id,))
     approver = context.actor.participant if is_person and not is_claimants else None
@@ -795,11 +808,13 @@ def commit(context: Context, args: Commit) -> Reply:
     )
 
 
-def _gap(claim: Claim, level: Level, *, confirmed: bool) -> levels.Obligation | None:
-    """What is missing for a level; the authority of a person who commits is enough."""
+def _gap(claim: Claim, level: Level, *, confirmed: bool, explored: int) -> levels.Obligation | None:
+    """What is missing for a level; the authority of a person who commits is enough. `explored`:
+    how many items the claimant has opened around the claim."""
     authority = levels.MOST_AUTHORITY if confirmed else authority_of(claim)
     scope: levels.Scope = claim.scope  # type: ignore[assignment]
-    obligations = levels.obligations(weights(claim), level, scope=scope, authority=authority)
+    have = replace(weights(claim), explored=explored)
+    obligations = levels.obligations(have, level, scope=scope, authority=authority)
     return levels.missing(obligations)
 
 

@@ -149,9 +149,22 @@ def authority_of(claim: Claim) -> int:
 def allowed_acts(claim: Claim) -> list[str]:
     """What may be done with a claim now."""
     acts: list[str] = list(levels.ALLOWED[claim.state])  # type: ignore[index]
+    if claim.level == "tentative":  # what it is raised by
+        acts.insert(acts.index("commit"), "conclude")
     if claim.is_vetoed:
-        acts = [act for act in acts if act not in ("commit", "veto")]
+        acts = [act for act in acts if act not in ("commit", "conclude", "veto")]
     return acts
+
+
+def levels_to_commit(claim: Claim) -> list[Level]:
+    """The levels at which a claim can be committed now, if its evidence allows: above that of its
+    commitment, and nothing but tentative before it is concluded."""
+    if "commit" not in allowed_acts(claim):
+        return []
+    if not claim.conclusion:
+        return [] if claim.level else ["tentative"]
+    above = levels.LEVELS.index(claim.level) + 1 if claim.level else 0  # type: ignore[arg-type]
+    return list(levels.LEVELS[above:])
 
 
 def waits_for_a_person(claim: Claim) -> bool:

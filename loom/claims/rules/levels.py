@@ -25,10 +25,11 @@ NEEDS: Mapping[Level, tuple[int, int]] = {
     "definitive": (10, 5),
 }
 
-# What can be done in each state. Nobody but a person vetoes.
+# What can be done in each state. Nobody but a person vetoes. Before a claim is concluded it is
+# committed at tentative only.
 ALLOWED: Mapping[State, tuple[Act, ...]] = {
     "hypothesis": ("cite", "address", "check", "withdraw"),
-    "testing": ("cite", "address", "check", "conclude", "withdraw"),
+    "testing": ("cite", "address", "check", "conclude", "commit", "withdraw"),
     "concluding": ("cite", "address", "check", "conclude", "commit", "withdraw"),
     "committed": ("cite", "address", "check", "commit", "veto"),
     "withdrawn": (),

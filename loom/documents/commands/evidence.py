@@ -12,6 +12,7 @@ from loom.claims.commands.claims import (
     give_evidence,
     undercut,
 )
+from loom.claims.commands.evidence_views import ViewEvidence, evidence_viewed
 from loom.claims.commands.text_tasks import TaskOfNode
 from loom.documents.commands.forms import MARKED
 from loom.documents.queries import get_document, text_of
@@ -62,6 +63,18 @@ def cite_document_against(context: Context, args: CiteDocumentAgainst) -> Reply:
 def cite_document_for(context: Context, args: CiteDocumentFor) -> Reply:
     """Gives a document, or a part of it, as evidence for a claim; `words:"…"` quotes from it."""
     return give_evidence(context, args, "for")
+
+
+class ViewCitedDocument(ViewEvidence):
+    """A document that is cited, and the claim."""
+
+    ref: Annotated[RefField, Written("ref", refs=("document",))]
+
+
+@command("view", group="Look", klass="look", permissions={LOOM, READ_DOCUMENTS})
+def view_cited_document(context: Context, args: ViewCitedDocument) -> Reply:
+    """Shows what a document is as evidence of a claim: `view doc:"name" in c4m2`."""
+    return evidence_viewed(context, args.ref, args.claim)
 
 
 # Checks and tasks.
