@@ -1,12 +1,15 @@
-"""Several web processes and two workers with one database and one broker: what clients of all of
-them get while people write, type in a document and ask, and while processes are killed.
+"""Several web processes behind a proxy, and two workers, with one database and one broker: what
+clients of all of them get while people write, type in a document and ask, and while processes are
+killed.
 
 Everything that tests/kills/test_many_processes.py looks at is looked at here, with more clients.
-Run: python -m bench.many [pages of each process] [texts of each person] [web processes]
+Run: python -m bench.many [--processes 2] [--pages 200] [--texts 100] [--sqlite | --postgres]
+
+`--pages` is for each process, `--texts` for each of two people.
 """
 
+import argparse
 import asyncio
-import sys
 import tempfile
 from pathlib import Path
 
@@ -18,17 +21,18 @@ from tests.providers.scripts import tokens
 
 LETTERS = 100  # of each typist
 GENERATIONS = 8
+WORKERS = 2
+POSTGRES, SPARE = 100, 20  # connections that it takes, and those that no process may have
 
 
 async def run(many: Many, pages: int, texts: int, webs: int, sockets: int) -> None:
     """Everything, one after the other. Raises AssertionError where something is lost or twice."""
-    last = f"web-{webs}"
     await many.writing(each=pages, texts=texts)
-    await many.writing(each=max(1, pages // 10), texts=texts, kill=last)
+    await many.writing(each=max(1, pages // 10), texts=texts, kill=many.last)
     await many.presence()
-    await many.presence(kill=last)
+    await many.presence(kill=many.last)
     await many.documents(typists=3 * webs, edits=LETTERS)
-    await many.documents(typists=3 * webs, edits=LETTERS, kill=last)
+    await many.documents(typists=3 * webs, edits=LETTERS, kill=many.last)
     await many.killed_worker(generations=GENERATIONS)
     await many.crowd(sockets=sockets, requests=20)
 
@@ -36,6 +40,7 @@ async def run(many: Many, pages: int, texts: int, webs: int, sockets: int) -> No
 def measure(kind: str, pages: int, texts: int, webs: int) -> None:
     """Starts a house, measures and prints."""
     sockets = pages + 10
+    pool = min(20, (POSTGRES - SPARE) // (webs + WORKERS))  # docs/scaling.md has the arithmetic
     with (
         tempfile.TemporaryDirectory(prefix="heddle-many-") as made,
         ScriptedProvider(default=tokens(60, rate=20)) as provider,
@@ -49,26 +54,35 @@ def measure(kind: str, pages: int, texts: int, webs: int) -> None:
             allow=provider.entry,
             postgres=postgres,
             webs=webs,
-            workers=2,
-            given={"HEDDLE_SOCKETS": str(sockets)},
+            workers=WORKERS,
+            given={"HEDDLE_SOCKETS": str(sockets), "HEDDLE_DATABASE_CONNECTIONS": str(pool)},
         )
         try:
             house.start()
             many = Many(house, provider, seed=1)
             asyncio.run(run(many, pages, texts, webs, sockets))
+            print(f"{kind}, {webs} web processes, {WORKERS} workers: nothing lost, nothing twice")
         finally:
             house.stop()
             if postgres is not None:
                 postgres.stop()
-    print(f"{kind}, {webs} web processes, 2 workers: nothing lost, nothing twice")
     print("\n".join(many.figures.lines), flush=True)
 
 
-def main(pages: int = 200, texts: int = 100, webs: int = 2) -> None:
-    """Both databases, one after the other."""
-    for kind in ["PostgreSQL", "SQLite"] if is_able() else ["SQLite"]:
-        measure(kind, pages, texts, webs)
+def main() -> None:
+    """Both databases, one after the other, or the one that is asked for."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--processes", type=int, default=2, help="web processes, from 2 on")
+    parser.add_argument("--pages", type=int, default=200, help="for each process")
+    parser.add_argument("--texts", type=int, default=100, help="of each of two people")
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--sqlite", action="store_true")
+    only.add_argument("--postgres", action="store_true")
+    asked = parser.parse_args()
+    for kind, is_left_out in (("PostgreSQL", asked.sqlite), ("SQLite", asked.postgres)):
+        if not is_left_out and (kind == "SQLite" or is_able()):
+            measure(kind, asked.pages, asked.texts, asked.processes)
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main()

@@ -19,11 +19,13 @@ from tests.clients import get, open_client
 from tests.databases import copy_started_data
 from tests.kills.heddle import ROOT, tails, until
 from tests.kills.postgres import Postgres
+from tests.kills.proxy import Proxy
 from tests.patience import PATIENCE_S
 
 
 class House:
-    """Web, worker and broker as script/server starts them, and PostgreSQL where it is given.
+    """Web, worker and broker as script/server starts them, and PostgreSQL where it is given. There
+    is a proxy before several web processes.
 
     Everything is started from the thread that makes the house: the kernel ends the processes
     with that thread.
@@ -45,6 +47,7 @@ class House:
         self.options = self._webs[0]
         self.options.logs.mkdir(parents=True, exist_ok=True)
         self._children = ChildProcesses(lambda line: None)
+        self._proxy = Proxy(self.urls) if webs > 1 else None
         self._postgres = postgres
         inherited = {
             name: value
@@ -75,6 +78,8 @@ class House:
         prepare(self.options, self._env)
         for child in self._planned():
             self._children.start(child)
+        if self._proxy is not None:
+            self._proxy.start()
         self.wait()
 
     def _planned(self) -> Iterator[Child]:
@@ -92,6 +97,8 @@ class House:
     def stop(self) -> None:
         """Stops everything."""
         self._children.stop_all()
+        if self._proxy is not None and self._proxy.url:
+            self._proxy.stop()
 
     def kill(self, name: str) -> None:
         """SIGKILL, and a new start at once."""
@@ -145,6 +152,16 @@ class House:
         """The address of each web process."""
         return [one.url for one in self._webs]
 
+    @property
+    def url(self) -> str:
+        """The address of all of them: of the proxy, if there are several."""
+        return self._proxy.url if self._proxy is not None else self.options.url
+
+    @property
+    def connections(self) -> list[int]:
+        """How many connections the proxy has passed on to each web process."""
+        return self._proxy.passed if self._proxy is not None else []
+
     def manage(self, *words: str) -> str:
         """What a management command prints."""
         done = subprocess.run(
@@ -157,8 +174,8 @@ class House:
         """A fresh API key of somebody."""
         return self.manage("apikey", name, "kills").strip().splitlines()[-1]
 
-    def client(self, key: str = "", web: int = 0) -> httpx.Client:
-        """A client of one of the web processes with this API key, else with a fresh one of the
-        owner, made while everything is well."""
+    def client(self, key: str = "", url: str = "") -> httpx.Client:
+        """A client of the first web process, or of `url`, with this API key, else with a fresh one
+        of the owner, made while everything is well."""
         headers = {"Authorization": f"Bearer {key or self.make_key()}"}
-        return open_client(base_url=f"{self.urls[web]}/api", headers=headers)
+        return open_client(base_url=f"{url or self.options.url}/api", headers=headers)

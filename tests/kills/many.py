@@ -1,12 +1,12 @@
-"""Several web processes and workers of one installation, and what clients of all of them see:
-for the tests, small, and for `bench/many.py`, large."""
+"""Several web processes and workers of one installation behind a proxy, and what clients of all of
+them see: for the tests, small, and for `bench/many.py`, large."""
 
 import asyncio
 import json
 import random
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -219,13 +219,17 @@ class Many:
     def _urls(self) -> list[str]:
         return self._house.urls
 
-    def listeners(self, each: int) -> list[Listener]:
-        """That many pages at each process; half of them are Bea's."""
+    @property
+    def last(self) -> str:
+        """The name of the last web process. The first is never killed: it answers what is asked
+        here."""
+        return f"web-{len(self._urls)}"
+
+    def listeners(self, each: int, urls: Sequence[str]) -> list[Listener]:
+        """That many pages at each address; half of them are Bea's."""
         keys = (self._owner, self._bea)
         return [
-            Listener(url, self.tree, keys[number % 2])
-            for url in self._urls
-            for number in range(each)
+            Listener(url, self.tree, keys[number % 2]) for url in urls for number in range(each)
         ]
 
     def events(self) -> list[dict[str, Any]]:
@@ -243,16 +247,19 @@ class Many:
         return kinds["generation.started"] == kinds["generation.ended"]
 
     async def writing(self, *, each: int, texts: int, kill: str = "") -> None:
-        """Two people write and ask at different processes, and every page at every process gets
-        each event once and in order, and the whole text of each generation. `kill` names a process
-        that is killed meanwhile."""
-        pages = self.listeners(each)
+        """Two people write and ask, and every page at every process gets each event once and in
+        order, and the whole text of each generation: `each` pages for each process, all of them
+        and the people behind the proxy. `kill` names a process that is killed meanwhile."""
+        before = list(self._house.connections)
+        pages = self.listeners(each * len(self._urls), [self._house.url])
         for page in pages:
             page.join()
         await until(lambda: all(page.connected for page in pages), what="every page is there")
+        shares = [now - one for now, one in zip(self._house.connections, before, strict=True)]
+        assert min(shares) > 0, shares
         people = [
-            Person(self._house.client(key, web=at % len(self._urls)), self.tree, name, self._seed)
-            for at, (key, name) in enumerate([(self._owner, "Ada"), (self._bea, "Bea")])
+            Person(self._house.client(key, self._house.url), self.tree, name, self._seed)
+            for key, name in ((self._owner, "Ada"), (self._bea, "Bea"))
         ]
         for person in people:
             person.start()
@@ -334,16 +341,13 @@ class Many:
     async def documents(
         self, *, typists: int, edits: int, pause_s: float = 0.02, kill: str = ""
     ) -> None:
-        """Typists at every process write in one document; every copy and the stored text are the
-        same, and hold each letter once."""
+        """Typists at every process, behind the proxy, write in one document; every copy and the
+        stored text are the same, and hold each letter once."""
         made = self.client.post("/documents", json={"title": f"Many {kill}", "text": "Begin."})
         assert made.status_code == 201, made.text
         document = made.json()["id"]
         keys = (self._owner, self._bea)
-        many = [
-            Typist(self._urls[at % len(self._urls)], document, keys[at // 2 % 2], at, edits)
-            for at in range(typists)
-        ]
+        many = [Typist(self._house.url, document, keys[at % 2], at, edits) for at in range(typists)]
         for one in many:
             one.join()
         await until(
@@ -414,7 +418,7 @@ class Many:
         """More pages than the processes take: each process holds `sockets`, tells the others to
         come again, and answers requests meanwhile."""
         more = sockets + 4
-        pages = self.listeners(more)
+        pages = self.listeners(more, self._urls)
         for page in pages:
             page.join()
         await until(
