@@ -384,6 +384,8 @@ class Many:
         was stored (four times a second), or is done by the other worker."""
         page = Listener(self._urls[-1], self.tree, self._owner)
         page.join()
+        # Its process may have been killed a moment ago, and be starting.
+        await until(lambda: page.connected, what="the page is there")
         uids = []
         for _ in range(generations):
             sent = {"line": 'continue from root using agent:"Scripted"'}
