@@ -123,20 +123,20 @@ def local_ids(dice: random.Random, count: int) -> list[str]:
     return made
 
 
-def rows(tree: Any, count: int, author: int) -> Iterator[tuple[Any, ...]]:
-    """The rows of all nodes but the root, in COLUMNS. Also lays the chains, on `tree.laid`."""
+def rows(tree: Any, root: str, count: int, author: int) -> Iterator[tuple[Any, ...]]:
+    """The rows of all nodes but the root, of which the local id is given, in COLUMNS. Also lays the
+    chains, on `tree.laid`. Asks the database nothing: PostgreSQL copies meanwhile."""
     from django.db import connection
     from django.utils import timezone
 
     from loom.language.ids import ORDINAL_BITS
     from loom.trees.chains import Chains
-    from loom.trees.queries.lookup import root_of
 
     dice = random.Random(7)
     said = sentences(dice, 40_000)
     parents = shape(dice, count)
     pruned = pruned_of(dice, parents)
-    root = root_of(tree).local_id  # drawn before, and one of them now and then
+    # The root's was drawn before, and is one of them now and then.
     names = [name for name in local_ids(dice, count + 1) if name != root]
     base = tree.pk << ORDINAL_BITS
     laid = tree.laid = Chains()
@@ -215,11 +215,12 @@ def write(count: int) -> None:
     from loom.language.ids import ORDINAL_BITS
     from loom.trees.commands import trees
     from loom.trees.models import Chain, Tree
+    from loom.trees.queries.lookup import root_of
     from loom.trees.queries.outline import measured
 
     actor = make_owner("bench")
     tree: Any = trees.new_tree(actor, title="being written")
-    made = rows(tree, count, actor.participant.pk)
+    made = rows(tree, root_of(tree).local_id, count, actor.participant.pk)
     names = ", ".join(COLUMNS)
     if connection.vendor == "postgresql":
         with transaction.atomic(), connection.cursor() as cursor:
