@@ -21,7 +21,7 @@ from loom import access
 from loom.access import Actor
 from loom.errors import CommandError
 from loom.links.vocabulary import names_for
-from loom.money import queries as usage
+from loom.money.queries import estimates, token_counts
 from loom.participants.prices import NANO, caches_from, prices_of
 from loom.people.models import Participant
 from loom.permissions import LOOM
@@ -99,7 +99,7 @@ def _of_turn(member: Actor, tree: Tree, options: PreviewOptions) -> Next:
     sent = assembled_for(place, provider)
     is_open = place.turn is None or turn_access.may_read_turn(member, place.turn)
     limit = limit_of(provider, options.participant, tree.grove)
-    length = options.participant.max_tokens or provider.max_tokens or usage.USUAL_TOKENS
+    length = options.participant.max_tokens or provider.max_tokens or estimates.USUAL_TOKENS
     return Next(options, sent.bodies, None, sent.portions, limit, length, sent.note, is_open)
 
 
@@ -161,7 +161,7 @@ def _of_candidate(member: Actor, tree: Tree, options: PreviewOptions) -> Next:
         order.ask.prompt,
         order.portions,
         order.reading.limit,
-        order.ask.max_tokens or usage.USUAL_TOKENS,
+        order.ask.max_tokens or estimates.USUAL_TOKENS,
         order.note,
     )
 
@@ -193,7 +193,7 @@ def priced(preview: Next, same: int) -> dict[str, Any]:
     """Tokens, counted or estimated, and dollars if the price is known; `same` is the number of
     characters at the beginning that the previous request had too, which may be cached."""
     agent = preview.options.participant
-    tokens, how = usage.tokens_of(preview.text, agent.model_ref)
+    tokens, how = token_counts.tokens_of(preview.text, agent.model_ref)
     prices = prices_of(agent)
     if prices is None:
         return {"tokens": tokens, "how": how, "usd": None, "cached_usd": None, "answer_usd": None}

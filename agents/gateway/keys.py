@@ -12,7 +12,7 @@ from agents.gateway.models import GatewayKey, Mode
 from loom import access
 from loom.errors import CommandError, not_found
 from loom.money.days import today
-from loom.money.queries import left_of
+from loom.money.queries.allowances import left_of
 from loom.participants.prices import prices_of
 from loom.people.models import Grove, Participant, User
 from loom.text.hashes import digest

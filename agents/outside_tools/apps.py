@@ -33,7 +33,7 @@ class OutsideToolsConfig(AppConfig):
     def ready(self) -> None:
         from loom.site.routes import add_routes
         from loom.site.slots import add_to_slot
-        from loom.turns.pages.turn_prose import WORDS_OF_VERBS
+        from loom.turns.pages.turn_sentence import WORDS_OF_VERBS
 
         # The SDK writes tracebacks and texts of servers; what is of use is said where it is asked.
         logging.getLogger("mcp.client").setLevel(logging.CRITICAL + 1)

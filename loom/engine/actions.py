@@ -15,7 +15,7 @@ from loom.access import Actor, demand_role, get_actor, get_actor_in
 from loom.engine import streams
 from loom.engine.arguments import Args, ArgsT
 from loom.engine.models import Step, Stream
-from loom.engine.steps import recorded, storable
+from loom.engine.recorded_arguments import recorded, storable
 from loom.engine.streams import Writer
 from loom.errors import CommandError, require
 from loom.people.models import Grove, Participant, User

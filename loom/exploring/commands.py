@@ -25,7 +25,7 @@ from loom.exploring.costs import Callers, most_in_all
 from loom.exploring.models import Exploration
 from loom.exploring.queries import exploration_body
 from loom.language.verbs import Phrases, Verb
-from loom.money.queries import path_tokens
+from loom.money.queries.token_counts import path_tokens
 from loom.participants.prices import NANO, dollars
 from loom.participants.queries import get_agents
 from loom.people.grove_settings import number_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from loom.access import Actor
 from loom.exploring.budget import RATING_TOKENS, Amount, Shape
 from loom.money import spending
-from loom.money.queries import path_tokens
+from loom.money.queries.token_counts import path_tokens
 from loom.money.spending import CandidateRequest
 from loom.people.models import Participant
 from loom.trees.models import Node, Tree, Workspace

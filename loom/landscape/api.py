@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from loom import access
 from loom.access import Actor
 from loom.errors import CommandError, not_found
-from loom.landscape import asking, titling
+from loom.landscape import asking, title_requests
 from loom.landscape.models import Landscape
 from loom.landscape.queries import (
     empty_view,
@@ -237,20 +237,20 @@ def _titles(request: Request, actor: Actor, row: Landscape | None) -> Response:
         access.demand(actor, {WRITE, GENERATE}, "asking for titles")
         if row is None or not row.revision:
             raise CommandError("REJECTED", "The map is not drawn yet.", hint="draw it first")
-        titling.ask_titles(actor, row)
+        title_requests.ask_titles(actor, row)
         row.refresh_from_db()
-    agent = titling.may_ask(actor, row) if row is not None else None
+    agent = title_requests.may_ask(actor, row) if row is not None else None
     view = empty_view()
     if row is not None and row.revision:
-        view = view_of(actor, row, titling.trees_titled(actor, row), below=None, find="")
-    offer = titling.offer_of(agent, view) if agent is not None else None
+        view = view_of(actor, row, title_requests.trees_titled(actor, row), below=None, find="")
+    offer = title_requests.offer_of(agent, view) if agent is not None else None
     body = {
         "agent": agent.uid if agent is not None else None,
         "regions": len(view.regions),
         "tokens": offer.reading if offer is not None else 0,
         "usd": offer.most / NANO if offer is not None and offer.most else None,
-        "going": titling.is_asked(row) if row is not None else False,
-        "said": titling.last_failure(row) if row is not None else "",
+        "going": title_requests.is_asked(row) if row is not None else False,
+        "said": title_requests.last_failure(row) if row is not None else "",
     }
     return Response(body, status=202 if request.method == "POST" else 200)
 

@@ -19,5 +19,9 @@ class LandscapeConfig(AppConfig):
 
         add_routes("loom.landscape.urls")
         add_to_slot("tree-menu", "landscape/menu.html")
-        for module in ("loom.landscape.effects", "loom.landscape.tasks", "loom.landscape.titling"):
+        for module in (
+            "loom.landscape.effects",
+            "loom.landscape.tasks",
+            "loom.landscape.title_requests",
+        ):
             import_module(module)

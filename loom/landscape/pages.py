@@ -15,7 +15,7 @@ from loom.embedding.embedders import embedder_of
 from loom.engine.models import Stream
 from loom.engine.streams import name_of
 from loom.errors import CommandError, not_found
-from loom.landscape import asking, titling
+from loom.landscape import asking, title_requests
 from loom.landscape.models import Landscape
 from loom.landscape.queries import View, landscape_of, texts_in, trees_seen, view_of
 from loom.landscape.regions import MapRegion
@@ -119,7 +119,7 @@ def _head_of(tree: Tree) -> int:
 
 def _titles(request: PersonRequest, actor: Actor, row: Landscape) -> HttpResponseRedirect:
     try:
-        titling.ask_titles(actor, row)
+        title_requests.ask_titles(actor, row)
     except CommandError as refused:
         messages.error(request, in_one_line(refused))
     return HttpResponseRedirect(request.get_full_path())
@@ -128,7 +128,7 @@ def _titles(request: PersonRequest, actor: Actor, row: Landscape) -> HttpRespons
 def _titled(actor: Actor, row: Landscape, view: View, trees: list[Tree]) -> View:
     """The view by whose texts titles are given: that of the page, unless it has other trees or only
     some of it is lit."""
-    those = titling.trees_titled(actor, row)
+    those = title_requests.trees_titled(actor, row)
     if len(those) == len(trees) and view.lit is None:
         return view
     return view_of(actor, row, those, below=None, find="")
@@ -155,12 +155,12 @@ def _seen(
     if number.isdecimal() and len(number) < 4 and int(number) < len(view.regions):
         listed = RegionRow(int(number), view.regions[int(number)], [])
     titles = {}
-    agent = titling.may_ask(actor, row)
+    agent = title_requests.may_ask(actor, row)
     if agent is not None:
         titles = {
-            "offer": titling.offer_of(agent, _titled(actor, row, view, trees)),
-            "are_titles_going": titling.is_asked(row),
-            "title_failure": titling.last_failure(row),
+            "offer": title_requests.offer_of(agent, _titled(actor, row, view, trees)),
+            "are_titles_going": title_requests.is_asked(row),
+            "title_failure": title_requests.last_failure(row),
         }
     return titles | {
         "titled": row.titled,  # as it was when the list was read

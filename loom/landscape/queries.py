@@ -15,9 +15,10 @@ from loom import access
 from loom.access import Actor, known_workspace_of
 from loom.embedding.embedders import embedder_of
 from loom.landscape import map_rows
+from loom.landscape.model_titles import RegionTitle, give_titles
 from loom.landscape.models import Landscape, LandscapeBlock
-from loom.landscape.regions import MapRegion, find_regions, name_regions, to_read
-from loom.landscape.titles import RegionTitle, give_titles
+from loom.landscape.region_names import name_regions
+from loom.landscape.regions import MapRegion, find_regions, to_read
 from loom.language.ids import ORDINAL_BITS
 from loom.notes.models import Mark
 from loom.people.models import Grove, Participant

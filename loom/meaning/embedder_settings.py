@@ -18,7 +18,7 @@ from loom.errors import CommandError
 from loom.meaning.models import EmbedderSettings, VectorBlock, VectorState
 from loom.money import spending
 from loom.money.days import today
-from loom.money.queries import left_of
+from loom.money.queries.allowances import left_of
 from loom.participants.commands import demand_callable
 from loom.participants.prices import NANO, dollars
 from loom.participants.provider_keys import allowed_addresses, open_sealed, seal

@@ -24,7 +24,7 @@ from loom.meaning.tokens import (
     packed_tokens,
 )
 from loom.money import spending
-from loom.money.queries import path_tokens
+from loom.money.queries.token_counts import path_tokens
 from loom.money.spending import CandidateRequest, Share
 from loom.participants.endpoint_calls import EndpointFailed
 from loom.participants.prices import NANO, counts_of, dollars, prices_from

@@ -13,8 +13,8 @@ from rest_framework.response import Response
 from loom import access
 from loom.access import Actor
 from loom.errors import CommandError
-from loom.money import queries as usage
 from loom.money.days import today
+from loom.money.queries import estimates, usage
 from loom.site.api_items import get_node
 from loom.site.api_requests import user_of
 from loom.site.schema import an_id, operation, word
@@ -160,7 +160,7 @@ def estimate(request: Request, uid: str) -> Response:
     workspace = access.workspace_of(actor.participant, tree)
     named = word(request, "node")
     node: Node = get_node(tree, named) if named else workspace.position
-    return Response(usage.estimate(actor, tree, workspace, node))
+    return Response(estimates.estimate(actor, tree, workspace, node))
 
 
 @operation(

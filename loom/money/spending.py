@@ -11,7 +11,7 @@ from django.db.models import F
 from loom.errors import CommandError, require
 from loom.money.days import today
 from loom.money.models import DailySpending
-from loom.money.queries import left_of, limit_of, who_can_raise
+from loom.money.queries.allowances import left_of, limit_of, who_can_raise
 from loom.participants.prices import Prices, TokenCounts, counts_of, dollars, prices_from, prices_of
 from loom.people.models import Grove, Participant
 from loom.platform.prepared_queries import Given, PreparedQuery, lock_rows

@@ -8,7 +8,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from loom import access
-from loom.ratings.queries.ratings import counts_in, ratings_in
+from loom.ratings.queries.candidate_counts import counts_in
+from loom.ratings.queries.ratings import ratings_in
 from loom.site.api_requests import user_of
 from loom.site.schema import operation
 

@@ -17,7 +17,7 @@ from loom.people.models import User
 from loom.permissions import WRITE
 from loom.ratings.commands.rating import Rate, rate
 from loom.ratings.queries.blind_pairs import blind_pair
-from loom.ratings.queries.ratings import counts_in
+from loom.ratings.queries.candidate_counts import counts_in
 from loom.site.display import cast_of
 from loom.site.forms import PageForm, Text
 from loom.site.page_requests import PersonRequest, frame, in_one_line, person

@@ -25,7 +25,7 @@ from loom.language.refs import quote
 from loom.language.verbs import Verb
 from loom.money import spending
 from loom.money.days import today
-from loom.money.queries import left_of, who_can_raise
+from loom.money.queries.allowances import left_of, who_can_raise
 from loom.participants.commands import demand_callable
 from loom.participants.prices import NANO, dollars
 from loom.participants.provider_keys import allowed_addresses, open_sealed, seal

@@ -11,11 +11,11 @@ from rest_framework.test import APIClient
 from loom.access import Actor
 from loom.embedding.embedders import embedded
 from loom.errors import CommandError
-from loom.landscape import asking, drawing, titling
+from loom.landscape import asking, drawing, title_requests
+from loom.landscape.model_titles import RegionTitle, give_titles, read_titles
 from loom.landscape.models import Landscape
 from loom.landscape.queries import trees_seen, view_of
 from loom.landscape.regions import MapRegion
-from loom.landscape.titles import RegionTitle, give_titles, read_titles
 from loom.participants.prices import NANO
 from loom.people.models import Participant, User
 from loom.trees.commands.trees import NewTree, make_tree
@@ -91,13 +91,13 @@ class TestAsking:
         flag(hidden, excluded=True)
         provider.script(says(*_lines("1: Storms at sea\n2: More storms\n3: Yet more")))
         view = view_of(actor, row, trees_seen(actor, row), below=None, find="")
-        offer = titling.offer_of(model, view)
+        offer = title_requests.offer_of(model, view)
         assert offer.price.startswith("$")
-        (made,) = titling.ask_titles(actor, row)
+        (made,) = title_requests.ask_titles(actor, row)
         row.refresh_from_db()
-        assert titling.is_asked(row)
+        assert title_requests.is_asked(row)
         with pytest.raises(CommandError, match="being made"):
-            titling.ask_titles(actor, row)
+            title_requests.ask_titles(actor, row)
         run_lane(made.lane)
         made.refresh_from_db()
         assert made.status == "done", made.error
@@ -105,7 +105,7 @@ class TestAsking:
         assert shown[0] == "Storms at sea" and shown[0] not in words
         sent = str(provider.seen[-1].body)
         assert "Region 1" in sent and hidden.text not in sent
-        assert not titling.is_asked(row) and row.titled == 1
+        assert not title_requests.is_asked(row) and row.titled == 1
         # The price that was said before was not exceeded.
         assert made.spent is not None and 0 < made.spent <= offer.most
         # A map that is drawn anew has other regions.
@@ -121,7 +121,7 @@ class TestAsking:
         model: Participant,
         provider: ScriptedProvider,
     ) -> None:
-        (made,) = titling.ask_titles(actor, row)
+        (made,) = title_requests.ask_titles(actor, row)
         asking.ask(actor, tree.grove, tree)
         drawing.draw(row.uid)
         provider.script(says(*_lines("1: Storms at sea")))
@@ -132,7 +132,7 @@ class TestAsking:
         self, actor: Actor, tree: Tree, row: Landscape, model: Participant, reader: User
     ) -> None:
         view = view_of(actor, row, trees_seen(actor, row), below=None, find="")
-        offer = titling.offer_of(model, view)
+        offer = title_requests.offer_of(model, view)
         assert offer.regions == len(view.regions) and offer.reading > 0
         client = Client()
         client.force_login(actor.user)
@@ -161,11 +161,11 @@ class TestAsking:
         provider: ScriptedProvider,
     ) -> None:
         words = names(actor, row)
-        (made,) = titling.ask_titles(actor, row)
+        (made,) = title_requests.ask_titles(actor, row)
         Node.objects.filter(tree=tree, kind="text", parent_slot__isnull=False).update(excluded=True)
         run_lane(made.lane)
         row.refresh_from_db()
-        assert titling.last_failure(row)
+        assert title_requests.last_failure(row)
         assert names(actor, row) == words
 
 
@@ -229,7 +229,7 @@ class TestGrove:
     ) -> None:
         other = make_tree(actor, NewTree(title="Other", mode="dialogue"))
         provider.script(says(*_lines("1: Storms at sea")))
-        (made,) = titling.ask_titles(actor, map_)
+        (made,) = title_requests.ask_titles(actor, map_)
         run_lane(made.lane)
         made.refresh_from_db()
         assert made.call is not None and "Region 1" in str(made.call.request)

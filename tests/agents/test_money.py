@@ -10,7 +10,7 @@ from loom.engine.execute import execute_line
 from loom.errors import CommandError
 from loom.money.days import today
 from loom.money.models import DailySpending
-from loom.money.queries import left_of
+from loom.money.queries.allowances import left_of
 from loom.money.spending import used_up
 from loom.participants.prices import NANO
 from loom.people.models import Grove, Participant

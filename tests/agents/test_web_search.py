@@ -20,7 +20,7 @@ from loom.errors import CommandError
 from loom.live.to_render import changed_by
 from loom.money.days import today
 from loom.money.models import DailySpending
-from loom.money.queries import left_of
+from loom.money.queries.allowances import left_of
 from loom.people.models import Participant
 from loom.site.waiting import of_search, still_open
 from loom.trees.commands import node_writer

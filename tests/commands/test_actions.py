@@ -12,7 +12,7 @@ from loom.engine import command_reference, registry, streams
 from loom.engine.actions import actions
 from loom.engine.execute import execute
 from loom.engine.models import Event, Step
-from loom.engine.steps import recorded
+from loom.engine.recorded_arguments import recorded
 from loom.errors import CommandError
 from loom.participants import commands as participants
 from loom.participants.commands import ParticipantChangeArgs

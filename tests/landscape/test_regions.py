@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from loom.landscape.regions import MapRegion, find_regions, name_regions, words_of
+from loom.landscape.region_names import name_regions, words_of
+from loom.landscape.regions import MapRegion, find_regions
 
 
 def hills(*middles: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:

@@ -29,7 +29,7 @@ from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.errors import CommandError
 from loom.money.days import today
-from loom.money.queries import left_of
+from loom.money.queries.allowances import left_of
 from loom.participants.prices import NANO
 from loom.people.models import Grove, Participant
 from loom.trees.commands import trees

@@ -21,7 +21,7 @@ from loom.engine.models import PutAside
 from loom.errors import CommandError
 from loom.money.days import today
 from loom.money.models import DailySpending
-from loom.money.queries import left_of
+from loom.money.queries.allowances import left_of
 from loom.money.spending import CandidateRequest, reserve
 from loom.operations import commands, measuring, queries, tasks
 from loom.operations.models import SizeMeasure

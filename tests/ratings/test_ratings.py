@@ -13,7 +13,8 @@ from loom.errors import CommandError
 from loom.notes.models import Mark
 from loom.people.models import Grove, Participant, User
 from loom.ratings.queries.blind_pairs import blind_pair
-from loom.ratings.queries.ratings import counts_in, ratings_in
+from loom.ratings.queries.candidate_counts import counts_in
+from loom.ratings.queries.ratings import ratings_in
 from loom.trees.models import Node, Tree
 from loom.turns.models import Generation
 from tests.queries.growing import add

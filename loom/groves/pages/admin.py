@@ -18,10 +18,10 @@ from loom import access
 from loom.access import Actor
 from loom.engine import put_aside
 from loom.errors import CommandError
-from loom.money import queries as usage
 from loom.money.days import today
 from loom.money.grove_settings import daily_limit
-from loom.money.queries import is_by_operator
+from loom.money.queries import usage
+from loom.money.queries.allowances import is_by_operator
 from loom.notes.commands import marks
 from loom.notes.models import Mark
 from loom.notes.queries import tags_in

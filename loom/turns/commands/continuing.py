@@ -14,7 +14,7 @@ from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError, not_found
 from loom.language.verbs import Phrases, Verb
 from loom.money import spending
-from loom.money.queries import path_tokens
+from loom.money.queries.token_counts import path_tokens
 from loom.money.spending import CandidateRequest, Share
 from loom.participants import provider_kinds
 from loom.participants.prices import prices_of

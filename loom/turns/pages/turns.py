@@ -37,7 +37,7 @@ from loom.turns import budgets, queries
 from loom.turns.budgets import Spent
 from loom.turns.commands.continuing import asked_for, outcome_in
 from loom.turns.models import OPEN_TURN, Generation, Turn
-from loom.turns.pages.turn_prose import in_prose
+from loom.turns.pages.turn_sentence import in_prose
 from loom.turns.queries import budget_of, lines_of, made_by
 from loom.turns.queries import turns as all_turns
 from loom.workspace.queries.shown_windows import depths_of

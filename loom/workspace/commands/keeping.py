@@ -46,8 +46,8 @@ from loom.workspace.commands.windows import (
     token_change,
     within_limit,
 )
-from loom.workspace.hints import DROP_HINTS, HIDE_HINTS
 from loom.workspace.models import Window
+from loom.workspace.near_misses import DROP_HINTS, HIDE_HINTS
 from loom.workspace.queries import windows
 from loom.workspace.queries.open_windows import get_window, no_window
 from loom.workspace.queries.windows import (

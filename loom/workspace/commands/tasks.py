@@ -10,8 +10,8 @@ from loom.errors import CommandError, not_found
 from loom.language.verbs import Phrases, Verb
 from loom.permissions import LOOM
 from loom.workspace.effects import TaskAdded, TaskChanged
-from loom.workspace.hints import TODO_HINTS
 from loom.workspace.models import Task
+from loom.workspace.near_misses import TODO_HINTS
 from loom.workspace.queries import tasks as task_list
 from loom.workspace.queries import workspace_bodies
 

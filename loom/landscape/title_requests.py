@@ -17,10 +17,10 @@ from loom.engine.execute import execute
 from loom.engine.fields import new_uid
 from loom.engine.streams import Writer
 from loom.errors import CommandError
+from loom.landscape.model_titles import read_titles
 from loom.landscape.models import Landscape
 from loom.landscape.queries import View, trees_seen, view_of
 from loom.landscape.regions import MapRegion
-from loom.landscape.titles import read_titles
 from loom.money import spending
 from loom.money.spending import CandidateRequest
 from loom.participants.prices import dollars
