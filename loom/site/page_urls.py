@@ -12,7 +12,18 @@ from loom.links import graph_page, portal_pages
 from loom.links import pages as links
 from loom.participants import pages as participants
 from loom.people.pages import accounts
-from loom.reading.pages import candidates, history, live_parts, panels, public, trees
+from loom.reading.pages import (
+    about,
+    candidates,
+    guide,
+    history,
+    live_parts,
+    offline,
+    panels,
+    public_tree,
+    sharing,
+    trees,
+)
 from loom.search import pages as searching
 from loom.site import routes
 from loom.transfer import pages as exporting
@@ -43,10 +54,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("palette", groves.palette),
     path("mentions", history.mentions),
     path("mentions/unseen", history.unseen_mentions),
-    path("about", public.about),
-    path("guide", public.guide),
-    path("offline", public.offline),
-    path("offline.js", public.worker),
+    path("about", about.about),
+    path("guide", guide.guide),
+    path("offline", offline.offline),
+    path("offline.js", offline.worker),
     path("settings", accounts.settings_page),
     path("settings/<slug:action>", accounts.change_settings),
     path("groves/<uid:uid>", groves.grove_page),
@@ -75,10 +86,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("trees/<uid:uid>/about", trees.about_page),
     path("trees/<uid:uid>/about/<slug:action>", trees.change_tree),
     path("trees/<uid:uid>/export", exporting.export_page),
-    path("trees/<uid:uid>/share", public.share),
-    path("trees/<uid:uid>/share/<slug:action>", public.change),
-    path("public/<str:secret>", public.page),
-    path("public/<str:secret>/images/<local:local_id>/<slug:sha256>", public.image),
+    path("trees/<uid:uid>/share", sharing.share),
+    path("trees/<uid:uid>/share/<slug:action>", sharing.change),
+    path("public/<str:secret>", public_tree.page),
+    path("public/<str:secret>/images/<local:local_id>/<slug:sha256>", public_tree.image),
     path("trees/<uid:uid>/past", history.moment),
     path("trees/<uid:uid>/past/path", history.path),
     path("trees/<uid:uid>/tags", trees.tags),

@@ -5,7 +5,7 @@ import re
 
 from config.release import VERSION
 from loom.people.models import Grove, User
-from loom.reading.pages import public
+from loom.reading.pages import guide
 from loom.trees.models import Tree
 from tests.house.sources import ROOT
 from tests.web.conftest import Visitor
@@ -28,7 +28,7 @@ def test_the_guide_has_its_pictures_in_both_themes(owner: User, visitor: Visitor
         for theme in ("light", "dark"):
             assert f'src="/static/pictures/{name}-{theme}.png"' in page
             assert (ROOT / "docs" / "pictures" / f"{name}-{theme}.png").stat().st_size < MAX_PICTURE
-    assert "<script" not in public.rendered()
+    assert "<script" not in guide.rendered()
 
 
 def test_the_offline_page_and_its_worker_need_no_sign_in(db: None, visitor: Visitor) -> None:

@@ -112,7 +112,7 @@ def test_a_link_opens_nothing_but_its_page(owner: User, tree: Tree, visitor: Vis
 def test_too_many_pages_a_minute_are_refused(owner: User, tree: Tree, visitor: Visitor) -> None:
     from django.core.cache import cache
 
-    from loom.reading.pages.public import A_MINUTE
+    from loom.reading.pages.public_tree import A_MINUTE
     from loom.text.hashes import digest
 
     address = shared(visitor(owner), tree)

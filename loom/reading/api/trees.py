@@ -142,7 +142,7 @@ class NewPublicLinkSchema(PublicLinkSchema):
     link: str
 
 
-# Public links of a tree. The page that they open is in `loom.reading.pages.public`.
+# Public links of a tree. The page that they open is in `loom.reading.pages.public_tree`.
 
 
 @operation(
