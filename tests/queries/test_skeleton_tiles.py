@@ -34,6 +34,7 @@ console.log(JSON.stringify(joined(head, tiles)));
 @pytest.fixture(autouse=True)
 def _small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(skeleton_tiles, "TILE", 4)
+    monkeypatch.setattr(skeleton_tiles, "TILED", 4)
 
 
 def _joined(head: dict[str, Any], tiles: list[dict[str, Any]]) -> dict[str, Any]:
@@ -74,6 +75,17 @@ def test_the_tiles_joined_are_the_skeleton(
     execute_line(actor, tree, Request(f"split {a.local_id} at:1"))
     execute_line(actor, tree, Request(f"exclude {named}"))
     assert _read(api(owner), tree) == json.loads(json.dumps(skeleton(actor, tree)))
+
+
+def test_a_tree_of_one_tile_comes_with_its_head(
+    actor: Actor, tree: Tree, owner: User, api: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(skeleton_tiles, "TILE", 64)
+    nodes = plant(tree, actor.participant, [-1, 0, 0, 1, 3, 1])
+    flag(nodes[4], pruned=True)
+    head = api(owner).get(f"/api/trees/{tree.uid}/skeleton?tiles=1").json()
+    assert head["tiles"] == 1
+    assert _joined(head, [head["tile"]]) == json.loads(json.dumps(skeleton(actor, tree)))
 
 
 def test_gaps_between_ordinals_do_no_harm(actor: Actor, tree: Tree, owner: User, api: Any) -> None:

@@ -256,7 +256,7 @@ def path(request: Request, uid: str) -> HttpResponse:
     "A whole tree in columns, without texts",
     id="tree_skeleton",
     answers=Skeleton,
-    asks=(a_truth("tiles", "Of a big tree only `{seq, tiles, flags}`: how many tiles it has."),),
+    asks=(a_truth("tiles", "Of a big tree `{seq, tiles, flags}`, with `tile` if it has one."),),
 )
 @api_view(["GET"])
 def columns(request: Request, uid: str) -> HttpResponseBase:
@@ -268,8 +268,8 @@ def columns(request: Request, uid: str) -> HttpResponseBase:
     actor, tree = access.get_tree(user_of(request), uid)
     heads = trees.heads_of(tree)
     last, name = skeleton_tiles.last_ordinal(tree), f"{tree.uid}-{heads[0]}-{heads[1]}"
-    if truth(request, "tiles") and last >= skeleton_tiles.TILE:
-        tiles = partial(skeleton_tiles.head_of_tiles, actor, tree, heads[0])
+    if truth(request, "tiles") and last >= skeleton_tiles.TILED:
+        tiles = partial(skeleton_tiles.head_with_tile, actor, tree, heads[0])
         return _unless_known(request, f"{name}-tiles", lambda: to_json(tiles()))
     return _unless_known(request, name, lambda: to_json(trees.skeleton(actor, tree)))
 

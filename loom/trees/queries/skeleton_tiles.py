@@ -15,6 +15,7 @@ from loom.trees.queries.lookup import fetch, flag_bits
 from loom.trees.queries.trees import participants_named
 
 TILE = 1 << 16  # ordinals
+TILED = 2_000  # ordinals from which on a tree is told by tiles: its columns cost 20 times as much
 KEPT_S = 24 * 3600
 
 # The columns are joined by the database: a million rows of Python took 3 s.
@@ -57,6 +58,13 @@ def head_of_tiles(actor: Actor, tree: Tree, seq: int) -> dict[str, Any]:
     }
 
 
+def head_with_tile(actor: Actor, tree: Tree, seq: int) -> dict[str, Any]:
+    """What changes, and the only tile of a tree that has one, as `tile`: a request less until the
+    tree is drawn. A tree of more has them asked for one by one, since full ones are kept."""
+    head = head_of_tiles(actor, tree, seq)
+    return head if head["tiles"] > 1 else head | {"tile": _tile(tree, 0)}
+
+
 def tile_of(actor: Actor, tree: Tree, number: int) -> str:
     """The tile `number`, from 0, as JSON: `{ids, ups, authors,
     lengths}` are texts with a value for each node, joined by a comma; an author is a place in
@@ -83,12 +91,14 @@ def _tile(tree: Tree, number: int) -> dict[str, Any]:
         lengths=_joined("length", ","),
     )
     count, first, last, ids, ups, authors, lengths = fetch(sql, span)[0]
-    named, participants = participants_named(int(author_id) for author_id in authors.split(","))
+    by = authors.split(",")
+    named, participants = participants_named(int(author_id) for author_id in dict.fromkeys(by))
+    places = {str(key): str(place) for key, place in named.items()}
     tile: dict[str, Any] = {
         "first": first - base,
         "ids": ids,
         "ups": ups,
-        "authors": ",".join([str(named[int(author_id)]) for author_id in authors.split(",")]),
+        "authors": ",".join([places[author_id] for author_id in by]),
         "lengths": lengths,
         "participants": participants,
         "slots": [],

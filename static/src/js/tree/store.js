@@ -3,7 +3,7 @@
 // events. A slot is named by the place of its first version.
 
 import { json } from "../live/api.js";
-import { joinedSoon } from "./tiles.js";
+import { joined, joinedSoon } from "./tiles.js";
 import { Totals } from "./totals.js";
 
 export const PRUNED = 1;
@@ -280,10 +280,10 @@ export class TreeStore {
 /** @param {import("./page.js").TreePage} page */
 export async function storeNow(page) {
   const head = await json(`${page.api}/skeleton?tiles=1`);
-  // A picture of a big tree comes first.
-  if (head.tiles) await json(`${page.api}/overview`).then((overview) => page.emit("overview", overview)).catch(() => {});
-  const tiles = Array.from({ length: head.tiles ?? 0 }, (_, at) => json(`${page.api}/skeleton/${at}`));
-  const skeleton = tiles.length ? await joinedSoon(head, tiles) : head;
+  // A picture of a big tree comes first. A tree of one tile is here already.
+  if (head.tiles && !head.tile) await json(`${page.api}/overview`).then((overview) => page.emit("overview", overview)).catch(() => {});
+  const tiles = Array.from({ length: head.tile ? 0 : head.tiles ?? 0 }, (_, at) => json(`${page.api}/skeleton/${at}`));
+  const skeleton = head.tile ? joined(head, [head.tile]) : tiles.length ? await joinedSoon(head, tiles) : head;
   const missed = /** @type {any[]} */ ([]);
   let cursor = skeleton.seq;
   while (cursor < page.events.seq) {

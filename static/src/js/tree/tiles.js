@@ -2,7 +2,7 @@
 // The skeleton of a big tree comes in tiles, which do not change once they are full: here they become one.
 
 /** @typedef {import("./store.js").Skeleton} Skeleton */
-/** @typedef {{seq: number, tiles: number, flags: [number, number][]}} Head what changes; `flags` by ordinal */
+/** @typedef {{seq: number, tiles: number, flags: [number, number][], tile?: Tile}} Head what changes; `flags` by ordinal; `tile`: the only one */
 /** @typedef {{first: number, ids: string, ups: string, authors: string, lengths: string, participants: {id: string}[],
  *   slots: [number, number][], kinds: [number, string][], places: [number, number][], wholes: [number, number][], ordinals?: number[]}} Tile */
 
