@@ -355,6 +355,8 @@ class Recording:
                 is_before = theirs[-1:] == mine[: len(theirs)][-1:] and not is_same
                 if is_before and shared <= len(theirs) <= len(mine):
                     session, shared = record._prepared.session, len(theirs)
+                elif record._answered.is_set() and len(mine) > 1 and self._incoming.named.is_empty:
+                    await record._over.wait()  # this may go on from it in another form
         if shared == 1 and await in_thread(workspace.is_known)(self._incoming):
             return ""  # others may have begun alike: what was said since counts
         return session

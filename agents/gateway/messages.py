@@ -297,6 +297,11 @@ def chain(messages: Iterable[Message], before: str = "") -> list[str]:
     return digests
 
 
+def said(message: Message) -> str:
+    """A hash of the message alone, whatever stands before it."""
+    return hashlib.sha256(canonical(message).encode(errors="replace")).hexdigest()[:32]
+
+
 # As a node keeps a message.
 
 

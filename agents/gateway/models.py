@@ -102,6 +102,16 @@ class GatewayMessage(models.Model):
 HEAD = "head:"  # the names of added texts that stand in front of a conversation begin so
 
 
+class Standing(models.TextChoices):
+    """Where a message stands that a text is behind. Programs may begin all conversations with the
+    same messages, so that a session without a name is only known by what is behind an answer, or by
+    what its first request ended with."""
+
+    LEAD = "lead", "lead"  # in the first request of its session
+    LAST = "last", "last"  # at the end of that
+    LATER = "later", "later"
+
+
 class AddedText(models.Model):
     """A text that the provider is sent in addition to what a program says, in the mode workspace.
     It is stored before it is sent, and is the same in every later request. `session` is the uid of
@@ -120,12 +130,16 @@ class AddedText(models.Model):
     text = models.TextField(blank=True)
     stated = PackedJSON(default=dict)  # the sections that the provider knows after the text
     lasts_a_turn = models.BooleanField(default=False)
+    stands = models.CharField(max_length=5, choices=Standing.choices, default=Standing.LATER)
     left_out = models.JSONField(default=list)
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["session", "name"], name="gateway_sent_once")
+            models.UniqueConstraint(fields=["session", "name"], name="gateway_sent_once"),
+            models.CheckConstraint(
+                condition=models.Q(stands__in=Standing.values), name="gateway_standing"
+            ),
         ]
         indexes = [
             models.Index(
@@ -163,6 +177,7 @@ class GatewayRequest(PublicIdentity):
     bypass = models.CharField(max_length=200, blank=True)  # why the original was sent after all
     digest = models.CharField(max_length=64, blank=True)  # of the last message
     answer_digest = models.CharField(max_length=64, blank=True)  # of the answer's last message
+    answer_said = models.CharField(max_length=32, blank=True)  # a hash of that message alone
     answer_id = models.CharField(max_length=128, blank=True)  # the provider's id of its answer
     partial = models.BinaryField(default=b"")
     alive_at = models.DateTimeField(auto_now_add=True)
@@ -186,6 +201,11 @@ class GatewayRequest(PublicIdentity):
                 fields=["session", "answer_id"],
                 condition=~models.Q(answer_id=""),
                 name="gateway_answer",
+            ),
+            models.Index(
+                fields=["answer_said", "session"],
+                condition=~models.Q(answer_said=""),
+                name="gateway_answer_said",
             ),
         ]
 

@@ -12,9 +12,11 @@ from datetime import timedelta
 from typing import Annotated, Any
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from agents.gateway import messages as rules
+from agents.gateway import rearranged
 from agents.gateway.answers import Answered, answer_in
 from agents.gateway.messages import ChatHistory, Message, Shape
 from agents.gateway.models import (
@@ -110,14 +112,22 @@ def place(
     messages = messages[:-1] if but_last else messages
     digests = rules.chain(messages, before)
     known = _known(tree, digests)
+    nodes: dict[str, int] = {}
+    if known < len(messages) - 1:
+        requests = GatewayRequest.objects.filter(session__tree=tree)
+        going_on = rearranged.continued(requests, messages, digests)
+        if going_on is not None and going_on.count > known:
+            known, nodes = going_on.count, going_on.nodes
     told = tuple(
         ToldMessage(
             role=message["role"],
             digest=digests[number],
             content=_with_images(actor, tree, message) if number >= known else [],
+            node=nodes.get(digests[number]),
         )
         for number, message in enumerate(messages)
-        if number >= known - 1  # the last one that the tree has says where the others begin
+        # The last one that the tree has says where the others begin.
+        if number >= known - 1 or digests[number] in nodes
     )
     args = Told(participant=model.uid, before=before, messages=told)
     point = execute(actor, tree, record_messages, args)
@@ -125,11 +135,13 @@ def place(
 
 
 class ToldMessage(Args):
-    """A message that a program sent: its role, its place in the chain, its blocks."""
+    """A message that a program sent: its role, its place in the chain, its blocks; or the node that
+    has it, if the program sends it again in another form."""
 
     role: str
     digest: str
     content: Annotated[list[dict[str, Any]], Secret()]
+    node: int | None = None
 
 
 class Told(Args):
@@ -158,6 +170,10 @@ def record_messages(change: RunningAction, args: Told) -> Node:
             point = lookup.rows().get(pk=places[digest])
     for message in args.messages:
         if message.digest in places:
+            continue
+        if message.node is not None:
+            point = lookup.by_id(message.node)
+            GatewayMessage.objects.create(tree=tree, digest=message.digest, node=point)
             continue
         author = model if message.role == "assistant" else change.actor.participant
         point = add_node(change.writer, tree, author, _new_node(message.content, point))
@@ -320,9 +336,16 @@ def find_session(incoming: Incoming, uid: str = "") -> GatewaySession | None:
     if incoming.shape == "completions":
         return _session_of_text(unnamed, rules.text_of(incoming.history.messages[0]))
     # Two conversations may begin alike: one message is not enough to know a session by.
-    digests = rules.chain(incoming.history.messages)[1:]
+    # Programs may say more than that by themselves, so it is known by an answer that it was given.
+    messages = incoming.history.messages
+    chain = rules.chain(messages)
+    digests = [
+        digest
+        for digest, message in zip(chain, messages, strict=True)
+        if message["role"] == "assistant"
+    ]
     if not digests:
-        return None
+        return _that_failed(unnamed, chain)
     newest = digests[-NEWEST:]
     asked = {
         f"digest{n}": digest
@@ -333,11 +356,25 @@ def find_session(incoming: Incoming, uid: str = "") -> GatewaySession | None:
         return session
     for start in range(max(0, len(digests) - LOOKED_UP), -1, -LOOKED_UP):
         wanted = digests[start : start + LOOKED_UP]
-        trees = GatewayMessage.objects.filter(digest__in=wanted).values("tree")
-        session = unnamed.filter(tree__in=trees).first()
+        given = GatewayMessage.objects.filter(digest__in=wanted, node__call_uid__gt="")
+        session = unnamed.filter(tree__in=given.values("tree")).first()
         if session is not None:
             return session
-    return None
+    requests = GatewayRequest.objects.filter(session__key=incoming.key)
+    requests = requests.filter(session__name="", session__agent="")
+    going_on = rearranged.continued(requests, messages, chain)
+    if going_on is not None:
+        return rows.filter(pk=going_on.request.session_id).first()
+    return _that_failed(unnamed, chain)
+
+
+def _that_failed(sessions: Any, chain: Sequence[str]) -> GatewaySession | None:
+    """The session that began with the same request, which its provider refused."""
+    tried = GatewayMessage.objects.filter(digest__in=chain[-1:]).values("tree")
+    other = ~Q(status=AnswerProgress.REFUSED)
+    others = GatewayRequest.objects.filter(other, session=OuterRef("pk"))
+    failed = sessions.filter(tree__in=tried).exclude(Exists(others))
+    return failed.first()  # type: ignore[no-any-return]
 
 
 _NAMED = PreparedQuery(
@@ -352,6 +389,7 @@ _UNNAMED = PreparedQuery(
         name="",
         agent="",
         tree__gateway_messages__digest__in=[Given(f"digest{n}") for n in range(NEWEST)],
+        tree__gateway_messages__node__call_uid__gt="",
     ).select_related("tree__grove", "attached__grove")[:1]
 )
 
@@ -503,6 +541,7 @@ def end(request_id: int, received: Received, *, cut: str = "") -> list[Node]:
         status=status,
         answer_id=answered.answer_id,
         answer_digest=digest,
+        answer_said=rules.said(answered.choices[0][-1]) if digest else "",
         partial=b"",
         ended_at=timezone.now(),
     )

@@ -9,7 +9,7 @@ once sent without one never gets one (docs/model.md §11).
 import hashlib
 import json
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +21,14 @@ from agents.context.agent_request import augments
 from agents.gateway import messages as rules
 from agents.gateway import recording, results, unrecorded
 from agents.gateway.messages import Message, Shape
-from agents.gateway.models import HEAD, AddedText, GatewayMessage, GatewayRequest, GatewaySession
+from agents.gateway.models import (
+    HEAD,
+    AddedText,
+    GatewayMessage,
+    GatewayRequest,
+    GatewaySession,
+    Standing,
+)
 from agents.gateway.recording import Incoming
 from agents.generation_requests import loaded_augments
 from loom import access
@@ -121,6 +128,8 @@ def prepare(incoming: Incoming, uid: str = "", *, failure: str = "") -> Prepared
     # Models that do not know of trees are sent no workspace, wherever they are asked from.
     is_told = not incoming.is_agent or LOOM in incoming.model.permissions
     new = _rows(incoming, uid, [name for name in names if name not in known])
+    if not is_begun and not copied:
+        _begin(new, digests)
     for row in new:
         row.left_out = [] if row.name == names[0] else hidden
     if not failure:
@@ -172,6 +181,12 @@ def _rows(incoming: Incoming, uid: str, names: Iterable[str]) -> list[AddedText]
         AddedText(key=incoming.key, session=uid, is_unnamed=is_unnamed, name=name)
         for name in dict.fromkeys(names)
     ]
+
+
+def _begin(rows: Iterable[AddedText], digests: Sequence[str]) -> None:
+    """Notes that these are the texts of the first request of a session."""
+    for row in rows:
+        row.stands = Standing.LAST if row.name in digests[-1:] else Standing.LEAD
 
 
 def _hidden_results(
@@ -227,9 +242,12 @@ def sent_as_it_was(incoming: Incoming, session: GatewaySession) -> None:
     given one later."""
     messages = incoming.history.messages
     before = recording.previous_digest(session, incoming.previous_answer)
-    digests = zip(_names(incoming, before), messages, strict=True)
-    users = [digest for digest, message in digests if message["role"] == "user"]
+    digests = _names(incoming, before)
+    said = zip(digests, messages, strict=True)
+    users = [digest for digest, message in said if message["role"] == "user"]
     rows = _rows(incoming, session.uid, [_head_name(incoming), *users])
+    if not AddedText.objects.filter(session=session.uid).exists():
+        _begin(rows, digests)
     AddedText.objects.bulk_create(rows, ignore_conflicts=True)
 
 

@@ -82,6 +82,14 @@ class Migration(migrations.Migration):
                 ("text", models.TextField(blank=True)),
                 ("stated", models.BinaryField(default=b"")),
                 ("lasts_a_turn", models.BooleanField(default=False)),
+                (
+                    "stands",
+                    models.CharField(
+                        choices=[("lead", "lead"), ("last", "last"), ("later", "later")],
+                        default="later",
+                        max_length=5,
+                    ),
+                ),
                 ("left_out", models.JSONField(default=list)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
                 (
@@ -212,6 +220,7 @@ class Migration(migrations.Migration):
                 ("bypass", models.CharField(blank=True, max_length=200)),
                 ("digest", models.CharField(blank=True, max_length=64)),
                 ("answer_digest", models.CharField(blank=True, max_length=64)),
+                ("answer_said", models.CharField(blank=True, max_length=32)),
                 ("answer_id", models.CharField(blank=True, max_length=128)),
                 ("partial", models.BinaryField(default=b"")),
                 ("alive_at", models.DateTimeField(auto_now_add=True)),
@@ -266,6 +275,13 @@ class Migration(migrations.Migration):
                 fields=("session", "name"), name="gateway_sent_once"
             ),
         ),
+        migrations.AddConstraint(
+            model_name="addedtext",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("stands__in", ["lead", "last", "later"])),
+                name="gateway_standing",
+            ),
+        ),
         migrations.AddIndex(
             model_name="gatewaymessage",
             index=models.Index(fields=["digest"], name="gateway_digest"),
@@ -302,6 +318,14 @@ class Migration(migrations.Migration):
                 condition=models.Q(("answer_id", ""), _negated=True),
                 fields=["session", "answer_id"],
                 name="gateway_answer",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="gatewayrequest",
+            index=models.Index(
+                condition=models.Q(("answer_said", ""), _negated=True),
+                fields=["answer_said", "session"],
+                name="gateway_answer_said",
             ),
         ),
         migrations.AddConstraint(

@@ -563,6 +563,12 @@ def path_of(
     return list(map(as_row, rows))
 
 
+def slots_up(node: Node, top: int) -> list[int]:
+    """The slots from the depth `top` down to that of the node. One query, which reads no text."""
+    rows = fetch(f"{UP} SELECT up.slot FROM up ORDER BY up.depth", [node.slot_id, top])
+    return [slot for (slot,) in rows]
+
+
 def end_of(tree: Tree, workspace: Workspace | None, node: Node | None) -> Node:
     """The end of a path: `node`, else the position of the workspace, else the root."""
     if node is not None:
