@@ -118,6 +118,8 @@ TOOLS: dict[str, dict[str, Any]] = {
             "outline": "show",
             "augment": "load",
             "todo": "add",
+            "trail": "save",
+            "claim": "open",
         }.items()
     },
 }

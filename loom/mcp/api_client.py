@@ -21,15 +21,16 @@ class Refused(Exception):
 @dataclass(frozen=True)
 class McpCaller:
     """Who calls: the application that serves the API, its address as the client wrote it, the
-    client's own address, the value of its Authorization header, and the name of the account that
-    this names ("" until the API was asked). `tell(done, of, message)` says how far a call has come,
-    if its client asked for that."""
+    client's own address, the value of its Authorization header, the name of the account that this
+    names ("" until the API was asked), and the handle of the `session` for calls that name none.
+    `tell(done, of, message)` says how far a call has come, if its client asked for that."""
 
     application: Any
     base_url: str
     client: tuple[str, int]
     authorization: str
     user: str = ""
+    session: str = ""
     tell: Tell | None = None
 
     async def get(self, path: str, **query: str) -> Any:

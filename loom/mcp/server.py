@@ -23,6 +23,7 @@ Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 
+MOST_HANDLE = 1000  # characters of a session's handle
 MOST_BYTES = 4 * 1024 * 1024
 INSTRUCTIONS = (
     "Heddle holds texts in a branching tree. Call open_session with a tree first; pass its session "
@@ -104,6 +105,7 @@ def _caller(application: Any, scope: Scope) -> McpCaller:
         base_url=f"{scope.get('scheme', 'http')}://{headers.get(b'host', 'localhost')}",
         client=tuple(scope.get("client") or ("127.0.0.1", 0)),
         authorization=headers.get(b"authorization", ""),
+        session=headers.get(b"x-loom-session", "")[:MOST_HANDLE],
     )
 
 

@@ -2,7 +2,8 @@
 
 They are split by what they may do, so that their annotations are true: `loom_look` changes no tree
 and no document, `loom_write` adds, `loom_destroy` takes away and asks first. The grouped tools
-(`windows`, `result`, `outline`, `augment`, `todo`) are other ways to write the same lines.
+(`windows`, `result`, `outline`, `augment`, `todo`, `trail`, `claim`) are other ways to write the
+same lines; what takes a claim back or commits to it for good is left to `loom_destroy`.
 """
 
 import asyncio
@@ -72,9 +73,10 @@ async def open_session(caller: McpCaller, given: Mapping[str, Any]) -> dict[str,
 
 
 def _session(caller: McpCaller, given: Mapping[str, Any]) -> McpSession:
-    """The session that a handle names, if it is the caller's own."""
+    """The session that a handle names, if it is the caller's own: that of the argument, else that
+    of the client's header."""
     try:
-        owner, tree, _ = signing.loads(str(given.get("session", "")), salt=SALT)
+        owner, tree, _ = signing.loads(str(given.get("session") or caller.session), salt=SALT)
     except signing.BadSignature:
         raise invalid(
             "This session is unknown.", "call open_session, and pass its session"
@@ -232,8 +234,40 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
             "clear": "todo clear",
         },
     ),
+    "trail": (
+        'The way you took through the tree. `rest`: such as `n:20`, `"name"`, '
+        '`"name" n:2 "why"`, `"name" at:3 save:"other"`.',
+        {
+            "recent": "trail",
+            "windows": "trail show windows",
+            "list": "trail list",
+            "show": "trail show",
+            "save": "trail save",
+            "note": "trail note",
+            "replay": "trail replay",
+            "fork": "trail fork",
+            "join": "trail join",
+            "share": "trail share",
+            "unshare": "trail unshare",
+        },
+    ),
+    "claim": (
+        'Claims and their evidence. `rest`: such as `"It was her." about a7x2 cite:b3k9`, '
+        '`c1x2`, `b3k9 for c1x2 "why" words:"the lamp"`, `c1x2 "It was her."`. '
+        "To commit or withdraw, use loom_destroy.",
+        {
+            "list": "",
+            "show": "view",
+            "open": "claim",
+            "cite": "cite",
+            "address": "address",
+            "conclude": "conclude",
+        },
+    ),
 }
 ALONE = {"clear_all", "status", "collapse_all"}  # operations that nothing follows
+REMOVE = {"todo"}  # groups with operations that take something away
+MOST_CLAIMS = 50  # of a tree that are listed, the last changed first
 
 
 def _grouped(group: str) -> Callable[[McpCaller, Mapping[str, Any]], Awaitable[dict[str, Any]]]:
@@ -249,6 +283,8 @@ def _grouped(group: str) -> Callable[[McpCaller, Mapping[str, Any]], Awaitable[d
         rest = "" if operation in ALONE else str(given.get("rest", ""))
         if "\n" in rest:
             raise invalid("rest is one line.", "send lines with blocks by loom_write")
+        if not operations[operation]:
+            return await _claims(caller, given)
         line = f"{operations[operation]} {rest}".strip()
         verb = operations[operation].split()[0]
         if _command(line).verb != verb:
@@ -258,10 +294,28 @@ def _grouped(group: str) -> Callable[[McpCaller, Mapping[str, Any]], Awaitable[d
     return run
 
 
+async def _claims(caller: McpCaller, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The claims of the session's tree."""
+    tree = _session(caller, given).tree
+    page = await caller.get("claims", tree=tree, limit=str(MOST_CLAIMS))
+    found = page["results"]
+    lines = [
+        f"{claim['id']} · {claim['state']} · {claim['strong']} strong, "
+        f"{claim['moderate']} moderate, {claim['weak']} weak, {claim['against']} against · "
+        f"{short(claim['statement'])}"
+        for claim in found
+    ]
+    head = f"{len(found)} of {page['count']} claims, the last changed first"
+    return {"claims": found, "message": "\n".join([head, *lines])}
+
+
 # -- the list
 
 _TEXT = {"type": "string"}
-_SESSION = {"type": "string", "description": "The handle from open_session."}
+_SESSION = {
+    "type": "string",
+    "description": "The handle from open_session; without it the header X-Loom-Session counts.",
+}
 _LINE = {
     "type": "string",
     "description": "One command, such as `view a7x2`; a text may follow below it, closed by ←.",
@@ -272,6 +326,13 @@ _OUTPUT = {
         "success": {"type": "boolean"},
         "loom": {"const": True},
         "message": _TEXT,
+        "code": {"type": "string", "description": "Why it was refused."},
+        "session": {"type": "string", "description": "The handle for all other tools."},
+        "tree": _TEXT,
+        "refs": {"type": "array", "items": _TEXT, "description": "What was made, by id."},
+        "generations": {"type": "array", "items": _TEXT},
+        "needs_confirmation": {"type": "boolean"},
+        "claims": {"type": "array", "items": {"type": "object"}},
     },
     "required": ["success", "loom", "message"],
 }
@@ -322,7 +383,7 @@ def _tools() -> dict[str, LoomTool]:
                 "Look at the tree: view, list, tree, find, graph, open, memory, help. "
                 "Changes no tree and no document. `help` lists everything.",
                 by_line,
-                required=("session", "line"),
+                required=("line",),
                 reads=True,
                 outside=True,
             ),
@@ -333,7 +394,7 @@ def _tools() -> dict[str, LoomTool]:
                 "loom_write",
                 "Add to the tree: respond, edit, annotate, link, tag, write, continue.",
                 by_line,
-                required=("session", "line"),
+                required=("line",),
                 outside=True,
             ),
             write,
@@ -344,7 +405,7 @@ def _tools() -> dict[str, LoomTool]:
                 f"Take away: {', '.join(_asks_first())}. Without confirm it only says what it "
                 "would do. Ask the person first.",
                 {**by_line, "confirm": {"type": "boolean", "default": False}},
-                required=("session", "line"),
+                required=("line",),
                 destroys=True,
             ),
             destroy,
@@ -356,7 +417,9 @@ def _tools() -> dict[str, LoomTool]:
             "operation": {"type": "string", "enum": list(operations)},
             "rest": {"type": "string", "default": ""},
         }
-        declared = _declared(group, description, properties, required=("session", "operation"))
+        declared = _declared(
+            group, description, properties, required=("operation",), destroys=group in REMOVE
+        )
         tools.append(LoomTool(declared, _grouped(group)))
     return {tool.declared.name: tool for tool in tools}
 

@@ -14,7 +14,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from loom.language.refs import quote
 from loom.mcp.server import handle
-from loom.mcp.tools import GROUPS, SALT
+from loom.mcp.tools import GROUPS, SALT, _asks_first
 from loom.people.commands.accounts import make_key
 from loom.people.models import User
 from loom.platform.handler import handler
@@ -32,13 +32,15 @@ async def serve(scope: Any, receive: Any, send: Any) -> None:
     await handle(pages, scope, receive, send)
 
 
-def talk(secret: str, say: Callable[[Client], Awaitable[Any]], mode: Any = "auto") -> Any:
+def talk(
+    secret: str, say: Callable[[Client], Awaitable[Any]], mode: Any = "auto", **headers: str
+) -> Any:
     """What `say` returns, with a client that has this key."""
 
     async def spoken() -> Any:
         http = httpx2.AsyncClient(
             transport=httpx2.ASGITransport(app=serve),
-            headers={"Authorization": f"Bearer {secret}"},
+            headers={"Authorization": f"Bearer {secret}", **headers},
         )
         transport = streamable_http_client("http://localhost/mcp", http_client=http)
         async with Client(transport, mode=mode) as client:
@@ -147,6 +149,137 @@ def test_every_operation_of_the_grouped_tools_runs(two_groves: TwoGroves) -> Non
                 assert answer["success"], (tool, operation, answer["message"])
 
     talk(key_of(two_groves.only_left), work)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_way_through_the_tree_is_kept_shown_and_shared(two_groves: TwoGroves, mode: str) -> None:
+    left = two_groves.left
+
+    async def work(client: Client) -> None:
+        session = await session_in(client, left.tree.uid)
+
+        async def way(operation: str, rest: str = "") -> Said:
+            return await said(client, "trail", session=session, operation=operation, rest=rest)
+
+        await said(client, "loom_look", session=session, line=f"view {left.text.local_id} full")
+        await said(client, "loom_look", session=session, line=f"open {left.text.local_id}")
+        for operation, rest in (
+            ("recent", "n:5"), ("windows", ""), ("save", '"way"'), ("list", ""),
+            ("show", '"way" as:markdown'), ("note", '"way" n:1 "why"'),
+            ("fork", '"way" at:1 save:"short"'), ("join", '"short" "way" save:"both"'),
+            ("share", '"way"'), ("unshare", '"way"'), ("replay", '"way"'),
+        ):  # fmt: skip
+            answer = await way(operation, rest)
+            assert answer["success"], (operation, answer["message"])
+        assert "way" in (await way("list"))["message"]
+        await way("share", '"way"')
+
+    talk(key_of(two_groves.only_left), work, mode)
+
+    async def pry(client: Client) -> None:
+        session = await session_in(client, two_groves.right.tree.uid)
+        for operation in ("show", "replay"):
+            refused = await said(
+                client, "trail", session=session, operation=operation, rest='"way"'
+            )
+            assert refused["code"] == "NOT_FOUND"
+
+    talk(key_of(two_groves.only_right), pry, mode)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_claim_is_opened_cited_and_read(two_groves: TwoGroves, mode: str) -> None:
+    left, right = two_groves.left, two_groves.right
+
+    async def work(client: Client) -> None:
+        session = await session_in(client, left.tree.uid)
+
+        async def claim(operation: str, rest: str = "") -> Said:
+            return await said(client, "claim", session=session, operation=operation, rest=rest)
+
+        text = left.text.local_id
+        assert (await claim("list"))["claims"] == []
+        bare = await claim("open", f'"It was her." about {text} test:"Read on."')
+        assert bare["code"] == "REJECTED"  # no claim without evidence
+        opened = await claim("open", f'"It was her." about {text} test:"Read on." cite:{text}')
+        assert opened["success"], opened["message"]
+        number = opened["refs"][0]
+        more = await said(
+            client, "loom_write", session=session, line=f'respond {text} "She had the lamp."'
+        )
+        cited = await claim("cite", f'{more["refs"][0]} for {number} "It says so."')
+        assert cited["success"], cited["message"]
+        listed = await claim("list")
+        assert [one["id"] for one in listed["claims"]] == [number]
+        assert listed["claims"][0]["statement"] == "It was her." and number in listed["message"]
+        assert "It was her." in (await claim("show", number))["message"]
+        early = await claim("conclude", f'{number} "It was."')
+        assert not early["success"] and early["code"] not in ("INVALID_SYNTAX", "UNKNOWN_COMMAND")
+        # To take it back, or to commit for good, a person is asked.
+        trick = await claim("open", f'"a"\nwithdraw {number} "no"')
+        assert trick["code"] == "INVALID_SYNTAX"
+        line = f'withdraw {number} "no"'
+        refused = await said(client, "loom_write", session=session, line=line)
+        assert "loom_destroy" in refused["message"]
+        asked = await said(client, "loom_destroy", session=session, line=line)
+        assert asked["needs_confirmation"]
+        foreign = await claim(
+            "cite", f"tree:{right.tree.uid} node:{right.text.local_id} for {number}"
+        )
+        assert not foreign["success"]
+
+    talk(key_of(two_groves.only_left), work, mode)
+
+    async def pry(client: Client) -> None:
+        session = await session_in(client, right.tree.uid)
+        seen = await said(client, "claim", session=session, operation="list")
+        assert seen["claims"] == []
+        forged = signing.dumps([two_groves.only_right.username, left.tree.uid, ""], salt=SALT)
+        refused = await said(client, "claim", session=forged, operation="list")
+        assert refused["code"] == "NOT_FOUND"
+
+    talk(key_of(two_groves.only_right), pry, mode)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_session_of_the_settings_of_a_client(two_groves: TwoGroves, mode: str) -> None:
+    left, secret = two_groves.left, key_of(two_groves.only_left)
+    handle = talk(secret, lambda client: session_in(client, left.tree.uid))
+
+    async def work(client: Client) -> None:
+        seen = await said(client, "loom_look", line=f"view {left.text.local_id} full")
+        assert left.text.text in seen["message"]
+        bad = await said(client, "loom_look", session="abc", line="tree")
+        assert bad["code"] == "INVALID_SYNTAX"  # what is given counts
+
+    talk(secret, work, mode, **{"X-Loom-Session": handle})
+
+    async def pry(client: Client) -> None:
+        assert (await said(client, "loom_look", line="tree"))["code"] == "PERMISSION_DENIED"
+
+    talk(key_of(two_groves.only_right), pry, mode, **{"X-Loom-Session": handle})
+
+    async def none(client: Client) -> None:
+        refused = await said(client, "todo", operation="list")
+        assert refused["code"] == "INVALID_SYNTAX" and "open_session" in refused["message"]
+
+    talk(secret, none, mode)
+
+
+def test_annotations_say_what_a_tool_may_do(two_groves: TwoGroves) -> None:
+    async def work(client: Client) -> None:
+        hints = {tool.name: tool.annotations for tool in (await client.list_tools()).tools}
+        removing = {name for name, hint in hints.items() if hint and hint.destructive_hint}
+        assert removing == {"loom_destroy", "todo"}
+        assert {name for name, hint in hints.items() if hint and hint.read_only_hint} == {
+            "open_session", "loom_look"
+        }  # fmt: skip
+
+    talk(key_of(two_groves.only_left), work)
+    for name, (_, operations) in GROUPS.items():  # none of them asks first
+        for line in operations.values():
+            verbs = {line.split()[0]} if line else set()
+            assert not verbs & set(_asks_first()), name
 
 
 def test_nobody_works_with_a_foreign_key_session_or_tree(two_groves: TwoGroves) -> None:
