@@ -27,18 +27,38 @@ def missing() -> dict[str, str]:
     return found
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds `--only-rows`, for a second run on another database."""
+    parser.addoption(
+        "--only-rows", action="store_true", help="only tests that use the database's rows"
+    )
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Skips what lacks its database or browser, before any fixture is made; what is about
-    SQLite alone is no part of a run on PostgreSQL."""
+    SQLite alone is no part of a run on PostgreSQL, and with `--only-rows` neither is what reads
+    and writes no row of the database that DATABASE_URL names."""
     lacking = missing()
     for item in items:
         for name, reason in lacking.items():
             if item.get_closest_marker(name):
                 item.add_marker(pytest.mark.skip(reason=reason))
     if "postgres" not in lacking:
-        elsewhere = [item for item in items if item.get_closest_marker("sqlite")]
-        config.hook.pytest_deselected(items=elsewhere)
+        elsewhere = {item for item in items if item.get_closest_marker("sqlite")}
+        if config.getoption("--only-rows"):
+            elsewhere |= {item for item in items if not uses_rows(item)}
+        config.hook.pytest_deselected(items=list(elsewhere))
         items[:] = [item for item in items if item not in elsewhere]
+
+
+def uses_rows(item: pytest.Item) -> bool:
+    """Whether a test uses the database that DATABASE_URL names, by its fixtures and marks. The
+    Heddle that most tests in tests/kills share keeps its rows in a file, whatever is named."""
+    fixtures = set(getattr(item, "fixturenames", ()))
+    if "heddle" in fixtures:
+        return False
+    marks = ("django_db", "postgres", "kill")
+    return bool({"db", "transactional_db"} & fixtures) or any(map(item.get_closest_marker, marks))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -13,7 +13,7 @@ from django.utils import timezone
 from pydantic import BeforeValidator, WithJsonSchema
 
 from agents.outside_tools import arguments
-from agents.outside_tools.connection import ServerAddress, ToolFailure
+from agents.outside_tools.addresses import ServerAddress, ToolFailure
 from agents.outside_tools.consents import agreed_by
 from agents.outside_tools.models import AllowedTool, ToolCall, ToolConsent
 from agents.outside_tools.queries import host_of, tool_named, tools_of, usable_by

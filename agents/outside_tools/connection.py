@@ -8,7 +8,6 @@ address is resolved, checked and pinned for each request here as it is for provi
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import httpx
@@ -20,8 +19,10 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED, PARSE_ERROR
 from pydantic import ValidationError
 
+from agents.outside_tools.addresses import ServerAddress, ToolFailure
 from agents.providers.transport import CheckedTransport, Clock, Exchange, Limits, broken_by
 from agents.providers.values import BrokenConnection, Failure
+from loom.language.json_arguments import as_json
 
 MOST_BYTES = 2 * 1024 * 1024  # of all answers of one connection together
 LIST_S = 20.0  # seconds for asking a server for its tools
@@ -31,24 +32,6 @@ MOST_PAGES = 10  # of a list of tools
 _CLIENT = types.Implementation(name="heddle", version="1")
 # Said by the answer of the transport, which is unpacked and framed anew.
 _OWN_HEADERS = {"content-encoding", "content-length", "transfer-encoding", "connection"}
-
-
-@dataclass(frozen=True)
-class ServerAddress:
-    """Where a server is, its key ("": none), and the private addresses that may be called."""
-
-    url: str
-    key: str = ""
-    allow: tuple[str, ...] = ()
-
-
-class ToolFailure(Exception):
-    """Why a server gave no result. `is_sent`: the call itself may have arrived, so that what it
-    did is not known. `said` is what the server says of it, or ""."""
-
-    def __init__(self, kind: str, said: str = "", *, is_sent: bool = False) -> None:
-        super().__init__(f"{kind}: {said}")
-        self.kind, self.said, self.is_sent = kind, said, is_sent
 
 
 class _Bytes(httpx2.AsyncByteStream):
@@ -223,3 +206,26 @@ async def called(
         # take for ever, and asks for the list of tools first.
         request = types.CallToolRequest(params=params)
         return await client.session.send_request(request, types.CallToolResult)
+
+
+def texts_of(answer: types.CallToolResult) -> list[str]:
+    """The parts of a result as text; of what is no text, what it is."""
+    parts = [_text_of(block) for block in answer.content]
+    if not parts and answer.structured_content is not None:
+        parts = [as_json(answer.structured_content)]
+    return parts
+
+
+def _text_of(block: Any) -> str:
+    if isinstance(block, types.TextContent):
+        return block.text
+    if isinstance(block, types.EmbeddedResource):
+        held = block.resource
+        if isinstance(held, types.TextResourceContents):
+            return held.text
+        return f"(a file, {held.mime_type or 'of an unknown kind'}: not shown)"
+    if isinstance(block, types.ResourceLink):
+        return f"{block.name}: {block.uri}"
+    kind = "an image" if isinstance(block, types.ImageContent) else "a sound"
+    size = len(str(getattr(block, "data", ""))) * 3 // 4
+    return f"({kind}, {getattr(block, 'mime_type', '')}, {size:,} bytes: not shown)"

@@ -2,22 +2,22 @@
 
 import asyncio
 import logging
-from typing import Any
+from importlib import import_module
 
-import mcp_types as types
 from celery import shared_task
 
-from agents.outside_tools import arguments, calls, commands, connection
+from agents.outside_tools import arguments, calls, commands
+from agents.outside_tools.addresses import ServerAddress, ToolFailure
 from agents.outside_tools.calls import CallEnd
-from agents.outside_tools.connection import ServerAddress, ToolFailure
 from agents.outside_tools.models import ToolCall, ToolServer
 from agents.providers.transport import in_thread, the_loop
 from agents.providers.web_search import without_key
 from loom.errors import CommandError
-from loom.language.json_arguments import as_json
 from loom.participants.provider_keys import allowed_addresses, open_sealed
 
 log = logging.getLogger("heddle.outside_tools")
+# Loads the SDK for half a second: once a server is asked, and not in the loop of all streams.
+CONNECTION = "agents.outside_tools.connection"
 POLL_S = 0.5  # seconds between two looks at whether the turn still goes on
 
 
@@ -27,11 +27,14 @@ POLL_S = 0.5  # seconds between two looks at whether the turn still goes on
 @shared_task(name="agents.outside_tools.list_tools")
 def list_tools(uid: str) -> None:
     """Asks a server for its tools, without waiting for the answer."""
+    import_module(CONNECTION)
     asyncio.run_coroutine_threadsafe(ask_for_tools(uid), the_loop().loop)
 
 
 async def ask_for_tools(uid: str) -> None:
     """Asks a server for its tools, and stores them, or why it did not answer."""
+    from agents.outside_tools import connection
+
     server = await in_thread(ToolServer.objects.select_related("grove").filter(uid=uid).first)
     if server is None:
         return
@@ -65,6 +68,7 @@ def _address_of(server: ToolServer) -> ServerAddress:
 @shared_task(name=calls.TASK)
 def call_tool(uid: str) -> None:
     """Calls the tool of a line, without waiting for the result."""
+    import_module(CONNECTION)
     asyncio.run_coroutine_threadsafe(make_call(uid), the_loop().loop)
 
 
@@ -85,6 +89,8 @@ async def make_call(uid: str) -> None:
 
 async def _outcome(row: ToolCall, address: ServerAddress) -> CallEnd:
     """Calls the tool while the turn goes on."""
+    from agents.outside_tools import connection
+
     given = arguments.object_of(row.arguments)
     name = row.name.partition(".")[2]
     work = asyncio.ensure_future(connection.called(address, name, given))
@@ -98,28 +104,5 @@ async def _outcome(row: ToolCall, address: ServerAddress) -> CallEnd:
         answer = work.result()
     except ToolFailure as failed:
         return calls.failure(address, failed)
-    parts = texts_of(answer)
+    parts = connection.texts_of(answer)
     return await in_thread(calls.result, row, address, parts, is_error=bool(answer.is_error))
-
-
-def texts_of(answer: types.CallToolResult) -> list[str]:
-    """The parts of a result as text; of what is no text, what it is."""
-    parts = [_text_of(block) for block in answer.content]
-    if not parts and answer.structured_content is not None:
-        parts = [as_json(answer.structured_content)]
-    return parts
-
-
-def _text_of(block: Any) -> str:
-    if isinstance(block, types.TextContent):
-        return block.text
-    if isinstance(block, types.EmbeddedResource):
-        held = block.resource
-        if isinstance(held, types.TextResourceContents):
-            return held.text
-        return f"(a file, {held.mime_type or 'of an unknown kind'}: not shown)"
-    if isinstance(block, types.ResourceLink):
-        return f"{block.name}: {block.uri}"
-    kind = "an image" if isinstance(block, types.ImageContent) else "a sound"
-    size = len(str(getattr(block, "data", ""))) * 3 // 4
-    return f"({kind}, {getattr(block, 'mime_type', '')}, {size:,} bytes: not shown)"

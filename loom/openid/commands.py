@@ -11,7 +11,6 @@ from loom.engine.arguments import Args
 from loom.engine.execute import execute
 from loom.errors import CommandError, require
 from loom.openid.models import OpenIdentity
-from loom.openid.provider import groups_in
 from loom.people import names
 from loom.people.commands import accounts as people
 from loom.people.commands.groves import (
@@ -25,6 +24,7 @@ from loom.people.models import Grove, Membership, User
 from loom.permissions import ROLES, Role
 
 TRIES = 20
+MOST_GROUPS = 500  # of one person, that are looked at
 
 
 def user_of(claims: dict[str, Any]) -> User:
@@ -185,3 +185,10 @@ def _follow(change: RunningAction, args: FollowedRole) -> bool:
     else:
         give_role(change, member, args.role)
     return args.role is not None
+
+
+def groups_in(claims: dict[str, Any]) -> set[str]:
+    """The groups of a person, from the claim that the environment names."""
+    given = claims.get(settings.OPENID.groups_claim)
+    listed = given if isinstance(given, list) else [given]
+    return {group for group in listed[:MOST_GROUPS] if isinstance(group, str) and group}

@@ -14,7 +14,6 @@ from requests import RequestException
 from loom.errors import CommandError
 
 TIMEOUT_S = 10
-MOST_GROUPS = 500  # of one person, that are looked at
 
 
 def is_set_up() -> bool:
@@ -75,10 +74,3 @@ def claims_of(request: HttpRequest) -> dict[str, Any]:
     if not isinstance(claims.get("sub"), str) or not 0 < len(claims["sub"]) <= 255:
         raise _failed(ValueError("it names nobody"))
     return claims
-
-
-def groups_in(claims: dict[str, Any]) -> set[str]:
-    """The groups of a person, from the claim that the environment names."""
-    given = claims.get(settings.OPENID.groups_claim)
-    listed = given if isinstance(given, list) else [given]
-    return {group for group in listed[:MOST_GROUPS] if isinstance(group, str) and group}

@@ -21,8 +21,9 @@ HOUSE = ("The house stood empty.", " She hadn't visited\n\nsince,", " and the ga
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Every journey here needs a browser, and shares one Heddle."""
+    here = str(Path(__file__).parent)
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if str(item.path).startswith(here):
             item.add_marker(pytest.mark.browser)
 
 

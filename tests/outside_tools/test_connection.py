@@ -3,7 +3,8 @@
 import pytest
 
 from agents.outside_tools import connection
-from agents.outside_tools.connection import ServerAddress, ToolFailure, called, listed
+from agents.outside_tools.addresses import ServerAddress, ToolFailure
+from agents.outside_tools.connection import called, listed
 from agents.providers.transport import the_loop
 from tests.outside_tools.server import RawServer, RealServer
 
