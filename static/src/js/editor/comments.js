@@ -51,3 +51,17 @@ export function placeOfNote(state, note) {
   }
   return null;
 }
+
+/** The note on the words at a place, and where they begin; null: none. The shortest words where several are there.
+ * @param {import("@codemirror/state").EditorState} state @param {number} at */
+export function noteAt(state, at) {
+  /** @type {{note: string, from: number} | null} */
+  let found = null;
+  let length = Infinity;
+  state.field(comments).marks.between(at, at, (from, to, { spec }) => {
+    if (to - from >= length) return;
+    found = { note: spec.attributes["data-of-comment"], from };
+    length = to - from;
+  });
+  return /** @type {{note: string, from: number} | null} */ (found);
+}

@@ -5,11 +5,11 @@ import { history, historyField, isolateHistory, redo, redoDepth, standardKeymap,
 import { Compartment, EditorSelection, EditorState, Prec, Transaction } from "@codemirror/state";
 import { EditorView, keymap, placeholder } from "@codemirror/view";
 import { book, bookOf, exchanged, outside, starts, towards, typist, undoesBook } from "./document-state.js";
-import { comments, commentsAre, placeOfNote } from "./comments.js";
+import { comments, commentsAre, noteAt, placeOfNote } from "./comments.js";
 import { openSearch, replacedAll } from "./finding.js";
 import { ghost, ghostKeys, haunt, reached } from "./ghost.js";
 import { painter } from "./paint.js";
-import { passage, saidAt } from "./passage.js";
+import { passage, saidAt, thread, threadAt } from "./passage.js";
 import { newKey } from "../live/outbox.js";
 import { codePoints, cut, joined, leastChange } from "./runs.js";
 import { directions } from "./styling.js";
@@ -98,6 +98,7 @@ export class BufferEditor {
         book.init(() => bookOf(leaves, tail, me)),
         ghost,
         passage,
+        thread,
         painter(cast),
         comments,
         this.past.of(history()),
@@ -466,6 +467,24 @@ export class BufferEditor {
     this.view.dispatch({ selection: { anchor: place.from, head: place.to }, effects: EditorView.scrollIntoView(place.from, { y: "center" }) });
     this.view.focus();
     return true;
+  }
+
+  /** Whether the words of a note are in this text. @param {string} note */
+  hasNote(note) {
+    return placeOfNote(this.view.state, note) !== null;
+  }
+
+  /** Shows the thread of a note below its words; null: takes it away.
+   * @param {HTMLElement | null} element @param {string} [note] */
+  showThread(element, note = "") {
+    const place = element && placeOfNote(this.view.state, note);
+    this.view.dispatch({ effects: threadAt.of(element && place ? { element, at: place.to } : null) });
+  }
+
+  /** The note on the words at the caret, and the id of their text; null: there is none. */
+  noteHere() {
+    const found = noteAt(this.view.state, this.view.state.selection.main.head);
+    return found && { note: found.note, id: this.stretchAt(found.from).id };
   }
 
   /** Opens what finds in the text. */

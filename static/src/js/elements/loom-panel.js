@@ -4,7 +4,7 @@
 
 import { Newest, part, Refused } from "../live/api.js";
 import { showAges } from "../pages.js";
-import { morphOne } from "../tree/morph.js";
+import { letOwnResolve, morphOne } from "../tree/morph.js";
 import { pageOf } from "../tree/page.js";
 
 const SOON_MS = 150;
@@ -135,6 +135,7 @@ export class LoomPanel extends HTMLElement {
       this.drawn = news === this.news ? url : "";
       this.shown = node;
       this.innerHTML = markup;
+      letOwnResolve(this, this.page?.settings.me ?? "");
       showAges();
     } catch (error) {
       if (!(error instanceof Refused)) throw error;

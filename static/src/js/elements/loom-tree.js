@@ -98,7 +98,7 @@ export class LoomTree extends HTMLElement {
     const what = callOf(button);
     if (what && button.closest("loom-windows, loom-workspace")) return; // they run it in the workspace that they show
     if (what) return void page.say(what).catch(() => {});
-    const host = button.closest("article[data-id], .details[data-id]");
+    const host = button.closest("article[data-id], .details[data-id], .passage-thread[data-id]");
     if (!host || host.matches(".card")) return;
     const id = host.getAttribute("data-id") ?? "";
     perform(button.getAttribute("data-act") ?? "", { page, id, host, button });

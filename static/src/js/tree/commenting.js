@@ -6,6 +6,7 @@ import { nthOf, selectedIn } from "../editor/places.js";
 import { json, part, Refused } from "../live/api.js";
 import { t } from "../t.js";
 import { perform } from "./actions.js";
+import { Thread } from "./thread.js";
 
 /** @typedef {import("./page.js").TreePage} TreePage */
 /** The words of a node that are selected. @typedef {{id: string, words: string, nth: number}} Words */
@@ -221,15 +222,24 @@ class Marks {
 export function followComments(page, signal) {
   new Offer(page, signal);
   new Marks(page, signal);
+  const thread = new Thread(page, signal);
   document.addEventListener("click", (event) => {
     const mark = /** @type {Element} */ (event.target).closest("[data-of-comment]");
     if (!mark?.closest(TEXTS) || !getSelection()?.isCollapsed) return;
     const editor = book()?.editor;
-    const at = editor?.view.dom.contains(mark) ? editor.stretchAt(editor.view.posAtDOM(mark)).id : "";
-    void show(page, mark.getAttribute("data-of-comment") ?? "", at || (mark.closest("[data-id]")?.getAttribute("data-id") ?? ""));
+    const note = mark.getAttribute("data-of-comment") ?? "";
+    if (editor?.view.dom.contains(mark)) void thread.toggle(editor, note, editor.stretchAt(editor.view.posAtDOM(mark)).id);
+    else void show(page, note, mark.closest("[data-id]")?.getAttribute("data-id") ?? "");
   }, { signal });
   const keys = (/** @type {KeyboardEvent} */ event) => {
-    if (!event.altKey || !(event.ctrlKey || event.metaKey) || !page.can.comment || !selected()) return;
+    if (!event.altKey || !(event.ctrlKey || event.metaKey)) return;
+    const editor = book()?.editor;
+    const here = event.code === "KeyM" && editor?.view.hasFocus && getSelection()?.isCollapsed ? editor.noteHere() : null;
+    if (editor && here) {
+      event.preventDefault();
+      return void thread.toggle(editor, here.note, here.id);
+    }
+    if (!page.can.comment || !selected()) return;
     const name = event.code === "KeyM" ? "annotate" : event.code === "KeyS" ? "suggest" : "";
     if (!name) return;
     event.preventDefault();

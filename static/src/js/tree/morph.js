@@ -109,12 +109,18 @@ export function makeOwn(node, page, above) {
   node.classList.toggle("reworded", isReworded(node, above));
 }
 
+/** Lets who may comment resolve notes of their own. @param {Element} drawn @param {string} me */
+export function letOwnResolve(drawn, me) {
+  const notes = [drawn, ...drawn.querySelectorAll(".note")].filter((one) => one.matches(".note"));
+  for (const note of notes) {
+    if (note.querySelector(`:scope > header [data-by="${CSS.escape(me)}"]`)) note.querySelector("[data-act='resolve']")?.setAttribute("data-needs", "comment");
+  }
+}
+
 /** Fills in the reader's name and ages, and lets who may comment resolve notes of their own. @param {Element} drawn @param {string} me */
 export function makeOwnPart(drawn, me) {
   nameReader(drawn, me);
-  for (const by of drawn.querySelectorAll(`.note > header [data-by="${CSS.escape(me)}"]`)) {
-    by.closest(".note")?.querySelector("[data-act='resolve']")?.setAttribute("data-needs", "comment");
-  }
+  letOwnResolve(drawn, me);
   for (const time of drawn.querySelectorAll("time[datetime]")) time.textContent = age(new Date(time.getAttribute("datetime") ?? ""));
 }
 
