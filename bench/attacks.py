@@ -30,6 +30,8 @@ GET /operator/storage
 POST /operator/do/name
 GET /second-factor | POST /second-factor | GET /second-factor/set-up
 POST /second-factor/do/name
+POST /passkeys/options | POST /passkeys/signin | GET /passkeys/ask | POST /passkeys/new
+POST /passkeys/do/name
 GET /signin | POST /signin | GET /signin/{secret} | POST /signin/{secret} | GET /signout
 GET /invitations/{secret} | POST /invitations/{secret} | GET /palette?q={long} | GET /mentions
 GET /mentions/unseen | POST /settings/name | GET /groves/{grove} | GET /groves/{grove}/rows?q={long}

@@ -61,6 +61,7 @@ INSTALLED_APPS = [
     "loom.landscape",
     "loom.openid",
     "loom.second_factor",
+    "loom.passkeys",
     "loom.operations",
     "agents",
     "agents.gateway",

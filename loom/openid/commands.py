@@ -20,8 +20,10 @@ from loom.people.commands.groves import (
     give_role,
     is_last_owner,
 )
+from loom.people.commands.ways_in import demand_another, way_in
 from loom.people.models import Grove, Membership, User
 from loom.permissions import ROLES, Role
+from loom.platform.prepared_queries import lock_rows
 
 TRIES = 20
 MOST_GROUPS = 500  # of one person, that are looked at
@@ -62,13 +64,17 @@ def link(user: User, claims: dict[str, Any]) -> OpenIdentity:
 
 def unlink(user: User) -> None:
     """Removes the link. Refused to somebody who could not sign in any more."""
-    if not user.has_usable_password():
-        raise CommandError(
-            "REJECTED",
-            "Without it you could not sign in any more.",
-            hint="Ask the operator for a one-time link, and set a password.",
-        )
-    OpenIdentity.objects.filter(user=user, issuer=settings.OPENID.issuer).delete()
+    with transaction.atomic():
+        lock_rows(User, id=user.pk)
+        if ways_in(user):
+            demand_another(user)
+        OpenIdentity.objects.filter(user=user, issuer=settings.OPENID.issuer).delete()
+
+
+@way_in
+def ways_in(user: User) -> int:
+    """1 if the user can sign in with an account at the organisation, else 0."""
+    return OpenIdentity.objects.filter(user=user, issuer=settings.OPENID.issuer).count()
 
 
 def _identity(claims: dict[str, Any]) -> OpenIdentity | None:

@@ -9,6 +9,7 @@ from loom.errors import CommandError, not_found
 from loom.operations import trim
 from loom.operations.access import demand_operator
 from loom.participants.prices import NANO
+from loom.passkeys import commands as passkeys
 from loom.people.commands import accounts
 from loom.people.models import Grove, User
 from loom.second_factor import commands as second_factor
@@ -64,6 +65,16 @@ def reset_second_factor(operator: User, username: str) -> User:
     if not second_factor.reset(user):
         raise CommandError("CONFLICT", "There is no second factor.", hint="Nothing was changed.")
     log.info("operator %s removed the second factor of %s", operator.pk, user.pk)
+    return user
+
+
+def reset_passkeys(operator: User, username: str) -> User:
+    """Removes all passkeys of somebody who has lost them."""
+    demand_operator(operator)
+    user = _somebody(username)
+    if not passkeys.reset(user):
+        raise CommandError("CONFLICT", "There are no passkeys.", hint="Nothing was changed.")
+    log.info("operator %s removed the passkeys of %s", operator.pk, user.pk)
     return user
 
 

@@ -167,6 +167,11 @@ def _reset(request: PersonRequest) -> str:
     return gettext("%(name)s signs in without a second factor now.") % {"name": name}
 
 
+def _reset_passkeys(request: PersonRequest) -> str:
+    name = commands.reset_passkeys(request.user, ChosenAccount.read(request)["user"])
+    return gettext("%(name)s has no passkeys any more.") % {"name": name}
+
+
 def _ceiling(request: PersonRequest) -> str:
     given = CeilingForm.read(request)
     grove = commands.set_ceiling(request.user, given["grove"], given["limit"])
@@ -196,6 +201,7 @@ _ACTIONS: dict[str, tuple[Callable[[PersonRequest], str], str]] = {
     "open": (_open, "/operator/people"),
     "sign-out": (_sign_out, "/operator/people"),
     "reset": (_reset, "/operator/people"),
+    "reset-passkeys": (_reset_passkeys, "/operator/people"),
     "limit": (_ceiling, "/operator/groves"),
     "again": (_again, "/operator/work"),
     "keep": (_keep, "/operator/storage"),

@@ -17,6 +17,7 @@ from loom.money.days import today
 from loom.money.grove_settings import daily_limit
 from loom.money.models import DailySpending
 from loom.participants.prices import NANO
+from loom.passkeys.models import Passkey
 from loom.people.models import ApiKey, Grove, Membership, Participant, User, UserSession
 from loom.second_factor.models import SecondFactor
 from loom.transfer.models import Import
@@ -53,19 +54,20 @@ def page_of(rows: "QuerySet[Any]", number: int) -> ListPage:
 
 @dataclass(frozen=True)
 class PersonRow:
-    """One account: in how many groves, browsers and keys, whether it has a second factor, and when
-    it was last seen."""
+    """One account: in how many groves, browsers and keys, whether it has a second factor, how many
+    passkeys, and when it was last seen."""
 
     user: User
     groves: int
     browsers: int
     keys: int
     has_second: bool
+    passkeys: int
     seen_at: datetime | None
 
 
 def people(words: str, number: int) -> ListPage:
-    """The accounts whose names contain the words, by name. Six queries."""
+    """The accounts whose names contain the words, by name. Seven queries."""
     rows = User.objects.order_by(Lower("username"))
     if words:
         rows = rows.filter(Q(username__icontains=words) | Q(display_name__icontains=words))
@@ -73,6 +75,7 @@ def people(words: str, number: int) -> ListPage:
     keys = [user.pk for user in page.rows]
     groves = _counted(Membership, keys)
     browsers = _counted(UserSession, keys)
+    passkeys = _counted(Passkey, keys)
     own_keys = dict(
         ApiKey.objects.filter(user__in=keys, revoked_at__isnull=True)
         .order_by()
@@ -94,6 +97,7 @@ def people(words: str, number: int) -> ListPage:
             browsers.get(user.pk, 0),
             own_keys.get(user.pk, 0),
             user.pk in second,
+            passkeys.get(user.pk, 0),
             seen.get(user.pk) or user.last_login,
         )
         for user in page.rows

@@ -52,7 +52,7 @@ def ask(request: HttpRequest) -> HttpResponse:
     if waits is None:
         return HttpResponseRedirect("/signin")
     user, wanted = waits
-    context: dict[str, object] = {}
+    context: dict[str, object] = {"waits": user}
     status = 200
     if request.method == "POST":
         try:

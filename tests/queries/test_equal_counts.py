@@ -120,7 +120,7 @@ WITHOUT_TREES = """
 /signin /signin/{} /invitations/{} /openid/start /openid/back /offline /offline.js /healthz
 /settings/{}
 /operator /operator/people /operator/groves /operator/work /operator/storage
-/second-factor /second-factor/set-up
+/second-factor /second-factor/set-up /passkeys/ask
 /oauth/authorize /.well-known/oauth-authorization-server /.well-known/oauth-protected-resource
 /.well-known/oauth-protected-resource/mcp /.well-known/oauth-protected-resource/api
 /public/{}/images/{}/{}
