@@ -62,10 +62,16 @@ class Step(PublicIdentity):
     arguments, without secrets, in `arguments`.
     """
 
-    workspace = models.ForeignKey(Workspace, models.CASCADE, null=True, related_name="steps")
+    # Foreign keys without an index of their own are the first column of one below.
+    workspace = models.ForeignKey(
+        Workspace, models.CASCADE, null=True, related_name="steps", db_index=False
+    )
     seq = models.IntegerField()
-    actor = models.ForeignKey(Participant, models.PROTECT, related_name="+")
-    on_behalf_of = models.ForeignKey(Participant, models.PROTECT, null=True, related_name="+")
+    # Steps are not looked for by these, and a participant is never deleted.
+    actor = models.ForeignKey(Participant, models.PROTECT, related_name="+", db_index=False)
+    on_behalf_of = models.ForeignKey(
+        Participant, models.PROTECT, null=True, related_name="+", db_index=False
+    )
     turn_uid = models.CharField(max_length=32, blank=True)
     # "2.1": the first line of the second round. If a line has several steps, the last one has it.
     turn_place = models.CharField(max_length=16, blank=True)
@@ -84,7 +90,9 @@ class Step(PublicIdentity):
     stream = models.CharField(max_length=48, blank=True)
     events = models.JSONField(default=list)
     inverse = models.JSONField(null=True)
-    undoes = models.ForeignKey("self", models.PROTECT, null=True, related_name="undone_by")
+    undoes = models.ForeignKey(
+        "self", models.PROTECT, null=True, related_name="undone_by", db_index=False
+    )
     redone = models.BooleanField(default=False)
     is_undone = models.BooleanField(default=False)
     # Steps of one act of a person (all passages of one replacement) have its id, and are undone
@@ -122,6 +130,9 @@ class Step(PublicIdentity):
             ),
             models.Index(fields=["stream", "id"], name="step_by_stream"),
             models.Index(
+                fields=["undoes"], condition=models.Q(undoes__isnull=False), name="step_undoes"
+            ),
+            models.Index(
                 fields=["workspace", "act"],
                 condition=~models.Q(act=""),
                 name="step_by_act",
@@ -150,21 +161,22 @@ class StepItem(models.Model):
 
 
 class Receipt(models.Model):
-    """The stored answer to a request with a key, which is returned for a repeat. It is kept for
-    HEDDLE_RECEIPT_DAYS; the sweeper deletes older ones."""
+    """The stored answer to a request with a key, which is returned for a repeat: `answer` is what
+    the step does not have (`loom.engine.receipts`). It is kept for HEDDLE_RECEIPT_DAYS; the sweeper
+    deletes older ones, in the order of their ids."""
 
-    participant = models.ForeignKey(Participant, models.CASCADE)
-    tree = models.ForeignKey(Tree, models.CASCADE)
+    # The tree is the first column of the index below; a participant is never deleted.
+    participant = models.ForeignKey(Participant, models.CASCADE, db_index=False)
+    tree = models.ForeignKey(Tree, models.CASCADE, db_index=False)
     key = models.CharField(max_length=64)
-    line_digest = models.CharField(max_length=64)
+    line_digest = models.CharField(max_length=64)  # the first digits of its SHA-256
     answer = models.JSONField()
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["participant", "tree", "key"], name="key_once")
+            models.UniqueConstraint(fields=["tree", "participant", "key"], name="key_once")
         ]
-        indexes = [models.Index(fields=["at"], name="receipt_at")]
 
     def __str__(self) -> str:
         return self.key

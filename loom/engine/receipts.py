@@ -1,6 +1,7 @@
 """Receipts: stored answers to lines that were sent with a key, so that a repeat is harmless."""
 
 from datetime import datetime
+from itertools import takewhile
 from typing import Any
 
 from django.db import transaction
@@ -13,6 +14,8 @@ from loom.errors import CommandError
 from loom.text.hashes import digest
 from loom.trees.models import Tree
 
+DIGITS = 32  # of the SHA-256 of a line, to tell another line with the same key
+
 
 def find(actor: Actor, tree: Tree, request: Request) -> dict[str, Any] | None:
     """The stored answer to this key and line; CONFLICT if the key was sent with another line."""
@@ -21,43 +24,70 @@ def find(actor: Actor, tree: Tree, request: Request) -> dict[str, Any] | None:
     kept = Receipt.objects.filter(participant=actor.participant, tree=tree, key=request.key).first()
     if kept is None:
         return None
-    if kept.line_digest != digest(request.line):
+    if not digest(request.line).startswith(kept.line_digest):
         raise CommandError(
             "CONFLICT",
             "This key was already used for another command.",
             hint="use a new key for a new command",
         )
-    body = dict(kept.answer)
-    quoted = body.pop("quoted", None)
     steps = Step.objects.filter(workspace__participant=actor.participant, workspace__tree=tree)
-    if closed_steps(actor, steps.filter(seq=body["step"])):
+    steps = steps.filter(seq=kept.answer["step"])
+    step = steps.first()
+    if step is None and "reply" not in kept.answer:  # the step was trimmed: as if it were too old
+        kept.delete()
+        return None
+    body = {**_of_step(step), **kept.answer} if step is not None else dict(kept.answer)
+    quoted = body.pop("quoted", None)
+    if closed_steps(actor, steps):
         return {**body, "reply": CLOSED, "refs": []}
     return {**body, "reply": with_quoted([(0, body["reply"], quoted)])[0]} if quoted else body
 
 
 def keep(actor: Actor, tree: Tree, request: Request, answer: Answer) -> None:
-    """Stores an answer, without the texts that nodes hold, until `delete_before` deletes it.
-    Refusals are not stored: the line is run again."""
+    """Stores an answer, without what its step has and the texts that nodes hold, until
+    `delete_before` deletes it. Refusals are not stored: the line is run again."""
     if not request.key:
         return
     body = answer.body
-    if answer.step is not None and answer.step.quoted:
-        body = {**body, "reply": answer.step.message, "quoted": answer.step.quoted}
+    if answer.step is not None:
+        if answer.step.quoted:
+            body = {**body, "reply": answer.step.message, "quoted": answer.step.quoted}
+        known = _of_step(answer.step)
+        if answer.running:  # the step will have the later answer
+            del known["reply"]
+        body = {name: value for name, value in body.items() if known.get(name, ...) != value}
+        body["step"] = answer.step.seq
     Receipt.objects.create(
         participant=actor.participant,
         tree=tree,
         key=request.key,
-        line_digest=digest(request.line),
+        line_digest=digest(request.line)[:DIGITS],
         answer=body,
     )
 
 
+def _of_step(step: Step) -> dict[str, Any]:
+    """What an answer has that its step has, too, and what it usually is."""
+    return {
+        "ok": True,
+        "reply": step.message,
+        "quoted": step.quoted,
+        "canonical": step.canonical,
+        "step": step.seq,
+        "stream": step.stream,
+        "events": step.events,
+        "refs": [],
+        "generations": [],
+        "position": step.position,
+    }
+
+
 def delete_before(moment: datetime, *, batch: int = 1000) -> int:
-    """Deletes the answers that were stored before a moment, `batch` in each transaction; returns
-    how many. A key that is sent again afterwards runs its line again."""
-    old = Receipt.objects.filter(at__lt=moment).order_by("at").values_list("pk", flat=True)
+    """Deletes the answers that were stored before a moment, the oldest first and `batch` in each
+    transaction; returns how many. A key that is sent again afterwards runs its line again."""
+    oldest = Receipt.objects.filter(pk__gt=0).order_by("pk").values_list("pk", "at")
     deleted = 0
-    while ids := list(old[:batch]):
+    while ids := [pk for pk, _ in takewhile(lambda row: row[1] < moment, oldest[:batch])]:
         with transaction.atomic():
             deleted += Receipt.objects.filter(pk__in=ids).delete()[0]
     return deleted

@@ -36,9 +36,9 @@ _AFTER = PreparedQuery(
 
 def entries_after(stream: str, seq: int, limit: int) -> list[EventFrame]:
     """The next events of a stream, at most PAGE of them, rendered; in order. Two queries:
-    the texts of nodes take a second one."""
+    the bodies of nodes take a second one."""
     rows = _AFTER.all(stream=stream, seq=seq)
-    bodies = event_log.hydrated([event_log.event_body(*row) for row in rows[:limit]])
+    bodies = event_log.hydrated(stream, [event_log.event_body(*row) for row in rows[:limit]])
     return [_entry(body) for body in bodies]
 
 

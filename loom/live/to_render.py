@@ -34,7 +34,7 @@ def changed_by(kind: str, payload: Any) -> ToRender:
     if kind == "node.added":
         node = payload["node"]
         named = frozenset({node["id"]})
-        return ToRender(near=named) if node["kind"] == "text" else ToRender(only=named)
+        return ToRender(near=named) if node.get("kind", "text") == "text" else ToRender(only=named)
     if kind == "node.flagged":
         return ToRender(near=frozenset({payload["node"]}))
     if kind in ("annotation.resolved", "annotation.reopened"):

@@ -101,7 +101,8 @@ class RecentChanges:
             node = event.payload.get("node")
             named = node if isinstance(node, dict) else event.payload
             names.update(str(named[key]) for key in ("id", "node", "slot") if named.get(key))
-        rows = lookup.rows().filter(tree=self.tree, local_id__in=names)
+        rows = lookup.rows().select_related("parent_slot")
+        rows = rows.filter(tree=self.tree, local_id__in=names)
         return {row.local_id: row for row in rows}
 
     # how it is said
@@ -144,13 +145,14 @@ class RecentChanges:
         node = self._nodes.get(str(body.get("id")))
         if node is None or node.pk == self._asked or node.kind not in ("text", "annotation"):
             return
-        by, parent = self._by(event), str(body.get("parent") or "")
+        by, slot = self._by(event), node.slot.local_id
+        parent = node.parent_slot.local_id if node.parent_slot is not None else ""
         if node.kind == "annotation":
             what = {"": "note", "diff": "suggestion"}.get(node.form, node.form)
             self._say_of_node(parent, event, f"{what} [{node.local_id}] {by} {self._words(node)}")
-        elif body["slot"] != body["id"]:
+        elif slot != node.local_id:
             words = f"version [{node.local_id}] {by}{self._difference(node)}"
-            self._say_of_node(str(body["slot"]), event, words)
+            self._say_of_node(slot, event, words)
         else:
             below = f" below [{parent}]" if parent else ""
             self._say_of_node(node.local_id, event, f"new{below} {by} {self._words(node)}")

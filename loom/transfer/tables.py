@@ -24,6 +24,7 @@ from loom.text.hashes import instant
 from loom.trees.models import Node, Tree
 from loom.trees.queries.event_log import is_hidden
 from loom.trees.queries.main_line import main_line_of
+from loom.trees.queries.node_bodies import whole_bodies, without_text
 from loom.trees.queries.places import in_chunks, path_ids
 from loom.turns.models import Call, Generation
 
@@ -197,12 +198,25 @@ def _events(extent: Extent) -> Iterator[list[Row]]:
         if not page:
             return
         after = page[-1][0]
+        page = _with_beginnings(extent.tree, page)
         yield [
             (row[0], "hidden", None, None, None, None)
             if is_hidden(row[1], extent.actor.role)
             else tuple(_empty_as_none(row))
             for row in page
         ]
+
+
+def _with_beginnings(tree: Tree, page: list[Row]) -> list[Row]:
+    """The events with the bodies of their nodes, but of the texts only the beginning."""
+    nodes = [row[5]["node"] for row in page if row[1] == "node.added"]
+    bodies = iter(whole_bodies(tree.uid, nodes))
+    return [
+        (*row[:5], {**row[5], "node": without_text(next(bodies))})
+        if row[1] == "node.added"
+        else row
+        for row in page
+    ]
 
 
 def _links(extent: Extent) -> Iterator[list[Row]]:

@@ -41,7 +41,7 @@ from loom.trees.queries.lookup import (
     NodeRow,
     RareColumns,
 )
-from loom.trees.queries.node_bodies import Facts, event_bodies, proof_of, without_text
+from loom.trees.queries.node_bodies import Facts, event_bodies, proof_of, stored_body
 from loom.trees.queries.outline import measured
 
 Progress = Callable[[], None]
@@ -102,7 +102,7 @@ class TreeBuilder:
             # reading 1,000 of 100,000 back took 7 s (measured).
             facts = None if any(record.sources for record in records) else self._facts(rows)
             for body in event_bodies(self.tree, rows, facts):
-                writer.append("node.added", {"node": without_text(body)})
+                writer.append("node.added", {"node": stored_body(body)})
             for record, row in zip(records, rows, strict=True):
                 self._flags(writer, record, row)
             writer.flush(many=True)

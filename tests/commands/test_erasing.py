@@ -118,7 +118,6 @@ def test_no_table_has_a_word_of_a_tree_that_was_erased(far: tuple[TwoGroves, str
         "trees_node",
         "engine_step",
         "workspace_window",
-        "engine_receipt",
     }
     _erase(two.right.tree)
     assert places_of(MARK) == {}

@@ -104,7 +104,7 @@ def events_of(tree: Tree) -> list[dict[str, Any]]:
     """All events of the tree as a reader of the log gets them, the texts of nodes included."""
     rows = Event.objects.filter(stream__name=f"tree:{tree.uid}").order_by("seq")
     columns = rows.values_list("seq", "kind", "actor", "origin", "payload", "at")
-    return hydrated([event_body(*row) for row in columns])
+    return hydrated(f"tree:{tree.uid}", [event_body(*row) for row in columns])
 
 
 def stored(tree: Tree) -> Replayed:

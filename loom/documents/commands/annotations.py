@@ -143,9 +143,9 @@ def _noted(event: Event) -> Iterable[str]:
     """The local ids of annotations about documents that an event of a tree may be about. Those
     stand below the root and have a source, their replies one deeper."""
     body = event.payload
-    if event.kind == "node.added" and body["node"]["kind"] == "annotation":
+    if event.kind == "node.added" and body["node"].get("kind") == "annotation":
         node = body["node"]
-        return [node["id"]] if node["sources"] or node["depth"] == REPLY_DEPTH else ()
+        return [node["id"]] if node.get("sources") or node["depth"] == REPLY_DEPTH else ()
     if event.kind in _RESOLVED or (event.kind == "node.flagged" and body["flag"] == "pruned"):
         return [body["node"]]
     return ()

@@ -110,12 +110,18 @@ class Migration(migrations.Migration):
                 (
                     "participant",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, to="people.participant"
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        to="people.participant",
                     ),
                 ),
                 (
                     "tree",
-                    models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to="trees.tree"),
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        to="trees.tree",
+                    ),
                 ),
             ],
         ),
@@ -158,6 +164,7 @@ class Migration(migrations.Migration):
                 (
                     "actor",
                     models.ForeignKey(
+                        db_index=False,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
                         to="people.participant",
@@ -166,6 +173,7 @@ class Migration(migrations.Migration):
                 (
                     "on_behalf_of",
                     models.ForeignKey(
+                        db_index=False,
                         null=True,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
@@ -175,6 +183,7 @@ class Migration(migrations.Migration):
                 (
                     "undoes",
                     models.ForeignKey(
+                        db_index=False,
                         null=True,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="undone_by",

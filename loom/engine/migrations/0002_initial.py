@@ -17,6 +17,7 @@ class Migration(migrations.Migration):
             model_name="step",
             name="workspace",
             field=models.ForeignKey(
+                db_index=False,
                 null=True,
                 on_delete=django.db.models.deletion.CASCADE,
                 related_name="steps",
@@ -54,14 +55,10 @@ class Migration(migrations.Migration):
             model_name="putaside",
             constraint=models.UniqueConstraint(fields=("kind", "uid"), name="put_aside_once"),
         ),
-        migrations.AddIndex(
-            model_name="receipt",
-            index=models.Index(fields=["at"], name="receipt_at"),
-        ),
         migrations.AddConstraint(
             model_name="receipt",
             constraint=models.UniqueConstraint(
-                fields=("participant", "tree", "key"), name="key_once"
+                fields=("tree", "participant", "key"), name="key_once"
             ),
         ),
         migrations.AddIndex(
@@ -83,6 +80,14 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="step",
             index=models.Index(fields=["stream", "id"], name="step_by_stream"),
+        ),
+        migrations.AddIndex(
+            model_name="step",
+            index=models.Index(
+                condition=models.Q(("undoes__isnull", False)),
+                fields=["undoes"],
+                name="step_undoes",
+            ),
         ),
         migrations.AddIndex(
             model_name="step",

@@ -89,13 +89,16 @@ def queue_of(path: str) -> Queue:
 
 
 def _begin_file(path: str) -> None:
-    """Lets a new file give back the room of what is deleted (loom.platform.upkeep). Only a new one:
+    """Lets a new file give back the room of what is deleted (loom.platform.upkeep), and gives it
+    pages of 8 KB: rows of some hundred bytes leave a fifth of those of 4 KB empty. Only a new one:
     to ask a file that has tables waits for whoever writes."""
     file = Path(path)
     if file.exists() and file.stat().st_size:
         return
     with closing(sqlite3.connect(path, timeout=20)) as new:
-        new.executescript("PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL;")
+        new.executescript(
+            "PRAGMA page_size=8192; PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL;"
+        )
 
 
 # The connection: waits for its turn before a transaction or a single statement that writes.

@@ -69,10 +69,10 @@ _FLAGS = {
 
 def _added(payload: dict[str, Any]) -> Words:
     node = payload["node"]
-    text = node["begins"] if "begins" in node else node["text"]
-    if node["kind"] == "annotation":
+    text = node["begins"] if "begins" in node else node.get("text", "")
+    if node.get("kind") == "annotation":
         return gettext("annotated:"), node["id"], text
-    if node["slot"] != node["id"]:
+    if node.get("slot", node["id"]) != node["id"]:
         return gettext("wrote version"), node["id"], text
     return gettext("wrote"), node["id"], text
 
@@ -173,7 +173,7 @@ def news_shown(
     people: dict[str, list[str]] = {}
     for who, kind, many in news.by:
         people.setdefault(who, []).append(_counted(kind, many))
-    shown = news.events[:NEWEST]
+    shown = event_log.with_beginnings(tree, news.events[:NEWEST])
     return NewsShown(
         age=age_of(news.since),
         people=tuple(
@@ -338,7 +338,7 @@ def history(request: PersonRequest, uid: str) -> HttpResponse:
     actor, tree = access.get_tree(request.user, uid)
     cast = cast_of(actor)
     rows = Event.objects.filter(stream=streams.stream_id(f"tree:{tree.uid}")).order_by("-seq")
-    events = list(rows[:MAX_HISTORY])
+    events = event_log.with_beginnings(tree, rows[:MAX_HISTORY])
     me = actor.participant.uid
     context = {
         "steps": _actions(_steps(tree).filter(workspace__participant__uid=me), cast),

@@ -27,7 +27,7 @@ from loom.text import hashes
 from loom.text.images import hashes_in
 from loom.trees.models import ORDER, Chain, Image, Node, NodeSource, Tree, Workspace
 from loom.trees.queries import lookup, outline
-from loom.trees.queries.node_bodies import event_body, without_text
+from loom.trees.queries.node_bodies import event_body, stored_body
 
 MAX_NODE_BYTES = 4 * 1024 * 1024
 MODES = ("dialogue", "buffer")
@@ -171,7 +171,7 @@ def add_node(writer: Writer, tree: Tree, author: Participant, new: NewNode) -> N
     writer.wrote(_words_added(new))
     _add_sources(node, new.sources)
     keep_images(tree, new.text)
-    writer.append("node.added", {"node": without_text(event_body(node)), **_before(node)})
+    writer.append("node.added", {"node": stored_body(event_body(node)), **_before(node)})
     writer.nodes.append(node)
     for hook in _hooks:
         hook(node)

@@ -15,7 +15,8 @@ FIXED = """tree_id local_id kind form text blocks length author_id edited_from_i
 MESSAGE = "the content of a node is never changed"
 SQLITE = [
     """CREATE VIRTUAL TABLE trees_node_fts USING fts5(
-        text, content='trees_node', content_rowid='id', tokenize='trigram', detail=none)""",
+        text, content='trees_node', content_rowid='id', tokenize='trigram', detail=none,
+        columnsize=0)""",
     """CREATE TRIGGER trees_node_fts_insert AFTER INSERT ON trees_node BEGIN
         INSERT INTO trees_node_fts(rowid, text) VALUES (new.id, new.text);
     END""",

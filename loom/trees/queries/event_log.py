@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db.models import F, IntegerField, QuerySet, TextField
 from django.db.models.fields.json import KT
-from django.db.models.functions import Cast, Coalesce, Length
+from django.db.models.functions import Cast, Coalesce, Left, Length
 
 from loom.access import Actor
 from loom.engine.models import Event, Stream
@@ -23,7 +23,7 @@ from loom.text.hashes import instant
 from loom.trees.models import ORDER, Node, Tree, VersionChoice, Workspace
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import NodeRow, fetch, rows_of
-from loom.trees.queries.node_bodies import with_texts
+from loom.trees.queries.node_bodies import BEGINNING, whole_bodies
 from loom.trees.queries.places import path_ids
 
 MAX_EVENTS = 1000
@@ -48,7 +48,7 @@ def events_since(actor: Actor, stream: str, *, since: int, limit: int = MAX_EVEN
     rows = Event.objects.filter(stream=key, seq__gt=since).order_by("seq")
     rows = rows[: _affordable(rows, limit)]
     columns = rows.values_list("seq", "kind", "actor", "origin", "payload", "at")
-    events = hydrated([event_body(*row) for row in columns])
+    events = hydrated(stream, [event_body(*row) for row in columns])
     return {"events": [shown_to(actor, event) for event in events], "head": head}
 
 
@@ -59,7 +59,8 @@ def floor_of(stream: str) -> int:
 
 def _affordable(rows: QuerySet[Event], limit: int) -> int:
     """How many of the rows to read at once: at least one, and MAX_CHARACTERS at most."""
-    # An event, as it is read, contains a text three times: as text, content, and in the proof.
+    # An event, as it is read, contains a text three times: as text, content, and in the proof. The
+    # length is in the log where it matters.
     text = Coalesce(Cast(KT("payload__node__length"), IntegerField()), 0)
     size = Length(Cast("payload", TextField())) + 3 * text
     sizes = rows.annotate(size=size).values_list("size", flat=True)[:limit]
@@ -81,14 +82,35 @@ def event_body(  # noqa: PLR0917 (the columns of one row, in their order)
     }
 
 
-def hydrated(events: list[Body]) -> list[Body]:
-    """The events with the texts of their nodes: each text is stored only once, in its node. One
-    query, none if no node was added."""
+def hydrated(stream: str, events: list[Body]) -> list[Body]:
+    """The events of a stream with the bodies of their nodes, which the log does not repeat: they
+    are read from the nodes. One query, none if no node was added."""
     added = [stored for stored in events if stored["kind"] == "node.added"]
-    bodies = with_texts([stored["payload"]["node"] for stored in added])
+    bodies = whole_bodies(_tree_of(stream), [stored["payload"]["node"] for stored in added])
     for event, body in zip(added, bodies, strict=True):
         event["payload"] = {**event["payload"], "node": body}
     return events
+
+
+def with_beginnings(tree: Tree, events: Iterable[Event]) -> list[Event]:
+    """Events of the tree for a list: those of new nodes have the `slot` of the node and `begins`,
+    the first characters of its text. One query, none if no node was added."""
+    rows = list(events)
+    named = [row.payload["node"]["id"] for row in rows if row.kind == "node.added"]
+    begun: dict[str, Body] = {}
+    if named:
+        nodes = Node.objects.filter(tree=tree, local_id__in=named).order_by()
+        columns = nodes.values_list("local_id", "slot__local_id", Left("text", BEGINNING))
+        begun = {name: {"slot": slot, "begins": begins} for name, slot, begins in columns}
+    for row in rows:
+        if row.kind == "node.added":
+            node = row.payload["node"]
+            row.payload = {**row.payload, "node": {**node, **begun.get(node["id"], {})}}
+    return rows
+
+
+def _tree_of(stream: str) -> str:
+    return stream.removeprefix("tree:")
 
 
 def shown_to(actor: Actor, event: Body) -> Body:
@@ -139,7 +161,7 @@ class Moment:
 
 
 def moment(actor: Actor, tree: Tree, seq: int) -> Moment:
-    """The tree's stream at `seq`; INVALID_SYNTAX for a seq that does not exist. Four queries."""
+    """The tree's stream at `seq`; INVALID_SYNTAX for a seq that does not exist. Five queries."""
     columns = Stream.objects.values_list("id", "head", "floor")
     stream, head, floor = columns.get(name=f"tree:{tree.uid}")
     event = Event.objects.filter(stream=stream, seq=seq).first()
@@ -161,6 +183,7 @@ def moment(actor: Actor, tree: Tree, seq: int) -> Moment:
         body = json.loads(payload) if isinstance(payload, str) else payload
         # The first change after the moment has the value from before it.
         flags.setdefault((body["node"], body["flag"]), not body["value"])
+    (event,) = with_beginnings(tree, [event])
     return Moment(seq, head, event, last.pk, last.local_id, flags)
 
 

@@ -135,43 +135,127 @@ def event_bodies(tree: Tree, rows: Sequence[NodeRow], facts: Facts | None = None
     return [body_of(row, tree.uid, facts) for row in rows]
 
 
+def stored_body(body: Body) -> Body:
+    """The body of a node as its event stores it: its id, and what cannot be read from the node
+    later because it may change or is no column of it. What is as it is for most is left out."""
+    stored = {"id": body["id"], "name": body["author"]["name"]}
+    if body["versions"] != [body["id"]]:
+        stored["versions"] = body["versions"]
+    if body["kind"] != "text":  # readers of notes look for these without the node
+        stored |= {name: body[name] for name in ("kind", "parent", "depth")}
+    if len(body["text"]) > LENGTHY:
+        stored["length"] = len(body["text"])
+    return stored | {name: body[name] for name, usual in _USUAL.items() if body[name] != usual}
+
+
+LENGTHY = 1000  # characters of a text from which its event says how long it is
+
+# What may have changed since an event, and how it usually is when a node is written.
+_USUAL: Body = {
+    "sources": [],
+    "pruned": False,
+    "excluded": False,
+    "hidden": False,
+    "sandbox": False,
+    "resolved": False,
+    "summary": "",
+    "bookmarks": [],
+    "tags": [],
+}
+
+
 def without_text(body: Body) -> Body:
-    """The body of a node as its event stores it: the node itself has the text, and the event
-    identifies it by id and hash, with its length and its first characters."""
+    """A body without its text, of which it has the length and the first characters."""
     text, proof = body["text"], body["proof"]
     rest = {key: value for key, value in body.items() if key not in ("text", "content")}
     rest["proof"] = {key: value for key, value in proof.items() if key != "content"}
     return {**rest, "length": len(text), "begins": text[:BEGINNING]}
 
 
-def with_texts(bodies: Sequence[Body]) -> list[Body]:
-    """Stored bodies with their texts read from the nodes: the inverse of `without_text`. A body
-    that has its text (an old event that did not fit its node) is returned unchanged.
-
-    One query per tree of the bodies: one where they come from one stream.
-    """
-    wanted: dict[str, list[str]] = {}
-    for body in bodies:
-        if "text" not in body:
-            wanted.setdefault(body["tree"], []).append(body["id"])
-    texts: dict[tuple[str, str], tuple[str, Any]] = {}
-    for uid, ids in wanted.items():
-        rows = Node.objects.filter(tree__uid=uid, local_id__in=ids).order_by()
-        for name, text, blocks in rows.values_list("local_id", "text", "blocks"):
-            texts[uid, name] = (text, blocks)
-    return [_with_text(body, texts.get((body["tree"], body["id"]))) for body in bodies]
+# Columns of a node that never change, and what they are called in bodies and proofs.
+_OF_NODE = (
+    *("kind", "form", "text", "blocks", "author__uid", "author__kind", "parent_slot__local_id"),
+    *("slot__local_id", "depth", "edited_from__local_id", "edited_from__hash", "created_at"),
+    *("finish", "generation_uid", "call_uid", "hash", "proof_author", "configuration"),
+    "parent_hash",
+)
 
 
-def _with_text(body: Body, stored: tuple[str, Any] | None) -> Body:
-    """The body with its text. If the node is gone, its tree is being erased: the first characters
-    stay."""
-    if "text" in body:
-        return body
-    rest = {key: value for key, value in body.items() if key not in ("length", "begins")}
-    text, blocks = stored or (body["begins"], None)
+def whole_bodies(tree_uid: str, stored: Sequence[Body]) -> list[Body]:
+    """Stored bodies of nodes of one tree as they were when their events were written: the inverse
+    of `stored_body`. Bodies that an earlier build stored have more, or all, and are completed as
+    well. One query, none if there are none."""
+    if not stored:
+        return []
+    rows = Node.objects.filter(tree__uid=tree_uid, local_id__in=[body["id"] for body in stored])
+    columns = {name: rest for name, *rest in rows.order_by().values_list("local_id", *_OF_NODE)}
+    return [_whole(tree_uid, body, columns.get(body["id"])) for body in stored]
+
+
+def _whole(tree_uid: str, stored: Body, columns: Sequence[Any] | None) -> Body:
+    """A whole body. If the node is gone, its tree is being erased: what the event has stays."""
+    if "text" in stored:  # an old event that did not fit its node
+        return stored
+    node = dict(zip(_OF_NODE, columns or _GONE, strict=True))
+    name, text, blocks = stored["id"], node["text"] or stored.get("begins", ""), node["blocks"]
     content = [{"type": "text", "text": text}] if blocks is None else blocks
-    proof = {**body["proof"], "content": content}
-    return {**rest, "text": text, "content": content, "proof": proof}
+    created = instant(node["created_at"]) if node["created_at"] else ""
+    body = {
+        "id": name,
+        "tree": tree_uid,
+        "kind": node["kind"],
+        "form": node["form"],
+        "text": text,
+        "content": content,
+        "author": {
+            "id": node["author__uid"],
+            "name": stored.get("name", ""),
+            "kind": node["author__kind"],
+        },
+        "parent": node["parent_slot__local_id"],
+        "slot": node["slot__local_id"],
+        "depth": node["depth"],
+        "versions": [name],
+        "edited_from": node["edited_from__local_id"],
+        "sources": [],
+        "created_at": created,
+        **_USUAL,
+        "finish": node["finish"],
+        "generation": node["generation_uid"] or None,
+        "call": node["call_uid"] or None,
+        "hash": node["hash"],
+    }
+    body |= {key: value for key, value in stored.items() if key in body}
+    proof = {
+        "author": node["proof_author"] or node["author__uid"],
+        "call": node["call_uid"] or None,
+        "configuration": node["configuration"] or None,
+        "content": content,
+        "created_at": created,
+        "edited_from": node["edited_from__hash"],
+        "kind": node["kind"],
+        "parent": node["parent_hash"] or None,
+    }
+    return {**body, "proof": proof}
+
+
+_GONE = (
+    "text",
+    "",
+    "",
+    None,
+    "",
+    "person",
+    None,
+    None,
+    0,
+    *([None] * 3),
+    "",
+    "",
+    "",
+    "",
+    *[""] * 3,
+)
 
 
 def proof_of(row: NodeRow, more: RareColumns, edited_hash: str) -> Body:

@@ -74,7 +74,7 @@ def _written(actor: Actor, workspace: Workspace, asked: int | None) -> tuple[str
     ids = [row.id for row in rows.values()]
     gone = withheld_from_models(ids) if is_agent else withheld(actor, ids)
     lines = [
-        _notification(rows[node["id"]], node["parent"], names.get(who, "Somebody"), gone)
+        _notification(rows[node["id"]], node.get("parent", ""), names.get(who, "Somebody"), gone)
         for node, who in last
         if node["id"] in rows and rows[node["id"]].id != asked
     ]
