@@ -38,6 +38,7 @@ GET /mentions/unseen | POST /settings/name | GET /groves/{grove} | GET /groves/{
 GET /settings/gateway | POST /settings/gateway | POST /settings/gateway/revoke
 GET /settings/gateway/sessions/{secret} | POST /settings/gateway/sessions/{secret}/results
 POST /settings/gateway/sessions/{secret}/workspace
+POST /settings/gateway/sessions/{secret}/transcript
 GET /groves/{grove}/webhooks | POST /groves/{grove}/webhooks
 GET /.well-known/oauth-authorization-server | GET /.well-known/oauth-protected-resource
 GET /.well-known/oauth-protected-resource/mcp | GET /.well-known/oauth-protected-resource/api

@@ -62,6 +62,7 @@ class GatewaySessionBody(BaseModel):
     key: str
     tree: str
     workspace: str
+    transcript: str | None
     grove: str
     program: str
     requests: int
@@ -97,9 +98,11 @@ class ResultSent(Body):
 
 
 class SessionSent(Body):
-    """The tree whose workspace a session is sent; null for its own."""
+    """The tree whose workspace a session is sent, null for its own; and what it is told was said
+    before, null for what was said. What is left out stays."""
 
-    workspace: str | None = Field(max_length=32)
+    workspace: str | None = Field(None, max_length=32)
+    transcript: str | None = Field(None, max_length=attaching.MOST_TRANSCRIPT)
 
 
 class SessionState(BaseModel):
@@ -174,6 +177,7 @@ def _session(session: GatewaySession) -> dict[str, object]:
         "key": session.key.uid,
         "tree": session.tree.uid,
         "workspace": (session.attached or session.tree).uid,
+        "transcript": session.transcript,
         "grove": session.tree.grove.uid,
         "program": session.program,
         "requests": getattr(session, "request_count", 0),
@@ -199,20 +203,24 @@ def sessions(request: Request) -> Response:
 @operation(
     "PATCH",
     "gateway attach",
-    "Send a session the workspace of another tree",
+    "Send a session another workspace or transcript",
     body=SessionSent,
     answers=GatewaySessionBody,
 )
 @api_view(["GET", "PATCH"])
 def session(request: Request, uid: str) -> Response:
     """One session of the caller's programs. A PATCH names the tree of its grove whose workspace it
-    is sent, for keys of the mode workspace: that of a conversation which was cleared, for example.
+    is sent, for keys of the mode workspace: that of a conversation which was cleared, for example;
+    or says what it is told was said before.
     """
     user = user_of(request)
     asked_session = queries.get_session(user, uid)
     if request.method == "PATCH":
         sent = read(request, SessionSent)
-        attaching.attach(user, asked_session, sent.workspace or "")
+        if "workspace" in sent.model_fields_set:
+            attaching.attach(user, asked_session, sent.workspace or "")
+        if "transcript" in sent.model_fields_set:
+            attaching.set_transcript(user, asked_session, sent.transcript)
         asked_session = queries.get_session(user, uid)
     return Response(_session(asked_session))
 

@@ -15,9 +15,11 @@ import codecs
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from loom.text.tokens import IMAGE_TOKENS, count
 
 Block = dict[str, Any]
 Message = dict[str, Any]
@@ -26,6 +28,7 @@ Shape = Literal["chat", "completions", "messages", "responses"]
 THINKING = ("thinking", "redacted_thinking", "reasoning")
 # The first text of Claude Code's system prompt, which its provider removes.
 ATTRIBUTION = "x-anthropic-billing-header"
+HIDDEN_TOKENS = 10  # of what stands in place of a hidden result, about
 MOST_BLOCK = 256 * 1024  # characters of a tool's result that a node keeps; the call has it whole
 
 
@@ -300,6 +303,20 @@ def chain(messages: Iterable[Message], before: str = "") -> list[str]:
 def said(message: Message) -> str:
     """A hash of the message alone, whatever stands before it."""
     return hashlib.sha256(canonical(message).encode(errors="replace")).hexdigest()[:32]
+
+
+def size_of(message: Message, hidden: Collection[str]) -> int:
+    """About how many tokens a message has, where these results are `hidden`."""
+    size = 0
+    for block in message["blocks"]:
+        if block["type"] == "tool_result":
+            is_sent = block["tool_use_id"] not in hidden
+            size += count(block["content"]) if is_sent else HIDDEN_TOKENS
+        elif block["type"] == "tool_use":
+            size += count(block["name"] + json.dumps(block["input"], ensure_ascii=False))
+        else:
+            size += count(block["text"]) if block["type"] == "text" else IMAGE_TOKENS
+    return size
 
 
 # As a node keeps a message.

@@ -4,6 +4,7 @@ from django.db import models
 from django.utils import timezone
 
 from loom.engine.fields import PackedJSON, PublicIdentity
+from loom.participants.prices import TokenCounts, counts_of
 from loom.people.models import Participant, User
 from loom.trees.models import Node, Tree
 from loom.turns.models import Call
@@ -52,7 +53,7 @@ class GatewaySession(PublicIdentity):
     name), always scoped by the key. `agent` is the program's id of a subagent, whose `parent` is
     the session that started it. In the mode workspace, `hidden` are the ids of results that the
     provider is no longer sent, `attached` the tree whose workspace it is sent, if not that of its
-    own."""
+    own, and `transcript` what it is told was said before (null: what was; empty: nothing)."""
 
     key = models.ForeignKey(GatewayKey, models.CASCADE, related_name="sessions")
     name = models.CharField(max_length=256, blank=True)
@@ -62,6 +63,7 @@ class GatewaySession(PublicIdentity):
     program = models.CharField(max_length=80, blank=True)  # the start of its User-Agent
     hidden = models.JSONField(default=list)
     attached = models.ForeignKey(Tree, models.SET_NULL, null=True, related_name="+")
+    transcript = models.TextField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     seen_at = models.DateTimeField(auto_now_add=True)
 
@@ -208,6 +210,11 @@ class GatewayRequest(PublicIdentity):
                 name="gateway_answer_said",
             ),
         ]
+
+    @property
+    def counts(self) -> TokenCounts:
+        """The tokens that its provider says it has read and written."""
+        return counts_of(self.call.usage)
 
     def __str__(self) -> str:
         return self.uid

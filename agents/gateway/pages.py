@@ -19,11 +19,11 @@ from loom import access
 from loom.errors import CommandError, not_found
 from loom.people.models import Participant
 from loom.people.pages.accounts import KEY_DAYS
-from loom.site.forms import Days, PageForm, Word
+from loom.site.forms import Days, PageForm, Text, Word
 from loom.site.page_requests import PersonRequest, in_one_line, person, shown_once, word_of
 
 SHOWN_SESSIONS = 20
-PLACEHOLDER = "YOUR_KEY"
+PLACEHOLDER, MODEL = "YOUR_KEY", "MODEL"
 
 
 @dataclass(frozen=True)
@@ -43,20 +43,42 @@ def recipes(address: str, secret: str) -> list[Recipe]:
             f"export ANTHROPIC_BASE_URL={base}\nexport ANTHROPIC_AUTH_TOKEN={secret}",
         ),
         Recipe(
-            "Codex CLI (~/.codex/config.toml)",
-            '[model_providers.heddle]\nname = "Heddle"\n'
+            "Codex CLI",
+            f"export HEDDLE_KEY={secret}\n\n# ~/.codex/config.toml\n"
+            'model_provider = "heddle"\n\n[model_providers.heddle]\nname = "Heddle"\n'
             f'base_url = "{base}/v1"\nenv_key = "HEDDLE_KEY"\nwire_api = "responses"',
+        ),
+        Recipe(
+            "opencode",
+            "// opencode.json\n"
+            '{\n  "provider": {\n    "heddle": {\n      "npm": "@ai-sdk/openai-compatible",\n'
+            f'      "options": {{ "baseURL": "{base}/v1", "apiKey": "{secret}" }},\n'
+            f'      "models": {{ "{MODEL}": {{}} }}\n    }}\n  }}\n}}',
+        ),
+        Recipe(
+            "aider",
+            f"aider --openai-api-base {base}/v1 --openai-api-key {secret} --model openai/{MODEL}",
+        ),
+        Recipe(
+            "llm",
+            f"llm keys set heddle --value {secret}\n\n# extra-openai-models.yaml\n"
+            f"- model_id: heddle\n  model_name: {MODEL}\n  api_base: {base}/v1\n"
+            "  api_key_name: heddle",
+        ),
+        Recipe(
+            "LibreChat",
+            "# librechat.yaml\nendpoints:\n  custom:\n    - name: Heddle\n"
+            f"      apiKey: {secret}\n      baseURL: {base}/v1\n"
+            f"      models: {{ default: [{MODEL}], fetch: true }}\n"
+            '      headers: { X-Loom-Session: "{{LIBRECHAT_BODY_CONVERSATIONID}}" }',
         ),
         Recipe("OpenAI SDK", f"export OPENAI_BASE_URL={base}/v1\nexport OPENAI_API_KEY={secret}"),
         Recipe(
             "Anthropic SDK",
             f"export ANTHROPIC_BASE_URL={base}\nexport ANTHROPIC_API_KEY={secret}",
         ),
-        Recipe("aider", f"aider --openai-api-base {base}/v1 --openai-api-key {secret}"),
-        Recipe(
-            "Open WebUI, LibreChat, others",
-            f"Base URL: {base}/v1\nAPI key: {secret}",
-        ),
+        Recipe("Open WebUI", f"Base URL: {base}/v1\nAPI key: {secret}"),
+        Recipe(gettext("Others"), f"Base URL: {base}/v1\nAPI key: {secret}"),
     ]
 
 
@@ -150,6 +172,9 @@ def session_page(request: PersonRequest, uid: str) -> HttpResponse:
         "parts": parts,
         "changes": sum(part.state != "equal" for part in parts),
         "results": hiding.results_of(session),
+        "sizes": queries.sizes_of(chosen) if chosen is not None else "",
+        "transcript": queries.transcript_shown(request.user, session, requests[:1]),
+        "most_transcript": attaching.MOST_TRANSCRIPT,
     }
     return render(request, "pages/settings/session.html", context)
 
@@ -183,6 +208,30 @@ def result(request: PersonRequest, uid: str) -> HttpResponse:
     return HttpResponseRedirect(f"/settings/gateway/sessions/{uid}#results")
 
 
+class TranscriptForm(PageForm):
+    """What a session is told was said before: the `text`, "nothing" or "said" (what was)."""
+
+    text = Text()
+    what = Word(empty="text")
+
+
+@never_cache
+@require_POST
+@person
+def transcript(request: PersonRequest, uid: str) -> HttpResponse:
+    """Keeps what a session is told was said before."""
+    session = queries.get_session(request.user, uid)
+    given = TranscriptForm.read(request)
+    texts = {"nothing": "", "said": None}
+    try:
+        text = texts.get(given["what"], given["text"])
+        attaching.set_transcript(request.user, session, text)
+        messages.success(request, gettext("The next request is sent so."))
+    except CommandError as refused:
+        messages.error(request, in_one_line(refused))
+    return HttpResponseRedirect(f"/settings/gateway/sessions/{uid}#before")
+
+
 @never_cache
 @require_POST
 @person
@@ -202,5 +251,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("settings/gateway/sessions/<slug:uid>", session_page),
     path("settings/gateway/sessions/<slug:uid>/results", result),
     path("settings/gateway/sessions/<slug:uid>/workspace", workspace_of_session),
+    path("settings/gateway/sessions/<slug:uid>/transcript", transcript),
     path("settings/gateway/revoke", revoke),
 ]

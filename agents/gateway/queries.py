@@ -1,13 +1,17 @@
 """Reading sessions of the gateway, for the person whose programs they are."""
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from django.db.models import Count, QuerySet
 
 from agents.gateway.comparing import ComparedPart, compared
 from agents.gateway.hiding import HidableResult, results_of
-from agents.gateway.models import GatewayRequest, GatewaySession
+from agents.gateway.messages import history_of
+from agents.gateway.models import GatewayRequest, GatewaySession, Mode
 from agents.gateway.recording import KEPT_REQUESTS
+from agents.gateway.workspace import words_before
 from loom import access
 from loom.errors import not_found
 from loom.people.models import User
@@ -119,3 +123,34 @@ def other_trees(user: User, session: GatewaySession) -> list[Tree]:
     if session.attached is not None:
         trees.setdefault(session.attached.pk, session.attached)
     return list(trees.values())
+
+
+_STATUS = re.compile(r"---STATUS\n([^\n]*)")
+
+
+def sizes_of(request: GatewayRequest) -> str:
+    """The sizes of the parts of a request as its model was told them last: the STATUS line of the
+    workspace; "" if it was sent none."""
+    sent = request.call.request.get("body") or {}
+    added = [
+        block["text"]
+        for message in history_of(request.shape, sent).messages  # type: ignore[arg-type]
+        for block in message["blocks"]
+        if block["type"] == "text" and "---WORKSPACE" in block["text"]
+    ]
+    lines = _STATUS.findall(added[-1][added[-1].rindex("---WORKSPACE") :]) if added else []
+    return str(lines[0]) if lines else ""
+
+
+def transcript_shown(
+    user: User, session: GatewaySession, newest: Sequence[GatewayRequest]
+) -> str | None:
+    """What a session is told was said before its present conversation; None for keys that pass
+    everything unchanged."""
+    if session.key.mode != Mode.WORKSPACE:
+        return None
+    if session.transcript is not None:
+        return session.transcript
+    original = newest[0].original if newest else {}
+    messages = history_of(newest[0].shape, original).messages if original else ()  # type: ignore[arg-type]
+    return words_before(user, session, messages)

@@ -6,6 +6,7 @@ is stored with its place in the chain, and put back byte for byte in every later
 once sent without one never gets one (docs/model.md §11).
 """
 
+import contextlib
 import hashlib
 import json
 import logging
@@ -34,18 +35,23 @@ from agents.generation_requests import loaded_augments
 from loom import access
 from loom.access import Actor
 from loom.engine.fields import ALPHABET, new_uid
+from loom.errors import CommandError
+from loom.people.models import User
 from loom.permissions import LOOM
 from loom.text.frames import escaped
 from loom.text.tokens import count
 from loom.trees.models import Node, Tree, Workspace
-from loom.trees.queries.lookup import root_of
+from loom.trees.queries.lookup import root_of, withheld_from_models
 
 # Sections of the workspace that are not the program's own conversation once more.
 SHOWN = ("OUTLINE", "WINDOWS", "CLAIMS", "TODOS", "SCRATCHPAD", "MEMORY", "NOTIFICATIONS")
 # The provider's name for messages that last one turn (docs/gateway.md).
 TURN_MESSAGES = "mid-conversation-system-clear-at-2026-08-21"
 MOST_HEADS = 8  # different heads of a program that a session remembers
-AUGMENTS = "AUGMENTS"
+AUGMENTS, NOTIFICATIONS, TRANSCRIPT = "AUGMENTS", "NOTIFICATIONS", "TRANSCRIPT"
+SOURCE, OWN = "TRANSCRIPT_OF", "own"  # where the transcript came from that was stated last
+MOST_ARRIVED = 10  # lines about new results
+MOST_NAMED = 120  # characters of the name and id of a tool's result
 TRANSCRIPT_TEXTS = 40  # texts of an earlier conversation
 TRANSCRIPT_CHARACTERS = 200  # of each
 
@@ -128,6 +134,7 @@ def prepare(incoming: Incoming, uid: str = "", *, failure: str = "") -> Prepared
     # Models that do not know of trees are sent no workspace, wherever they are asked from.
     is_told = not incoming.is_agent or LOOM in incoming.model.permissions
     new = _rows(incoming, uid, [name for name in names if name not in known])
+    arrived = _arrived(messages, [digest not in known for digest in digests])
     if not is_begun and not copied:
         _begin(new, digests)
     for row in new:
@@ -140,7 +147,8 @@ def prepare(incoming: Incoming, uid: str = "", *, failure: str = "") -> Prepared
                 elif is_told and row.name == digests[-1] == users[-1]:
                     # others have been sent, or were said elsewhere
                     head = known[names[0]] if names[0] in known else new[0]
-                    _state(row, incoming, basis, list(sent_users.values()), head.text)
+                    told = Told(list(sent_users.values()), head.text, hidden, arrived)
+                    _state(row, incoming, basis, told)
         except Exception as error:  # whatever it is: what is new goes as the program sent it
             log.warning("a workspace could not be added", exc_info=True)
             failure = type(error).__name__
@@ -292,19 +300,43 @@ def _names(incoming: Incoming, before: str = "") -> list[str]:
 # The text of the workspace.
 
 
-def _state(
-    row: AddedText,
-    incoming: Incoming,
-    session: GatewaySession | None,
-    path: list[AddedText],
-    head: str,
-) -> None:
+@dataclass(frozen=True)
+class Told:
+    """What a provider knows when a message is added: the texts that were sent on its path, the
+    oldest first, and the head; the ids of the results that it is not sent, and a line for each that
+    is new."""
+
+    path: list[AddedText]
+    head: str
+    hidden: list[str]
+    arrived: list[str]
+
+
+def _arrived(messages: Sequence[Message], are_new: Sequence[bool]) -> list[str]:
+    """A line for each result of a tool in the messages that are new; the last ten."""
+    tools: dict[str, str] = {}
+    lines: list[str] = []
+    for message, is_new in zip(messages, are_new, strict=True):
+        for block in message["blocks"]:
+            if block["type"] == "tool_use":
+                tools[block["id"]] = block["name"]
+            elif block["type"] == "tool_result" and is_new:
+                given = block["tool_use_id"]
+                named = " ".join(f"{tools.get(given, '')} {given}".split())[:MOST_NAMED]
+                mark = "✗" if block["is_error"] else "✓"
+                lines.append(f"{mark} {named}: ≈{count(block['content'])} tokens")
+    left_out = len(lines) - MOST_ARRIVED
+    return [f"… {left_out} more results", *lines[-MOST_ARRIVED:]] if left_out > 0 else lines
+
+
+def _state(row: AddedText, incoming: Incoming, session: GatewaySession | None, told: Told) -> None:
     """Enters in `row` what has changed since the last message of its path that had a workspace: the
-    whole workspace the first time, nothing if nothing has changed. Augments that were loaded since
-    the `head` was made are a part of it."""
+    whole workspace the first time, nothing if nothing has changed and no result is new. Augments
+    that were loaded since the head was made are a part of it, and what was said before if the head
+    has not got it."""
     revision, now, loaded = 0, [], ""
     if session is not None:
-        tree = session.attached or session.tree
+        tree = workspace_tree(incoming.actor.user, session)
         actor = _reader(incoming)
         workspace = access.workspace_of(actor.participant, tree)
         end = workspace.position or root_of(tree)
@@ -313,26 +345,62 @@ def _state(
         loaded = _loaded(workspace)
     row.lasts_a_turn = _has_turn_messages(incoming)
     known = (
-        earlier.stated for earlier in reversed(path) if earlier.stated and not earlier.lasts_a_turn
+        earlier.stated
+        for earlier in reversed(told.path)
+        if earlier.stated and not earlier.lasts_a_turn
     )
     last: Mapping[str, str] = {} if row.lasts_a_turn else next(known, {})
     before = {name: text for name, text in last.items() if name in SHOWN}
     changed = sections.stated(now, before)
-    was_loaded = last.get(AUGMENTS, loaded if loaded and loaded in head else "")
-    if loaded != was_loaded:
-        text = loaded or sections.framed(AUGMENTS, sections.EMPTY)
-        changed = [(AUGMENTS, text), *changed]
-    if not changed and last:
+    outside = {AUGMENTS: loaded}
+    source = _source(session)
+    if session is not None and source != last.get(SOURCE, OWN if last else ""):
+        outside[TRANSCRIPT] = transcript_of(incoming.actor.user, session, incoming.history.messages)
+    else:
+        outside[TRANSCRIPT] = last.get(TRANSCRIPT, "")
+    differing = {}
+    for name, text in outside.items():
+        if text != last.get(name, text if text and text in told.head else ""):
+            differing[name] = text or sections.framed(name, sections.EMPTY)
+    if not changed and not differing and not told.arrived and last:
         return
-    shown = [(AUGMENTS, loaded), *now] if loaded != was_loaded and loaded else now
-    sizes = " | ".join(f"{name} ≈{count(text)}" for name, text in shown)
-    status = sections.framed("STATUS", sizes or "The workspace is empty.")
+    shown = [*((name, text) for name, text in outside.items() if name in differing and text), *now]
+    status = sections.framed("STATUS", _sizes(incoming, told, shown))
     more = f" revision {revision}" + (" · only what changed" if last else "")
-    body = "\n".join([status, *(text for _, text in changed)])
-    row.text = sections.framed("WORKSPACE", body, more=more)
+    texts = [status, *differing.values(), *(text for _, text in changed)]
+    row.text = sections.framed(
+        "WORKSPACE", _with_arrived("\n".join(texts), told.arrived), more=more
+    )
     row.stated = dict(now) or {"STATUS": status}
-    if loaded != was_loaded or AUGMENTS in last:
-        row.stated[AUGMENTS] = loaded
+    if source:
+        row.stated[SOURCE] = source
+    for name, text in outside.items():
+        if name in differing or name in last:
+            row.stated[name] = text
+
+
+def _with_arrived(text: str, arrived: list[str]) -> str:
+    """The sections with a line for each new result among the notifications."""
+    if not arrived:
+        return text
+    end = f"\n---{NOTIFICATIONS}_END"
+    lines = "\n".join(arrived)
+    if text.endswith(end):
+        return f"{text.removesuffix(end)}\n{lines}{end}"
+    return f"{text}\n{sections.framed(NOTIFICATIONS, lines)}"
+
+
+def _sizes(incoming: Incoming, told: Told, shown: list[tuple[str, str]]) -> str:
+    """The STATUS line: about how many tokens each part of the request has, and all of them."""
+    said = sum(rules.size_of(message, told.hidden) for message in incoming.history.messages)
+    parts = {
+        "PROMPT": count(told.head or incoming.history.system),
+        "MESSAGES": said + sum(count(row.text) for row in told.path if not row.lasts_a_turn),
+        **{name: count(text) for name, text in shown},
+    }
+    sizes = " | ".join(f"{name} ≈{size}" for name, size in parts.items())
+    line = f"{sizes} | ≈{sum(parts.values())} of {incoming.model.context_limit}"
+    return line if shown else f"{line}\nThe workspace is empty."
 
 
 def _has_turn_messages(incoming: Incoming) -> bool:
@@ -436,11 +504,12 @@ def _system(incoming: Incoming, session: GatewaySession | None) -> str:
         sections.framed("CORE", core) if core else "",
     ]
     if session is not None:
-        attached = session.attached or session.tree
-        workspace = access.workspace_of(_reader(incoming).participant, attached)
+        user = incoming.actor.user
+        tree = workspace_tree(user, session)
+        workspace = access.workspace_of(_reader(incoming).participant, tree)
         parts += [
             _loaded(workspace),
-            _transcript(session.tree, incoming.history.messages),
+            transcript_of(user, session, incoming.history.messages),
         ]
     return "\n\n".join(filter(None, parts))
 
@@ -450,23 +519,54 @@ def _loaded(workspace: Workspace) -> str:
     return augments([augment for augment in loaded_augments(workspace) if augment.mark])
 
 
-def _transcript(tree: Tree, messages: tuple[Message, ...]) -> str:
-    """The words of the conversation that was last held in this session, if the program has begun
-    another one; without tools, each shortened."""
-    opening = rules.chain(messages[:1])
-    held = GatewayMessage.objects.filter(tree=tree, digest__in=opening).first()
-    openings = Node.objects.filter(parent_slot=root_of(tree).slot_id, pruned=False)
-    last = Node.objects.filter(tree=tree).exclude(text="").order_by("-id")
-    if held is not None:
-        openings, last = openings.exclude(pk=held.node_id), last.filter(pk__lt=held.node_id)
-    if not openings.exists():
+def workspace_tree(user: User, session: GatewaySession) -> Tree:
+    """The tree whose workspace a session is sent: the attached one while its person may read it."""
+    if session.attached is not None:
+        with contextlib.suppress(CommandError):
+            return access.get_tree(user, session.attached.uid)[1]
+    return session.tree
+
+
+def _source(session: GatewaySession | None) -> str:
+    """Where a session's transcript comes from; it is stated again when that changes."""
+    if session is None:
         return ""
+    if session.transcript is not None:
+        return f"text {hashlib.sha256(session.transcript.encode()).hexdigest()[:16]}"
+    return f"tree {session.attached.uid}" if session.attached is not None else OWN
+
+
+def transcript_of(user: User, session: GatewaySession, messages: Sequence[Message]) -> str:
+    """The section TRANSCRIPT: what was said before the conversation that begins with these
+    messages."""
+    text = session.transcript
+    if text is None:
+        text = words_before(user, session, messages)
+    return sections.framed(TRANSCRIPT, escaped(text)) if text.strip() else ""
+
+
+def words_before(user: User, session: GatewaySession, messages: Sequence[Message]) -> str:
+    """The words of the conversation that was last held in the tree whose workspace a session is
+    sent, a line each; without tools, each shortened. Empty if the program has not begun another one
+    there since."""
+    tree = workspace_tree(user, session)
+    last = Node.objects.filter(tree=tree, kind="text", version_pruned=False).exclude(text="")
+    last = last.exclude(parent_slot=None).order_by("-id")
+    if tree.pk == session.tree_id:
+        opening = rules.chain(messages[:1])
+        held = GatewayMessage.objects.filter(tree=tree, digest__in=opening).first()
+        openings = Node.objects.filter(parent_slot=root_of(tree).slot_id, pruned=False)
+        if held is not None:
+            openings, last = openings.exclude(pk=held.node_id), last.filter(pk__lt=held.node_id)
+        if not openings.exists():
+            return ""
     rows = list(last.select_related("author")[:TRANSCRIPT_TEXTS])
-    lines = [
+    withheld = withheld_from_models(row.pk for row in rows)
+    return "\n".join(
         f"{row.author.name}: {' '.join(row.text.split())[:TRANSCRIPT_CHARACTERS]}"
         for row in reversed(rows)
-    ]
-    return sections.framed("TRANSCRIPT", escaped("\n".join(lines))) if lines else ""
+        if row.pk not in withheld
+    )
 
 
 def with_system(shape: Shape, body: dict[str, Any], system: str) -> dict[str, Any]:

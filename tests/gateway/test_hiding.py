@@ -19,7 +19,7 @@ from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.errors import CommandError
 from loom.people.models import Participant, User
-from loom.trees.models import Tree
+from loom.trees.models import Tree, TreeRight
 from tests.gateway.conftest import Program, run
 from tests.gateway.test_observed import whole
 from tests.providers.scripted import ScriptedProvider
@@ -313,11 +313,33 @@ def test_the_workspace_of_a_cleared_conversation_is_attached(
     run(fresh.chat(("user", "Anew"), ("assistant", "Yes."), ("user", "More")))
     sent = provider.seen[-1].json["messages"]
     assert "look at the sea" in sent[2]["content"] and "look at the sea" not in str(sent[:2])
+    said_there = sent[2]["content"].partition("---TRANSCRIPT")[2].partition("_END")[0]
+    assert "Hello" in said_there and "Yes." in said_there
     client.post(f"{address}/workspace", {"tree": ""})
     assert GatewaySession.objects.get(pk=found.pk).attached is None
     assert client.patch(
         f"/api/sessions/{found.uid}", {"workspace": "none"}, content_type="application/json"
     ).status_code == 404  # fmt: skip
+
+
+def test_an_attached_tree_that_its_person_may_no_longer_read_is_not_sent(
+    program: Program, provider: ScriptedProvider, actor: Actor, tree: Tree
+) -> None:
+    provider.default = whole("Yes.")
+    run(program.chat(("user", "Hello")))
+    old = session().tree
+    execute_line(actor, old, Request('todo add "look at the sea"'))
+    fresh = Program(program.secret, {"x-loom-session": "another"})
+    run(fresh.chat(("user", "Anew")))
+    found = GatewaySession.objects.exclude(tree=old).get()
+    GatewaySession.objects.filter(pk=found.pk).update(attached=old)
+    Tree.objects.filter(pk=old.pk).update(writer_right="hidden", reader_right="hidden")
+    actor.grove.memberships.filter(user=actor.user).update(role="writer")
+    TreeRight.objects.filter(tree=old).delete()
+    run(fresh.chat(("user", "Anew"), ("assistant", "Yes."), ("user", "More")))
+    body = provider.seen[-1].body.decode()
+    assert "look at the sea" not in body and "Hello" not in body
+    assert GatewayRequest.objects.filter(bypass="").count() == 3
 
 
 def test_a_workspace_that_lasts_a_turn_is_a_message_of_the_system(

@@ -11,17 +11,24 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
-from agents.gateway import recording, workspace
+from agents.gateway import forwarding, recording, workspace
 from agents.gateway.keys import make_key
-from agents.gateway.models import AddedText, GatewayMessage, GatewayRequest, GatewaySession
+from agents.gateway.models import (
+    AddedText,
+    GatewayKey,
+    GatewayMessage,
+    GatewayRequest,
+    GatewaySession,
+)
 from loom.access import Actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
-from loom.people.models import Participant
+from loom.people.models import Participant, User
 from loom.trees.erasing import erase_rows
-from loom.trees.models import Tree
+from loom.trees.models import Node, Tree
 from tests.gateway.conftest import Program, run, shape_of
 from tests.gateway.test_observed import whole
 from tests.patience import PATIENCE_S
@@ -89,14 +96,157 @@ def test_the_original_and_what_was_sent_can_be_compared(
     assert "Bearer" not in json.dumps(request.call.request)
 
 
-def test_a_filtered_tool_is_not_passed_on(
+def test_the_tool_for_tasks_is_not_passed_on_unless_its_owner_wants_it(
     program: Program, provider: ScriptedProvider, model: Participant
 ) -> None:
-    Participant.objects.filter(pk=model.pk).update(tool_filter=["TodoWrite"])
+    """In each request, also where the first had no tools."""
     provider.default = whole("Yes.")
     tools = [{"type": "function", "function": {"name": name}} for name in ("Read", "TodoWrite")]
-    run(program.chat(("user", "Hello"), tools=tools))
-    assert sent(provider)[0]["tools"] == tools[:1]
+    said = [("user", "Hello")]
+    run(program.chat(*said))
+    for _ in range(2):
+        said += [("assistant", "Yes."), ("user", "More")]
+        run(program.chat(*said, tools=tools))
+    first, *later = sent(provider)
+    assert "tools" not in first and [one["tools"] for one in later] == [tools[:1], tools[:1]]
+    Participant.objects.filter(pk=model.pk).update(tool_filter=[])
+    run(program.chat(("user", "Hello"), tools=tools, headers={"x_loom_session": "other"}))
+    assert sent(provider)[-1]["tools"] == tools
+
+
+def of_tools(*ids: str) -> list[Any]:
+    """An answer that uses tools, and their results, as a program sends them back."""
+    calls = [
+        {"id": one, "type": "function", "function": {"name": "ls", "arguments": "{}"}}
+        for one in ids
+    ]
+    results = [{"role": "tool", "tool_call_id": one, "content": "a" * 400} for one in ids]
+    return [{"role": "assistant", "content": None, "tool_calls": calls}, *results]
+
+
+def test_new_results_are_notified_once(program: Program, provider: ScriptedProvider) -> None:
+    provider.default = whole("Yes.")
+    said = [("user", "List"), *of_tools("t1", "t2")]
+    run(program.chat(("user", "List")))
+    run(program.chat(*said))
+    run(program.chat(*said))  # the same history again
+    forwarding._open.clear()  # as after a restart
+    later = [*said, ("assistant", "Yes."), ("user", "More")]
+    run(program.chat(*later))
+    _, first, again, more = (one["messages"] for one in sent(provider))
+    lines = "\n---NOTIFICATIONS\n✓ ls t1: ≈100 tokens\n✓ ls t2: ≈100 tokens\n---NOTIFICATIONS_END"
+    assert lines in first[-1]["content"]
+    assert again == first and more[: len(first)] == first
+    assert "t1" not in json.dumps(more[len(first) :])
+
+
+def test_many_results_at_once_are_ten_lines(program: Program, provider: ScriptedProvider) -> None:
+    provider.default = whole("Yes.")
+    run(program.chat(("user", "List"), *of_tools(*(f"t{n}" for n in range(14)))))
+    text = sent(provider)[0]["messages"][-1]["content"]
+    assert "… 4 more results\n✓ ls t4" in text and text.count("✓ ls") == 10
+
+
+def test_the_status_adds_the_parts_up(
+    program: Program, provider: ScriptedProvider, say: Callable[[str], Any], model: Participant
+) -> None:
+    provider.default = whole("Yes.")
+    run(program.chat(("system", "You code."), ("user", "Hello")))
+    say('todo add "look at the sea"')
+    run(
+        program.chat(
+            ("system", "You code."), ("user", "Hello"), ("assistant", "Yes."), ("user", "x")
+        )
+    )
+    text = sent(provider)[1]["messages"][-1]["content"]
+    line = text.partition("---STATUS\n")[2].partition("\n")[0]
+    *parts, total = line.split(" | ")
+    sizes = {part.split(" ≈")[0]: int(part.split(" ≈")[1]) for part in parts}
+    assert {"PROMPT", "MESSAGES", "TODOS"} <= set(sizes)
+    assert total == f"≈{sum(sizes.values())} of {model.context_limit}"
+    page = signed_in(GatewaySession.objects.get()).content.decode()
+    assert line in page  # the page shows the same
+
+
+def signed_in(session: GatewaySession, **post: str) -> Any:
+    """The page of a session for its person, or of another address with `post`."""
+    client = Client()
+    client.force_login(session.key.user)
+    address = f"/settings/gateway/sessions/{session.uid}"
+    if post:
+        return client.post(f"{address}/transcript", post)
+    return client.get(address)
+
+
+@pytest.mark.parametrize("system", ["You code.", "You code, again."])
+def test_a_new_conversation_is_told_what_was_said_before(
+    program: Program, provider: ScriptedProvider, say: Callable[[str], Any], system: str
+) -> None:
+    """Whether its head is the one before or another; text only, nothing that was pruned."""
+    provider.default = whole("Yes.")
+    run(program.chat(("system", "You code."), ("user", "Hello"), *of_tools("t1")))
+    run(program.chat(("system", "You code."), ("user", "Secret")))
+    node = Node.objects.get(text="Secret")
+    say(f"prune {node.local_id}")
+    run(program.chat(("system", system), ("user", "Other")))
+    words = json.dumps(sent(provider)[2], ensure_ascii=False)
+    assert words.count("---TRANSCRIPT\\n") == 1
+    assert "Hello" in words and "Secret" not in words and "aaaa" not in words
+    run(program.chat(("system", system), ("user", "Other"), ("assistant", "Yes."), ("user", "x")))
+    last = sent(provider)[3]["messages"]
+    assert json.dumps(last).count("---TRANSCRIPT\\n") == 1  # not stated again
+
+
+def test_a_person_edits_and_clears_what_is_told(
+    program: Program, provider: ScriptedProvider
+) -> None:
+    provider.default = whole("Yes.")
+    said = [("user", "Hello")]
+    run(program.chat(*said))
+    run(program.chat(("user", "Other")))
+    session = GatewaySession.objects.get()
+    assert "Hello" in signed_in(session).content.decode()
+    assert signed_in(session, text="They spoke of ---TODOS\r\n---TODOS_END").status_code == 302
+    said = [("user", "Other"), ("assistant", "Yes."), ("user", "More")]
+    run(program.chat(*said))
+    run(program.chat(*said, ("assistant", "Yes."), ("user", "Still more")))
+    signed_in(session, what="nothing")
+    run(program.chat(*said, ("assistant", "Yes."), ("user", "Even more")))
+    run(program.chat(("user", "A third")))
+    _, second, edited, kept, cleared, third = (
+        one["messages"][-1]["content"] for one in sent(provider)
+    )
+    assert "Hello" in second
+    assert "---TRANSCRIPT\nThey spoke of ---TODOS\n\\---TODOS_END\n---TRANSCRIPT_END" in edited
+    assert "TRANSCRIPT" not in kept
+    assert "---TRANSCRIPT\n(empty now)" in cleared
+    assert "TRANSCRIPT" not in third
+    signed_in(session, what="said")
+    session.refresh_from_db()
+    assert session.transcript is None
+    other = Client()
+    other.force_login(User.objects.create_user("stranger", password="x" * 12))
+    address = f"/settings/gateway/sessions/{session.uid}/transcript"
+    assert other.post(address, {"text": "mine"}).status_code == 404
+
+
+def test_a_transcript_over_the_api(program: Program, provider: ScriptedProvider) -> None:
+    provider.default = whole("Yes.")
+    run(program.chat(("user", "Hello")))
+    session = GatewaySession.objects.get()
+    client = Client()
+    client.force_login(session.key.user)
+    address = f"/api/sessions/{session.uid}"
+
+    def patch(**body: Any) -> Any:
+        return client.patch(address, json.dumps(body), content_type="application/json")
+
+    assert patch(transcript="It was dark.").json()["transcript"] == "It was dark."
+    assert patch(workspace=None).json()["transcript"] == "It was dark."
+    assert patch(transcript=None).json()["transcript"] is None
+    assert patch(transcript="a" * 20_001).status_code in (400, 413, 422)
+    GatewayKey.objects.update(mode="observe")
+    assert patch(transcript="x").json()["code"] == "REJECTED"
 
 
 def test_results_of_tools_keep_their_place(program: Program, provider: ScriptedProvider) -> None:

@@ -148,6 +148,7 @@ class Migration(migrations.Migration):
                 ("agent", models.CharField(blank=True, max_length=256)),
                 ("program", models.CharField(blank=True, max_length=80)),
                 ("hidden", models.JSONField(default=list)),
+                ("transcript", models.TextField(null=True)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("seen_at", models.DateTimeField(auto_now_add=True)),
                 (

@@ -802,6 +802,7 @@ class GatewaySessionBody(TypedDict):
     key: str
     tree: str
     workspace: str
+    transcript: str | None
     grove: str
     program: str
     requests: int
@@ -2205,9 +2206,11 @@ class SessionPage(TypedDict):
 
 
 class SessionSent(TypedDict):
-    """The tree whose workspace a session is sent; null for its own."""
+    """The tree whose workspace a session is sent, null for its own; and what it is told was
+    said before, null for what was said. What is left out stays."""
 
-    workspace: str | None
+    workspace: NotRequired[str | None]
+    transcript: NotRequired[str | None]
 
 
 class SessionState(TypedDict):
