@@ -15,6 +15,7 @@ COMMANDS = (
     "loom.claims.queries.files",
     "loom.claims.commands.claims",
     "loom.claims.commands.evidence_views",
+    "loom.claims.commands.evidence_windows",
     "loom.claims.commands.checks",
     "loom.claims.commands.text_tasks",
     "loom.claims.commands.pipes",

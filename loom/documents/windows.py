@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from django.db.models import F, Q
 
+from loom.access import Actor
 from loom.documents.models import Revision, read_whole
 from loom.documents.queries import source_of
 from loom.people.names import as_sent
@@ -21,7 +22,7 @@ Versions = dict[int, Revision]  # by number
 
 
 @shows("document")
-def show_documents(windows: Sequence[Window]) -> Mapping[int, WindowContent]:
+def show_documents(actor: Actor, windows: Sequence[Window]) -> Mapping[int, WindowContent]:
     """What windows on documents show, by their numbers; two queries at most."""
     documents = _documents_of(windows)
     shown = ((window, documents.get(-(window.item_id or 0), {})) for window in windows)

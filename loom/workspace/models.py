@@ -51,7 +51,7 @@ class Window(models.Model):
     id = models.BigAutoField(primary_key=True)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="windows")
     number = models.IntegerField()
-    kind = models.CharField(max_length=8)  # node, search, branch, range, tree, result or stash
+    kind = models.CharField(max_length=8)  # node, search, document, branch, range, tree, …
     step = models.ForeignKey(
         "engine.Step", models.CASCADE, null=True, related_name="+", db_index=False
     )

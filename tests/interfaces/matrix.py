@@ -328,7 +328,7 @@ LINES = {
     "split": ["split {node} at:2"],
     "undo": ["undo"],
     "redo": ["redo"],
-    "open": ["open {node}"],
+    "open": ["open {node}", "open {claim} evidence"],
     "resize": ["resize #900 lines:1"],
     "refresh": ["refresh #900", "refresh all"],
     "hide": ["hide #900", 'hide label:"kept"', "hide all"],

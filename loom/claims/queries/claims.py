@@ -163,7 +163,7 @@ def levels_to_commit(claim: Claim) -> list[Level]:
         return []
     if not claim.conclusion:
         return [] if claim.level else ["tentative"]
-    above = levels.LEVELS.index(claim.level) + 1 if claim.level else 0  # type: ignore[arg-type]
+    above = levels.LEVELS.index(claim.level) + 1 if claim.level else 0
     return list(levels.LEVELS[above:])
 
 

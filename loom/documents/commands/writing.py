@@ -448,10 +448,13 @@ def write_window(context: Context, args: WriteWindow) -> Reply:
 def _document_of(context: Context, window: Window) -> Document:
     """The document whose lines a window shows. REJECTED if it shows none or is read-only."""
     if window.kind != "document" or window.form or is_fixed(window) or window.last < window.first:
+        is_document = window.kind in ("document", "result", "stash")
         raise CommandError(
             "REJECTED",
             f"Nothing of a document can be written through #{window.number}.",
-            hint='→ open doc:"name" §heading, then write through that window',
+            hint='→ open doc:"name" §heading, then write through that window'
+            if is_document
+            else f"→ edit #{window.number} writes through it",
         )
     rows = documents_for(context.actor, context.tree)
     row = rows.filter(pk=-(window.item_id or 0)).select_related("grove").first()

@@ -44,7 +44,7 @@ from loom.trees.queries.lookup import NodeRow, withheld
 from loom.workspace.commands.lenses import aimed, shown_part
 from loom.workspace.models import Window
 from loom.workspace.queries.open_windows import get_window
-from loom.workspace.queries.window_contents import contents_of
+from loom.workspace.queries.window_contents import contents_of, is_of_own_kind
 from loom.workspace.queries.windows import WITHHELD
 
 
@@ -225,7 +225,7 @@ def view(context: Context, args: ViewArgs) -> Reply:
     if args.ref.kind == "window":
         window = get_window(context, int(args.ref.id))
         in_parts = part is not None and part.kind == "part"
-        if in_parts or window.kind in ("result", "stash"):
+        if in_parts or window.kind in ("result", "stash") or is_of_own_kind(window):
             return _of_window(context, window, args.ref)
     args = args.model_copy(update={"ref": aimed(context, args.ref).ref})
     if part is None or part.kind != "part":
@@ -244,6 +244,8 @@ def _of_window(context: Context, window: Window, ref: RefField) -> Reply:
     own = [window.item_id] if window.item_id is not None else []
     # The answers of lines were escaped when they were given, and have headers of ours.
     text = shown.text if window.kind == "result" else escaped_for(context.actor, shown.text)
+    if is_of_own_kind(window):
+        text = f"{shown.name}\n{text}"
     reply = Reply(text, items=tuple(dict.fromkeys([*own, *touched_by])))
     part = ref.slice
     if part is None:

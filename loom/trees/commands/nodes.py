@@ -34,7 +34,14 @@ from loom.trees.named_items import get_node, get_own_node, touched
 from loom.trees.queries import lookup, places
 from loom.trees.queries.lookup import PARTS
 from loom.trees.queries.outline import MOST_COUNTED
-from loom.workspace.commands.lenses import EditTarget, common_prefix, follow, target_of
+from loom.workspace.commands.lenses import (
+    EditTarget,
+    common_prefix,
+    follow,
+    replaced,
+    target_of,
+    written_through,
+)
 from loom.workspace.window_rules import Span
 
 TITLE_LENGTH = 50
@@ -198,6 +205,8 @@ def edit(context: Context, args: EditText) -> Reply:
     """Changes a node, or the lines that a window shows (`edit #4 …`): as a new version in its
     slot, or as a branch beside it."""
     _demand_no_document(args.ref, "append", quote(short(args.content)))
+    if (reply := written_through(context, args.ref, lambda _: args.content)) is not None:
+        return reply
     target = _editable(context, args.ref)
     return _edited(context, target, *target.put(args.content), way=args.way)
 
@@ -207,6 +216,10 @@ def edit_replace(context: Context, args: EditReplace) -> Reply:
     """Replaces one passage, quoted exactly, that occurs exactly once."""
     words = f"replace:{quote(short(args.old))} with:{quote(short(args.new))}"
     _demand_no_document(args.ref, words)
+    passage = (args.old, args.new)
+    through = written_through(context, args.ref, lambda text: replaced(text, *passage))
+    if through is not None:
+        return through
     target = _editable(context, args.ref)
     return _edited(context, target, *target.replaced(args.old, args.new), way=args.way)
 

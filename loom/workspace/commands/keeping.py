@@ -50,6 +50,7 @@ from loom.workspace.models import Window
 from loom.workspace.near_misses import DROP_HINTS, HIDE_HINTS
 from loom.workspace.queries import windows
 from loom.workspace.queries.open_windows import get_window, no_window
+from loom.workspace.queries.window_contents import newest_version
 from loom.workspace.queries.windows import (
     followed,
     is_lens,
@@ -457,6 +458,7 @@ def _refresh(context: Context, window: Window) -> None:
         keys = range_of(context.actor, context.workspace, last, above)
         window.nodes = keys or window.nodes
         return
+    window.version_seen = newest_version(window) or window.version_seen
     source = readable(context, window)
     if source is None:
         return

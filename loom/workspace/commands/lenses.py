@@ -4,10 +4,11 @@ A slice is a lens (docs/model.md §3, §12 F12): reading returns what was writte
 was read changes nothing, and the last of two writes counts, also if the number of lines changes.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from loom.access import may_reach
-from loom.engine.context import Context
+from loom.engine.context import Context, Reply
 from loom.engine.models import Step
 from loom.errors import CommandError
 from loom.language.refs import ParseError, Ref, Slice
@@ -97,6 +98,34 @@ def _lines_of(text: str, part: Slice) -> Lines:
 def shown_part(node: Node, ref: Ref) -> str:
     """The text of a node, or of the slice that a ref names, with a note about what was cut off."""
     return node.text if ref.slice is None else _cut(node.text, ref.slice).shown
+
+
+# -- windows that show no lines of one text
+
+
+Change = Callable[[str], str]  # what a window shows, as it is and as it shall be
+WritesThrough = Callable[[Context, Window, Change], Reply]
+_WRITES: dict[str, WritesThrough] = {}
+
+
+def writes_through(kind: str) -> Callable[[WritesThrough], WritesThrough]:
+    """Registers what an edit through windows of a kind that another feature has does."""
+
+    def register(write: WritesThrough) -> WritesThrough:
+        _WRITES[kind] = write
+        return write
+
+    return register
+
+
+def written_through(context: Context, ref: Ref, change: Change) -> Reply | None:
+    """The reply to an edit through a window that a feature writes itself; None for a ref to
+    anything else."""
+    if ref.kind != "window":
+        return None
+    window = known(context, get_window(context, int(ref.id)))
+    write = _WRITES.get(window.kind)
+    return write(context, window, change) if write is not None else None
 
 
 # -- what an edit changes

@@ -126,20 +126,36 @@ def facts_of(shown: WindowContent) -> dict[str, Any]:
     }
 
 
-Shows = Callable[[Sequence[Window]], Mapping[int, WindowContent]]
+Shows = Callable[[Actor, Sequence[Window]], Mapping[int, WindowContent]]
 _SHOWS: dict[str, Shows] = {}
+_NEWEST: dict[str, Callable[[Window], str]] = {}
 
 
-def shows(kind: str) -> Callable[[Shows], Shows]:
-    """Registers what windows of a kind that another feature has show, by their numbers; none for a
-    window whose text is gone. All are read at once, and what
-    the actor may not see is left out afterwards."""
+def shows(kind: str, *, newest: Callable[[Window], str] | None = None) -> Callable[[Shows], Shows]:
+    """Registers what windows of a kind that another feature has show to the actor, by their
+    numbers; none for a window whose text is gone. All are read at once, and what the actor may not
+    see is left out afterwards. `newest`: the version that such a window is brought to, if it shows
+    no lines of one text."""
 
     def register(show: Shows) -> Shows:
         _SHOWS[kind] = show
+        if newest is not None:
+            _NEWEST[kind] = newest
         return show
 
     return register
+
+
+def newest_version(window: Window) -> str:
+    """The version to which a window is brought that shows no lines of one text but what another
+    feature registered; "" for all others."""
+    newest = _NEWEST.get(window.kind)
+    return newest(window) if newest is not None else ""
+
+
+def is_of_own_kind(window: Window) -> bool:
+    """Whether a window shows what a feature puts together, rather than lines of one text."""
+    return window.kind in _NEWEST
 
 
 @dataclass
@@ -172,7 +188,7 @@ def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> l
     documents = grove_texts().seen(actor, workspace.tree, every)
     read = _read(actor, workspace, windows, every)
     of_kind = {
-        kind: show(some)
+        kind: show(actor, some)
         for kind, show in _SHOWS.items()
         if (some := [window for window in windows if window.kind == kind])
     }
@@ -417,6 +433,8 @@ def _opens(shown: WindowContent) -> str:
         ref = shown.ref if window.place else f"{shown.ref}{part}"
     elif window.kind == "tree":
         ref = home
+    elif is_of_own_kind(window) and node is not None:
+        ref = f"{home} node:{node.local_id} {window.place}"
     elif window.kind == "node" and node is not None:
         ref = f"{home} node:{node.local_id}{part}"
     else:
@@ -445,7 +463,7 @@ def window_body(shown: WindowContent) -> dict[str, Any]:
         "as": window.form or None,
         "live": window.is_live,
         "pad": window.pad,
-        "read_only": is_fixed(window) or not is_lens(window),
+        "read_only": is_fixed(window) or not (is_lens(window) or is_of_own_kind(window)),
         "query": window.query or None,
         "score": window.score,
         "via": window.via or None,
