@@ -26,6 +26,7 @@ from loom.claims.queries.claims import (
     levels_to_commit,
     next_level,
     obligations_of,
+    same_statement,
     seen_cites,
     verify_claim,
     waits_for_a_person,
@@ -245,7 +246,8 @@ def _line(claim: Claim, depth: int) -> ClaimRow:
 
 class EvidenceForm(PageForm):
     """What was selected (`cite`, `words`), and what it is for: a `claim` on a `side`, what it
-    `undercuts` there, or a new claim with its `statement`."""
+    `undercuts` there, or a new claim with its `statement`; of a decided `task`, the claim that it
+    is so."""
 
     cite = Word()
     words = Text()
@@ -259,8 +261,16 @@ class EvidenceForm(PageForm):
     again = Flag()
 
 
-def _called(given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def _called(actor: Actor, tree: Tree, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """The command that a form of evidence stands for, with its arguments."""
+    if given["side"] == "task":  # of which the claim may be there
+        earlier = same_statement(actor, tree, given["statement"])
+        mine = [claim for claim in earlier if claim.tree_id == tree.pk]
+        claim = next((claim for claim in mine if "cite" in allowed_acts(claim)), None)
+        if claim is None:
+            given = {**given, "side": "new", "again": not mine and bool(earlier)}
+        else:
+            given = {**given, "side": "for", "claim": claim.node.local_id}
     words = given["words"][:MOST_WORDS] if given["words"].strip() else ""
     if given["side"] == "new":
         options = ("statement", "test", "scope", "again")
@@ -283,8 +293,8 @@ def _given(request: PersonRequest, actor: Actor, tree: Tree) -> HttpResponse:
     """Opens a claim, or cites what was selected, and leads to the claim."""
     given = EvidenceForm.read(request)
     ref, words = given["cite"], given["words"]
-    name, values = _called(given)
     try:
+        name, values = _called(actor, tree, given)
         answer = run_command(actor, tree, name, values)
     except CommandError as refused:
         messages.error(request, in_one_line(refused))

@@ -31,6 +31,7 @@ class Written:
     needs: str = ""
     shown: str = ""
     bare: bool = False
+    strict: bool = False
 
 
 SHOWN = 80  # characters of a wrong value in a refusal
@@ -143,4 +144,5 @@ def _part(name: str, field: Any) -> FormPart:
         needs=written.needs,
         shown=written.shown,
         bare=written.bare,
+        strict=written.strict,
     )

@@ -55,7 +55,9 @@ def fit(form: Form, frame: PhraseMeaning, rest: list[str], verbs: Verbs) -> str 
     takes_documents = verbs.of(form.verb).takes_documents
     if not takes_documents and any(ref.startswith("doc:") for ref in fitting.refs):
         return None
-    return fitting.line() if fitting.has(frame.needs) else None
+    if not fitting.has(frame.needs) or fitting.lacks_lead():
+        return None
+    return fitting.line()
 
 
 class _Fitting:
@@ -74,7 +76,9 @@ class _Fitting:
         self.others: list[str] = []
         self.counted = False
         self._free = sum(part.kind in ("ref", "range") for part in self.plan.order)
-        self._leads = [p.lead for p in self.plan.leads.values() if p.kind in ("ref", "range")]
+        led = [part for part in self.plan.leads.values() if part.kind in ("ref", "range")]
+        self._leads = [part.lead for part in led if not part.strict]
+        self._strict = [part.lead for part in led if part.strict]
         self._facts = verbs.of(form.verb)
         self._dropped = self._facts.dropped_words
 
@@ -85,6 +89,12 @@ class _Fitting:
             return quoted or self.plan.block is not None
         piles = {"type": self.types, "tag": self.tags}
         return self.counted if need == "count" else not need or bool(piles[need])
+
+    def lacks_lead(self) -> bool:
+        """Whether a word is missing that a ref is never read without."""
+        return any(
+            not any(ref.startswith(f"{lead} ") for ref in self.refs) for lead in self._strict
+        )
 
     def line(self) -> str | None:
         """The pieces in the order in which the form takes them."""

@@ -46,6 +46,7 @@ class FormPart:
       those in `but`, which another form of the verb takes.
     * `needs`: the name of a part without which this one is not allowed.
     * `shown`: what help writes for the value, where the kind does not say.
+    * `strict`: of a ref with a `lead`: other wordings of a line have to say the lead, too.
     * `bare`: a quoted text that may also stand without quotes, if it is one word. A content whose
       `value` is json is a JSON object on the line instead of a text.
     """
@@ -67,6 +68,7 @@ class FormPart:
     needs: str = ""
     shown: str = ""
     bare: bool = False
+    strict: bool = False
 
     def takes(self, kind: str) -> bool:
         """Whether a ref of this kind is allowed in the part."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from rest_framework.test import APIClient
 
-from loom.claims.models import Cite, TokenState
+from loom.claims.models import Cite, Claim, TokenState
 from loom.claims.rules.inline_tokens import MACHINES, tokens_in
 from loom.documents.models import Document
 from loom.documents.queries import newest
@@ -182,6 +182,11 @@ def test_tasks_of_documents_that_were_checked_are_on_the_page_of_claims(
     tokens = tokens_in(newest(Document.objects.get()).text, stable=True)
     first, _, third = (token.key for token in tokens)
     client, address = api(reader), f"/trees/{tree.uid}/claims"
+    page = client.get(address).content.decode()
+    decided = page[page.index("Decided tasks") :]
+    assert ">typed by hand</a>" in decided and "by hand in the text" in decided
+    assert ">trim the wick<" not in decided and ">Cite</button>" not in decided  # for writers
+    say('write doc:"List" replace:"[x] typed" with:"[ ] typed"')
     assert "Decided tasks" not in client.get(address).content.decode()
     say(f'todo check doc:"List" token:{first}')
     say(f'todo check doc:"List" token:{third} "at dawn"')
@@ -189,10 +194,35 @@ def test_tasks_of_documents_that_were_checked_are_on_the_page_of_claims(
     decided = page[page.index("Decided tasks") :]
     assert decided.index(">wake<") < decided.index(">trim the wick<")
     assert f'href="/documents/{Document.objects.get().uid}"' in decided and ">List<" in decided
-    assert "at dawn" in decided and "typed by hand" not in decided
+    assert "at dawn" in decided and "by hand" not in decided
     say(f'todo uncheck doc:"List" token:{third}')
     say('write doc:"List" replace:"[x] trim" with:"[ ] trim"')
     assert "Decided tasks" not in client.get(address).content.decode()
+
+
+def test_a_decided_task_is_cited_by_one_press(
+    say: Say, tree: Tree, api: Callable[..., APIClient], owner: User, writer: User
+) -> None:
+    """It opens the claim that the task is so, or adds the task to the claim that is there."""
+    say('write doc:"List" new\n- [x] trim the wick\n←')
+    node = str(say("respond root\n- [ ] trim the wick\n←").body["refs"][0])
+    say(f"todo check {node} token:1")
+    document = f"doc:{Document.objects.get().uid}"
+    client, address = api(owner), f"/trees/{tree.uid}/claims"
+    page = client.get(address).content.decode()
+    says = "task &quot;trim the wick&quot; is checked"
+    assert page.count(f'name="statement" value="{says}"') == 2
+    sent = {"side": "task", "statement": 'task "trim the wick" is checked'}
+    client.post(address, {**sent, "cite": document})
+    api(writer).post(address, {**sent, "cite": node})
+    claim = Claim.objects.get()
+    assert claim.node.text == 'task "trim the wick" is checked' and claim.strong == 2
+    reasons = {cite.reason for cite in Cite.objects.filter(claim=claim)}
+    assert reasons == {"task is checked"}
+    # Taken back in the text, it is strong no more.
+    say('write doc:"List" replace:"[x] trim" with:"[ ] trim"')
+    say(f"list {claim.node.local_id} evidence")
+    assert node in page
 
 
 def test_tasks_of_documents_of_another_grove_are_on_no_page(two_groves: TwoGroves) -> None:

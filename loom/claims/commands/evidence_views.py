@@ -26,7 +26,7 @@ class ViewEvidence(Args):
     """What is cited, and the claim."""
 
     ref: Annotated[RefField, Written("ref", but=("document", "window"))]
-    claim: Annotated[RefField, Written("ref", lead="in", but=("tree", "document"))]
+    claim: Annotated[RefField, Written("ref", lead="in", but=("tree", "document"), strict=True)]
 
 
 @command("view", group="Look", klass="look", permissions={LOOM})

@@ -152,7 +152,7 @@ def allowed_acts(claim: Claim) -> list[str]:
     if claim.level == "tentative":  # what it is raised by
         acts.insert(acts.index("commit"), "conclude")
     if claim.is_vetoed:
-        acts = [act for act in acts if act not in ("commit", "conclude", "veto")]
+        acts = [act for act in acts if act not in levels.ENDED_BY_A_VETO]
     return acts
 
 

@@ -47,11 +47,16 @@ MOST_LINKED = 200  # documents of a tree whose tasks are looked for
 MOST_READ = 20  # documents that are read for them
 
 
+LONG_WORDS = 20_000  # of a document: no longer one is read for them
+
+
 @dataclass(frozen=True)
 class DecidedTask:
-    """A task that somebody has checked or archived: `href` is the address of its text, `title` is
-    that of the document in which it is written, "" in a tree."""
+    """A task that somebody has checked or archived: `href` is the address of its text and `ref` its
+    name in lines, `title` is that of the document in which it is written, "" in a tree.
+    `is_by_hand`: its box was checked in the text, whose last change is `at`."""
 
+    ref: str
     href: str
     title: str
     words: str
@@ -59,12 +64,18 @@ class DecidedTask:
     state: str
     notes: tuple[str, ...]
     at: datetime
+    is_by_hand: bool = False
+
+    @property
+    def says(self) -> str:
+        """What it is evidence for: `task "Read the log" is checked`."""
+        return says_of(self.words, self.state)
 
 
 def decided_tasks(actor: Actor, tree: Tree) -> list[DecidedTask]:
     """The tasks in texts of a tree, and in the documents linked to it that the actor may read, that
-    were checked or archived last by a line, the newest first. Reads the texts of at most MOST_READ
-    documents."""
+    were checked or archived last, the newest first: by a line or a click, or by hand in the text of
+    a document. Reads the texts of at most 2 * MOST_READ documents."""
     every = [*_decided_in_nodes(tree), *_decided_in_documents(actor, tree)]
     return sorted(every, key=lambda task: task.at, reverse=True)[:MOST_DECIDED]
 
@@ -76,33 +87,40 @@ def _decided(where: Q) -> list[TokenState]:
 
 
 def _decided_in_documents(actor: Actor, tree: Tree) -> list[DecidedTask]:
+    """By lines, in the documents of which that was last; and by hand, in those written last."""
     linked = {text.item_id: text for text in grove_texts().linked(actor, tree)[:MOST_LINKED]}
     kept = _decided(Q(item__in=linked)) if linked else []
-    read = list(dict.fromkeys(row.item for row in kept))[:MOST_READ]
-    states: dict[tuple[int, str], tuple[InlineToken, str]] = {}
+    lasting = [item for item, text in linked.items() if text.words <= LONG_WORDS][:MOST_READ]
+    read = dict.fromkeys([*list(dict.fromkeys(row.item for row in kept))[:MOST_READ], *lasting])
+    by_key = {(row.item, row.key): row for row in kept}
+    tasks = []
     for item in read:
-        tokens = tokens_in(grove_texts().current(item) or "", stable=True)
+        text = grove_texts().current(item) or ""
+        tokens = [token for token in tokens_in(text, stable=True) if token.kind == "task"]
+        if not tokens:
+            continue
         known = states_of(item, tokens)
-        states |= {(item, token.key): (token, known[token.key][0]) for token in tokens}
-    return [
-        _decided_task(row, token, f"/documents/{linked[row.item].uid}", linked[row.item].title)
-        for row in kept
-        if (row.item, row.key) in states
-        for token, state in [states[(row.item, row.key)]]
-        if state == row.state  # otherwise its box was changed by hand since
-    ]
-
-
-def _decided_task(row: TokenState, token: InlineToken, href: str, title: str) -> DecidedTask:
-    return DecidedTask(
-        href=href,
-        title=title,
-        words=plain_task(token.words),
-        check=token.check,
-        state=row.state,
-        notes=tuple(row.data.get("notes", ())),
-        at=row.at,
-    )
+        for token in tokens:
+            state, notes = known[token.key]
+            row = by_key.get((item, token.key))
+            if state == "unchecked":
+                continue
+            of_line = row if row is not None and row.state == state else None
+            of_text = linked[item]
+            tasks.append(
+                DecidedTask(
+                    ref=f"doc:{of_text.uid}",
+                    href=f"/documents/{of_text.uid}",
+                    title=of_text.title,
+                    words=plain_task(token.words),
+                    check=token.check,
+                    state=state,
+                    notes=notes,
+                    at=of_line.at if of_line is not None else of_text.touched_at,
+                    is_by_hand=of_line is None,
+                )
+            )
+    return tasks
 
 
 def _decided_in_nodes(tree: Tree) -> list[DecidedTask]:
@@ -115,14 +133,19 @@ def _decided_in_nodes(tree: Tree) -> list[DecidedTask]:
         for token in tokens_in(node.text, stable=False)
     }
     return [
-        _decided_task(
-            row,
-            token,
-            f"/trees/{tree.uid}?node={shown[ids.node_id(row.item) or 0].local_id}",
-            "",
+        DecidedTask(
+            ref=node.local_id,
+            href=f"/trees/{tree.uid}?node={node.local_id}",
+            title="",
+            words=plain_task(token.words),
+            check=token.check,
+            state=row.state,
+            notes=tuple(row.data.get("notes", ())),
+            at=row.at,
         )
         for row in kept
         if (token := tokens.get((row.item, row.key))) is not None
+        for node in [shown[ids.node_id(row.item) or 0]]
     ]
 
 

@@ -36,6 +36,8 @@ ALLOWED: Mapping[State, tuple[Act, ...]] = {
     "refuted": (),
 }
 
+ENDED_BY_A_VETO: tuple[Act, ...] = ("commit", "conclude", "veto")
+
 # A trail says something if it has as many steps over as many link types.
 LONG_TRAIL, WIDE_TRAIL = 3, 2
 TAKEN_BACK = "taken back"  # the answer to evidence that whoever gave it has undone
