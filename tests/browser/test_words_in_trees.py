@@ -143,7 +143,7 @@ def test_a_document_beside_a_tree_is_commented_on_there(
     hers.keyboard.press("ArrowLeft")
     for _ in "tower":
         hers.keyboard.press("Shift+ArrowLeft")
-    hers.locator(".suggest-here").get_by_role("button", name="Comment").click()
+    hers.get_by_role("toolbar", name="Selected words").get_by_role("button", name="Comment").click()
     expect(hers.get_by_role("textbox", name="Comment on the selected words")).to_be_focused()
     hers.keyboard.type("Which one?")
     hers.keyboard.press("Control+Enter")

@@ -1,7 +1,8 @@
 // @ts-check
-// The words that are selected become evidence at once: a bar beside them says what they do to a
-// claim, and a small menu offers the open claims, the nearest first, and a new one.
+// The words that are selected become evidence at once: buttons of the bar beside them say what they
+// do to a claim, and a small menu offers the open claims, the nearest first, and a new one.
 
+import { wordsBar } from "../editor/words-bar.js";
 import { json, Refused, told } from "../live/api.js";
 import { call } from "../live/calls.js";
 import { t } from "../t.js";
@@ -9,10 +10,8 @@ import { make } from "../tree/forms.js";
 
 const LEAST = 12; // characters of a quote
 const MOST = 1500;
-const REST_MS = 300; // after the last change of a selection: when what else can be done stands
 const SHOWN = 50; // claims that are offered
 const FEW = 7; // claims that need no filter
-const EDGE = 8; // px between the menu and the window's edge
 
 /** @typedef {"for" | "against" | "undercuts"} Side */
 /** What is cited: an id or `doc:ID`, its words or all of it, and where it stands.
@@ -52,114 +51,41 @@ export class CiteMenu {
   /** @param {Place} place @param {AbortSignal} signal */
   constructor(place, signal) {
     this.place = place;
-    this.timer = 0;
+    this.bar = wordsBar();
     /** @type {Chosen | null} */
     this.chosen = null;
     /** @type {Claim[]} */
     this.claims = [];
-    /** @type {Element | null} */
-    this.opener = null;
     this.asked = 0;
     /** @type {[Side, string][]} */
     const sides = [["for", t("Supports…")], ["against", t("Speaks against…")], ["undercuts", t("Undercuts…")]];
-    this.buttons = sides.map(([side, words]) => {
-      const button = /** @type {HTMLButtonElement} */ (make("button", { type: "button", className: "button small", textContent: words }));
-      button.setAttribute("aria-expanded", "false");
-      button.addEventListener("click", () => void this.open(side, button));
-      return button;
-    });
-    const row = make("div", { className: "cite-sides" }, ...this.buttons);
-    row.setAttribute("role", "group");
-    row.setAttribute("aria-label", t("Use the selected words as evidence"));
-    this.menu = make("div", { className: "cite-menu", hidden: true });
-    this.bar = make("div", { className: "cite-bar", hidden: true }, row, this.menu);
-    this.bar.setAttribute("role", "dialog");
-    this.bar.setAttribute("aria-label", t("Evidence"));
-    // The selection stays while a button is pressed.
-    this.bar.addEventListener("mousedown", (event) => /** @type {Element} */ (event.target).closest("input") || event.preventDefault());
-    this.bar.addEventListener("keydown", (event) => this.pressed(event));
-    document.body.append(this.bar);
-    document.addEventListener("selectionchange", () => this.changed(), { signal });
-    document.addEventListener("pointerdown", (event) => this.isOpen && !this.bar.contains(/** @type {Node} */ (event.target)) && this.close(), { signal, capture: true });
-    signal.addEventListener("abort", () => {
-      clearTimeout(this.timer);
-      this.bar.remove();
-    });
+    this.buttons = sides.map(([side, words], at) =>
+      this.bar.add({ of: this, group: t("Use the selected words as evidence"), order: 10 + at, words, opens: true, offers: (isAsked) => this.offers(isAsked), act: (button) => void this.open(side, button) }, signal),
+    );
+    this.menu = make("div", { className: "cite-menu" });
+    this.menu.setAttribute("role", "dialog");
+    this.menu.setAttribute("aria-label", t("Evidence"));
   }
 
-  /** Whether a side is chosen, or the bar has the focus: what is selected then stays what is meant. */
-  get isOpen() {
-    const isChosen = this.buttons.some((button) => button.getAttribute("aria-expanded") === "true");
-    return !this.bar.hidden && (isChosen || this.bar.contains(document.activeElement));
-  }
-
-  /** The selection has changed: the bar follows it when it rests. */
-  changed() {
-    clearTimeout(this.timer);
-    if (this.isOpen) return;
-    this.timer = window.setTimeout(() => {
-      if (this.isOpen) return;
-      this.show(this.place.chosen(false));
-    }, REST_MS);
-  }
-
-  /** @param {Chosen | null} chosen */
-  show(chosen) {
-    this.chosen = chosen;
-    this.bar.hidden = !chosen;
-    this.drop();
-    if (chosen) this.put(chosen.box);
+  /** Where what is chosen stands. @param {boolean} isAsked */
+  offers(isAsked) {
+    this.chosen = this.place.chosen(isAsked);
+    return this.chosen?.box ?? null;
   }
 
   /** Opens the bar by keys: for the selection, or all of what is current. */
   start() {
-    clearTimeout(this.timer);
-    const chosen = this.place.chosen(true);
-    if (!chosen) return false;
-    this.opener = document.activeElement;
-    this.show(chosen);
-    this.buttons[0].focus();
-    return true;
-  }
-
-  /** Places the bar below what was chosen, or above it where there is no room. @param {DOMRect} box */
-  put(box) {
-    const { style, offsetWidth, offsetHeight } = this.bar;
-    // Below what else can be done with the words.
-    const beside = document.querySelector(".words-do:not([hidden])")?.getBoundingClientRect();
-    const below = Math.min(Math.max(box.bottom, beside?.bottom ?? 0) + EDGE, innerHeight - EDGE);
-    const isAbove = below + offsetHeight > innerHeight - EDGE && box.top - EDGE - offsetHeight >= EDGE;
-    const top = isAbove ? box.top - EDGE - offsetHeight : Math.min(below, innerHeight - EDGE - offsetHeight);
-    style.insetBlockStart = `${Math.max(EDGE, top)}px`;
-    const start = document.documentElement.dir === "rtl" ? innerWidth - box.right : box.left;
-    style.insetInlineStart = `${Math.max(EDGE, Math.min(innerWidth - offsetWidth - EDGE, start))}px`;
-  }
-
-  /** The menu goes; the bar stays. */
-  drop() {
-    this.asked += 1;
-    this.menu.hidden = true;
-    this.menu.replaceChildren();
-    for (const button of this.buttons) button.setAttribute("aria-expanded", "false");
-  }
-
-  /** All goes, and the focus is where it was. */
-  close() {
-    const { opener } = this;
-    const held = this.bar.contains(document.activeElement);
-    this.show(null);
-    this.opener = null;
-    if (held && opener instanceof HTMLElement) opener.focus({ preventScroll: true });
+    return this.bar.start(this.buttons[0]);
   }
 
   /** The open claims for one side, the nearest first. @param {Side} side @param {HTMLButtonElement} button */
   async open(side, button) {
     if (!this.chosen) return;
-    this.opener ??= this.bar.contains(document.activeElement) ? null : document.activeElement;
-    this.drop();
-    const asked = this.asked;
-    button.setAttribute("aria-expanded", "true");
-    document.querySelector(".words-do")?.setAttribute("hidden", "");
+    this.menu.replaceChildren();
+    this.bar.open(button, this.menu, () => {
+      this.asked += 1;
+    });
+    const { asked } = this;
     try {
       const near = encodeURIComponent(this.chosen.ref);
       const { results } = await json(`/api/claims?tree=${this.place.tree}&near=${near}&limit=${SHOWN}`);
@@ -200,8 +126,7 @@ export class CiteMenu {
   /** @param {Node[]} parts */
   fill(parts) {
     this.menu.replaceChildren(...parts);
-    this.menu.hidden = false;
-    if (this.chosen) this.put(this.chosen.box);
+    this.bar.put();
     /** @type {HTMLElement | null} */ (this.menu.querySelector("input, button"))?.focus();
   }
 
@@ -268,7 +193,7 @@ export class CiteMenu {
     this.isBusy = true;
     try {
       await this.place.run(what);
-      this.close();
+      this.bar.close();
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       this.refuse(told(error));
@@ -284,27 +209,6 @@ export class CiteMenu {
     said.setAttribute("role", "alert");
     this.menu.querySelector(".refused")?.remove();
     this.menu.append(said);
-    this.menu.hidden = false;
-    if (this.chosen) this.put(this.chosen.box);
-  }
-
-  /** Arrows move, Escape goes back; the page's own keys are not meant. @param {KeyboardEvent} event */
-  pressed(event) {
-    event.stopPropagation();
-    if (event.key === "Escape") {
-      event.preventDefault();
-      if (this.menu.hidden) return this.close();
-      const button = this.buttons.find((side) => side.getAttribute("aria-expanded") === "true");
-      this.drop();
-      return button?.focus();
-    }
-    const inRow = this.buttons.includes(/** @type {HTMLButtonElement} */ (event.target));
-    const step = { ArrowDown: 1, ArrowUp: -1, ...(inRow ? { ArrowRight: 1, ArrowLeft: -1 } : {}) }[event.key];
-    if (!step) return;
-    const places = /** @type {HTMLElement[]} */ (inRow && event.key !== "ArrowDown" ? this.buttons : [...this.menu.querySelectorAll("input, button")]);
-    if (!places.length) return;
-    event.preventDefault();
-    const at = places.indexOf(/** @type {HTMLElement} */ (document.activeElement));
-    places[(at + step + places.length) % places.length].focus();
+    this.bar.put();
   }
 }

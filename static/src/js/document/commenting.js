@@ -4,8 +4,9 @@
 import { EditorSelection, StateEffect, StateField } from "@codemirror/state";
 import { Decoration, EditorView, keymap, showTooltip, ViewPlugin } from "@codemirror/view";
 import { nthOf, placesOf } from "../editor/places.js";
+import { wordsBar } from "../editor/words-bar.js";
 import { t } from "../t.js";
-import { talkOf } from "./suggesting.js";
+import { selectedBox, talkOf } from "./suggesting.js";
 
 /** @typedef {{id: string, from: number, to: number}} Place of the words of a comment */
 /** What stands in a tooltip: a new comment on words, or the thread of one. @typedef {{pos: number, to?: number, id?: string}} Shown */
@@ -29,8 +30,8 @@ export function placesIn(threads, text) {
 /** @param {Place[]} places */
 const marks = (places) => Decoration.set(places.map(({ id, from, to }) => Decoration.mark({ class: "commented", attributes: { "data-of-comment": id } }).range(from, to)), true);
 
-/** The extension. @param {Element} place of the document @param {string} id of the document @param {string} tree in which a comment is kept; empty: none may be written @param {Run} run */
-export function commenting(place, id, tree, run) {
+/** The extension. @param {Element} place of the document @param {string} id of the document @param {string} tree in which a comment is kept; empty: none may be written @param {Run} run @param {AbortSignal} signal */
+export function commenting(place, id, tree, run, signal) {
   const threads = () => threadsOf(place);
   const drawn = StateField.define({
     create: (state) => marks(placesIn(threads(), state.doc.toString())),
@@ -175,6 +176,10 @@ export function commenting(place, id, tree, run) {
     return true;
   };
 
+  /** @type {EditorView | undefined} */
+  let editor;
+  if (tree) wordsBar().add({ of: place, group: t("Notes and links"), order: 1, words: t("Comment"), offers: () => selectedBox(editor), act: () => editor && commentHere(editor) }, signal);
+
   return [
     drawn,
     open,
@@ -191,6 +196,7 @@ export function commenting(place, id, tree, run) {
       },
     }),
     ViewPlugin.define((view) => {
+      editor = view;
       listen(view);
       return { update: (update) => listen(update.view) };
     }),
@@ -217,7 +223,7 @@ export function commenting(place, id, tree, run) {
 }
 
 /** Opens the form of a comment on the selection. @param {EditorView} view */
-export function commentHere(view) {
+function commentHere(view) {
   const { from, to } = view.state.selection.main;
   if (to > from) view.dispatch({ effects: shown.of({ pos: from, to }) });
 }

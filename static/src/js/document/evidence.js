@@ -17,7 +17,7 @@ export class DocumentEvidence {
     this.id = id;
     this.tree = tree;
     this.view = view;
-    this.menu = new CiteMenu({ tree, chosen: (isAsked) => this.chosen(isAsked), run: (what) => this.run(what) }, signal);
+    this.menu = new CiteMenu({ tree, chosen: () => this.chosen(), run: (what) => this.run(what) }, signal);
     document.addEventListener("keydown", (event) => {
       const isKey = event.key.toLowerCase() === "e" && event.shiftKey && (event.ctrlKey || event.metaKey) && !event.altKey;
       if (isKey && !event.defaultPrevented && this.menu.start()) event.preventDefault();
@@ -25,17 +25,16 @@ export class DocumentEvidence {
     this.extension = keymap.of([{ key: "Mod-Shift-e", run: () => this.menu.start() }]);
   }
 
-  /** The selected words: of the editor as they are written, else as they are read. Beside the editor
-   * its own buttons stand, so that the bar comes when it is asked for.
-   * @param {boolean} isAsked @returns {import("../claims/cite-menu.js").Chosen | null} */
-  chosen(isAsked) {
+  /** The selected words: of the editor as they are written, else as they are read.
+   * @returns {import("../claims/cite-menu.js").Chosen | null} */
+  chosen() {
     const ref = `doc:${this.id}`;
     const selection = document.getSelection();
     const range = selection?.rangeCount ? selection.getRangeAt(0) : null;
     const view = this.view();
     if (view?.dom.checkVisibility() && range && view.dom.contains(range.commonAncestorContainer)) {
       const { from, to } = view.state.selection.main;
-      const words = isAsked ? quotable(view.state.sliceDoc(from, to)) : "";
+      const words = quotable(view.state.sliceDoc(from, to));
       return words ? { ref, words, box: range.getBoundingClientRect() } : null;
     }
     const isRead = range && document.querySelector("[data-read]")?.contains(range.commonAncestorContainer);

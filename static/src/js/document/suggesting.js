@@ -1,18 +1,19 @@
 // @ts-check
 // Other wordings in a document: suggested for the words that are selected, seen and decided in their place.
 
-import { EditorSelection, StateEffect, StateField } from "@codemirror/state";
+import { StateEffect, StateField } from "@codemirror/state";
 import { Decoration, EditorView, keymap, showTooltip, WidgetType } from "@codemirror/view";
 import { placesOf } from "../editor/places.js";
+import { wordsBar } from "../editor/words-bar.js";
 import { json, Refused, told } from "../live/api.js";
 import { call } from "../live/calls.js";
 import { t } from "../t.js";
-import { commented, commentHere } from "./commenting.js";
+import { commented } from "./commenting.js";
 
 /** @typedef {import("../editor/places.js").Edit} Edit */
 /** @typedef {{id: string, tree: string, by: string, edits: Edit[]}} Suggestion */
 /** @typedef {(view: EditorView) => import("@codemirror/view").TooltipView} Create */
-/** @typedef {{from: number, to: number, isOpen: boolean, create: Create}} Chosen the words that another wording is suggested for; `create` stays while its form is open, so that what is typed there stays whatever others do */
+/** @typedef {{from: number, to: number, create: Create}} Chosen the words that another wording is suggested for; `create` stays while its form is open, so that what is typed there stays whatever others do */
 
 /** The page, or the pane, of a document, which lists what is said of it. @param {Element} place in it */
 export const talkOf = (place) => place.closest(".document-pane, main") ?? document;
@@ -88,9 +89,17 @@ export const runner = (address, say) =>
     }
   };
 
-/** The extension; `tree`: that the document is linked to; `address`: of the page or pane that lists what is said of it; `cite`: uses the selection as evidence.
- * @param {Element} place of the document @param {{id: string, tree: string, address: string, mayWrite: boolean, mayComment: boolean, say: (words: string) => void, cite?: (() => void) | null}} how */
-export function suggesting(place, { id, tree, address, mayWrite, mayComment, say, cite = null }) {
+/** Where the words stand that are selected in an editor; null without any. @param {EditorView | undefined} view */
+export function selectedBox(view) {
+  const selection = document.getSelection();
+  const range = selection?.rangeCount ? selection.getRangeAt(0) : null;
+  if (!view || !range || view.state.selection.main.empty) return null;
+  return view.dom.checkVisibility() && view.contentDOM.contains(range.commonAncestorContainer) ? range.getBoundingClientRect() : null;
+}
+
+/** The extension; `tree`: that the document is linked to; `address`: of the page or pane that lists what is said of it.
+ * @param {Element} place of the document @param {{id: string, tree: string, address: string, mayWrite: boolean, say: (words: string) => void, signal: AbortSignal}} how */
+export function suggesting(place, { id, tree, address, mayWrite, say, signal }) {
   const run = runner(address, say);
 
   /** @param {Suggestion[]} all @param {string} text */
@@ -126,41 +135,14 @@ export function suggesting(place, { id, tree, address, mayWrite, mayComment, say
       update(now, transaction) {
         for (const effect of transaction.effects) {
           if (!effect.is(opened)) continue;
-          if (!effect.value || !now) return null;
-          const { from, to } = now;
-          return { from, to, isOpen: true, create: (where) => ({ dom: form(where, { from, to }) }) };
+          const { from, to } = transaction.state.selection.main;
+          return effect.value && to > from ? { from, to, create: (where) => ({ dom: form(where, { from, to }) }) } : null;
         }
-        if (now?.isOpen) return { ...now, from: transaction.changes.mapPos(now.from, -1), to: transaction.changes.mapPos(now.to, 1) };
-        if (!transaction.docChanged && !transaction.selection) return now;
-        const { from, to } = transaction.state.selection.main;
-        return to > from && !transaction.docChanged ? { from, to, isOpen: false, create: bar } : null;
+        return now && { ...now, from: transaction.changes.mapPos(now.from, -1), to: transaction.changes.mapPos(now.to, 1) };
       },
       provide: (field) => showTooltip.from(field, (now) => now && { pos: now.to, create: now.create }),
     })
   );
-
-  /** @type {Create} */
-  const bar = (where) => ({ dom: button(where) });
-
-  /** @param {EditorView} where */
-  function button(where) {
-    const both = Object.assign(document.createElement("div"), { className: "suggest-here" });
-    /** @type {[string, () => void][]} */
-    const verbs = [[t("Suggest another wording"), () => where.dispatch({ effects: opened.of(true) })]];
-    if (mayComment) verbs.unshift([t("Comment"), () => commentHere(where)]);
-    const citeHere = () => {
-      where.dispatch({ effects: opened.of(false) }); // whose place the menu of claims takes
-      cite?.();
-    };
-    if (cite) verbs.push([t("Use as evidence…"), citeHere]);
-    for (const [words, act] of verbs) {
-      const open = Object.assign(document.createElement("button"), { type: "button", className: "button small", textContent: words });
-      open.addEventListener("mousedown", (event) => event.preventDefault()); // the selection stays
-      open.addEventListener("click", act);
-      both.append(open);
-    }
-    return both;
-  }
 
   /** @param {EditorView} where @param {{from: number, to: number}} now */
   function form(where, now) {
@@ -203,12 +185,14 @@ export function suggesting(place, { id, tree, address, mayWrite, mayComment, say
   const openHere = (where) => {
     const { from, to } = where.state.selection.main;
     if (to <= from) return false;
-    // The tooltip of a selection stands already; where it was shut, it is chosen again.
-    where.dispatch({ selection: EditorSelection.single(from, to) });
     where.dispatch({ effects: opened.of(true) });
     return true;
   };
 
+  if (tree) {
+    const act = () => void (view && openHere(view));
+    wordsBar().add({ of: place, group: t("Notes and links"), order: 2, words: t("Suggest another wording"), offers: () => selectedBox(view), act }, signal);
+  }
   return [
     shown,
     tree ? [chosen, keymap.of([{ key: "Mod-Alt-s", run: openHere }])] : [],

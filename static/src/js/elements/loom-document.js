@@ -112,13 +112,14 @@ export class LoomDocument extends HTMLElement {
   /** Suggestions and comments at their words, where the page lists them. @param {string} id of the document */
   talk(id) {
     const { tree = "", annotatesIn: comments = "", talk: address = "" } = this.dataset;
-    if (!address) return [];
+    const signal = this.stop?.signal;
+    if (!address || !signal) return [];
     const say = (/** @type {string} */ words) => this.say(words);
     const run = runner(address, say);
     this.room?.addEventListener("noted", () => this.view && void reread(this.view, address));
     return [
-      suggesting(this, { id, tree, address, mayWrite: this.mayWrite, mayComment: Boolean(comments), say, cite: this.evidence ? () => void this.evidence?.menu.start() : null }),
-      commenting(this, id, comments, (view, where, command, given) => run(view, where, call(command, given))),
+      suggesting(this, { id, tree, address, mayWrite: this.mayWrite, say, signal }),
+      commenting(this, id, comments, (view, where, command, given) => run(view, where, call(command, given)), signal),
     ];
   }
 

@@ -3,6 +3,7 @@
 // selection and by keys, marked at their words, and shown where they are pressed.
 
 import { nthOf, selectedIn } from "../editor/places.js";
+import { wordsBar } from "../editor/words-bar.js";
 import { json, part, Refused } from "../live/api.js";
 import { t } from "../t.js";
 import { perform } from "./actions.js";
@@ -14,9 +15,7 @@ import { Thread } from "./thread.js";
 const TEXTS = "article.node[data-id] > .text, .stretch .run[data-id], .book .cm-content";
 const MOST = 2000; // characters that a note is about
 const AT_ONCE = 100; // texts of which the notes are asked for in one request
-const SOON_MS = 120;
 const SHOWN_MS = 2500;
-const EVIDENCE_PX = 52; // what makes evidence of the words, below them
 const WAIT_MS = 100;
 const TRIES = 30;
 
@@ -123,60 +122,25 @@ async function show(page, note, id) {
   point(place);
 }
 
-/** What can be done with the words that are selected, beside them. */
-class Offer {
-  /** @param {TreePage} page @param {AbortSignal} signal */
-  constructor(page, signal) {
-    this.page = page;
-    this.box = Object.assign(document.createElement("div"), { className: "words-do", hidden: true });
-    this.box.setAttribute("role", "toolbar");
-    this.box.setAttribute("aria-label", t("Selected words"));
-    for (const [name, words] of /** @type {["annotate" | "suggest", string][]} */ ([["annotate", t("Comment")], ["suggest", t("Suggest another wording")]])) {
-      const button = Object.assign(document.createElement("button"), { type: "button", className: "button small", textContent: words });
-      button.addEventListener("pointerdown", (event) => event.preventDefault()); // the selection stays
-      button.addEventListener("click", () => {
-        this.box.hidden = true;
-        void begin(page, name);
-      });
-      this.box.append(button);
-    }
-    this.link = Object.assign(document.createElement("button"), { type: "button", className: "button small", textContent: t("Link…") });
-    this.link.addEventListener("pointerdown", (event) => event.preventDefault());
-    this.link.addEventListener("click", () => {
-      const host = selected()?.text.closest("article.node[data-id]");
-      this.box.hidden = true;
-      if (host) perform("link", { page, id: host.getAttribute("data-id") ?? "", host, button: null });
-    });
-    this.box.append(this.link);
-    (document.querySelector("main") ?? document.body).append(this.box); // so that it lies in a landmark
-    signal.addEventListener("abort", () => this.box.remove());
-    document.addEventListener("selectionchange", () => this.soon(), { signal });
-    document.addEventListener("scroll", () => this.soon(), { signal, capture: true, passive: true });
-    document.addEventListener("pointerup", () => this.soon(), { signal });
-  }
-
-  soon() {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.draw(), SOON_MS);
-  }
-
-  draw() {
-    const chosen = this.page.can.comment ? selected() : null;
-    const inside = chosen?.range.toString().trim();
-    // The menu of claims stands where this does.
-    this.box.hidden = !inside || document.querySelector(".cite-sides [aria-expanded='true']") !== null;
-    if (!chosen || !inside) return;
-    this.link.hidden = !this.page.can.write || !chosen.text.closest("article.node[data-id]");
-    const rects = chosen.range.getClientRects();
-    const { left, top } = rects[0] ?? chosen.range.getBoundingClientRect();
-    const { bottom } = rects[rects.length - 1] ?? chosen.range.getBoundingClientRect();
-    const { offsetWidth: width, offsetHeight: height } = this.box;
-    // Above the words, else below the bar that makes evidence of them.
-    const above = top - height - 6;
-    this.box.style.setProperty("inset-inline-start", "auto");
-    this.box.style.left = `${Math.max(8, Math.min(left, innerWidth - width - 8))}px`;
-    this.box.style.top = `${above >= 8 ? above : Math.min(bottom + 6 + EVIDENCE_PX, innerHeight - height - 8)}px`;
-  }
+/** What can be done with the words that are selected, in the bar beside them.
+ * @param {TreePage} page @param {AbortSignal} signal */
+function offer(page, signal) {
+  const bar = wordsBar();
+  const of = {};
+  const group = t("Notes and links");
+  const place = () => {
+    const chosen = page.can.comment ? selected() : null;
+    return chosen?.range.toString().trim() ? chosen : null;
+  };
+  const box = () => place()?.range.getBoundingClientRect() ?? null;
+  bar.add({ of, group, order: 1, words: t("Comment"), offers: box, act: () => void begin(page, "annotate") }, signal);
+  bar.add({ of, group, order: 2, words: t("Suggest another wording"), offers: box, act: () => void begin(page, "suggest") }, signal);
+  const host = () => place()?.text.closest("article.node[data-id]");
+  const link = () => {
+    const node = host();
+    if (node) perform("link", { page, id: node.getAttribute("data-id") ?? "", host: node, button: null });
+  };
+  bar.add({ of, group, order: 3, words: t("Link…"), offers: () => (page.can.write && host() ? box() : null), act: link }, signal);
 }
 
 /** The marks of notes in a buffer's editor: which there are is asked for once for each text. */
@@ -220,7 +184,7 @@ class Marks {
 
 /** Follows what is selected and pressed until the signal says stop. @param {TreePage} page @param {AbortSignal} signal */
 export function followComments(page, signal) {
-  new Offer(page, signal);
+  offer(page, signal);
   new Marks(page, signal);
   const thread = new Thread(page, signal);
   document.addEventListener("click", (event) => {
