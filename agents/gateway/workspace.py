@@ -147,7 +147,7 @@ def prepare(incoming: Incoming, uid: str = "", *, failure: str = "") -> Prepared
                 elif is_told and row.name == digests[-1] == users[-1]:
                     # others have been sent, or were said elsewhere
                     head = known[names[0]] if names[0] in known else new[0]
-                    told = Told(list(sent_users.values()), head.text, hidden, arrived)
+                    told = SentBefore(list(sent_users.values()), head.text, hidden, arrived)
                     _state(row, incoming, basis, told)
         except Exception as error:  # whatever it is: what is new goes as the program sent it
             log.warning("a workspace could not be added", exc_info=True)
@@ -301,7 +301,7 @@ def _names(incoming: Incoming, before: str = "") -> list[str]:
 
 
 @dataclass(frozen=True)
-class Told:
+class SentBefore:
     """What a provider knows when a message is added: the texts that were sent on its path, the
     oldest first, and the head; the ids of the results that it is not sent, and a line for each that
     is new."""
@@ -329,7 +329,9 @@ def _arrived(messages: Sequence[Message], are_new: Sequence[bool]) -> list[str]:
     return [f"… {left_out} more results", *lines[-MOST_ARRIVED:]] if left_out > 0 else lines
 
 
-def _state(row: AddedText, incoming: Incoming, session: GatewaySession | None, told: Told) -> None:
+def _state(
+    row: AddedText, incoming: Incoming, session: GatewaySession | None, told: SentBefore
+) -> None:
     """Enters in `row` what has changed since the last message of its path that had a workspace: the
     whole workspace the first time, nothing if nothing has changed and no result is new. Augments
     that were loaded since the head was made are a part of it, and what was said before if the head
@@ -390,7 +392,7 @@ def _with_arrived(text: str, arrived: list[str]) -> str:
     return f"{text}\n{sections.framed(NOTIFICATIONS, lines)}"
 
 
-def _sizes(incoming: Incoming, told: Told, shown: list[tuple[str, str]]) -> str:
+def _sizes(incoming: Incoming, told: SentBefore, shown: list[tuple[str, str]]) -> str:
     """The STATUS line: about how many tokens each part of the request has, and all of them."""
     said = sum(rules.size_of(message, told.hidden) for message in incoming.history.messages)
     parts = {

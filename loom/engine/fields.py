@@ -15,6 +15,12 @@ def new_uid() -> str:
     return "".join(secrets.choice(ALPHABET) for _ in range(16))
 
 
+def tools_left_out() -> list[str]:
+    """The tools of programs that a new participant is not sent over the gateway: a workspace has
+    tasks of its own. Here because a migration names it."""
+    return ["TodoWrite"]
+
+
 class PublicIdentity(models.Model):
     """A row with a public id. `id` never leaves the program; `uid` is what the API calls id."""
 

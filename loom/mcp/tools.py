@@ -257,10 +257,10 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
         "To commit or withdraw, use loom_destroy.",
         {
             "list": "",
-            "show": "view",
+            "read": "view",
             "open": "claim",
             "cite": "cite",
-            "address": "address",
+            "answer": "address",
             "conclude": "conclude",
         },
     ),

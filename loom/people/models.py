@@ -9,7 +9,7 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from loom.engine.fields import PublicIdentity
+from loom.engine.fields import PublicIdentity, tools_left_out
 from loom.people.names import skeleton
 from loom.people.participant_fields import DEFAULT_CONTEXT
 from loom.people.preferences import Preferences, read_preferences
@@ -148,12 +148,6 @@ class Grove(PublicIdentity):
         return self.name
 
 
-def usual_tool_filter() -> list[str]:
-    """The tools of programs that a new participant is not passed on over the gateway: a workspace
-    has tasks of its own."""
-    return ["TodoWrite"]
-
-
 class Participant(PublicIdentity):
     """Somebody or something that writes: a member (human) or an agent (model)."""
 
@@ -176,7 +170,7 @@ class Participant(PublicIdentity):
     authority = models.IntegerField(default=0)
     context_limit = models.IntegerField(default=DEFAULT_CONTEXT)
     budget = models.CharField(max_length=20, default="standard")
-    tool_filter = models.JSONField(default=usual_tool_filter)
+    tool_filter = models.JSONField(default=tools_left_out)
     # Fernet of the provider's key together with the base URL it is bound to.
     sealed_key = models.TextField(blank=True)
     auth = models.CharField(max_length=8, default="bearer")  # how it is sent: bearer, basic, none

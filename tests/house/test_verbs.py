@@ -13,6 +13,7 @@ FEW = 3  # fewer words may be verbs by accident
 # Where verbs may stand: lists of other things that have some of the same names.
 OTHERS = {
     "loom/claims/rules/levels.py": "what may be done with a claim in each of its states",
+    "loom/claims/queries/claims.py": "what may be done with one claim",
     "loom/documents/pages.py": "what the forms of a document's page do",
     "loom/site/display.py": "keys of the keyboard",
     "loom/notes/commands/annotations.py": "English verbs before a noun, of a registration",

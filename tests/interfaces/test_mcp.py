@@ -212,7 +212,7 @@ def test_a_claim_is_opened_cited_and_read(two_groves: TwoGroves, mode: str) -> N
         listed = await claim("list")
         assert [one["id"] for one in listed["claims"]] == [number]
         assert listed["claims"][0]["statement"] == "It was her." and number in listed["message"]
-        assert "It was her." in (await claim("show", number))["message"]
+        assert "It was her." in (await claim("read", number))["message"]
         early = await claim("conclude", f'{number} "It was."')
         assert not early["success"] and early["code"] not in ("INVALID_SYNTAX", "UNKNOWN_COMMAND")
         # To take it back, or to commit for good, a person is asked.

@@ -6,7 +6,6 @@ import django.db.models.deletion
 import django.db.models.functions.text
 import django.utils.timezone
 import loom.engine.fields
-import loom.people.models
 from django.conf import settings
 from django.db import migrations, models
 
@@ -222,7 +221,7 @@ class Migration(migrations.Migration):
                 ("authority", models.IntegerField(default=0)),
                 ("context_limit", models.IntegerField(default=32768)),
                 ("budget", models.CharField(default="standard", max_length=20)),
-                ("tool_filter", models.JSONField(default=loom.people.models.usual_tool_filter)),
+                ("tool_filter", models.JSONField(default=loom.engine.fields.tools_left_out)),
                 ("sealed_key", models.TextField(blank=True)),
                 ("auth", models.CharField(default="bearer", max_length=8)),
                 ("lane", models.CharField(blank=True, max_length=64)),
