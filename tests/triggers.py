@@ -73,10 +73,7 @@ def clear(connection: BaseDatabaseWrapper) -> None:
     if not full:
         return
     if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            # It fires no trigger of a row; what refers to these tables is in the list, or empty.
-            names = ", ".join(f'"{name}"' for name in full)
-            cursor.execute(f"TRUNCATE {names} CASCADE")
+        _clear_server(connection, full)
         return
     with (
         connection.constraint_checks_disabled(),
@@ -86,6 +83,24 @@ def clear(connection: BaseDatabaseWrapper) -> None:
         cursor.execute("UPDATE engine_stream SET erasing = 1")
         for name in sorted(full, key=lambda name: name == "engine_stream"):
             cursor.execute(f'DELETE FROM "{name}"')
+
+
+def _clear_server(connection: BaseDatabaseWrapper, full: list[str]) -> None:
+    """Deletes the rows of tables in PostgreSQL. TRUNCATE makes new files for all tables that refer
+    to these and for their indexes, 70 ms of the server's CPU for three rows; it is the way of a
+    user who may not turn triggers off."""
+    names = [f'"{name}"' for name in full]
+    with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting('is_superuser')")
+        if cursor.fetchone() != ("on",):
+            # It fires no trigger of a row; what refers to these tables is in the list, or empty.
+            cursor.execute(f"TRUNCATE {', '.join(names)} CASCADE")
+            return
+        # As TRUNCATE does, it waits for whoever still writes.
+        cursor.execute(f"LOCK TABLE {', '.join(names)} IN EXCLUSIVE MODE")
+        cursor.execute("SET LOCAL session_replication_role = replica")
+        for name in names:
+            cursor.execute(f"DELETE FROM {name}")
 
 
 def forget_statistics(connection: BaseDatabaseWrapper) -> None:

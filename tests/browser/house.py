@@ -13,6 +13,7 @@ import httpx
 from playwright.sync_api import Browser, BrowserContext
 
 from tests.clients import open_client
+from tests.databases import copy_started_data
 from tests.house.processes import ROOT, server
 from tests.providers.scripted import ScriptedProvider
 
@@ -73,6 +74,7 @@ class Heddle:
 def opened(data: Path, chrome: Browser) -> Iterator[Heddle]:
     """A Heddle whose models are the scripted provider; its owner came by the printed link."""
     assert (ROOT / "static" / "dist" / "tree.js").exists(), "run: node script/build.mjs"
+    copy_started_data(data)
     with (
         ScriptedProvider() as provider,
         server(data, "--no-model", HEDDLE_PROVIDER_ALLOW=provider.entry) as running,
