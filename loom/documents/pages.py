@@ -128,6 +128,7 @@ def _pane(request: PersonRequest, actor: Actor, tree: Tree, document: Document) 
     trees = [tree] if is_linked else list(queries.trees_linked(actor, document))
     context = {
         "tree": tree,
+        "trees": [tree],  # whose claims its words are evidence for
         "document": document,
         "is_linked": is_linked,
         "suggestions": _suggested(actor, document, text),

@@ -93,3 +93,23 @@ def test_an_agent_opens_thinks_claims_edits_checks_concludes_and_commits(
         assert {f"{folder}_trace.md", f"{folder}_outcome.md"} <= set(names)
     phases = {match[1] for kept in names if (match := re.search(r"step_\d+_(\w+)\.md", kept))}
     assert {"thinking", "hypothesizing", "testing", "concluding", "committed"} <= phases
+
+
+def test_an_agent_adds_to_the_evidence_that_a_window_shows(talk: Talk, actor: Actor) -> None:
+    """The window is sent like any other; what was added through it is there in the next turn."""
+
+    def say(line: str) -> str:
+        return str(next(iter(execute_line(actor, talk.tree, Request(line)).body["refs"]), ""))
+
+    first, second = (say(f'respond {talk.node} "{who} saw it burn."') for who in ("Anna", "Ben"))
+    claim = say(f'claim "It burned" test:"look" cite:{first}')
+    talk.turn(f"→ open {claim} evidence keep\n→ memory\n", "Seen.")
+    windows = section(talk.sent(), "WINDOWS")
+    assert f"[{claim}] evidence · accessible 1 of 1" in windows
+    assert f"+ [{first}] (weak, own words)" in windows
+    number = windows.partition("---WINDOW #")[2].split()[0]
+    talk.turn(f'→ edit #{number}\n- {second} "Ben saw it burn." · he lies\n←\n')
+    assert Cite.objects.get(side="against").words == "Ben saw it burn."
+    talk.turn("Good.")
+    windows = section(talk.sent(), "WINDOWS")
+    assert "accessible 2 of 2" in windows and f"- [{second}] (" in windows and "he lies" in windows

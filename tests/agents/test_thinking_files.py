@@ -8,8 +8,10 @@ from rest_framework.test import APIClient
 
 from loom.access import Actor
 from loom.people.models import Participant, User
+from loom.site.display import cast_of
 from loom.trees.models import Tree
 from loom.turns.models import Turn
+from loom.turns.pages.turns import drawable
 from tests.agents.acting import asked, went
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import says
@@ -62,6 +64,11 @@ def test_each_line_of_a_turn_is_a_file_by_its_phase_with_a_trace_and_the_outcome
     assert "3. testing · NOT_FOUND · " in trace  # a refused line is part of the trace
     outcome = files.read(f"{folder}_outcome.md").decode()
     assert "status: done" in outcome and f"node: {turn.node.local_id}" in outcome
+    shown = drawable([turn.uid], tree.uid).elements(cast_of(actor))[
+        turn.uid
+    ]  # folded, beside its node
+    thoughts = shown.partition('<details class="thoughts"')[2].partition("</details>")[0]
+    assert "is it lit?" in thoughts and " open" not in thoughts.partition(">")[0]
 
 
 def test_a_tree_without_turns_has_no_such_folder(owner: User, tree: Tree, opening: str) -> None:

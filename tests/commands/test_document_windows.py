@@ -303,3 +303,30 @@ def test_the_step_of_a_revision_is_kept_from_who_may_not_see_its_tree(
     erase_rows(right.tree.uid)
     owner = two_groves.client(User.objects.get(username="rightowner"))
     assert _revisions(owner, "secret")[0]["step"] is None
+
+
+def test_up_to_200_lines_are_one_window_and_more_are_opened_by_sections(view: View) -> None:
+    def text(lines: int) -> str:
+        body = [f"line {n}" for n in range(1, lines + 1)]
+        body[0], body[99] = "# One", "# Two"
+        return "\n".join(body)
+
+    for lines in (199, 200):
+        view.say(f'write doc:"of {lines}" new\n{text(lines)}\n←')
+        view.say(f'open doc:"of {lines}"')
+        window = view.windows()[max(view.windows())]
+        assert window["lines"] == [1, lines]
+    view.say(f'write doc:"of 201" new\n{text(201)}\n←')
+    refused = view.refusal('open doc:"of 201"')
+    assert (refused.code, "§one (1–" in refused.hint) == ("LIMIT_EXCEEDED", True)
+    assert "§two (100–" in refused.hint
+    view.say('open doc:"of 201" §two')
+    assert view.windows()[max(view.windows())]["lines"] == [100, 201]
+
+
+def test_ranges_that_overlap_are_one_window(view: View) -> None:
+    lines = "\n".join(f"line {n}" for n in range(1, 41))
+    view.say(f'write doc:"forty" new\n{lines}\n←')
+    view.say('open doc:"forty" lines:10-20')
+    view.say('open doc:"forty" lines:15-30')
+    assert [one["lines"] for one in view.windows().values() if one["visible"]] == [[10, 30]]
