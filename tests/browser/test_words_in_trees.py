@@ -82,6 +82,9 @@ def test_a_suggestion_for_words_is_accepted(heddle: Heddle, visit: Open, ada: Co
         "The new house waits for the old man."
     )
     expect(hers.locator(".note")).to_contain_text("resolved")
+    expect(hers.locator("article.node > .text").last).to_have_text(
+        "The new house waits for the old man."
+    )
 
 
 def test_words_of_a_buffer_are_commented_on_by_keys_and_marked_in_its_editor(
@@ -181,3 +184,65 @@ def test_a_reader_comments_on_words_of_a_buffer(heddle: Heddle, visit: Open, rhe
     note.get_by_role("button", name="Resolve").click()
     note.locator("form").get_by_role("button", name="Resolve").click()
     expect(page.locator(".commented")).to_have_count(0)
+
+
+ACROSS = """([first, last]) => {
+  const range = document.createRange();
+  const walk = document.createTreeWalker(document.querySelector("loom-path"), NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const { data } = walk.currentNode;
+    if (data.includes(first)) range.setStart(walk.currentNode, data.indexOf(first));
+    if (data.includes(last)) range.setEnd(walk.currentNode, data.indexOf(last) + last.length);
+  }
+  getSelection().removeAllRanges();
+  getSelection().addRange(range);
+}"""
+
+
+def test_a_comment_is_on_words_of_two_texts(heddle: Heddle, visit: Open) -> None:
+    name = uuid4().hex[:6]
+    tree = heddle.tree(f"Across {name}", "The tower stands.", "Nobody keeps it.")
+    page = live(visit(f"/trees/{tree}"))
+    expect(page.locator("article.node .text").last).to_contain_text("Nobody")
+    page.evaluate(ACROSS, ["tower", "keeps"])
+    bar = page.get_by_role("toolbar", name="Selected words")
+    bar.get_by_role("button", name="Suggest another wording").click()
+    toast = page.locator("loom-toast").get_by_text("These words are of 2 texts.")
+    expect(toast).to_be_visible()
+    page.evaluate(ACROSS, ["tower", "keeps"])
+    bar.get_by_role("button", name="Comment").click()
+    page.get_by_role("textbox", name="Comment on the selected words").fill("Two sentences?")
+    page.keyboard.press("Control+Enter")
+    note = page.locator("article.node .note")
+    expect(note).to_contain_text("Two sentences?")
+    expect(note.locator(".text blockquote")).to_contain_text("Nobody keeps")
+    expect(page.locator("article.node .commented")).to_have_text("tower stands.")
+
+
+def test_a_wording_across_a_border_of_a_buffer_is_a_suggestion_for_each_text(
+    heddle: Heddle, visit: Open
+) -> None:
+    name = uuid4().hex[:6]
+    tree = heddle.tree(
+        f"Border {name}", "The tower stands. ", "Nobody keeps the tower.", mode="buffer"
+    )
+    page = live(visit(f"/trees/{tree}"))
+    text = page.locator("loom-buffer[data-on] .cm-content")
+    expect(text).to_contain_text("Nobody keeps")
+    text.focus()
+    page.keyboard.press("Control+End")
+    for _ in "stands. Nobody keeps the tower.":
+        page.keyboard.press("Shift+ArrowLeft")
+    page.keyboard.press("Control+Alt+s")
+    field = page.get_by_role("textbox", name="Another wording for the selected words")
+    expect(field).to_have_value("stands. Nobody keeps the tower.")
+    field.fill("fell. Nobody keeps the ruin.")
+    page.keyboard.press("Control+Enter")
+    expect(field).to_have_count(0)
+    expect(page.locator(".cm-content .suggested-old")).to_have_text(
+        ["stands.", "Nobody keeps the tower."]
+    )
+    page.locator(".cm-content .suggested-old").first.click()
+    note = page.locator(".cm-content .note")
+    note.get_by_role("button", name="Accept", exact=True).click()
+    expect(text).to_contain_text("The tower fell. Nobody keeps the tower.")

@@ -8,7 +8,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from loom.access import Actor, acting_as
-from loom.documents import queries
+from loom.documents import log as document_log
+from loom.documents import queries, rules
 from loom.documents.models import Document, DocumentEmbed
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
@@ -181,3 +182,21 @@ def test_embeds_are_indexed_by_revision(say: Say, write: Write, actor: Actor, tr
     say(f'write doc:"Notes" replace:"![[{node}]]" with:"nothing"')
     assert kept() == [other]
     assert not mentioning(actor, Node.objects.get(tree=tree, local_id=node))
+
+
+def test_a_suggestion_holds_nothing_that_others_were_typing(
+    say: Say, document: str, writer: User, reader: User
+) -> None:
+    row = Document.objects.get(uid=document)
+    shared = document_log.opened(row)
+    typed = rules.appended(shared.text, "Nobody else waits.")
+    document_log.append_typed(row, shared.edit(typed), [writer.participants.get().uid])
+    note = str(say('suggest doc:"Notes" "left" of:"waits" nth:1', by=reader).body["refs"][0])
+    held = text(document)
+    assert held.endswith("Nobody else waits.")
+    assert Node.objects.get(local_id=note).text == held.replace("He waits.", "He left.")
+    say('write doc:"Notes" replace:"Nobody else waits." with:"Nobody else came." revision:2')
+    say(f"accept {note}")
+    assert text(document) == held.replace("He waits.", "He left.").replace(
+        "else waits", "else came"
+    )

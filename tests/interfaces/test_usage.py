@@ -113,6 +113,9 @@ def test_the_page_shows_it_to_every_member(
     assert 'value="1" placeholder' in client.get(f"/groves/{grove.uid}/settings").content.decode()
     client.force_login(reader)
     assert client.get(f"/groves/{grove.uid}/money").status_code == 200
+    # What is behind the bars is folded: the numbers, and what a million tokens cost.
+    assert page.count("<details") == 2 and page.index("</details>") < page.index("Left today")
+    assert "per million tokens" in page
 
 
 def test_erasing_a_tree_leaves_what_was_spent_in_the_purse(

@@ -103,7 +103,7 @@ PAGES = {
     "mentions": ("/mentions", 3),
     "its settings": ("/groves/{grove}/settings", 8),
     "its members": ("/groves/{grove}/people", 7),
-    "its money": ("/groves/{grove}/money", 13),
+    "its money": ("/groves/{grove}/money", 14),
     "its participants": ("/groves/{grove}/participants", 6),
     "own settings": ("/settings", 3),
     "guide": ("/guide", 2),

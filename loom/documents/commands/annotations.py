@@ -62,7 +62,7 @@ def annotate_document(context: Context, args: AnnotateDocument) -> Reply:
     text around them changes."""
     demand_text(args.content)
     document = get_document(context, args.ref)
-    revision = _newest(context, document)
+    revision = settled_revision(context, document)
     place = _place(document, revision, args)
     version = f"{revision.number}:{stored(place)}" if place else str(revision.number)
     new = NewNode(
@@ -82,9 +82,9 @@ def annotate_document(context: Context, args: AnnotateDocument) -> Reply:
     )
 
 
-def _newest(context: Context, document: Document) -> Revision:
-    """The newest revision. What was typed since becomes one first, for the words of a comment are
-    those that its writer sees; not in a sandbox, which writes nothing but itself."""
+def settled_revision(context: Context, document: Document) -> Revision:
+    """The newest revision. What was typed since becomes one first, for a comment or a suggestion is
+    about what its writer sees; not in a sandbox, which writes nothing but itself."""
     is_settled = document.head == document.settled
     if is_settled or context.world.is_dry or context.tree.sandbox_of_id is not None:
         return queries.newest(document)

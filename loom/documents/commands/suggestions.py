@@ -8,6 +8,7 @@ from loom import access
 from loom.documents import log as document_log
 from loom.documents import queries
 from loom.documents.access import documents_for
+from loom.documents.commands.annotations import settled_revision
 from loom.documents.effects import DocumentSeen
 from loom.documents.models import Revision
 from loom.documents.queries import get_document
@@ -59,8 +60,8 @@ def suggest_document(context: Context, args: SuggestDocument) -> Reply:
     """Suggests another wording of a document, of words of it (`of:"words"`), or of a part of it
     (`suggest doc:"name" §heading …`); its writers accept it as a revision, or reject it."""
     document = get_document(context, args.ref)
-    revision = queries.newest(document)
-    whole = revision.text
+    revision = settled_revision(context, document)
+    document, whole = revision.document, revision.text
     text = args.content
     if args.words:
         demand_whole(args.ref)

@@ -26,7 +26,7 @@ from loom.notes.commands import marks
 from loom.notes.models import Mark
 from loom.notes.queries import tags_in
 from loom.participants import commands as participants
-from loom.participants.prices import NANO, dollars
+from loom.participants.prices import NANO, dollars, prices_of
 from loom.participants.provider_kinds import SEARCH_SERVICES, search_service
 from loom.people.commands import groves
 from loom.people.grove_settings import SETTINGS
@@ -420,6 +420,7 @@ def money_page(request: PersonRequest, uid: str) -> HttpResponse:
         "trees": [{**_row(tree), "uid": tree["tree"]} for tree in spent["trees"][:20]],
         "days": [_row(day) for day in sorted(spent["days"], key=_day, reverse=True)],
         "bars": _bars(actor, spent, cast),
+        "prices": _priced(actor, cast),
     }
     return render(request, "pages/money.html", context)
 
@@ -449,6 +450,9 @@ def _bars(actor: Actor, spent: dict[str, Any], cast: dict[str, Who]) -> list[Mon
     own = next((p for p in spent["people"] if p["participant"] == actor.person.uid), None)
     bars = []
     limit = spent["limit_usd"]
+    if own is not None and not limit and own["today"]["spent_usd"]:
+        spent_today = _shown(own["today"]["spent_usd"])
+        bars.append(MoneyBar(gettext("Your day"), gettext("%s, no limit") % spent_today, []))
     if own is not None and limit:
         used = max(0.0, limit - (own["today"]["left_usd"] or 0))
         left = gettext("%(left)s of %(limit)s left")
@@ -466,6 +470,24 @@ def _bars(actor: Actor, spent: dict[str, Any], cast: dict[str, Who]) -> list[Mon
         if whole:
             bars.append(MoneyBar(name, _shown(whole), _shares(paid, whole)))
     return bars
+
+
+def _priced(actor: Actor, cast: dict[str, Who]) -> list[dict[str, Any]]:
+    """The models of the grove with what a million of their tokens cost; empty: not known. One
+    query."""
+    models = Participant.objects.filter(grove=actor.grove, kind="model", archived_at__isnull=True)
+    rows = []
+    for model in models.order_by("name"):
+        prices = prices_of(model)
+        row = {"who": cast[model.uid], "input": "", "output": ""}
+        if prices is not None:
+            row |= {"input": _a_million(prices.input), "output": _a_million(prices.output)}
+        rows.append(row)
+    return rows
+
+
+def _a_million(usd: float) -> str:
+    return _shown(usd) if usd else gettext("free")
 
 
 def _shares(given: list[tuple[str, int, float]], whole: float) -> list[BarPart]:

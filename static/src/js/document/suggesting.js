@@ -3,7 +3,7 @@
 
 import { StateEffect, StateField } from "@codemirror/state";
 import { Decoration, EditorView, keymap, showTooltip, WidgetType } from "@codemirror/view";
-import { placesOf } from "../editor/places.js";
+import { nthOf, placesOf } from "../editor/places.js";
 import { wordsBar } from "../editor/words-bar.js";
 import { json, Refused, told } from "../live/api.js";
 import { call } from "../live/calls.js";
@@ -17,6 +17,8 @@ import { commented } from "./commenting.js";
 
 /** The page, or the pane, of a document, which lists what is said of it. @param {Element} place in it */
 export const talkOf = (place) => place.closest(".document-pane, main") ?? document;
+
+const MOST = 2000; // characters that a suggestion names
 
 /** What the page lists. @param {Element} place of the document @returns {Suggestion[]} */
 function listed(place) {
@@ -170,8 +172,12 @@ export function suggesting(place, { id, tree, address, mayWrite, say, signal }) 
       const at = where.state.field(chosen);
       if (!at) return;
       const text = where.state.doc.toString();
+      const old = text.slice(at.from, at.to);
+      // By its words, so that what others are typing elsewhere is no part of it.
+      const isShort = old.trim() !== "" && old.length <= MOST;
+      const wording = isShort ? { content: field.value, words: old, nth: nthOf(text, old, at.from) } : { content: text.slice(0, at.from) + field.value + text.slice(at.to) };
       send.disabled = true;
-      refused.textContent = await run(where, tree, call("suggest", { ref: `doc:${id}`, content: text.slice(0, at.from) + field.value + text.slice(at.to) }));
+      refused.textContent = await run(where, tree, call("suggest", { ref: `doc:${id}`, ...wording }));
       send.disabled = false;
       refused.hidden = !refused.textContent;
       if (!refused.textContent) shut();

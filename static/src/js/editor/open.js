@@ -169,6 +169,12 @@ export class BufferEditor {
     return this.stretch(place);
   }
 
+  /** The stretches of which characters are between two places. @param {number} from @param {number} to */
+  stretchesIn(from, to) {
+    const all = this.book.nodes.map((_, place) => this.stretch(place));
+    return all.filter((one) => one.from < to && one.from + one.text.length > from);
+  }
+
   /** The nodes that are drawn now and were not typed into. */
   seen() {
     const { nodes, dirty } = this.book;

@@ -6,6 +6,7 @@ import { perform, readVersions } from "../tree/actions.js";
 import "../tree/compare.js";
 import { keepCast } from "../tree/cast.js";
 import { followComments } from "../tree/commenting.js";
+import { followWordings } from "../tree/newer-wordings.js";
 import { offerEvidence } from "../tree/evidence.js";
 import { CheckBadges } from "../tree/check-badges.js";
 import { Tasks } from "../tree/tasks.js";
@@ -55,6 +56,7 @@ export class LoomTree extends HTMLElement {
     followRatings(this.page, signal);
     followRights(this.page, signal);
     followComments(this.page, signal);
+    followWordings(this.page, signal);
   }
 
   disconnectedCallback() {

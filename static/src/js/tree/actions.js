@@ -3,14 +3,17 @@
 
 import { call } from "../live/calls.js";
 import { json, part } from "../live/api.js";
+import { newKey } from "../live/outbox.js";
+import { parted, quoting } from "./across.js";
 import { goToWords, selectedWords } from "./commenting.js";
 import { placeAt } from "./page-drafts.js";
 import { openForm } from "./forms.js";
 import { longPen } from "./editor-loader.js";
-import { t } from "../t.js";
+import { t, tn } from "../t.js";
 
 /** @typedef {import("./page.js").TreePage} TreePage */
-/** `about`: words of the node that it is about. @typedef {{page: TreePage, id: string, host: Element, button: Element | null, about?: {words: string, nth: number} | null}} Act */
+/** `about`: words of the node that it is about. @typedef {{page: TreePage, id: string, host: Element, button: Element | null, about?: {words: string, nth: number, also?: Words[], whole?: string} | null}} Act */
+/** @typedef {import("./commenting.js").Words} Words */
 
 /** A form's draft. @param {TreePage} page @param {import("../live/draft-storage.js").Place} place */
 const draftAt = ({ drafts }, place) => ({ read: () => drafts.of(place), write: (/** @type {string} */ text) => drafts.write(place, text) });
@@ -83,7 +86,10 @@ act("edit", async ({ page, id, host }) => {
 const LONGEST = 80; // characters of words that a form names
 const shortened = (/** @type {string} */ words) => (words.length > LONGEST ? `${words.slice(0, LONGEST - 1)}…` : words);
 /** What a form says of the words that it is about. @param {Act["about"]} about */
-const onWords = (about) => (about ? t("On the words “{words}”", { words: shortened(about.words) }) : "");
+const onWords = (about) => {
+  if (about?.also) return t("On the words “{words}”, which go on in the next text", { words: shortened(about.words) });
+  return about ? t("On the words “{words}”", { words: shortened(about.words) }) : "";
+};
 /** @param {Act["about"]} about */
 const asGiven = (about) => (about ? { words: about.words, nth: about.nth } : {});
 
@@ -102,7 +108,10 @@ act("annotate", async ({ page, id: named, host, about: given }) => {
     choices: Object.entries(words).map(([value, label]) => ({ value, words: label })),
     chosen: "note",
   };
-  openForm(host, shape, ({ text, choice }) => page.say(call("annotate", { ref: id, content: text, form: choice, ...asGiven(about) }), { quiet: true, draft }));
+  openForm(host, shape, ({ text, choice }) => {
+    const content = about?.whole ? quoting(about.whole, text) : text;
+    return page.say(call("annotate", { ref: id, content, form: choice, ...asGiven(about) }), { quiet: true, draft });
+  });
 });
 
 act("reply", ({ page, button }) => {
@@ -125,6 +134,7 @@ act("resolve", ({ page, button }) => {
 act("words", ({ button }) => goToWords(button?.getAttribute("data-note") ?? ""));
 
 act("suggest", async ({ page, id, host, about }) => {
+  if (about?.also) return void suggestAcross(page, id, host, about);
   if (about) {
     const shape = { label: t("Another wording for the selected words"), text: about.words, small: true, rows: Math.min(8, 1 + Math.ceil(about.words.length / 60)), submit: t("Suggest"), hint: onWords(about) };
     return void openForm(host, shape, ({ text: written }) => page.say(call("suggest", { ref: id, content: written, ...asGiven(about) }), { quiet: true }));
@@ -134,6 +144,46 @@ act("suggest", async ({ page, id, host, about }) => {
   const pen = await longPen(text, label);
   openForm(host, { label, text, pen, submit: t("Suggest") }, ({ text: written }) => page.say(call("suggest", { ref: id, content: written }), { quiet: true }));
 });
+
+/** Another wording of words that reach over a border becomes one suggestion for each text of which it changes some.
+ * @param {TreePage} page @param {string} id @param {Element} host @param {NonNullable<Act["about"]>} about */
+function suggestAcross(page, id, host, about) {
+  const whole = about.whole ?? about.words;
+  const all = [{ ...about, id }, ...(about.also ?? [])];
+  // What stands between the words of two texts belongs to the first.
+  let from = 0;
+  const parts = all.map(({ words }, place) => {
+    const start = whole.indexOf(words, from);
+    const next = all[place + 1];
+    const end = next ? whole.indexOf(next.words, start + words.length) : whole.length;
+    const part = whole.slice(from, end);
+    from = end;
+    return part;
+  });
+  const shape = { label: t("Another wording for the selected words"), text: whole, small: true, rows: Math.min(8, 1 + Math.ceil(whole.length / 60)), submit: t("Suggest"), hint: t("One suggestion for each of {n} texts", { n: all.length }) };
+  /** @type {Set<string>} what was sent before something was refused */
+  const sent = new Set();
+  openForm(host, shape, async ({ text: written }) => {
+    const pieces = parted(parts, written);
+    const changed = [...all.keys()].filter((place) => pieces[place] !== parts[place]);
+    const wording = { act: newKey(), doing: tn("suggested a wording of {n} passage", "suggested a wording of {n} passages", changed.length) };
+    for (const place of changed) {
+      const { id: ref, words, nth } = all[place];
+      if (sent.has(ref)) continue;
+      await page.say(call("suggest", { ref, content: within(words, parts[place], pieces[place]), words, nth }), { quiet: true, act: changed.length > 1 ? wording : undefined });
+      sent.add(ref);
+    }
+  });
+}
+
+/** A new part without the blanks that stood around the words in the old one. @param {string} words @param {string} part @param {string} piece */
+function within(words, part, piece) {
+  const [before, after] = part.split(words, 2);
+  let now = piece;
+  if (before && now.startsWith(before)) now = now.slice(before.length);
+  if (after && now.endsWith(after)) now = now.slice(0, -after.length);
+  return now;
+}
 
 act("accept", ({ page, button }) => page.say(call("accept", { ref: button?.getAttribute("data-note") })));
 

@@ -10,10 +10,12 @@ import { perform } from "./actions.js";
 import { Thread } from "./thread.js";
 
 /** @typedef {import("./page.js").TreePage} TreePage */
-/** The words of a node that are selected. @typedef {{id: string, words: string, nth: number}} Words */
+/** The words of a node that are selected; `also`: those of the texts after it, and all the words as they are drawn.
+ * @typedef {{id: string, words: string, nth: number, also?: Words[], whole?: string}} Words */
 
 const TEXTS = "article.node[data-id] > .text, .stretch .run[data-id], .book .cm-content";
 const MOST = 2000; // characters that a note is about
+const MOST_TEXTS = 8; // of which words are selected together
 const AT_ONCE = 100; // texts of which the notes are asked for in one request
 const SHOWN_MS = 2500;
 const WAIT_MS = 100;
@@ -22,23 +24,49 @@ const TRIES = 30;
 /** @returns {import("../elements/loom-buffer.js").LoomBuffer | null} */
 const book = () => document.querySelector("loom-buffer[data-on]");
 
-/** The text in which all of the selection is, and the selection. */
+/** The texts that the selection is in, in their order, and the selection. */
 function selected() {
   const selection = getSelection();
   const range = selection?.rangeCount && !selection.isCollapsed ? selection.getRangeAt(0) : null;
   const inside = range?.commonAncestorContainer;
   const element = inside instanceof Element ? inside : inside?.parentElement;
-  const text = element?.closest(TEXTS);
-  return range && text && !text.querySelector(":scope > form") ? { range, text } : null;
+  if (!range || !element) return null;
+  const text = element.closest(TEXTS);
+  const around = text ? null : element.closest(".stretch");
+  const texts = text ? [text] : [...(around?.querySelectorAll(TEXTS) ?? [])].filter((one) => range.intersectsNode(one) && within(range, one).toString().trim());
+  return texts.length && !texts.some((one) => one.querySelector(":scope > form")) ? { range, texts } : null;
 }
 
-/** The words of a node that are selected; null where none are. What is typed there and not saved
- * becomes a wording first. @param {TreePage} page @returns {Promise<Words | null>} */
+/** The part of a selection that is in a text. @param {Range} range @param {Element} text */
+function within(range, text) {
+  const part = range.cloneRange();
+  if (!text.contains(range.startContainer)) part.setStart(text, 0);
+  if (!text.contains(range.endContainer)) part.setEnd(text, text.childNodes.length);
+  return part;
+}
+
+/** The words of a node that are selected, with those of the nodes after it; null where none are. What is typed there
+ * and not saved becomes a wording first. @param {TreePage} page @returns {Promise<Words | null>} */
 export async function selectedWords(page) {
   const chosen = selected();
   if (!chosen) return null;
-  if (chosen.text.matches(".cm-content")) return inEditor();
-  const { range, text } = chosen;
+  if (chosen.texts[0].matches(".cm-content")) return inEditor();
+  if (chosen.texts.length > MOST_TEXTS) throw tooMany();
+  const all = await Promise.all(chosen.texts.map((text) => inText(page, text, within(chosen.range, text))));
+  return together(all, "\n\n");
+}
+
+const tooMany = () => new Refused({ message: t("These words are of more than {n} texts.", { n: MOST_TEXTS }), hint: t("Select words of fewer, or write a note on the first.") }, 0);
+
+/** @param {(Words | null)[]} all of each text @param {string} between how they are read together @returns {Words | null} */
+function together(all, between) {
+  const [first, ...also] = all.filter((words) => words !== null);
+  if (!first || !also.length) return first ?? null;
+  return { ...first, also, whole: [first, ...also].map(({ words }) => words).join(between) };
+}
+
+/** @param {TreePage} page @param {Element} text @param {Range} range in it @returns {Promise<Words | null>} */
+async function inText(page, text, range) {
   const id = text.closest("[data-id]")?.getAttribute("data-id") ?? "";
   const before = document.createRange();
   before.selectNodeContents(text);
@@ -57,13 +85,14 @@ async function inEditor() {
   const editor = host?.editor;
   if (!host || !editor) return null;
   const { from, to } = editor.view.state.selection.main;
-  let stretch = editor.stretchAt(from);
-  if (!stretch.slot) throw new Refused({ message: t("This is not saved yet: save it, then comment on it."), hint: "" }, 0);
-  if (editor.book.dirty.has(stretch.slot)) {
-    if (!(await host.saving?.edits())) throw new Refused({ message: t("Not saved."), hint: "" }, 0);
-    stretch = editor.stretchAt(from);
-  }
-  return wordsAt(stretch.id, stretch.text, from - stretch.from, Math.min(to - stretch.from, stretch.text.length));
+  const within = () => editor.stretchesIn(from, to).filter((one) => one.slot);
+  if (!within().length) throw new Refused({ message: t("This is not saved yet: save it, then comment on it."), hint: "" }, 0);
+  if (within().some(({ slot }) => editor.book.dirty.has(slot)) && !(await host.saving?.edits())) throw new Refused({ message: t("Not saved."), hint: "" }, 0);
+  const stretches = within();
+  if (stretches.length > MOST_TEXTS) throw tooMany();
+  const all = stretches.map((one) => wordsAt(one.id, one.text, Math.max(0, from - one.from), Math.min(to - one.from, one.text.length)));
+  const words = together(all, "");
+  return words?.also ? { ...words, whole: editor.view.state.sliceDoc(from, to) } : words;
 }
 
 /** Without the blanks at the ends. @param {string} id @param {string} text @param {number} from @param {number} to @returns {Words | null} */
@@ -81,6 +110,9 @@ async function begin(page, name) {
   try {
     const about = await selectedWords(page);
     if (!about) return;
+    if (about.also && name === "suggest" && page.settings.mode !== "buffer") {
+      throw new Refused({ message: t("These words are of {n} texts.", { n: about.also.length + 1 }), hint: t("Suggest another wording for words of one of them, or comment on all.") }, 0);
+    }
     const shown = document.getElementById(`n-${about.id}`);
     const host = shown?.matches("article") ? shown : (book()?.formAt(about.id) ?? (await beside(page, about.id)));
     if (host) perform(name, { page, id: about.id, host, button: null, about });
@@ -135,7 +167,10 @@ function offer(page, signal) {
   const box = () => place()?.range.getBoundingClientRect() ?? null;
   bar.add({ of, group, order: 1, words: t("Comment"), offers: box, act: () => void begin(page, "annotate") }, signal);
   bar.add({ of, group, order: 2, words: t("Suggest another wording"), offers: box, act: () => void begin(page, "suggest") }, signal);
-  const host = () => place()?.text.closest("article.node[data-id]");
+  const host = () => {
+    const texts = place()?.texts ?? [];
+    return texts.length === 1 ? texts[0].closest("article.node[data-id]") : null;
+  };
   const link = () => {
     const node = host();
     if (node) perform("link", { page, id: node.getAttribute("data-id") ?? "", host: node, button: null });

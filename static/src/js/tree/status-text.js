@@ -3,6 +3,8 @@
 
 import { t } from "../t.js";
 
+const SHOWN = 60; // characters of a text that an action names
+
 /** The reply to a command in plain words; "" where the reply itself is plain. @param {string} verb @param {string} reply */
 export function statusText(verb, reply) {
   if (verb === "edit" || verb === "replace") {
@@ -89,4 +91,57 @@ function takenBack(done, reply) {
   };
   const what = changes[verbs[0] ?? ""];
   return what ? t("{done}: {what}", { done, what }) : done;
+}
+
+/** What a line of a workspace did, as a person says it, with the beginning of its text; "" where the line itself has to do.
+ * @param {string} line @param {string} reply */
+export function didText(line, reply) {
+  const [, verb = ""] = /^(?:(?:→|->) )?([a-z]+)/u.exec(line) ?? [];
+  /** @type {Record<string, string>} */
+  const words = {
+    ask: t("Asked a question"),
+    augment: t("Changed the augments"),
+    back: t("Went back"),
+    check: t("Checked a text"),
+    close: t("Closed a window"),
+    collapse: t("Folded a text"),
+    compare: t("Compared texts"),
+    continue: t("Asked for continuations"),
+    digest: t("Read the digest"),
+    expand: t("Unfolded a text"),
+    explore: t("Explored from a text"),
+    find: t("Searched in a text"),
+    graph: t("Looked at links"),
+    help: t("Looked at the help"),
+    hide: t("Hid a window"),
+    list: t("Looked at a list"),
+    memory: t("Changed the memory"),
+    open: t("Opened a window"),
+    recall: t("Brought back what was put away"),
+    redo: t("Redid a change"),
+    refresh: t("Brought a window up to date"),
+    resize: t("Resized a window"),
+    respond: t("Wrote a text"),
+    run: t("Ran an augment"),
+    scratchpad: t("Wrote on the scratchpad"),
+    search: t("Searched"),
+    show: t("Showed a window again"),
+    since: t("Looked at what changed"),
+    stash: t("Put a window away"),
+    switch: t("Chose a version to read"),
+    think: t("Thought"),
+    todo: t("Changed the tasks"),
+    trail: t("Looked at a trail"),
+    tree: t("Looked at the outline"),
+    undo: t("Undid a change"),
+    use: t("Used an outside tool"),
+    view: t("Read a text"),
+    write: t("Wrote in a document"),
+  };
+  const what = words[verb] ?? statusText(verb, reply);
+  if (!what) return "";
+  const [, quoted = ""] = /"((?:[^"\\]|\\.)*)"/u.exec(line) ?? [];
+  const text = quoted.replaceAll(/\\(["\\])/gu, "$1").replaceAll(/\\n|\s+/gu, " ").trim();
+  const shown = text.length > SHOWN ? `${text.slice(0, SHOWN - 1).trimEnd()}…` : text;
+  return shown ? t("{what}: “{text}”", { what, text: shown }) : what;
 }

@@ -6,6 +6,7 @@ import { call, putCall } from "../live/calls.js";
 import { sectionNames } from "./context-view.js";
 import { make } from "./forms.js";
 import { language, t, tn } from "../t.js";
+import { didText } from "./status-text.js";
 
 /** @typedef {{ref: string, state: string, text: string, notes: string[]}} Task */
 /** @typedef {{name: string, loaded: boolean, chosen: boolean, pinned: boolean, requires: string[], missing: string[], required_by: string[]}} Augment */
@@ -26,12 +27,13 @@ function sizeRow(name, tokens, all) {
   return row;
 }
 
-/** One action: its line, and how it ended. @param {Step} step */
+/** One action as a person says it, with its exact line where one points; and why it was not done. @param {Step} step */
 export function stepRow(step) {
   const isOk = step.outcome === "ok";
-  const words = step.open ? (step.canonical || step.line).split("\n")[0] : t("(not visible to you)");
-  const row = make("li", { className: isOk ? "" : "bad" }, make("code", { className: "id", textContent: String(step.seq) }), make("span", { className: "line", dir: "auto", textContent: words }));
-  if (!isOk) row.append(make("span", { className: "refused", title: step.message, textContent: `✗ ${step.outcome}` }));
+  const line = (step.canonical || step.line).split("\n")[0];
+  const words = step.open ? didText(step.canonical || step.line, step.message) || line : t("(not visible to you)");
+  const row = make("li", { className: isOk ? "" : "bad" }, make("span", { className: "line", dir: "auto", textContent: words, title: step.open ? `${step.seq} ${line}` : "" }));
+  if (!isOk) row.append(make("span", { className: "refused", title: step.outcome, textContent: step.message ? t("not done: {why}", { why: step.message.split("\n")[0] }) : t("not done") }));
   if (step.loop_status !== "ok") row.append(make("span", { className: "chip loop", textContent: t("repeats") }));
   return row;
 }

@@ -38,11 +38,15 @@ test("an augment says what it needs, and what is needed by others is not unloade
 
 test("an action is its first line, and a refused one says how it ended", () => {
   const step = { seq: 9, line: "respond", canonical: "→ respond\nThe gate.", outcome: "ok", loop_status: "ok", message: "", open: true };
-  assert.equal(stepRow(step).querySelector(".line").textContent, "→ respond");
+  assert.equal(stepRow(step).querySelector(".line").textContent, "Wrote a text");
+  assert.match(stepRow(step).querySelector(".line").title, /→ respond$/);
+  const pinned = { ...step, canonical: "→ open a7x2 keep", message: "✓ n3 · keep" };
+  assert.equal(stepRow(pinned).querySelector(".line").textContent, "Opened a window");
+  assert.equal(stepRow({ ...step, canonical: '→ annotate a7x2 "Too \\"soon\\"?"' }).querySelector(".line").textContent, "Note added: “Too \"soon\"?”");
   assert.equal(stepRow({ ...step, open: false }).querySelector(".line").textContent, "(not visible to you)");
   const bad = stepRow({ ...step, outcome: "NOT_FOUND", message: "There is no such node.", loop_status: "repeating" });
-  assert.equal(bad.querySelector(".refused").textContent, "✗ NOT_FOUND");
-  assert.equal(bad.querySelector(".refused").title, "There is no such node.");
+  assert.equal(bad.querySelector(".refused").textContent, "not done: There is no such node.");
+  assert.equal(bad.querySelector(".refused").title, "NOT_FOUND");
   assert.ok(bad.querySelector(".loop"));
 });
 
