@@ -30,6 +30,8 @@ GET /operator/storage
 POST /operator/do/name
 GET /second-factor | POST /second-factor | GET /second-factor/set-up
 POST /second-factor/do/name
+GET /saml/start | POST /saml/back | GET /saml/finish?answer={long} | GET /saml/metadata
+POST /saml/link | POST /saml/unlink
 POST /passkeys/options | POST /passkeys/signin | GET /passkeys/ask | POST /passkeys/new
 POST /passkeys/do/name
 GET /signin | POST /signin | GET /signin/{secret} | POST /signin/{secret} | GET /signout

@@ -3,6 +3,7 @@
 import os
 import secrets
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from ipaddress import ip_network
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -32,6 +33,17 @@ class OpenId:
 
 
 @dataclass(frozen=True)
+class Saml:
+    """How people sign in by SAML; without the metadata of a provider they do not."""
+
+    metadata: str = ""  # XML
+    name: str = "your organisation"
+    groups_attribute: str = "groups"
+    groups: tuple[tuple[str, str, str], ...] = ()  # group, id of a grove, role
+    new: str = "nobody"
+
+
+@dataclass(frozen=True)
 class Env:
     """The environment as values: paths absolute, lists split at commas."""
 
@@ -55,6 +67,7 @@ class Env:
     log_format: str
     traces_url: str
     openid: OpenId = field(default_factory=OpenId)
+    saml: Saml = field(default_factory=Saml)
     oauth: bool = False
     mail: "Mail | None" = None
 
@@ -186,7 +199,6 @@ def _openid() -> OpenId:
         "name": "HEDDLE_OIDC_NAME",
         "scope": "HEDDLE_OIDC_SCOPE",
         "groups_claim": "HEDDLE_OIDC_GROUPS_CLAIM",
-        "new": "HEDDLE_OIDC_NEW",
     }
     given = {
         name: value
@@ -195,21 +207,64 @@ def _openid() -> OpenId:
     }
     if "client" not in given:
         raise WrongSetting("HEDDLE_OIDC_ISSUER needs HEDDLE_OIDC_CLIENT, the id of this client.")
-    if given.get("new", "nobody") not in ("nobody", "groups", "anybody"):
-        raise WrongSetting(
-            f"HEDDLE_OIDC_NEW={given['new']!r} does not exist. Write nobody, groups or anybody."
-        )
+    given["new"] = _who_may_come("HEDDLE_OIDC_NEW")
+    return OpenId(issuer=issuer, groups=_roles_of_groups("HEDDLE_OIDC_GROUPS"), **given)
+
+
+def _who_may_come(name: str) -> str:
+    """Who may come from an organisation for the first time."""
+    given = os.environ.get(name, "").strip() or "nobody"
+    if given not in ("nobody", "groups", "anybody"):
+        raise WrongSetting(f"{name}={given!r} does not exist. Write nobody, groups or anybody.")
+    return given
+
+
+def _roles_of_groups(name: str) -> tuple[tuple[str, str, str], ...]:
+    """Which role a group of an organisation has in which grove."""
     roles = []
-    for entry in _listed("HEDDLE_OIDC_GROUPS"):
+    for entry in _listed(name):
         group, _, target = entry.rpartition("=")
         grove, _, role = target.partition(":")
         if not group or not grove or role not in _ROLES:
             raise WrongSetting(
-                f"HEDDLE_OIDC_GROUPS contains {entry!r}. Write group=id-of-grove:role, with reader,"
+                f"{name} contains {entry!r}. Write group=id-of-grove:role, with reader,"
                 " writer or owner as the role."
             )
         roles.append((group, grove, role))
-    return OpenId(issuer=issuer, groups=tuple(roles), **given)
+    return tuple(roles)
+
+
+def _saml() -> Saml:
+    """`HEDDLE_SAML_*`: see docs/operating.md."""
+    path = os.environ.get("HEDDLE_SAML_METADATA", "").strip()
+    if not path:
+        return Saml()
+    if find_spec("onelogin") is None:
+        raise WrongSetting(
+            "HEDDLE_SAML_METADATA needs the packages of requirements-saml.txt: "
+            ".venv/bin/pip install --require-hashes -r requirements-saml.txt"
+        )
+    try:
+        metadata = Path(path).read_text()
+    except (OSError, ValueError) as error:
+        raise WrongSetting(f"HEDDLE_SAML_METADATA={path} can't be read: {error}.") from None
+    if "IDPSSODescriptor" not in metadata or "X509Certificate" not in metadata:
+        raise WrongSetting(
+            f"HEDDLE_SAML_METADATA={path} is no metadata of a SAML provider. Save the XML that the"
+            " provider shows as its metadata, with its certificate."
+        )
+    asked = {"name": "HEDDLE_SAML_NAME", "groups_attribute": "HEDDLE_SAML_GROUPS_ATTRIBUTE"}
+    given = {
+        name: value
+        for name, variable in asked.items()
+        if (value := os.environ.get(variable, "").strip())
+    }
+    return Saml(
+        metadata=metadata,
+        groups=_roles_of_groups("HEDDLE_SAML_GROUPS"),
+        new=_who_may_come("HEDDLE_SAML_NEW"),
+        **given,
+    )
 
 
 _MAIL_TLS = {"smtp": "starttls", "smtps": "implicit", "smtp+plain": "none"}
@@ -320,6 +375,7 @@ def read() -> Env:
         log_format=_log_format(),
         traces_url=_traces_url(),
         openid=_openid(),
+        saml=_saml(),
         oauth=_switch("HEDDLE_OAUTH"),
         mail=_mail(),
         database_connections=_count(

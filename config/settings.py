@@ -59,7 +59,9 @@ INSTALLED_APPS = [
     "loom.exploring",
     "loom.sandboxes",
     "loom.landscape",
+    "loom.identities",
     "loom.openid",
+    "loom.saml",
     "loom.second_factor",
     "loom.passkeys",
     "loom.operations",
@@ -270,6 +272,7 @@ SOCKETS = ENV.sockets
 IS_SQLITE = DATABASES["default"]["ENGINE"] == "loom.platform.sqlite3"
 REQUEST_THREADS = 64 if IS_SQLITE else ENV.database_connections - 6
 OPENID = ENV.openid
+SAML = ENV.saml
 OAUTH = ENV.oauth  # whether programs may ask people for access in their browsers
 # E-mail about mentions, if the operator named a server; without one nobody is asked for an address.
 EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"

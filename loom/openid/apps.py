@@ -18,4 +18,4 @@ class OpenIdConfig(AppConfig):
     def ready(self) -> None:
         add_to_slot("ways-to-sign-in", "openid/sign_in.html")
         add_to_slot("access-settings", "openid/settings.html")
-        import_module("loom.openid.commands")
+        import_module("loom.openid.asked")

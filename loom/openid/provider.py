@@ -16,11 +16,6 @@ from loom.errors import CommandError
 TIMEOUT_S = 10
 
 
-def is_set_up() -> bool:
-    """Whether people can sign in with it here."""
-    return bool(settings.OPENID.issuer)
-
-
 @cache
 def _client() -> Any:
     openid = settings.OPENID

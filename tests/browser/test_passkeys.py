@@ -7,7 +7,8 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import DESK, PHONE, Heddle, Open, give, invited
+from tests.browser.conftest import DESK, PHONE, Heddle, Open, invited
+from tests.browser.house import give
 from tests.browser.test_operator import fits
 
 DEVICE = {

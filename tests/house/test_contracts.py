@@ -37,6 +37,7 @@ def _wanted() -> set[str]:
         "requirements-dev.in",
         "requirements-model.in",
         "requirements-multilingual.in",
+        "requirements-saml.in",
     )
     return {
         *(package for name in python for package in _asked(name)),
@@ -55,7 +56,14 @@ def test_every_dependency_has_its_reason_and_nothing_else_has() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["requirements", "requirements-dev", "requirements-model", "requirements-multilingual"]
+    "name",
+    [
+        "requirements",
+        "requirements-dev",
+        "requirements-model",
+        "requirements-multilingual",
+        "requirements-saml",
+    ],
 )
 def test_the_locks_hold_what_is_asked_with_hashes(name: str) -> None:
     lock = (ROOT / f"{name}.txt").read_text()

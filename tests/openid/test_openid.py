@@ -12,8 +12,8 @@ from oidc_provider_mock import run_server_in_thread
 from config.env import OpenId, WrongSetting, _openid
 from loom.access import Actor
 from loom.engine.models import Step
+from loom.identities.models import Identity
 from loom.openid import provider
-from loom.openid.models import OpenIdentity
 from loom.people.commands import groves
 from loom.people.models import Grove, Membership, User
 from tests.clients import open_client
@@ -131,7 +131,7 @@ def test_groups_make_members_change_roles_and_end_what_they_made(
     # Whom somebody invited stays: no group made them a member.
     groves.remove_member(_owner(owner, grove), "marie")
     groves.add_member(_owner(owner, grove), "marie", "writer")
-    OpenIdentity.objects.get(subject="4").groves.clear()
+    Identity.objects.get(subject="4").groves.clear()
     assert role_with("lab") == "writer"
     assert role_with() == "writer"
 
@@ -150,7 +150,7 @@ def test_an_account_is_linked_by_its_owner_and_only_by_a_form(
     client.force_login(owner)
     # Not by an address that somebody else can make a browser open.
     assert "invite you" not in sign_in(client, "5").get("Location", "")
-    assert not OpenIdentity.objects.exists()
+    assert not Identity.objects.exists()
     page = client.post("/openid/link").content.decode()
     assert "/openid/start?next=/settings/access" in page
     came = sign_in(client, "5", "/openid/start?next=/settings/access")
@@ -160,18 +160,18 @@ def test_an_account_is_linked_by_its_owner_and_only_by_a_form(
     sign_in(other, "5")
     assert whose(other) == "owner"
     client.post("/openid/unlink")
-    assert not OpenIdentity.objects.exists()
+    assert not Identity.objects.exists()
     assert sign_in(Client(), "5").status_code == 400
 
 
 def test_an_account_of_somebody_else_is_not_linked(
     openid: Any, issuer: str, client: Client, owner: User, writer: User
 ) -> None:
-    OpenIdentity.objects.create(user=writer, issuer=issuer, subject="6")
+    Identity.objects.create(user=writer, issuer=issuer, subject="6")
     client.force_login(owner)
     client.post("/openid/link")
     sign_in(client, "6")
-    assert OpenIdentity.objects.get(subject="6").user == writer
+    assert Identity.objects.get(subject="6").user == writer
     assert "is linked to writer" in client.get("/settings/access").content.decode()
 
 
@@ -179,7 +179,7 @@ def test_the_last_way_in_is_kept(openid: Any, issuer: str, client: Client) -> No
     account(issuer, "7", **MARIE)
     sign_in(client, "7")
     client.post("/openid/unlink")
-    assert OpenIdentity.objects.filter(subject="7").exists()
+    assert Identity.objects.filter(subject="7").exists()
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_an_organisation_that_is_away_is_said_in_a_sentence(
 def test_a_user_whose_account_is_closed_stays_out(
     openid: Any, issuer: str, client: Client, writer: User
 ) -> None:
-    OpenIdentity.objects.create(user=writer, issuer=issuer, subject="9")
+    Identity.objects.create(user=writer, issuer=issuer, subject="9")
     User.objects.filter(pk=writer.pk).update(is_active=False)
     assert sign_in(client, "9").status_code == 400
     assert whose(client) == ""

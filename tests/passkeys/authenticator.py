@@ -61,7 +61,7 @@ class Device:
     def make(self, options: dict[str, Any], **more: Any) -> str:
         """What `navigator.credentials.create` gives for these options."""
         self.handle = websafe_decode(options["user"]["id"])
-        public = ES256.from_cryptography_key(self.key.public_key())
+        public = ES256.from_cryptography_key(self.key.public_key())  # type: ignore[no-untyped-call]
         made = AttestedCredentialData.create(bytes(16), self.id, public)
         data = AuthenticatorData.create(
             sha256(self.site.encode()), self._flags() | FLAG.AT, self.count, made

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.core.cache import cache
 from django.test import Client
+from fido2.utils import websafe_decode, websafe_encode
 
 from loom.errors import CommandError
 from loom.operations import commands as operations
@@ -95,7 +96,7 @@ def test_what_is_asked_for_is_verified_discoverable_and_says_nothing_of_the_user
     again = client.post("/passkeys/new").json()
     row = Passkey.objects.get()
     assert [len(again["excludeCredentials"]), again["user"]["id"]] == [1, row.handle]
-    assert len(ceremonies.websafe_decode(row.handle)) == 32
+    assert len(websafe_decode(row.handle)) == 32
     used = browser().post("/passkeys/options").json()
     assert used["userVerification"] == "required" and "allowCredentials" not in used
 
@@ -322,7 +323,7 @@ def test_it_takes_the_place_of_a_code(owner: User, writer: User) -> None:
     page = client.get("/second-factor").content.decode()
     assert "Sign in with a passkey" in page
     known = client.post("/passkeys/options").json()["allowCredentials"]
-    assert [one["id"] for one in known] == [ceremonies.websafe_encode(device.id)]
+    assert [one["id"] for one in known] == [websafe_encode(device.id)]
     refused = sign_in(client, other)  # right, and of somebody else
     assert refused.status_code == 400 and not is_in(client)
     came = sign_in(client, device)

@@ -5,9 +5,10 @@ from django.db import models
 from loom.people.models import Grove, User
 
 
-class OpenIdentity(models.Model):
-    """The account of a user at an issuer: by its address and the id that it gives, which never
-    changes. Names and addresses of e-mail may, and are not looked at."""
+class Identity(models.Model):
+    """The account of a user at an organisation: by the issuer (of OpenID Connect, or the entity of
+    SAML) and the id that it gives, which never changes. Names and addresses of e-mail may, and are
+    not looked at."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="+")
     issuer = models.CharField(max_length=255)
@@ -21,8 +22,8 @@ class OpenIdentity(models.Model):
     class Meta:
         ordering = ["id"]
         constraints = [
-            models.UniqueConstraint(fields=["issuer", "subject"], name="open_identity_once"),
-            models.UniqueConstraint(fields=["issuer", "user"], name="open_identity_of_user"),
+            models.UniqueConstraint(fields=["issuer", "subject"], name="identity_once"),
+            models.UniqueConstraint(fields=["issuer", "user"], name="identity_of_user"),
         ]
 
     def __str__(self) -> str:

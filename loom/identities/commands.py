@@ -1,16 +1,16 @@
-"""Who signs in by OpenID Connect, and what their groups make of them."""
+"""Who signs in with the account that they have at an organisation, and what their groups make of
+them. The protocols say who that is."""
 
 import re
-from typing import Any
 
-from django.conf import settings
 from django.db import IntegrityError, transaction
 
 from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args
 from loom.engine.execute import execute
 from loom.errors import CommandError, require
-from loom.openid.models import OpenIdentity
+from loom.identities.issuers import Account, Issuer, issuers
+from loom.identities.models import Identity
 from loom.people import names
 from loom.people.commands import accounts as people
 from loom.people.commands.groves import (
@@ -26,25 +26,24 @@ from loom.permissions import ROLES, Role
 from loom.platform.prepared_queries import lock_rows
 
 TRIES = 20
-MOST_GROUPS = 500  # of one person, that are looked at
 
 
-def user_of(claims: dict[str, Any]) -> User:
-    """The user whom the provider names; a new one where the environment allows it. Their roles
-    follow their groups. Raises CommandError UNAUTHENTICATED for somebody who is not let in."""
-    identity = _identity(claims)
+def user_of(issuer: Issuer, account: Account) -> User:
+    """The user whose account this is; a new one where the operator allows it. Their roles follow
+    their groups. Raises CommandError UNAUTHENTICATED for somebody who is not let in."""
+    identity = _identity(issuer, account)
     if identity is None:
-        identity = _new(claims)
+        identity = _new(issuer, account)
     if not identity.user.is_active:
         raise _not_let_in("Your account is closed.")
-    _note(identity, claims)
-    follow_groups(identity, groups_in(claims))
+    _note(identity, account)
+    follow_groups(identity, issuer, account.groups)
     return identity.user
 
 
-def link(user: User, claims: dict[str, Any]) -> OpenIdentity:
+def link(issuer: Issuer, user: User, account: Account) -> Identity:
     """Lets a user sign in with this account from now on. CONFLICT if it is another user's."""
-    known = _identity(claims)
+    known = _identity(issuer, account)
     if known is not None and known.user != user:
         raise CommandError(
             "CONFLICT",
@@ -53,67 +52,72 @@ def link(user: User, claims: dict[str, Any]) -> OpenIdentity:
         )
     if known is None:
         with transaction.atomic():
-            OpenIdentity.objects.filter(user=user, issuer=settings.OPENID.issuer).delete()
-            known = OpenIdentity.objects.create(
-                user=user, issuer=settings.OPENID.issuer, subject=claims["sub"]
+            Identity.objects.filter(user=user, issuer=issuer.entity).delete()
+            known = Identity.objects.create(
+                user=user, issuer=issuer.entity, subject=account.subject
             )
-    _note(known, claims)
-    follow_groups(known, groups_in(claims))
+    _note(known, account)
+    follow_groups(known, issuer, account.groups)
     return known
 
 
-def unlink(user: User) -> None:
+def unlink(issuer: Issuer, user: User) -> None:
     """Removes the link. Refused to somebody who could not sign in any more."""
     with transaction.atomic():
         lock_rows(User, id=user.pk)
-        if ways_in(user):
+        linked = Identity.objects.filter(user=user, issuer=issuer.entity)
+        if linked.exists():
             demand_another(user)
-        OpenIdentity.objects.filter(user=user, issuer=settings.OPENID.issuer).delete()
+        linked.delete()
 
 
 @way_in
 def ways_in(user: User) -> int:
-    """1 if the user can sign in with an account at the organisation, else 0."""
-    return OpenIdentity.objects.filter(user=user, issuer=settings.OPENID.issuer).count()
+    """With how many accounts at organisations the user can sign in."""
+    known = [one.entity for one in issuers()]
+    return Identity.objects.filter(user=user, issuer__in=known).count() if known else 0
 
 
-def _identity(claims: dict[str, Any]) -> OpenIdentity | None:
-    rows = OpenIdentity.objects.select_related("user")
-    return rows.filter(issuer=settings.OPENID.issuer, subject=claims["sub"]).first()
+def account_of(issuer: Issuer, user: User) -> Identity | None:
+    """The account of a user at an organisation, if they have linked one."""
+    return Identity.objects.filter(user=user, issuer=issuer.entity).first()
+
+
+def _identity(issuer: Issuer, account: Account) -> Identity | None:
+    rows = Identity.objects.select_related("user")
+    return rows.filter(issuer=issuer.entity, subject=account.subject).first()
 
 
 def _not_let_in(why: str) -> CommandError:
     return CommandError("UNAUTHENTICATED", why, hint="Ask an owner of your grove to invite you.")
 
 
-def _new(claims: dict[str, Any]) -> OpenIdentity:
+def _new(issuer: Issuer, account: Account) -> Identity:
     """A user for somebody who comes for the first time."""
-    allowed = settings.OPENID.new
-    if allowed == "nobody":
+    if issuer.new == "nobody":
         raise _not_let_in(
             "Nobody here is linked to this account. Sign in with your password and link it in"
             " your settings, under Access."
         )
-    if allowed == "groups" and not _roles(groups_in(claims)):
+    if issuer.new == "groups" and not _roles(issuer, account.groups):
         raise _not_let_in("None of your groups has a grove here.")
     try:
         with transaction.atomic():
-            return OpenIdentity.objects.create(
-                user=_user_named(claims), issuer=settings.OPENID.issuer, subject=claims["sub"]
+            return Identity.objects.create(
+                user=_user_named(account), issuer=issuer.entity, subject=account.subject
             )
     except IntegrityError:  # the same person in two browsers at once
-        again = _identity(claims)
+        again = _identity(issuer, account)
         if again is None:
             raise
         return again
 
 
-def _user_named(claims: dict[str, Any]) -> User:
+def _user_named(account: Account) -> User:
     """A new user, called as they are there, or nearly so where that name is taken."""
-    mail = str(claims.get("email") or "")
-    wanted = str(claims.get("preferred_username") or mail.partition("@")[0] or "person")
+    wanted = account.username or account.email.partition("@")[0] or "person"
     base = re.sub(r"[^\w.@+-]", "", wanted)[:60] or "person"
-    shown = names.cleaned(str(claims.get("name") or ""), most=70)
+    shown = names.cleaned(account.name, most=70)
     for number in range(TRIES):
         try:
             name = base if not number else f"{base}-{number + 1}"
@@ -124,19 +128,19 @@ def _user_named(claims: dict[str, Any]) -> User:
     raise AssertionError("the last try has raised")
 
 
-def _note(identity: OpenIdentity, claims: dict[str, Any]) -> None:
-    shown = claims.get("email") or claims.get("preferred_username") or claims.get("name") or ""
-    identity.shown_as = str(shown)[:255].replace("\0", "")
+def _note(identity: Identity, account: Account) -> None:
+    shown = account.email or account.username or account.name
+    identity.shown_as = shown[:255].replace("\0", "")
     identity.save(update_fields=["shown_as", "used_at"])
 
 
 # What groups make of somebody.
 
 
-def _roles(groups: set[str]) -> dict[str, Role]:
+def _roles(issuer: Issuer, groups: frozenset[str]) -> dict[str, Role]:
     """The highest role in each grove, by its id."""
     roles: dict[str, Role] = {}
-    for group, grove, named in settings.OPENID.groups:
+    for group, grove, named in issuer.groups:
         role = demand_role_name(named)
         if group in groups and (
             grove not in roles or ROLES.index(role) > ROLES.index(roles[grove])
@@ -145,10 +149,10 @@ def _roles(groups: set[str]) -> dict[str, Role]:
     return roles
 
 
-def follow_groups(identity: OpenIdentity, groups: set[str]) -> None:
+def follow_groups(identity: Identity, issuer: Issuer, groups: frozenset[str]) -> None:
     """Makes the user a member where their groups say so, with the role that they give, and no
     longer one where only a group had made them one. Writes only what changes."""
-    roles = _roles(groups)
+    roles = _roles(issuer, groups)
     held = set(identity.groves.values_list("uid", flat=True))
     rows = Membership.objects.filter(user=identity.user, grove__uid__in={*roles, *held})
     known = dict(rows.values_list("grove__uid", "role"))
@@ -191,10 +195,3 @@ def _follow(change: RunningAction, args: FollowedRole) -> bool:
     else:
         give_role(change, member, args.role)
     return args.role is not None
-
-
-def groups_in(claims: dict[str, Any]) -> set[str]:
-    """The groups of a person, from the claim that the environment names."""
-    given = claims.get(settings.OPENID.groups_claim)
-    listed = given if isinstance(given, list) else [given]
-    return {group for group in listed[:MOST_GROUPS] if isinstance(group, str) and group}

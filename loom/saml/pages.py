@@ -1,0 +1,142 @@
+"""Signing in at the organisation and coming back; linking that account to one's own, and removing
+the link.
+
+The organisation has the browser send a form from its own page, with which browsers send no cookie
+of ours. So the form is only checked; what it says waits under a random word for two minutes, and
+the browser is sent on to an address that it opens with its cookies. There it is known whether this
+browser has asked.
+"""
+
+import secrets
+import time
+from dataclasses import asdict
+from typing import Any
+
+from django.core.cache import cache
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import path
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_GET, require_POST
+
+from loom.errors import CommandError
+from loom.identities import coming_back
+from loom.identities.issuers import Account
+from loom.people.pages.accounts import next_address
+from loom.saml import provider
+from loom.saml.asked import saml
+from loom.site.forms import PageForm, Word
+from loom.site.page_requests import PersonRequest, anybody, person
+from loom.text.hashes import digest
+
+ASKED, ASKED_S = "saml_request", 1800  # in the session: the request, and where to go afterwards
+WAITS_S = 120
+
+
+class ResponseForm(PageForm):
+    """What the organisation sends."""
+
+    SAMLResponse = Word()
+
+
+@never_cache
+@require_GET
+@anybody
+def start(request: HttpRequest) -> HttpResponse:
+    """Sends the browser to the organisation; `?next=` is where it goes afterwards."""
+    coming_back.demand(saml)
+    address, asked = provider.ask()
+    until = time.time() + ASKED_S
+    request.session[ASKED] = {"id": asked, "next": next_address(request), "until": until}
+    return HttpResponseRedirect(address)
+
+
+@never_cache
+@csrf_exempt
+@require_POST
+@anybody
+def back(request: HttpRequest) -> HttpResponse:
+    """Checks what the organisation says, and sends the browser on to say which one it is."""
+    coming_back.demand(saml)
+    confirmed = provider.confirmed_in(ResponseForm.read(request)["SAMLResponse"])
+    left = max(1, int(confirmed.until - time.time()))
+    word = secrets.token_urlsafe(32)
+    kept = {**asdict(confirmed.account), "groups": sorted(confirmed.account.groups)}
+    try:
+        is_first = cache.add(f"saml:seen:{digest(confirmed.id)}", 1, left)
+        cache.set(f"saml:{word}", {"request": confirmed.request, "account": kept}, WAITS_S)
+    except Exception as error:
+        raise CommandError(
+            "UNAVAILABLE",
+            "Answers cannot be kept at the moment.",
+            hint="Try again in a moment.",
+            retryable=True,
+        ) from error
+    if not is_first:
+        raise provider.refused("its answer was used before.")
+    answer = HttpResponseRedirect(f"/saml/finish?answer={word}")
+    answer.status_code = 303
+    return answer
+
+
+@never_cache
+@require_GET
+@anybody
+def finish(request: HttpRequest) -> HttpResponse:
+    """Signs in whom the organisation has named to this browser, or links that account to the person
+    who asked for it."""
+    issuer = coming_back.demand(saml)
+    asked = request.session.pop(ASKED, None)
+    wanted = str(asked["next"]) if asked else "/"
+    return coming_back.let_in(
+        request,
+        issuer,
+        lambda: _account(request.GET.get("answer", "")[:100], asked),
+        wanted=wanted,
+    )
+
+
+def _account(word: str, asked: dict[str, Any] | None) -> Account:
+    """The account that waits under this word, if it answers what this browser has asked."""
+    key = f"saml:{word}"
+    kept = cache.get(key) if word else None
+    if kept is None or not cache.delete(key):
+        raise provider.refused("its answer is over, or was used before.")
+    if asked is None or asked["until"] < time.time() or asked["id"] != kept["request"]:
+        raise provider.refused("this browser has not asked. Begin at the page for signing in.")
+    given = kept["account"]
+    return Account(**{**given, "groups": frozenset(given["groups"])})
+
+
+@require_GET
+@anybody
+def metadata(request: HttpRequest) -> HttpResponse:
+    """What the organisation needs to know of this installation."""
+    coming_back.demand(saml)
+    return HttpResponse(provider.metadata(), content_type="application/samlmetadata+xml")
+
+
+@never_cache
+@require_POST
+@person
+def link(request: PersonRequest) -> HttpResponse:
+    """Asks to link the account at the organisation."""
+    return coming_back.ask_to_link(request, coming_back.demand(saml))
+
+
+@never_cache
+@require_POST
+@person
+def unlink(request: PersonRequest) -> HttpResponse:
+    """Removes the link."""
+    return coming_back.remove_link(request, coming_back.demand(saml))
+
+
+PATHS = [
+    path("saml/start", start),
+    path("saml/back", back),
+    path("saml/finish", finish),
+    path("saml/metadata", metadata),
+    path("saml/link", link),
+    path("saml/unlink", unlink),
+]

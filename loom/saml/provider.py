@@ -1,0 +1,235 @@
+"""The organisation's provider of identities (docs/operating.md), by python3-saml, which checks
+signatures, schema and times. What that library lets pass when it is left out is demanded here: an
+audience, a recipient, an end, and the request that is answered, all inside the one signed
+assertion."""
+
+import time
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+
+from loom.errors import CommandError
+from loom.identities.issuers import Account, groups_in
+from loom.saml.asked import entity_in
+
+MAX_RESPONSE = 512 * 1024  # characters of Base64
+MAX_SUBJECT = 255
+YEARS_10 = 10 * 365 * 24 * 3600
+DRIFT_S = 300  # by which clocks may differ, as the library has it
+FLEETING = "transient"  # the format of a name that is another one each time
+UNSPECIFIED = "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified"
+REDIRECT = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect"
+POST = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST"
+BEARER = "urn:oasis:names:tc:SAML:2.0:cm:bearer"
+_NAMES = {
+    "saml": "urn:oasis:names:tc:SAML:2.0:assertion",
+    "samlp": "urn:oasis:names:tc:SAML:2.0:protocol",
+    "ds": "http://www.w3.org/2000/09/xmldsig#",
+}
+_TRANSFORMS = {
+    "http://www.w3.org/2000/09/xmldsig#enveloped-signature",
+    "http://www.w3.org/2001/10/xml-exc-c14n#",
+    "http://www.w3.org/2001/10/xml-exc-c14n#WithComments",
+}
+# What providers call these, as names of their own, by LDAP's numbers, and as Microsoft does.
+_CLAIMS = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims"
+USERNAME = ("username", "uid", "urn:oid:0.9.2342.19200300.100.1.1")
+SHOWN = (
+    *("displayName", "urn:oid:2.16.840.1.113730.3.1.241", "cn", "urn:oid:2.5.4.3"),
+    *("http://schemas.microsoft.com/identity/claims/displayname", "name"),
+)
+MAIL = ("email", "mail", "urn:oid:0.9.2342.19200300.100.1.3", f"{_CLAIMS}/emailaddress")
+
+
+def home() -> str:
+    """The address of this installation: the first of HEDDLE_ORIGINS."""
+    return str(settings.ORIGINS[0]).rstrip("/")
+
+
+def back_address() -> str:
+    """Where the organisation sends browsers back to."""
+    return f"{home()}/saml/back"
+
+
+def _library(name: str) -> Any:
+    # It takes 20 MB and half a second, which most processes never need.
+    return import_module(f"onelogin.saml2.{name}")
+
+
+@cache
+def _settings(metadata: str, origin: str) -> Any:
+    """The library's settings. UNAVAILABLE where the metadata lack what is needed."""
+    entity = entity_in(metadata)
+    parser = _library("idp_metadata_parser").OneLogin_Saml2_IdPMetadataParser
+    try:
+        provider = parser.parse(metadata.encode(), required_sso_binding=REDIRECT, entity_id=entity)
+        if provider["idp"]["singleSignOnService"]["binding"] != REDIRECT:
+            raise KeyError("singleSignOnService")
+        return _library("settings").OneLogin_Saml2_Settings(
+            {
+                "strict": True,
+                "debug": False,
+                "sp": {
+                    "entityId": f"{origin}/saml/metadata",
+                    "assertionConsumerService": {"url": f"{origin}/saml/back", "binding": POST},
+                    "NameIDFormat": UNSPECIFIED,
+                },
+                "idp": provider["idp"],
+                "security": {
+                    "wantAssertionsSigned": True,
+                    "wantNameId": True,
+                    "wantAttributeStatement": False,
+                    "requestedAuthnContext": False,
+                    "rejectDeprecatedAlgorithm": True,
+                    "rejectUnsolicitedResponsesWithInResponseTo": True,
+                    "allowRepeatAttributeName": True,
+                    "metadataValidUntil": int(time.time()) + YEARS_10,
+                },
+            }
+        )
+    except Exception as error:  # of a parser that is given the operator's file
+        raise CommandError(
+            "UNAVAILABLE",
+            f"The metadata of the organisation cannot be used: {str(error)[:200]}",
+            hint="They need an address for sign-in by HTTP-Redirect, and a certificate.",
+        ) from None
+
+
+def _current() -> Any:
+    return _settings(settings.SAML.metadata, home())
+
+
+def metadata() -> bytes:
+    """What the organisation needs to know of this installation, as XML."""
+    made = _current().get_sp_metadata()
+    return made if isinstance(made, bytes) else str(made).encode()
+
+
+def _asked_at() -> dict[str, Any]:
+    """The address at which an answer arrives, as the library wants it: the configured one, whatever
+    a request says."""
+    parts = urlsplit(home())
+    return {
+        "https": "on" if parts.scheme == "https" else "off",
+        "http_host": parts.netloc,
+        "script_name": "/saml/back",
+        "get_data": {},
+        "post_data": {},
+    }
+
+
+def ask() -> tuple[str, str]:
+    """The address at the organisation that asks who somebody is, and the id of that request."""
+    auth = _library("auth").OneLogin_Saml2_Auth(_asked_at(), old_settings=_current())
+    address = str(auth.login(return_to=home()))
+    return address, str(auth.get_last_request_id())
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """A signed assertion that was found right: whose account it is about, the id of the request
+    that it answers, its own id, and how long it is good for, in seconds since 1970."""
+
+    account: Account
+    request: str
+    id: str
+    until: int
+
+
+def confirmed_in(response: str) -> Confirmed:
+    """What the organisation says, from the Base64 of a SAMLResponse. UNAUTHENTICATED if anything
+    about it is wrong."""
+    if not response or len(response) > MAX_RESPONSE:
+        raise refused("its answer is empty or too long.")
+    try:
+        read = _library("response").OneLogin_Saml2_Response(_current(), response)
+        read.is_valid(_asked_at(), raise_exceptions=True)
+        return _confirmed(read)
+    except CommandError:
+        raise
+    except Exception as error:  # of a parser that is given a stranger's bytes
+        raise refused(str(error)[:200] or "its answer cannot be read.") from None
+
+
+def refused(why: str) -> CommandError:
+    """The refusal of what an organisation sent."""
+    return CommandError(
+        "UNAUTHENTICATED",
+        f"{settings.SAML.name} did not confirm who you are: {why}",
+        hint="Try again, or sign in in another way.",
+    )
+
+
+def _confirmed(read: Any) -> Confirmed:
+    document = read.get_xml_document()
+    if document.get("Destination", back_address()) != back_address():
+        raise refused("its answer is for another address.")
+    assertion = _signed_assertion(document)
+    audiences = _texts(assertion, "saml:Conditions/saml:AudienceRestriction/saml:Audience")
+    if f"{home()}/saml/metadata" not in audiences:
+        raise refused("its answer names no audience, or another one.")
+    request, until = _confirmation(assertion)
+    name = read.get_nameid_data()
+    subject = str(name.get("Value") or "")
+    if not 0 < len(subject) <= MAX_SUBJECT or "\0" in subject:
+        raise refused("it names nobody.")
+    if str(name.get("Format", "")).endswith(f":{FLEETING}"):
+        raise refused("it gives another name each time; the operator has to ask for a lasting one.")
+    return Confirmed(_account(subject, read), request, str(assertion.get("ID")), until)
+
+
+def _texts(assertion: Any, path: str) -> list[str]:
+    found = assertion.xpath(path, namespaces=_NAMES)
+    return ["".join(one.itertext()).strip() for one in found]
+
+
+def _signed_assertion(document: Any) -> Any:
+    """The only assertion, which has the only reference of its own signature."""
+    found = document.xpath("/samlp:Response/saml:Assertion", namespaces=_NAMES)
+    if len(found) != 1:
+        raise refused("its answer has no assertion, or several.")
+    (assertion,) = found
+    path = "ds:Signature/ds:SignedInfo/ds:Reference"
+    references = assertion.xpath(path, namespaces=_NAMES)
+    if [one.get("URI") for one in references] != [f"#{assertion.get('ID')}"]:
+        raise refused("its signature is about something else.")
+    transforms = references[0].xpath("ds:Transforms/ds:Transform/@Algorithm", namespaces=_NAMES)
+    if not set(transforms) <= _TRANSFORMS:
+        raise refused("its signature is about something else.")
+    return assertion
+
+
+def _confirmation(assertion: Any) -> tuple[str, int]:
+    """The id of the request that is answered, and until when the answer is good: of a confirmation
+    that is for this address."""
+    times = _library("utils").OneLogin_Saml2_Utils
+    path = "saml:Subject/saml:SubjectConfirmation"
+    for one in assertion.xpath(path, namespaces=_NAMES):
+        data = one.find("saml:SubjectConfirmationData", namespaces=_NAMES)
+        if one.get("Method") != BEARER or data is None or data.get("Recipient") != back_address():
+            continue
+        request, end = data.get("InResponseTo"), data.get("NotOnOrAfter")
+        if request and end and times.parse_SAML_to_time(end) > time.time():
+            return str(request), int(times.parse_SAML_to_time(end)) + DRIFT_S
+    raise refused("its answer is not for a request of this installation, or is over.")
+
+
+def _account(subject: str, read: Any) -> Account:
+    by_name, by_friendly = read.get_attributes(), read.get_friendlyname_attributes()
+    given = {**by_friendly, **by_name}
+
+    def first(names: tuple[str, ...]) -> str:
+        texts = (value for name in names for value in given.get(name, ()))
+        return next((value for value in texts if isinstance(value, str)), "")
+
+    return Account(
+        subject=subject,
+        username=first(USERNAME),
+        name=first(SHOWN),
+        email=first(MAIL),
+        groups=groups_in(given.get(settings.SAML.groups_attribute, ())),
+    )

@@ -1,0 +1,1 @@
+"""Tags of the templates of signing in by SAML."""

@@ -1,0 +1,193 @@
+"""An organisation's provider of identities: it reads what it is asked and signs what it answers,
+with a key that is made when the tests run. A test changes what it says, and what becomes of it."""
+
+import base64
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from urllib.parse import parse_qs, urlsplit
+from uuid import uuid4
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.x509.oid import NameOID
+from lxml import etree
+from onelogin.saml2.constants import OneLogin_Saml2_Constants as Names
+from onelogin.saml2.utils import OneLogin_Saml2_Utils as Signing
+
+ENTITY = "https://id.example.org/saml"
+ASSERTION, PROTOCOL = Names.NS_SAML, Names.NS_SAMLP
+PERSISTENT = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent"
+Change = Callable[[etree._Element], object]
+
+
+def instant(seconds: float) -> str:
+    """So many seconds from now."""
+    return (datetime.now(UTC) + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@dataclass
+class Key:
+    """A key and its own certificate, as PEM."""
+
+    secret: str
+    certificate: str
+
+    @classmethod
+    def new(cls) -> "Key":
+        """A new one."""
+        made = rsa.generate_private_key(65537, 2048)
+        name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "id.example.org")])
+        now = datetime.now(UTC)
+        certificate = (
+            x509.CertificateBuilder()
+            .subject_name(name)
+            .issuer_name(name)
+            .public_key(made.public_key())
+            .serial_number(1)
+            .not_valid_before(now - timedelta(days=1))
+            .not_valid_after(now + timedelta(days=30))
+            .sign(made, hashes.SHA256())
+        )
+        secret = made.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+        pem = certificate.public_bytes(serialization.Encoding.PEM)
+        return cls(secret.decode(), pem.decode())
+
+    @property
+    def body(self) -> str:
+        """The certificate without its first and last line."""
+        return "".join(self.certificate.strip().splitlines()[1:-1])
+
+
+@dataclass
+class Said:
+    """What an answer says. `None` leaves something out."""
+
+    subject: str = "u-1"
+    format: str = PERSISTENT
+    audience: str | None = "https://loom.example.org/saml/metadata"
+    recipient: str | None = "https://loom.example.org/saml/back"
+    destination: str = "https://loom.example.org/saml/back"
+    issuer: str = ENTITY
+    begins: float = -60
+    ends: float | None = 300
+    confirmed_for: float | None = 300
+    answers: bool = True  # the request, in what is signed
+    id: str = field(default_factory=lambda: f"_a{uuid4().hex}")
+    attributes: dict[str, list[str]] = field(default_factory=dict)
+
+
+def _given(name: str, value: str | None) -> str:
+    return "" if value is None else f' {name}="{value}"'
+
+
+@dataclass
+class Provider:
+    """The organisation."""
+
+    key: Key = field(default_factory=Key.new)
+
+    @property
+    def metadata(self) -> str:
+        """What an operator saves."""
+        return f"""<md:EntityDescriptor xmlns:md="{Names.NS_MD}" xmlns:ds="{Names.NS_DS}"
+ entityID="{ENTITY}"><md:IDPSSODescriptor protocolSupportEnumeration="{PROTOCOL}"
+ WantAuthnRequestsSigned="false"><md:KeyDescriptor use="signing"><ds:KeyInfo><ds:X509Data>
+<ds:X509Certificate>{self.key.body}</ds:X509Certificate></ds:X509Data></ds:KeyInfo>
+</md:KeyDescriptor><md:SingleSignOnService Binding="{Names.BINDING_HTTP_POST}"
+ Location="https://id.example.org/post"/><md:SingleSignOnService
+ Binding="{Names.BINDING_HTTP_REDIRECT}" Location="https://id.example.org/sso"/>
+</md:IDPSSODescriptor></md:EntityDescriptor>"""
+
+    def asked(self, address: str) -> etree._Element:
+        """The request to which a browser was sent."""
+        parts = urlsplit(address)
+        assert f"{parts.scheme}://{parts.netloc}{parts.path}" == "https://id.example.org/sso"
+        packed = base64.b64decode(parse_qs(parts.query)["SAMLRequest"][0])
+        return etree.fromstring(zlib.decompress(packed, -15))
+
+    def assertion(self, request: str, said: Said, *, key: Key | None = None) -> str:
+        """What is signed, signed."""
+        attributes = "".join(
+            f'<saml:Attribute Name="{name}">'
+            + "".join(f"<saml:AttributeValue>{value}</saml:AttributeValue>" for value in values)
+            + "</saml:Attribute>"
+            for name, values in said.attributes.items()
+        )
+        statement = f"<saml:AttributeStatement>{attributes}</saml:AttributeStatement>"
+        data = (
+            _given("InResponseTo", request if said.answers else None)
+            + _given("Recipient", said.recipient)
+            + _given("NotOnOrAfter", _end(said.confirmed_for))
+        )
+        audience = (
+            f"<saml:AudienceRestriction><saml:Audience>{said.audience}</saml:Audience>"
+            "</saml:AudienceRestriction>"
+        )
+        plain = (
+            f'<saml:Assertion xmlns:saml="{ASSERTION}" ID="{said.id}" Version="2.0"'
+            f' IssueInstant="{instant(0)}"><saml:Issuer>{said.issuer}</saml:Issuer><saml:Subject>'
+            f'<saml:NameID Format="{said.format}">{said.subject}</saml:NameID>'
+            f'<saml:SubjectConfirmation Method="{Names.CM_BEARER}"><saml:SubjectConfirmationData'
+            f"{data}/></saml:SubjectConfirmation></saml:Subject>"
+            f'<saml:Conditions NotBefore="{instant(said.begins)}"'
+            f"{_given('NotOnOrAfter', _end(said.ends))}>{audience if said.audience else ''}"
+            f'</saml:Conditions><saml:AuthnStatement AuthnInstant="{instant(0)}">'
+            "<saml:AuthnContext>"
+            f"<saml:AuthnContextClassRef>{Names.AC_PASSWORD}</saml:AuthnContextClassRef>"
+            "</saml:AuthnContext></saml:AuthnStatement>"
+            f"{statement if attributes else ''}</saml:Assertion>"
+        )
+        return plain if said.id == "" else self.signed(plain, key=key)
+
+    def signed(self, xml: str, *, key: Key | None = None, **more: str) -> str:
+        """The element, signed."""
+        used = key or self.key
+        made: str | bytes = Signing.add_sign(xml, used.secret, used.certificate, **more)
+        return made.decode() if isinstance(made, bytes) else made
+
+    def response(
+        self,
+        request: str | None,
+        assertion: str,
+        *,
+        said: Said | None = None,
+        status: str = Names.STATUS_SUCCESS,
+    ) -> str:
+        """The message that holds what is signed."""
+        said = said or Said()
+        inner = assertion.partition("?>")[2] if assertion.startswith("<?xml") else assertion
+        return (
+            f'<samlp:Response xmlns:samlp="{PROTOCOL}" xmlns:saml="{ASSERTION}"'
+            f' ID="_r{uuid4().hex}" Version="2.0" IssueInstant="{instant(0)}"'
+            f' Destination="{said.destination}"{_given("InResponseTo", request)}>'
+            f"<saml:Issuer>{said.issuer}</saml:Issuer><samlp:Status><samlp:StatusCode"
+            f' Value="{status}"/></samlp:Status>{inner}</samlp:Response>'
+        )
+
+    def answer(
+        self, request: str, said: Said | None = None, *, change: Change | None = None
+    ) -> str:
+        """The answer as a form has it, after a change that somebody on its way has made."""
+        said = said or Said()
+        xml = self.response(request, self.assertion(request, said), said=said)
+        return encoded(xml, change)
+
+
+def _end(seconds: float | None) -> str | None:
+    return None if seconds is None else instant(seconds)
+
+
+def encoded(xml: str, change: Change | None = None) -> str:
+    """The message in Base64, changed."""
+    if change is not None:
+        document = etree.fromstring(xml)
+        change(document)
+        xml = etree.tostring(document).decode()
+    return base64.b64encode(xml.encode()).decode()
