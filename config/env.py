@@ -1,6 +1,7 @@
 """The environment variables. A wrong value ends the start with a sentence."""
 
 import os
+import re
 import secrets
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -44,6 +45,19 @@ class Saml:
 
 
 @dataclass(frozen=True)
+class Bucket:
+    """Where images are, if not in the data folder: objects of a storage that speaks S3. Without an
+    endpoint it is that of Amazon; without a key the machine has a role, as boto3 finds it."""
+
+    name: str
+    prefix: str = ""
+    endpoint: str = ""
+    region: str = ""
+    key: str = ""
+    secret: str = ""
+
+
+@dataclass(frozen=True)
 class Env:
     """The environment as values: paths absolute, lists split at commas."""
 
@@ -70,6 +84,7 @@ class Env:
     saml: Saml = field(default_factory=Saml)
     oauth: bool = False
     mail: "Mail | None" = None
+    images: Bucket | None = None
 
 
 @dataclass(frozen=True)
@@ -305,6 +320,32 @@ def _mail() -> Mail | None:
     )
 
 
+_BUCKET = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/([A-Za-z0-9._/-]*))?")
+
+
+def _images() -> Bucket | None:
+    """`HEDDLE_IMAGES=s3://bucket/prefix` and what belongs to it; None: the data folder."""
+    given, endpoint, region, key, secret = (
+        os.environ.get(f"HEDDLE_IMAGES{suffix}", "").strip()
+        for suffix in ("", "_ENDPOINT", "_REGION", "_KEY", "_SECRET")
+    )
+    if not given:
+        return None
+    found = _BUCKET.fullmatch(given)
+    if found is None:
+        raise WrongSetting(
+            "HEDDLE_IMAGES is no bucket. Write s3://bucket or s3://bucket/prefix, or leave it out "
+            "to keep images in the data folder."
+        )
+    if endpoint and urlsplit(endpoint).scheme not in ("http", "https"):
+        raise WrongSetting(
+            "HEDDLE_IMAGES_ENDPOINT is no address. Write it as https://storage.example.org."
+        )
+    if bool(key) != bool(secret):
+        raise WrongSetting("Set HEDDLE_IMAGES_KEY and HEDDLE_IMAGES_SECRET, or neither of them.")
+    return Bucket(found[1], (found[2] or "").strip("/"), endpoint, region, key, secret)
+
+
 def host_of(origin: str) -> str:
     """The host of an origin as a Host header has it, without the port."""
     host = urlsplit(origin).hostname or ""
@@ -378,6 +419,7 @@ def read() -> Env:
         saml=_saml(),
         oauth=_switch("HEDDLE_OAUTH"),
         mail=_mail(),
+        images=_images(),
         database_connections=_count(
             "HEDDLE_DATABASE_CONNECTIONS", 20, least=8, most=100, of="connections"
         ),

@@ -21,6 +21,7 @@ from django.views.decorators.http import require_safe
 
 from config.celery import app
 from loom.engine import busy, put_aside
+from loom.trees.image_files import image_files
 
 PATIENCE_S = 1.0
 TOO_MANY_CONNECTIONS = "53300"  # of PostgreSQL
@@ -140,14 +141,15 @@ def _why_disk(error: Exception) -> str:
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
     """`{ok, version, processes: {web, database, broker, worker, model: ok|slow|down|off}, disk:
-    ok|full, put_aside, reasons}`; 503 unless ok. `disk` is that of the data folder, and also "full"
-    if it cannot be written. A worker that has not answered within a second, but shortly before, is
+    ok|full, images: ok|down, put_aside, reasons}`; 503 unless ok. `disk` is that of the data
+    folder, and also "full" if it cannot be written; `images` is their storage, which is asked at
+    most twice a minute. A worker that has not answered within a second, but shortly before, is
     "slow", which is ok. `put_aside` is the number of units of work, such as documents, that failed
     again and again and wait for the owner of their grove (null if the database is down). `reasons`
     has a sentence for each part that is not ok.
 
-    If the broker is down, the worker cannot be asked; the model never affects `ok`, since people
-    can write without it.
+    If the broker is down, the worker cannot be asked; the model and the storage of images never
+    affect `ok`, since people can write without them.
     """
     processes, reasons = {"web": "ok"}, {}
     for name, check, why in (
@@ -170,12 +172,16 @@ def healthz(request: HttpRequest) -> JsonResponse:
         processes["model"] = "down" if _fault(_model) else "ok"
         if processes["model"] == "down":
             reasons["model"] = "The local model cannot be reached."
+    fault = image_files().fault()
+    if fault:
+        reasons["images"] = fault
     aside = put_aside.count() if processes["database"] == "ok" else None
     body = {
         "ok": ok,
         "version": settings.VERSION,
         "processes": processes,
         "disk": "full" if disk else "ok",
+        "images": "down" if fault else "ok",
         "put_aside": aside,
         "reasons": reasons,
     }

@@ -9,6 +9,7 @@ import dj_database_url
 from csp.constants import NONCE
 
 from config import env
+from config.bucket import bucket_storage
 from config.release import VERSION
 
 ENV = env.read()
@@ -212,6 +213,10 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
+# The bucket of images (loom.trees.image_files); "": they are in the data folder.
+IMAGES_BUCKET = ENV.images.name if ENV.images else ""
+if ENV.images:
+    STORAGES["images"] = bucket_storage(ENV.images)
 WHITENOISE_USE_FINDERS = True
 # Files are found when they are requested: what is built while the server runs is served at once and
 # whole. Remembered lengths would cut a longer file off (docs/decisions/2026-11-25-static-files.md).

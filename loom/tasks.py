@@ -8,6 +8,7 @@ from celery.signals import worker_ready
 from django.db import DatabaseError, close_old_connections
 
 from loom.engine import jobs
+from loom.errors import CommandError
 from loom.notes import mention_mails
 from loom.people import mail
 from loom.transfer import importing
@@ -17,9 +18,15 @@ from loom.trees.commands import node_writer
 log = logging.getLogger("heddle.tasks")
 
 
-@shared_task(name="loom.tasks.erase_tree")
+@shared_task(
+    name="loom.tasks.erase_tree",
+    autoretry_for=(CommandError,),  # the storage of its images is away
+    retry_backoff=30,
+    retry_backoff_max=3600,
+    max_retries=None,
+)
 def erase_tree(uid: str) -> None:
-    """Deletes the rows of an erased tree."""
+    """Deletes the images and the rows of an erased tree."""
     images.remove_files(uid)
     erasing.erase_rows(uid)
 

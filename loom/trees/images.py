@@ -1,17 +1,12 @@
-"""Images of trees: checked by Pillow, stored once by hash in the data folder, one row per tree;
+"""Images of trees: checked by Pillow, stored once by hash (`image_files`), one row per tree;
 and images that came with a file, in its archive or in its messages."""
 
 import base64
 import hashlib
 import io
 import logging
-import os
-import secrets
 import warnings
-from collections.abc import Iterator
-from pathlib import Path
 
-from django.conf import settings
 from django.db import transaction
 from django.http import HttpResponse
 from PIL import Image as Pillow
@@ -24,36 +19,21 @@ from loom.text.images import (
     MOST_IMAGE_FRAMES,
     MOST_IMAGE_PIXELS,
 )
+from loom.trees.image_files import image_files
 from loom.trees.image_metadata import without_metadata
 from loom.trees.models import Image, Tree
 
 log = logging.getLogger("heddle.images")
 
 
-def path_of(sha256: str) -> Path:
-    """The path of the file with these bytes, whichever grove has them."""
-    folder: Path = settings.DATA_DIR / "images" / sha256[:2]
-    return folder / sha256
-
-
-def files() -> Iterator[tuple[str, Path]]:
-    """The hash and the file of each stored image."""
-    for file in sorted((settings.DATA_DIR / "images").glob("??/*")):
-        if len(file.name) == 64:
-            yield file.name, file
-
-
 def bytes_of(image: Image) -> bytes:
     """The bytes of an image; UNAVAILABLE if the file is missing or was changed."""
-    try:
-        raw = path_of(image.sha256).read_bytes()
-    except OSError:
-        raw = b""
+    raw = image_files().read(image.sha256)
     if hashlib.sha256(raw).hexdigest() != image.sha256:
         raise CommandError(
             "UNAVAILABLE",
             "The file of this image is missing or damaged.",
-            hint="restore the folder images from a backup",
+            hint="restore the images from a backup",
         )
     return raw
 
@@ -105,15 +85,7 @@ def remove_files(tree_uid: str) -> None:
         others = Image.objects.filter(sha256=sha256).exclude(tree=tree)
         if others.exists():
             continue
-        path = path_of(sha256)
-        aside = path.with_name(f".{sha256}.erased")
-        try:
-            path.replace(aside)
-        except FileNotFoundError:
-            continue
-        if others.exists():
-            aside.replace(path)
-        aside.unlink(missing_ok=True)
+        image_files().remove(sha256, others.exists)
 
 
 def _checked(raw: bytes) -> tuple[str, int, int]:
@@ -178,22 +150,8 @@ def _too_large(sentence: str) -> CommandError:
 
 
 def store(sha256: str, raw: bytes) -> None:
-    """Writes the file under another name first, so that nobody sees half of it."""
-    path = path_of(sha256)
-    if path.is_file() and path.stat().st_size == len(raw):
-        return
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        waiting = path.with_name(f".{sha256}.{secrets.token_hex(4)}")
-        with waiting.open("wb") as out:
-            out.write(raw)
-            out.flush()
-            os.fsync(out.fileno())
-        waiting.replace(path)
-    except OSError:
-        raise CommandError(
-            "UNAVAILABLE", "The image could not be stored.", hint="check the free disk space"
-        ) from None
+    """Stores the bytes of an image, so that nobody sees half of it. UNAVAILABLE if that fails."""
+    image_files().store(sha256, raw)
 
 
 # Whatever type a browser detects: it runs nothing, and no other origin can show it.

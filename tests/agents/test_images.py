@@ -18,6 +18,7 @@ from loom.people.models import Grove, Participant, User
 from loom.text.images import image_reference
 from loom.trees import images
 from loom.trees.commands.trees import new_tree
+from loom.trees.image_files import data_folder
 from loom.trees.models import Image, Tree
 from loom.turns.models import Call
 from tests.agents.acting import asked, went
@@ -144,7 +145,7 @@ def test_an_image_of_another_grove_is_never_sent(
 def test_a_missing_file_is_said_in_words(
     ask: Say, provider: ScriptedProvider, model: Participant, shown: str
 ) -> None:
-    images.path_of(shown).unlink()
+    data_folder.path(shown).unlink()
     seeing(model)
     run(ask()[0])
     assert provider.seen[0].json["messages"][-1]["content"] == "Look: [image: a cat]!"

@@ -13,6 +13,7 @@ from loom.text.images import hashes_in
 from loom.transfer import importing, message_images
 from loom.transfer.message_images import named_in
 from loom.trees import images
+from loom.trees.image_files import data_folder
 from loom.trees.models import Image
 from tests.transfer.conftest import Bring, tree_of
 from tests.transfer.test_chats import chatgpt, message
@@ -154,7 +155,7 @@ def test_an_import_that_fails_leaves_no_image(
     monkeypatch.setattr(message_images, "image_reference", broken)
     row = bring(packed(**FILES["chatgpt"]))
     assert row.status == "failed" and not Image.objects.exists()
-    assert not [one for one in images.files() if one[1].read_bytes() == RED]
+    assert not [one for one in data_folder.all() if one[1].read_bytes() == RED]
 
 
 @pytest.mark.parametrize(

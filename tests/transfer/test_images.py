@@ -32,6 +32,7 @@ from loom.transfer.exporting import FORMATS
 from loom.transfer.writers import books
 from loom.trees import image_metadata, images
 from loom.trees.commands import public_links, trees
+from loom.trees.image_files import data_folder
 from loom.trees.image_metadata import without_metadata
 from loom.trees.models import Image, Tree
 from loom.trees.queries.lookup import rows_of
@@ -85,7 +86,7 @@ def test_the_same_bytes_are_kept_once(actor: Actor, tree: Tree, buffer: Tree) ->
     first, again = images.keep(actor, tree, raw), images.keep(actor, tree, raw)
     other = images.keep(actor, buffer, raw)
     assert first.pk == again.pk != other.pk and first.sha256 == other.sha256
-    folder = images.path_of(first.sha256).parent
+    folder = data_folder.path(first.sha256).parent
     assert [one.name for one in folder.iterdir()] == [first.sha256]
 
 
@@ -186,8 +187,8 @@ def test_a_book_has_webp_as_png_and_describes_what_is_gone(
     gone = images.keep(actor, tree, picture(colour="green")).sha256
     damaged = images.keep(actor, tree, picture(colour="blue")).sha256
     every = " ".join(image_texts.image_reference(one, "a cat") for one in (kept, gone, damaged))
-    images.path_of(gone).unlink()
-    images.path_of(damaged).write_bytes(b"no image")
+    data_folder.path(gone).unlink()
+    data_folder.path(damaged).write_bytes(b"no image")
     local_id = execute_line(actor, tree, Request(f"respond root\n{every}")).body["refs"][0]
     end = tree.nodes.get(local_id=local_id)
     with zipfile.ZipFile(io.BytesIO(b"".join(writer(wanted(actor, tree, end))))) as archive:
@@ -241,7 +242,7 @@ def test_an_image_goes_with_its_last_tree(
         trees.change_tree(actor, one, {"archived": True})
         trees.erase(actor, one, one.title)
         tasks.erase_tree(one.uid)
-        assert images.path_of(sha256).is_file() == is_left
+        assert data_folder.path(sha256).is_file() == is_left
         answer = api(owner).get(f"/api/images/{sha256}")
         assert answer.status_code == (200 if is_left else 404)
     assert not Image.objects.exists()
@@ -249,7 +250,7 @@ def test_an_image_goes_with_its_last_tree(
 
 def test_a_damaged_file_is_not_served(actor: Actor, api: Client, owner: User, tree: Tree) -> None:
     sha256, _ = written(actor, tree, picture())
-    images.path_of(sha256).write_bytes(b"<script>")
+    data_folder.path(sha256).write_bytes(b"<script>")
     assert api(owner).get(f"/api/images/{sha256}").status_code == 503
 
 
@@ -259,7 +260,7 @@ def test_a_backup_brings_images_back(actor: Actor, tree: Tree, tmp_path: Path) -
     sha256 = images.keep(actor, tree, raw).sha256
     file = str(tmp_path / "one.backup")
     call_command("backup", file, stdout=io.StringIO())
-    images.path_of(sha256).unlink()
+    data_folder.path(sha256).unlink()
     forged = "0" * 64
     with tarfile.open(file, "a") as tar:
         info = tarfile.TarInfo(f"images/{forged}")
@@ -267,8 +268,8 @@ def test_a_backup_brings_images_back(actor: Actor, tree: Tree, tmp_path: Path) -
         tar.addfile(info, io.BytesIO(raw))
     with tarfile.open(file) as tar:
         restore._restore_images(tar)
-    assert images.path_of(sha256).read_bytes() == raw
-    assert not images.path_of(forged).exists(), "its bytes have another hash"
+    assert data_folder.path(sha256).read_bytes() == raw
+    assert not data_folder.path(forged).exists(), "its bytes have another hash"
 
 
 def test_a_zip_brings_its_tree_and_images_into_another_grove(
@@ -279,7 +280,7 @@ def test_a_zip_brings_its_tree_and_images_into_another_grove(
     content = b"".join(FORMATS["zip"].pieces(wanted(actor, tree, calls=True)))
     elsewhere = get_actor(outsider, Grove.objects.get(name="Elsewhere"))
     row = file_of(elsewhere, content, name="tree.zip")
-    images.path_of(sha256).unlink()
+    data_folder.path(sha256).unlink()
     importing.run(row.uid)
     row.refresh_from_db()
     found = tree_of(row)
@@ -332,7 +333,7 @@ def test_an_image_is_stored_without_place_device_and_description(
     raw = with_metadata(kind)
     assert told_by(raw)
     body = sent(api(writer), tree, raw).json()
-    stored = images.path_of(body["sha256"]).read_bytes()
+    stored = data_folder.path(body["sha256"]).read_bytes()
     assert told_by(stored) == [] and len(stored) == body["size"] < len(raw)
     assert api(reader).get(f"/api/images/{body['sha256']}").content == stored
     with Pillow.open(io.BytesIO(raw)) as before, Pillow.open(io.BytesIO(stored)) as after:
@@ -345,7 +346,7 @@ def test_an_image_is_stored_without_place_device_and_description(
 def test_the_orientation_of_a_camera_is_applied(kind: str, actor: Actor, tree: Tree) -> None:
     row = images.keep(actor, tree, with_metadata(kind, orientation=6))
     assert (row.width, row.height) == (2, 4)
-    stored = images.path_of(row.sha256).read_bytes()
+    stored = data_folder.path(row.sha256).read_bytes()
     assert told_by(stored) == []
     with Pillow.open(io.BytesIO(stored)) as image:
         blue = image.convert("RGB").getchannel("B").tobytes()
@@ -371,4 +372,4 @@ def test_a_jpeg_that_is_not_as_it_should_be_is_written_again(
     for kind in image_texts.IMAGE_TYPES:
         monkeypatch.setitem(image_metadata._FILTERS, kind, broken)
         row = images.keep(actor, tree, with_metadata(kind))
-        assert told_by(images.path_of(row.sha256).read_bytes()) == []
+        assert told_by(data_folder.path(row.sha256).read_bytes()) == []

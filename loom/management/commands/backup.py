@@ -12,6 +12,7 @@ import sqlite3
 import subprocess
 import tarfile
 import tempfile
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from django.utils import timezone
 
 from loom.management.shell import StartedCommand
 from loom.text.hashes import instant
-from loom.trees import images
+from loom.trees.image_files import data_folder
 
 FORMAT = 1
 ABOUT, DATABASE, SECRET, IMAGES = "heddle.json", "database", "secret", "images/"
@@ -122,6 +123,11 @@ class Command(StartedCommand):
             raise CommandError(f"{target} can't be written: {error}.") from None
         finally:
             part.unlink(missing_ok=True)
+        if settings.IMAGES_BUCKET:
+            self.stdout.write(
+                f"The images stay in the bucket {settings.IMAGES_BUCKET}, which needs a backup or "
+                "versions of its own."
+            )
         self.stdout.write(f"Backed up to {target}. It holds the secret: keep it safe.")
 
 
@@ -131,6 +137,7 @@ def _pack(part: Path, dumped: Path) -> None:
         "database": connection.vendor,
         "migrations": applied(),
         "made_at": instant(timezone.now()),
+        "bucket": settings.IMAGES_BUCKET,
     }
     part.unlink(missing_ok=True)
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -138,11 +145,16 @@ def _pack(part: Path, dumped: Path) -> None:
         with tarfile.open(fileobj=out, mode="w") as tar:
             _add(tar, ABOUT, json.dumps(about).encode())
             tar.add(dumped, DATABASE)
-            for sha256, file in images.files():  # after the database, which names them
+            for sha256, file in _images():  # after the database, which names them
                 tar.add(file, f"{IMAGES}{sha256}")
             _add(tar, SECRET, settings.SECRET_KEY.encode())
         out.flush()
         os.fsync(out.fileno())
+
+
+def _images() -> Iterator[tuple[str, Path]]:
+    """The images in the data folder; those in a bucket stay there."""
+    return iter(()) if settings.IMAGES_BUCKET else data_folder.all()
 
 
 def _add(tar: tarfile.TarFile, name: str, content: bytes) -> None:

@@ -65,6 +65,7 @@ class Command(BaseCommand):
         else:
             self._move(dumped, about["migrations"])
         _restore_images(tar)
+        self._say_bucket(about.get("bucket", ""))
         self._put_secret(secret)
 
     def _move(self, dumped: Path, migrations: list[str]) -> None:
@@ -73,6 +74,14 @@ class Command(BaseCommand):
             call_command("migrate", verbosity=0, interactive=False)
         counts = move_in(dumped, migrations, self.stdout.write)
         self.stdout.write(f"{sum(counts.values()):,} rows were moved from SQLite to PostgreSQL.")
+
+    def _say_bucket(self, bucket: str) -> None:
+        """Where the images are that the backup does not hold."""
+        if bucket and bucket != settings.IMAGES_BUCKET:
+            self.stdout.write(
+                f"The images of this backup are in the bucket {bucket}: set HEDDLE_IMAGES to it, "
+                "or copy its objects to where this installation has its images."
+            )
 
     def _put_secret(self, secret: bytes) -> None:
         file = settings.DATA_DIR / "secret"
