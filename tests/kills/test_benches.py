@@ -42,6 +42,7 @@ SMALL = {
     "meaning": ("300", r"300 texts indexed in [\d.]+ s of one core"),
     "memory": ("200", r"worker +\d+ MB"),
     "middleware": ("2", r"/signin +Django's own +10 at once +[\d.]+ ms"),
+    "month": ("2 12", r"day 2: [\d,]+ bytes written[^~]*all +[\d.]+"),
     "novel": ("50 50 5", r"memory before and after +[\d.]+"),
     "open_streams": ("3 5", r"3 downloads +\d+ threads"),
     "page": ("deep --nodes 2100 --moves 3", r"listeners after 3 moves / before +[\d.]+"),
