@@ -92,6 +92,7 @@ class Provider:
     """The organisation."""
 
     key: Key = field(default_factory=Key.new)
+    sso: str = "https://id.example.org/sso"
 
     @property
     def metadata(self) -> str:
@@ -102,13 +103,13 @@ class Provider:
 <ds:X509Certificate>{self.key.body}</ds:X509Certificate></ds:X509Data></ds:KeyInfo>
 </md:KeyDescriptor><md:SingleSignOnService Binding="{Names.BINDING_HTTP_POST}"
  Location="https://id.example.org/post"/><md:SingleSignOnService
- Binding="{Names.BINDING_HTTP_REDIRECT}" Location="https://id.example.org/sso"/>
+ Binding="{Names.BINDING_HTTP_REDIRECT}" Location="{self.sso}"/>
 </md:IDPSSODescriptor></md:EntityDescriptor>"""
 
     def asked(self, address: str) -> etree._Element:
         """The request to which a browser was sent."""
         parts = urlsplit(address)
-        assert f"{parts.scheme}://{parts.netloc}{parts.path}" == "https://id.example.org/sso"
+        assert f"{parts.scheme}://{parts.netloc}{parts.path}" == self.sso
         packed = base64.b64decode(parse_qs(parts.query)["SAMLRequest"][0])
         return etree.fromstring(zlib.decompress(packed, -15))
 

@@ -349,6 +349,14 @@ def end_session(user: User, uid: str) -> None:
         _tell_sockets(user)
 
 
+def end_other_sessions(request: HttpRequest, user: User) -> None:
+    """Signs out all browsers of the user but this one; their sockets close."""
+    with transaction.atomic():
+        for browser in user.browsers.exclude(session_key=request.session.session_key or ""):
+            _end(browser)
+        _tell_sockets(user)
+
+
 def end_sessions(user: User) -> None:
     """Signs all browsers of the user out; their sockets close."""
     with transaction.atomic():

@@ -23,6 +23,7 @@ from loom.people.commands import accounts as people
 from loom.people.commands import groves
 from loom.people.models import User
 from loom.people.preferences import CHOICES
+from loom.people.queries import browsers_of
 from loom.site import display
 from loom.site.forms import Days, Number, PageForm, Text, Word
 from loom.site.page_requests import (
@@ -307,7 +308,7 @@ def _access(request: PersonRequest) -> dict[str, object]:
         "keys": request.user.api_keys.filter(revoked_at__isnull=True),
         "scopes": [(value, gettext(words)) for value, words in SCOPES.items()],
         "key_days": KEY_DAYS,
-        "browsers": request.user.browsers.all(),
+        "browsers": browsers_of(request.user),
         "this_browser": request.session.session_key,
     }
 
@@ -406,6 +407,11 @@ def _end_session(request: PersonRequest) -> str:
     return gettext("The browser has been signed out.")
 
 
+def _end_other_sessions(request: PersonRequest) -> str:
+    people.end_other_sessions(request, request.user)
+    return gettext("You are signed in with this browser only.")
+
+
 def _revoke(request: PersonRequest) -> str:
     people.revoke_key(request.user, EndedForm.read(request)["key"])
     return gettext("The key has been revoked.")
@@ -439,6 +445,7 @@ _ACTIONS = {
     "writing": AccountForm(writing, "/settings/look"),
     "keys": AccountForm(rebind, "/settings/keys"),
     "end-session": AccountForm(_end_session, "/settings/access"),
+    "end-other-sessions": AccountForm(_end_other_sessions, "/settings/access"),
     "revoke-key": AccountForm(_revoke, "/settings/access"),
 }
 
