@@ -136,9 +136,9 @@ def sizes_of(request: GatewayRequest) -> str:
         block["text"]
         for message in history_of(request.shape, sent).messages  # type: ignore[arg-type]
         for block in message["blocks"]
-        if block["type"] == "text" and "---WORKSPACE" in block["text"]
+        if block["type"] == "text" and "---WORKSPACE revision" in block["text"]
     ]
-    lines = _STATUS.findall(added[-1][added[-1].rindex("---WORKSPACE") :]) if added else []
+    lines = _STATUS.findall(added[-1][added[-1].rindex("---WORKSPACE revision") :]) if added else []
     return str(lines[0]) if lines else ""
 
 

@@ -77,7 +77,9 @@ def opened(data: Path, chrome: Browser) -> Iterator[Heddle]:
     copy_started_data(data)
     with (
         ScriptedProvider() as provider,
-        server(data, "--no-model", HEDDLE_PROVIDER_ALLOW=provider.entry) as running,
+        server(
+            data, "--no-model", HEDDLE_PROVIDER_ALLOW=provider.entry, HEDDLE_OAUTH="1"
+        ) as running,
     ):
         link = running.until(r"(http://\S+/signin/\S+)")[1]
         made = Heddle(running.ready(), provider, data)

@@ -130,3 +130,50 @@ def test_a_tool_is_refused_and_the_agent_goes_on_without_it(
     page.goto(f"{heddle.url}/groves/{grove}/tools")
     page.get_by_role("form", name=name).get_by_role("button", name="Remove").click()
     expect(page.get_by_role("form", name=name)).to_have_count(0)
+
+
+def test_a_tool_that_is_granted_after_the_turn_is_used_in_another_one(
+    heddle: Heddle, visit: Open, mcp: RealServer, agent: str
+) -> None:
+    name = f"weather{uuid4().hex[:6]}"
+    grove = heddle.get("groves")["results"][0]["id"]  # type: ignore[index]
+    settings = f"/api/groves/{grove}/settings"
+    found = heddle.get("participants")["results"]
+    one = next(found_["id"] for found_ in found if found_["name"] == agent)  # type: ignore[attr-defined]
+    with heddle.client() as client:
+        changed = client.patch(f"/api/participants/{one}", json={"budget": "quick"})
+        assert changed.is_success
+    page = visit(f"/groves/{grove}/tools")
+    add(page, name, mcp.url)
+    form = page.get_by_role("form", name="Add a server")
+    form.get_by_label("Allow an address on the network").check()
+    form.get_by_role("button", name="Add").click()
+    tools = page.get_by_role("form", name=name)
+    tool = tools.get_by_role("group", name=f"{name}.forecast")
+    tool.get_by_label(f"{agent} may use it").check()
+    tools.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("Saved.")).to_be_visible()
+    page.goto(f"{heddle.url}/trees/{heddle.tree('Late weather', 'How will it be?')}")
+    live(page)
+    line = f'→ use "{name}.forecast" {{"city": "Bern"}}\n'
+    try:
+        with heddle.client() as client:
+            assert client.patch(settings, json={"quick_seconds": 4}).is_success
+        heddle.provider.script(says(line), says("Nobody answered."))
+        pick(page, agent)
+        page.get_by_label("Text of the next node").press("Control+Enter")
+        later = page.get_by_role("button", name="Grant and go on")
+        expect(later).to_have_count(1, timeout=60_000)
+    finally:
+        with heddle.client() as client:
+            assert client.patch(settings, json={"quick_seconds": None}).is_success
+    assert mcp.calls == []
+    heddle.provider.forget()
+    heddle.provider.script(says(line), says("Rain, they say."))
+    later.click()
+    expect(page.locator("article.node").last).to_contain_text("Rain, they say.")
+    assert mcp.calls == [{"city": "Bern", "days": 1}]
+    expect(page.locator(".turn-wants")).to_have_count(0)
+    page.goto(f"{heddle.url}/groves/{grove}/tools")
+    page.get_by_role("form", name=name).get_by_role("button", name="Remove").click()
+    expect(page.get_by_role("form", name=name)).to_have_count(0)

@@ -165,7 +165,7 @@ def test_the_status_adds_the_parts_up(
     assert {"PROMPT", "MESSAGES", "TODOS"} <= set(sizes)
     assert total == f"≈{sum(sizes.values())} of {model.context_limit}"
     page = signed_in(GatewaySession.objects.get()).content.decode()
-    assert line in page  # the page shows the same
+    assert f"<code>{line}</code>" in page  # the page shows the same
 
 
 def signed_in(session: GatewaySession, **post: str) -> Any:
