@@ -94,6 +94,31 @@ def test_reading_and_printing_show_the_text_and_nothing_else(heddle: Heddle, vis
             page.evaluate("document.body.removeAttribute('data-mode')")
 
 
+def test_reading_and_printing_hide_what_notes_are_about(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Marked", "# The mouth\n\nThe tower stood.", mode="buffer")
+    node: str = heddle.get(f"trees/{tree}/path")["nodes"][1]["id"]  # type: ignore[index]
+    heddle.line(tree, f'annotate {node} "Whose?" of:"The tower"')
+    page = opened(visit(f"/trees/{tree}"))
+    mark, sign = page.locator(".book .commented"), page.locator(".book .md-sign")
+    drawn = "one => getComputedStyle(one).backgroundColor"
+    clear = "rgba(0, 0, 0, 0)"
+    expect(mark).to_have_text("The tower")
+    expect(sign).to_be_visible()
+    assert mark.evaluate(drawn) != clear
+    mark.click()
+    thread = page.locator(".cm-content .note")
+    expect(thread).to_be_visible()
+    assert thread.evaluate("one => getComputedStyle(one).whiteSpaceCollapse") == "collapse"
+    page.emulate_media(media="print")
+    expect(thread).to_be_hidden()
+    expect(sign).to_be_hidden()
+    assert mark.evaluate(drawn) == clear
+    page.emulate_media(media="screen")
+    page.evaluate("document.querySelector('[data-mode-of=read]').click()")
+    expect(sign).to_be_hidden()
+    assert mark.evaluate(drawn) == clear
+
+
 def test_a_note_is_typed_at_its_passage_by_keys_alone(heddle: Heddle, visit: Open) -> None:
     tree = heddle.tree("Notes", "One. " * 300, " The end.", mode="buffer")
     page = opened(visit(f"/trees/{tree}"))

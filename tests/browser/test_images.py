@@ -3,6 +3,7 @@
 import base64
 import io
 import re
+from uuid import uuid4
 
 from PIL import Image
 from playwright.sync_api import expect
@@ -76,6 +77,25 @@ def test_in_a_buffer_it_goes_where_it_is_dropped_or_pasted(heddle: Heddle, visit
     page.locator(".cm-content").evaluate(DROP, [red_square(), "paste"])
     expect(page.locator(".cm-content")).to_contain_text(re.compile("Two.!.red square"))
     assert re.fullmatch(f"{named}One.\nTwo.\n{named}", text_of(page))
+
+
+def test_a_document_beside_a_tree_takes_it_as_well(heddle: Heddle, visit: Open) -> None:
+    name = f"Drawn {uuid4().hex[:6]}"
+    tree = heddle.tree(name, "One.")
+    heddle.line(tree, f'write doc:"{name}" new "A square:"')
+    page = live(visit(f"/trees/{tree}"))
+    page.get_by_role("link", name="Documents", exact=True).click()
+    pane = page.locator("loom-documents")
+    pane.get_by_role("link", name=name).click()
+    expect(pane.locator("loom-document")).to_have_attribute("data-ready", "")
+    text = pane.get_by_role("textbox", name=name)
+    text.press("Control+End")
+    text.evaluate(DROP, [red_square(), "paste"])
+    expect(text).to_contain_text(re.compile(r"A square:!\[red square\]\(image:[0-9a-f]{64}\)"))
+    pane.get_by_role("button", name="Read", exact=True).click()
+    shown = pane.locator("img[alt='red square']")
+    shown.scroll_into_view_if_needed()
+    expect(shown).to_have_js_property("naturalWidth", 30)
 
 
 def test_it_is_shown_where_texts_are_compared(heddle: Heddle, visit: Open) -> None:

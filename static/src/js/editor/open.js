@@ -9,6 +9,7 @@ import { comments, commentsAre, noteAt, placeOfNote } from "./comments.js";
 import { openSearch, replacedAll } from "./finding.js";
 import { ghost, ghostKeys, haunt, reached } from "./ghost.js";
 import { painter } from "./paint.js";
+import { Dropped } from "./dropped.js";
 import { passage, saidAt, thread, threadAt } from "./passage.js";
 import { newKey } from "../live/outbox.js";
 import { codePoints, cut, joined, leastChange } from "./runs.js";
@@ -72,8 +73,7 @@ export class BufferEditor {
   history = newKey();
   /** how much could be undone when it was taken up again */
   joined = 0;
-  /** @type {Event | null} of which the first image has been put where the pointer was */
-  dropped = null;
+  dropped = new Dropped();
   /** @type {Map<string, {doc: import("@codemirror/state").Text, nodes: string, value: unknown, history: string}>} what can be undone at other places */
   pasts = new Map();
 
@@ -450,15 +450,7 @@ export class BufferEditor {
   /** Puts a text in lines of its own where the caret is, or where the pointer dropped it, as if it
    * had been typed. @param {string} text @param {Event} event */
   putAt(text, event) {
-    const { view } = this;
-    if (view.state.readOnly) return;
-    const isFirst = event instanceof DragEvent && event !== this.dropped;
-    const over = isFirst ? view.posAtCoords({ x: event.clientX, y: event.clientY }) : null;
-    this.dropped = event;
-    const { from, to } = over === null ? view.state.selection.main : { from: over, to: over };
-    const gap = from && view.state.sliceDoc(from - 1, from) !== "\n" ? "\n" : "";
-    const insert = `${gap}${text}\n`;
-    view.dispatch({ changes: { from, to, insert }, selection: { anchor: from + insert.length }, userEvent: "input.drop" });
+    this.dropped.put(this.view, text, event);
   }
 
   /** Marks the words that notes are about. @param {import("./comments.js").Comments} all by the id of their text */

@@ -15,10 +15,12 @@ import { DocumentRoom } from "../document/room.js";
 import { commenting } from "../document/commenting.js";
 import { DocumentEvidence } from "../document/evidence.js";
 import { reread, runner, suggesting } from "../document/suggesting.js";
+import { Dropped } from "../editor/dropped.js";
 import { storable } from "../editor/pasting.js";
 import { directions, styling } from "../editor/styling.js";
 import { Newest, part } from "../live/api.js";
 import { call } from "../live/calls.js";
+import { takeImages } from "../tree/images.js";
 import { t, tn } from "../t.js";
 
 const LOOK = EditorView.theme({
@@ -100,7 +102,11 @@ export class LoomDocument extends HTMLElement {
         EditorView.updateListener.of(({ docChanged }) => docChanged && this.count()),
       ],
     });
-    this.view = new EditorView({ state, parent: place });
+    const view = new EditorView({ state, parent: place });
+    this.view = view;
+    const { tree } = this.dataset;
+    const dropped = new Dropped();
+    if (this.mayWrite && tree && this.stop) takeImages(place, `/api/trees/${tree}`, (text, event) => dropped.put(view, text, event), (words) => this.say(words), this.stop.signal);
     room.awareness.setLocalStateField("cursor", null);
     this.turn(this.mayWrite ? "write" : "read");
     this.dataset.ready = "";
