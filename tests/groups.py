@@ -13,13 +13,14 @@ import pytest
 if TYPE_CHECKING:
     from xdist.scheduler import LoadGroupScheduling
 
-# Tests that start processes wait for them most of the time; in two groups they leave two of the
-# four processes of a run to the others.
+# Tests that start processes wait for them most of the time. They are three groups, so that a run in
+# four processes does not end with one that has much left.
 GROUPS = {
     "tests/kills/test_turn_kills.py": "Heddles of their own",
     "tests/kills/test_random_kills.py": "Heddles of their own",
     "tests/house/test_server.py": "Heddles of their own",
     "tests/house/test_readme.py": "Heddles of their own",
+    "tests/kills/test_benches.py": "benches",
     "tests/kills/": "a Heddle",
     "tests/providers/test_litellm": "LiteLLM",
     "tests/house/test_catalogues.py": "catalogues of words",

@@ -33,11 +33,15 @@ export class CheckBadges {
     const seen = new MutationObserver(() => this.draw());
     const path = document.querySelector("loom-path");
     if (path) seen.observe(path, { childList: true, subtree: true });
-    const off = page.events.on("check.changed", ({ payload }) => this.changed(payload));
+    const offs = [
+      page.events.on("check.changed", ({ payload }) => this.changed(payload)),
+      // Nothing was said of it yet: it need not be asked for.
+      page.events.on("node.added", ({ payload: { node } }) => void (this.known.has(node.id) || this.known.set(node.id, []))),
+    ];
     signal.addEventListener("abort", () => {
       clearTimeout(this.timer);
       seen.disconnect();
-      off();
+      for (const off of offs) off();
     });
     this.draw();
   }

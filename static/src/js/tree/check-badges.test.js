@@ -27,6 +27,11 @@ test("results are asked for once, drawn, and changed by an event", async () => {
   assert.equal(badge()?.textContent, "✓ 1");
   await badges.ask();
   assert.deepEqual(asked, ["/api/checks/results?tree=t&items=a7x2"]);
+  // A text that was just written has no results: nobody asks.
+  heard["node.added"]({ payload: { node: { id: "b8y3" } } });
+  document.querySelector("loom-path")?.insertAdjacentHTML("beforeend", '<article data-id="b8y3"><footer></footer></article>');
+  await badges.ask();
+  assert.equal(asked.length, 1);
   heard["check.changed"]({ payload: { item: "a7x2", results: [failed] } });
   assert.equal(badge()?.textContent, "✓ 1 ✗ 1");
   assert.equal(badge()?.getAttribute("data-outcome"), "failed");
