@@ -1,5 +1,6 @@
 """Checks, claims, tokens and pipes in the API."""
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
@@ -45,7 +46,7 @@ from loom.claims.queries.inline_tokens import (
 from loom.claims.queries.pipes import pipe_body, pipes_for
 from loom.claims.rules import levels
 from loom.claims.rules.checks import Kind
-from loom.claims.rules.inline_tokens import MACHINES
+from loom.claims.rules.inline_tokens import MACHINES, NoSuchInputError, optimised
 from loom.engine import streams
 from loom.engine.context import Request as LineRequest
 from loom.engine.execute import execute, execute_line
@@ -543,12 +544,16 @@ class Tokens(BaseModel):
     results: list[TokenOf]
 
 
+MOST_INPUTS = 20  # of a task at once
+
+
 class TokenSent(requests.Body):
     """An input of a token, with the text that a note, reply or reason has. `dry_run` only compiles
-    it."""
+    it. `then`: of a task, further inputs after it."""
 
     input: str
     text: str = ""
+    then: list[str] = Field([], json_schema_extra={"maxItems": MOST_INPUTS - 1})
     dry_run: bool = False
 
 
@@ -579,10 +584,11 @@ class TokenDelta(BaseModel):
 
 class TokenRun(BaseModel):
     """What an input compiled to, the obligations, the reply, the token afterwards, and of a task
-    what changes."""
+    what changes. `dropped`: lines that are not run, as each undoes another of them."""
 
     token: TokenOf
     lines: list[str]
+    dropped: list[str]
     obligations: list[TokenObligation]
     reply: str
     delta: TokenDelta | None
@@ -649,18 +655,23 @@ def token(request: Request, ref: str, key: str) -> Response:
         why = "Cannot modify archived task." if archived else f"It is {body['state']}."
         hint = f"allowed now: {', '.join(body['inputs']) or 'nothing'}"
         raise CommandError("REJECTED", why, hint=hint)
+    dropped: list[str] = []
+    if sent.then:
+        inputs, dropped = _several(ref, body, sent)
+        if len(inputs) != 1:
+            at = _AtToken(request, ref, key, actor, tree)
+            return Response(_ran(at, inputs, dropped, is_dry=sent.dry_run))
+        given, text = inputs[0]
+        sent = sent.model_copy(update={"input": given, "text": text, "then": []})
     line = line_for(ref, body, sent.input, sent.text)
-    if not line:
-        unchanged: dict[str, Any] = {"token": body, "lines": [], "obligations": [], "delta": None}
-        return Response({**unchanged, "reply": "no change"})
     try:
         answer = execute_line(actor, tree, LineRequest(line, dry_run=sent.dry_run))
     except CommandError as refused:
         if not sent.dry_run:
             raise
         demands = [{"says": refused.message, "met": False}]
-        refusal = {"lines": [f"→ {line}"], "obligations": demands, "reply": "", "delta": None}
-        return Response({"token": body, **refusal})
+        refusal = {"obligations": demands, "reply": "", "delta": None}
+        return Response({"token": body, "lines": [f"→ {line}"], "dropped": dropped, **refusal})
     owes = MACHINES[body["kind"]].obligations
     demands = [{"says": owes, "met": True}] if owes else []
     now = body if sent.dry_run else token_of(_item_of(request, ref)[2], key, own)
@@ -668,11 +679,87 @@ def token(request: Request, ref: str, key: str) -> Response:
     result = {
         "token": now,
         "lines": [answer.body["canonical"]],
+        "dropped": dropped,
         "obligations": demands,
         "reply": answer.reply,
         "delta": delta_of(body, after),
     }
     return Response(result)
+
+
+Inputs = list[tuple[str, str]]  # each with the text that it has
+
+
+def _several(ref: str, body: dict[str, Any], sent: TokenSent) -> tuple[Inputs, list[str]]:
+    """(the inputs of a task that are run, the lines that are dropped). REJECTED if the machine does
+    not take one of them."""
+    if body["kind"] != "task":
+        raise CommandError("INVALID_SYNTAX", "Only a task takes several inputs.", hint="give one")
+    if len(sent.then) >= MOST_INPUTS:
+        raise CommandError(
+            "LIMIT_EXCEEDED", f"At most {MOST_INPUTS} inputs at once.", hint="send the rest after"
+        )
+    try:
+        every = [sent.input, *sent.then]
+        has_text = bool(sent.text.strip())
+        left, dropped = optimised("task", body["state"], every, first_stays=has_text)
+    except NoSuchInputError as wrong:
+        allowed = ", ".join(MACHINES["task"].inputs(wrong.state))
+        raise CommandError(
+            "REJECTED", f"It is {wrong.state}, which takes no {wrong.given}.", hint=allowed
+        ) from None
+    inputs = [(given, "" if at else sent.text) for at, (_, given) in enumerate(left)]
+    lines = [line_for(ref, {**body, "state": state}, given, "") for state, given in dropped]
+    return inputs, [f"→ {line}" for line in lines]
+
+
+@dataclass(frozen=True)
+class _AtToken:
+    """A token by its address, and who gives it inputs in which tree."""
+
+    request: Request
+    ref: str
+    key: str
+    actor: Actor
+    tree: Tree
+
+    def body(self) -> dict[str, Any]:
+        """The token as it is now."""
+        own = access.workspace_of(self.actor.participant, self.tree)
+        return token_of(_item_of(self.request, self.ref)[2], self.key, own)
+
+    def say(self, line: str, *, dry_run: bool = False) -> str:
+        """Runs a line in the tree; returns its reply."""
+        return execute_line(self.actor, self.tree, LineRequest(line, dry_run=dry_run)).reply
+
+
+def _ran(at: _AtToken, inputs: Inputs, dropped: list[str], *, is_dry: bool) -> dict[str, Any]:
+    """What none, or several, inputs of a task compile to, or have done."""
+    before = now = at.body()
+    lines: list[str] = []
+    replies: list[str] = []
+    owes, met = MACHINES["task"].obligations, True
+    for given, text in inputs:
+        line = line_for(at.ref, now, given, text)
+        if not is_dry:
+            replies.append(at.say(line))
+        elif not lines:  # what comes after it depends on it
+            try:
+                replies.append(at.say(line, dry_run=True))
+            except CommandError as refused:
+                owes, met = refused.message, False
+        lines.append(f"→ {line}")
+        now = after_input(now, given, text)
+    if not is_dry:
+        now = at.body()
+    return {
+        "token": before if is_dry else now,
+        "lines": lines,
+        "dropped": dropped,
+        "obligations": [{"says": owes, "met": met}] if inputs else [],
+        "reply": "\n".join(replies) or "no change",
+        "delta": delta_of(before, now),
+    }
 
 
 def _of_region(actor: Actor, tree: Tree, item: TokenItem, key: str, sent: TokenSent) -> Response:
@@ -683,6 +770,7 @@ def _of_region(actor: Actor, tree: Tree, item: TokenItem, key: str, sent: TokenS
     done = regions.give(actor, tree, item, given)
     body = {
         "lines": done.lines,
+        "dropped": [],
         "obligations": [{"says": demand.says, "met": demand.met} for demand in done.demands],
         "reply": done.reply,
     }

@@ -172,6 +172,21 @@ class Documents(GroveTexts):
         document = _rows([item]).first()
         return None if document is None else queries.current(document)
 
+    def current_of(self, items: Iterable[int]) -> dict[int, str]:
+        """Two queries for all that are settled, and two for each other one."""
+        documents = list(_rows(items))
+        settled = [document.pk for document in documents if document.head == document.settled]
+        rows = Revision.objects.filter(document__in=settled, number=F("document__revision"))
+        newest = list(rows.select_related("content"))
+        read_whole(row.content for row in newest)
+        texts = {row.document_id: row.text for row in newest}
+        texts |= {
+            document.pk: queries.current(document)
+            for document in documents
+            if document.pk not in texts
+        }
+        return {ids.of_document(key): text for key, text in texts.items()}
+
     def matching(
         self,
         actor: Actor,

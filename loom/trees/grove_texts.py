@@ -153,6 +153,10 @@ class GroveTexts:
         """The text at this moment, with what was typed and is in no version yet."""
         return None
 
+    def current_of(self, items: Iterable[int]) -> dict[int, str]:
+        """Those of the items that are texts, at this moment, read together."""
+        return {}
+
     def matching(
         self,
         actor: Actor,

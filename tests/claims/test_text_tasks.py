@@ -1,6 +1,7 @@
 """Tokens in texts: each kind recognised, the machine of tasks, one protocol, live for everybody."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from rest_framework.test import APIClient
@@ -434,3 +435,35 @@ def test_an_input_of_each_kind_compiles_to_lines_and_runs_nothing(
         ).json()["code"]
         == "REJECTED"
     )
+
+
+def test_inputs_that_lead_back_are_dropped(say: Say, tasks: str, tree: Tree, owner: User) -> None:
+    """Several inputs of a task: what changes nothing is not run, and said (docs/model.md §9)."""
+    client = APIClient()
+    client.force_login(owner)
+    address = f"/api/items/{tasks}/tokens/3?tree={tree.uid}"
+    line = f"→ todo {{}} {tasks} token:3"
+
+    def give(*inputs: str, **more: object) -> dict[str, Any]:
+        first, *then = inputs
+        return dict(
+            client.post(address, {"input": first, "then": then, **more}, format="json").json()
+        )
+
+    twice = give("toggle", "toggle", dry_run=True)
+    assert twice["lines"] == [] and twice["dropped"] == [line.format("toggle")] * 2
+    assert twice["reply"] == "no change" and twice["delta"]["state"] == "unchecked"
+    assert give("toggle", "toggle")["token"]["state"] == "unchecked"
+    assert not TokenState.objects.exists()
+    thrice = give("check", "uncheck", "check", dry_run=True)
+    assert thrice["lines"] == [line.format("check")]
+    assert thrice["dropped"] == [line.format("check"), line.format("uncheck")]
+    ran = give("check", "archive")
+    assert ran["lines"] == [line.format("check"), line.format("archive")] and not ran["dropped"]
+    assert ran["token"]["state"] == ran["delta"]["state"] == "archived"
+    assert give("check", "uncheck", text="no", dry_run=True)["code"] == "REJECTED"
+    assert give("note", "toggle")["message"] == "It is archived, which takes no toggle."
+    assert give("note", *["note"] * 20)["code"] == "LIMIT_EXCEEDED"
+    noted = str(say(f'annotate {tasks} "a note"').body["refs"][0])
+    address = f"/api/items/{noted}/tokens/0?tree={tree.uid}"
+    assert give("reply", "resolve")["code"] == "INVALID_SYNTAX"

@@ -1,6 +1,6 @@
 """The tokens of an item with their states."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -28,14 +28,32 @@ from loom.workspace.models import Window
 SELF = "0"  # the key of the token that an annotation or suggestion is itself
 
 
-def states_of(item: int, tokens: Sequence[InlineToken]) -> dict[str, tuple[str, tuple[str, ...]]]:
+Known = dict[str, tuple[str, tuple[str, ...]]]  # the state and the notes of each token, by its key
+
+
+def states_of(item: int, tokens: Sequence[InlineToken]) -> Known:
     """The state and the notes of each token, by its key; one query. In a document the text itself
     says which tasks are checked."""
-    rows = TokenState.objects.filter(item=item).values_list("key", "state", "data")
-    kept = {key: (state, tuple(data.get("notes", ()))) for key, state, data in rows}
+    return states_among({item: tokens})[item]
+
+
+def states_among(tokens: Mapping[int, Sequence[InlineToken]]) -> dict[int, Known]:
+    """The states of the tokens of several items, by item; one query."""
+    kept: dict[tuple[int, str], tuple[str, tuple[str, ...]]] = {}
+    rows = TokenState.objects.filter(item__in=tokens)
+    for item, key, state, data in rows.values_list("item", "key", "state", "data"):
+        kept[item, key] = (state, tuple(data.get("notes", ())))
+    return {item: _known(item, every, kept) for item, every in tokens.items()}
+
+
+def _known(
+    item: int,
+    tokens: Sequence[InlineToken],
+    kept: Mapping[tuple[int, str], tuple[str, tuple[str, ...]]],
+) -> Known:
     by_key = {}
     for token in tokens:
-        state, notes = kept.get(token.key, (token.state, ()))
+        state, notes = kept.get((item, token.key), (token.state, ()))
         if item < 0 and state != "archived":
             state = token.state
         by_key[token.key] = (state, notes)
@@ -93,14 +111,12 @@ def _decided_in_documents(actor: Actor, tree: Tree) -> list[DecidedTask]:
     lasting = [item for item, text in linked.items() if text.words <= LONG_WORDS][:MOST_READ]
     read = dict.fromkeys([*list(dict.fromkeys(row.item for row in kept))[:MOST_READ], *lasting])
     by_key = {(row.item, row.key): row for row in kept}
+    texts = grove_texts().current_of(read)
+    tokens = {item: _tasks_in(text) for item, text in texts.items()}
+    states = states_among({item: found for item, found in tokens.items() if found})
     tasks = []
-    for item in read:
-        text = grove_texts().current(item) or ""
-        tokens = [token for token in tokens_in(text, stable=True) if token.kind == "task"]
-        if not tokens:
-            continue
-        known = states_of(item, tokens)
-        for token in tokens:
+    for item, known in states.items():
+        for token in tokens[item]:
             state, notes = known[token.key]
             row = by_key.get((item, token.key))
             if state == "unchecked":
@@ -121,6 +137,10 @@ def _decided_in_documents(actor: Actor, tree: Tree) -> list[DecidedTask]:
                 )
             )
     return tasks
+
+
+def _tasks_in(text: str) -> list[InlineToken]:
+    return [token for token in tokens_in(text, stable=True) if token.kind == "task"]
 
 
 def _decided_in_nodes(tree: Tree) -> list[DecidedTask]:

@@ -218,6 +218,38 @@ def mark_of(text: str, token: InlineToken) -> int:
     return text.index("[", token.first) + 1
 
 
+class NoSuchInputError(ValueError):
+    """An input that a machine does not take in a state (`state`, `given`)."""
+
+    def __init__(self, state: str, given: str) -> None:
+        super().__init__(f"{given} in {state}")
+        self.state, self.given = state, given
+
+
+Given = tuple[str, str]  # an input with the state before it
+
+
+def optimised(
+    kind: str, state: str, inputs: Sequence[str], *, first_stays: bool = False
+) -> tuple[list[Given], list[Given]]:
+    """(the inputs that are left, those that are dropped) of several, given one after the other to a
+    token in a state: two that lead back to where it was change nothing. Notes are never dropped,
+    nor the first input if it has a text. Raises NoSuchInputError."""
+    left: list[Given] = []
+    dropped: list[Given] = []
+    for given in inputs:
+        after = MACHINES[kind].transitions.get((state, given))
+        if after is None:
+            raise NoSuchInputError(state, given)
+        may_drop = len(left) > first_stays and left[-1][1] != "note"
+        if may_drop and left[-1][0] == after != state:
+            dropped += [left.pop(), (state, given)]
+        else:
+            left.append((state, given))
+        state = after
+    return left, dropped
+
+
 _STATES = ("checked", "unchecked", "archived")
 
 

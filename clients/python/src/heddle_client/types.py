@@ -2672,10 +2672,11 @@ class TokenOf(TypedDict):
 
 class TokenRun(TypedDict):
     """What an input compiled to, the obligations, the reply, the token afterwards, and of a
-    task what changes."""
+    task what changes. `dropped`: lines that are not run, as each undoes another of them."""
 
     token: TokenOf
     lines: list[str]
+    dropped: list[str]
     obligations: list[TokenObligation]
     reply: str
     delta: TokenDelta | None
@@ -2683,10 +2684,11 @@ class TokenRun(TypedDict):
 
 class TokenSent(TypedDict):
     """An input of a token, with the text that a note, reply or reason has. `dry_run` only
-    compiles it."""
+    compiles it. `then`: of a task, further inputs after it."""
 
     input: str
     text: NotRequired[str]
+    then: NotRequired[list[str]]
     dry_run: NotRequired[bool]
 
 
