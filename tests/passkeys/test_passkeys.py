@@ -354,9 +354,12 @@ def test_it_can_be_asked_for_after_every_password_and_link(owner: User, writer: 
         else:
             sent = client.post(f"/signin/{make_signin_link(owner)}", {"display_name": "Ada"})
         assert sent["Location"] == "/passkeys/ask" and not is_in(client)
-        assert "Now use a passkey." in client.get("/passkeys/ask").content.decode()
+        assert "One more step: use a passkey." in client.get("/passkeys/ask").content.decode()
         refused = sign_in(client, other)
-        assert refused.status_code == 400 and "Now use a passkey." in refused.content.decode()
+        assert (
+            refused.status_code == 400
+            and "One more step: use a passkey." in refused.content.decode()
+        )
         assert not is_in(client)
         assert sign_in(client, device).status_code == 302
         assert is_in(client)
