@@ -57,6 +57,27 @@ def event(*names: str, stream: StreamKind | tuple[StreamKind, ...]) -> Callable[
     return register
 
 
+Complete = Callable[[str, list[Body]], list[Body]]
+_completions: dict[str, Complete] = {}
+
+
+def completes(name: str) -> Callable[[Complete], Complete]:
+    """Registers how stored events of a kind get what the log does not repeat: from the stream's
+    name and their payloads, to the payloads that readers get. It may make one query, and leaves
+    alone what is whole, such as events of an earlier build."""
+
+    def register(complete: Complete) -> Complete:
+        _completions[name] = complete
+        return complete
+
+    return register
+
+
+def completions() -> dict[str, Complete]:
+    """The functions by the names of their kinds."""
+    return _completions
+
+
 def adds_to(name: str) -> Callable[[P], P]:
     """Registers what a feature adds to the events of another one. All of its keys may be left
     out."""

@@ -22,9 +22,9 @@ from loom.links.queries import written
 from loom.links.vocabulary import vocabulary_of
 from loom.text.hashes import instant
 from loom.trees.models import Node, Tree
-from loom.trees.queries.event_log import is_hidden
+from loom.trees.queries.event_log import hydrated, is_hidden
 from loom.trees.queries.main_line import main_line_of
-from loom.trees.queries.node_bodies import whole_bodies, without_text
+from loom.trees.queries.node_bodies import without_text
 from loom.trees.queries.places import in_chunks, path_ids
 from loom.turns.models import Call, Generation
 
@@ -208,14 +208,14 @@ def _events(extent: Extent) -> Iterator[list[Row]]:
 
 
 def _with_beginnings(tree: Tree, page: list[Row]) -> list[Row]:
-    """The events with the bodies of their nodes, but of the texts only the beginning."""
-    nodes = [row[5]["node"] for row in page if row[1] == "node.added"]
-    bodies = iter(whole_bodies(tree.uid, nodes))
+    """The events with what the log does not repeat, but of texts only the beginning."""
+    bodies = [{"kind": row[1], "payload": row[5]} for row in page]
+    payloads = [body["payload"] for body in hydrated(f"tree:{tree.uid}", bodies)]
     return [
-        (*row[:5], {**row[5], "node": without_text(next(bodies))})
+        (*row[:5], {**payload, "node": without_text(payload["node"])})
         if row[1] == "node.added"
-        else row
-        for row in page
+        else (*row[:5], payload)
+        for row, payload in zip(page, payloads, strict=True)
     ]
 
 

@@ -8,6 +8,7 @@ from django.apps import AppConfig
 COMMANDS = (
     "loom.turns.grove_settings",
     "loom.turns.effects",
+    "loom.turns.stored_events",
     "loom.turns.erasing",
     "loom.turns.old_calls",
     "loom.turns.commands.continuing",

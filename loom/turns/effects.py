@@ -19,11 +19,12 @@ class GenerationChanged(Payload):
 
 @event("call.sealed", stream="tree")
 class CallSealed(Payload):
-    """The answer of a provider is kept as evidence; these nodes came from it."""
+    """The answer of a provider is kept as evidence; these nodes came from it. Readers get `sha256`
+    and `bytes` from the call."""
 
     call: str
-    sha256: str
-    bytes: str
+    sha256: str = ""
+    bytes: str = ""
     nodes: list[str]
 
 

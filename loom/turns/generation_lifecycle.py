@@ -25,6 +25,7 @@ from loom.trees.commands.node_writer import NewNode
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
+from loom.turns import stored_events
 from loom.turns.call_spans import add_call
 from loom.turns.lanes import READ
 from loom.turns.models import SUMMARY, Call, Generation, Turn
@@ -51,21 +52,6 @@ _WRITING = PreparedQuery(
 def is_generating(turn: Turn) -> bool:
     """Whether a turn waits for a model: for its own round, or for a line's generations."""
     return _WRITING.first(turn=turn.pk) is not None
-
-
-def started_body(generation: Generation) -> dict[str, Any]:
-    """A generation as `generation.started` carries it."""
-    return {
-        "id": generation.uid,
-        "participant": generation.participant.uid,
-        "point": generation.point.local_id,
-        "index": generation.index,
-        "batch": generation.batch,
-        "turn": generation.turn.uid if generation.turn else None,
-        "round": generation.round,
-        "asked_by": generation.asked_by.uid,
-        "status": "queued",
-    }
 
 
 CUT_OFF = "length"  # the finish of a round whose answer reached its maximum: kept, but incomplete
@@ -151,7 +137,7 @@ def begin_beside(call: Call, point: Node) -> Generation:
         status="running",
         tries=1,
     )
-    writer.append("generation.started", {"generation": started_body(row)})
+    writer.append("generation.started", stored_events.started(row))
     writer.flush()
     return row
 
@@ -170,7 +156,7 @@ def end_beside(writer: streams.Writer, call: Call, node: Node | None, *, finish:
     if row is None:
         return
     _end(row, node, text="", chunk=row.chunk, finish=finish)
-    writer.append("generation.ended", {"generation": ended_body(row)})
+    writer.append("generation.ended", stored_events.ended(row))
 
 
 _SEALED = (
@@ -198,15 +184,8 @@ def seal(call: Call, received: Received, nodes: list[Node] | None = None) -> Non
         update_row(row, *_SEALED)  # not the request, which would be packed again
         spending.share_out(row, received.usage)
         written = nodes or nodes_of_call(row)
-        writer.append(
-            "call.sealed",
-            {
-                "call": call.uid,
-                "sha256": row.sha256,
-                "bytes": row.bytes,
-                "nodes": [node.local_id for node in written],
-            },
-        )
+        names = [node.local_id for node in written]
+        writer.append("call.sealed", stored_events.sealed(call, names))
         writer.flush()
         transaction.on_commit(partial(add_call, row))
 
@@ -251,7 +230,7 @@ def end_generation(
         elif row.round in _ENDINGS:
             _ENDINGS[row.round](writer, row)
         else:
-            writer.append("generation.ended", {"generation": ended_body(row)})
+            writer.append("generation.ended", stored_events.ended(row))
         writer.flush()
         if row.turn is not None:  # the last one to end resumes the turn
             enqueue("agents.tasks.run_turn", [row.turn.uid], queue="continue")
@@ -395,21 +374,6 @@ def _status(finish: str, error: dict[str, Any] | None) -> str:
     if finish == "interrupted:stopped":
         return "stopped"
     return "failed" if error else "interrupted"
-
-
-def ended_body(row: Generation) -> dict[str, Any]:
-    """A generation as `generation.ended` carries it."""
-    return {
-        "id": row.uid,
-        "turn": row.turn.uid if row.turn else None,
-        "round": row.round,
-        "status": row.status,
-        "node": row.node.local_id if row.node else None,
-        "finish": row.finish,
-        "error": row.error,
-        "usage": row.usage,
-        "note": row.note,
-    }
 
 
 def ask_stop(generation: Generation) -> None:

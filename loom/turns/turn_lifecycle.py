@@ -31,8 +31,7 @@ from loom.trees.commands import node_writer
 from loom.trees.commands.node_writer import NewNode, demand_text, demand_text_node, demand_visible
 from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries import lookup
-from loom.turns import asks, budgets, generation_lifecycle
-from loom.turns.generation_lifecycle import started_body
+from loom.turns import asks, budgets, generation_lifecycle, stored_events
 from loom.turns.models import OPEN_TURN, Generation, Turn
 from loom.turns.queries import budget_of, spent_of, texts_made_by, turn_body, turns, wants_more
 from loom.turns.queueing import queue
@@ -436,7 +435,7 @@ def begin_round(turn: Turn, *, request: dict[str, Any], tokens: int) -> Generati
         (generation,) = queue(agent, payer, (day, share), [row])
         if not keep(turn, status="generating", generation=generation, prepared=request):
             raise LostError
-        writer.append("generation.started", {"generation": started_body(generation)})
+        writer.append("generation.started", stored_events.started(generation))
         writer.flush()
     return generation
 

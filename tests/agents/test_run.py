@@ -18,6 +18,7 @@ from loom.engine.execute import execute_line
 from loom.engine.models import Event
 from loom.people.models import Participant
 from loom.trees.models import Tree
+from loom.trees.queries.event_log import events_since, hydrated
 from loom.turns.models import Call
 from tests.agents.conftest import Say, again, run
 from tests.patience import PATIENCE_S
@@ -75,6 +76,47 @@ def test_what_a_model_answers_becomes_a_node(
     ]
 
 
+def test_readers_of_the_log_get_all_of_a_generation(
+    ask: Say, provider: ScriptedProvider, tree: Tree, model: Participant, actor: Actor
+) -> None:
+    row = run(ask()[0])
+    assert row.node is not None
+    stream = streams.name_of(tree)
+    stored = Event.objects.filter(kind__startswith="generation.").order_by("seq")
+    start, end = (one.payload["generation"] for one in stored)
+    assert (start, end) == ({"id": row.uid}, {"id": row.uid, "usage": row.usage})
+    events = events_since(actor, stream, since=0)["events"]
+    told = [one["payload"]["generation"] for one in events if one["kind"].startswith("generation.")]
+    assert told == [
+        {
+            "id": row.uid,
+            "participant": model.uid,
+            "point": row.point.local_id,
+            "index": row.index,
+            "batch": row.batch,
+            "turn": None,
+            "round": 0,
+            "asked_by": actor.participant.uid,
+            "status": "queued",
+        },
+        {
+            "id": row.uid,
+            "turn": None,
+            "round": 0,
+            "status": "done",
+            "node": row.node.local_id,
+            "finish": "complete",
+            "error": None,
+            "usage": row.usage,
+            "note": "",
+        },
+    ]
+    # What an earlier build stored is whole, and stays as it is.
+    for event, body in zip(stored, told, strict=True):
+        whole = {"kind": event.kind, "payload": {"generation": {**body, "note": "as it was"}}}
+        assert hydrated(stream, [dict(whole)]) == [whole]
+
+
 def test_the_call_is_the_evidence(ask: Say, provider: ScriptedProvider, tree: Tree) -> None:
     row = run(ask()[0])
     call = row.call
@@ -96,7 +138,13 @@ def test_the_call_is_the_evidence(ask: Say, provider: ScriptedProvider, tree: Tr
     assert call.sealed_at is not None
     sealed = Event.objects.get(kind="call.sealed")
     assert sealed.payload["nodes"] == [row.node.local_id]
-    assert sealed.payload["sha256"] == call.sha256
+    (read,) = hydrated(streams.name_of(tree), [{"kind": sealed.kind, "payload": sealed.payload}])
+    assert read["payload"] == {
+        "call": call.uid,
+        "sha256": call.sha256,
+        "bytes": call.bytes,
+        "nodes": sealed.payload["nodes"],
+    }
 
 
 def test_each_candidate_has_its_call(ask: Say, provider: ScriptedProvider) -> None:

@@ -16,6 +16,7 @@ from agents.gateway.messages import Shape, text_of
 from agents.gateway.models import GatewayRequest
 from loom.engine.models import Event
 from loom.trees.models import Node
+from loom.trees.queries.event_log import hydrated
 from loom.turns import generation_lifecycle
 from loom.turns.models import Generation
 from tests.gateway.conftest import Program, run
@@ -131,7 +132,11 @@ def test_an_answer_is_in_the_tree_while_it_comes(
     row.refresh_from_db()
     assert (row.status, row.node, row.text) == ("done", answer, "")
     kinds = Event.objects.filter(stream__name=f"tree:{row.tree.uid}").order_by("seq")
-    told = [one.payload["generation"] for one in kinds if one.kind.startswith("generation.")]
+    ours = kinds.filter(kind__startswith="generation.").values("kind", "payload")
+    told = [
+        one["payload"]["generation"]
+        for one in hydrated(f"tree:{row.tree.uid}", [dict(one) for one in ours])
+    ]
     assert [one["id"] for one in told] == [row.uid] * 2
     assert told[1]["node"] == answer.local_id
 

@@ -93,6 +93,7 @@ def test_what_nobody_asked_for_is_kept(actor: Actor, tree: Tree) -> None:
         "tree_events": 0,
         "look_steps": 0,
         "call_requests": 0,
+        "call_answers": 0,
         "document_updates": 7,
     }
 
@@ -284,6 +285,17 @@ def test_requests_go_and_answers_still_prove(actor: Actor, tree: Tree, muse: Par
     first = Call.objects.get(pk=made[0].pk)
     assert first.note == "read the last 10 tokens The request is no longer kept."
     assert set(verdicts_of(tree, [one.uid for one in made]).values()) == {"sealed"}
+    # The answers go by a rule of their own, and prove no more.
+    keep("call_answers", 7)
+    assert trim.trim(seconds=60) == {"call_answers": 1}
+    rows = [Call.objects.get(pk=one.pk) for one in made]
+    assert [bool(row.response) for row in rows] == [False, True, True]
+    assert rows[0].sha256 == hashlib.sha256(answer).hexdigest()
+    assert rows[0].note.endswith("The answer is no longer kept.")
+    verdicts = verdicts_of(tree, [one.uid for one in made])
+    assert [verdicts[one.uid] for one in made] == ["open", "sealed", "sealed"]
+    Call.objects.filter(pk=made[2].pk).update(response=b"")  # not by the rule
+    assert verdicts_of(tree, [made[2].uid]) == {made[2].uid: "broken"}
 
 
 def test_what_was_typed_in_a_resting_document_is_merged(actor: Actor, grove: Grove) -> None:

@@ -27,20 +27,23 @@ from loom.trees.queries.lookup import (
 from loom.trees.queries.node_bodies import proof_of
 from loom.trees.queries.places import in_chunks, path_ids
 from loom.turns.models import Call
+from loom.turns.old_calls import ANSWER_GONE
 
 Verdict = Literal["sealed", "open", "broken"]
 _PIECE = 1 << 20
 
 
 def verdicts_of(tree: Tree, uids: Iterable[str]) -> dict[str, Verdict]:
-    """For each call: sealed (exact and unchanged), open (not sealed yet, reassembled, or not stored
-    here, as after an import), or broken. Reads one stored response at a time."""
+    """For each call: sealed (exact and unchanged), open (not sealed yet, reassembled, no longer
+    kept, or not stored here, as after an import), or broken. Reads one response at a time."""
     verdicts: dict[str, Verdict] = dict.fromkeys(uids, "open")
     wanted = Q(uid__in=verdicts) | Q(origin__in=verdicts)
     calls = Call.objects.filter(wanted, tree=tree, sealed_at__isnull=False)
-    columns = calls.values_list("uid", "origin", "bytes", "sha256", "response")
-    for own, origin, how, sha256, response in columns.iterator(chunk_size=8):
+    columns = calls.values_list("uid", "origin", "bytes", "sha256", "response", "note")
+    for own, origin, how, sha256, response, note in columns.iterator(chunk_size=8):
         uid = origin or own
+        if not response and ANSWER_GONE in note:  # an operator's rule took it
+            continue
         if digest_of(bytes(response)) != sha256:
             verdicts[uid] = "broken"
         elif how == "exact":

@@ -14,6 +14,7 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Coalesce, Left, Length
 
 from loom.access import Actor
+from loom.engine.event_kinds import completes, completions
 from loom.engine.models import Event, Stream
 from loom.engine.trimmed_events import too_old
 from loom.errors import CommandError, not_found
@@ -83,13 +84,22 @@ def event_body(  # noqa: PLR0917 (the columns of one row, in their order)
 
 
 def hydrated(stream: str, events: list[Body]) -> list[Body]:
-    """The events of a stream with the bodies of their nodes, which the log does not repeat: they
-    are read from the nodes. One query, none if no node was added."""
-    added = [stored for stored in events if stored["kind"] == "node.added"]
-    bodies = whole_bodies(_tree_of(stream), [stored["payload"]["node"] for stored in added])
-    for event, body in zip(added, bodies, strict=True):
-        event["payload"] = {**event["payload"], "node": body}
+    """The events of a stream with what the log does not repeat: bodies of nodes and what other
+    features complete are read from their rows. A query for each such kind among the events."""
+    kinds = {event["kind"] for event in events}
+    for kind, complete in completions().items():
+        if kind in kinds:
+            of_kind = [event for event in events if event["kind"] == kind]
+            payloads = complete(stream, [event["payload"] for event in of_kind])
+            for event, payload in zip(of_kind, payloads, strict=True):
+                event["payload"] = payload
     return events
+
+
+@completes("node.added")
+def _with_bodies(stream: str, payloads: list[Body]) -> list[Body]:
+    bodies = whole_bodies(stream.removeprefix("tree:"), [added["node"] for added in payloads])
+    return [{**added, "node": body} for added, body in zip(payloads, bodies, strict=True)]
 
 
 def with_beginnings(tree: Tree, events: Iterable[Event]) -> list[Event]:
@@ -107,10 +117,6 @@ def with_beginnings(tree: Tree, events: Iterable[Event]) -> list[Event]:
             node = row.payload["node"]
             row.payload = {**row.payload, "node": {**node, **begun.get(node["id"], {})}}
     return rows
-
-
-def _tree_of(stream: str) -> str:
-    return stream.removeprefix("tree:")
 
 
 def shown_to(actor: Actor, event: Body) -> Body:

@@ -29,8 +29,7 @@ from loom.trees.commands.node_writer import demand_text_node, demand_visible
 from loom.trees.models import Node, Workspace
 from loom.trees.named_items import get_own_node, touched
 from loom.trees.queries import places
-from loom.turns import left_out
-from loom.turns.generation_lifecycle import started_body
+from loom.turns import left_out, stored_events
 from loom.turns.models import Generation, Turn
 from loom.turns.queueing import queue
 
@@ -221,7 +220,7 @@ def _queue(context: Context, point: Node, order: _Order) -> list[Generation]:
     reserved, is_dry = (order.day, order.share), context.world.is_dry
     generations = queue(order.agent, context.actor.person, reserved, rows, is_dry=is_dry)
     for generation in generations:
-        context.world.append("generation.started", {"generation": started_body(generation)})
+        context.world.append("generation.started", stored_events.started(generation))
     return generations
 
 
