@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import "../testing/dom.js";
+import { readFileSync } from "node:fs";
+import { didText } from "./status-text.js";
 import { arrangementRow, augmentRow, sizeRows, stepRow, taskRow } from "./workspace-view.js";
 
 const callsIn = (row) => [...row.querySelectorAll("[data-call]")].map((button) => JSON.parse(button.dataset.call).args);
@@ -48,6 +50,13 @@ test("an action is its first line, and a refused one says how it ended", () => {
   assert.equal(bad.querySelector(".refused").textContent, "not done: There is no such node.");
   assert.equal(bad.querySelector(".refused").title, "NOT_FOUND");
   assert.ok(bad.querySelector(".loop"));
+});
+
+test("every command has words of a person", () => {
+  const reference = readFileSync(new URL("../../../../docs/commands.md", import.meta.url), "utf8");
+  const verbs = new Set([...reference.matchAll(/^### `→ ([a-z]+)/gmu)].map(([, verb]) => verb));
+  assert.ok(verbs.size > 50);
+  for (const verb of verbs) assert.match(didText(`→ ${verb} a7x2`, ""), /^\p{Lu}/u, verb);
 });
 
 test("an arrangement is opened, renamed and deleted by buttons that name it", () => {
