@@ -99,7 +99,7 @@ def story_of(pieces: Sequence[Piece], *, joint: str) -> Story:
                 level=level,
                 node=node,
                 words=len(words),
-                beginning=" ".join(words[:60])[:EXCERPT],
+                beginning=_beginning(words),
                 start=start,
                 body=body,
                 end=after[0],
@@ -179,3 +179,13 @@ def language_problem(language: str) -> str:
     if not language or re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}", language):
         return ""
     return f"{language[:20]!r} is not the tag of a language."
+
+
+def _beginning(words: Sequence[str]) -> str:
+    """The first words of a chapter; `…` says that there are more. No word is cut, unless it is the
+    only one."""
+    shown = " ".join(words[:EXCERPT])
+    if len(shown) <= EXCERPT:
+        return shown
+    whole, blank, _ = shown[: EXCERPT + 1].rpartition(" ")
+    return f"{whole if blank else shown[:EXCERPT]}…"

@@ -52,6 +52,14 @@ def test_a_heading_is_a_line_of_the_whole_text_however_it_was_written() -> None:
     assert story.chapters[1].beginning == "It came. No # heading."
 
 
+def test_a_card_shows_whole_words_and_says_that_there_are_more() -> None:
+    long, unbroken = story_of(
+        pieces(f"# Long\n{'lantern ' * 50}\n# Unbroken\n{'a' * 300}"), joint=""
+    ).chapters
+    assert long.beginning == f"{' '.join(['lantern'] * 30)}…"
+    assert unbroken.beginning == f"{'a' * 240}…"
+
+
 def test_code_and_deep_headings_begin_no_chapter() -> None:
     story = story_of(pieces("# One\n```\n# no\n```\n#### deep\n#tag\n# Two #\n"), joint="")
     assert titles(story.chapters) == ["One", "Two"]
