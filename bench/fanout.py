@@ -1,6 +1,8 @@
 """An event from a command to 100 sockets, against a bare group_send over the same broker.
 
-Both from the request's leaving to the last socket's frame, in one server process, in turn.
+Both from the request's leaving to the last socket's frame, in one server process, in turn; and the
+processor time of that process for each frame at a socket, which tells more where others use the
+machine.
 Run: python -m bench.fanout [sockets] [rounds]
 """
 
@@ -13,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import httpx
 import websockets
@@ -34,8 +37,15 @@ def free_port() -> int:
 def serve(port: int) -> subprocess.Popen[bytes]:
     """The web process, as script/server starts it, with the yardstick beside."""
     words = ["--ws-per-message-deflate", "false", "--no-access-log", "--log-level", "warning"]
+    words += ["--http", "config.http:LimitedProtocol", "--ws", "config.sockets:SizedProtocol"]
     argv = [sys.executable, "-m", "uvicorn", "bench.bare:application", "--port", str(port)]
     return subprocess.Popen([*argv, *words], env=os.environ)
+
+
+def processor_us(pid: int) -> float:
+    """The processor time of all threads of a process so far, in microseconds."""
+    stats = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(one.read_text().split()[0]) for one in stats) / 1000
 
 
 def make_trees() -> tuple[str, str]:
@@ -91,15 +101,20 @@ class Crowd:
         return taken_ms
 
 
+Figures = dict[str, list[float]]
+
+
 async def measure(
-    port: int, trees: tuple[str, str], sockets: int, rounds: int
-) -> dict[str, list[float]]:
-    """All times in milliseconds, by name; they take turns."""
+    server: int, port: int, trees: tuple[str, str], sockets: int, rounds: int
+) -> tuple[Figures, Figures]:
+    """All times in milliseconds, by name, and the processor time of the server, whose process id is
+    given, in microseconds; they take turns."""
     tree, unheard = trees
     base, bearer = f"127.0.0.1:{port}", {"Authorization": f"Bearer {KEY}"}
     heddle = Crowd(f"ws://{base}/ws/trees/{tree}?since=0", sockets, bearer)
     bare = Crowd(f"ws://{base}/bare", sockets, {})
-    taken: dict[str, list[float]] = {name: [] for name in (WHOLE, BARE, ALONE)}
+    taken: Figures = {name: [] for name in (WHOLE, BARE, ALONE)}
+    used: Figures = {name: [] for name in (WHOLE, BARE, ALONE)}
     async with httpx.AsyncClient(base_url=f"http://{base}", headers=bearer) as client:
         await heddle.gather()
         await bare.gather()
@@ -108,20 +123,27 @@ async def measure(
             mark = f"mark-{number}-"
             line = {"line": f'→ respond "{mark} and a sentence of the usual length of one."'}
             commands = f"/api/trees/{tree}/commands"
+            at = [processor_us(server)]
             ours = await heddle.until_received(mark, lambda: client.post(commands, json=line))  # noqa: B023
+            at.append(processor_us(server))
             if not frame:
                 frame = await _event_frame(client, tree)
             text = f"{mark}{frame}"
+            at.append(processor_us(server))
             theirs = await bare.until_received(mark, lambda: client.post("/bare", content=text))  # noqa: B023
+            at.append(processor_us(server))
             began = time.perf_counter()
             await client.post(f"/api/trees/{unheard}/commands", json=line)
             alone = (time.perf_counter() - began) * 1000
+            at.append(processor_us(server))
             if number >= 0:
-                for name, took in ((WHOLE, ours), (BARE, theirs), (ALONE, alone)):
+                costs = (at[1] - at[0], at[3] - at[2], at[4] - at[3])
+                for name, took, cost in zip(taken, (ours, theirs, alone), costs, strict=True):
                     taken[name].append(took)
+                    used[name].append(cost)
         for task in heddle.tasks + bare.tasks:
             task.cancel()
-    return taken
+    return taken, used
 
 
 async def _event_frame(client: httpx.AsyncClient, tree: str) -> str:
@@ -147,13 +169,18 @@ def main(sockets: int, rounds: int) -> None:
                 break
             except httpx.TransportError:
                 time.sleep(0.05)
-        taken = asyncio.run(measure(port, trees, sockets, rounds))
+        taken, used = asyncio.run(measure(server.pid, port, trees, sockets, rounds))
     finally:
         server.terminate()
         server.wait()
     print(f"fan-out to {sockets} sockets, {rounds} rounds")
     for name, many in taken.items():
         print(f"  {name:<24} p50 {statistics.median(many):8.2f} ms   p95 {p95(many):8.2f} ms")
+    middle = {name: statistics.median(many) for name, many in used.items()}
+    own = (middle[WHOLE] - middle[ALONE]) / sockets
+    print(
+        f"  processor for each event at a socket: {own:.0f} µs, bare {middle[BARE] / sockets:.0f} µs"
+    )
     ratio = p95(taken[WHOLE]) / p95(taken[BARE])
     print(f"  p95 / p95 × {ratio:.2f}   aim ≤ {AIM:g} {'met' if ratio <= AIM else 'MISSED'}")
 

@@ -3,6 +3,7 @@
 import random
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,29 +50,45 @@ class Chaos:
         body = {"name": "Scripted", "model_ref": "openai:scripted", "base_url": provider.url}
         made = self._client.post("/participants", json={**body, "endpoint": "chat"})
         assert made.status_code == 201, made.text
-        self._tree = str(
+        self.tree = str(
             self._client.post("/trees", json={"title": "Kills", "mode": "dialogue"}).json()["id"]
         )
         self._told = Told()
         self._bag: list[str] = []
         self.score = Score()
+        self.head = 0  # of the tree's log at the last look
 
     def round(self, kills: int) -> None:
         """That many kills while two people write; then checks everything that must be true."""
-        names = [f"{name}{self.score.killed.total()}" for name in ("Ada", "Ben")]
-        people = [Person(self._client, self._tree, name, self._seed) for name in names]
+        people = self.people()
         for person in people:
             person.start()
         for _ in range(kills):
             time.sleep(self._dice.uniform(*PAUSE_S))
-            name = self._drawn()
-            self._house.kill(name)
-            self.score.killed[name] += 1
+            self.kill(self._drawn())
+        self.look(people)
+
+    def people(self, *, pause_s: float = 0.04) -> list[Person]:
+        """Two people who will write and ask; `pause_s` passes between two lines at most."""
+        names = [f"{name}{self.score.killed.total()}" for name in ("Ada", "Ben")]
+        return [
+            Person(self._client, self.tree, name, self._seed, pause_s=pause_s) for name in names
+        ]
+
+    def kill(self, name: str) -> None:
+        """Kills one of the processes, and counts it."""
+        self._house.kill(name)
+        self.score.killed[name] += 1
+
+    def look(self, people: Sequence[Person]) -> None:
+        """Lets everybody finish, waits until all is well, and checks everything that must be
+        true."""
         self._house.wait()
         for told in [person.finish() for person in people]:
             self._told.texts |= told.texts
             self._told.generations += told.generations
             self._told.shown |= told.shown
+            self._told.pruned |= told.pruned
             self.score.repeated += told.repeated
         self._house.wait()
         began = time.monotonic()
@@ -90,7 +107,7 @@ class Chaos:
         found: list[dict[str, Any]] = []
         while True:
             since = {"since": found[-1]["seq"] if found else 0}
-            page = self._client.get(f"/trees/{self._tree}/events", params=since).json()
+            page = self._client.get(f"/trees/{self.tree}/events", params=since).json()
             found += page["events"]
             if not page["events"] or found[-1]["seq"] >= page["head"]:
                 return found
@@ -109,6 +126,7 @@ class Chaos:
 
     def _check(self) -> None:
         events = self._events()
+        self.head = len(events)
         assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
         added = _of(events, "node.added", "node")
         nodes = {one["id"]: one for one in added}
@@ -142,14 +160,17 @@ class Chaos:
 
     def _check_state(self, nodes: dict[str, Any]) -> None:
         """The rows equal what the events say."""
-        page = self._client.get(f"/trees/{self._tree}").json()
+        page = self._client.get(f"/trees/{self.tree}").json()
         assert page["node_count"] == len(nodes)
         for key in self._dice.sample(sorted(nodes), min(20, len(nodes))):
-            row = self._client.get(f"/trees/{self._tree}/nodes/{key}").json()
+            row = self._client.get(f"/trees/{self.tree}/nodes/{key}").json()
             for name in ("text", "hash", "finish", "parent", "kind"):
                 assert row[name] == nodes[key][name], (key, name)
+            assert row["pruned"] == (key in self._told.pruned), key
+        for key in self._told.pruned:
+            assert self._client.get(f"/trees/{self.tree}/nodes/{key}").json()["pruned"], key
         # Incomplete at most: the answer to a killed worker was never sealed.
-        verified = self._client.get(f"/trees/{self._tree}/verify").json()
+        verified = self._client.get(f"/trees/{self.tree}/verify").json()
         assert verified["status"] in ("valid", "incomplete"), verified
 
 

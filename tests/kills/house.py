@@ -1,6 +1,7 @@
 """A Heddle whose processes are killed and started again at once: no supervisor waits between."""
 
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -138,6 +139,16 @@ class House:
         with closing(sqlite3.connect(address, uri=True, timeout=PATIENCE_S)) as reader:
             return list(reader.execute(query))
 
+    def resident_mb(self) -> dict[str, float]:
+        """The memory of each process that runs, by name."""
+        found = {}
+        for child in self._children.all:
+            if child.is_running and child.process is not None:
+                status = Path(f"/proc/{child.process.pid}/status").read_text()
+                kb = re.findall(r"VmRSS:\s+(\d+)", status)
+                found |= {child.name: int(kb[0]) / 1024} if kb else {}
+        return found
+
     def _is_well(self) -> bool:
         for child in self._children.all:
             if not child.is_running:  # it could not start while something else was away
@@ -175,7 +186,7 @@ class House:
         return self.manage("apikey", name, "kills").strip().splitlines()[-1]
 
     def client(self, key: str = "", url: str = "") -> httpx.Client:
-        """A client of the first web process, or of `url`, with this API key, else with a fresh one
-        of the owner, made while everything is well."""
+        """A client of all web processes, or of the one at `url`, with this API key, else with a
+        fresh one of the owner, made while everything is well."""
         headers = {"Authorization": f"Bearer {key or self.make_key()}"}
-        return open_client(base_url=f"{url or self.options.url}/api", headers=headers)
+        return open_client(base_url=f"{url or self.url}/api", headers=headers)

@@ -16,21 +16,25 @@ ASKS_EVERY = 5  # lines
 
 @dataclass
 class Told:
-    """What was acknowledged: the text of each node by its id, the ids of the generations, and
-    the longest text that was seen of each while it ran."""
+    """What was acknowledged: the text of each node by its id, the ids of the generations, the
+    longest text that was seen of each while it ran, and which nodes were pruned and stayed so."""
 
     texts: dict[str, str] = field(default_factory=dict)
     generations: list[str] = field(default_factory=list)
     shown: dict[str, str] = field(default_factory=dict)
+    pruned: set[str] = field(default_factory=set)
     repeated: int = 0
 
 
 class Person(threading.Thread):
     """Sends lines one after the other; a line goes out with the same key until it is heard."""
 
-    def __init__(self, client: httpx.Client, tree: str, name: str, seed: int) -> None:
+    def __init__(
+        self, client: httpx.Client, tree: str, name: str, seed: int, *, pause_s: float = 0.04
+    ) -> None:
         super().__init__(daemon=True)
         self._client, self._tree, self._name = client, tree, name
+        self._pause_s = pause_s  # between two lines, at most
         self._dice = random.Random(f"{seed}{name}")
         self._stopping = threading.Event()
         self._open: list[str] = []
@@ -49,18 +53,23 @@ class Person(threading.Thread):
     def run(self) -> None:
         number = 0
         try:
-            while not self._stopping.wait(self._dice.uniform(0.0, 0.04)):
+            while not self._stopping.wait(self._dice.uniform(0.0, self._pause_s)):
                 number += 1
-                if number % ASKS_EVERY == 0:
-                    self._ask()
-                else:
-                    self._write(f"{self._name} says text {number}.")
+                self._do(number)
         except Exception as error:  # told by finish, in the thread of the test
             self.error = error
 
-    def _write(self, text: str) -> None:
+    def _do(self, number: int) -> None:
+        if number % ASKS_EVERY == 0:
+            self._ask()
+        else:
+            self._write(f"{self._name} says text {number}.")
+
+    def _write(self, text: str) -> str:
         answer = self._sent(f'respond root "{text}"')
-        self.told.texts[answer["refs"][0]] = text
+        named = str(answer["refs"][0])
+        self.told.texts[named] = text
+        return named
 
     def _ask(self) -> None:
         self._look()
@@ -98,3 +107,17 @@ class Person(threading.Thread):
             if answer is not None and answer.status_code < 500 and answer.status_code != 429:
                 raise AssertionError(f"{method} {path}: {answer.status_code} {answer.text}")
             threading.Event().wait(0.05)
+
+
+class Pruner(Person):
+    """Writes, prunes, restores and undoes. Nobody else may be signed in as this person: `undo`
+    takes back their last step."""
+
+    def _do(self, number: int) -> None:
+        named = self._write(f"{self._name} says text {number}.")
+        if number % 2:
+            self._sent(f"prune {named}")
+            self.told.pruned.add(named)
+            if number % 4 == 1:
+                self._sent(self._dice.choice(["undo", f"restore {named}"]))
+                self.told.pruned.discard(named)

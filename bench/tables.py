@@ -1,0 +1,321 @@
+"""What an operator waits for in a large tree, in tables: requests, search, pruning, exports, lists,
+backup and the move to PostgreSQL. Makes the trees by itself.
+
+    python -m bench.tables [--nodes 100000] [--rounds 20] [--folder FOLDER] [PART …]
+
+DATABASE_URL chooses PostgreSQL. With FOLDER the tree (bench.million) is kept there, made only if it
+is missing. Without a PART all are shown. Each line has the median, the 95th percentile, the
+processor time of this process, which tells more where others use the machine, and the aim.
+"""
+
+import argparse
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from bench import million, search
+from tests.kills.postgres import Postgres, is_able
+
+MOST_S = 20.0  # for all rounds of one case
+SLOW_MS = 100.0  # what the aims of a search and of one line are
+TREES = 5_000
+NUMBERS = count()
+
+Case = Callable[[], object]
+Row = tuple[str, Case, float | None]  # name, case, the aim in ms at the 95th percentile
+
+
+def resident_mb(word: str = "VmRSS") -> float:
+    """The memory of this process now, or with `VmHWM` at its peak."""
+    found = re.findall(rf"{word}:\s+(\d+)", Path("/proc/self/status").read_text())
+    return int(found[0]) / 1024
+
+
+def show(name: str, case: Case, rounds: int, aim: float | None) -> None:
+    """Runs a case so often, less if that takes long, and prints its line."""
+    case()
+    taken: list[float] = []
+    cpu: list[float] = []
+    while len(taken) < rounds and (sum(taken) < MOST_S * 1000 or not taken):
+        began, used = time.perf_counter(), time.process_time()
+        case()
+        taken.append((time.perf_counter() - began) * 1000)
+        cpu.append((time.process_time() - used) * 1000)
+    high = sorted(taken)[max(0, round(len(taken) * 0.95) - 1)]
+    told = "" if aim is None else f"   aim ≤ {aim:g} {'met' if high <= aim else 'MISSED'}"
+    print(
+        f"  {name:<44} {statistics.median(taken):9.1f} {high:9.1f} ms"
+        f"   processor {statistics.median(cpu):8.1f} ms{told}",
+        flush=True,
+    )
+
+
+def once(name: str, case: Callable[[], str]) -> None:
+    """Runs something long once; the case returns what else is to be told."""
+    began, used = time.perf_counter(), time.process_time()
+    told = case()
+    seconds, own = time.perf_counter() - began, time.process_time() - used
+    print(f"  {name:<44} {seconds:9.1f} s   processor {own:8.1f} s   {told}", flush=True)
+
+
+class Kept:
+    """The kept installation and its tree, with a client who is signed in."""
+
+    def __init__(self, nodes: int, rounds: int, folder: Path) -> None:
+        from rest_framework.test import APIClient
+
+        import config.asgi  # noqa: F401 (the collector is set up there as in a web process)
+        from loom.language.ids import ORDINAL_BITS
+
+        self.nodes, self.rounds, self.folder = nodes, rounds, folder
+        self.actor, self.tree = million.kept()
+        self.base = self.tree.pk << ORDINAL_BITS
+        self._client: Any = APIClient()
+        self._client.force_login(self.actor.user)
+
+    def named(self, ordinal: int) -> str:
+        """The local id of a node."""
+        from loom.trees.models import Node
+
+        return str(Node.objects.get(pk=self.base + ordinal).local_id)
+
+    def widest(self) -> list[tuple[str, int]]:
+        """The nodes with the most and with a tenth as many continuations, as (local id, count)."""
+        from django.db.models import Count
+
+        from loom.trees.models import Node
+
+        rows = Node.objects.filter(tree=self.tree).values_list("parent_slot_id")
+        most = list(rows.annotate(n=Count("pk")).order_by("-n")[:12])
+        names = dict(
+            Node.objects.filter(pk__in=[key for key, _ in most]).values_list("pk", "local_id")
+        )
+        return [(names[key], many) for key, many in (most[0], most[-1])]
+
+    def deepest(self) -> tuple[str, int]:
+        """The deepest node, as (local id, depth)."""
+        from loom.trees.models import Node
+
+        found = Node.objects.filter(tree=self.tree, kind="text").order_by("-depth", "pk")[0]
+        return found.local_id, found.depth
+
+    def get(self, address: str) -> Case:
+        """A request for an address; its answer is read whole."""
+
+        def ask() -> int:
+            answer = self._client.get(address)
+            assert answer.status_code == 200, (address, answer.status_code)
+            if answer.streaming:
+                return sum(len(piece) for piece in answer.streaming_content)
+            return len(answer.content)
+
+        return ask
+
+    def line(self, text: str) -> None:
+        """Runs a line."""
+        from loom.engine.context import Request
+        from loom.engine.execute import execute_line
+
+        execute_line(self.actor, self.tree, Request(line=text))
+
+    def run(self, line: Callable[[], str]) -> Case:
+        """A line that is another one each time."""
+        return lambda: self.line(line())
+
+
+def requests(kept: Kept) -> Iterator[Row]:
+    """What pages and programs ask for."""
+    api, uid = f"/api/trees/{kept.tree.uid}", kept.tree.uid
+    deep, depth = kept.deepest()
+    page = f"/trees/{uid}"
+    yield "GET /api/me", kept.get("/api/me"), None
+    yield "GET tree", kept.get(api), None
+    yield "GET path, depth 1", kept.get(f"{api}/path?node={kept.named(2)}"), None
+    yield f"GET path, depth {depth:,}", kept.get(f"{api}/path?node={deep}"), None
+    for local_id, many in kept.widest():
+        yield (
+            f"GET node with {many:,} continuations",
+            kept.get(f"{api}/nodes/{local_id}"),
+            SLOW_MS,
+        )
+    yield (
+        "GET node, descendants, big branch",
+        kept.get(f"{api}/nodes/{kept.named(million.BIG)}?descendants=1"),
+        SLOW_MS,
+    )
+    yield "GET provenance, deepest node", kept.get(f"{api}/nodes/{deep}/provenance"), None
+    yield "GET events, 200 from the first", kept.get(f"{api}/events?since=0&limit=200"), None
+    yield "GET overview of the map", kept.get(f"{api}/overview"), 500.0
+    yield "GET a tile of the map", kept.get(f"{api}/skeleton/0"), 500.0
+    yield "page of the tree", kept.get(page), 500.0
+    yield "page at the deepest node", kept.get(f"{page}?node={deep}"), 500.0
+    yield "panel of bookmarks", kept.get(f"{page}/bookmarks"), 500.0
+
+
+def lines(kept: Kept) -> Iterator[Row]:
+    """What people and agents write."""
+    deep, depth = kept.deepest()
+    near = kept.named(3)
+
+    def texts(verb: str) -> Callable[[], str]:
+        return lambda: f'{verb} "number {next(NUMBERS)} of {time.time_ns()}"'
+
+    yield "respond", kept.run(texts(f"respond {near}")), SLOW_MS
+    yield f"respond at depth {depth:,}", kept.run(texts(f"respond {deep}")), SLOW_MS
+    yield "annotate", kept.run(texts(f"annotate {near}")), SLOW_MS
+    yield "edit", kept.run(texts(f"edit {near}")), SLOW_MS
+    yield "tag", kept.run(lambda: f"tag {near} #measured{next(NUMBERS)}"), SLOW_MS
+    yield "view", kept.run(lambda: f"view {near}"), SLOW_MS
+    for local_id, many in kept.widest():
+        yield f"view, {many:,} continuations", kept.run(lambda at=local_id: f"view {at}"), SLOW_MS
+
+
+def flags(kept: Kept) -> None:
+    """Pruning and restoring two thirds of the tree, and its search while they are pruned."""
+    big = kept.named(million.BIG)
+    taken: dict[str, list[float]] = {"prune": [], "restore": []}
+    for _ in range(min(kept.rounds, 5)):
+        for verb, times in taken.items():
+            began = time.perf_counter()
+            kept.line(f"{verb} {big}")
+            times.append((time.perf_counter() - began) * 1000)
+    for verb, times in taken.items():
+        told = f"aim ≤ {SLOW_MS:g} {'met' if max(times) <= SLOW_MS else 'MISSED'}"
+        print(f"  {verb:<44} {statistics.median(times):9.1f} {max(times):9.1f} ms   {told}")
+    kept.line(f"prune {big}")
+    searches(kept, ", the big branch pruned")
+    kept.line(f"restore {big}")
+
+
+def searches(kept: Kept, suffix: str = "") -> None:
+    """All of bench.search."""
+    for name, case in search.cases(kept.actor, kept.tree).items():
+        show(f"find {name}{suffix}", case, kept.rounds, SLOW_MS)
+
+
+def exports(kept: Kept) -> None:
+    """A path and the whole tree, piece by piece, as the API sends them."""
+    from loom.transfer.exporting import FORMATS
+    from loom.transfer.selection import ExportSelection
+    from loom.trees.models import Node
+
+    deep = Node.objects.get(tree=kept.tree, local_id=kept.deepest()[0])
+    for name, format_of, end in (
+        ("export of a path, Markdown", "markdown", deep),
+        ("export of all, Markdown", "markdown", None),
+        ("export of all, Heddle", "heddle", None),
+    ):
+
+        def case(format_of: str = format_of, end: Any = end) -> str:
+            before = resident_mb("VmHWM")
+            wanted = ExportSelection(kept.actor, kept.tree, None, end, calls=format_of == "heddle")
+            size = sum(len(piece) for piece in FORMATS[format_of].pieces(wanted))
+            return f"{size / 1e6:.1f} MB, peak +{resident_mb('VmHWM') - before:.0f} MB"
+
+        once(name, case)
+
+
+def lists(kept: Kept) -> Iterator[Row]:
+    """A grove with thousands of trees."""
+    from loom.people.models import Grove
+    from loom.trees.commands import trees
+    from loom.trees.models import Tree
+
+    wanted = min(TREES, kept.nodes // 20)
+    have = Tree.objects.filter(grove=kept.actor.grove).count()
+    for number in range(have, wanted):
+        trees.new_tree(kept.actor, title=f"Tree number {number}")
+    many = f"{max(have, wanted):,} trees"
+    grove = Grove.objects.get(pk=kept.actor.grove.pk).uid
+    yield f"GET trees, {many}", kept.get(f"/api/trees?grove={grove}"), None
+    yield f"GET trees, the last of {many}", kept.get(f"/api/trees?offset={wanted - 50}"), None
+    yield (
+        f"search in {many}, a word that is nowhere",
+        kept.get(f"/api/groves/{grove}/search?q={million.ABSENT}"),
+        SLOW_MS,
+    )
+    yield f"page of the grove, {many}", kept.get(f"/groves/{grove}"), None
+    yield "home page", kept.get("/"), None
+
+
+def backups(kept: Kept) -> None:
+    """A backup, its restore in a new place, and from SQLite into an empty PostgreSQL."""
+    with tempfile.TemporaryDirectory(prefix="heddle-backup-", dir=kept.folder.parent) as made:
+        folder = Path(made)
+        file = folder / "one.backup"
+        env = dict(os.environ)
+
+        def manage(*words: str, **more: str) -> str:
+            done = subprocess.run(
+                [sys.executable, "manage.py", *words],
+                env=env | more, check=False, capture_output=True, text=True,
+            )  # fmt: skip
+            assert done.returncode == 0, done.stderr[-3000:]
+            return f"{file.stat().st_size / 1e6:.0f} MB"
+
+        once("backup", lambda: manage("backup", str(file)))
+        if "DATABASE_URL" not in os.environ:
+            data = {"HEDDLE_DATA": str(folder / "new")}
+            once("restore in a new place", lambda: manage("restore", str(file), **data))
+        if is_able():
+            postgres = Postgres(folder / "postgres")
+            postgres.start()
+            try:
+                data = {"HEDDLE_DATA": str(folder / "moved"), "DATABASE_URL": postgres.url}
+                once("restore in an empty PostgreSQL", lambda: manage("restore", str(file), **data))
+            finally:
+                postgres.stop()
+
+
+def rows(of: Callable[[Kept], Iterator[Row]]) -> Callable[[Kept], None]:
+    """A part that shows each of its rows."""
+
+    def part(kept: Kept) -> None:
+        for name, case, aim in of(kept):
+            show(name, case, kept.rounds, aim)
+
+    return part
+
+
+PARTS: dict[str, Callable[[Kept], None]] = {
+    "requests": rows(requests),
+    "lines": rows(lines),
+    "search": searches,
+    "flags": flags,
+    "exports": exports,
+    "lists": rows(lists),
+    "backup": backups,
+}
+
+
+def main(nodes: int, rounds: int, folder: Path, parts: list[str]) -> None:
+    """Makes the tree if it is missing, and prints the tables."""
+    began = time.perf_counter()
+    million.make(str(folder), nodes)
+    from django.db import connection
+
+    kept = Kept(nodes, rounds, folder)
+    print(f"{connection.vendor}, {nodes:,} nodes, ready in {time.perf_counter() - began:.0f} s")
+    for name in parts or list(PARTS):
+        print(name)
+        PARTS[name](kept)
+        print(f"  memory of the process: {resident_mb():.0f} MB", flush=True)
+
+
+if __name__ == "__main__":
+    reader = argparse.ArgumentParser()
+    reader.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
+    reader.add_argument("--nodes", type=int, default=100_000)
+    reader.add_argument("--rounds", type=int, default=20)
+    reader.add_argument("--folder", type=Path)
+    asked = reader.parse_args()
+    with tempfile.TemporaryDirectory(prefix="heddle-bench-") as made:
+        main(asked.nodes, asked.rounds, asked.folder or Path(made), asked.parts)
