@@ -26,7 +26,7 @@ from tests.providers.scripted import ScriptedProvider
 
 PAUSE_S = 1.0  # between two lines of a person, at most
 KEY_S = 0.1  # between two letters of a typist, at least
-LETTERS = 11_000  # of a typist, at most: each is another one
+LETTERS = 8_000  # of a typist, at most: each is another one, and there are so many ideographs
 KILL_S = (2.0, 15.0)  # between two kills
 SPARED = ("web", "worker")
 SAMPLES = 30

@@ -1,12 +1,17 @@
-"""WebSockets in the web process: uvicorn's protocol, with a limit for frames by route.
+"""WebSockets in the web process: uvicorn's protocol, with a limit for frames by route, and with
+frames that go to many sockets encoded once.
 
 The protocol is started by `uvicorn --ws config.sockets:SizedProtocol`; `--ws-max-size` is the limit
 of all routes but that of documents.
 """
 
+from functools import lru_cache
 from typing import Any
 
+from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import Frame, Opcode
+from websockets.protocol import State
 
 DOCUMENTS = "/ws/documents/"
 # A document has at most 4 MiB, and Yjs sends what is pasted as one update: it cannot be cut into
@@ -15,6 +20,15 @@ DOCUMENT_BYTES = 5 * 1024 * 1024 + 1024
 EARLY_BYTES = 512 * 1024  # in all, from a client whose login is not checked yet
 ADMITTED = "heddle.admitted"  # the extension that an application calls once it has checked it
 TOO_BIG = 1009
+SHARED = 64 * 1024  # characters, up to which an encoded frame is kept for the next socket
+KEPT = 32  # encoded frames
+
+
+@lru_cache(maxsize=KEPT)
+def encoded(text: str) -> bytes:
+    """A text as the bytes of a frame. They are the same for every socket: a server masks nothing,
+    and nothing is compressed."""
+    return Frame(Opcode.TEXT, text.encode()).serialize(mask=False)
 
 
 class SizedProtocol(WebSocketsSansIOProtocol):
@@ -34,6 +48,21 @@ class SizedProtocol(WebSocketsSansIOProtocol):
 
     def _admit(self) -> None:
         self._early = None
+
+    async def send(self, message: Any) -> None:
+        """Sends what the application says; a short text by its encoded frame."""
+        text = message.get("text")
+        if not text or len(text) > SHARED or message["type"] != "websocket.send":
+            await super().send(message)
+            return
+        await self.writable.wait()
+        if self.disconnected:
+            raise ClientDisconnected
+        is_open = self.handshake_complete and not self.close_sent
+        if is_open and self.conn.state is State.OPEN and not self.conn.extensions:
+            self.transport.write(encoded(text))
+        else:
+            await super().send(message)
 
     def data_received(self, data: bytes) -> None:
         """Takes bytes of the client, unless there are too many before it was admitted."""

@@ -4,6 +4,7 @@ texts. Plain values."""
 import json
 from collections import deque
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -13,6 +14,7 @@ from loom.language.ids import looks_like_id
 from loom.live.to_render import ToRender
 
 MAX_BUFFER = 65_536  # characters of a working buffer that others may see
+SHORT = 4_096  # characters of a piece, up to which its frame is kept for the next socket
 _HINT = 'Send {"type": "presence", "node": ID} and, if you write, "buffer": TEXT.'
 
 
@@ -48,11 +50,17 @@ def reload(seq: int) -> str:
 
 def delta(generation: str, *, chunk: int, text: str, whole: bool) -> str:
     """A piece of a running generation. `whole`: all of its text so far, instead of the next piece.
-    The first delta of a generation after connecting is whole, unless it is its chunk 1.
+    The first delta of a generation after connecting is whole, unless it is its chunk 1. Most
+    sockets are sent the same pieces, so the last ones are kept.
     """
-    if whole and chunk != 1:
-        return _frame("delta", generation=generation, chunk=chunk, text=text, whole=True)
-    return _frame("delta", generation=generation, chunk=chunk, text=text)
+    built = _delta if len(text) <= SHORT else _delta.__wrapped__
+    return built(generation, chunk, text, whole and chunk != 1)
+
+
+@lru_cache(maxsize=64)
+def _delta(generation: str, chunk: int, text: str, whole: bool) -> str:
+    more = {"whole": True} if whole else {}
+    return _frame("delta", generation=generation, chunk=chunk, text=text, **more)
 
 
 def drawn(seq: int, parts: dict[str, Any]) -> str:

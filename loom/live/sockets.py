@@ -198,6 +198,9 @@ class Socket:
     def _behind(self) -> list[tuple[Partial, SentText]]:
         """The generations with unsent text, the longest waiting first."""
         partials = self.feed.partials
+        if not partials:
+            self._readers.clear()
+            return []
         self._readers = {
             uid: self._readers.get(uid) or SentText(partial.epoch)
             for uid, partial in partials.items()

@@ -9,22 +9,25 @@ import pytest
 import uvicorn
 import websockets
 
-from config.sockets import ADMITTED, DOCUMENT_BYTES, EARLY_BYTES
+from config.sockets import ADMITTED, DOCUMENT_BYTES, EARLY_BYTES, SHARED, encoded
 
 SMALL = 512 * 1024
 
 
 async def _application(scope: Any, receive: Any, send: Any) -> None:
-    """Answers each frame with its length; admits a client of a document that says so."""
+    """Answers each binary frame with its length and others with themselves; admits a client of a
+    document that says so."""
     await receive()
     await send({"type": "websocket.accept"})
     while True:
         message = await receive()
         if message["type"] == "websocket.disconnect":
             return
-        if message["bytes"] == b"admit me":
+        given = message.get("bytes")
+        if given == b"admit me":
             scope["extensions"][ADMITTED]()
-        await send({"type": "websocket.send", "text": str(len(message["bytes"]))})
+        answer = message["text"] if given is None else str(len(given))
+        await send({"type": "websocket.send", "text": answer})
 
 
 @asynccontextmanager
@@ -81,3 +84,23 @@ async def test_frames_of_other_routes_stay_small(path: str) -> None:
         for _ in range(3):
             assert await _sent(wire, SMALL) == str(SMALL)
         assert await _code(wire, SMALL + 1) == 1009
+
+
+@pytest.mark.parametrize("text", ["å" * 70_000, "ö" * 40_000, "short", "日本 " * 50])
+async def test_a_text_that_many_are_sent_is_encoded_once_and_comes_whole(text: str) -> None:
+    encoded.cache_clear()
+    async with (
+        _connected("/ws/trees/abc") as first,
+        websockets.connect(_address(first), compression=None) as second,
+    ):
+        for wire in (first, second, first):
+            await wire.send(text)
+            assert await wire.recv() == text
+    kept = encoded.cache_info()
+    is_shared = len(text) <= SHARED
+    assert (kept.misses, kept.hits) == ((1, 2) if is_shared else (0, 0))
+
+
+def _address(wire: Any) -> str:
+    host, port = wire.remote_address[:2]
+    return f"ws://{host}:{port}{wire.request.path}"

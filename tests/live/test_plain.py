@@ -167,3 +167,9 @@ def test_a_delta_says_when_it_is_the_whole_text() -> None:
     assert first == {"type": "delta", "generation": "g", "chunk": 1, "text": "a"}
     later = json.loads(frames.delta("g", chunk=4, text="abcd", whole=True))
     assert later["whole"] is True
+
+
+def test_a_piece_that_many_sockets_are_sent_is_written_once() -> None:
+    frame = frames.delta("g", chunk=2, text="b", whole=False)
+    assert frames.delta("g", chunk=2, text="b", whole=False) is frame
+    assert frames.delta("g", chunk=2, text="b", whole=True) != frame
