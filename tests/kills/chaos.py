@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import httpx
+
 from tests.kills.heddle import until
 from tests.kills.house import House
 from tests.kills.load import Person, Told
@@ -43,10 +45,17 @@ class Score:
 class Chaos:
     """One running Heddle, one tree, many kills."""
 
-    def __init__(self, house: House, provider: ScriptedProvider, *, seed: int) -> None:
+    def __init__(
+        self,
+        house: House,
+        provider: ScriptedProvider,
+        *,
+        seed: int,
+        client: httpx.Client | None = None,
+    ) -> None:
         self._house, self._seed = house, seed
         self._dice = random.Random(seed)
-        self._client = house.client()
+        self._client = client or house.client()
         body = {"name": "Scripted", "model_ref": "openai:scripted", "base_url": provider.url}
         made = self._client.post("/participants", json={**body, "endpoint": "chat"})
         assert made.status_code == 201, made.text

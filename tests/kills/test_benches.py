@@ -56,11 +56,10 @@ SMALL = {
     "request_tokens": ("", r"of all: the requests in both trees begin alike"),
     "respond": ("30 60", r"large / small +× +[\d.]+"),
     "search": ("400 1", r"rare, since +[\d.]+ +[\d.]+ ms[^~]*restore +[\d.]+ ms"),
-    "soak": ("--minutes 0.2 --sqlite", r"nothing lost, nothing twice[^~]*web +\d+"),
     "storage": ("10 200", r"all +[\d.]+"),
     "strangers": ("0.1 /ws/groves", r"\d+ rows, \d+ above"),
     "streams": ("1", r"3 stream\(s\): first token bare [\d.]+ ms"),
-    "tables": ("--nodes 400 --rounds 1", r"restore +[\d.]+[^~]*exports[^~]*home page +[\d.]+"),
+    "tables": ("--nodes 400 --rounds 1 requests lines flags lists", r"home page +[\d.]+"),
     "windows": ("", r"three sections of 500 lines: \d+ tokens"),
     "wording": ("", r"wordings fresh: \d+, "),
 }
