@@ -236,7 +236,8 @@ def lists(kept: Kept) -> Iterator[Row]:
     many = f"{max(have, wanted):,} trees"
     grove = Grove.objects.get(pk=kept.actor.grove.pk).uid
     yield f"GET trees, {many}", kept.get(f"/api/trees?grove={grove}"), None
-    yield f"GET trees, the last of {many}", kept.get(f"/api/trees?offset={max(0, wanted - 50)}"), None
+    last = f"/api/trees?offset={max(0, wanted - 50)}"
+    yield f"GET trees, the last of {many}", kept.get(last), None
     yield (
         f"search in {many}, a word that is nowhere",
         kept.get(f"/api/groves/{grove}/search?q={million.ABSENT}"),
