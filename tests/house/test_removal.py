@@ -23,6 +23,10 @@ REMOVED = [
             "meaning": "meaning",
             "landscape": "landscape",
             "agents.outside_tools": "outside_tools",
+            # Both protocols, and what they share.
+            "saml": "saml",
+            "openid": "openid",
+            "identities": "identities",
         },
         {"/groves/G/checks", "/trees/T/claims", "/trees/T/nodes/N/tokens"},
         {"view", "explore", "claim"},
