@@ -19,7 +19,8 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from loom.text.tokens import IMAGE_TOKENS, count
+from loom.text.images import IMAGE_TOKENS
+from loom.text.tokens import count
 
 Block = dict[str, Any]
 Message = dict[str, Any]
