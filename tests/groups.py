@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from xdist.scheduler import LoadGroupScheduling
 
 # Tests that start processes wait for them most of the time. They are three groups, so that a run in
-# four processes does not end with one that has much left.
+# five processes does not end with one that has much left.
 GROUPS = {
     "tests/kills/test_turn_kills.py": "Heddles of their own",
     "tests/kills/test_random_kills.py": "Heddles of their own",

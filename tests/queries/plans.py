@@ -23,7 +23,7 @@ OURS = rf"(?:{_APPS})_[a-z]+"
 _OURS = re.compile(rf"\b{OURS}")
 _NAMED = re.compile(rf'(?:FROM|JOIN|UPDATE|,)\s+"?({OURS})"?(?:\s+(?:AS\s+)?"?([A-Za-z]\w*)"?)?')
 # Conditions that leave few rows: those of one slot, turn or call, or named one by one.
-_FEW = re.compile(r'"?\b(uid|id|slot_id|turn_id|turn_uid|call_id|point_id)"? (=|IN) \(?%s')
+_FEW = re.compile(r'"?\b(uid|id|slot_id|node_id|turn_id|turn_uid|call_id|point_id)"? (=|IN) \(?%s')
 # A search that finds all of a tree, of a stream or of a workspace.
 _WHOLE = re.compile(
     r"SEARCH (?:trees_|engine_)?(node|n|v|event|step) USING (COVERING )?"

@@ -42,9 +42,9 @@ def evidence_viewed(context: Context, ref: Ref, claim: Ref) -> Reply:
     stored_claim = claim_of(get_own_node(context, claim))
     cited = cited_item(context, ref)
     rows = Cite.objects.filter(claim=stored_claim, item=cited.item)
-    cites = list(
-        rows.select_related("claim__node", "by", "answered_by", "undercuts").order_by("-id")
-    )
+    # All are read; the database would carry their texts through a sorter.
+    named = rows.select_related("claim__node", "by", "answered_by", "undercuts").order_by()
+    cites = sorted(named, key=lambda cite: cite.pk, reverse=True)
     name = stored_claim.node.local_id
     if not cites:
         raise not_found(
