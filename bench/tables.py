@@ -175,7 +175,7 @@ def lines(kept: Kept) -> Iterator[Row]:
     yield "tag", kept.run(lambda: f"tag {near} #measured{next(NUMBERS)}"), SLOW_MS
     yield "view", kept.run(lambda: f"view {near}"), SLOW_MS
     for local_id, many in kept.widest():
-        yield f"view, {many:,} continuations", kept.run(lambda at=local_id: f"view {at}"), SLOW_MS
+        yield f"view, {many:,} continuations", kept.run(f"view {local_id}".format), SLOW_MS
 
 
 def flags(kept: Kept) -> None:

@@ -141,7 +141,7 @@ class House:
 
     def resident_mb(self) -> dict[str, float]:
         """The memory of each process that runs, by name."""
-        found = {}
+        found: dict[str, float] = {}
         for child in self._children.all:
             if child.is_running and child.process is not None:
                 status = Path(f"/proc/{child.process.pid}/status").read_text()
