@@ -177,7 +177,7 @@ class Documents(GroveTexts):
         documents = list(_rows(items))
         settled = [document.pk for document in documents if document.head == document.settled]
         rows = Revision.objects.filter(document__in=settled, number=F("document__revision"))
-        newest = list(rows.select_related("content"))
+        newest = list(rows.select_related("content").order_by())
         read_whole(row.content for row in newest)
         texts = {row.document_id: row.text for row in newest}
         texts |= {
