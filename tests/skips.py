@@ -56,12 +56,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def uses_rows(item: pytest.Item) -> bool:
-    """Whether a test uses the database that DATABASE_URL names, by its fixtures and marks. The
-    Heddle that most tests in tests/kills share keeps its rows in a file, whatever is named."""
+    """Whether a test uses the database that DATABASE_URL names, or the broker that REDIS_URL
+    names, by its fixtures and marks. The Heddle that most tests in tests/kills share keeps its
+    rows in a file, whatever is named."""
     fixtures = set(getattr(item, "fixturenames", ()))
     if "heddle" in fixtures:
         return False
-    marks = ("django_db", "postgres", "kill")
+    marks = ("django_db", "postgres", "kill", "broker")
     return bool({"db", "transactional_db"} & fixtures) or any(map(item.get_closest_marker, marks))
 
 

@@ -44,7 +44,8 @@ class DocumentConsumer(LiveConsumer):
 
     async def send_bytes(self, frame: bytes) -> None:
         """Sends one binary frame."""
-        await self.send(bytes_data=frame)
+        message: Any = {"type": "websocket.send", "bytes": frame}
+        await self.base_send(message)
 
 
 def _stream(document: Document) -> str:

@@ -14,6 +14,7 @@ from channels.layers import get_channel_layer
 from loom.engine import announcements
 from tests.patience import PATIENCE_S, pass_time
 
+pytestmark = pytest.mark.broker
 STREAM = "tree:abc"
 
 
