@@ -282,8 +282,10 @@ class Many:
             what="the last event everywhere",
         )
         for page in pages:
-            wrong = [(a, b) for a, b in zip(page.seqs, expected, strict=False) if a != b]
-            assert page.seqs == expected, (wrong[:3], page.seqs[-3:], page.connected, page.refused)
+            # The seal of a call may come after the end of its generation: more than was expected.
+            seqs = list(page.seqs)
+            wrong = [(seq, at) for at, seq in enumerate(seqs, 1) if seq != at]
+            assert not wrong, (wrong[:3], seqs[-3:], page.connected, page.refused)
         texts_of = {
             event["payload"]["node"]["id"]: event["payload"]["node"]["text"]
             for event in events
