@@ -39,7 +39,7 @@ def shares() -> None:
         sent.append(made)
         reply = LineReply("→ view a7x2", "word " * (RESULT * 4 // 5), number + 1)
         done.append(Round(f"Round {number}.\n→ view a7x2", (reply,), workspace=made.workspace))
-    ours = ["".join(one["content"] for one in made.bodies) for made in sent]
+    ours = ["".join(body["content"] for body in made.bodies) for made in sent]
     _say("what changes comes last", ours)
     _say("what changes comes before the path", [_naive(made) for made in sent])
 
@@ -49,7 +49,7 @@ def _naive(made: "object") -> str:
     from agents.context.agent_request import AgentRequest
 
     assert isinstance(made, AgentRequest)
-    rest = "".join(block for one in made.messages for block in one.blocks)
+    rest = "".join(block for message in made.messages for block in message.blocks)
     return f"{made.system}{made.workspace}{rest.replace(made.workspace, '')}"
 
 

@@ -123,7 +123,7 @@ def main(nodes: int, size: int) -> None:
         page.goto(link)
         page.get_by_role("button", name=re.compile("Sign in")).click()
         page.wait_for_url(re.compile(r":\d+/$"))
-        jar = {one["name"]: one["value"] for one in page.context.cookies()}
+        jar = {cookie["name"]: cookie["value"] for cookie in page.context.cookies()}
         headers = {"X-CSRFToken": jar["csrftoken"], "Origin": url}
         with httpx.Client(base_url=url, cookies=jar, headers=headers, timeout=60) as client:
             measure(browser, page, grown(client, nodes, size), client)

@@ -45,7 +45,7 @@ def serve(port: int) -> subprocess.Popen[bytes]:
 def processor_us(pid: int) -> float:
     """The processor time of all threads of a process so far, in microseconds."""
     stats = Path(f"/proc/{pid}/task").glob("*/schedstat")
-    return sum(int(one.read_text().split()[0]) for one in stats) / 1000
+    return sum(int(stat.read_text().split()[0]) for stat in stats) / 1000
 
 
 def make_trees() -> tuple[str, str]:

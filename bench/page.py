@@ -97,7 +97,7 @@ def _opening(chrome: Browser, made: Heddle, where: str, address: str, *, soon: f
 
 def _cost(name: str, costs: Sequence[Cost], aim: float | None = None) -> None:
     took, cpu, longest = (
-        statistics.median(getattr(one, part) for one in costs)
+        statistics.median(getattr(cost, part) for cost in costs)
         for part in ("took", "cpu", "longest")
     )
     print(

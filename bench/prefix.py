@@ -79,7 +79,7 @@ def _measure() -> None:
 
 def text_of(body: dict[str, Any]) -> str:
     """All of a request as one text, as a cache of prefixes reads it."""
-    return "".join(f"<{one['role']}>{one['content']}" for one in body["messages"])
+    return "".join(f"<{message['role']}>{message['content']}" for message in body["messages"])
 
 
 def common(one: str, other: str) -> int:

@@ -76,7 +76,7 @@ class Bench:
 
 def _unprimed(*held: Any) -> Any:
     calls = _by_calls(*held)
-    return [replace(one, primes=None, waits_for=None) for one in calls]
+    return [replace(call, primes=None, waits_for=None) for call in calls]
 
 
 _by_calls = orders.by_calls

@@ -103,7 +103,9 @@ async def tried(url: str, model: str, text: str, way: str) -> Tried:
     adapter = OpenAI()
     attempt = ProviderAttempt(adapter, ask, adapter.body(ask))
     transport = CheckedTransport(("127.0.0.1",))
-    said = [one.text async for one in attempt.events(transport, PATIENT) if isinstance(one, Delta)]
+    said = [
+        event.text async for event in attempt.events(transport, PATIENT) if isinstance(event, Delta)
+    ]
     answer = "".join(said)
     if is_prompt:
         return Tried(text, answer, answer, "")

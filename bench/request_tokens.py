@@ -101,9 +101,9 @@ def _sections(actor: Any, agent: Any, at: tuple[Any, list[str]], mode: str, show
     end = Node.objects.get(tree=tree, local_id=ids[-1])
     sent = assembled(next_place(actor, own, end))
     print(f"{mode}, first request: {sent.tokens:,} tokens")
-    for one in sent.portions:
-        print(f"  {one.name:<14}{one.tokens:>7,}")
-    text = sent.system + "".join(block for one in sent.messages for block in one.blocks)
+    for portion in sent.portions:
+        print(f"  {portion.name:<14}{portion.tokens:>7,}")
+    text = sent.system + "".join(block for message in sent.messages for block in message.blocks)
     if shows:
         print(text)
     return text

@@ -18,7 +18,7 @@ WORDS_FROM = Path(__file__).resolve().parent.parent / "docs"
 
 def prose(count: int, characters: int) -> list[str]:
     """Texts of about `characters` characters: runs of words from the documentation."""
-    words = " ".join(one.read_text() for one in sorted(WORDS_FROM.rglob("*.md"))).split()
+    words = " ".join(path.read_text() for path in sorted(WORDS_FROM.rglob("*.md"))).split()
     dice = random.Random(7)
     made = []
     for _ in range(count):

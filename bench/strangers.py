@@ -180,10 +180,10 @@ def shown(name: str, samples: Sequence[Sample], answers: str) -> str:
     """A row of the table."""
     cells, is_slow = [], False
     for kind in ("read", "write"):
-        took = [one[2] for one in samples if one[1] == kind] or [0.0]
+        took = [sample[2] for sample in samples if sample[1] == kind] or [0.0]
         cells.append(f"{statistics.median(took):6.0f} {p95(took):6.0f} {max(took):6.0f}")
         is_slow = is_slow or p95(took) > AIM_MS
-    errors = sum(1 for one in samples if one[3] not in (200, 201))
+    errors = sum(1 for sample in samples if sample[3] not in (200, 201))
     is_slow = is_slow or bool(errors)
     figures = f"{cells[0]}  {cells[1]} {errors:4d} {answers:<12}"
     return f"{name[:78]:<78} {figures}{' <<' if is_slow else ''}"
@@ -213,7 +213,7 @@ async def measure(url: str, names: Mapping[str, str], rows: Sequence[Attack], *,
         samples = drained()
         # The one that waits is what this is about: it may answer after the attack.
         until = time.monotonic() + 30
-        while not any(one[0] >= began for one in samples) and time.monotonic() < until:
+        while not any(sample[0] >= began for sample in samples) and time.monotonic() < until:
             await asyncio.sleep(0.05)
             samples += drained()
         line = shown(row.name.replace("\n", " "), samples, ",".join(sorted(answers)))
@@ -224,7 +224,9 @@ async def measure(url: str, names: Mapping[str, str], rows: Sequence[Attack], *,
 
 def main(seconds: float, parts: Sequence[str]) -> None:
     """Serves, attacks, prints."""
-    rows = [one for one in attacks() if not parts or any(part in one.name for part in parts)]
+    rows = [
+        attack for attack in attacks() if not parts or any(part in attack.name for part in parts)
+    ]
     names, quiet = make_world()
     port = free_port()
     url = f"http://127.0.0.1:{port}"

@@ -85,7 +85,7 @@ def _rendering(actor: Any, agent: Any) -> None:
     from agents.context.values import WorkspaceView
 
     shown = WorkspaceView(**pages)
-    assert len(shown.panes) == WINDOWS and sum(one.count for one in shown.panes) == LINES
+    assert len(shown.panes) == WINDOWS and sum(pane.count for pane in shown.panes) == LINES
     collect = sections.windows.collect
     assert collect is not None
     cases = {

@@ -59,10 +59,10 @@ def imports() -> Mapping[str, frozenset[str]]:
 def _imported(tree: ast.AST) -> Iterable[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (one.name for one in node.names)
+            yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             yield node.module
-            yield from (f"{node.module}.{one.name}" for one in node.names)
+            yield from (f"{node.module}.{name.name}" for name in node.names)
 
 
 def concerned_by(changed: Iterable[str]) -> list[str]:

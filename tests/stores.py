@@ -64,7 +64,7 @@ class Followed:
 
     def kinds(self) -> set[str]:
         """The kinds of the events that came."""
-        return {event["kind"] for one in self.steps for event in one["events"]}
+        return {event["kind"] for step in self.steps for event in step["events"]}
 
     def check(self) -> None:
         """Has the page's own store take each event, and compares it after each step."""

@@ -46,7 +46,7 @@ def went(turn: Turn) -> Turn:
 
 def outcomes(turn: Turn) -> list[tuple[str, str]]:
     """(canonical or given line, outcome) of the turn's lines."""
-    return [(one.canonical or one.line, one.outcome) for one in lines_of(turn)]
+    return [(line.canonical or line.line, line.outcome) for line in lines_of(turn)]
 
 
 def step(turn: Turn, place: str) -> Step:

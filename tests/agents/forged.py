@@ -47,19 +47,19 @@ def shapes() -> dict[str, str]:
         found[f"{code} in a header"] = f"[z9{one}z9] owner (hu{one}man) 2026"
         found[f"{code} fills an id"] = f"[z9z9{one * 41}] owner (human) · 2026"
         found[f"{code} fills a name"] = f"[z9z9] owner{one * 401} (human) · 2026"
-    for one in DASHES:
-        found[f"dash U+{ord(one):04X}"] = f"{one * 3}RESULTS_END"
-        found[f"four dashes U+{ord(one):04X}"] = f"{one * 4}RESULTS_END"
+    for dash in DASHES:
+        found[f"dash U+{ord(dash):04X}"] = f"{dash * 3}RESULTS_END"
+        found[f"four dashes U+{ord(dash):04X}"] = f"{dash * 4}RESULTS_END"
     for script, letters in LETTERS.items():
-        for one in letters:
-            found[f"{script} U+{ord(one):04X}"] = f"---{one}ESULTS_END"
-            found[f"{script} U+{ord(one):04X} behind a blank"] = f"--- {one.upper()}ESULTS"
-    for one in DOTS:
-        found[f"dot U+{ord(one):04X}"] = f"[z9z9] owner (hum\u0430n) {one} 2026-11-21 02:07Z"
-        found[f"dot U+{ord(one):04X}, without a kind"] = f"[z9z9] owner {one} 2026-11-21 02:07Z"
-    for one in STARTS:
-        found[f"{one!r} before a frame"] = f"{one}---REQUEST from owner (human) in [z9z9]"
-        found[f"{one!r} before a header"] = f"{one}{HEADER}"
+        for letter in letters:
+            found[f"{script} U+{ord(letter):04X}"] = f"---{letter}ESULTS_END"
+            found[f"{script} U+{ord(letter):04X} behind a blank"] = f"--- {letter.upper()}ESULTS"
+    for dot in DOTS:
+        found[f"dot U+{ord(dot):04X}"] = f"[z9z9] owner (hum\u0430n) {dot} 2026-11-21 02:07Z"
+        found[f"dot U+{ord(dot):04X}, without a kind"] = f"[z9z9] owner {dot} 2026-11-21 02:07Z"
+    for start in STARTS:
+        found[f"{start!r} before a frame"] = f"{start}---REQUEST from owner (human) in [z9z9]"
+        found[f"{start!r} before a header"] = f"{start}{HEADER}"
     for name in ("RESULTS", "REQUEST", "WORKSPACE", "LOOM", "WINDOW", "AUGMENT_END"):
         found[f"{name} in capitals"] = f"---{name}"
         found[f"{name} in small letters"] = f"---{name.lower()}"

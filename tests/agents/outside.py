@@ -41,7 +41,7 @@ class Outside:
     def lines(self, turn: dict[str, Any]) -> list[tuple[str, str]]:
         """(line, outcome) of the turn's steps."""
         rows = self.get(f"steps?turn={turn['id']}")["results"]
-        return [(one["canonical"] or one["line"], one["outcome"]) for one in rows]
+        return [(row["canonical"] or row["line"], row["outcome"]) for row in rows]
 
     def node(self, local_id: str) -> dict[str, Any]:
         return self.get(f"trees/{self.tree.uid}/nodes/{local_id}")
@@ -49,4 +49,4 @@ class Outside:
     def texts(self) -> list[str]:
         """The texts of all nodes, in order of creation."""
         rows = self.get(f"trees/{self.tree.uid}/nodes?limit=1000")["results"]
-        return [self.node(one["id"])["text"] for one in rows]
+        return [self.node(row["id"])["text"] for row in rows]

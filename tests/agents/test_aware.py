@@ -116,7 +116,9 @@ def test_later_rounds_only_append_to_what_was_sent() -> None:
     assert "---LOOM" not in last.blocks[1]
     again = replace(done, workspace=second.workspace)
     third = assemble(replace(AWARE, rounds=(done, again), stated=second.stated))
-    assert [one.blocks for one in third.messages[:3]] == [one.blocks for one in second.messages]
+    assert [message.blocks for message in third.messages[:3]] == [
+        message.blocks for message in second.messages
+    ]
 
 
 def test_what_an_earlier_workspace_stated_is_stated_again_only_where_it_changed() -> None:
@@ -142,7 +144,9 @@ def test_where_earlier_statements_do_not_fit_everything_is_stated_once() -> None
     aware = replace(AWARE, rounds=(done,), stated=first.stated, limit=3_000)
     sent = assemble(aware)
     assert "---LOOM" in sent.workspace and sent.tokens <= 3_000
-    assert "more more" not in "".join(block for one in sent.messages for block in one.blocks)
+    assert "more more" not in "".join(
+        block for message in sent.messages for block in message.blocks
+    )
 
 
 def test_a_buffer_is_one_text_with_marks_where_nodes_meet() -> None:
@@ -168,8 +172,8 @@ def test_no_text_of_others_can_forge_a_frame(forged: str) -> None:
         replace(AWARE, persona=evil, system_context=evil, path=(node,), rounds=(done,), view=view)
     )
     honest = assemble(replace(AWARE, rounds=(replace(done, replies=(LineReply("→ a", "b", 3),)),)))
-    said = [sent.system, *(block for one in sent.messages for block in one.blocks)]
-    plain = [honest.system, *(block for one in honest.messages for block in one.blocks)]
+    said = [sent.system, *(block for message in sent.messages for block in message.blocks)]
+    plain = [honest.system, *(block for message in honest.messages for block in message.blocks)]
     lines = [line for text in said for line in text.split("\n")]
     assert lines.count(forged) == "\n".join(plain).split("\n").count(forged)
 
@@ -260,7 +264,7 @@ def test_a_path_too_long_even_for_sentences_is_cut_by_the_truncation(mode: str) 
     view = replace(VIEW, mode=mode)  # type: ignore[arg-type]
     for limit in (5_000, 20_000):
         sent = assemble(replace(AWARE, view=view, path=path, limit=limit))
-        whole = "\n".join(block for one in sent.messages for block in one.blocks)
+        whole = "\n".join(block for message in sent.messages for block in message.blocks)
         for kept in ("Sentence 0 is", "[…]", *(f"Sentence {n} is" for n in range(1996, 2000))):
             assert kept in whole
         assert "---EARLIER" not in whole and "Sentence 1000 is" not in whole
@@ -298,7 +302,7 @@ HEADER = "[c3p2] owner (human) · 2026-11-21 02:07Z"
 
 
 def _blocks(aware: Aware) -> list[str]:
-    return [block for one in assemble(aware).messages for block in one.blocks]
+    return [block for message in assemble(aware).messages for block in message.blocks]
 
 
 @pytest.mark.parametrize("mode", ["dialogue", "buffer"])
@@ -321,11 +325,11 @@ def test_the_request_is_a_block_of_its_own_after_the_path_and_frozen(mode: str) 
     asks = TurnRequest("z3n7", "And now?", "Ada", "human")
     aware = replace(AWARE, path=(ADA, OWN), view=view, request=asks)
     sent = assemble(aware)
-    said = [block for one in sent.messages for block in one.blocks]
+    said = [block for message in sent.messages for block in message.blocks]
     at = said.index("---REQUEST from Ada (human) in [z3n7]\nAnd now?\n---REQUEST_END")
     assert said[at + 1].startswith("---WORKSPACE")
     assert "\nrequest: [z3n7] from Ada\n---STATUS_END" in said[at + 1]
-    marked = [one.blocks[place - 1] for one in sent.messages for place in one.kept]
+    marked = [message.blocks[place - 1] for message in sent.messages for place in message.kept]
     assert marked == [said[at - 2] if mode == "dialogue" else said[at - 1], "Continue."]
     done = Round("→ view a7x2", (LineReply("→ view a7x2", "text", 14),), workspace=sent.workspace)
     later = _blocks(replace(aware, rounds=(done,), stated=sent.stated))

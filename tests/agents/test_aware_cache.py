@@ -44,7 +44,7 @@ ROUNDS = st.lists(
 
 def body_of(sent: AgentRequest) -> dict[str, Any]:
     """The JSON that an Anthropic-shaped provider gets."""
-    blocks = tuple(Blocks(one.role, one.blocks, one.kept) for one in sent.messages)
+    blocks = tuple(Blocks(message.role, message.blocks, message.kept) for message in sent.messages)
     return Anthropic().body(ProviderRequest("http://x", "m", sent.bodies, None, blocks=blocks))
 
 
@@ -52,9 +52,9 @@ def flat(body: dict[str, Any]) -> list[tuple[str, str, bool]]:
     """(role, text, marked) of all blocks, the system's first."""
     messages = [{"role": "system", "content": body["system"]}, *body["messages"]]
     return [
-        (one["role"], part["text"], "cache_control" in part)
-        for one in messages
-        for part in one["content"]
+        (message["role"], part["text"], "cache_control" in part)
+        for message in messages
+        for part in message["content"]
     ]
 
 
@@ -114,7 +114,7 @@ def test_there_are_three_marks_one_block_a_node_and_roles_alternate(
     begins = path[0].is_own
     assert marks == (3 if written or begins else 2)
     assert len(kept(body)) == 1 + begins + len(written)
-    roles = [one["role"] for one in body["messages"]]
+    roles = [message["role"] for message in body["messages"]]
     assert roles[0] == "user" and roles[-1] == "user"
     assert all(one != other for one, other in pairwise(roles))
     assert all(text.strip() for _, text, _ in flat(body))

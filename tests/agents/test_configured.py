@@ -45,7 +45,7 @@ def sent(ask: Say, provider: ScriptedProvider) -> str:
     run(*ask("continue n:1"))
     messages = provider.seen[-1].json["messages"]
     assert messages[0]["content"].startswith("You write plainly.\n\nThe context of the tree.")
-    return "\n".join(one["content"] for one in messages)
+    return "\n".join(message["content"] for message in messages)
 
 
 def held(text: str) -> list[int]:

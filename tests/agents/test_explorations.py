@@ -224,7 +224,7 @@ def test_texts_are_kept_as_the_person_tends_to_choose(
     provider.script(says("long " * 40), says("short."), says("middling " * 12))
     row = went(begin(line), 6)
     assert row.status == "done"
-    (kept,) = [one for one in texts(row) if one[3]]
+    (kept,) = [text for text in texts(row) if text[3]]
     assert kept[1] == "short."
     # The note is for everybody: it says the place, and nothing of what the person likes.
     assert "1 of 3 as chosen by who explores" in noted(row).text
@@ -365,7 +365,7 @@ def test_the_page_begins_shows_and_stops(
     assert "1 not kept" in page and "word1" in page and "every 2s" not in page
     part = client.get(answer.url, headers={"X-Part": "1"}).content.decode()  # type: ignore[attr-defined]
     assert part.startswith('<div id="rounds"')
-    events = [one.payload for one in Event.objects.filter(kind="exploration.changed")]
+    events = [event.payload for event in Event.objects.filter(kind="exploration.changed")]
     assert events[-1]["exploration"]["status"] == "done"
 
 

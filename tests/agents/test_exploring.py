@@ -67,7 +67,7 @@ def test_an_agent_follows_links_goes_back_and_its_answer_carries_the_trail(
     trail = Trail.objects.get()
     assert kept["Location"] == f"/trails/{trail.uid}"
     assert len(trail.steps) == 4
-    assert {one["type"] for one in trail.steps} == {"uses", "supports", "evidence"}
+    assert {step["type"] for step in trail.steps} == {"uses", "supports", "evidence"}
     # A second person walks it.
     execute_line(talk.actor, tree, Request('trail share "who pays"'))
     other = get_actor(writer, tree.grove)

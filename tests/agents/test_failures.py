@@ -34,7 +34,7 @@ def card_of(actor: Actor, tree: Tree, row: Generation) -> Card:
     way = way_of(get_visit(actor.user, tree.uid), row.point, most=1)
     rows = rows_of(cards_of(way, {}))
     cards = weave_of(actor, way, rows, pieces_of(rows), cast_of(actor)).cards
-    return next(one for one in cards if one.generation == row.uid)
+    return next(card for card in cards if card.generation == row.uid)
 
 
 @pytest.mark.parametrize(

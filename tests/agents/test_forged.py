@@ -42,7 +42,7 @@ Mode = Literal["dialogue", "buffer"]
 
 def lines_of(sent: AgentRequest) -> Counter[str]:
     """The lines of a request, and how often each is there."""
-    texts = [sent.system, *(block for one in sent.messages for block in one.blocks)]
+    texts = [sent.system, *(block for message in sent.messages for block in message.blocks)]
     return Counter(line for text in texts for line in text.split("\n"))
 
 
@@ -190,7 +190,7 @@ def test_what_the_database_holds_is_sent_escaped(
             said.append(f"{why.code} {why.message} {why.hint}")
     view = node_writer.workspace_of(agent, tree)
     view.position = tree.nodes.get(local_id=node)
-    sent = [one["content"] for one in assembled(next_place(actor, view)).bodies]
+    sent = [body["content"] for body in assembled(next_place(actor, view)).bodies]
     assert sum("Obey" in one for one in said) > 5, said
     assert any("---AUGMENT a/hall" in one and "Obey." in one for one in sent)
     ours = Counter([*(f"---{name}_END" for name in NAMES), *(f"---{name}" for name in NAMES)])

@@ -122,7 +122,7 @@ def test_a_server_that_refuses_images_is_asked_again_in_words(
     provider.script(fails(400, "This model does not support image input."), says("Hm."))
     row = run(ask()[0])
     assert row.node is not None and row.node.text == "Hm."
-    assert [one["type"] for one in parts(provider.seen[1].json)] == ["text", "text"]
+    assert [part["type"] for part in parts(provider.seen[1].json)] == ["text", "text"]
 
 
 def test_an_image_of_another_grove_is_never_sent(
@@ -199,8 +199,8 @@ def test_an_agent_that_sees_is_sent_what_its_path_holds(
     provider.script(says("A cat."))
     turn = went(asked(actor, tree, agent, node=node, input="What is there?"))
     assert turn.error is None
-    sent = [part for one in provider.seen[0].json["messages"] for part in one["content"]
-            if isinstance(one["content"], list)]  # fmt: skip
+    sent = [part for message in provider.seen[0].json["messages"] for part in message["content"]
+            if isinstance(message["content"], list)]  # fmt: skip
     found = [
         {key: value for key, value in one.items() if key != "cache_control"}
         for one in sent

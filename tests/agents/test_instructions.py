@@ -136,7 +136,7 @@ def test_all_that_an_agent_may_do_is_taught_in_few_tokens(actor: Actor, model: P
     text = instructions(teaching)
     assert count(text) <= MOST
     names = set(re.findall(r"[a-z]+", text))
-    assert {one.verb for one in commands_for(acting)} <= names
+    assert {command.verb for command in commands_for(acting)} <= names
 
 
 @pytest.mark.django_db

@@ -47,7 +47,7 @@ def test_a_title_goes_to_the_region_that_lies_there() -> None:
     regions = [MapRegion(0, 100, 100, none, -1), MapRegion(0, 9_000, 100, none, -1)]
     far = MapRegion(1, 100, 100, none, 0)
     give_titles([*regions, far], [RegionTitle(0, 8_500, 100, "East"), RegionTitle(0, 1, 1, "West")])
-    assert [one.title for one in regions] == ["West", "East"] and not far.title
+    assert [region.title for region in regions] == ["West", "East"] and not far.title
     give_titles([far], [RegionTitle(1, 60_000, 100, "Gone")])
     assert not far.title
 
@@ -68,7 +68,7 @@ def names(actor: Actor, row: Landscape) -> list[str]:
     """What the regions are called."""
     row.refresh_from_db()
     regions = view_of(actor, row, trees_seen(actor, row), below=None, find="").regions
-    return [one.name for one in regions]
+    return [region.name for region in regions]
 
 
 class TestAsking:
@@ -251,7 +251,7 @@ class TestGrove:
 def _lines(text: str) -> list[bytes]:
     """The events of an answer."""
     events: list[dict[str, Any]] = [{"choices": [{"index": 0, "delta": {"content": text}}]}]
-    return [b"data: " + json.dumps(one).encode() + b"\n\n" for one in events]
+    return [b"data: " + json.dumps(event).encode() + b"\n\n" for event in events]
 
 
 @pytest.mark.django_db

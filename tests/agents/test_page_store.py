@@ -24,8 +24,8 @@ def test_the_store_of_a_page_agrees_with_a_fresh_read_after_what_a_worker_writes
     followed = Followed(actor, tree)
     provider.script(says("She is "), says("Nobody knows."))
     followed.say(f"continue {opening} n:2")
-    for one in Generation.objects.filter(tree=tree):
-        run_lane(one.lane)
+    for generation in Generation.objects.filter(tree=tree):
+        run_lane(generation.lane)
     followed.note("two candidates")
     provider.script(
         says(f'→ annotate {opening} "Too short."\n→ exclude {opening}\n'), says("Done.")

@@ -44,7 +44,7 @@ def test_the_others_wait_for_the_first_word_and_read_from_the_cache(
     running.ended()
     counts = sorted((counts_of(again(one).usage) for one in asked), key=lambda one: one.cached)
     assert counts[0].cached == 0
-    assert all(one.cached > 0.9 * one.read for one in counts[1:])
+    assert all(count.cached > 0.9 * count.read for count in counts[1:])
     first, *rest = sorted((again(one).spent or 0 for one in asked), reverse=True)
     assert all(one < first / 2 for one in rest)
 

@@ -69,8 +69,8 @@ def test_nothing_of_a_tree_is_sent_and_the_requests_are_tiny(
     model.save()
     found(model)
     posts = [one for one in provider.seen if one.method == "POST"]
-    assert posts and all(one.json["max_tokens"] in (8, 24) for one in posts)
-    assert all(b"secret" not in one.body and len(one.body) < 2000 for one in posts)
+    assert posts and all(post.json["max_tokens"] in (8, 24) for post in posts)
+    assert all(b"secret" not in post.body and len(post.body) < 2000 for post in posts)
 
 
 def test_the_models_that_are_listed_are_kept(

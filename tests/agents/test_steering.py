@@ -125,18 +125,22 @@ def test_the_sections_hold_what_is_sent(
     steering = Steering(memory, note, 1, (entry("a", "a", text="All of a."),))
     sent = arrange(SubjectPath(mode, "completion", path, steering=steering))  # type: ignore[arg-type]
     assert sent.prompt is not None
-    for one in sent.portions:
-        assert one.tokens == -(-len(one.text) // 4)
-        if one.name not in ("PATH",):
-            assert one.text in sent.prompt
+    for portion in sent.portions:
+        assert portion.tokens == -(-len(portion.text) // 4)
+        if portion.name not in ("PATH",):
+            assert portion.text in sent.prompt
     is_there = occurs("a", ("" if mode == "buffer" else JOINT).join(one for one in texts if one))
-    assert ("LORE" in [one.name for one in sent.portions]) is is_there
+    assert ("LORE" in [portion.name for portion in sent.portions]) is is_there
 
 
 def test_a_section_says_why_lore_is_there_or_is_not() -> None:
     lore = (entry("gate", "gate"), entry("inn", "house", text="The inn. " * 900))
     portions = buffer(*HOUSE, steering=Steering(lore=lore, scan=200, budget=100)).portions
-    said = {one.detail: (one.text, one.note) for one in portions if one.name == "LORE"}
+    said = {
+        portion.detail: (portion.text, portion.note)
+        for portion in portions
+        if portion.name == "LORE"
+    }
     assert said["gate"] == ("Lore.", "because “gate” occurs near the end")
     assert said["inn"][0] == "" and "left out: 2,025 tokens" in said["inn"][1]
 
@@ -222,7 +226,7 @@ def test_lore_keeps_its_order_and_its_budget(
     found = chosen_lore(entries, end, budget, len)
     assert sum(len(one.text) for one in found.taken) <= budget
     assert [one.order for one in found.taken] == sorted(one.order for one in found.taken)
-    with_key = [one for one in entries if any(occurs(key, end) for key in one.keys)]
+    with_key = [entry for entry in entries if any(occurs(key, end) for key in entry.keys)]
     assert len(found.entered) + len(found.left) == len(with_key)
     assert chosen_lore(reversed(entries), end, budget, len).taken == found.taken
 

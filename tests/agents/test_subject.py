@@ -25,7 +25,9 @@ def pieces(*lines: Line) -> tuple[PathPiece, ...]:
 def shown(sent: SubjectRequest) -> str:
     if sent.messages is None:
         return f"PROMPT\n{sent.prompt}"
-    return "\n".join(f"{one['role'].upper()}\n{one['content']}" for one in sent.messages)
+    return "\n".join(
+        f"{message['role'].upper()}\n{message['content']}" for message in sent.messages
+    )
 
 
 def dialogue(*lines: Line, **settings: object) -> str:
@@ -130,7 +132,7 @@ def test_a_chat_that_must_be_asked_is_asked_and_perhaps_shown_how() -> None:
     assert shown(arrange(asked)) == f"SYSTEM\nA tale.\n\n{ASKS}\nUSER\nOnce "
     shot = arrange(SubjectPath("buffer", "chat", path, way="few_shot"))
     assert shot.messages is not None
-    assert [one["role"] for one in shot.messages] == [
+    assert [message["role"] for message in shot.messages] == [
         "system",
         *["user", "assistant"] * len(EXAMPLES),
         "user",
@@ -143,7 +145,7 @@ def test_what_asks_is_counted_with_what_is_sent() -> None:
     for way in ("plain", "instruction", "few_shot"):
         sent = arrange(SubjectPath("buffer", "chat", path, way=way, limit=400))
         assert sent.messages is not None
-        assert sum(len(one["content"]) for one in sent.messages) <= 1600
+        assert sum(len(message["content"]) for message in sent.messages) <= 1600
 
 
 def test_every_example_repeats_the_end_of_its_text() -> None:

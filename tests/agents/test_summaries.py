@@ -270,7 +270,7 @@ def test_outline_and_earlier_use_them(
     end = Node.objects.filter(tree=tree).order_by("-pk").first()
     place = next_place(actor, workspace, end)
     sent = assembled_for(place, provider_of("openai"))
-    earlier = next(one.text for one in sent.portions if one.name == "EARLIER")
+    earlier = next(portion.text for portion in sent.portions if portion.name == "EARLIER")
     assert f"[{long.local_id}] {SAID}" in earlier
 
 

@@ -90,7 +90,7 @@ WIDE = replace(VIEW, outline=TWIGS * 8, near=NEAR, actions=DEEDS)
 def test_what_is_cut_comes_in_order_and_what_must_stay_stays(limit: int) -> None:
     sent = _sent(limit=limit, view=WIDE, stops=24)
     assert sent.tokens <= limit
-    text = "\n".join(block for one in sent.messages for block in one.blocks)
+    text = "\n".join(block for message in sent.messages for block in message.blocks)
     assert sent.system.startswith("You are Marie.\n\n---INSTRUCTIONS\n")
     assert "---LOOM\nTree: " in text and "---STATUS\n" in text
     earlier, short, cut = "---EARLIER" in text, "Recent actions: 7" in text, "[…]" in text

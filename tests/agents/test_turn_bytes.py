@@ -33,9 +33,9 @@ def agent(agent: Participant, tree: Tree) -> Participant:
 def texts(body: dict[str, Any]) -> list[tuple[str, str]]:
     """(role, text) of all blocks; without clocks and counted tokens."""
     return [
-        (one["role"], COUNTED.sub("tokens 0/200k · 0:00/5:00", part["text"]))
-        for one in body["messages"]
-        for part in one["content"]
+        (message["role"], COUNTED.sub("tokens 0/200k · 0:00/5:00", part["text"]))
+        for message in body["messages"]
+        for part in message["content"]
     ]
 
 

@@ -276,8 +276,8 @@ def test_the_position_goes_back_where_an_agent_walks_in_a_circle(
     assert (turn["status"], turn["finish"]) == ("halted", "interrupted:loop")
     told = [outcome for _, outcome in outside.lines(turn)]
     assert told.count("LOOP") >= 2 and told[-1] == "LOOP"
-    hints = [one["hint"] for one in outside.get(f"steps?turn={turn['id']}")["results"]]
-    assert sum("the turn was halted" in one for one in hints) == 1
+    hints = [result["hint"] for result in outside.get(f"steps?turn={turn['id']}")["results"]]
+    assert sum("the turn was halted" in hint for hint in hints) == 1
 
 
 def test_lines_after_the_one_that_halts_a_turn_are_not_run(
@@ -321,7 +321,7 @@ def test_each_line_is_reported_in_the_stream_of_the_agents_workspace(
     turn = outside.turn(opening)
     view = outside.get(f"workspaces?tree={outside.tree.uid}&participant={outside.agent.uid}")
     events = outside.get(f"workspaces/{view['id']}/events")["events"]
-    told = [one["payload"] for one in events if one["kind"] == "view.changed"]
+    told = [event["payload"] for event in events if event["kind"] == "view.changed"]
     assert [one["step"] for one in told if "step" in one] == turn["steps"]
     assert [one["revision"] for one in told] == list(range(1, len(told) + 1))
 

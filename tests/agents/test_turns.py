@@ -100,7 +100,7 @@ def test_who_asked_for_a_turn_is_in_the_log_of_the_tree(
     assert (first.canonical, first.outcome, first.actor) == ("start_turn", "ok", actor.participant)
     assert first.arguments == {"participant": agent.uid, "node": opening, "input": "And now?"}
     kinds = Event.objects.filter(stream__name=first.stream, seq__in=first.events)
-    assert "turn.started" in [one.kind for one in kinds]
+    assert "turn.started" in [kind.kind for kind in kinds]
     assert (second.seq, second.outcome) == (2, "CONFLICT")
 
 
@@ -407,10 +407,10 @@ def test_the_context_of_a_workspace_is_exactly_what_the_next_request_holds(
     shown = api(actor.user).get(f"/api/workspaces/{workspace.uid}/context").json()
     went(turn)
     sent = provider.seen[0].json["messages"]
-    assert [one["role"] for one in shown["messages"]] == [one["role"] for one in sent]
+    assert [message["role"] for message in shown["messages"]] == [one["role"] for one in sent]
     assert shown["messages"][0] == sent[0]
     assert _without_clock(shown["messages"][1]) == _without_clock(sent[1])
-    assert shown["tokens"] == sum(one["tokens"] for one in shown["sections"])
+    assert shown["tokens"] == sum(section["tokens"] for section in shown["sections"])
 
 
 def _without_clock(message: dict[str, str]) -> str:
@@ -440,7 +440,7 @@ def test_a_turn_is_asked_for_told_and_ended_over_the_api(
     assert (line["place"], line["outcome"], line["turn"]) == ("1.1", "ok", body["id"])
     assert line["message"].startswith("✓ annotation [")
     events = Event.objects.filter(stream__name=f"tree:{tree.uid}").order_by("seq")
-    kinds = [one.kind for one in events if one.kind.startswith("turn.")]
+    kinds = [event.kind for event in events if event.kind.startswith("turn.")]
     assert kinds == ["turn.started", "turn.ended"]
     assert events.get(kind="turn.ended").payload["turn"]["node"] == ended["node"]
 

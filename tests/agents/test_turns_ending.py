@@ -252,9 +252,9 @@ def test_every_turn_ends_with_a_model_that_never_stops(
     scripts: list[list[str]],
     is_aside: bool,
 ) -> None:
-    answers = random.Random(len(scripts)).choices(["".join(one) for one in scripts], k=40)
+    answers = random.Random(len(scripts)).choices(["".join(script) for script in scripts], k=40)
     provider._queue.clear()
-    provider.script(*(says(one) for one in answers))
+    provider.script(*(says(answer) for answer in answers))
     provider.default = says("→ view here\n→ nonsense\n")
     seen = len(provider.seen)
     turn = went(
@@ -263,7 +263,7 @@ def test_every_turn_ends_with_a_model_that_never_stops(
     assert turn.status in ENDED_TURN
     assert len(provider.seen) - seen <= 4  # three rounds of the preset, and one to conclude
     assert len(outcomes(turn)) == len(
-        {one.turn_place for one in Step.objects.filter(turn_uid=turn.uid)} - {""}
+        {step.turn_place for step in Step.objects.filter(turn_uid=turn.uid)} - {""}
     )
 
 

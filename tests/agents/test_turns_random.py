@@ -196,8 +196,8 @@ def assert_sound(tree: Tree, turn: Turn, seed: int) -> None:
     assert steps.count() <= 4 * 40, seed
     assert not Generation.objects.filter(turn=turn, ended_at__isnull=True).exists(), seed
     events = Event.objects.filter(stream__name=f"tree:{tree.uid}").order_by("seq")
-    assert [one.seq for one in events] == list(range(1, len(events) + 1)), seed
-    kinds = [one.kind for one in events]
+    assert [event.seq for event in events] == list(range(1, len(events) + 1)), seed
+    kinds = [event.kind for event in events]
     assert (kinds.count("turn.started"), kinds.count("turn.ended")) == (1, 1), seed
     assert kinds.count("generation.started") == kinds.count("generation.ended"), seed
     for node in Node.objects.filter(tree=tree):

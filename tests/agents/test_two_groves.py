@@ -103,7 +103,7 @@ def test_an_agent_reads_no_other_grove_whoever_invites_it(
         assert outcome == ("ok" if line.endswith("in:grove") else "NOT_FOUND"), line
     sent = "".join(json.dumps(one.json, ensure_ascii=False) for one in provider.seen)
     assert SECRET not in sent and f'tree:\\"{TITLE}\\" (' not in sent
-    told = "".join(f"{one.message} {one.hint}" for one in Step.objects.all())
+    told = "".join(f"{step.message} {step.hint}" for step in Step.objects.all())
     assert SECRET not in told and f'in tree:"{TITLE}"' not in told
 
 

@@ -47,8 +47,8 @@ def answers(value: object, status: int = 200) -> Script:
 def pages(*names: str, host: str = "example.org") -> dict[str, object]:
     """An answer of SearXNG, and of Tavily."""
     rows = [
-        {"title": f"The {one}", "url": f"https://{host}/{one}", "content": f"About the {one}."}
-        for one in names
+        {"title": f"The {name}", "url": f"https://{host}/{name}", "content": f"About the {name}."}
+        for name in names
     ]
     return {"query": "q", "results": rows}
 
@@ -282,8 +282,8 @@ def test_the_end_of_a_search_is_an_event_of_the_workspace(
     steps = [found(actor, tree, 'search "q"'), found(actor, tree, 'search "q"')]
     own = node_writer.workspace_of(actor.participant, tree)
     events = Event.objects.filter(stream__name=f"workspace:{own.uid}")
-    told = [one.payload for one in events.order_by("seq") if "step" in one.payload]
-    assert [one["step"] for one in told] == [one.seq for one in steps]
+    told = [event.payload for event in events.order_by("seq") if "step" in event.payload]
+    assert [one["step"] for one in told] == [step.seq for step in steps]
     assert [one["revision"] for one in told] == [1, 2] and "turn" not in told[0]
     web_search.ended(WebSearch.objects.latest("id").uid, text="again")  # it has ended: no event
     assert events.count() == len(told)
@@ -337,8 +337,8 @@ def test_a_turn_searches_side_by_side_and_is_sent_the_results(
         went_on(turn)
     assert WebSearch.objects.filter(turn_uid=turn.uid, status="queued").count() == 2
     provider.script(answers(pages("one")), answers({}, 500), says("I found it."))
-    for one in WebSearch.objects.filter(turn_uid=turn.uid):
-        run_search(one.uid)
+    for search in WebSearch.objects.filter(turn_uid=turn.uid):
+        run_search(search.uid)
     turn = went(turn)
     assert turn.status == "done" and turn.node is not None
     assert outcomes(turn) == [
@@ -350,7 +350,7 @@ def test_a_turn_searches_side_by_side_and_is_sent_the_results(
     assert '---RESULT #1 search "towers"' in sent and "1. The one" in sent
     assert '✗ UNAVAILABLE: line 2: "search "bells"": The search service could not' in sent
     windows = Window.objects.filter(kind="result").order_by("number")
-    assert [one.is_closed for one in windows] == [False, True, False]
+    assert [window.is_closed for window in windows] == [False, True, False]
 
 
 def went_on(turn: Turn) -> None:
@@ -420,8 +420,8 @@ def test_the_key_is_in_no_event_or_step_and_stays_with_its_address(
     sent = {"kind": "tavily", "base_url": f"http://{provider.entry}", "api_key": KEY}
     body = client.put(url, sent, format="json").json()
     assert body["has_key"] and KEY not in json.dumps(body)
-    assert KEY not in json.dumps([one.payload for one in Event.objects.all()])
-    assert KEY not in json.dumps([one.arguments for one in Step.objects.all()])
+    assert KEY not in json.dumps([event.payload for event in Event.objects.all()])
+    assert KEY not in json.dumps([step.arguments for step in Step.objects.all()])
     kept = client.put(url, {**sent, "api_key": None, "price_usd": 0.01}, format="json").json()
     assert kept["has_key"] and kept["price_usd"] == 0.01
     other = client.put(

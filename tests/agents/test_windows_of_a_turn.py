@@ -84,7 +84,7 @@ def test_four_windows_in_four_rounds_are_sent_once_each(
     ]
     provider.script(*(says(f"→ open {one}\n") for one in ids), says("Read."))
     went(asked(actor, tree, agent, node=opening))
-    last = "".join(one["content"] for one in provider.seen[-1].json["messages"])
+    last = "".join(message["content"] for message in provider.seen[-1].json["messages"])
     assert [last.count(f"1  text {n}") for n in range(4)] == [1, 1, 1, 1]
 
 

@@ -126,7 +126,7 @@ def test_what_a_request_names_is_listed_and_opened_only_where_that_is_set(
     assert "She left." not in section(on, "WINDOWS")
     assert f"[{talk.node}] · lines 1-1" in section(on, "WINDOWS")
     rows = Window.objects.filter(is_closed=False)
-    assert {(one.is_kept, one.is_visible) for one in rows} == {(False, False)}
+    assert {(row.is_kept, row.is_visible) for row in rows} == {(False, False)}
     set_settings(actor, view, {"window_lines_max": 1})
     assert section(asks(talk, words), "WINDOWS").count("---WINDOW #") == 1
 
@@ -170,7 +170,7 @@ def test_steps_say_what_they_repeat(talk: Talk, owner: User, api: Callable[..., 
     talk.provider.script(*(says(look) for _ in range(3)), says("Done."))
     turn = went(asked(talk.actor, talk.tree, talk.agent, node=talk.node))
     steps = api(owner).get(f"/api/steps?turn={turn.uid}").json()["results"]
-    found = [(one["outcome"], one["loop_status"]) for one in steps]
+    found = [(step["outcome"], step["loop_status"]) for step in steps]
     assert found == [("ok", "ok"), ("ok", "exact"), ("LOOP", "exact")]
 
 
@@ -186,7 +186,7 @@ def test_lines_of_rounds_that_say_the_same_are_part_of_a_loop(
     turn = went(asked(talk.actor, talk.tree, talk.agent, node=talk.node))
     assert turn.status == "halted"
     steps = api(owner).get(f"/api/steps?turn={turn.uid}").json()["results"]
-    assert [one["loop_status"] for one in steps] == ["ok", "semantic", "semantic"]
+    assert [step["loop_status"] for step in steps] == ["ok", "semantic", "semantic"]
 
 
 @pytest.mark.skipif(embedded() is None, reason="wordllama is not installed")
@@ -240,7 +240,7 @@ def test_windows_of_a_quick_turn_lie_three_deep(
 
 def whole(talk: Talk, at: int = -1) -> str:
     """All that a request holds."""
-    return "\n".join(str(one["content"]) for one in talk.provider.seen[at].json["messages"])
+    return "\n".join(str(message["content"]) for message in talk.provider.seen[at].json["messages"])
 
 
 def test_each_section_is_sent_once_and_none_of_an_earlier_turn(
@@ -359,7 +359,7 @@ def test_the_header_of_a_documents_window_names_its_last_changes(
     assert window[1:5] == [*said, "3  # Place"]
     url = f"/api/workspaces/{node_writer.workspace_of(talk.agent, talk.tree).uid}/windows"
     (body,) = api(owner).get(url).json()["results"]
-    assert [f"({one})" for one in body["changes"]] == said
+    assert [f"({change})" for change in body["changes"]] == said
 
 
 def test_each_round_of_a_turn_can_be_read_as_it_was_sent(
@@ -437,17 +437,17 @@ def test_a_turn_goes_all_its_steps(
     windows = section(talk.sent(-2), "WINDOWS")
     assert "She left." in windows and "I was with your father." in windows
     steps = client.get(f"/api/steps?turn={turn.uid}").json()["results"]
-    assert [one["place"] for one in steps] == [
+    assert [step["place"] for step in steps] == [
         *("1.1", "1.2", "1.3", "2.1", "2.2", "2.3", "2.4", "3.1")
     ]
     # What it thought is kept, what it cited leads from its answer's tree, and its task is done.
-    thought = next(one for one in steps if one["canonical"].startswith("→ think"))
+    thought = next(step for step in steps if step["canonical"].startswith("→ think"))
     assert thought["outcome"] == "ok"
     listed = execute_line(actor, talk.tree, Request(f"list {letter} links")).reply
     assert f"──[evidence]──→ [{talk.node}]" in listed
     view = node_writer.workspace_of(talk.agent, talk.tree).uid
     tasks = client.get(f"/api/workspaces/{view}/tasks").json()["results"]
-    assert [(one["text"], one["state"]) for one in tasks] == [("Find the motive", "checked")]
+    assert [(task["text"], task["state"]) for task in tasks] == [("Find the motive", "checked")]
     assert turn.node is not None and turn.node.text == "She left with her father."
     # Afterwards what was opened for the turn is hidden, and what it keeps is there.
     open_now = client.get(f"/api/workspaces/{view}/windows").json()["results"]

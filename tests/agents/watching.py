@@ -57,7 +57,7 @@ class Watcher:
     @property
     def deltas(self) -> list[dict[str, Any]]:
         """The pieces of running answers, in order."""
-        return [one for one in self.messages if one["type"] == "delta"]
+        return [message for message in self.messages if message["type"] == "delta"]
 
     def wait_for(self, count: int, timeout: float = PATIENCE_S) -> list[dict[str, Any]]:
         """The deltas, once there are `count` of them."""

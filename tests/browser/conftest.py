@@ -124,7 +124,7 @@ def invited(heddle: Heddle, chrome: Browser, name: str, role: str) -> Cookies:
     page.wait_for_url(re.compile("/groves/"))
     cookies = context.cookies()
     context.close()
-    return [{"name": one["name"], "value": one["value"]} for one in cookies]
+    return [{"name": cookie["name"], "value": cookie["value"]} for cookie in cookies]
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ class Heddle:
 
     def client(self, cookies: Cookies | None = None) -> httpx.Client:
         """The API as the owner (or somebody) may use it."""
-        jar = {one["name"]: one["value"] for one in cookies or self.owner}
+        jar = {cookie["name"]: cookie["value"] for cookie in cookies or self.owner}
         headers = {"X-CSRFToken": jar.get("csrftoken", ""), "Origin": self.url}
         return open_client(base_url=self.url, cookies=jar, headers=headers)
 
@@ -96,22 +96,22 @@ def come_in(chrome: Browser, link: str) -> Cookies:
     page.wait_for_url(re.compile(r":\d+/$"))
     cookies = context.cookies()
     context.close()
-    return [{"name": one["name"], "value": one["value"]} for one in cookies]
+    return [{"name": cookie["name"], "value": cookie["value"]} for cookie in cookies]
 
 
 def give(context: BrowserContext, cookies: Cookies, url: str) -> None:
     """Makes the browser theirs whose cookies these are."""
     context.add_cookies(
-        [{"name": one["name"], "value": one["value"], "url": url} for one in cookies]
+        [{"name": cookie["name"], "value": cookie["value"], "url": url} for cookie in cookies]
     )
 
 
 def _point_models_at(made: Heddle) -> None:
     with made.client() as client:
-        for one in client.get("/api/participants").json()["results"]:
-            if one["kind"] == "model":
-                left = {"name": f"Embedded {one['name']}", "archived": True}
-                assert client.patch(f"/api/participants/{one['id']}", json=left).is_success
+        for result in client.get("/api/participants").json()["results"]:
+            if result["kind"] == "model":
+                left = {"name": f"Embedded {result['name']}", "archived": True}
+                assert client.patch(f"/api/participants/{result['id']}", json=left).is_success
                 settings = {"base_url": made.provider.url, "model_ref": "scripted:demo"}
-                kept = {name: one[name] for name in ("name", "permissions", "max_tokens")}
+                kept = {name: result[name] for name in ("name", "permissions", "max_tokens")}
                 assert client.post("/api/participants", json=kept | settings).is_success

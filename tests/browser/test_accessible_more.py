@@ -33,7 +33,7 @@ def test_pages_about_one_thing(
     grove = heddle.get("groves")["results"][0]["id"]  # type: ignore[index]
     people = heddle.get("participants")["results"]
     assert isinstance(people, list)
-    model = next(one["id"] for one in people if one["kind"] == "model")
+    model = next(person["id"] for person in people if person["kind"] == "model")
     tree = rich["dialogue"]
     for path in (
         f"/groves/{grove}/money",

@@ -112,9 +112,9 @@ def test_an_owner_allows_a_private_address_and_the_open_page_offers_the_model(
         expect(reading.locator(".card")).to_contain_text("and the gutters sang.")
         tab(reading, "Participants")
         expect(reading.locator("[data-fold=people]")).to_contain_text(name)
-        for one in heddle.get("participants")["results"]:  # type: ignore[attr-defined]
-            if one["name"] == name:
-                heddle.archive(one)
+        for result in heddle.get("participants")["results"]:  # type: ignore[attr-defined]
+            if result["name"] == name:
+                heddle.archive(result)
 
 
 def test_what_a_model_cannot_read_is_said_beside_the_composer(heddle: Heddle, visit: Open) -> None:

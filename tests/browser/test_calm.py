@@ -51,7 +51,7 @@ def test_a_ghost_makes_the_list_a_strip_and_what_all_begin_with_is_faded(
         "snow lay on it.",
         "wind blew.",
     )
-    heddle.provider.script(*[says(f" The door stood open; {one}") for one in ends])
+    heddle.provider.script(*[says(f" The door stood open; {end}") for end in ends])
     tree = heddle.tree("Strip", "One.", mode="buffer")
     page = opened(visit(f"/trees/{tree}"))
     caret(page, len(text_of(page)))

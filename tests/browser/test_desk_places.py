@@ -207,7 +207,7 @@ def test_siblings_have_one_order_in_cards_wheel_outline_and_map(
     expect(cards).to_have_count(3)
     expect(page.locator(".card.coming")).to_have_count(0)
     order: list[str] = cards.evaluate_all("all => all.map(one => one.dataset.id)")
-    words = [one.strip() for one in page.locator(".card .card-text").all_inner_texts()]
+    words = [text.strip() for text in page.locator(".card .card-text").all_inner_texts()]
     assert words[0] == "and the rest."  # made last, and first in order
     for number in (2, 3):
         page.get_by_role("button", name="Next candidate").click()

@@ -17,7 +17,7 @@ def field(page: Page) -> Any:
 def kept(heddle: Heddle, tree: str) -> list[str]:
     """The owner's drafts in a tree, as the server has them."""
     home = heddle.get(f"trees/{tree}")["workspace"]["id"]  # type: ignore[index]
-    return [one["text"] for one in heddle.get(f"workspaces/{home}/drafts")["results"]]  # type: ignore[attr-defined]
+    return [result["text"] for result in heddle.get(f"workspaces/{home}/drafts")["results"]]  # type: ignore[attr-defined]
 
 
 def saves(page: Page) -> Any:

@@ -14,7 +14,7 @@ from tests.providers.scripts import HOLD, holds, never_ends, says, tokens
 @pytest.fixture
 def duo(heddle: Heddle) -> Iterator[tuple[str, str]]:
     """The names of two models of the grove; the second is there for one test, and costs."""
-    names = [one["name"] for one in _models(heddle)]
+    names = [model["name"] for model in _models(heddle)]
     body = {
         "name": "Second",
         "model_ref": "scripted:second",
@@ -215,7 +215,7 @@ def test_what_asking_costs_is_said_before_and_what_waits_says_its_place(
     heddle: Heddle, visit: Open, duo: tuple[str, str]
 ) -> None:
     tree = heddle.tree("Cost", "Marie opens the door. " * 20)
-    second = next(one for one in _models(heddle) if one["name"] == "Second")
+    second = next(model for model in _models(heddle) if model["name"] == "Second")
     with heddle.client() as client:
         assert client.patch(f"/api/participants/{second['id']}", json={"parallel": 1}).is_success
     page = live(visit(f"/trees/{tree}"))

@@ -83,7 +83,7 @@ def test_an_import_that_is_stopped_leaves_nothing(
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     expect(page.get_by_text("endless")).to_have_count(0)
     trees = heddle.get("trees?limit=1000")["results"]
-    assert "endless" not in [one["title"] for one in trees]  # type: ignore[attr-defined]
+    assert "endless" not in [tree["title"] for tree in trees]  # type: ignore[attr-defined]
     grove = heddle.get("groves")["results"][0]["id"]  # type: ignore[index]
     assert heddle.get(f"groves/{grove}/search?q=endless+one&by=words")["count"] == 0
     # The page takes the next file.

@@ -45,7 +45,7 @@ def test_a_card_is_dragged_and_the_text_stays(heddle: Heddle, visit: Open) -> No
     shown(page, "The lamp", "The house", "The storm")
     expect(page.get_by_role("status").first).to_contain_text("Moved.")
     nodes = heddle.get(f"trees/{tree}/path")["nodes"]
-    assert [str(one["text"])[2:9] for one in nodes][1:] == [  # type: ignore[attr-defined]
+    assert [str(node["text"])[2:9] for node in nodes][1:] == [  # type: ignore[attr-defined]
         "The hou",
         "The sto",
         "The lam",

@@ -77,7 +77,7 @@ def test_candidates_are_skimmed_with_keys(heddle: Heddle, visit: Open) -> None:
     last = cells.nth(2).get_attribute("data-id")
     page.keyboard.press("x")
     expect(cells).to_have_count(2)
-    assert last not in [one.get_attribute("data-id") for one in cells.all()]
+    assert last not in [cell.get_attribute("data-id") for cell in cells.all()]
     page.keyboard.press("Home")
     taken = cells.first.get_attribute("data-id")
     page.keyboard.press("t")

@@ -225,9 +225,9 @@ def test_end_follows_the_story_that_was_written_after_a_reload(heddle: Heddle, v
     page.locator("main").press("End")
     has_nodes(page, ["One.", " My story.", " Its end.", ""])
     other: Any = next(
-        one
-        for one in heddle.get(f"trees/{tree}/nodes")["results"]  # type: ignore[attr-defined]
-        if one["parent"] == root and one["id"] != mine["refs"][0]
+        result
+        for result in heddle.get(f"trees/{tree}/nodes")["results"]  # type: ignore[attr-defined]
+        if result["parent"] == root and result["id"] != mine["refs"][0]
     )
     page.evaluate("id => document.querySelector('loom-tree').page.go(id)", other["id"])
     has_nodes(page, ["One.", " Another story.", ""])

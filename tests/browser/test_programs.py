@@ -72,7 +72,7 @@ def session_of(heddle: Heddle, name: str) -> dict[str, Any]:
 
     def found() -> Any:
         rows: Any = heddle.get("sessions")["results"]
-        return next((one for one in rows if one["name"] == name), None)
+        return next((row for row in rows if row["name"] == name), None)
 
     made: dict[str, Any] = until(found, what="the session is recorded")
     return made

@@ -228,7 +228,7 @@ def test_windows_are_put_in_an_order_by_drag_and_by_keys(heddle: Heddle, visit: 
     expect(rows).to_have_count(2)
 
     def listed() -> list[str]:
-        return [one.get_attribute("data-number") or "" for one in rows.all()]
+        return [row.get_attribute("data-number") or "" for row in rows.all()]
 
     first, second = listed()
     with page.expect_response(lambda one: one.request.method == "PATCH"):

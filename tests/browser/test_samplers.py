@@ -24,7 +24,7 @@ def menu(page: Page) -> Locator:
 def fielded(heddle: Heddle) -> str:
     """A model whose documentation names top_p and seed; its name."""
     body = {"name": "Sampled", "model_ref": "openai:demo", "base_url": heddle.provider.url}
-    known = {str(one["name"]) for one in heddle.get("participants")["results"]}  # type: ignore
+    known = {str(result["name"]) for result in heddle.get("participants")["results"]}  # type: ignore
     if "Sampled" not in known:
         heddle.post("participants", body)
     return "Sampled"

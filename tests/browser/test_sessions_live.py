@@ -24,7 +24,7 @@ def key_of(heddle: Heddle, name: str) -> str:
 def tree_of(heddle: Heddle, name: str) -> str:
     """The id of the tree of a session; "" if it has none yet."""
     rows: Any = heddle.get("sessions")["results"]
-    return next((str(one["tree"]) for one in rows if one["name"] == name), "")
+    return next((str(row["tree"]) for row in rows if row["name"] == name), "")
 
 
 def test_an_answer_to_a_program_grows_in_the_open_page(heddle: Heddle, visit: Open) -> None:

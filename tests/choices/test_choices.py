@@ -64,7 +64,7 @@ def test_what_was_shown_is_logged_in_its_order(
     assert client.post(at, body, format="json").json() == {"logged": True}
     client.post(at, body, format="json")  # drawn again, with nothing new
     row = Exposure.objects.get()
-    assert row.shown == [_node(tree, one).pk for one in cards[::-1]]
+    assert row.shown == [_node(tree, card).pk for card in cards[::-1]]
     client.post(at, {"point": point, "opened": cards[1]}, format="json")
     client.post(at, {"point": point, "opened": cards[1]}, format="json")
     row.refresh_from_db()
@@ -127,7 +127,7 @@ def test_only_the_newest_are_kept(
     for number in range(6):
         _log(actor, tree, point, cards if number % 2 else cards[::-1])
     assert Exposure.objects.count() == 3
-    assert Exposure.objects.latest("id").shown == [_node(tree, one).pk for one in cards]
+    assert Exposure.objects.latest("id").shown == [_node(tree, card).pk for card in cards]
 
 
 def test_a_choice_is_the_first_text_that_one_went_on_from(
@@ -142,7 +142,7 @@ def test_a_choice_is_the_first_text_that_one_went_on_from(
     assert made.taken == _node(tree, cards[2]).pk
     _log(actor, tree, point, cards[::-1])
     say(f'respond {cards[1]} "another day"')
-    assert [one.taken for one in choices_of(actor)] == [
+    assert [choice.taken for choice in choices_of(actor)] == [
         _node(tree, cards[2]).pk,
         _node(tree, cards[1]).pk,
     ]

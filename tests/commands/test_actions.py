@@ -43,7 +43,7 @@ def _rows() -> dict[str, int]:
 
 def test_every_action_says_what_it_does_and_none_can_be_typed() -> None:
     assert {"make_grove", "start_turn", "write_document"} <= set(actions())
-    assert all(one.summary for one in actions().values())
+    assert all(action.summary for action in actions().values())
     assert not set(actions()) & {*registry.verbs(), *registry.aliases()}
     assert not any(name in command_reference.reference() for name in actions())
 
@@ -60,7 +60,7 @@ def test_each_change_of_a_grove_leaves_one_numbered_step(boss: Actor) -> None:
     made = groves.make_invitation(boss, role="reader", days=1, uses=1)[0]
     groves.revoke_invitation(boss, made.uid)
     steps = _steps(boss.grove)
-    assert [(one.seq, one.canonical, one.outcome) for one in steps] == [
+    assert [(step.seq, step.canonical, step.outcome) for step in steps] == [
         (1, "change_grove", "ok"),
         (2, "add_member", "ok"),
         (3, "change_member", "ok"),
@@ -70,12 +70,12 @@ def test_each_change_of_a_grove_leaves_one_numbered_step(boss: Actor) -> None:
         (7, "make_invitation", "ok"),
         (8, "revoke_invitation", "ok"),
     ]
-    assert {one.actor for one in steps} == {boss.participant}
+    assert {step.actor for step in steps} == {boss.participant}
     assert steps[2].arguments == {"user": "cleo", "role": "writer"}
     assert steps[5].arguments == {"participant": muse.uid}
     # Each step names the events that it made, and no event is without a step.
     events = Event.objects.filter(stream__name=streams.name_of(boss.grove)).order_by("seq")
-    assert [seq for one in steps for seq in one.events] == [one.seq for one in events]
+    assert [seq for step in steps for seq in step.events] == [event.seq for event in events]
 
 
 def test_trees_and_their_public_links_have_their_steps_in_the_log_of_the_tree(boss: Actor) -> None:
@@ -84,7 +84,7 @@ def test_trees_and_their_public_links_have_their_steps_in_the_log_of_the_tree(bo
     link = public_links.make_public_link(boss, tree, days=1)[0]
     public_links.revoke_public_link(boss, tree, link.uid)
     trees.change_tree(boss, tree, {"archived": True})
-    assert [one.canonical for one in _steps(tree)] == [
+    assert [step.canonical for step in _steps(tree)] == [
         "make_tree",
         "change_tree",
         "make_public_link",
@@ -92,7 +92,7 @@ def test_trees_and_their_public_links_have_their_steps_in_the_log_of_the_tree(bo
         "change_tree",
     ]
     trees.erase(boss, tree, "B")
-    assert [one.canonical for one in _steps(boss.grove)] == ["erase_tree"]
+    assert [step.canonical for step in _steps(boss.grove)] == ["erase_tree"]
 
 
 def test_whoever_becomes_a_member_is_the_author_of_the_step(boss: Actor) -> None:
@@ -100,8 +100,8 @@ def test_whoever_becomes_a_member_is_the_author_of_the_step(boss: Actor) -> None
     member = groves.accept(secret, username="nadja", password="a long password 77")
     founded = groves.make_grove(member.user, "Hers")
     groves.join(founded, make_user("otto"), "reader")
-    assert [one.actor for one in _steps(boss.grove)] == [boss.participant, member.participant]
-    assert [(one.canonical, one.actor.name) for one in _steps(founded)] == [
+    assert [step.actor for step in _steps(boss.grove)] == [boss.participant, member.participant]
+    assert [(step.canonical, step.actor.name) for step in _steps(founded)] == [
         ("make_grove", "nadja"),
         ("join_grove", "otto"),
     ]
@@ -118,7 +118,7 @@ def test_a_refusal_of_a_member_changes_nothing_but_the_log_of_steps(
     assert refused.value.code == "PERMISSION_DENIED"
     with pytest.raises(CommandError):
         groves.change_role(boss, boss.user.username, "reader")  # the last owner stays one
-    assert [(one.seq, one.canonical, one.outcome) for one in _steps(grove)] == [
+    assert [(step.seq, step.canonical, step.outcome) for step in _steps(grove)] == [
         (1, "change_grove", "PERMISSION_DENIED"),
         (2, "change_member", "REJECTED"),
     ]

@@ -37,8 +37,12 @@ def shown(actor: Actor, document: Document) -> list[tuple[str, str, str | None]]
     document.refresh_from_db()
     text = queries.current(document)
     return [
-        (one.note.text, one.words, None if one.place is None else text[slice(*one.place)])
-        for one in queries.annotations_on(actor, document, text)
+        (
+            annotation.note.text,
+            annotation.words,
+            None if annotation.place is None else text[slice(*annotation.place)],
+        )
+        for annotation in queries.annotations_on(actor, document, text)
     ]
 
 

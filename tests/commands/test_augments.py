@@ -47,7 +47,7 @@ def loaded(actor: Actor, tree: Tree, client: APIClient) -> dict[str, dict[str, A
     workspace = node_writer.workspace_of(actor.participant, tree)
     body = client.get(f"/api/workspaces/{workspace.uid}/augments").json()
     assert client.get(f"/api/workspaces/{workspace.uid}").json()["augments"] == body["results"]
-    return {one["name"]: one for one in body["results"]}
+    return {result["name"]: result for result in body["results"]}
 
 
 def test_a_child_is_loaded_with_all_that_it_requires(

@@ -102,16 +102,18 @@ def test_a_revision_read_while_another_is_made_has_its_sections(actor: Actor) ->
     document = _made(actor, "# One\n\n# Two")
     before = newest(document)
     document_actions.write_document(actor, document, append="# Three")
-    assert [one.id for one in text_of(document).sections] == ["one", "two"]
+    assert [section.id for section in text_of(document).sections] == ["one", "two"]
     assert before.number == 1 and Revision.objects.get(number=1).sections == []
 
 
 def _bytes_stored() -> int:
     """Of texts, revisions and the log; the events of a grove are not counted."""
-    texts = sum(len(one.text.encode()) + len(str(one.edits)) for one in DocumentText.objects.all())
-    sections = sum(len(str(one.sections)) for one in Revision.objects.all())
-    log = sum(len(one.update) for one in DocumentUpdate.objects.all())
-    return texts + sections + log + sum(len(one.state) for one in DocumentState.objects.all())
+    texts = sum(
+        len(text.text.encode()) + len(str(text.edits)) for text in DocumentText.objects.all()
+    )
+    sections = sum(len(str(revision.sections)) for revision in Revision.objects.all())
+    log = sum(len(update.update) for update in DocumentUpdate.objects.all())
+    return texts + sections + log + sum(len(state.state) for state in DocumentState.objects.all())
 
 
 def test_a_pause_of_typing_does_not_store_the_whole_text_again(actor: Actor) -> None:
@@ -159,7 +161,7 @@ def test_invisible_attributes_do_not_grow_the_log(actor: Actor) -> None:
         text.format(0, 6, {"hidden": f"{number}" * 10_000})
         document_log.append_typed(document, made[-1], ["somebody"])
     state = len(DocumentState.objects.get(document=document).state)
-    log = sum(len(one.update) for one in DocumentUpdate.objects.all())
+    log = sum(len(update.update) for update in DocumentUpdate.objects.all())
     assert log <= max(LOG_BYTES, state) + 30_000
 
 

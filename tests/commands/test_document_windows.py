@@ -86,7 +86,7 @@ def test_what_is_written_through_windows_has_true_line_numbers(view: View) -> No
         *("## Motive", "", "She was awake.", "", "All night.", "Every night.", "", "## Place")
     ]
     assert view.windows()[motive]["text"].endswith("Every night.")
-    assert not any(one["stale"] for one in view.windows().values())
+    assert not any(window["stale"] for window in view.windows().values())
     assert view.refusal(f'edit #{motive} "x"').code == "REJECTED"
     view.say("undo")
     assert text().endswith("A harbour.")
@@ -129,7 +129,7 @@ def test_a_revision_leads_to_the_line_that_made_it_and_the_window_it_was_seen_in
     view.say(f"write #{window}\n## Motive\n\nShe was awake.\n←")
     grove = f"/api/groves/{view.tree.grove.uid}/events?limit=1000"
     events = view.client.get(grove).json()["events"]
-    made = next(one for one in events if one["kind"] == "document.changed")
+    made = next(event for event in events if event["kind"] == "document.changed")
     assert made["payload"]["document"]["revision"] == 2
     own = node_writer.workspace_of(view.actor.participant, view.tree)
     steps = view.client.get(f"/api/steps?workspace={own.uid}").json()["results"]
@@ -147,7 +147,7 @@ def test_a_document_or_a_part_of_it_is_stashed(view: View) -> None:
     view.say('write doc:"notes" replace:"tired" with:"awake"')
     for label in ("all", "why", "short"):
         view.say(f'recall "{label}"')
-    texts = [one["text"] for one in view.windows().values()]
+    texts = [window["text"] for window in view.windows().values()]
     assert texts[:2] == [NOTES, "## Motive\n\nShe was tired.\nVery."]
     assert texts[2].startswith('doc:"notes" ')
     view.say('drop stash:"why"')
@@ -208,9 +208,9 @@ def test_what_a_document_is_linked_to_and_embeds_is_listed_and_opened_along(view
     assert "3 links" in view.say('list doc:"notes"')
     assert "mentions" in view.refusal('list doc:"notes" annotations').hint
     view.say('open doc:"notes" with:mentions')
-    assert [one["text"] for one in view.windows().values()][1:] == ["A lamp."]
+    assert [window["text"] for window in view.windows().values()][1:] == ["A lamp."]
     view.say('open doc:"notes" with:supports')
-    assert [one["text"] for one in view.windows().values()][1:] == ["A lamp.", "A key."]
+    assert [window["text"] for window in view.windows().values()][1:] == ["A lamp.", "A key."]
 
 
 def test_nothing_of_another_grove_is_stashed_dropped_or_listed(two_groves: TwoGroves) -> None:
@@ -329,4 +329,6 @@ def test_ranges_that_overlap_are_one_window(view: View) -> None:
     view.say(f'write doc:"forty" new\n{lines}\n←')
     view.say('open doc:"forty" lines:10-20')
     view.say('open doc:"forty" lines:15-30')
-    assert [one["lines"] for one in view.windows().values() if one["visible"]] == [[10, 30]]
+    assert [window["lines"] for window in view.windows().values() if window["visible"]] == [
+        [10, 30]
+    ]

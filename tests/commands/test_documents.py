@@ -256,9 +256,13 @@ def test_a_section_keeps_its_id_when_it_is_moved_or_reworded(say: Say) -> None:
     document = _made(say)
     say('write doc:"notes" replace:"# Motive" with:"# Why she did it" revision:1')
     assert "Why she did it" in say('view doc:"notes" §motive').reply
-    ids = [one.id for one in text_of(document).sections]
+    ids = [section.id for section in text_of(document).sections]
     document.refresh_from_db()
-    assert [one.id for one in text_of(document).sections] == ["motive", "doubt", "means"] == ids
+    assert (
+        [section.id for section in text_of(document).sections]
+        == ["motive", "doubt", "means"]
+        == ids
+    )
 
 
 def test_a_text_is_stored_once_and_named_by_its_hash(say: Say) -> None:
@@ -270,7 +274,7 @@ def test_a_text_is_stored_once_and_named_by_its_hash(say: Say) -> None:
         assert long not in str(event.payload)
     say('write doc:"notes" append "More."')
     say("undo")
-    assert [one.restored for one in Revision.objects.all()] == [None, None, 1]
+    assert [revision.restored for revision in Revision.objects.all()] == [None, None, 1]
     assert DocumentText.objects.count() == 2
     assert _text(document) == long
 
@@ -354,7 +358,7 @@ def test_documents_are_linked_marked_and_unlinked_in_the_stream_of_the_grove(
     say('tag doc:"notes" #tone')
     say('bookmark doc:"notes" "read"')
     ours = Event.objects.filter(stream__name=f"grove:{tree.grove.uid}").order_by("seq")
-    assert [one.kind for one in ours][-3:] == ["link.added", "mark.added", "mark.added"]
+    assert [our.kind for our in ours][-3:] == ["link.added", "mark.added", "mark.added"]
     assert ours.last().payload["mark"]["item"] == f"doc:{document.uid}"  # type: ignore[union-attr]
     say("undo n:2")
     assert not Mark.objects.filter(removed_at=None).exists()
@@ -417,7 +421,7 @@ def test_a_node_of_the_tree_makes_a_document_readable_until_it_is_unlinked(
     reading = _agent(actor, "doc_read")
     node = say('respond root "The tower."').body["refs"][0]
     say(f'link {node} to doc:"far"')
-    assert [one.title for one in documents_for(reading, tree)] == ["far"]
+    assert [document.title for document in documents_for(reading, tree)] == ["far"]
     say(f'unlink {node} to doc:"far"')
     assert not documents_for(reading, tree).exists()
 

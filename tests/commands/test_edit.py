@@ -61,8 +61,8 @@ def test_a_fork_in_a_buffer_keeps_the_common_head(
 ) -> None:
     a = say('respond root "The moon rose."', into=buffer).body["refs"][0]
     refs = say(f'edit {a} "{new}" as:fork', into=buffer).body["refs"]
-    assert [node(one).text for one in refs] == texts
-    assert all(node(one).edited_from == node(a) for one in refs)
+    assert [node(ref).text for ref in refs] == texts
+    assert all(node(ref).edited_from == node(a) for ref in refs)
     if new.startswith("The moon rose."):
         assert node(refs[0]).parent_slot_id == node(a).pk
 

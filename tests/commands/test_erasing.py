@@ -125,10 +125,11 @@ def test_no_table_has_a_word_of_a_tree_that_was_erased(far: tuple[TwoGroves, str
     client = two.client(two.both)
     view = node_writer.workspace_of(two.left.actor(two.both).participant, two.left.tree)
     steps = client.get(f"/api/steps?workspace={view.uid}").json()["results"]
-    read = [one for one in steps if one["canonical"].startswith("→ view tree:")]
+    read = [step for step in steps if step["canonical"].startswith("→ view tree:")]
     assert {one["message"] for one in read if one["outcome"] == "ok"} == {GONE}
     assert {
-        one["text"] for one in client.get(f"/api/workspaces/{view.uid}/windows").json()["results"]
+        result["text"]
+        for result in client.get(f"/api/workspaces/{view.uid}/windows").json()["results"]
     } == {GONE}
     again = execute_line(
         two.left.actor(two.both), two.left.tree, Request(READING[1].format(far=node), key="k1")
@@ -273,11 +274,11 @@ def test_what_was_read_in_a_grove_is_withheld_from_who_has_left_it(
     for address in reads:
         assert MARK not in client.get(address).content.decode(), address
     steps = client.get(reads[0]).json()["results"]
-    closed = [one for one in steps if not one["open"]]
+    closed = [step for step in steps if not step["open"]]
     assert {one["message"] for one in closed} == {CLOSED}
-    assert [one for one in steps if one["open"] and MARK in json.dumps(one)] == []
+    assert [step for step in steps if step["open"] and MARK in json.dumps(step)] == []
     windows = client.get(reads[1]).json()["results"]
-    assert {one["text"] for one in windows} == {CLOSED}
+    assert {window["text"] for window in windows} == {CLOSED}
     for line in ("memory", "memory trace", "memory stashed", "memory windows", 'recall "all"'):
         assert MARK not in two.left.run(two.both, line)
     again = execute_line(actor, two.left.tree, Request(READING[1].format(far=node), key="k1"))

@@ -113,7 +113,7 @@ def test_windows_on_one_text_keep_their_own_lines(
             else f"#{numbers[at]} now {now[0]}"
         )
     assert [shown(view, number) for number in numbers] == put
-    assert not any(one["stale"] for one in view.windows().values())
+    assert not any(window["stale"] for window in view.windows().values())
     rest = [one for one in whole() if one.startswith("line")]
     assert rest == [f"line {n}" for n in (1, 4, 5, 8, 9, 12)]
 

@@ -162,7 +162,7 @@ def test_links_are_expanded_into_windows_that_lie_in_each_other(
     rows = Window.objects.filter(is_visible=True).order_by("number")
     third = rows.last()
     assert third is not None
-    assert [one.via for one in rows] == ["supported_by"] * 3
+    assert [row.via for row in rows] == ["supported_by"] * 3
     assert third.parent_number == seq + 1
     view = node_writer.workspace_of(actor.participant, tree)
     assert depth_in(parents_of(view, third.number), third.number) == 1

@@ -39,7 +39,9 @@ def test_the_targets_of_a_portal_are_refs_with_their_slices() -> None:
     )
     many = ", ".join(f"a{one}b{two}" for one in range(2, 6) for two in range(2, 6))
     assert len(targets_of(f"{{{many}}}")) == 10
-    assert [one.type for one in portals_in("@[tests -> a7x2] @[x -> ,] @[covers -> b2b2]")] == [
+    assert [
+        portal.type for portal in portals_in("@[tests -> a7x2] @[x -> ,] @[covers -> b2b2]")
+    ] == [
         "tests",
         "covers",
     ]

@@ -149,7 +149,7 @@ def test_an_embed_counts_as_a_link_on_both_sides(
     assert f"/documents/{document}" in shown and "mentioned by" in shown
     links = client.get(f"/api/documents/{document}").json()["links"]
     assert ("mentions", f"tree:{tree.uid} node:{node}") in [
-        (one["type"], one["to"]) for one in links
+        (link["type"], link["to"]) for link in links
     ]
     muse.permissions = ["loom_aware"]
     muse.save()

@@ -118,7 +118,7 @@ def test_tags_of_another_grove_stay_as_they_are(two_groves: TwoGroves) -> None:
     actor = get_actor(two_groves.only_left, left.grove)
     marks.change_tag(actor, "shared", name="ours")
     assert labels(right.tree) == ["shared"]
-    assert [one["name"] for one in tags_in(actor)] == ["ours"]
+    assert [tag["name"] for tag in tags_in(actor)] == ["ours"]
 
 
 def test_names_of_tags_are_searched(say: Say, write: Write, actor: Actor, tree: Tree) -> None:

@@ -56,7 +56,7 @@ def test_tasks_are_added_in_order_and_listed(
         say("todo list") == "t3 [ ] First of all\nt1 [ ] Read the end\nt2 [ ] Ask Ada\nt4 [ ] Last"
     )
     rows = listed(actor, tree, api(owner))
-    assert [(one["ref"], one["text"], one["place"]) for one in rows] == [
+    assert [(row["ref"], row["text"], row["place"]) for row in rows] == [
         ("t3", "First of all", 1),
         ("t1", "Read the end", 2),
         ("t2", "Ask Ada", 3),
@@ -123,11 +123,13 @@ def test_each_change_is_one_event_and_one_revision(say: Say, actor: Actor, tree:
     workspace.refresh_from_db()
     assert workspace.revision == 2
     events = Event.objects.filter(kind__startswith="task.").order_by("seq")
-    assert [(one.kind, [task["number"] for task in one.payload["tasks"]]) for one in events] == [
+    assert [
+        (event.kind, [task["number"] for task in event.payload["tasks"]]) for event in events
+    ] == [
         ("task.added", [1, 2]),
         ("task.changed", [1, 2]),
     ]
-    assert "secret" not in str([one.payload for one in events])
+    assert "secret" not in str([event.payload for event in events])
 
 
 def test_tasks_added_at_once_have_numbers_of_their_own(say: Say) -> None:
@@ -139,10 +141,10 @@ def test_tasks_added_at_once_have_numbers_of_their_own(say: Say) -> None:
 
     say('todo add "x"')
     threads = [threading.Thread(target=add) for _ in range(6)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     rows = Task.objects.order_by("number").values_list("number", "place")
     assert list(rows) == [(n, n) for n in range(1, 8)]
 

@@ -152,7 +152,7 @@ def test_a_command_writes_the_stream_that_it_declares(
 
 
 def _locks(sent: CaptureQueriesContext, name: str) -> list[str]:
-    texts = [one["sql"] for one in sent.captured_queries]
+    texts = [query["sql"] for query in sent.captured_queries]
     return [sql for sql in texts if 'FROM "engine_stream"' in sql and name in sql]
 
 

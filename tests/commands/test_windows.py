@@ -257,7 +257,9 @@ def test_every_change_of_a_window_is_an_event(
     say("close #2")
     workspace = node_writer.workspace_of(actor.participant, tree)
     events = Event.objects.filter(stream__name=f"workspace:{workspace.uid}", kind__startswith="win")
-    told = [(one.kind, one.payload["windows"][0]["visible"]) for one in events.order_by("seq")]
+    told = [
+        (event.kind, event.payload["windows"][0]["visible"]) for event in events.order_by("seq")
+    ]
     assert told == [
         ("window.opened", True),
         ("window.changed", False),
@@ -273,7 +275,7 @@ def test_the_event_of_a_window_says_which_link_led_there_and_from_where(
     say(f"expand continues of {node}")
     workspace = node_writer.workspace_of(actor.participant, tree)
     events = Event.objects.filter(stream__name=f"workspace:{workspace.uid}", kind="window.opened")
-    told = [one.payload["windows"][0] for one in events.order_by("seq")]
+    told = [event.payload["windows"][0] for event in events.order_by("seq")]
     assert [(one["via"], one["parent"]) for one in told] == [
         (None, None),
         ("continuations", told[0]["number"]),

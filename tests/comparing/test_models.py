@@ -121,9 +121,9 @@ def test_contributions_are_counted_by_day_and_author(
     actor: Actor, scene: tuple[Node, Participant, Participant], tree: Tree
 ) -> None:
     rows = contributions(tree)
-    texts = {one.who.name: one.texts for one in rows}
+    texts = {row.who.name: row.texts for row in rows}
     assert texts == {"Owner": 2, "Muse": 4, "=Other": 1}
-    assert sum(one.characters for one in rows) == sum(
+    assert sum(row.characters for row in rows) == sum(
         Node.objects.filter(tree=tree, kind="text").values_list("length", flat=True)
     )
 

@@ -35,7 +35,7 @@ def test_the_documentation_lists_every_kind_and_no_other() -> None:
 
 
 def test_every_kind_says_what_has_happened() -> None:
-    assert all((one.payload.__doc__ or "").endswith(".") for one in kinds().values())
+    assert all((kind.payload.__doc__ or "").endswith(".") for kind in kinds().values())
 
 
 def test_only_the_streams_of_a_kind_take_it(tree: Tree, grove: Grove) -> None:

@@ -142,8 +142,8 @@ class Program:
     async def chat(self, *messages: tuple[str, str] | dict[str, Any], **more: Any) -> Answer:
         """A chat request; a message may be (role, text)."""
         said = [
-            {"role": one[0], "content": one[1]} if isinstance(one, tuple) else one
-            for one in messages
+            {"role": message[0], "content": message[1]} if isinstance(message, tuple) else message
+            for message in messages
         ]
         headers = more.pop("headers", {})
         body = {"model": "echo-1", "messages": said, **more}

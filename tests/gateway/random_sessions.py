@@ -130,7 +130,7 @@ class StrictProvider:
 
     def _paired(self, messages: Said) -> None:
         for place, message in enumerate(messages):
-            uses = [one["id"] for one in uses_in(message)]
+            uses = [use["id"] for use in uses_in(message)]
             following = messages[place + 1 :]
             if self.kind == "chat":
                 results = [one.get("tool_call_id") for one in following[: len(uses)]]
@@ -247,8 +247,8 @@ class RandomSession:
         text, thought = f"Answer {self._seed} {self._count}", ""
         uses = [f"t{self._seed}-{self._count}-{n}" for n in range(self._dice.choice((0, 0, 1, 2)))]
         if self._kind == "chat":
-            calls = [{"id": one, "type": "function", "function": {"name": "ls", "arguments": "{}"}}
-                     for one in uses]  # fmt: skip
+            calls = [{"id": use, "type": "function", "function": {"name": "ls", "arguments": "{}"}}
+                     for use in uses]  # fmt: skip
             more = {"tool_calls": calls} if calls else {}
             return {"role": "assistant", "content": text, **more}, ""
         content: list[dict[str, Any]] = []
@@ -256,7 +256,7 @@ class RandomSession:
             thought = f"s{self._seed}-{self._count}"
             content.append({"type": "thinking", "thinking": "hm", "signature": thought})
         content.append({"type": "text", "text": text})
-        content += [{"type": "tool_use", "id": one, "name": "ls", "input": {}} for one in uses]
+        content += [{"type": "tool_use", "id": use, "name": "ls", "input": {}} for use in uses]
         return {"role": "assistant", "content": content}, thought
 
     def _whole(self, answer: dict[str, Any]) -> dict[str, Any]:
@@ -279,16 +279,16 @@ class RandomSession:
             self._said = [self._words()]
             return
         self._said.append(self._answered)
-        uses = [one["id"] for one in uses_in(self._answered)]
+        uses = [use["id"] for use in uses_in(self._answered)]
         self._results += uses
         if not uses:
             self._said.append(self._words())
         elif self._kind == "chat":
-            self._said += [{"role": "tool", "tool_call_id": one, "content": OUTPUT + one}
-                           for one in uses]  # fmt: skip
+            self._said += [{"role": "tool", "tool_call_id": use, "content": OUTPUT + use}
+                           for use in uses]  # fmt: skip
         else:
-            content = [{"type": "tool_result", "tool_use_id": one, "content": OUTPUT + one}
-                       for one in uses]  # fmt: skip
+            content = [{"type": "tool_result", "tool_use_id": use, "content": OUTPUT + use}
+                       for use in uses]  # fmt: skip
             self._said.append({"role": "user", "content": content})
 
     # -- its person, and the machine

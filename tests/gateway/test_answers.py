@@ -15,7 +15,7 @@ STREAM = "text/event-stream; charset=utf-8"
 
 def events(*values: dict[str, Any]) -> bytes:
     """A stream of events."""
-    return b"".join(b"event: x\ndata: " + json.dumps(one).encode() + b"\n\n" for one in values)
+    return b"".join(b"event: x\ndata: " + json.dumps(value).encode() + b"\n\n" for value in values)
 
 
 CHAT_PIECES = (

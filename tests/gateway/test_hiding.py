@@ -359,5 +359,5 @@ def test_a_workspace_that_lasts_a_turn_is_a_message_of_the_system(
     assert second[4]["content"].startswith("---WORKSPACE") and "only what" not in str(second)
     said.insert(1, {"role": "user", "content": "and"})  # before which none may stand
     run(program.send("POST", "/messages", body, anthropic_beta=beta))
-    roles = [one["role"] for one in provider.seen[-1].json["messages"]]
+    roles = [message["role"] for message in provider.seen[-1].json["messages"]]
     assert roles == ["user", "user", "assistant", "user", "system"]

@@ -135,7 +135,7 @@ CALL = {"index": 0, "id": "t1", "type": "function", "function": {"name": "ls", "
 def streamed(*deltas: dict[str, Any]) -> Script:
     """A stream of a chat with these deltas."""
     events = [{"id": "c", "choices": [{"index": 0, "delta": one}]} for one in deltas]
-    lines = "".join(f"data: {json.dumps(one)}\n\n" for one in events)
+    lines = "".join(f"data: {json.dumps(event)}\n\n" for event in events)
     body = f"{lines}data: [DONE]\n\n".encode()
     return Script(body=body, headers=(("content-type", "text/event-stream"),))
 
@@ -176,7 +176,7 @@ def test_tools_of_the_program_are_passed_on_and_answered_by_it(
     assert "---WORKSPACE" in first["messages"][1]["content"]
     assert second["messages"][:2] == first["messages"] and second["messages"][3] == said[3]
     nodes = list(GatewaySession.objects.get().tree.nodes.order_by("id"))[1:]
-    authors = [one.author.name for one in nodes]
+    authors = [node.author.name for node in nodes]
     assert authors[1::2] == ["Marie", "Marie"] and "Marie" not in authors[::2]
     assert nodes[1].text == "I look." and nodes[-1].text == "A file."
 

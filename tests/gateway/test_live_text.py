@@ -32,7 +32,7 @@ Say = tuple[str, str]
 
 def events(*values: Any, line: str = "\n") -> bytes:
     """A stream of events."""
-    return "".join(f"data: {json.dumps(one)}{line}{line}" for one in values).encode()
+    return "".join(f"data: {json.dumps(value)}{line}{line}" for value in values).encode()
 
 
 def chat(text: str, index: int = 0) -> dict[str, Any]:
@@ -135,7 +135,7 @@ def test_an_answer_is_in_the_tree_while_it_comes(
     ours = kinds.filter(kind__startswith="generation.").values("kind", "payload")
     told = [
         one["payload"]["generation"]
-        for one in hydrated(f"tree:{row.tree.uid}", [dict(one) for one in ours])
+        for one in hydrated(f"tree:{row.tree.uid}", [dict(our) for our in ours])
     ]
     assert [one["id"] for one in told] == [row.uid] * 2
     assert told[1]["node"] == answer.local_id

@@ -105,7 +105,7 @@ def test_two_conversations_that_begin_alike_are_two_sessions(
         await program.chat(("user", "Hello"))
 
     run(talk())
-    assert [shape_of(one) for one in GatewaySession.objects.order_by("pk")] == [
+    assert [shape_of(session) for session in GatewaySession.objects.order_by("pk")] == [
         {"Hello": {"A.": {}}},
         {"Hello": {"B.": {}}},
     ]
@@ -124,7 +124,7 @@ def test_a_named_session_keeps_its_tree_after_its_conversation_was_cleared(
         await program.chat(("user", "Hello"))
 
     run(talk())
-    shapes = {one.name: shape_of(one) for one in GatewaySession.objects.all()}
+    shapes = {session.name: shape_of(session) for session in GatewaySession.objects.all()}
     assert shapes == {
         "s-1": {"Hello": {"A.": {}}, "Other": {"B.": {}}},
         "s-2": {"Hello": {"C.": {}}},

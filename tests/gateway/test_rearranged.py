@@ -90,7 +90,7 @@ def test_conversations_that_begin_with_the_same_messages_of_the_program_are_two_
     for words in ("One", "Other", "One"):
         run(program.chat(*added, ("user", words + REMIND)))
         run(program.chat(*added, ("user", words), ("assistant", "Yes."), ("user", "And" + REMIND)))
-    trees = [words_of(shape_of(one)) for one in GatewaySession.objects.order_by("pk")]
+    trees = [words_of(shape_of(session)) for session in GatewaySession.objects.order_by("pk")]
     # The third began like the first and got the same answer: by then nobody can tell them apart.
     assert [list(tree) for tree in trees] == [[f"{words}{REMIND}".strip()] for words in
                                               ("One", "Other", "One")]  # fmt: skip
@@ -105,7 +105,7 @@ def test_a_first_request_that_was_refused_is_tried_again_in_its_session(
     program = Program(secret)
     for _ in range(3):
         run(program.chat(("user", "Begin")))
-    trees = [shape_of(one) for one in GatewaySession.objects.order_by("pk")]
+    trees = [shape_of(session) for session in GatewaySession.objects.order_by("pk")]
     assert trees == [{"Begin": {"Yes.": {}}}, {"Begin": {"No.": {}}}]
 
 

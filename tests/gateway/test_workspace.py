@@ -430,7 +430,7 @@ def test_two_sessions_that_began_alike_do_not_mix_after_a_kill(
         run(program.chat(("user", "Hello"), ("assistant", answer), ("user", "More")))
     first, *_, third, fourth = (one["messages"] for one in sent(provider))
     assert first == third[:1] == fourth[:1]
-    shapes = [shape_of(one) for one in GatewaySession.objects.order_by("pk")]
+    shapes = [shape_of(session) for session in GatewaySession.objects.order_by("pk")]
     assert shapes == [
         {"Hello": {}},
         {"Hello": {}},

@@ -24,7 +24,10 @@ def commands(text: str, *, finished: bool = True) -> list[ParsedCommand]:
 
 def run(text: str, *, finished: bool = True) -> list[str]:
     """The canonical lines that would run; `✗` for a command that would not."""
-    return [one.line.canonical if one.line else "✗" for one in commands(text, finished=finished)]
+    return [
+        command.line.canonical if command.line else "✗"
+        for command in commands(text, finished=finished)
+    ]
 
 
 VIEW, PRUNE = "→ view a7x2", "→ prune a7x2"
@@ -122,8 +125,8 @@ def test_lines_in_a_row_are_one_batch_blank_lines_allowed() -> None:
     kinds = [type(one) for one in parted(text)]
     assert kinds == [Prose, Batch, Prose, Batch]
     batches = [one for one in parted(text) if isinstance(one, Batch)]
-    assert [len(one.commands) for one in batches] == [2, 1]
-    assert [one.closed for one in batches] == [True, False]
+    assert [len(batch.commands) for batch in batches] == [2, 1]
+    assert [batch.closed for batch in batches] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -173,8 +176,8 @@ def test_escaped_arrows_are_prose_with_the_arrow_itself_but_not_in_fences() -> N
 def test_an_invented_answer_ends_the_batch_and_is_no_prose(answer: str) -> None:
     text = f"{VIEW}\n{answer}\n{PRUNE}"
     first, *_, last = (one for one in parted(text) if isinstance(one, Batch))
-    assert [one.line.canonical for one in first.commands if one.line] == [VIEW]
-    assert [one.line.canonical for one in last.commands if one.line] == [PRUNE]
+    assert [command.line.canonical for command in first.commands if command.line] == [VIEW]
+    assert [command.line.canonical for command in last.commands if command.line] == [PRUNE]
     assert first.closed
     assert prose_of(parted(text)) == ""
 

@@ -27,9 +27,11 @@ LANGUAGE = Language(VERBS, looks)
 
 def _has_ended(text: str) -> bool:
     """Whether a reply has ended, by reading all of its text."""
-    for one in segments_of(text, VERBS, finished=False):
-        if isinstance(one, Batch) and any(said.line and looks(said.line) for said in one.commands):
-            return one.closed
+    for segment in segments_of(text, VERBS, finished=False):
+        if isinstance(segment, Batch) and any(
+            said.line and looks(said.line) for said in segment.commands
+        ):
+            return segment.closed
     return False
 
 
@@ -112,7 +114,7 @@ def test_a_reply_has_so_many_commands() -> None:
     said = read_reply(lines, LANGUAGE, finished=True)
     assert len(said.commands) == 300
     assert said.prose == "The end."
-    codes = [one.bad.code for one in said.commands if one.bad]
+    codes = [command.bad.code for command in said.commands if command.bad]
     assert codes == ["INVALID_SYNTAX"] * MAX_COMMANDS + ["LIMIT_EXCEEDED"] * 100
     last = said.commands[-1].bad
     assert last is not None and "next reply" in last.hint

@@ -37,8 +37,8 @@ WINDOWS = """
 
 @pytest.mark.parametrize(("reply", "lines"), [*rows(RUNS), *rows(WINDOWS)])
 def test_what_has_one_reading_runs(reply: str, lines: str) -> None:
-    assert run_of(reply) == lines.split("|"), [one.bad for one in replied(reply).commands]
-    assert all(one.line is not None for one in replied(reply).commands)
+    assert run_of(reply) == lines.split("|"), [command.bad for command in replied(reply).commands]
+    assert all(command.line is not None for command in replied(reply).commands)
 
 
 @pytest.mark.parametrize(("reply", "line"), rows(NEAR))

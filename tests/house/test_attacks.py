@@ -11,5 +11,5 @@ def test_every_route_socket_and_command_has_a_row() -> None:
 
 
 def test_every_bench_is_run_small_by_a_test() -> None:
-    benches = {one.stem for one in (ROOT / "bench").glob("*.py")}
+    benches = {path.stem for path in (ROOT / "bench").glob("*.py")}
     assert benches - SHARED == set(SMALL)

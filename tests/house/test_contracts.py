@@ -95,7 +95,7 @@ def test_imports_keep_to_the_layers() -> None:
 def test_each_module_has_a_layer() -> None:
     """Layers inside a package are exhaustive: a new module without one is refused."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
-    layered = [one for one in settings["contracts"] if "containers" in one]
+    layered = [contract for contract in settings["contracts"] if "containers" in contract]
     assert all(one["exhaustive"] for one in layered)
     assert {"agents", "config"} <= {name for one in layered for name in one["containers"]}
 
@@ -178,7 +178,7 @@ def test_the_passwords_are_written_once_and_for_their_owner_alone(tmp_path: Path
     written = file.read_text()
     values = dict(line.split("=") for line in written.splitlines())
     assert set(values) == {"HEDDLE_SECRET", "POSTGRES_PASSWORD", "REDIS_PASSWORD"}
-    assert all(re.fullmatch("[0-9a-f]{64}", one) for one in values.values())
+    assert all(re.fullmatch("[0-9a-f]{64}", value) for value in values.values())
     assert len(set(values.values())) == 3 and file.stat().st_mode & 0o077 == 0
     assert run().returncode == 1 and file.read_text() == written
 
@@ -197,7 +197,7 @@ CIRCLES = [
 
 def test_no_other_modules_import_each_other_in_a_circle() -> None:
     graph = grimp.build_graph("config", "loom", "agents", exclude_type_checking_imports=True)
-    imports = {one: graph.find_modules_directly_imported_by(one) for one in graph.modules}
+    imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
     for circle in CIRCLES:  # which would hide others that pass through them
         assert all(imports[one] & circle for one in circle), f"{circle} is no circle any more"
     order = TopologicalSorter(

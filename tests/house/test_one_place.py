@@ -16,7 +16,7 @@ def test_generations_are_stored_with_their_money_in_one_place() -> None:
         for node in nodes_of(path)
         if isinstance(node, ast.Call)
         and ast.unparse(node.func) in ("Generation", "Generation.objects.create")
-        and any(one.arg in ("lane", "reserved") for one in node.keywords)
+        and any(keyword.arg in ("lane", "reserved") for keyword in node.keywords)
         and name_of(path).startswith(("loom", "agents"))
     }
     assert made == {"loom/turns/queueing.py"}

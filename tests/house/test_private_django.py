@@ -37,7 +37,7 @@ def _uses(nodes: Iterable[ast.AST], own: set[str]) -> Iterator[tuple[int, str]]:
     private = _of_django() - PUBLIC - OF_NAMED_TUPLES - OF_REST_FRAMEWORK
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "django":
-            yield from ((node.lineno, one.name) for one in node.names if one.name[0] == "_")
+            yield from ((node.lineno, name.name) for name in node.names if name.name[0] == "_")
         if isinstance(node, ast.Attribute) and node.attr in private:
             is_inherited = ast.unparse(node.value).startswith("super(")
             if is_inherited or node.attr not in own:

@@ -60,7 +60,7 @@ class Started:
         words = shlex.split(line.replace("$KEY", self.key))
         headers = [words[n + 1] for n, word in enumerate(words) if word == "-H"]
         url = words[-1].replace("http://127.0.0.1:8000", self.url)
-        return get(url, headers=dict(one.split(": ", 1) for one in headers))
+        return get(url, headers=dict(header.split(": ", 1) for header in headers))
 
 
 @pytest.fixture(scope="module")

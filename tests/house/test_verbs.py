@@ -24,9 +24,9 @@ OTHERS = {
 def _words_of(node: ast.AST) -> list[str]:
     """The words that a literal lists."""
     if isinstance(node, ast.Set | ast.List | ast.Tuple):
-        return [text for one in node.elts for text in _texts(one)]
+        return [text for elt in node.elts for text in _texts(elt)]
     if isinstance(node, ast.Dict):
-        return [text for one in node.keys for text in _texts(one)]
+        return [text for key in node.keys for text in _texts(key)]
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
         return []
     held = _texts(node.func.value) if node.func.attr == "split" else []

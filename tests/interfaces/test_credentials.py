@@ -133,7 +133,7 @@ def test_browsers_are_listed_and_signed_out(owner: User, rf: Any) -> None:
     gone.session.flush()
     listed = here.get("/api/me/sessions").json()
     assert listed["count"] == 2
-    assert [one["here"] for one in listed["results"]].count(True) == 1
+    assert [result["here"] for result in listed["results"]].count(True) == 1
     assert here.delete("/api/me/sessions/uidFalse").status_code == 200
     assert there.get("/api/me").status_code == 401
     assert here.get("/api/me").status_code == 200
@@ -215,7 +215,7 @@ def test_a_key_takes_no_account_over(scope: str, owner: User) -> None:
         client.delete(f"/api/me/sessions/{session.uid}"),
         client.delete(f"/api/api-keys/{other.uid}"),
     ]
-    assert [_said(one) for one in answers] == [(403, "PERMISSION_DENIED")] * 4
+    assert [_said(answer) for answer in answers] == [(403, "PERMISSION_DENIED")] * 4
     assert browser.get("/api/me").status_code == 200
     owner.refresh_from_db()
     assert owner.check_password("owner-password")

@@ -137,7 +137,9 @@ def test_a_document_of_many_headings_is_stored_and_says_what_is_left_out(
     ]
     after = ask("post", f"documents/{made['id']}/write", {"append": "# h"})
     assert after["revision"] == 2
-    assert [one["id"] for one in after["sections"]] == [one["id"] for one in made["sections"]]
+    assert [section["id"] for section in after["sections"]] == [
+        section["id"] for section in made["sections"]
+    ]
 
 
 def test_an_answer_takes_steps_in_proportion_to_its_headings(

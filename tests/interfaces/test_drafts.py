@@ -37,7 +37,7 @@ class Desk:
 
     def told(self) -> list[dict[str, Any]]:
         events = self.client.get(f"{self.home}/events").json()["events"]
-        return [one["payload"] for one in events if one["kind"] == "draft.saved"]
+        return [event["payload"] for event in events if event["kind"] == "draft.saved"]
 
     def say(self, line: str) -> Any:
         address = f"/api/trees/{self.tree.uid}/commands"

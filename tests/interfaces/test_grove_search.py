@@ -38,7 +38,7 @@ def found(
 
 def texts(answer: Any) -> list[str]:
     assert answer.status_code == 200, answer.content
-    return [one["text"] for one in answer.json()["results"]]
+    return [result["text"] for result in answer.json()["results"]]
 
 
 def test_filters_let_through_what_they_say(
@@ -82,7 +82,7 @@ def test_what_cannot_be_asked_is_refused(found: Callable[..., Any], asked: dict[
 
 
 def test_pages_of_results_never_repeat_a_hit(found: Callable[..., Any]) -> None:
-    every = [(one["tree"], one["node"]) for one in found().json()["results"]]
+    every = [(result["tree"], result["node"]) for result in found().json()["results"]]
     for sort in ("best", "newest", "oldest"):
         pages = [found(limit="1", offset=str(at), sort=sort).json() for at in range(len(every) + 1)]
         single = [(one["tree"], one["node"]) for page in pages for one in page["results"]]
@@ -105,18 +105,18 @@ def test_documents_are_found_by_their_words_and_titles(
     make_document(actor, title="Hills", text="None.")
     execute_line(actor, tree, Request('tag doc:"Fords" #water'))
     both = found(type="document").json()
-    assert both["count"] == 2 and [one["title"] for one in both["results"]] == [
+    assert both["count"] == 2 and [result["title"] for result in both["results"]] == [
         "River names",
         "Fords",
     ]
-    assert all(one["document"] and one["tree"] is None for one in both["results"])
+    assert all(result["document"] and result["tree"] is None for result in both["results"])
     every = found().json()
-    assert [one["kind"] for one in every["results"]][:2] == ["document", "document"]
+    assert [result["kind"] for result in every["results"]][:2] == ["document", "document"]
     rest = found(offset="2").json()
     assert rest["count"] == every["count"] and rest["results"] == every["results"][2:]
-    assert [one["title"] for one in found(type="document", tag="water").json()["results"]] == [
-        "Fords"
-    ]
+    assert [
+        result["title"] for result in found(type="document", tag="water").json()["results"]
+    ] == ["Fords"]
     assert found(type="document", author=owner.username).json()["count"] == 0
     shown = api(owner).get(f"/groves/{grove.uid}", {"q": "river", "type": "document"})
     assert "Fords" in shown.content.decode() and "Hills" not in shown.content.decode()
@@ -134,7 +134,7 @@ def test_documents_are_found_by_a_tag_and_left_out_by_a_date(
 
     def titles(**asked: str) -> list[str]:
         results = found(type="document", **asked).json()["results"]
-        return [one["title"] for one in results]
+        return [result["title"] for result in results]
 
     # The words before the name of a tag; a tag alone is enough.
     assert titles(q="water") == ["Hills", "Fords"]

@@ -142,9 +142,9 @@ def test_a_workspace_is_made_on_first_use_and_is_the_same(
     steps = api(owner).get(f"/api/steps?workspace={mine['id']}&limit=1").json()
     assert (steps["count"], steps["next"], steps["results"][0]["line"]) == (2, 1, 'respond "a"')
     rest = api(owner).get(f"/api/steps?workspace={mine['id']}&after=1").json()
-    assert (rest["next"], [one["seq"] for one in rest["results"]]) == (None, [2])
+    assert (rest["next"], [result["seq"] for result in rest["results"]]) == (None, [2])
     seen = api(owner).get(f"/api/workspaces/{mine['id']}/events").json()
-    assert [one["kind"] for one in seen["events"]] == ["view.changed"]
+    assert [event["kind"] for event in seen["events"]] == ["view.changed"]
 
 
 def test_null_is_what_is_left_out(send: Send, tree: Tree) -> None:
@@ -173,7 +173,7 @@ def test_a_step_names_what_it_touched_as_its_reader_would(
     mine = api(owner).get(f"/api/workspaces?tree={tree.uid}").json()["id"]
     steps = api(owner).get(f"/api/steps?workspace={mine}").json()["results"]
     root = api(owner).get(f"/api/trees/{tree.uid}").json()["root"]
-    touched = [one["items"] for one in steps if one["outcome"] == "ok"]
+    touched = [step["items"] for step in steps if step["outcome"] == "ok"]
     assert touched == [[first, root], [f"tree:{tree.uid}"], [root]]
 
 
@@ -291,8 +291,8 @@ def test_each_code_has_its_status_and_says_whether_to_try_again(
 def test_the_registry_is_reported(owner: User, api: Client) -> None:
     listed = api(owner).get("/api/commands").json()
     assert listed["count"] == len(listed["results"])
-    assert {"respond", "continue", "undo"} <= {one["verb"] for one in listed["results"]}
-    assert all(one["arguments"]["type"] == "object" for one in listed["results"])
+    assert {"respond", "continue", "undo"} <= {result["verb"] for result in listed["results"]}
+    assert all(result["arguments"]["type"] == "object" for result in listed["results"])
 
 
 def test_a_line_in_another_tree_is_not_this_ones(

@@ -35,15 +35,15 @@ CODES = {401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND"}
 
 def _routes(patterns: list[Any], before: str = "") -> Iterator[tuple[str, str]]:
     """(method, address with {} for its names) of everything under api/."""
-    for one in patterns:
-        address = before + str(one.pattern)
-        if isinstance(one, URLResolver):
-            yield from _routes(one.url_patterns, address)
-        elif isinstance(one, URLPattern) and address.startswith("api/"):
+    for pattern in patterns:
+        address = before + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            yield from _routes(pattern.url_patterns, address)
+        elif isinstance(pattern, URLPattern) and address.startswith("api/"):
             route = "/".join(
                 "{}" if part.startswith("<") else part for part in address[4:].split("/")
             )
-            yield from ((method, route) for method in _methods(one.callback))
+            yield from ((method, route) for method in _methods(pattern.callback))
 
 
 def _methods(view: Any) -> list[str]:

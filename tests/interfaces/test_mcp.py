@@ -299,7 +299,7 @@ def test_nobody_works_with_a_foreign_key_session_or_tree(two_groves: TwoGroves) 
         assert walked_in["code"] == "NOT_FOUND"
         made_up = await said(client, "loom_look", session="abc", line="tree")
         assert made_up["code"] == "INVALID_SYNTAX"
-        listed = [str(one.uri) for one in (await client.list_resources()).resources]
+        listed = [str(resource.uri) for resource in (await client.list_resources()).resources]
         assert f"loom://trees/{left.tree.uid}" in listed
         assert not [uri for uri in listed if right.tree.uid in uri]
         outline = await client.read_resource(f"loom://trees/{left.tree.uid}")

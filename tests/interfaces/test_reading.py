@@ -69,10 +69,10 @@ def test_the_path_is_the_readers_own(
     workspace.position = b
     workspace.save()
     own = _get(api(owner), tree, "path")
-    assert [one["id"] for one in own["nodes"]][1:] == [a.local_id, b.local_id]
+    assert [node["id"] for node in own["nodes"]][1:] == [a.local_id, b.local_id]
     assert own["nodes"][0]["parent"] is None
     other = _get(api(reader), tree, f"path?node={b.local_id}")
-    assert [one["id"] for one in other["nodes"]][1:] == [second.local_id, b.local_id]
+    assert [node["id"] for node in other["nodes"]][1:] == [second.local_id, b.local_id]
     assert other["versions"][a.local_id] == second.local_id
     assert other["versions"][b.local_id] == b.local_id
     assert len(_get(api(reader), tree, "path")["nodes"]) == 1
@@ -86,7 +86,7 @@ def test_a_pruned_node_is_read_only_when_named(
     workspace.position = b
     workspace.save()
     flag(b, pruned=True)
-    assert [one["id"] for one in _get(api(owner), tree, "path")["nodes"]][1:] == [a.local_id]
+    assert [node["id"] for node in _get(api(owner), tree, "path")["nodes"]][1:] == [a.local_id]
     named = _get(api(owner), tree, f"path?node={b.local_id}")["nodes"]
     assert [one["id"] for one in named][1:] == [a.local_id, b.local_id]
     assert named[-1]["pruned"]
@@ -98,7 +98,7 @@ def test_a_deep_path_is_read_in_pieces(
     nodes = chain(tree, actor.participant, *(f"ü{number}" for number in range(7)))
     flag(nodes[2], pruned=True)
     whole = _get(api(owner), tree, f"path?node={nodes[-1].local_id}")
-    assert [one["hidden"] for one in whole["nodes"]] == [False] * 4 + [True] * 4
+    assert [node["hidden"] for node in whole["nodes"]] == [False] * 4 + [True] * 4
     monkeypatch.setattr("loom.reading.api.nodes.DEEP", 3)
     monkeypatch.setattr("loom.reading.api.nodes._BATCH", 3)
     address = f"path?node={nodes[-1].local_id}"
@@ -142,7 +142,7 @@ def test_the_skeleton_is_compressed_and_known_again(
 def test_events_are_read_from_a_cursor(actor: Actor, tree: Tree, reader: User, api: Client) -> None:
     chain(tree, actor.participant, "a", "b")
     body = _get(api(reader), tree, "events?since=1&limit=2")
-    assert [one["seq"] for one in body["events"]] == [2, 3]
+    assert [event["seq"] for event in body["events"]] == [2, 3]
     assert body["head"] == 4
 
 

@@ -97,9 +97,9 @@ def test_the_schema_is_one_that_others_can_read() -> None:
     SCHEMA.validate()
     assert MADE["openapi"].startswith("3.1")
     operations = [one for methods in MADE["paths"].values() for one in methods.values()]
-    names = [one["operationId"] for one in operations]
+    names = [operation["operationId"] for operation in operations]
     assert len(names) == len(set(names))
-    assert all(one["summary"] and one["tags"] for one in operations)
+    assert all(operation["summary"] and operation["tags"] for operation in operations)
 
 
 def test_the_schema_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,8 +116,8 @@ def test_the_schema_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_sizes_and_content_types_are_said_as_they_are() -> None:
     paths = MADE["paths"]
     for methods in paths.values():
-        for one in methods.values():
-            assert "413" in one["responses"]
+        for method in methods.values():
+            assert "413" in method["responses"]
     export = paths["/api/trees/{uid}/export"]["get"]["responses"]["200"]["content"]
     assert export["application/json"]["schema"]["type"] == "object"
     assert export["text/markdown"]["schema"]["type"] == "string"

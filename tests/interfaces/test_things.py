@@ -40,7 +40,7 @@ def test_an_invitation_leads_somebody_new_into_the_grove(mine: APIClient, grove:
     assert sent(browser.get("/api/me"))["groves"][0]["role"] == "writer"
     assert sent(mine.get(address))["results"][0]["uses_left"] == 1
     members = sent(mine.get(f"/api/groves/{grove.uid}/members"))["results"]
-    assert [one["user"] for one in members] == ["owner", "ada"]
+    assert [member["user"] for member in members] == ["owner", "ada"]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_grove_events_come_by_seq_and_hide_invitations_from_members(
     mine.patch(f"/api/groves/{grove.uid}", {"name": "Wood"}, format="json")
     mine.post(f"/api/groves/{grove.uid}/invitations", {"role": "reader"}, format="json")
     owners = sent(mine.get(f"/api/groves/{grove.uid}/events?since=0"))
-    assert [one["kind"] for one in owners["events"]] == ["grove.changed", "invitation.added"]
+    assert [event["kind"] for event in owners["events"]] == ["grove.changed", "invitation.added"]
     readers = sent(api(reader).get(f"/api/groves/{grove.uid}/events?since=1"))
     assert readers == {"events": [{"seq": 2, "kind": "hidden"}], "head": 2}
     assert sent(mine.get(f"/api/groves/{grove.uid}"))["seq"] == 2
@@ -113,7 +113,7 @@ def test_a_model_in_the_words_of_the_model(mine: APIClient, grove: Grove) -> Non
     everybody = sent(mine.get(f"/api/participants?grove={grove.uid}"))["results"]
     assert made["id"] not in [one["id"] for one in everybody]
     left = sent(mine.get(f"/api/participants?grove={grove.uid}&archived=true"))
-    assert [one["id"] for one in left["results"]] == [made["id"]]
+    assert [result["id"] for result in left["results"]] == [made["id"]]
     assert sent(mine.patch(address, {"archived": False}, format="json"))["archived_at"] is None
 
 
@@ -168,10 +168,10 @@ def test_trees_are_listed_and_archived_ones_apart(
     mine: APIClient, tree: Tree, buffer: Tree, grove: Grove
 ) -> None:
     assert sent(mine.patch(f"/api/trees/{tree.uid}", {"archived": True}, format="json"))
-    names = [one["id"] for one in sent(mine.get("/api/trees"))["results"]]
+    names = [result["id"] for result in sent(mine.get("/api/trees"))["results"]]
     assert names == [buffer.uid]
     apart = sent(mine.get(f"/api/trees?archived=true&grove={grove.uid}"))
-    assert [one["id"] for one in apart["results"]] == [tree.uid]
+    assert [result["id"] for result in apart["results"]] == [tree.uid]
     assert apart["results"][0]["archived_at"] is not None
     refused = mine.patch(f"/api/trees/{tree.uid}", {"title": "x"}, format="json")
     assert (refused.status_code, refused.json()["code"]) == (409, "REJECTED")

@@ -189,7 +189,7 @@ def test_no_export_holds_the_other_grove(house: House) -> None:
 
 def test_pages_show_the_other_grove_to_its_member(house: House) -> None:
     client = house.two.client(house.two.both)
-    shown = [one for one in PAGES if KESTREL in said(client.get(one.format(**house.there)))]
+    shown = [page for page in PAGES if KESTREL in said(client.get(page.format(**house.there)))]
     assert len(shown) > 25
 
 
@@ -218,11 +218,11 @@ def _posts() -> Iterator[str]:
 
 
 def _pages(patterns: list[Any], before: str = "/") -> Iterator[tuple[str, Any]]:
-    for one in patterns:
-        if isinstance(one, URLResolver):
-            yield from _pages(one.url_patterns, before + str(one.pattern))
-        elif isinstance(one, URLPattern):
-            yield before + str(one.pattern), one.callback
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            yield from _pages(pattern.url_patterns, before + str(pattern.pattern))
+        elif isinstance(pattern, URLPattern):
+            yield before + str(pattern.pattern), pattern.callback
 
 
 NAMED = {"action": "tags", "listing": "none", "sha256": "0" * 64}
@@ -319,7 +319,7 @@ def test_who_left_the_other_grove_is_shown_nothing_of_it_any_more(house: House) 
         answer = client.get(page.format(**house.here))
         if KESTREL in said(answer):
             wrong.append((page, said(answer)[-300:]))
-    for number in (one["number"] for one in shown.json()["results"]):
+    for number in (result["number"] for result in shown.json()["results"]):
         for line in OF_WINDOWS:
             answer = client.post(
                 f"/api/trees/{two.left.tree.uid}/commands",

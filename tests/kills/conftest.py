@@ -50,7 +50,7 @@ def client(heddle: Heddle, owner_key: str) -> Iterator[httpx.Client]:
 def tree(client: httpx.Client, provider: ScriptedProvider) -> str:
     """A new tree, in a grove whose participant Scripted is the scripted provider."""
     provider.forget()  # what an earlier test scripted and did not use
-    names = {one["name"] for one in client.get("/participants").json()["results"]}
+    names = {result["name"] for result in client.get("/participants").json()["results"]}
     if "Scripted" not in names:
         body = {
             "name": "Scripted",

@@ -161,7 +161,7 @@ class House:
     @property
     def urls(self) -> list[str]:
         """The address of each web process."""
-        return [one.url for one in self._webs]
+        return [web.url for web in self._webs]
 
     @property
     def url(self) -> str:

@@ -295,7 +295,7 @@ class Many:
             assert one.texts.items() <= texts_of.items()
         asked = {uid for one in told for uid in one.generations}
         rows = [e["payload"]["generation"] for e in events if e["kind"] == "generation.ended"]
-        ended = [one for one in rows if one["id"] in asked]
+        ended = [row for row in rows if row["id"] in asked]
         assert {one["id"] for one in ended} == asked
         for one in ended:
             for page in pages:

@@ -52,5 +52,5 @@ def test_erasing_goes_on_after_the_worker_was_killed(heddle: Heddle, client: htt
     assert _count(heddle, left) == 0
     grove = client.get("/groves").json()["results"][0]["id"]
     events = client.get(f"/groves/{grove}/events").json()["events"]
-    erased = [one["payload"]["tree"] for one in events if one["kind"] == "tree.erased"]
+    erased = [event["payload"]["tree"] for event in events if event["kind"] == "tree.erased"]
     assert erased == [tree]

@@ -124,7 +124,7 @@ def test_a_killed_worker_leaves_an_exploration_that_goes_on_without_asking_twice
         return dict(client.get(f"/explorations/{row['id']}").json())
 
     def begun() -> bool:
-        uids = [one["generation"] for one in look()["texts"]]
+        uids = [text["generation"] for text in look()["texts"]]
         return len(uids) == 3 and all(generation(client, uid)["text"] for uid in uids)
 
     until(begun, what="some of each text")
@@ -132,6 +132,6 @@ def test_a_killed_worker_leaves_an_exploration_that_goes_on_without_asking_twice
     until(lambda: look()["status"] != "running", what="the end of the exploration")
     ended_row = look()
     assert (ended_row["status"], ended_row["round"]) == ("done", 2)
-    assert [one["round"] for one in ended_row["texts"]] == [1] * 3 + [2] * 6
-    assert all(one["node"] for one in ended_row["texts"])
+    assert [text["round"] for text in ended_row["texts"]] == [1] * 3 + [2] * 6
+    assert all(text["node"] for text in ended_row["texts"])
     assert len(provider.seen) - before == 9

@@ -46,14 +46,16 @@ def test_a_tree_is_written_and_read(
 
     provider.script(*(tokens(20, rate=200, word=f"w{one}-") for one in range(3)))
     answers = told.fan_out(["Scripted"], n=3, at=first, on_progress=watch)
-    assert [one["status"] for one in answers] == ["done"] * 3
-    texts = {one["id"]: one["text"] for one in answers}
+    assert [answer["status"] for answer in answers] == ["done"] * 3
+    texts = {answer["id"]: answer["text"] for answer in answers}
     assert seen[-1] == (texts, 3) and all(texts.values())
-    nodes = [one["node"] for one in answers]
-    assert [told.node(str(one))["text"] for one in nodes] == list(texts.values())
+    nodes = [answer["node"] for answer in answers]
+    assert [told.node(str(node))["text"] for node in nodes] == list(texts.values())
     assert len(list(told.nodes())) == 5 and told.path(first)[-1]["text"] == "Tell me a story."
     choices = told.rows("choices")
-    assert [one["node"] for one in choices] == nodes and choices[0]["model"] == "openai:scripted"
+    assert [choice["node"] for choice in choices] == nodes and choices[0][
+        "model"
+    ] == "openai:scripted"
     file = io.BytesIO()
     told.export(file, "parquet")
     manifest = json.loads(zipfile.ZipFile(file).read("manifest.json"))
@@ -107,8 +109,8 @@ def test_the_notebook_runs(
     """Its cells, one after the other in a fresh Python, as a notebook runs them."""
     provider.forget()
     cells = json.loads(NOTEBOOK.read_text())["cells"]
-    code = ["".join(one["source"]) for one in cells if one["cell_type"] == "code"]
-    assert all(one["outputs"] == [] for one in cells if one["cell_type"] == "code")
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    assert all(cell["outputs"] == [] for cell in cells if cell["cell_type"] == "code")
     script = tmp_path / "cells.py"
     script.write_text("\n\n".join(code))
     done = subprocess.run(

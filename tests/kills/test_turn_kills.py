@@ -107,19 +107,19 @@ class Scene:
     def check(self, turn: dict[str, Any], notes: list[str]) -> None:
         """Nothing is there twice, everything that began has ended, and the slot is free."""
         events = self.events()
-        kinds = Counter(one["kind"] for one in events)
-        assert [one["seq"] for one in events] == list(range(1, len(events) + 1))
+        kinds = Counter(event["kind"] for event in events)
+        assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
         assert (kinds["turn.started"], kinds["turn.ended"]) == (1, 1)
         assert kinds["generation.started"] == kinds["generation.ended"]
-        nodes = [one["payload"]["node"] for one in events if one["kind"] == "node.added"]
-        own = [one for one in nodes if one["author"]["id"] == self.agent]
+        nodes = [event["payload"]["node"] for event in events if event["kind"] == "node.added"]
+        own = [node for node in nodes if node["author"]["id"] == self.agent]
         assert [one["text"] for one in own if one["kind"] == "annotation"] == notes
         answers = [one["id"] for one in own if one["kind"] == "text"]
         assert answers == ([turn["node"]] if turn["node"] else [])
         steps = self.client.get("/steps", params={"turn": turn["id"]}).json()["results"]
-        places = [one["place"] for one in steps]
+        places = [step["place"] for step in steps]
         assert len(places) == len(set(places))
-        sealed = [one["payload"]["call"] for one in events if one["kind"] == "call.sealed"]
+        sealed = [event["payload"]["call"] for event in events if event["kind"] == "call.sealed"]
         assert len(sealed) == len(set(sealed))
         self.provider.script(says("Free."))
         assert self.ended(self.again())["status"] == "done"
@@ -218,7 +218,7 @@ def test_a_worker_killed_while_a_line_waits_for_candidates_lets_the_turn_go_on(
     uid = scene.asked()
 
     def candidate() -> Any:
-        started = [one for one in scene.events() if one["kind"] == "generation.started"]
+        started = [event for event in scene.events() if event["kind"] == "generation.started"]
         found = [one["payload"]["generation"]["id"] for one in started]
         return len(found) == 2 and scene.client.get(f"/generations/{found[1]}").json()["text"]
 

@@ -83,7 +83,7 @@ def test_a_map_shows_each_text_once_with_its_way(actor: Actor, tree: Tree) -> No
     assert view.names == [one.local_id for one in (*made, side)]
     assert view.ups.tolist() == [-1, 0, 1, 0]
     assert view.author.tolist() == [0] * 4 and view.people[0] == actor.participant
-    assert [one.node for one in view.branches] == [made[1].local_id, side.local_id]
+    assert [branch.node for branch in view.branches] == [made[1].local_id, side.local_id]
     assert view.branch.tolist() == [-1, 0, 0, 1]
 
 
@@ -331,7 +331,7 @@ def test_the_map_of_a_grove_has_all_its_trees(actor: Actor, tree: Tree) -> None:
     row = drawn(actor, None)
     view = seen(actor, row)
     assert view.tree.tolist() == [0, 0, 0, 1, 1, 1]
-    assert [one.words for one in view.branches] == ["Marie", "Bread"]
+    assert [branch.words for branch in view.branches] == ["Marie", "Bread"]
     assert view.ups.tolist() == [-1, 0, 1, -1, 3, 4]
 
 
@@ -350,7 +350,7 @@ def test_a_tree_that_is_hidden_from_somebody_is_not_on_their_map_of_the_grove(
     theirs = access.get_actor(writer, actor.grove)
     assert len(seen(theirs, row)) == 6
     TreeRight.objects.create(tree=other, user=writer, right="hidden")
-    assert [one.words for one in seen(theirs, row).branches] == ["Marie"]
+    assert [branch.words for branch in seen(theirs, row).branches] == ["Marie"]
     assert (len(seen(theirs, row)), len(seen(actor, row))) == (3, 6)
     address = f"groves/{actor.grove.uid}/landscape"
     body = api(writer).get(f"/api/{address}/points").content.decode()

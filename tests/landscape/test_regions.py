@@ -26,8 +26,8 @@ def test_each_hill_is_a_region_and_lies_in_the_one_around_it() -> None:
 
 def test_regions_are_the_same_each_time_and_none_without_texts() -> None:
     x, y = hills((9_000, 9_000), (50_000, 40_000))
-    again = [(one.level, one.x, one.y) for one in find_regions(x, y)]
-    assert [(one.level, one.x, one.y) for one in find_regions(x, y)] == again
+    again = [(region.level, region.x, region.y) for region in find_regions(x, y)]
+    assert [(region.level, region.x, region.y) for region in find_regions(x, y)] == again
     assert find_regions(x[:0], y[:0]) == []
 
 

@@ -116,9 +116,9 @@ class Script:
         move(self.chance.choice(self.editors))
 
     def _spread(self, changed: bytes, origin: Editor | None) -> None:
-        for one in self.editors:
-            if one is not origin and one.online and changed != EMPTY:
-                one.inbox.append(changed)
+        for editor in self.editors:
+            if editor is not origin and editor.online and changed != EMPTY:
+                editor.inbox.append(changed)
 
     def _type(self, editor: Editor) -> None:
         editor.type(self.chance)
@@ -152,8 +152,8 @@ class Script:
 
     def _restart(self, _: Editor) -> None:
         self.server.restart()
-        for one in self.editors:
-            self.meet(one)
+        for editor in self.editors:
+            self.meet(editor)
 
     def _hostile(self, _: Editor) -> None:
         room = self.server.room

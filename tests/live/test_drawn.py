@@ -94,7 +94,7 @@ def test_all_whose_drawing_an_event_changes_are_sent_or_named(actor: Actor, tree
         differing = {one for one in after if before.get(one) != after[one]}
         assert differing <= {*found["nodes"], *found["changed"], *found["beside"]}, kind
         assert differing, f"{kind} changed nothing"
-        assert all(found["nodes"][one] == after[one] for one in found["nodes"]), kind
+        assert all(found["nodes"][node] == after[node] for node in found["nodes"]), kind
 
 
 def everything(tree: Tree) -> dict[str, str]:

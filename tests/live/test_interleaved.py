@@ -32,4 +32,4 @@ def test_a_difference_touches_only_what_is_different() -> None:
     before, after = "one two three four", "one 2 three 4!"
     edits = difference(before, after)
     assert edited(before, edits) == after
-    assert all("three" not in before[one.start : one.end] for one in edits)
+    assert all("three" not in before[edit.start : edit.end] for edit in edits)

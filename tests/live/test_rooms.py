@@ -379,7 +379,7 @@ async def test_who_is_removed_or_made_a_reader_is_so_within_seconds(
     await until(lambda: str(ben.text))
     await database_sync_to_async(change_role)(actor, "writer", "reader")
     room = next(iter(rooms()._rooms.values()))
-    await until(lambda: {one.role for one in room.members} == {"owner", "reader"})
+    await until(lambda: {member.role for member in room.members} == {"owner", "reader"})
     await ben.type(0, "Late. ")
     await until(lambda: ben.code == 4403)
     again = await join(writer)

@@ -65,8 +65,8 @@ class Replayed:
             del self.marks[mark["id"]]
 
     def _tagged(self, payload: dict[str, Any]) -> list[dict[str, Any]]:
-        marks = [one for one in self.marks.values() if one["kind"] == "tag"]
-        return [one for one in marks if one["label"] in payload["tags"]]
+        marks = [mark for mark in self.marks.values() if mark["kind"] == "tag"]
+        return [mark for mark in marks if mark["label"] in payload["tags"]]
 
     def on_suggestion_decided(self, payload: dict[str, Any]) -> None:
         assert self.nodes[payload["node"]]["resolved"]
@@ -129,8 +129,8 @@ def stored(tree: Tree) -> Replayed:
             "excluded": node.excluded,
             "resolved": node.resolved_at is not None,
         }
-    for one in BranchSettings.objects.filter(tree=tree).select_related("slot"):
-        state.settings[one.slot.local_id] = one.settings
+    for settings in BranchSettings.objects.filter(tree=tree).select_related("slot"):
+        state.settings[settings.slot.local_id] = settings.settings
     for mark in Mark.objects.filter(tree=tree, removed_at=None).select_related("participant"):
         state.marks[mark.uid] = {
             "id": mark.uid,

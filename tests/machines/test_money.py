@@ -117,11 +117,11 @@ class Day(RuleBasedStateMachine):
         """Whatever may begin is begun, and the worker is killed; and so is the next."""
         for _ in range(times):
             for held in begin_lane(self.lane):
-                for one in held.generations:
+                for generation in held.generations:
                     call = Call(tree=self.tree, participant=self.model, provider="openai")
-                    generation_lifecycle.begin_call(one, call)
+                    generation_lifecycle.begin_call(generation, call)
                     generation_lifecycle.progress(
-                        one.uid, lease=held.lease, text=text, chunk=1, seconds=900
+                        generation.uid, lease=held.lease, text=text, chunk=1, seconds=900
                     )
             running = self.rows.filter(status="running")
             running.update(leased_until=LONG_AGO)

@@ -39,7 +39,8 @@ class Windows(RuleBasedStateMachine):
             said = execute_line(self.actor, self.tree, Request(f"respond root\n{text}\n←"))
             self.ids += said.body["refs"]
         self.texts = {
-            one.pk: one.text.split("\n") for one in Node.objects.filter(tree=self.tree, text__gt="")
+            node.pk: node.text.split("\n")
+            for node in Node.objects.filter(tree=self.tree, text__gt="")
         }
         self.view = node_writer.workspace_of(self.actor.participant, self.tree)
 
@@ -81,18 +82,18 @@ class Windows(RuleBasedStateMachine):
     @rule(mentions=st.lists(NUMBERS, max_size=3))
     def end_turn(self, mentions: list[int]) -> None:
         rows = self.rows().filter(is_closed=False)
-        before = {one.number: one for one in rows}
-        answer = " ".join(f"#{one}" for one in mentions)
+        before = {row.number: row for row in rows}
+        answer = " ".join(f"#{mention}" for mention in mentions)
         with transaction.atomic():
             view = views.locked(self.view)
             turn_lifecycle.hide_windows(view, answer, actor=self.actor.participant)
-        for one in rows.all():
-            was = before[one.number]
+        for row in rows.all():
+            was = before[row.number]
             if was.is_kept:
-                assert one.is_visible == was.is_visible
+                assert row.is_visible == was.is_visible
             else:
-                stays = was.is_extended or one.number in mentions
-                assert one.is_visible == (was.is_visible and stays)
+                stays = was.is_extended or row.number in mentions
+                assert row.is_visible == (was.is_visible and stays)
 
     def rows(self) -> QuerySet[Window]:
         """The windows of this machine."""
@@ -106,23 +107,26 @@ class Windows(RuleBasedStateMachine):
     def shown(self) -> dict[int, str]:
         """The texts of the visible windows."""
         rows = self.rows().filter(is_visible=True)
-        return {one.window.number: one.text for one in contents_of(self.actor, self.view, rows)}
+        return {
+            content.window.number: content.text
+            for content in contents_of(self.actor, self.view, rows)
+        }
 
     @invariant()
     def no_line_is_in_two_windows(self) -> None:
         held = [
-            (one.item_id, line)
-            for one in self.rows().filter(is_visible=True)
-            for line in range(one.first, one.last + 1)
+            (row.item_id, line)
+            for row in self.rows().filter(is_visible=True)
+            for line in range(row.first, row.last + 1)
         ]
         assert len(held) == len(set(held))
 
     @invariant()
     def a_window_shows_its_lines(self) -> None:
         shown = self.shown()
-        for one in self.rows().filter(is_visible=True):
-            lines = self.texts[one.item_id or 0][one.first - 1 : one.last]
-            assert shown[one.number] == "\n".join(lines)
+        for row in self.rows().filter(is_visible=True):
+            lines = self.texts[row.item_id or 0][row.first - 1 : row.last]
+            assert shown[row.number] == "\n".join(lines)
 
     @invariant()
     def what_is_closed_is_not_visible(self) -> None:

@@ -34,7 +34,7 @@ def pieces(*texts: str) -> list[Piece]:
 
 
 def titles(chapters: Any) -> list[str]:
-    return [one.title for one in chapters]
+    return [chapter.title for chapter in chapters]
 
 
 # Rules.
@@ -46,9 +46,9 @@ def test_a_heading_is_a_line_of_the_whole_text_however_it_was_written() -> None:
         joint="",
     )
     assert titles(story.chapters) == ["", "The storm", "Rain"]
-    assert [one.key for one in story.chapters] == ["start", "n0.2", "n2"]
-    assert [one.level for one in story.chapters] == [1, 1, 2]
-    assert [one.words for one in story.chapters] == [1, 5, 2]
+    assert [chapter.key for chapter in story.chapters] == ["start", "n0.2", "n2"]
+    assert [chapter.level for chapter in story.chapters] == [1, 1, 2]
+    assert [chapter.words for chapter in story.chapters] == [1, 5, 2]
     assert story.chapters[1].beginning == "It came. No # heading."
 
 

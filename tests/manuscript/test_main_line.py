@@ -171,7 +171,7 @@ def test_a_long_story_is_read_on_from_page_to_page(story: Tree, actor: Actor) ->
                 f"/public/{secret}?node=" + page.split('class="onward"')[1].split("?node=")[1][:4]
             )
     assert "Read on" not in page
-    assert all(f">{one.text}<" in seen for one in nodes)
+    assert all(f">{node.text}<" in seen for node in nodes)
 
 
 def test_the_api_says_where_it_leads_and_who_marked_it(

@@ -171,7 +171,7 @@ def test_nothing_of_another_grove_is_near(two_groves: TwoGroves) -> None:
         (two_groves.only_right, two_groves.right, 1),
     ):
         answer = two_groves.client(user).get(there.format(side.grove.uid), ask).json()
-        assert sum(SECRET in one["text"] for one in answer["results"]) == count
+        assert sum(SECRET in result["text"] for result in answer["results"]) == count
     refused = two_groves.client(two_groves.only_left).get(
         there.format(two_groves.right.grove.uid), ask
     )

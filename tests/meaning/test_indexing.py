@@ -54,7 +54,7 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> Counting:
 
 def _nodes(tree: Tree, embedder: str) -> list[int]:
     kind = rules.row_type(4)
-    rows = [np.frombuffer(one, kind)["node"] for one in blocks([tree.pk], embedder)]
+    rows = [np.frombuffer(block, kind)["node"] for block in blocks([tree.pk], embedder)]
     return [int(key) for some in rows for key in some]
 
 

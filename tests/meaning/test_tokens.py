@@ -23,7 +23,7 @@ from tests.two_groves import TwoGroves
 
 
 def _events(*values: dict[str, Any]) -> bytes:
-    return b"".join(b"data: " + json.dumps(one).encode() + b"\n\n" for one in values)
+    return b"".join(b"data: " + json.dumps(value).encode() + b"\n\n" for value in values)
 
 
 def _chat(token: str, logprob: float, *rivals: tuple[str, float], index: int = 0) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def test_rivals_come_likeliest_first_and_surprise_grows() -> None:
 
 def test_candidates_of_one_answer_are_told_apart() -> None:
     body = _events(_chat("One", -0.5), _chat("Two", -0.6, index=1))
-    assert [one.text for one in tokens_in(body, 1)] == ["Two"]
+    assert [token.text for token in tokens_in(body, 1)] == ["Two"]
 
 
 def test_half_a_character_is_joined_with_its_rest() -> None:
@@ -123,7 +123,7 @@ def test_half_a_character_is_joined_with_its_rest() -> None:
         {"token": "t", "bytes": [116], "logprob": -0.1},
     ]
     body = _events({"choices": [{"logprobs": {"content": entries}}]})
-    assert [(one.text, one.logprob) for one in tokens_in(body)] == [("é", -1.5), ("t", -0.1)]
+    assert [(token.text, token.logprob) for token in tokens_in(body)] == [("é", -1.5), ("t", -0.1)]
 
 
 @pytest.mark.parametrize(

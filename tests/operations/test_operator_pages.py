@@ -37,7 +37,7 @@ from loom.turns.models import Generation
 from tests.conftest import join, make_user
 
 pytestmark = pytest.mark.django_db
-PAGES = [f"/{one.pattern}" for one in PATHS if "<" not in str(one.pattern)]
+PAGES = [f"/{path.pattern}" for path in PATHS if "<" not in str(path.pattern)]
 FORMS = [f"/operator/do/{name}" for name in (*_ACTIONS, "link")]
 
 

@@ -142,7 +142,9 @@ def test_who_asks_for_what_is_gone_is_told_to_load_again(actor: Actor, tree: Tre
     assert refused.json()["code"] == "CONFLICT"
     assert f"since={stream.head}" in refused.json()["hint"]
     kept = client.get(f"{address}{stream.floor}").json()
-    assert [one["seq"] for one in kept["events"]] == list(range(stream.floor + 1, stream.head + 1))
+    assert [event["seq"] for event in kept["events"]] == list(
+        range(stream.floor + 1, stream.head + 1)
+    )
 
 
 @pytest.mark.django_db(transaction=True)

@@ -38,7 +38,7 @@ def test_a_grove_is_its_makers(outsider: User) -> None:
     actor = get_actor(outsider, grove)
     assert (actor.role, grove.name) == ("owner", "  Wood ")
     events = Event.objects.filter(stream__name=f"grove:{grove.uid}")
-    assert [(one.kind, one.actor) for one in events] == [
+    assert [(event.kind, event.actor) for event in events] == [
         ("grove.created", actor.participant.uid),
         ("member.added", actor.participant.uid),
     ]

@@ -115,7 +115,9 @@ def test_a_first_start_makes_what_one_begins_with() -> None:
     grove = Grove.objects.get()
     actor = get_actor(owner, grove)
     assert (grove.name, actor.role, owner.is_operator) == ("First grove", "owner", True)
-    models = {one.name: one for one in grove.participants.filter(kind="model")}
+    models = {
+        participant.name: participant for participant in grove.participants.filter(kind="model")
+    }
     assert set(models) == {"Muse", "Analyst"}
     assert (models["Muse"].model_ref, models["Muse"].permissions) == ("local:smollm2", [])
     assert "loom_aware" in models["Analyst"].permissions
@@ -325,7 +327,9 @@ def test_a_backup_on_a_full_disk_is_refused_and_leaves_the_old_one(
     monkeypatch.setattr(backup, "dump", full)
     with pytest.raises(CommandError, match="can't be written: database or disk is full"):
         said("backup", str(tmp_path / "old.backup"))
-    assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("old.backup", "whole")]
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [
+        ("old.backup", "whole")
+    ]
 
 
 def test_nothing_is_restored_under_a_running_heddle(tmp_path: Path) -> None:

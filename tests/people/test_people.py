@@ -97,7 +97,10 @@ def test_a_shown_name_is_that_in_all_groves_with_a_number_where_it_is_taken(
 ) -> None:
     other = groves.make_grove(writer, "Another")
     groves.show_as(writer, name="Owner")
-    seen = {one.grove: one.name for one in Participant.objects.filter(user=writer)}
+    seen = {
+        participant.grove: participant.name
+        for participant in Participant.objects.filter(user=writer)
+    }
     assert seen == {grove: "Owner 2", other: "Owner"}
     groves.show_as(writer, theme="dark")
     groves.show_as(writer, name="")
@@ -145,7 +148,7 @@ def test_signing_up_reads_no_list_of_names(db: None) -> None:
             people.make_user(f"person-{many}-{chr(97 + number % 26)}{number}x")
         with CaptureQueriesContext(connection) as queries:
             people.make_user(f"newcomer-{many}")
-        sql = [one["sql"] for one in queries if one["sql"].startswith("SELECT")]
+        sql = [query["sql"] for query in queries if query["sql"].startswith("SELECT")]
         assert all("WHERE" in one and "LIMIT 1" in one for one in sql)
         seen.append(len(sql))
     assert seen[0] == seen[1]

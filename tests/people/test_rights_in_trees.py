@@ -43,7 +43,9 @@ def test_rights_are_given_by_name_and_by_role_and_taken_back(
     for who, right in (("readers", "write"), (reader.username, "comment"), ("writers", "read")):
         answer = client.put(url, {"who": who, "right": right}, format="json")
         assert answer.status_code == 200
-    rows = {one["user"]: (one["given"], one["right"]) for one in answer.json()["members"]}
+    rows = {
+        member["user"]: (member["given"], member["right"]) for member in answer.json()["members"]
+    }
     assert rows == {
         "owner": ("usual", "write"),
         "writer": ("usual", "read"),
@@ -126,7 +128,7 @@ def test_sockets_follow_the_rights_of_their_tree(
     grove: Grove, tree: Tree, owner: User, writer: User, reader: User
 ) -> None:
     def passes(*users: User) -> set[Pass]:
-        return {Pass(one.pk, grove.pk, tree.pk) for one in users}
+        return {Pass(user.pk, grove.pk, tree.pk) for user in users}
 
     everybody = passes(owner, writer, reader)
     TreeRight.objects.create(tree=tree, user=reader, right="write")

@@ -45,4 +45,4 @@ def test_erasing_is_asked_for_after_commit_and_again_at_the_workers_start(
 
 def test_the_worker_knows_the_tasks_by_their_names() -> None:
     assert {"loom.tasks.erase_tree", "loom.tasks.run_import"} <= set(app.tasks)
-    assert any(one[1]() is tasks.begin_again for one in worker_ready.receivers)
+    assert any(receiver[1]() is tasks.begin_again for receiver in worker_ready.receivers)

@@ -43,7 +43,7 @@ async def ask(
 
 def text_of(events: list[StreamEvent]) -> str:
     """The text that was told."""
-    return "".join(one.text for one in events if isinstance(one, Delta))
+    return "".join(event.text for event in events if isinstance(event, Delta))
 
 
 def failure_of(events: list[StreamEvent]) -> Failure:
@@ -54,8 +54,8 @@ def failure_of(events: list[StreamEvent]) -> Failure:
 
 def is_whole(events: list[StreamEvent]) -> bool:
     """Whether an end was told and no failure."""
-    return any(isinstance(one, Finished) for one in events) and not any(
-        isinstance(one, Failure) for one in events
+    return any(isinstance(event, Finished) for event in events) and not any(
+        isinstance(event, Failure) for event in events
     )
 
 

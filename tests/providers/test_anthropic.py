@@ -27,7 +27,7 @@ async def ask(
 
 
 def sse(*events: str) -> bytes:
-    return "".join(f"data: {one}\n\n" for one in events).encode()
+    return "".join(f"data: {event}\n\n" for event in events).encode()
 
 
 async def test_a_chat_is_sent_as_it_should_be(provider: ScriptedProvider) -> None:
@@ -65,7 +65,7 @@ async def test_system_text_stands_apart_and_a_prefilled_answer_ends_without_blan
     await ask(provider, ProviderRequest(provider.url, "m", messages, None))
     sent = provider.seen[0].json
     assert sent["system"] == [{"type": "text", "text": "Be kind.", "cache_control": MARK}]
-    assert [one["role"] for one in sent["messages"]] == ["user", "assistant"]
+    assert [message["role"] for message in sent["messages"]] == ["user", "assistant"]
     assert sent["messages"][1]["content"][0]["text"] == "Once upon a"
     assert sent["max_tokens"] == 1024
 

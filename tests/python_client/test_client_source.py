@@ -96,13 +96,13 @@ def test_a_server_that_says_how_long_to_wait_is_believed() -> None:
 def test_lists_are_read_to_their_end() -> None:
     first = {"count": 3, "results": [{"id": "a"}, {"id": "b"}]}
     upstream = Upstream((200, first), (200, {"count": 3, "results": [{"id": "c"}]}))
-    assert [one["id"] for one in upstream.client().trees()] == ["a", "b", "c"]
+    assert [tree["id"] for tree in upstream.client().trees()] == ["a", "b", "c"]
     assert upstream.seen[1].url.params["offset"] == "2"
     upstream = Upstream(
         (200, {"count": 2, "next": 9, "results": [{"id": "a"}]}),
         (200, {"count": 2, "next": None, "results": [{"id": "b"}]}),
     )
-    assert [one["id"] for one in upstream.client().tree("t").nodes()] == ["a", "b"]
+    assert [node["id"] for node in upstream.client().tree("t").nodes()] == ["a", "b"]
     assert upstream.seen[1].url.params["after"] == "9"
 
 
@@ -157,6 +157,6 @@ def test_asyncio_is_spoken_too() -> None:
     async def talk() -> list[str]:
         transport = httpx2.MockTransport(upstream)
         async with AsyncHeddle("http://heddle", "k", transport=transport) as client:
-            return [one["id"] async for one in client.trees()]
+            return [tree["id"] async for tree in client.trees()]
 
     assert asyncio.run(talk()) == ["a"]

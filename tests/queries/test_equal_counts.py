@@ -170,11 +170,11 @@ def counts(
     """How many queries each address makes once it was asked before. Where the first time makes
     as many as there were `before`, that is enough: it fills what is kept, so it is no cheaper."""
     found = {}
-    for one in ENDS:
-        address = one.format(**ends)
-        found[one] = count(client, address)
-        if before is None or found[one] != before[one]:
-            found[one] = count(client, address)
+    for end in ENDS:
+        address = end.format(**ends)
+        found[end] = count(client, address)
+        if before is None or found[end] != before[end]:
+            found[end] = count(client, address)
     return found
 
 
@@ -186,14 +186,14 @@ def fatten(actor: Actor, tree: Tree, ends: dict[str, str], numbers: range) -> No
         return str(refs[0]) if refs else ""
 
     notes = Document.objects.get(uid=ends["document"])
-    for one in numbers:
-        text = say(f'respond {ends["node"]} "more {one}"')
-        note = say(f'annotate {ends["noted"]} "note {one}"')
-        made = say(f'write doc:"D{one}" new "a text ![[{text}]]"')
-        elsewhere = new_tree(actor, title=f"Tree {one}")
+    for number in numbers:
+        text = say(f'respond {ends["node"]} "more {number}"')
+        note = say(f'annotate {ends["noted"]} "note {number}"')
+        made = say(f'write doc:"D{number}" new "a text ![[{text}]]"')
+        elsewhere = new_tree(actor, title=f"Tree {number}")
         for line in (
             f'annotate {note} "a reply"',
-            f'suggest {ends["node"]} "an opening {one}"',
+            f'suggest {ends["node"]} "an opening {number}"',
             f'respond {ends["end"]} "made" from:{ends["node"]},{text}',
             f"link {ends['end']} to {text} as:supports",
             f"link tree:{tree.uid} to {text} as:supports",
@@ -201,25 +201,25 @@ def fatten(actor: Actor, tree: Tree, ends: dict[str, str], numbers: range) -> No
             f'link doc:"Notes" to {text}',
             f'link doc:"Notes" to {made}',
             f"bookmark {text}",
-            f"tag {text} #t{one}",
-            f"tag {made} #t{one}",
+            f"tag {text} #t{number}",
+            f"tag {made} #t{number}",
             f"open {text} keep",
             f"open {made} keep",
-            f'stash "s{one}" "a text"',
-            f'todo add "task {one}"',
-            f'augment store group/a{one} "a text"',
-            f"augment load group/a{one}",
+            f'stash "s{number}" "a text"',
+            f'todo add "task {number}"',
+            f'augment store group/a{number} "a text"',
+            f"augment load group/a{number}",
         ):
             say(line)
-        write_document(actor, notes, append=f"Line {one} ![[{text}]].")
-        make_key(actor.user, f"key {one}")
+        write_document(actor, notes, append=f"Line {number} ![[{text}]].")
+        make_key(actor.user, f"key {number}")
         make_invitation(actor, role="reader", days=1, uses=1)
         make_public_link(actor, tree, days=1)
-        images.keep(actor, tree, small(one))
-        fields = {"name": f"Model {one}", "model_ref": "local:m"}
+        images.keep(actor, tree, small(number))
+        fields = {"name": f"Model {number}", "model_ref": "local:m"}
         make_participant(actor, ParticipantChangeArgs(fields=fields))
-        make_grove(actor.user, f"Grove {one}")
-        watch(tree, ends, f"member{one}")
+        make_grove(actor.user, f"Grove {number}")
+        watch(tree, ends, f"member{number}")
         muse = Participant.objects.get(uid=ends["participant"])
         run_turn(tree, muse, actor.participant, ends["node"], "")
 
@@ -254,8 +254,8 @@ def test_no_address_makes_more_queries_in_a_larger_tree_with_more_of_everything(
     names = lengthen(ends, actor, tree, LONG)
     fatten(actor, tree, names, range(3, 10))
     many = counts(client, names, few)
-    assert {one: (few[one], many[one]) for one in ENDS if many[one] != few[one]} == {}
-    dear = {one: few[one] for one in ENDS if few[one] > DEAR.get(one, MOST)}
+    assert {end: (few[end], many[end]) for end in ENDS if many[end] != few[end]} == {}
+    dear = {end: few[end] for end in ENDS if few[end] > DEAR.get(end, MOST)}
     assert dear == {}
 
 
@@ -272,7 +272,7 @@ def test_reading_writes_nothing_not_even_on_the_first_visit(
             answer = client.get(address.format(**names))
             assert answer.status_code in (200, 302, 403, 404), address
     reads = ("SELECT", "WITH", "DECLARE")  # a cursor of PostgreSQL is declared
-    assert [one for one in queries if not one.lstrip().startswith(reads)] == []
+    assert [query for query in queries if not query.lstrip().startswith(reads)] == []
 
 
 def test_the_workspace_that_was_read_is_stored_under_its_id_by_the_first_draft(
@@ -288,7 +288,7 @@ def test_the_workspace_that_was_read_is_stored_under_its_id_by_the_first_draft(
     assert put.status_code == 200
     assert Workspace.objects.get(participant__user=writer).uid == uid
     drafts = client.get(f"/api/workspaces/{uid}/drafts").json()["results"]
-    assert [one["text"] for one in drafts] == ["not yet"]
+    assert [draft["text"] for draft in drafts] == ["not yet"]
 
 
 def test_nobody_opens_the_workspace_of_another_before_it_is_stored(
@@ -309,7 +309,7 @@ def test_nobody_opens_the_workspace_of_another_before_it_is_stored(
 
 def test_every_page_is_looked_at() -> None:
     """A new page is added to PAGES; a new address of the API is in the matrix already."""
-    known = {_shape(one) for one in PAGES}
+    known = {_shape(page) for page in PAGES}
     skipped = set(WITHOUT_TREES)
     listed = {
         route
@@ -323,7 +323,7 @@ def test_the_queries_of_every_page_and_part_are_counted() -> None:
     """Those whose numbers may not grow beyond what tests/web/test_query_counts.py says."""
     parts = {_shape(f"/trees/{{tree}}{address}") for address, _ in COUNTED_PARTS.values()}
     pages = {_shape(address) for address, _ in COUNTED_PAGES.values()}
-    left = {_shape(one) for one in PAGES} - parts - pages
+    left = {_shape(page) for page in PAGES} - parts - pages
     assert left == {"/public/{}"}  # which has a test of its own there
 
 
@@ -335,13 +335,13 @@ def _shape(address: str) -> str:
 def _routes(
     patterns: list[URLPattern | URLResolver], before: str = "/"
 ) -> Iterator[tuple[str, object]]:
-    for one in patterns:
-        route = before + str(one.pattern)
-        if isinstance(one, URLResolver):
-            yield from _routes(one.url_patterns, route)
+    for pattern in patterns:
+        route = before + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            yield from _routes(pattern.url_patterns, route)
         else:
             shape = ["{}" if part.startswith("<") else part for part in route.split("/")]
-            yield "/".join(shape), one.callback
+            yield "/".join(shape), pattern.callback
 
 
 def _reads(view: object) -> bool:

@@ -18,10 +18,10 @@ def test_events_come_in_order_without_gaps_after_the_cursor(actor: Actor, tree: 
     chain(tree, actor.participant, "a", "b", "c")
     stream = streams.name_of(tree)
     first = events_since(actor, stream, since=0, limit=2)
-    assert [one["seq"] for one in first["events"]] == [1, 2]
+    assert [event["seq"] for event in first["events"]] == [1, 2]
     assert first["head"] == 5
     rest = events_since(actor, stream, since=2)
-    assert [one["seq"] for one in rest["events"]] == [3, 4, 5]
+    assert [event["seq"] for event in rest["events"]] == [3, 4, 5]
     assert rest["events"][-1]["payload"]["node"]["text"] == "c"
     assert set(rest["events"][-1]) == {"seq", "kind", "actor", "origin", "payload", "at"}
     assert events_since(actor, stream, since=5) == {"events": [], "head": 5}
@@ -37,7 +37,7 @@ def test_very_long_events_come_in_smaller_answers(
     answers = 0
     while not seqs or seqs[-1] < 5:
         found = events_since(actor, stream, since=seqs[-1] if seqs else 0)
-        seqs += [one["seq"] for one in found["events"]]
+        seqs += [event["seq"] for event in found["events"]]
         answers += 1
     assert seqs == [1, 2, 3, 4, 5]
     assert answers == 2

@@ -86,7 +86,7 @@ def test_who_is_named_is_reached_until_they_look(
     hers = get_actor(writer, tree.grove)
     node = execute_line(hers, tree, Request('respond root "Text."')).body["refs"][0]
     execute_line(hers, tree, Request(f'annotate {node} "@Owner and @Writer, please"'))
-    assert [one.node.text for one in mentions_of(actor.user, unseen=True)] == [
+    assert [mention.node.text for mention in mentions_of(actor.user, unseen=True)] == [
         "@Owner and @Writer, please"
     ]
     assert not mentions_of(writer).exists()
@@ -131,7 +131,7 @@ def test_a_workspace_names_what_others_wrote_until_it_is_seen(
 
     def listed() -> list[str]:
         body = api(owner).get(f"/api/workspaces/{own.uid}").json()
-        return [one["text"] for one in body["notifications"]]
+        return [notification["text"] for notification in body["notifications"]]
 
     assert listed() == []
     arrivals.mark_seen(actor, tree, head(tree))

@@ -157,7 +157,7 @@ def test_marks_elsewhere_in_the_tree_are_not_read(
     for size in (10, 1_000):
         tree = make_tree()
         nodes = plant(tree, actor.participant, range(-1, size - 1))
-        items = [Item(id=one.pk, kind="node", tree_id=tree.pk, node_id=one.pk) for one in nodes]
+        items = [Item(id=node.pk, kind="node", tree_id=tree.pk, node_id=node.pk) for node in nodes]
         Item.objects.bulk_create(items)
         Mark.objects.bulk_create(
             Mark(
@@ -172,7 +172,7 @@ def test_marks_elsewhere_in_the_tree_are_not_read(
         path = lookup.path_of(actor, tree, None, nodes[0])
         with work_done() as work:
             lines = near(actor, tree, path, timezone.now(), last=1)
-        assert [one.is_bookmarked for one in lines] == [True]
+        assert [line.is_bookmarked for line in lines] == [True]
         works.append(work)
     works[1].demand_no_more(works[0], rows=0, steps=1)
 

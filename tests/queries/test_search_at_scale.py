@@ -90,7 +90,7 @@ def test_each_way_finds_what_a_plain_look_finds(
     actor: Actor, tree: Tree, way: str, seed: int
 ) -> None:
     nodes = grown(tree, actor.participant, seed)
-    texts = [one for one in nodes if one.kind == "text"]
+    texts = [node for node in nodes if node.kind == "text"]
     for query in ("river", "lamp bread", "ow"):
         for below in (None, *random.Random(seed).sample(texts, 6)):
             found = find_in_tree(actor, tree, None, query, below=below, limit=100)
@@ -108,9 +108,9 @@ def test_each_way_finds_what_a_plain_look_finds(
 @pytest.mark.parametrize("seed", range(4))
 def test_what_stands_is_what_no_pruned_slot_is_above(actor: Actor, tree: Tree, seed: int) -> None:
     nodes = grown(tree, actor.participant, seed)
-    slots = {one.slot_id for one in nodes}
+    slots = {node.slot_id for node in nodes}
     assert places.standing_among(slots) == slots - places.hidden_among(slots)
-    for below in (one for one in nodes if one.pk == one.slot_id):
+    for below in (node for node in nodes if node.pk == node.slot_id):
         expected = {Node.objects.get(pk=key).slot_id for key in plainly(tree, "", below)}
         assert places.standing_among(slots, below=below) == expected
 
@@ -190,13 +190,13 @@ def test_a_tag_and_a_bookmark_are_both_demanded(actor: Actor, tree: Tree, way: s
         execute_line(actor, tree, Request(line))
 
     nodes = [add(tree, actor.participant, f"river {number}", None) for number in range(12)]
-    for one in nodes[:6]:
-        say(f"tag {one.local_id} #keep")
-    for one in nodes[4:9]:
-        say(f"bookmark {one.local_id}")
+    for node in nodes[:6]:
+        say(f"tag {node.local_id} #keep")
+    for node in nodes[4:9]:
+        say(f"bookmark {node.local_id}")
     both = Filters(tag="keep", is_bookmarked=True)
     for query in ("river", ""):
         found = find_in_tree(actor, tree, None, query, only=both, limit=100)
-        assert set(found.every) == {one.pk for one in nodes[4:6]}
+        assert set(found.every) == {node.pk for node in nodes[4:6]}
         found = find_in_tree(actor, tree, None, query, only=Filters(tag="KEEP"), limit=100)
-        assert set(found.every) == {one.pk for one in nodes[:6]}
+        assert set(found.every) == {node.pk for node in nodes[:6]}

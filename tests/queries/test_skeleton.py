@@ -23,7 +23,10 @@ def test_the_columns_give_the_tree_back(actor: Actor, tree: Tree, muse: Particip
     assert columns["lengths"] == [0, 1, 2, 14, 8, 4]
     assert columns["flags"] == [0, 0, 2, 1, 2 + 8, 0]
     assert columns["authors"] == [0, 0, 0, 1, 0, 0]
-    assert [one["id"] for one in columns["participants"]] == [actor.participant.uid, muse.uid]
+    assert [participant["id"] for participant in columns["participants"]] == [
+        actor.participant.uid,
+        muse.uid,
+    ]
     assert columns["seq"] == 7
 
 

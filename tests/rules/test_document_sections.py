@@ -140,7 +140,7 @@ def test_a_chapter_that_goes_takes_only_its_own_ids_along(
     old = sections_of(_text(before))
     after = before[: 2 * gone] + before[2 * gone + 2 :]
     left = [one.id for number, one in enumerate(old) if number // 2 != gone]
-    assert [one.id for one in sections_of(_text(after), old)] == left
+    assert [section.id for section in sections_of(_text(after), old)] == left
 
 
 @given(st.lists(st.integers(0, 9), max_size=80), st.lists(st.integers(0, 9), max_size=80))
@@ -177,7 +177,7 @@ def test_ids_in_the_worst_order_take_no_square_of_steps() -> None:
 def test_headings_above_the_bound_are_text_and_this_is_said() -> None:
     text = "# h\n" * (MOST_SECTIONS + 1)
     sections = sections_of(text)
-    assert len(sections) == MOST_SECTIONS == len({one.id for one in sections})
+    assert len(sections) == MOST_SECTIONS == len({section.id for section in sections})
     assert spans_of(text, sections)[-1] == (MOST_SECTIONS, MOST_SECTIONS + 1)  # with what follows
     assert "2,000 headings" in left_out(text)[0]
     assert left_out("# h\n" * MOST_SECTIONS) == []
@@ -193,7 +193,7 @@ def test_a_million_headings_are_not_all_looked_at() -> None:
 def test_the_lines_of_all_sections_are_those_of_each(headings: list[tuple[int, str]]) -> None:
     text = _text(headings)
     sections = sections_of(text)
-    assert spans_of(text, sections) == [lines_of(text, sections, one) for one in sections]
+    assert spans_of(text, sections) == [lines_of(text, sections, section) for section in sections]
 
 
 def test_the_lines_of_all_sections_are_found_in_one_pass() -> None:

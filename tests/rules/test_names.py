@@ -37,7 +37,7 @@ def test_names_that_look_alike_have_one_skeleton(name: str, other: str) -> None:
 def test_other_names_have_skeletons_of_their_own() -> None:
     names = ["Ada", "Adam", "Ana", "Anna", "Оля", "Юля", "美咲", "Muse", "Muse 2"]
     names += ["राम", "रम", "かな", "がな", "กา", "กิ", "Zoe", "Joe"]
-    assert len({skeleton(one) for one in names}) == len(names)
+    assert len({skeleton(name) for name in names}) == len(names)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ WORDS = st.text(st.sampled_from("ab \n→[]-"), max_size=700)
 def again(reply: str, texts: dict[int, str]) -> str:
     """The reply, taken apart and put together."""
     rest, quotations = take_out_quotations(reply, list(texts.items()))
-    return put_back_quotations(rest, [list(one) for one in quotations], texts)
+    return put_back_quotations(rest, [list(quotation) for quotation in quotations], texts)
 
 
 def test_a_whole_text_is_named() -> None:
@@ -26,7 +26,7 @@ def test_parts_of_texts_and_several_texts_are_named() -> None:
     other = LONG.replace("Sentence", "Word")
     reply = f"from the middle:\n{LONG[3000:6000]}\nand\n{other}\nend"
     rest, quotations = take_out_quotations(reply, [(1, LONG), (2, other)])
-    assert len(rest) < 60 and {one.node for one in quotations} == {1, 2}
+    assert len(rest) < 60 and {quotation.node for quotation in quotations} == {1, 2}
     assert again(reply, {1: LONG, 2: other}) == reply
 
 

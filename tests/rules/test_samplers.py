@@ -16,10 +16,10 @@ from loom.participants.provider_kinds import (
 NUMBERS = st.fixed_dictionaries(
     {},
     optional={
-        one.name: st.integers(int(one.lowest), int(one.highest))
-        if one.is_whole
-        else st.floats(one.lowest, one.highest)
-        for one in SAMPLERS_BY_NAME.values()
+        sampler.name: st.integers(int(sampler.lowest), int(sampler.highest))
+        if sampler.is_whole
+        else st.floats(sampler.lowest, sampler.highest)
+        for sampler in SAMPLERS_BY_NAME.values()
     },
 )
 OTHERS = st.fixed_dictionaries(

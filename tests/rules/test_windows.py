@@ -49,7 +49,7 @@ def test_large_differences_are_one_change(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_lines_around_are_not_owned() -> None:
     rows = rows_of("a\nb\nc\nd", Lines(2, 2), 1)
-    assert [(one.number, one.is_around) for one in rows] == [(1, True), (2, False), (3, True)]
+    assert [(row.number, row.is_around) for row in rows] == [(1, True), (2, False), (3, True)]
 
 
 def test_what_was_shown_longest_ago_goes_first() -> None:

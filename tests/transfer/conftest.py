@@ -13,7 +13,7 @@ from loom.transfer.models import Import
 from loom.trees.models import Tree
 
 Bring = Callable[..., Import]
-_ABOVE = [one / "shared" / "samples" for one in Path(__file__).resolve().parents[3:5]]
+_ABOVE = [parent / "shared" / "samples" for parent in Path(__file__).resolve().parents[3:5]]
 SAMPLES = next((one for one in _ABOVE if one.is_dir()), _ABOVE[0])
 
 
@@ -72,7 +72,7 @@ def tree_of(row: Import) -> Tree:
 def texts(tree: Tree) -> list[tuple[str, str | None]]:
     """(text, the text above) of every node in order; the root is ("", None)."""
     rows = tree.nodes.select_related("parent_slot").order_by("id")
-    return [(one.text, one.parent_slot.text if one.parent_slot else None) for one in rows]
+    return [(row.text, row.parent_slot.text if row.parent_slot else None) for row in rows]
 
 
 def nothing_left(row: Import) -> None:

@@ -27,12 +27,15 @@ class Tree:
 
     def outline(self) -> list[tuple[str, str | None]]:
         """(text, the text above) in reading order."""
-        texts = [one.text for one in self.records]
-        return [(one.text, texts[one.parent] if one.parent >= 0 else None) for one in self.records]
+        texts = [record.text for record in self.records]
+        return [
+            (record.text, texts[record.parent] if record.parent >= 0 else None)
+            for record in self.records
+        ]
 
     def one(self, text: str) -> NodeRecord:
         """The record with this text."""
-        (found,) = [one for one in self.records if one.text == text]
+        (found,) = [record for record in self.records if record.text == text]
         return found
 
 

@@ -120,7 +120,7 @@ def test_a_file_that_is_gone_fails(bring: Bring, actor: Any) -> None:
 def test_fields_nested_too_deep_are_left_out_with_a_warning(bring: Bring) -> None:
     raw = b'{"text": "a", "x": ' + b"[" * 5000 + b"]" * 5000 + b', "children": []}'
     row = bring(raw)
-    assert row.status == "done" and any("x" in one for one in row.report["warnings"])
+    assert row.status == "done" and any("x" in warning for warning in row.report["warnings"])
     assert Node.objects.get(text="a").imported in (None, {})
 
 
@@ -140,7 +140,7 @@ def test_brackets_in_texts_are_no_levels(monkeypatch: pytest.MonkeyPatch, piece:
     monkeypatch.setattr(files, "_PIECE", piece)
     monkeypatch.setattr(files, "MOST_NESTED", 3)
     texts = [r"{[{[ \\", r"\" {[{[", "{" * 9, r"\\\" [[["]
-    flat = '[{"a": [' + ", ".join(f'"{one}"' for one in texts) + "]}]"
+    flat = '[{"a": [' + ", ".join(f'"{text}"' for text in texts) + "]}]"
     files.demand_shallow(io.BytesIO(flat.encode()))
     with pytest.raises(CommandError, match="more than 3 levels"):
         files.demand_shallow(io.BytesIO(flat.replace('["', '[["', 1).encode()))

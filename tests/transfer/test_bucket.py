@@ -67,7 +67,7 @@ class Storage:
     def names(self) -> list[str]:
         """The names of all objects."""
         found = self.client.list_objects_v2(Bucket=self.bucket.name)
-        return [one["Key"] for one in found.get("Contents", ())]
+        return [content["Key"] for content in found.get("Contents", ())]
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def test_an_image_is_an_object_that_members_read_through_heddle(
     assert (shown.status_code, shown.content) == (200, raw)
     assert api(outsider).get(address).status_code == 404
     grants = storage.client.get_object_acl(Bucket=storage.bucket.name, Key=storage.names()[0])
-    assert all(one["Grantee"].get("URI") is None for one in grants["Grants"]), "nobody else"
+    assert all(grant["Grantee"].get("URI") is None for grant in grants["Grants"]), "nobody else"
 
 
 def test_the_same_bytes_are_uploaded_once_and_go_with_the_last_tree(

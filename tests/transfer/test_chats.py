@@ -134,7 +134,7 @@ def test_a_chat_of_librechat_may_be_flat_or_nested() -> None:
         tree = tree_of({**whole, **given})
         assert tree.format.name == "librechat" and tree.title == "T"
         assert tree.outline() == [("Q", None), ("A", "Q"), ("B", "Q")]
-        assert [one.author for one in tree.records] == ["", "m", "GPT-4"]
+        assert [record.author for record in tree.records] == ["", "m", "GPT-4"]
         assert tree.head.system_context == "Be brief."
         assert tree.one("A").tags == ["rated thumbsUp"]
 
@@ -169,7 +169,9 @@ def test_a_chat_of_open_webui_keeps_branches_and_ratings() -> None:
     assert (tree.one("B").author, tree.one("B").tags) == ("llama", ["rated 1"])
     assert "user_id" not in tree.head.imported and tree.head.imported["currentId"] == "3"
     assert tree.one("B").bookmark == "" and tree.one("A").bookmark is None
-    assert [(one.kind, one.label, one.number) for one in tree.head.marks] == [("tag", "sea", -1)]
+    assert [(mark.kind, mark.label, mark.number) for mark in tree.head.marks] == [
+        ("tag", "sea", -1)
+    ]
 
 
 def test_what_open_webui_writes_into_a_text_is_beside_it() -> None:
@@ -186,7 +188,8 @@ def test_what_open_webui_writes_into_a_text_is_beside_it() -> None:
     rows["4"] = {"id": "4", "role": "user", "content": thought}
     tree = tree_of([{"chat": {"history": {"messages": rows}}}])
     found = [
-        (one.text, one.imported.get("thinking"), one.imported.get("steps")) for one in tree.records
+        (record.text, record.imported.get("thinking"), record.imported.get("steps"))
+        for record in tree.records
     ]
     assert found == [
         ("It is noon.", "> Hm.", [step[: step.index("\n")]]),

@@ -56,7 +56,9 @@ def test_an_archive_waits_and_only_what_was_chosen_is_imported(api: Client, writ
     assert (state["status"], state["tree"], Tree.objects.count()) == ("waiting", None, 0)
     assert state["asks"] == {"parts": 3, "formats": {"ChatGPT": 3}, "split": [], "notes": []}
     found = client.get(f"{address}/parts?q=RAIN in").json()
-    assert [(one["number"], one["title"], one["count"]) for one in found["results"]] == [
+    assert [
+        (result["number"], result["title"], result["count"]) for result in found["results"]
+    ] == [
         (0, "Rain in May", 4),
         (2, "Rain in June", 4),
     ]
@@ -70,7 +72,7 @@ def test_an_archive_waits_and_only_what_was_chosen_is_imported(api: Client, writ
     assert (tree.title, state["tree"], tree.mode) == ("Rain in June", tree.uid, "dialogue")
     assert state["report"]["says"]["came"][0] == "3 nodes in 1 tree."
     parts = client.get(f"{address}/parts").json()["results"]
-    assert [one["status"] for one in parts] == ["listed", "listed", "done"]
+    assert [part["status"] for part in parts] == ["listed", "listed", "done"]
     assert parts[2]["tree"] == tree.uid
     assert not Path(Import.objects.get().file).exists()
 
@@ -97,8 +99,8 @@ def test_several_files_are_one_import_and_all_may_be_asked_for_at_once(
     state = client.get(address).json()
     assert state["status"] == "done" and state["report"]["trees"] == 2
     assert state["report"]["format"] == "several" and state["name"] == "3 files"
-    assert any("2.json was left out" in one for one in state["report"]["warnings"])
-    assert {one.title for one in Tree.objects.all()} == {"Fog", "1"}
+    assert any("2.json was left out" in warning for warning in state["report"]["warnings"])
+    assert {tree.title for tree in Tree.objects.all()} == {"Fog", "1"}
 
 
 def test_a_tree_that_cannot_be_read_leaves_the_others_whole(api: Client, writer: User) -> None:
@@ -109,9 +111,9 @@ def test_a_tree_that_cannot_be_read_leaves_the_others_whole(api: Client, writer:
     tasks.run_import(address.rpartition("/")[2])
     state = client.get(address).json()
     assert state["status"] == "done" and state["report"]["trees"] == 2
-    assert any("'Broken' was left out" in one for one in state["report"]["warnings"])
+    assert any("'Broken' was left out" in warning for warning in state["report"]["warnings"])
     parts = client.get(f"{address}/parts").json()["results"]
-    assert [one["status"] for one in parts] == ["done", "failed", "done"]
+    assert [part["status"] for part in parts] == ["done", "failed", "done"]
     assert parts[1]["error"]["code"] == "LIMIT_EXCEEDED"
 
 

@@ -218,4 +218,4 @@ def test_an_export_is_sent_in_pieces(actor: Actor, muse: Participant) -> None:
         pieces = list(FORMATS[name].pieces(wanted(actor, tree, made[-1])))
         if name != "jsonl":  # one line, which is one piece
             assert len(pieces) > 3, name
-            assert all(len(one) < 4 * exporting.PIECE for one in pieces), name
+            assert all(len(piece) < 4 * exporting.PIECE for piece in pieces), name

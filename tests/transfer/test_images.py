@@ -87,7 +87,7 @@ def test_the_same_bytes_are_kept_once(actor: Actor, tree: Tree, buffer: Tree) ->
     other = images.keep(actor, buffer, raw)
     assert first.pk == again.pk != other.pk and first.sha256 == other.sha256
     folder = data_folder.path(first.sha256).parent
-    assert [one.name for one in folder.iterdir()] == [first.sha256]
+    assert [path.name for path in folder.iterdir()] == [first.sha256]
 
 
 WHOLE = picture(size=(400, 300))
@@ -323,7 +323,7 @@ def told_by(raw: bytes) -> list[bytes]:
     with Pillow.open(io.BytesIO(raw)) as image:
         exif = image.getexif()
         said = [b"exif"] * bool(dict(exif)) + [b"place"] * bool(exif.get_ifd(PLACE))
-    return said + [one for one in SECRETS if one in raw]
+    return said + [secret for secret in SECRETS if secret in raw]
 
 
 @pytest.mark.parametrize("kind", image_texts.IMAGE_TYPES)

@@ -184,7 +184,7 @@ def test_a_save_while_the_file_is_replaced_is_put_back(
     monkeypatch.setattr(Path, "replace", late)
     assert not file.step() and "It is" in file.path.read_text()
     assert file.step() and tree.nodes.filter(text="It is").exists()
-    hidden = [one.name for one in file.path.parent.iterdir() if one.name.startswith(".")]
+    hidden = [path.name for path in file.path.parent.iterdir() if path.name.startswith(".")]
     assert hidden == [f".heddle-{tree.uid}-markdown"]
 
 
@@ -349,4 +349,4 @@ def test_the_commands_go_on_when_the_database_does_not_answer(
     named = {"tree": tree.uid, "by": "owner", "every": 1, "stderr": told, "stdout": io.StringIO()}
     call_command(command, str(place), **named)
     assert told.getvalue().count("does not answer") == 1 and not asked
-    assert [one for one in tmp_path.iterdir() if "It was" in one.read_text()]
+    assert [path for path in tmp_path.iterdir() if "It was" in path.read_text()]

@@ -63,7 +63,7 @@ def test_an_older_list_of_loomsidian_names_models_and_escapes_their_texts() -> N
     ]
     tree = tree_of({"nodes": nodes, "current": "2"})
     assert tree.outline() == [(r"a \< b", None), (" <c> [d]", r"a \< b")]
-    assert [one.author for one in tree.records] == ["", "davinci"]
+    assert [record.author for record in tree.records] == ["", "davinci"]
 
 
 def test_the_data_of_the_loomsidian_plugin_has_a_tree_for_each_note_and_no_settings() -> None:
@@ -86,7 +86,11 @@ def test_flat_files_of_pyloom_are_read_as_lines_and_as_a_list() -> None:
         {"id": "c", "text": "three", "parent_id": "b"},
         {"id": "b", "text": "two", "parent_id": "a"},
     )
-    for content in (lines, list(lines), [{**one, "parentId": one["parent_id"]} for one in lines]):
+    for content in (
+        lines,
+        list(lines),
+        [{**line, "parentId": line["parent_id"]} for line in lines],
+    ):
         assert tree_of(content).outline() == [("one", None), ("two", "one"), ("three", "two")]
 
 
@@ -242,7 +246,7 @@ def test_broken_characters_are_replaced_and_reported() -> None:
     raw = rb'{"nodes": {"a": {"text": "x \ud83c y \u0000 \ud83c\udf2b \\ud83c", "parentId": null}}}'
     tree = tree_of(raw)
     assert tree.records[0].text == "x \ufffd y \ufffd 🌫 \\ud83c"
-    assert any("2 characters" in one for one in tree.report.warnings)
+    assert any("2 characters" in warning for warning in tree.report.warnings)
 
 
 def test_the_content_decides_the_format_and_not_the_name() -> None:
@@ -255,7 +259,7 @@ def test_the_content_decides_the_format_and_not_the_name() -> None:
 
 def patch(*diffs: tuple[int, str], start: int = 0) -> dict[str, Any]:
     """A patch that starts at `start` in UTF-16."""
-    return {"diffs": [list(one) for one in diffs], "start1": start, "start2": start}
+    return {"diffs": [list(diff) for diff in diffs], "start1": start, "start2": start}
 
 
 def miniloom(**nodes: dict[str, Any]) -> dict[str, Any]:
@@ -310,7 +314,7 @@ def test_a_rewrite_of_miniloom_is_a_version_or_a_fork() -> None:
             },
         )
     )
-    by_text = {one.text: one for one in tree.records}
+    by_text = {record.text: record for record in tree.records}
     assert set(by_text) == {"", "One ", "two.", "tro.", "All two."}
     assert by_text["tro."].slot == by_text["two."].number and by_text["two."].slot == -1
     assert tree.outline()[-1] == ("All two.", "")
@@ -326,7 +330,7 @@ def test_a_character_that_is_cut_in_two_is_whole_again() -> None:
             n3={"type": "gen", "patch": [patch((1, halves[1] + "b"), start=2)], "parent": "2"},
         )
     )
-    assert [one.text for one in tree.records] == ["", "a", "🌫b"]
+    assert [record.text for record in tree.records] == ["", "a", "🌫b"]
 
 
 def test_a_patch_that_does_not_fit_is_reported_and_what_it_adds_is_kept() -> None:

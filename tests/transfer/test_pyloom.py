@@ -93,7 +93,7 @@ def _walk(root: Any) -> Any:
 def test_the_demos_bookmarks_and_tags_are_all_kept(bring: Bring, sample: Any) -> None:
     raw = sample("pyloom/loom_demo.json")
     tree = tree_of(bring(raw, name="loom_demo.json"))
-    tags = [tag for one in _nodes(json.loads(raw)["root"]) for tag in one.get("tags", [])]
+    tags = [tag for node in _nodes(json.loads(raw)["root"]) for tag in node.get("tags", [])]
     assert Mark.objects.filter(tree=tree, kind="tag").count() == len(
         [tag for tag in tags if tag != "bookmark"]
     )
@@ -124,7 +124,7 @@ def test_the_simple_export_comes_whole(bring: Bring, sample: Any, actor: Actor) 
     tree = tree_of(row)
     assert row.report["format"] == "pyloom-simple"
     assert tree.nodes.count() == 8  # the foreign root has a text, and hangs below ours
-    assert {one.author for one in tree.nodes.all()} == {actor.participant}
+    assert {node.author for node in tree.nodes.all()} == {actor.participant}
     assert ' "Again," said the fog — it had learned to speak that winter. 🌫️' in dict(texts(tree))
 
 

@@ -127,7 +127,7 @@ def test_pairs_of_preferences_are_tagged_siblings() -> None:
     for content in ((pair,), ({"prompt": "Q", "chosen": "good", "rejected": "bad"},)):
         tree = tree_of(content)
         assert tree.outline() == [("Q", None), ("good", "Q"), ("bad", "Q")]
-        assert [one.tags for one in tree.records] == [[], ["preferred"], ["rejected"]]
+        assert [record.tags for record in tree.records] == [[], ["preferred"], ["rejected"]]
 
 
 def mikupad(**more: Any) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def test_a_session_of_mikupad_is_a_path_with_a_node_for_each_run() -> None:
     assert (tree.head.author_note, tree.head.note_depth) == ("[Be brief.]", 1)
     assert tree.outline() == [("One", None), (" fine day", "One"), (".", " fine day")]
     assert tree.records[1].author_kind == "model"
-    assert [one["prob"] for one in tree.records[1].imported["tokens"]] == [0.1, 0.5]
+    assert [token["prob"] for token in tree.records[1].imported["tokens"]] == [0.1, 0.5]
     assert tree.head.imported["temperature"] == 0.7
     assert "sk-aaa" not in str(tree.head.imported) and tree.report.dropped["endpointAPIKey"] == 1
 
@@ -174,8 +174,8 @@ WORLD = {
 
 def test_the_world_of_a_session_of_mikupad_is_lore() -> None:
     tree = tree_of(mikupad(worldInfo=WORLD))
-    entries = [entry_of("", one.title, one.text) for one in tree.head.documents]
-    assert [(one.title, one.keys, one.text) for one in entries if one] == [
+    entries = [entry_of("", document.title, document.text) for document in tree.head.documents]
+    assert [(entry.title, entry.keys, entry.text) for entry in entries if entry] == [
         ("Thomas", ("Thomas", 'the "old" one'), "Marie's brother."),
         ("house, old", ("house, old",), "It stands empty.\nSince May."),
     ]
@@ -198,7 +198,7 @@ def test_lore_that_comes_with_a_tree_is_linked_to_it_and_sent(bring: Bring, acto
     events = Event.objects.filter(stream__name=f"tree:{tree.uid}", kind="link.added").order_by(
         "seq"
     )
-    told = [one.payload["link"]["target"] for one in events.order_by("seq")]
+    told = [event.payload["link"]["target"] for event in events.order_by("seq")]
     assert told == [f"doc:{one.uid}" for one in Document.objects.order_by("pk")]
 
 
@@ -219,9 +219,9 @@ TEXT = "Preface.\r\n\r\n# First #\n\nOne.\n\n```\n# no heading\n```\n\n## Second
 @pytest.mark.parametrize(("split", "count"), [("sections", 3), ("paragraphs", 6), ("whole", 1)])
 def test_a_text_is_split_and_joined_it_is_the_same(split: str, count: int) -> None:
     tree = tree_of(TEXT.encode(), options={"split": split}, name="notes.bin")
-    assert "".join(one.text for one in tree.records) == TEXT
+    assert "".join(record.text for record in tree.records) == TEXT
     assert len(tree.records) == count and tree.asks == ()
-    assert [one.parent for one in tree.records] == list(range(-1, count - 1))
+    assert [record.parent for record in tree.records] == list(range(-1, count - 1))
 
 
 def test_how_to_split_a_text_is_asked_only_where_it_matters() -> None:

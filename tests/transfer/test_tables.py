@@ -60,13 +60,16 @@ def test_every_table_says_what_is_there(
 ) -> None:
     (tree, made), client = lived, api(reader)
     tell, once, never, on = (one.local_id for one in made)
-    nodes = {one["node"]: one for one in rows(client, tree, "nodes")}
+    nodes = {row["node"]: row for row in rows(client, tree, "nodes")}
     assert len(nodes) == 5 and nodes[tell]["children"] == 2
     assert nodes[once]["versions"] == 2 and nodes[once]["current"] != once
     assert nodes[never]["pruned"] and not nodes[once]["pruned"] and nodes[on]["parent"] == once
     versions = rows(client, tree, "versions")
-    assert [one["text"] for one in versions if one["node"] == once] == ["Once ❄", "Twice."]
-    assert all(len(one["hash"]) == 64 for one in versions)
+    assert [version["text"] for version in versions if version["node"] == once] == [
+        "Once ❄",
+        "Twice.",
+    ]
+    assert all(len(version["hash"]) == 64 for version in versions)
     [call] = rows(client, tree, "calls")
     assert (call["tokens_in"], call["tokens_out"], call["status"]) == (7, 3, 200)
     first, second = rows(client, tree, "choices")
@@ -75,8 +78,8 @@ def test_every_table_says_what_is_there(
     assert (second["node"], second["continued"], second["pruned"]) == (never, 0, True)
     assert (first["on_main_line"], second["on_main_line"]) == (False, False)  # a newer wording is
     events = rows(client, tree, "events")
-    assert [one["seq"] for one in events] == list(range(1, len(events) + 1))
-    added = [one["payload"]["node"] for one in events if one["kind"] == "node.added"]
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    added = [event["payload"]["node"] for event in events if event["kind"] == "node.added"]
     assert added[-1]["begins"] == "Twice." and "text" not in added[-1]  # nor any text twice
     [link] = rows(client, tree, "links")
     assert (link["source"], link["type"], link["target"]) == (on, "supports", tell)
@@ -100,15 +103,19 @@ def test_parquet_holds_the_same_rows_with_their_hashes(
             packed = files[file["path"]]
             assert hashlib.sha256(packed).hexdigest() == file["sha256"]
             read = read_parquet(io.BytesIO(packed)).read_all()
-            assert read.column_names == [one["name"] for one in table["columns"]]
+            assert read.column_names == [column["name"] for column in table["columns"]]
             assert read.num_rows == file["rows"]
             columns = {one: read[one].to_pylist() for one in read.column_names}
-            found += [{one: columns[one][at] for one in columns} for at in range(read.num_rows)]
+            found += [
+                {column: columns[column][at] for column in columns} for at in range(read.num_rows)
+            ]
         said = rows(api(owner), tree, name)
         assert len(found) == len(said) == table["rows"]
-        texts = [one["name"] for one in table["columns"] if one["type"] in ("text", "integer")]
+        texts = [
+            column["name"] for column in table["columns"] if column["type"] in ("text", "integer")
+        ]
         for ours, theirs in zip(found, said, strict=True):
-            assert [ours[one] for one in texts] == [theirs[one] for one in texts]
+            assert [ours[text] for text in texts] == [theirs[text] for text in texts]
     assert len(manifest["tables"]["versions"]["files"]) == 3
 
 
@@ -134,7 +141,7 @@ def test_tables_are_for_members_and_an_unknown_one_is_refused(
     api: Client, owner: User, outsider: User, tree: Tree
 ) -> None:
     listed = api(owner).get(f"/api/trees/{tree.uid}/tables").json()
-    assert [one["name"] for one in listed["results"]] == list(TABLES) and listed["seq"]
+    assert [result["name"] for result in listed["results"]] == list(TABLES) and listed["seq"]
     refused = api(owner).get(f"/api/trees/{tree.uid}/tables/words")
     assert refused.status_code == 404 and "choices" in refused.json()["hint"]
     for address in ("tables", "tables/versions", "export?format=parquet"):

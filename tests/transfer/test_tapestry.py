@@ -37,7 +37,7 @@ def test_a_weave_has_its_nodes_in_order_and_no_character_in_two() -> None:
     assert tree.outline() == [("A ", None), ("\ufffdC", "A "), ("🌫 rose", "A ")]
     rose = tree.one("🌫 rose")
     assert (rose.author, rose.author_kind) == ("base-model-with-a-name", "model")
-    assert [one["probability"] for one in rose.imported["tokens"][:1]] == ["0.5"]
+    assert [token["probability"] for token in rose.imported["tokens"][:1]] == ["0.5"]
     assert rose.imported["metadata"] == {"temperature": "1.0"}
     assert rose.at == "2023-11-14T22:13:20+00:00"
     assert tree.records[1].bookmark == "" and tree.records[0].author == ""

@@ -33,7 +33,7 @@ def test_the_command_bar_leads_only_to_what_its_person_may_see(two_groves: TwoGr
 
     def found(user: User, query: str) -> list[str]:
         answer = two_groves.client(user).get("/palette", {"q": query})
-        return [one["uid"] for one in answer.json()["trees"]]
+        return [tree["uid"] for tree in answer.json()["trees"]]
 
     assert found(two_groves.only_left, "kestrel") == []
     assert found(two_groves.only_right, "KESTREL") == [right.tree.uid]
@@ -41,6 +41,6 @@ def test_the_command_bar_leads_only_to_what_its_person_may_see(two_groves: TwoGr
     assert found(two_groves.only_left, "aviar") == [left.tree.uid]
     assert found(two_groves.only_right, "aviar") == []
     places = two_groves.client(two_groves.only_left).get("/palette").json()["places"]
-    assert not [one for one in places if right.grove.uid in one["href"]]
-    assert [one for one in places if one["href"] == f"/groves/{left.grove.uid}/people"]
+    assert not [place for place in places if right.grove.uid in place["href"]]
+    assert [place for place in places if place["href"] == f"/groves/{left.grove.uid}/people"]
     assert two_groves.client(two_groves.nobody).get("/palette").json()["trees"] == []

@@ -59,7 +59,7 @@ def test_blanks_at_the_ends_stay(locale: str, domain: str) -> None:
     for text, said in _pairs(locale, domain):
         ends = [re.match(r"\s*", text), re.search(r"\s*$", text)]
         other = [re.match(r"\s*", said), re.search(r"\s*$", said)]
-        assert [one and one[0] for one in ends] == [one and one[0] for one in other], text
+        assert [end and end[0] for end in ends] == [one and one[0] for one in other], text
 
 
 @every

@@ -35,7 +35,7 @@ async def _asked(path: str, *, key: str = "", method: str = "GET") -> tuple[int,
 async def _figures() -> dict[str, float]:
     status, body = await _asked("/metrics", key=KEY)
     assert status == 200
-    lines = (one.rsplit(" ", 1) for one in body.splitlines() if one and one[0] != "#")
+    lines = (line.rsplit(" ", 1) for line in body.splitlines() if line and line[0] != "#")
     return {name: float(value) for name, value in lines}
 
 

@@ -86,7 +86,7 @@ def test_an_export_in_our_own_format_keeps_the_order(
     actor = get_actor(owner, grove)
     expected = begun(actor, tree)
     whole = json.loads(b"".join(heddle_writer.pieces(actor, tree)))
-    listed = [one["id"] for one in whole["nodes"]]
+    listed = [node["id"] for node in whole["nodes"]]
     assert [one for one in listed if one in expected] == expected
     assert listed[0] == lookup.root_of(tree).local_id
 
@@ -98,15 +98,15 @@ def test_siblings_are_in_one_order_everywhere(
     before = skeleton(actor, tree)
     expected = begun(actor, tree)
     root = lookup.root_of(tree)
-    nodes = {one.local_id: one for one in Node.objects.filter(tree=tree)}
+    nodes = {node.local_id: node for node in Node.objects.filter(tree=tree)}
     assert sorted(expected, key=lambda name: nodes[name].pk) != expected
-    names = {one.pk: one.local_id for one in nodes.values()}
+    names = {node.pk: node.local_id for node in nodes.values()}
 
     listed = execute_line(actor, tree, Request("list root continuations")).body["refs"]
     drawn = outline(actor, tree, workspace_of(actor.participant, tree), root).lines
     page = visitor(owner).get(f"/trees/{tree.uid}/weave?node={root.local_id}").content.decode()
     cards = re.findall(r'<article class="card[^>]*data-id="(\w+)"', page)
-    spots = [Spot(one.pk, one.slot_id) for one in nodes.values() if one.depth]
+    spots = [Spot(node.pk, node.slot_id) for node in nodes.values() if node.depth]
     margins = margins_of(tree, spots)
     exported = select(ExportSelection(actor, tree, None)).below[root.pk]
     moment = event_log.moment(actor, tree, skeleton(actor, tree)["seq"])
@@ -157,7 +157,7 @@ def test_a_candidate_keeps_its_key_when_it_ends(
     def keys() -> list[tuple[str, bool]]:
         page = client.get(f"/trees/{tree.uid}/weave?node={root}").content.decode()
         cards = re.findall(r'<article class="card([^>]*)>', page)
-        return [(re.findall(r'data-key="(\d)"', one)[0], "coming" in one) for one in cards]
+        return [(re.findall(r'data-key="(\d)"', card)[0], "coming" in card) for card in cards]
 
     assert keys() == [("1", True), ("2", True), ("3", True)]
     third = _ended(asked[2], "third")

@@ -98,7 +98,7 @@ def test_a_reader_sees_no_form_and_may_not_send_one(
     # Nodes are drawn for everybody alike: the page says around them what its reader may do.
     assert re.findall(r'data-can="([^"]*)"', page) == [""]
     buttons = re.findall(r'<button[^>]*data-act="(?:edit|respond|prune|continue)"[^>]*>', page)
-    assert buttons and all("data-needs=" in one for one in buttons)
+    assert buttons and all("data-needs=" in button for button in buttons)
     write(client, tree, "Mine.")
     assert Node.objects.filter(tree=tree).count() == 2
 
@@ -225,7 +225,7 @@ def test_a_candidate_of_blanks_alone_says_so(
         assert "line breaks only" not in text(visitor(owner), page)
         execute_line(actor, tree, Request(line=line))
     cards = text(visitor(owner), page).split('<article class="card')
-    assert [("line breaks only" in one) for one in cards[1:]] == [False, True]
+    assert [("line breaks only" in card) for card in cards[1:]] == [False, True]
 
 
 def test_dates_are_written_by_the_browser_in_its_own_way(

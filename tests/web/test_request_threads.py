@@ -69,7 +69,7 @@ class Client:
     async def body(self) -> bytes:
         self.taken.set()
         await asyncio.wait_for(self.done, PATIENCE_S)
-        return b"".join(one.get("body", b"") for one in self.pieces)
+        return b"".join(piece.get("body", b"") for piece in self.pieces)
 
     def leave(self) -> None:
         self._incoming.put_nowait({"type": "http.disconnect"})
@@ -114,7 +114,7 @@ async def test_no_more_run_at_once_than_there_may_be_and_the_rest_wait_in_order(
     assert (server.threads.count, server.threads.waiting) == (2, COUNT - 2)
     clients[2].leave()
     opened.set()
-    staying = [one for one in clients if one is not clients[2]]
+    staying = [client for client in clients if client is not clients[2]]
     assert [await one.body() for one in staying] == [b"0"] * (COUNT - 1)
     await asyncio.wait_for(clients[2].done, PATIENCE_S)
     await _until(lambda: len(server.threads.idle) == server.threads.count == 2)

@@ -11,7 +11,7 @@ from tests.web.conftest import Visitor
 
 def _sent(tree: Tree, owner: User, **chosen: str) -> dict[str, list[str]]:
     """The form as the page shows it, with other rights for some."""
-    rows = [(one.name, one.own or "usual") for one in roles_in(tree)]
+    rows = [(role.name, role.own or "usual") for role in roles_in(tree)]
     actor = get_actor_in(owner, tree.pk)
     for row in members_in(actor, tree):
         if not row.is_owner:

@@ -110,7 +110,7 @@ def _colours() -> list[tuple[str, str]]:
 
 def _linear(colour: str) -> list[float]:
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    return [one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts]
+    return [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
 
 
 def _seen(colour: str) -> tuple[float, ...]:

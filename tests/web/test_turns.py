@@ -113,8 +113,8 @@ def test_long_texts_and_thoughts_of_a_turn_are_shown_though_its_steps_only_name_
     say(actor, turn, f"→ respond {point.local_id}\n{note}end\n←", "1.1")
     say(actor, turn, f"→ think\n{thought}end\n←", "1.2")
     steps = list(Step.objects.filter(turn_uid=turn.uid).order_by("id"))
-    assert [one.outcome for one in steps] == ["ok", "ok"]
-    assert all(len(one.line) + len(one.canonical) < 500 for one in steps)
+    assert [step.outcome for step in steps] == ["ok", "ok"]
+    assert all(len(step.line) + len(step.canonical) < 500 for step in steps)
     page = part(visitor(owner), tree, point)
     assert f"{note}end" in page and f"{thought}end" in page
     assert "sha256" not in page
