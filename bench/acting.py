@@ -68,18 +68,18 @@ def judge(texts: list[tuple[str, bool]]) -> Counter[str]:
     from loom.engine import registry
     from loom.language.batches import Batch, segments_of
 
-    found: Counter[str] = Counter()
+    counter: Counter[str] = Counter()
     for text, ended in texts:
         parts = segments_of(text, registry.language(), finished=ended)
         commands = [one for part in parts if isinstance(part, Batch) for one in part.commands]
-        found["acting"] += bool(commands)
+        counter["acting"] += bool(commands)
         for number, one in enumerate(commands, 1):
             is_last = number == len(commands) and not ended
             kind = "read" if one.line else "cut off" if is_last else "not read"
-            found[kind] += 1
+            counter[kind] += 1
             if kind == "not read":
                 sys.stdout.write(f"  not read: {one.text!r}\n")
-    return found
+    return counter
 
 
 def main(many: int) -> int:

@@ -49,8 +49,8 @@ def grown(actor: Any, many: int) -> tuple[Any, Any]:
     )
     for number in range(min(CLAIMS, many)):
         line = f'claim "claim {number} of {many}" cite:{text}'
-        made = execute_line(actor, tree, Request(line)).body["refs"][0]
-        claim = Claim.objects.get(node__tree=tree, node__local_id=made)
+        ref = execute_line(actor, tree, Request(line)).body["refs"][0]
+        claim = Claim.objects.get(node__tree=tree, node__local_id=ref)
         Cite.objects.bulk_create(
             Cite(claim=claim, item=item, side="for", by=actor.participant, at=claim.at)
             for _ in range(many // CLAIMS // 2)

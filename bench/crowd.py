@@ -91,8 +91,8 @@ def main() -> None:
         try:
             key = heddle.make_key()
             with heddle.client(key) as client:
-                made = client.post("trees", json={"title": "Crowded", "mode": "dialogue"})
-            tree = str(made.raise_for_status().json()["id"])
+                response = client.post("trees", json={"title": "Crowded", "mode": "dialogue"})
+            tree = str(response.raise_for_status().json()["id"])
             asyncio.run(measure(heddle, tree, key, sockets, requests))
         finally:
             heddle.stop()

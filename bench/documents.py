@@ -125,10 +125,10 @@ def long_one(actor: Any) -> Any:
     from loom.documents.queries import updates_after
     from loom.documents.shared_text import SharedText
 
-    made = document_actions.make_document(actor, title="Long", text="She wrote on. " * 75_000)
+    document = document_actions.make_document(actor, title="Long", text="She wrote on. " * 75_000)
     doc: Doc[Text] = Doc()
     text: Text = doc.get("text", type=Text)
-    doc.apply_update(document_log.opened(made).state())
+    doc.apply_update(document_log.opened(document).state())
     updates: list[bytes] = []
     doc.observe(lambda event: updates.append(event.update))
     chance = random.Random(1)
@@ -137,7 +137,9 @@ def long_one(actor: Any) -> Any:
         at = chance.randrange(len(text)) if number % 20 == 0 else at + 1
         text.insert(at, "x")
     rows = [
-        DocumentUpdate(document=made, seq=2 + seq, update=update, authors=[], at=made.made_at)
+        DocumentUpdate(
+            document=document, seq=2 + seq, update=update, authors=[], at=document.made_at
+        )
         for seq, update in enumerate(updates)
     ]
     from django.utils import timezone
@@ -145,15 +147,15 @@ def long_one(actor: Any) -> Any:
     for row in rows:
         row.at = timezone.now()
     DocumentUpdate.objects.bulk_create(rows, batch_size=2000)
-    made.head = rows[-1].seq
-    made.save(update_fields=["head"])
+    document.head = rows[-1].seq
+    document.save(update_fields=["head"])
     began = time.perf_counter()
-    SharedText(update for _, update in updates_after(made.pk, 0))
+    SharedText(update for _, update in updates_after(document.pk, 0))
     print(f"  {'its whole log, without a stored state':<44} {time.perf_counter() - began:9.2f} s")
     began = time.perf_counter()
-    document_log.settle(made)
+    document_log.settle(document)
     print(f"  {'settling into a revision':<44} {time.perf_counter() - began:9.2f} s")
-    return made
+    return document
 
 
 def main() -> None:

@@ -116,8 +116,8 @@ def main() -> None:
         try:
             key, tree = few._prepared(heddle, provider)
             with heddle.client() as client:
-                found = client.get("/participants").json()["results"]
-                scripted = next(one["id"] for one in found if one["name"] == "Scripted")
+                results = client.get("/participants").json()["results"]
+                scripted = next(one["id"] for one in results if one["name"] == "Scripted")
                 client.patch(f"/participants/{scripted}", json={"parallel": 64})
             asyncio.run(woven(heddle, key, tree, 3))
             _, bare_rate = asyncio.run(few.bare(provider.url, many))

@@ -37,8 +37,8 @@ def main(kills: int, seed: int) -> None:
     print(f"{kills} kills, seed {seed}")
     kinds = ["SQLite", "PostgreSQL"] if is_able() else ["SQLite"]
     for kind in kinds:
-        with tempfile.TemporaryDirectory(prefix="heddle-kills-") as made:
-            folder, began = Path(made), time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="heddle-kills-") as temporary_directory:
+            folder, began = Path(temporary_directory), time.monotonic()
             postgres = Postgres(folder / "postgres") if kind == "PostgreSQL" else None
             if postgres is not None:
                 postgres.start()

@@ -42,10 +42,10 @@ def measure(kind: str, pages: int, texts: int, webs: int) -> None:
     sockets = pages + 10
     pool = min(20, (POSTGRES - SPARE) // (webs + WORKERS))  # docs/scaling.md has the arithmetic
     with (
-        tempfile.TemporaryDirectory(prefix="heddle-many-") as made,
+        tempfile.TemporaryDirectory(prefix="heddle-many-") as temporary_directory,
         ScriptedProvider(default=tokens(60, rate=20)) as provider,
     ):
-        folder = Path(made)
+        folder = Path(temporary_directory)
         postgres = Postgres(folder / "postgres") if kind == "PostgreSQL" else None
         if postgres is not None:
             postgres.start()

@@ -130,8 +130,8 @@ def recall(samples: Path) -> None:
     for title, by in ways:
         ranks = []
         for name, query in asked.items():
-            found = find_in_tree(actor, tree, None, query, limit=10, by=by)
-            hits = [names[hit.node.id] for hit in found.hits if hit.node is not None]
+            result = find_in_tree(actor, tree, None, query, limit=10, by=by)
+            hits = [names[hit.node.id] for hit in result.hits if hit.node is not None]
             ranks.append(hits.index(name) + 1 if name in hits else 0)
         count = sum(rank > 0 for rank in ranks)
         print(

@@ -153,12 +153,12 @@ def main(nodes: int, size: int, keys: int) -> None:
         sync_playwright() as playwright,
     ):
         link = running.until(r"(http://\S+/signin/\S+)")[1]
-        made = Heddle(running.ready(), provider, Path(folder))
+        heddle = Heddle(running.ready(), provider, Path(folder))
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
-        made.owner = come_in(browser, link)
+        heddle.owner = come_in(browser, link)
         file = Path(folder) / "novel.json"
         written(file, nodes, size)
-        measure(browser, made, brought_in(made, file), keys)
+        measure(browser, heddle, brought_in(heddle, file), keys)
         browser.close()
 
 

@@ -89,8 +89,8 @@ async def measure(heddle: Heddle, holds: dict[str, Hold], key: str, sizes: tuple
 def grown(heddle: Heddle) -> str:
     """A tree whose export is larger than what a connection buffers; its id."""
     with heddle.client() as client:
-        made = client.post("trees", json={"title": "Long", "mode": "dialogue"})
-        uid = str(made.raise_for_status().json()["id"])
+        response = client.post("trees", json={"title": "Long", "mode": "dialogue"})
+        uid = str(response.raise_for_status().json()["id"])
         for number in range(TEXTS):
             line = f'→ respond "{number} {TEXT}"'
             client.post(f"trees/{uid}/commands", json={"line": line}).raise_for_status()

@@ -155,15 +155,15 @@ def main(names: Sequence[str], count: int, moves: int) -> None:
         file = Path(folder) / "tree.json"
         with ScriptedProvider() as provider, server(Path(folder) / "data", "--no-model") as run:
             link = run.until(r"(http://\S+/signin/\S+)")[1]
-            made = Heddle(run.ready(), provider, Path(folder) / "data")
-            made.owner = come_in(chrome, link)
+            heddle = Heddle(run.ready(), provider, Path(folder) / "data")
+            heddle.owner = come_in(chrome, link)
             for name in names:
                 parents = shapes.write(file, name, count)
                 began = time.monotonic()
-                tree = brought_in(made, file)
+                tree = brought_in(heddle, file)
                 took = time.monotonic() - began
                 print(f"{name}: {count:,} nodes, brought in in {took:.0f} s")
-                measure(chrome, made, tree, parents, moves)
+                measure(chrome, heddle, tree, parents, moves)
         chrome.close()
 
 

@@ -85,8 +85,10 @@ def _prepared(heddle: Heddle, provider: ScriptedProvider) -> tuple[str, str]:
     with httpx.Client(headers={"Authorization": f"Bearer {key}"}, timeout=30) as client:
         body = {"name": "Scripted", "model_ref": "openai:s", "base_url": provider.url}
         client.post(f"{heddle.url}/api/participants", json=body).raise_for_status()
-        made = client.post(f"{heddle.url}/api/trees", json={"title": "Streams", "mode": "dialogue"})
-    return key, str(made.json()["id"])
+        response = client.post(
+            f"{heddle.url}/api/trees", json={"title": "Streams", "mode": "dialogue"}
+        )
+    return key, str(response.json()["id"])
 
 
 def _shown(streams: int, plain: list[tuple[float, float]], ours: list[tuple[float, float]]) -> None:

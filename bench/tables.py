@@ -104,8 +104,8 @@ class Kept:
         """The deepest node, as (local id, depth)."""
         from loom.trees.models import Node
 
-        found = Node.objects.filter(tree=self.tree, kind="text").order_by("-depth", "pk")[0]
-        return found.local_id, found.depth
+        node = Node.objects.filter(tree=self.tree, kind="text").order_by("-depth", "pk")[0]
+        return node.local_id, node.depth
 
     def get(self, address: str) -> Case:
         """A request for an address; its answer is read whole."""
@@ -249,8 +249,10 @@ def lists(kept: Kept) -> Iterator[Row]:
 
 def backups(kept: Kept) -> None:
     """A backup, its restore in a new place, and from SQLite into an empty PostgreSQL."""
-    with tempfile.TemporaryDirectory(prefix="heddle-backup-", dir=kept.folder.parent) as made:
-        folder = Path(made)
+    with tempfile.TemporaryDirectory(
+        prefix="heddle-backup-", dir=kept.folder.parent
+    ) as temporary_directory:
+        folder = Path(temporary_directory)
         file = folder / "one.backup"
         env = dict(os.environ)
 

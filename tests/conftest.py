@@ -221,10 +221,10 @@ def api() -> Callable[..., APIClient]:
     """A client signed in as a user (None: nobody)."""
 
     def client(user: User | None = None) -> APIClient:
-        made = APIClient()
+        client = APIClient()
         if user is not None:
-            made.force_login(user)
-        return made
+            client.force_login(user)
+        return client
 
     return client
 

@@ -139,10 +139,10 @@ def drop_test_database(connection: BaseDatabaseWrapper, name: str) -> None:
     if connection.vendor != "postgresql":
         connection.creation.destroy_test_db(name, verbosity=0)
         return
-    made = connection.settings_dict["NAME"]
+    name = connection.settings_dict["NAME"]
     _use(connection, name)
     with connection.creation._nodb_cursor() as cursor:  # type: ignore[attr-defined]
-        cursor.execute(f'DROP DATABASE IF EXISTS "{made}" WITH (FORCE)')
+        cursor.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
 
 
 def _use(connection: BaseDatabaseWrapper, name: str) -> None:

@@ -104,9 +104,9 @@ def make_two_groves() -> TwoGroves:
             _join(side.grove, people[name], "writer")
 
     def client(user: User) -> APIClient:
-        made = APIClient()
-        made.force_login(user)
-        return made
+        client = APIClient()
+        client.force_login(user)
+        return client
 
     return TwoGroves(
         left,

@@ -16,8 +16,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def _last_asked(actor: Actor, path: list[int]) -> tuple[int | None, dict[str, AskedSettings]]:
     """Where on the path, and of whom, the actor asked for candidates last."""
-    found = candidates_of((), (), by=actor.participant, path=path)
-    return found.asked_at, found.asked
+    candidates = candidates_of((), (), by=actor.participant, path=path)
+    return candidates.asked_at, candidates.asked
 
 
 def test_an_agent_that_acted_is_not_offered_for_candidates(

@@ -47,11 +47,11 @@ def test_system_text_is_persona_tree_and_instructions() -> None:
 
 
 def test_what_is_sent_first_is_the_same_in_all_trees() -> None:
-    one = assemble(AWARE).system
+    system = assemble(AWARE).system
     other = assemble(
         replace(AWARE, system_context="A tale.", view=replace(VIEW, mode="buffer"))
     ).system
-    same = one[: one.index("A study.")]
+    same = system[: system.index("A study.")]
     assert other.startswith(same) and "---INSTRUCTIONS_END" in same
 
 

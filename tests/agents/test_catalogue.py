@@ -77,18 +77,18 @@ def test_a_list_says_how_much_a_model_reads(
 def test_a_list_is_asked_for_with_the_key_of_its_participant(
     actor: Actor, provider: ScriptedProvider
 ) -> None:
-    one = participants.make_participant(
+    participant = participants.make_participant(
         actor,
         ParticipantChangeArgs(
             fields={"name": "Muse", "model_ref": "custom:m", "base_url": provider.url}, api_key=KEY
         ),
     )
     provider.script(lists("m-1"), lists("m-2"))
-    source = ProviderAddress("custom", provider.url, participant=one.uid)
+    source = ProviderAddress("custom", provider.url, participant=participant.uid)
     assert KEY not in json.dumps(ask_models(actor, source))
     assert found(actor, source)["models"] == ["m-1"]
     assert provider.seen[0].header("authorization") == f"Bearer {KEY}"
-    other = ProviderAddress("openrouter", provider.url, participant=one.uid)
+    other = ProviderAddress("openrouter", provider.url, participant=participant.uid)
     assert found(actor, other)["models"] == ["m-2"]
     assert provider.seen[1].header("authorization") == ""
 

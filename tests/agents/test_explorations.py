@@ -191,9 +191,9 @@ def test_what_it_may_do_and_use_is_said_before(
     model.prices = {"input": 10, "output": 20}
     model.save()
     line = f'explore from {opening} n:4 depth:3 keep:2 by:judge "surprise"'
-    said = execute_line(actor, tree, Request(line, dry_run=True)).reply
-    assert "exploring from" in said and "at most 20 texts in 3 rounds" in said
-    assert "budget: 40 calls" in said and "at most $" in said and "judged by Echo" in said
+    reply = execute_line(actor, tree, Request(line, dry_run=True)).reply
+    assert "exploring from" in reply and "at most 20 texts in 3 rounds" in reply
+    assert "budget: 40 calls" in reply and "at most $" in reply and "judged by Echo" in reply
     assert not Exploration.objects.exists()
 
 

@@ -178,11 +178,11 @@ def test_in_a_buffer_the_text_of_the_user_holds_it(
     for way, kinds in (("instruction", ["text", "image_url", "text"]), ("prefill", None)):
         seeing(model, way)
         run(ask()[0])
-        said = provider.seen[-1].json["messages"][-1]["content"]
+        content = provider.seen[-1].json["messages"][-1]["content"]
         if kinds:
-            assert [one["type"] for one in said] == kinds
+            assert [one["type"] for one in content] == kinds
         else:
-            assert said == "Look: [image: a cat]!", "no provider takes images in a model's turn"
+            assert content == "Look: [image: a cat]!", "no provider takes images in a model's turn"
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -93,21 +93,21 @@ class TestAsking:
         view = view_of(actor, row, trees_seen(actor, row), below=None, find="")
         offer = title_requests.offer_of(model, view)
         assert offer.price.startswith("$")
-        (made,) = title_requests.ask_titles(actor, row)
+        (title,) = title_requests.ask_titles(actor, row)
         row.refresh_from_db()
         assert title_requests.is_asked(row)
         with pytest.raises(CommandError, match="being made"):
             title_requests.ask_titles(actor, row)
-        run_lane(made.lane)
-        made.refresh_from_db()
-        assert made.status == "done", made.error
+        run_lane(title.lane)
+        title.refresh_from_db()
+        assert title.status == "done", title.error
         shown = names(actor, row)
         assert shown[0] == "Storms at sea" and shown[0] not in words
         sent = str(provider.seen[-1].body)
         assert "Region 1" in sent and hidden.text not in sent
         assert not title_requests.is_asked(row) and row.titled == 1
         # The price that was said before was not exceeded.
-        assert made.spent is not None and 0 < made.spent <= offer.most
+        assert title.spent is not None and 0 < title.spent <= offer.most
         # A map that is drawn anew has other regions.
         asking.ask(actor, tree.grove, tree)
         drawing.draw(row.uid)
@@ -121,11 +121,11 @@ class TestAsking:
         model: Participant,
         provider: ScriptedProvider,
     ) -> None:
-        (made,) = title_requests.ask_titles(actor, row)
+        (title,) = title_requests.ask_titles(actor, row)
         asking.ask(actor, tree.grove, tree)
         drawing.draw(row.uid)
         provider.script(says(*_lines("1: Storms at sea")))
-        run_lane(made.lane)
+        run_lane(title.lane)
         assert "Storms at sea" not in names(actor, row)
 
     def test_the_price_is_said_before_and_asking_is_a_writers(
@@ -161,9 +161,9 @@ class TestAsking:
         provider: ScriptedProvider,
     ) -> None:
         words = names(actor, row)
-        (made,) = title_requests.ask_titles(actor, row)
+        (title,) = title_requests.ask_titles(actor, row)
         Node.objects.filter(tree=tree, kind="text", parent_slot__isnull=False).update(excluded=True)
-        run_lane(made.lane)
+        run_lane(title.lane)
         row.refresh_from_db()
         assert title_requests.last_failure(row)
         assert names(actor, row) == words
@@ -208,9 +208,9 @@ class TestGrove:
         answer = api.post(at)
         assert answer.status_code == 202 and answer.json()["going"]
         assert api.post(at).status_code == 409
-        made = Generation.objects.get(round=TITLES)
-        assert made.tree == tree
-        run_lane(made.lane)
+        generation = Generation.objects.get(round=TITLES)
+        assert generation.tree == tree
+        run_lane(generation.lane)
         sent = str(provider.seen[-1].body)
         assert "Region 1" in sent and "secret" not in sent
         assert "Storms at sea" in names(actor, map_)
@@ -229,14 +229,14 @@ class TestGrove:
     ) -> None:
         other = make_tree(actor, NewTree(title="Other", mode="dialogue"))
         provider.script(says(*_lines("1: Storms at sea")))
-        (made,) = title_requests.ask_titles(actor, map_)
-        run_lane(made.lane)
-        made.refresh_from_db()
-        assert made.call is not None and "Region 1" in str(made.call.request)
+        (title,) = title_requests.ask_titles(actor, map_)
+        run_lane(title.lane)
+        title.refresh_from_db()
+        assert title.call is not None and "Region 1" in str(title.call.request)
         clear_elsewhere(other)
         map_.refresh_from_db()
-        made.call.refresh_from_db()
-        assert map_.titles == [] and "Region 1" not in str(made.call.request)
+        title.call.refresh_from_db()
+        assert map_.titles == [] and "Region 1" not in str(title.call.request)
 
     def test_a_reader_asks_for_none(
         self, map_: Landscape, reader: User, model: Participant

@@ -126,8 +126,8 @@ def test_those_that_wait_know_their_place(ask: Say, other: Actor, tree: Tree) ->
     asked = ask("continue n:3")
     late = execute_line(other, tree, Request("continue")).body["generations"]
     rows = [*asked, Generation.objects.get(uid=late[0])]
-    found = candidates_of((), {row.point_id for row in rows}).coming
-    before = {one.pk: one.before for one in found}
+    coming = candidates_of((), {row.point_id for row in rows}).coming
+    before = {one.pk: one.before for one in coming}
     assert [before[row.pk] for row in rows] == [0, 2, 3, 1]
 
 
@@ -246,9 +246,9 @@ def test_a_generation_is_begun_and_its_path_read_with_few_queries(
         execute_line(actor, tree, Request(f'respond "Text {number}."'))
     ask()
     Lane.objects.create(name=lanes.lane_of(model))  # it was asked before
-    with CaptureQueriesContext(connection) as made:
+    with CaptureQueriesContext(connection) as captured:
         held = begin_lane(lanes.lane_of(model))
     assert "Text 2." in str(held[0].order.ask.messages)
-    said = [one["sql"] for one in made if not one["sql"].startswith(AROUND)]
+    said = [one["sql"] for one in captured if not one["sql"].startswith(AROUND)]
     # PostgreSQL locks the row before it is read with what it is joined to.
     assert len(said) == 10 + (connection.vendor == "postgresql"), said

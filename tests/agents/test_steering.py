@@ -182,8 +182,8 @@ def test_front_matter_is_divided_from_the_text() -> None:
 
 @given(st.text(max_size=200))
 def test_whatever_a_document_holds_it_is_an_entry_or_none(text: str) -> None:
-    made = entry_of("d1", "t", f"---\n{text}\n---\nBody.")
-    assert made is None or (made.keys and made.text.strip())
+    entry = entry_of("d1", "t", f"---\n{text}\n---\nBody.")
+    assert entry is None or (entry.keys and entry.text.strip())
     assert divided(text)[1] in text or divided(text) == ({}, text)
 
 

@@ -51,8 +51,8 @@ def cheap(grove: Grove, model: Participant, actor: Actor) -> Participant:
 @pytest.fixture
 def long(actor: Actor, tree: Tree) -> Node:
     """A text that needs a summary."""
-    made = execute_line(actor, tree, Request(f'respond root "{LONG}"')).body["refs"][0]
-    return Node.objects.get(tree=tree, local_id=made)
+    ref = execute_line(actor, tree, Request(f'respond root "{LONG}"')).body["refs"][0]
+    return Node.objects.get(tree=tree, local_id=ref)
 
 
 def _fresh(tree: Tree) -> Tree:
@@ -185,8 +185,8 @@ def test_the_summary_of_a_tree_reads_its_parts(
     assert (got.status_code, got.json()["open"]) == (202, 1)
     provider.script(says("A quarrel at a river."))
     run(Generation.objects.get(round=SUMMARY))
-    said = provider.seen[0].json["messages"][-1]["content"]
-    assert SAID in said and "Thomas waits." in said and "(1 branch in all)" in said
+    content = provider.seen[0].json["messages"][-1]["content"]
+    assert SAID in content and "Thomas waits." in content and "(1 branch in all)" in content
     assert _fresh(tree).summary == "A quarrel at a river."
 
 
@@ -263,8 +263,8 @@ def test_outline_and_earlier_use_them(
     drawn = outline_lines(actor, tree, workspace, [])
     assert f"summary: {SAID}" in [one.words for one in drawn]  # never as the text's own words
     for line in (f"view {long.local_id}", "tree", "list root continuations"):
-        said = execute_line(actor, tree, Request(line)).body["reply"]
-        assert "summary: Marie stays" in said and '"Marie stays' not in said, line
+        reply = execute_line(actor, tree, Request(line)).body["reply"]
+        assert "summary: Marie stays" in reply and '"Marie stays' not in reply, line
     Participant.objects.filter(pk=agent.pk).update(context_limit=6_000)
     workspace.participant.refresh_from_db()
     end = Node.objects.filter(tree=tree).order_by("-pk").first()

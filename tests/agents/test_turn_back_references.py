@@ -30,12 +30,12 @@ def test_a_later_line_names_what_an_earlier_one_made(talk: Talk) -> None:
     ]
     turn = talk.turn("\n".join(said) + "\nI wrote {1} and noted {2}.")
     assert [outcome for _, outcome in outcomes(turn)] == ["ok"] * 4
-    made = Node.objects.get(text="The tide turned.").local_id
+    local_id = Node.objects.get(text="The tide turned.").local_id
     note = Node.objects.get(kind="annotation")
-    assert note.text == f"Why does [{made}] turn, and what of x_{{1}} and {{9}}?"
-    assert outcomes(turn)[2][0] == f"→ link {made} to {talk.node} as:supports"
+    assert note.text == f"Why does [{local_id}] turn, and what of x_{{1}} and {{9}}?"
+    assert outcomes(turn)[2][0] == f"→ link {local_id} to {talk.node} as:supports"
     assert turn.node is not None
-    assert turn.node.text == f"I wrote {made} and noted {note.local_id}."
+    assert turn.node.text == f"I wrote {local_id} and noted {note.local_id}."
 
 
 @pytest.mark.parametrize(

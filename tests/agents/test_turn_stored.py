@@ -87,11 +87,11 @@ def test_what_a_turn_wrote_and_answered_is_in_its_nodes_alone(
     provider.script(says(f"I wrote {{1}}.\n{line}→ budget\n"), says(f"{LONG}That is all."))
     turn = went(asked(actor, tree, agent, node=opening))
     assert LONG[:240] not in stored(turn)
-    made = Node.objects.get(tree=tree, text=f"{LONG}end")
+    node = Node.objects.get(tree=tree, text=f"{LONG}end")
     _, last = turn.generations.filter(round__gt=0).order_by("round")
     assert said_in(last, turn) == f"{LONG}That is all."
     shown = turns_shown(actor, [turn], cast_of(actor))[0].rounds
-    assert [one.text for one in shown] == [f"I wrote {made.local_id}.", f"{LONG}That is all."]
+    assert [one.text for one in shown] == [f"I wrote {node.local_id}.", f"{LONG}That is all."]
     assert shown[0].lines[0].block == f"{LONG}end"
 
 

@@ -84,10 +84,10 @@ def test_input_is_the_askers_node_and_the_answer_hangs_below_it(
     assert turn.input_node is not None and turn.node is not None
     assert (turn.input_node.author, turn.input_node.text) == (actor.participant, "And now?")
     assert turn.node.parent_slot_id == turn.input_node.slot_id
-    said = provider.seen[0].json["messages"][-1]["content"]
+    content = provider.seen[0].json["messages"][-1]["content"]
     words = f"in [{turn.input_node.local_id}]\nAnd now?\n---REQUEST_END"
-    assert f"---REQUEST from Owner (human) {words}" in said
-    assert f"[{turn.input_node.local_id}] Owner (human) · 2" not in said
+    assert f"---REQUEST from Owner (human) {words}" in content
+    assert f"[{turn.input_node.local_id}] Owner (human) · 2" not in content
 
 
 def test_who_asked_for_a_turn_is_in_the_log_of_the_tree(
@@ -224,10 +224,10 @@ def test_an_aside_ends_in_a_note_and_its_words_are_the_request(
     assert turn.node is not None and turn.input_node is not None
     assert (turn.node.kind, turn.node.text) == ("annotation", "It is fine.")
     assert turn.node.parent_slot_id == turn.input_node.slot_id
-    said = provider.seen[0].json["messages"][-1]["content"]
-    assert said.endswith(f"END\n\nOwner asks in [{turn.input_node.local_id}]: Is it good?")
+    content = provider.seen[0].json["messages"][-1]["content"]
+    assert content.endswith(f"END\n\nOwner asks in [{turn.input_node.local_id}]: Is it good?")
     words = f"in [{turn.input_node.local_id}]\nIs it good?\n---REQUEST_END\n\n"
-    assert f"---REQUEST from Owner (human) {words}" in said
+    assert f"---REQUEST from Owner (human) {words}" in content
 
 
 def test_a_second_turn_at_a_slot_is_a_conflict_with_the_holders_name(

@@ -123,9 +123,9 @@ def test_a_round_that_a_lost_worker_left_in_its_text_is_clearly_interrupted(
 ) -> None:
     turn = asked(actor, tree, agent, input="Begin.")
     run_turn(turn.uid)
-    said = Generation.objects.get(turn=turn)
-    generation_lifecycle.take(said.uid, lease="gone", seconds=-1)
-    Generation.objects.filter(pk=said.pk).update(text='Half.\n→ annotate here "a', chunk=1)
+    generation = Generation.objects.get(turn=turn)
+    generation_lifecycle.take(generation.uid, lease="gone", seconds=-1)
+    Generation.objects.filter(pk=generation.pk).update(text='Half.\n→ annotate here "a', chunk=1)
     tasks.sweep()
     turn = went(turn)
     assert (turn.status, turn.finish) == ("interrupted", "interrupted:worker lost")

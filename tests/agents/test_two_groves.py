@@ -136,8 +136,8 @@ def test_links_to_another_grove_are_not_shown_to_an_agent(two_groves: TwoGroves)
     left.run(two.both, f"link {here} to {two.far} as:supports")
     assert SECRET in left.run(two.both, f"list {here} links")
     actor = acting_as(left.actor(two.both), two.agent(left))
-    said = execute_line(actor, left.tree, Request(f"list {here} links")).body["reply"]
-    assert SECRET not in str(said) and "no links" in str(said)
+    reply = execute_line(actor, left.tree, Request(f"list {here} links")).body["reply"]
+    assert SECRET not in str(reply) and "no links" in str(reply)
     assert "1 link" not in str(
         execute_line(actor, left.tree, Request(f"view {here}")).body["reply"]
     )
@@ -151,8 +151,8 @@ def test_a_document_names_no_end_of_its_links_in_another_grove(two_groves: TwoGr
     assert SECRET in execute_line(left.actor(two.both), left.tree, asks).reply
     agent = two.agent(left, permissions=[*Permission])
     for who in (left.actor(two.only_left), acting_as(left.actor(two.both), agent)):
-        said = execute_line(who, left.tree, asks).reply
-        assert SECRET not in said and TITLE not in said and two.right.text.local_id not in said
+        reply = execute_line(who, left.tree, asks).reply
+        assert SECRET not in reply and TITLE not in reply and two.right.text.local_id not in reply
 
 
 def test_a_window_names_no_document_that_its_agent_may_not_read_any_more(

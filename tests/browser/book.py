@@ -65,5 +65,5 @@ def caret(page: Page, at: int) -> None:
 def path_of(heddle: Heddle, tree: str, node: str = "") -> list[str]:
     """The texts of a path, as the server has them."""
     query = f"?node={node}" if node else ""
-    found: Any = heddle.get(f"trees/{tree}/path{query}")
-    return [one["text"] for one in found["nodes"][1:]]
+    response: Any = heddle.get(f"trees/{tree}/path{query}")
+    return [one["text"] for one in response["nodes"][1:]]

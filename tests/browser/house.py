@@ -49,8 +49,8 @@ class Heddle:
         with self.client() as client:
             answer = client.get(f"/api/{path}")
         assert answer.is_success, answer.text
-        found: dict[str, object] = answer.json()
-        return found
+        body: dict[str, object] = answer.json()
+        return body
 
     def archive(self, participant: dict[str, object]) -> None:
         """Takes a participant out of the grove again."""
@@ -82,10 +82,10 @@ def opened(data: Path, chrome: Browser) -> Iterator[Heddle]:
         ) as running,
     ):
         link = running.until(r"(http://\S+/signin/\S+)")[1]
-        made = Heddle(running.ready(), provider, data)
-        made.owner = come_in(chrome, link)
-        _point_models_at(made)
-        yield made
+        heddle = Heddle(running.ready(), provider, data)
+        heddle.owner = come_in(chrome, link)
+        _point_models_at(heddle)
+        yield heddle
 
 
 def come_in(chrome: Browser, link: str) -> Cookies:

@@ -51,8 +51,8 @@ def test_pages_about_one_thing(
 def test_the_public_page(
     heddle: Heddle, rich: dict[str, str], visit: Open, size: dict[str, int]
 ) -> None:
-    made = heddle.post(f"trees/{rich['dialogue']}/public-links", {"days": 1})
-    path = re.sub(r"^https?://[^/]+", "", str(made["link"]))
+    response = heddle.post(f"trees/{rich['dialogue']}/public-links", {"days": 1})
+    path = re.sub(r"^https?://[^/]+", "", str(response["link"]))
     page = visit(path, size=size, anonymous=True, bypass_csp=True)
     page.locator("details").first.evaluate("details => { details.open = true }")
     assert violations_in_both_themes(page) == []

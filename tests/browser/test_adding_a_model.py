@@ -60,8 +60,8 @@ def test_a_model_is_added_from_what_its_address_lists(heddle: Heddle, visit: Ope
 def test_a_participant_gets_another_model_with_the_key_it_has(heddle: Heddle, visit: Open) -> None:
     provider = heddle.provider
     settings = {"name": "Changeling", "model_ref": "custom:small", "base_url": provider.url}
-    one = heddle.post("participants", {**settings, "api_key": "sk-stored"})
-    page = visit(f"/groves/{one['grove']}/participants/{one['id']}")
+    response = heddle.post("participants", {**settings, "api_key": "sk-stored"})
+    page = visit(f"/groves/{response['grove']}/participants/{response['id']}")
     expect(page.get_by_label("Model", exact=True)).to_have_value("small")
     names = json.dumps({"data": [{"id": "small"}, {"id": "large", "max_model_len": 65_536}]})
     provider.script(raw(names.encode(), kind="application/json"))
@@ -70,10 +70,10 @@ def test_a_participant_gets_another_model_with_the_key_it_has(heddle: Heddle, vi
     assert provider.seen[-1].header("authorization") == "Bearer sk-stored"
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("Changeling has been saved.")).to_be_visible()
-    now = heddle.get(f"participants/{one['id']}")
+    now = heddle.get(f"participants/{response['id']}")
     assert (now["model_ref"], now["context_limit"]) == ("custom:large", 65_536)
     assert (now["has_key"], now["name"]) == (True, "Changeling")
-    heddle.archive(one)
+    heddle.archive(response)
 
 
 def test_an_owner_allows_a_private_address_and_the_open_page_offers_the_model(
@@ -119,7 +119,7 @@ def test_an_owner_allows_a_private_address_and_the_open_page_offers_the_model(
 
 def test_what_a_model_cannot_read_is_said_beside_the_composer(heddle: Heddle, visit: Open) -> None:
     settings = {"name": "Sieve", "model_ref": "custom:tiny", "base_url": heddle.provider.url}
-    one = heddle.post("participants", {**settings, "context_limit": 1100})
+    response = heddle.post("participants", {**settings, "context_limit": 1100})
     tree = heddle.tree("A long path", "It rained, and it rained. " * 60)
     page = visit(f"/trees/{tree}")
     page.locator("[data-agents] summary").click()
@@ -127,7 +127,7 @@ def test_what_a_model_cannot_read_is_said_beside_the_composer(heddle: Heddle, vi
     expect(page.locator("[data-cost]")).to_contain_text("cut: Sieve reads 76 of about")
     page.get_by_role("checkbox", name=re.compile("Sieve")).uncheck()
     expect(page.locator("[data-cost]")).not_to_contain_text("cut")
-    heddle.archive(one)
+    heddle.archive(response)
 
 
 def test_the_form_fits_a_phone(heddle: Heddle, visit: Open) -> None:

@@ -222,8 +222,8 @@ def test_sentences_of_several_become_a_text_that_keeps_their_authors(
     expect(dialog(page)).to_be_hidden()
     written = page.locator("article.node" if mode == "dialogue" else ".cm-content").last
     expect(written).to_contain_text("The house was still. Nobody came.")
-    made = heddle.get(f"trees/{tree}")["workspace"]["position"]  # type: ignore[index]
-    node = heddle.get(f"trees/{tree}/nodes/{made}")
+    position = heddle.get(f"trees/{tree}")["workspace"]["position"]  # type: ignore[index]
+    node = heddle.get(f"trees/{tree}/nodes/{position}")
     assert node["text"] == " The house was still. Nobody came."
     sources: Any = node["sources"]
     assert [source["role"] for source in sources] == ["parts", "parts"]

@@ -21,8 +21,8 @@ def _grove(heddle: Heddle) -> str:
 
 
 def _made(heddle: Heddle, title: str, text: str = TEXT) -> str:
-    made = heddle.post("documents", {"title": title, "text": text})
-    return str(made["id"])
+    response = heddle.post("documents", {"title": title, "text": text})
+    return str(response["id"])
 
 
 def _opened(page: Page) -> Page:

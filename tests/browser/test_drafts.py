@@ -147,6 +147,6 @@ def test_a_long_text_is_edited_in_the_editor_to_the_byte(heddle: Heddle, visit: 
     form.get_by_role("combobox").select_option("version")
     editor.press("Control+Enter")
     expect(form).to_have_count(0)
-    found: Any = heddle.get(f"trees/{tree}/path")
-    assert found["nodes"][1]["text"] == "zero one\r\n" + "two words " * 1000
+    response: Any = heddle.get(f"trees/{tree}/path")
+    assert response["nodes"][1]["text"] == "zero one\r\n" + "two words " * 1000
     assert kept(heddle, tree) == []

@@ -22,16 +22,16 @@ def duo(heddle: Heddle) -> Iterator[tuple[str, str]]:
         "prices": {"input": 1, "output": 2},
         "max_tokens": 100,
     }
-    made = heddle.post("participants", body)
+    response = heddle.post("participants", body)
     yield names[0], "Second"
     with heddle.client() as client:
-        changes = {"name": f"Second {made['id']}", "archived": True}
-        assert client.patch(f"/api/participants/{made['id']}", json=changes).is_success
+        changes = {"name": f"Second {response['id']}", "archived": True}
+        assert client.patch(f"/api/participants/{response['id']}", json=changes).is_success
 
 
 def _models(heddle: Heddle) -> list[dict[str, str]]:
-    found = heddle.get("participants")["results"]
-    return [one for one in found if one["kind"] == "model"]  # type: ignore[attr-defined]
+    results = heddle.get("participants")["results"]
+    return [one for one in results if one["kind"] == "model"]  # type: ignore[attr-defined]
 
 
 def choose(page: Page, **counts: int) -> None:

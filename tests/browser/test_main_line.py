@@ -36,8 +36,8 @@ def test_whoever_has_the_link_reads_the_story_as_one_text(heddle: Heddle, visit:
     at = str(heddle.get(f"trees/{tree}")["workspace"]["position"])  # type: ignore[index]
     heddle.line(tree, f"respond {at}\n and went wrong.\n←")
     heddle.line(tree, f"respond {at}\n and ended.\n←")
-    made = heddle.post(f"trees/{tree}/public-links", {"days": 1})
-    page = visit(str(made["link"]).removeprefix(heddle.url), anonymous=True)
+    response = heddle.post(f"trees/{tree}/public-links", {"days": 1})
+    page = visit(str(response["link"]).removeprefix(heddle.url), anonymous=True)
     story = page.locator(".story")
     expect(story).to_contain_text("It began and ended.")
     expect(story).not_to_contain_text("went wrong")
@@ -69,8 +69,8 @@ def test_all_that_reads_a_story_follows_the_line_that_was_marked(
     assert address is not None
     with heddle.client() as client:
         assert client.get(address).text.strip() == story
-    made = heddle.post(f"trees/{tree}/public-links", {"days": 1})
-    shown = visit(str(made["link"]).removeprefix(heddle.url), anonymous=True)
+    response = heddle.post(f"trees/{tree}/public-links", {"days": 1})
+    shown = visit(str(response["link"]).removeprefix(heddle.url), anonymous=True)
     for words in ("It began with a bell", "and ended."):
         expect(shown.locator(".story")).to_contain_text(words)
     expect(shown.locator(".story")).not_to_contain_text("went wrong")

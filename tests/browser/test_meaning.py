@@ -175,16 +175,16 @@ def oracle(heddle: Heddle) -> Iterator[str]:
     kept, heddle.provider.default = heddle.provider.default, _next_ones(("yes", -0.1))
     name = f"Oracle {uuid4().hex[:6]}"
     body = {"name": name, "model_ref": "scripted:oracle", "endpoint": "completion"}
-    made = heddle.post("participants", {**body, "base_url": heddle.provider.url})
-    heddle.post(f"participants/{made['id']}/probe", {})
+    response = heddle.post("participants", {**body, "base_url": heddle.provider.url})
+    heddle.post(f"participants/{response['id']}/probe", {})
     until = monotonic() + PATIENCE_S
     while monotonic() < until:
-        probe = heddle.get(f"participants/{made['id']}")["probe"]
+        probe = heddle.get(f"participants/{response['id']}")["probe"]
         if probe.get("status") in ("done", "failed"):  # type: ignore[attr-defined]
             break
     heddle.provider.default = kept
     yield name
-    heddle.archive(made)
+    heddle.archive(response)
 
 
 def test_what_could_come_next_is_opened_by_keys_and_a_path_is_taken(

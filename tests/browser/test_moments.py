@@ -290,8 +290,8 @@ def test_what_an_agent_was_asked_in_a_buffer_is_set_off_in_its_editor(
         "input": "In one sentence.",
         "as": "continuation",
     }
-    made = heddle.post(f"trees/{tree}/turns", body)
-    page = opened(visit(f"/trees/{tree}?node={made['answers_below']}"))
+    response = heddle.post(f"trees/{tree}/turns", body)
+    page = opened(visit(f"/trees/{tree}?node={response['answers_below']}"))
     expect(page.locator(".book .ask")).to_have_text("In one sentence.")
     expect(page.locator(".book .ask")).to_have_css("font-style", "italic")
     heddle.archive(agent)

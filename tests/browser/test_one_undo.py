@@ -119,8 +119,8 @@ def test_typing_and_changes_of_the_tree_are_undone_in_the_order_of_time(
 
 def bookmarks(heddle: Heddle, tree: str) -> int:
     """How many bookmarks the tree has."""
-    found: str = heddle.line(tree, "list bookmarks")["reply"]  # type: ignore[assignment]
-    return found.count("One.")
+    reply: str = heddle.line(tree, "list bookmarks")["reply"]  # type: ignore[assignment]
+    return reply.count("One.")
 
 
 def test_an_added_text_that_is_undone_is_a_draft_again(heddle: Heddle, visit: Open) -> None:

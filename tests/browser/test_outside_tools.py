@@ -18,7 +18,7 @@ from tests.providers.scripts import says
 def agent(heddle: Heddle) -> Iterator[str]:
     """The name of a loom-aware agent behind the scripted provider."""
     name = f"Iris {uuid4().hex[:6]}"
-    made = heddle.post(
+    response = heddle.post(
         "participants",
         {
             "name": name,
@@ -30,7 +30,7 @@ def agent(heddle: Heddle) -> Iterator[str]:
     )
     yield name
     with heddle.client() as client:
-        assert client.delete(f"/api/participants/{made['id']}").is_success
+        assert client.delete(f"/api/participants/{response['id']}").is_success
 
 
 @pytest.fixture
@@ -138,8 +138,8 @@ def test_a_tool_that_is_granted_after_the_turn_is_used_in_another_one(
     name = f"weather{uuid4().hex[:6]}"
     grove = heddle.get("groves")["results"][0]["id"]  # type: ignore[index]
     settings = f"/api/groves/{grove}/settings"
-    found = heddle.get("participants")["results"]
-    one = next(found_["id"] for found_ in found if found_["name"] == agent)  # type: ignore[attr-defined]
+    results = heddle.get("participants")["results"]
+    one = next(found_["id"] for found_ in results if found_["name"] == agent)  # type: ignore[attr-defined]
     with heddle.client() as client:
         changed = client.patch(f"/api/participants/{one}", json={"budget": "quick"})
         assert changed.is_success

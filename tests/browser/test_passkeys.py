@@ -28,10 +28,10 @@ def with_device(page: Page) -> Callable[[], list[dict[str, object]]]:
     made = session.send("WebAuthn.addVirtualAuthenticator", {"options": DEVICE})
 
     def kept() -> list[dict[str, object]]:
-        found: list[dict[str, object]] = session.send("WebAuthn.getCredentials", made)[
+        credentials: list[dict[str, object]] = session.send("WebAuthn.getCredentials", made)[
             "credentials"
         ]
-        return found
+        return credentials
 
     return kept
 

@@ -17,8 +17,8 @@ def key_of(heddle: Heddle, name: str) -> str:
     """A gateway key for a model of this name at the scripted provider."""
     body = {"name": name, "base_url": heddle.provider.url, "model_ref": "openai:s"}
     model = heddle.post("participants", body)
-    made = heddle.post("gateway-keys", {"participant": model["id"], "name": name})
-    return str(made["key"])
+    response = heddle.post("gateway-keys", {"participant": model["id"], "name": name})
+    return str(response["key"])
 
 
 def tree_of(heddle: Heddle, name: str) -> str:

@@ -233,8 +233,8 @@ def test_evidence_in_a_sandbox_is_counted_and_not_shown(
     assert sandbox.startswith("✓ sandbox")
     inner = Tree.objects.get(sandbox_of__isnull=False)
     actor = get_actor(owner, tree.grove)
-    said = execute_line(actor, inner, Request('respond root "a secret lamp"')).body
-    ref = f"tree:{inner.uid} node:{said['refs'][0]}"
+    body = execute_line(actor, inner, Request('respond root "a secret lamp"')).body
+    ref = f"tree:{inner.uid} node:{body['refs'][0]}"
     say(f"cite {ref} for {claim}")
     mine = _lines(say, _opened(say, claim))
     assert mine[0].endswith("accessible 2 of 2") and any(

@@ -256,8 +256,8 @@ def test_a_revision_names_its_step_and_the_window_it_was_written_through(
     assert step["tree"] == view.tree.uid == first["step"]["tree"]
     assert (appended["step"]["window"], appended["by"]) == (None, other.actor.participant.uid)
     uid = Document.objects.get(title="notes").uid
-    one = view.client.get(f"/api/documents/{uid}/revisions/2").json()
-    assert one["step"] == step
+    body = view.client.get(f"/api/documents/{uid}/revisions/2").json()
+    assert body["step"] == step
     view.say("undo")
     assert _revisions(view.client)[0]["step"]["seq"] == step["seq"] + 1
 
@@ -276,9 +276,9 @@ def test_the_steps_of_many_revisions_are_read_with_as_many_queries_as_those_of_t
     view: View,
 ) -> None:
     def asked() -> int:
-        with CaptureQueriesContext(connection) as made:
+        with CaptureQueriesContext(connection) as captured:
             _revisions(view.client)
-        return len(made)
+        return len(captured)
 
     view.say('write doc:"notes" append "1"')
     few = asked()

@@ -458,9 +458,9 @@ def test_a_reader_may_look_but_not_write(say: Say, reader: User) -> None:
 def test_a_text_of_more_than_four_mebibytes_is_refused(actor: Actor) -> None:
     with pytest.raises(CommandError, match="at most 4 MiB"):
         documents.make_document(actor, title="big", text="x" * (4 * 1024 * 1024 + 1))
-    made = documents.make_document(actor, title="less", text="→" * 1_000_000)
+    document = documents.make_document(actor, title="less", text="→" * 1_000_000)
     with pytest.raises(CommandError) as refused:
-        documents.write_document(actor, made, append="→" * 500_000)
+        documents.write_document(actor, document, append="→" * 500_000)
     assert refused.value.status == 413
 
 

@@ -19,22 +19,22 @@ def node(local_id: str) -> Node:
 def test_a_version_is_in_the_same_slot(say: Say, write: Write) -> None:
     a = write("one")
     answer = say(f'edit {a} "two" as:version')
-    made = answer.body["refs"][0]
+    ref = answer.body["refs"][0]
     assert answer.reply == (
-        f"✓ created version [{made}] from [{a}]\n  downstream nodes preserved via hyperedge"
+        f"✓ created version [{ref}] from [{a}]\n  downstream nodes preserved via hyperedge"
     )
-    assert (node(made).slot_id, node(made).edited_from_id) == (node(a).pk, node(a).pk)
+    assert (node(ref).slot_id, node(ref).edited_from_id) == (node(a).pk, node(a).pk)
 
 
 def test_in_dialogue_an_edit_is_a_branch(say: Say, write: Write) -> None:
     a = write("one")
     answer = say(f'edit {a} "two"')
-    made = answer.body["refs"][0]
+    ref = answer.body["refs"][0]
     assert answer.reply == (
-        f"✓ created branch [{made}] from [{a}]\n  conversation continues from edit point"
+        f"✓ created branch [{ref}] from [{a}]\n  conversation continues from edit point"
     )
-    assert node(made).slot_id == node(made).pk
-    assert node(made).parent_slot_id == node(a).parent_slot_id
+    assert node(ref).slot_id == node(ref).pk
+    assert node(ref).parent_slot_id == node(a).parent_slot_id
 
 
 def test_an_older_version_is_not_edited_over_a_newer(say: Say, write: Write) -> None:
@@ -69,8 +69,8 @@ def test_a_fork_in_a_buffer_keeps_the_common_head(
 
 def test_replace_needs_exactly_one_place(say: Say, write: Write) -> None:
     a = write("a cat and a dog")
-    made = say(f'edit {a} replace:"cat" with:"hen"').body["refs"][0]
-    assert node(made).text == "a hen and a dog"
+    ref = say(f'edit {a} replace:"cat" with:"hen"').body["refs"][0]
+    assert node(ref).text == "a hen and a dog"
     with pytest.raises(CommandError) as refused:
         say(f'edit {a} replace:"a " with:"the "')
     assert refused.value.code == "CONFLICT"
@@ -87,8 +87,8 @@ def test_the_root_and_no_change_are_rejected(say: Say, write: Write, line: str) 
 
 def test_only_the_slice_is_replaced(say: Say, write: Write) -> None:
     a = say("respond root\none\ntwo\nthree\n←").body["refs"][0]
-    made = say(f'edit {a} lines:2-2 "TWO" as:version').body["refs"][0]
-    assert node(made).text.splitlines() == ["one", "TWO", "three"]
+    ref = say(f'edit {a} lines:2-2 "TWO" as:version').body["refs"][0]
+    assert node(ref).text.splitlines() == ["one", "TWO", "three"]
 
 
 def test_split_makes_a_head_and_a_tail_and_prunes_a_leaf(say: Say, write: Write) -> None:

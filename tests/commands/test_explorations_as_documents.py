@@ -40,8 +40,8 @@ def test_a_trail_is_kept_as_a_document_that_is_linked_to_its_tree(
     say('trail save "by witness"')
     say('trail note "by witness" n:2 "begin with who saw it"')
     say(f"exclude {c}")
-    said = say('write doc:"How we came here" from trail:"by witness"').reply
-    assert said.startswith('✓ created doc:"How we came here" (now ')
+    reply = say('write doc:"How we came here" from trail:"by witness"').reply
+    assert reply.startswith('✓ created doc:"How we came here" (now ')
     text = _text("How we came here")
     assert text.startswith("# by witness\n") and "> begin with who saw it" in text
     assert f"> 2. **▼ [supports] ──→ [{b}]** because it pays off" in text
@@ -95,9 +95,9 @@ def test_the_page_of_a_trail_keeps_it_as_a_document(
     address = f"/trails/{Trail.objects.get().uid}"
     client.force_login(owner)
     assert f'action="{address}/document"' in client.get(address).content.decode()
-    made = client.post(f"{address}/document", {"title": "The way"})
-    assert made["Location"] == f"/documents/{Document.objects.get().uid}"
-    assert f'data-ref="{b}"' in client.get(f"{made['Location']}/drawn").content.decode()
+    response = client.post(f"{address}/document", {"title": "The way"})
+    assert response["Location"] == f"/documents/{Document.objects.get().uid}"
+    assert f'data-ref="{b}"' in client.get(f"{response['Location']}/drawn").content.decode()
     again = client.post(f"{address}/document", {"title": "The way"}, follow=True)
     assert "There is already a document called" in again.content.decode()
     client.force_login(reader)

@@ -109,13 +109,13 @@ def test_a_portal_is_shown_in_a_terminal_and_in_markdown_from_one_description() 
 @pytest.fixture
 def notes(actor: object, tree: Tree, say: Say) -> str:
     """A document that the tree is linked to, with two sections."""
-    made = make_document(
+    document = make_document(
         actor,  # type: ignore[arg-type]
         title="Notes",
         text="# Notes\n\nFirst.\n\n## Motive\n\nJealousy of the lamp.\n",
     )
-    say(f"link root to doc:{made.uid}")
-    return made.uid
+    say(f"link root to doc:{document.uid}")
+    return document.uid
 
 
 @pytest.mark.django_db

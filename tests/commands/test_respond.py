@@ -22,13 +22,13 @@ pytestmark = pytest.mark.django_db
 
 def test_it_makes_a_node_below_and_moves_there(say: Say, tree: Tree) -> None:
     answer = say('→ respond root "It was night."')
-    made = answer.body["refs"][0]
+    ref = answer.body["refs"][0]
     assert answer.reply == (
-        f"✓ created [{made}] as continuation from [{Node.objects.first().local_id}]\n"  # type: ignore[union-attr]
-        f"  switched to [{made}]"
+        f"✓ created [{ref}] as continuation from [{Node.objects.first().local_id}]\n"  # type: ignore[union-attr]
+        f"  switched to [{ref}]"
     )
-    assert answer.body["position"] == made
-    assert Node.objects.get(local_id=made).text == "It was night."
+    assert answer.body["position"] == ref
+    assert Node.objects.get(local_id=ref).text == "It was night."
 
 
 def test_the_text_is_kept_byte_for_byte(say: Say) -> None:
@@ -146,13 +146,13 @@ def test_a_text_put_together_from_siblings_keeps_the_authors_of_its_sentences(
     text = " It was dark. One lamp burned. And I wrote this."
     args = {"ref": start.local_id, "content": text, "role": "parts"}
     sources = [two.local_id, one.local_id]
-    made = run(actor, tree, "respond", {**args, "sources": sources}).body["refs"][0]
-    node = Node.objects.get(local_id=made)
+    ref = run(actor, tree, "respond", {**args, "sources": sources}).body["refs"][0]
+    node = Node.objects.get(local_id=ref)
     [row] = rows_of([node.pk])
     whose = [(muse.uid, 17), (actor.participant.uid, 17)]
     assert list(pieces_of([row])[node.pk]) == [(wren.uid, 14), *whose]
     # An edit of it keeps them too, and so does a text that it is a part of.
-    edited = say(f'edit {made} replace:"wrote" with:"added"').body["refs"][0]
+    edited = say(f'edit {ref} replace:"wrote" with:"added"').body["refs"][0]
     again = {"ref": start.local_id, "content": " One lamp burned.", "role": "parts"}
     last = run(actor, tree, "respond", {**again, "sources": [edited]}).body["refs"][0]
     both = Node.objects.filter(local_id__in=[edited, last])

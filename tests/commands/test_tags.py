@@ -129,8 +129,8 @@ def test_names_of_tags_are_searched(say: Say, write: Write, actor: Actor, tree: 
         hits = find_in_grove(actor, query).hits
         assert node in [hit.node.local_id for hit in hits if hit.node], query
     assert [hit.node for hit in find_in_grove(actor, "waterway").hits] == [None]
-    found = find_in_tree(actor, tree, None, "#waterfall")
-    assert [hit.node.local_id for hit in found.hits if hit.node] == [node]
+    result = find_in_tree(actor, tree, None, "#waterfall")
+    assert [hit.node.local_id for hit in result.hits if hit.node] == [node]
     say(f"prune {node}")
     assert find_in_tree(actor, tree, None, "waterfall").hits == []
 

@@ -134,7 +134,7 @@ def test_what_a_form_sends_is_checked(sent: dict[str, Any]) -> None:
 def test_a_command_writes_the_stream_that_it_declares(
     actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = registry.command_of(tag)
+    command = registry.command_of(tag)
 
     def renamed(context: Any, args: Tag) -> Any:
         grove = context.tree.grove
@@ -142,7 +142,7 @@ def test_a_command_writes_the_stream_that_it_declares(
         context.world.append("grove.changed", said)
         return Reply("✓ done")
 
-    in_grove = type(found)(**{**vars(found), "stream": "grove", "run": renamed})
+    in_grove = type(command)(**{**vars(command), "stream": "grove", "run": renamed})
     monkeypatch.setattr(registry, "find", lambda verb, form: in_grove)
     answer = execute_line(actor, tree, Request("tag here #x"))
     name = streams.name_of(tree.grove)
@@ -158,7 +158,7 @@ def _locks(sent: CaptureQueriesContext, name: str) -> list[str]:
 
 def test_a_command_of_the_workspace_locks_no_tree(actor: Actor, tree: Tree) -> None:
     """Moving about waits for nobody who writes, and whoever writes waits for nobody who moves."""
-    made = execute(actor, tree, respond, Respond(content="a")).body["refs"][0]
+    ref = execute(actor, tree, respond, Respond(content="a")).body["refs"][0]
     name = streams.name_of(tree)
     with CaptureQueriesContext(connection) as moving:
         answer = execute(actor, tree, switch, Switch(ref=Ref("root")), request=Request("", key="k"))
@@ -166,5 +166,5 @@ def test_a_command_of_the_workspace_locks_no_tree(actor: Actor, tree: Tree) -> N
     again = execute(actor, tree, switch, Switch(ref=Ref("root")), request=Request("", key="k"))
     assert again.body == {**answer.body, "repeated": True}
     with CaptureQueriesContext(connection) as writing:
-        execute(actor, tree, tag, Tag(ref=Ref("node", id=made), names=("x",)))
+        execute(actor, tree, tag, Tag(ref=Ref("node", id=ref), names=("x",)))
     assert _locks(writing, name)

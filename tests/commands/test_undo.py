@@ -248,9 +248,9 @@ def test_an_act_that_somebody_built_on_is_undone_in_no_part(
 ) -> None:
     one, two = write("Marie came."), write("Marie sat.")
     act = {"act": "replace-2", "doing": "replaced Marie by Morag in 2 passages"}
-    made = say(f'edit {one} "Morag came." as:version', **act).body["refs"][0]
+    ref = say(f'edit {one} "Morag came." as:version', **act).body["refs"][0]
     last = say(f'edit {two} "Morag sat." as:version', **act).body["step"]
-    say(f'edit {made} "Morag went." as:version', by=writer)
+    say(f'edit {ref} "Morag went." as:version', by=writer)
     now = world()
     for line in ("undo", f"undo step:{last}"):
         with pytest.raises(CommandError) as refused:

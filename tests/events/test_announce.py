@@ -46,9 +46,9 @@ async def test_messages_of_a_stream_arrive_in_the_order_of_the_calls() -> None:
 
     def ring_all() -> None:
         for seq in range(200):  # one after another, but each from a thread of its own
-            one = threading.Thread(target=announcements.send, args=(STREAM, bell(seq)))
-            one.start()
-            one.join()
+            thread = threading.Thread(target=announcements.send, args=(STREAM, bell(seq)))
+            thread.start()
+            thread.join()
 
     await asyncio.to_thread(ring_all)
     found = [await asyncio.wait_for(layer.receive(channel), PATIENCE_S) for _ in range(200)]

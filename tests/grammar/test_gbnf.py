@@ -72,8 +72,8 @@ def test_without_any_form_a_reply_is_prose() -> None:
 
 @given(reply=strings(rules_of(grammar_of(REGISTERED, KNOWN, acts=True))))
 def test_who_has_to_act_writes_one_line(reply: str) -> None:
-    said = segments_of(reply, registry.language(), finished=True)
-    (batch,) = (one for one in said if isinstance(one, Batch))
+    segments = segments_of(reply, registry.language(), finished=True)
+    (batch,) = (one for one in segments if isinstance(one, Batch))
     assert len(batch.commands) == 1
     assert reply.startswith("→ ")
 

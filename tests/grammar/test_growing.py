@@ -111,12 +111,12 @@ def test_how_many_lines_are_read_does_not_grow_with_the_reply(
 
 def test_a_reply_has_so_many_commands() -> None:
     lines = "→ frobnicate\n" * 300 + "The end."
-    said = read_reply(lines, LANGUAGE, finished=True)
-    assert len(said.commands) == 300
-    assert said.prose == "The end."
-    codes = [command.bad.code for command in said.commands if command.bad]
+    reply = read_reply(lines, LANGUAGE, finished=True)
+    assert len(reply.commands) == 300
+    assert reply.prose == "The end."
+    codes = [command.bad.code for command in reply.commands if command.bad]
     assert codes == ["INVALID_SYNTAX"] * MAX_COMMANDS + ["LIMIT_EXCEEDED"] * 100
-    last = said.commands[-1].bad
+    last = reply.commands[-1].bad
     assert last is not None and "next reply" in last.hint
 
 

@@ -15,8 +15,8 @@ def replied(text: str) -> RoundReply:
 
 
 def run_of(text: str) -> list[str]:
-    found = replied(text).commands
-    return [one.line.canonical.removeprefix("→ ") for one in found if one.line is not None]
+    commands = replied(text).commands
+    return [one.line.canonical.removeprefix("→ ") for one in commands if one.line is not None]
 
 
 WINDOWS = """
@@ -45,39 +45,39 @@ def test_what_has_one_reading_runs(reply: str, lines: str) -> None:
 def test_a_near_miss_never_runs_and_is_answered_with_the_line_to_write(
     reply: str, line: str
 ) -> None:
-    (said,) = replied(reply).commands
-    assert said.line is None and said.bad is not None and said.near
-    assert said.bad.code == "INVALID_SYNTAX"
-    assert said.bad.message.startswith(f'line {said.number}: "')
-    assert said.bad.message.endswith('" looks like a command.')
-    assert f"write {line} alone on its line" in said.bad.hint
+    (command,) = replied(reply).commands
+    assert command.line is None and command.bad is not None and command.near
+    assert command.bad.code == "INVALID_SYNTAX"
+    assert command.bad.message.startswith(f'line {command.number}: "')
+    assert command.bad.message.endswith('" looks like a command.')
+    assert f"write {line} alone on its line" in command.bad.hint
 
 
 @pytest.mark.parametrize(("reply", "_"), rows(MENTIONED))
 def test_a_command_that_a_text_mentions_is_asked_back_without_proposing_it(
     reply: str, _: str
 ) -> None:
-    (said,) = replied(reply).commands
-    assert said.line is None and said.bad is not None and said.near
-    assert "if it is text, send it again" in said.bad.hint
-    assert "write →" not in said.bad.hint
+    (command,) = replied(reply).commands
+    assert command.line is None and command.bad is not None and command.near
+    assert "if it is text, send it again" in command.bad.hint
+    assert "write →" not in command.bad.hint
     assert replied(reply).prose == reply
 
 
 @pytest.mark.parametrize(("reply", "line"), rows(CALLS))
 def test_a_call_in_json_is_asked_back_with_the_line_to_write(reply: str, line: str) -> None:
-    (said,) = replied(reply).commands
-    assert said.line is None and said.bad is not None and said.near
-    assert f"{line} alone" in said.bad.hint or f"such as {line};" in said.bad.hint
-    assert "if it is text, send it again" in said.bad.hint
+    (command,) = replied(reply).commands
+    assert command.line is None and command.bad is not None and command.near
+    assert f"{line} alone" in command.bad.hint or f"such as {line};" in command.bad.hint
+    assert "if it is text, send it again" in command.bad.hint
 
 
 @pytest.mark.parametrize(("reply", "hint"), rows(REFUSED))
 def test_what_is_refused_names_its_line_and_what_to_write(reply: str, hint: str) -> None:
-    (said,) = replied(reply).commands
-    assert said.line is None and said.bad is not None and not said.near
-    assert said.bad.message.startswith('line 1: "')
-    assert hint in said.bad.hint
+    (command,) = replied(reply).commands
+    assert command.line is None and command.bad is not None and not command.near
+    assert command.bad.message.startswith('line 1: "')
+    assert hint in command.bad.hint
 
 
 @pytest.mark.parametrize(("reply", "_"), rows(TEXT.replace(" => ", " ⟹ ")))

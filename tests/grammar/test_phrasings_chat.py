@@ -25,14 +25,14 @@ UNREAD = """
 
 def verdict_on(reply: str, meant: str) -> str:
     """`right`, `useful`, `unhelpful`, `lost` or `wrong`."""
-    said = read_reply(reply, language(), finished=True).commands
+    commands = read_reply(reply, language(), finished=True).commands
     forms = [one.strip() for one in meant.removeprefix("!").split(" | ")]
-    runs = [one.line.canonical.removeprefix("→ ") for one in said if one.line is not None]
+    runs = [one.line.canonical.removeprefix("→ ") for one in commands if one.line is not None]
     if runs:
         return "right" if runs in (forms[:1], forms) and not meant.startswith("!") else "wrong"
-    if not said:
+    if not commands:
         return "lost"
-    hint = " ".join(one.bad.hint for one in said if one.bad is not None)
+    hint = " ".join(one.bad.hint for one in commands if one.bad is not None)
     return "useful" if any(form in hint for form in forms) else "unhelpful"
 
 
@@ -46,14 +46,14 @@ def test_a_line_in_other_words_runs_or_is_answered_with_what_it_means(
 
 
 def test_sixty_lines_are_judged() -> None:
-    found = Counter(verdict_on(*row) for row in (*rows(HEARD), *rows(ALIKE)))
-    assert sum(found.values()) == 60
-    assert set(found) == {"right", "useful"}
+    counter = Counter(verdict_on(*row) for row in (*rows(HEARD), *rows(ALIKE)))
+    assert sum(counter.values()) == 60
+    assert set(counter) == {"right", "useful"}
 
 
 @pytest.mark.parametrize("reply", UNREAD.strip().split("\n"))
 def test_no_write_and_no_spending_is_proposed_for_what_is_not_read(reply: str) -> None:
-    (said,) = read_reply(reply, language(), finished=True).commands
-    assert said.line is None and said.bad is not None
-    assert "a7x2" not in said.bad.hint and "continue" not in said.bad.hint
-    assert not {"continue", "respond", "think"} & set(said.bad.candidates)
+    (command,) = read_reply(reply, language(), finished=True).commands
+    assert command.line is None and command.bad is not None
+    assert "a7x2" not in command.bad.hint and "continue" not in command.bad.hint
+    assert not {"continue", "respond", "think"} & set(command.bad.candidates)

@@ -62,10 +62,10 @@ class Server:
     def health(self) -> dict[str, object]:
         """The reported state of its processes; empty while its web server is down."""
         try:
-            found: dict[str, object] = get(f"{self.url}/healthz").json()
+            body: dict[str, object] = get(f"{self.url}/healthz").json()
         except httpx.TransportError:
             return {}
-        return found
+        return body
 
     def rest(self) -> str:
         """The remaining output until it ends."""

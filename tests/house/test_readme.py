@@ -71,8 +71,10 @@ def started(running: Server) -> Started:
     apikey = next(line for line in _lines() if "apikey" in line)
     heddle.key = heddle.run(apikey).splitlines()[-1]
     with open_client(headers={"Authorization": f"Bearer {heddle.key}"}) as client:
-        made = client.post(f"{heddle.url}/api/trees", json={"title": "Marie", "mode": "dialogue"})
-    assert made.status_code == 201, made.text
+        response = client.post(
+            f"{heddle.url}/api/trees", json={"title": "Marie", "mode": "dialogue"}
+        )
+    assert response.status_code == 201, response.text
     (heddle.data / "line.txt").write_text("→ respond\nShe put her hand on the latch.\n←\n")
     return heddle
 
@@ -119,8 +121,8 @@ def test_every_line_of_a_shell_block_is_run_by_a_test() -> None:
 def test_the_options_are_those_of_the_server() -> None:
     line = next(line for line in README.splitlines() if line.startswith("script/server ["))
     command = [sys.executable, "-m", "config.supervisor", "--help"]
-    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert set(re.findall(r"--[a-z-]+", line)) == set(re.findall(r"--[a-z-]+", said)) - {"--help"}
+    stdout = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert set(re.findall(r"--[a-z-]+", line)) == set(re.findall(r"--[a-z-]+", stdout)) - {"--help"}
 
 
 def test_the_variables_are_those_that_are_read() -> None:

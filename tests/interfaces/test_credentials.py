@@ -38,8 +38,8 @@ def _said(answer: Any) -> tuple[int, str]:
 
 def test_a_key_needs_no_csrf_token(owner: User) -> None:
     client, _ = bearer(owner)
-    made = client.post("/api/groves", {"name": "Mine"}, format="json")
-    assert made.status_code == 201
+    response = client.post("/api/groves", {"name": "Mine"}, format="json")
+    assert response.status_code == 201
 
 
 def test_the_use_of_a_key_is_noted_at_most_once_a_minute(owner: User) -> None:
@@ -110,14 +110,14 @@ def test_a_body_that_cannot_be_read_is_not_called_a_wrong_token(owner: User, bod
 
 def test_keys_are_listed_without_their_secret_and_can_be_revoked(owner: User, api: Client) -> None:
     client = api(owner)
-    made = client.post("/api/api-keys", {"name": "laptop"}, format="json").json()
+    body = client.post("/api/api-keys", {"name": "laptop"}, format="json").json()
     listed = client.get("/api/api-keys").json()
-    assert listed["results"] == [{name: made[name] for name in made if name != "key"}]
-    assert made["key"].endswith(made["hint"]) and made["key"] not in str(listed)
-    assert not ApiKey.objects.filter(digest=made["key"]).exists()
-    assert client.delete(f"/api/api-keys/{made['id']}").json() == {"ok": True}
+    assert listed["results"] == [{name: body[name] for name in body if name != "key"}]
+    assert body["key"].endswith(body["hint"]) and body["key"] not in str(listed)
+    assert not ApiKey.objects.filter(digest=body["key"]).exists()
+    assert client.delete(f"/api/api-keys/{body['id']}").json() == {"ok": True}
     assert client.get("/api/api-keys").json() == {"count": 0, "results": []}
-    assert client.delete(f"/api/api-keys/{made['id']}").status_code == 404
+    assert client.delete(f"/api/api-keys/{body['id']}").status_code == 404
 
 
 def test_browsers_are_listed_and_signed_out(owner: User, rf: Any) -> None:
@@ -196,9 +196,9 @@ def test_a_broker_that_is_away_lets_requests_through(
 def test_times_and_who_i_am(owner: User, tree: Tree, api: Client) -> None:
     body = api(owner).get("/api/me").json()
     assert (body["user"], body["groves"][0]["role"]) == ("owner", "owner")
-    made = body["groves"][0]["created_at"]
-    assert made.endswith("Z") and len(made) == len("2026-11-21T02:07:00.123456Z")
-    assert timezone.now().year >= int(made[:4])
+    created_at = body["groves"][0]["created_at"]
+    assert created_at.endswith("Z") and len(created_at) == len("2026-11-21T02:07:00.123456Z")
+    assert timezone.now().year >= int(created_at[:4])
 
 
 @pytest.mark.parametrize("scope", ["read", "write", "owner"])
@@ -274,8 +274,8 @@ def test_a_scope_holds_by_whatever_address_a_tree_is_reached(owner: User, tree: 
     )
     client, _ = bearer(owner, scope="write")
     asks = {"participant": agent.uid}
-    made = client.post(f"/api/trees/{tree.uid}/turns", asks, format="json").json()
-    turn = Turn.objects.get(uid=made["id"])
+    body = client.post(f"/api/trees/{tree.uid}/turns", asks, format="json").json()
+    turn = Turn.objects.get(uid=body["id"])
     assert (acting_in(turn).role, acting_in(turn).user.scope) == ("writer", "write")
 
 
@@ -297,9 +297,9 @@ def test_a_key_made_by_a_browser_has_the_scope_and_days_it_asked_for(
     owner: User, api: Client
 ) -> None:
     sent = {"name": "desk", "scope": "read", "days": 7}
-    made = api(owner).post("/api/api-keys", sent, format="json").json()
-    assert made["scope"] == "read"
-    assert made["expires_at"].endswith("Z")
+    body = api(owner).post("/api/api-keys", sent, format="json").json()
+    assert body["scope"] == "read"
+    assert body["expires_at"].endswith("Z")
     for wrong in ({"scope": "all"}, {"days": 0}, {"days": 10**6}):
         answer = api(owner).post("/api/api-keys", {"name": "x", **wrong}, format="json")
         assert answer.status_code in (400, 429) and not ApiKey.objects.filter(name="x")

@@ -24,16 +24,16 @@ class Desk:
 
     def __init__(self, client: APIClient, tree: Tree) -> None:
         self.client, self.tree = client, tree
-        found = client.get(f"/api/workspaces?tree={tree.uid}").json()
-        self.home = f"/api/workspaces/{found['id']}"
+        body = client.get(f"/api/workspaces?tree={tree.uid}").json()
+        self.home = f"/api/workspaces/{body['id']}"
 
     def keep(self, slot: str, text: str, kind: str = "buffer", **more: Any) -> Any:
         body = {"kind": kind, "text": text, **more}
         return self.client.put(f"{self.home}/drafts/{slot}", body, format="json")
 
     def kept(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.client.get(f"{self.home}/drafts").json()["results"]
-        return found
+        results: list[dict[str, Any]] = self.client.get(f"{self.home}/drafts").json()["results"]
+        return results
 
     def told(self) -> list[dict[str, Any]]:
         events = self.client.get(f"{self.home}/events").json()["events"]

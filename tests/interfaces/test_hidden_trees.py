@@ -65,8 +65,8 @@ class House:
 
     def say(self, line: str, tree: Tree | None = None) -> str:
         """The first ref in the reply to a line of the owner in the hidden tree."""
-        made = execute_line(self.owner, tree or self.hidden, Request(line)).body["refs"]
-        return str(made[0]) if made else ""
+        refs = execute_line(self.owner, tree or self.hidden, Request(line)).body["refs"]
+        return str(refs[0]) if refs else ""
 
     def _fill(self, muse: Participant) -> Names:
         """One of everything that a tree has."""

@@ -38,7 +38,7 @@ def send(owner: User, tree: Tree, api: Client) -> Send:
 def test_the_answer_says_what_was_made(send: Send, tree: Tree) -> None:
     answer = send('→ respond "It was night."')
     body = answer.json()
-    made = Node.objects.get(text="It was night.")
+    node = Node.objects.get(text="It was night.")
     assert answer.status_code == 200
     assert body == {
         "ok": True,
@@ -47,11 +47,11 @@ def test_the_answer_says_what_was_made(send: Send, tree: Tree) -> None:
         "step": 1,
         "stream": f"tree:{tree.uid}",
         "events": body["events"],
-        "refs": [made.local_id],
+        "refs": [node.local_id],
         "generations": [],
-        "position": made.local_id,
+        "position": node.local_id,
     }
-    assert body["reply"].startswith(f"✓ created [{made.local_id}]")
+    assert body["reply"].startswith(f"✓ created [{node.local_id}]")
     kinds = Event.objects.filter(stream__name=body["stream"], seq__in=body["events"])
     assert set(kinds.values_list("kind", flat=True)) == {"node.added"}
 

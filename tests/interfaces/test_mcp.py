@@ -83,12 +83,12 @@ def test_a_program_looks_writes_and_takes_away(two_groves: TwoGroves, mode: str)
         seen = await said(client, "loom_look", session=session, line=f"view {text} full")
         assert left.text.text in seen["message"]
         line = f"respond {text}\nA second line.\n←"
-        made = (await said(client, "loom_write", session=session, line=line))["refs"][0]
-        asked = await said(client, "loom_destroy", session=session, line=f"prune {made}")
+        ref = (await said(client, "loom_write", session=session, line=line))["refs"][0]
+        asked = await said(client, "loom_destroy", session=session, line=f"prune {ref}")
         assert asked["needs_confirmation"] and "Nothing has changed" in asked["message"]
-        await said(client, "loom_look", session=session, line=f"view {made}")
+        await said(client, "loom_look", session=session, line=f"view {ref}")
         gone = await said(
-            client, "loom_destroy", session=session, line=f"prune {made}", confirm=True
+            client, "loom_destroy", session=session, line=f"prune {ref}", confirm=True
         )
         assert gone["message"].startswith("✓ pruned")
 

@@ -49,9 +49,9 @@ def many_requests(settings: Any) -> None:
 @pytest.fixture
 def client() -> APIClient:
     """The owner's."""
-    made = APIClient()
-    made.force_authenticate(person("owner"))
-    return made
+    client = APIClient()
+    client.force_authenticate(person("owner"))
+    return client
 
 
 def _work(run: Callable[[], object]) -> int:

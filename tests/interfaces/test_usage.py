@@ -52,17 +52,17 @@ def two(actor: Actor, tree: Tree, muse: Participant) -> tuple[str, str]:
 def test_a_tree_reports_what_it_came_to_and_a_node_its_path(
     api: Api, owner: User, tree: Tree, two: tuple[str, str], muse: Participant
 ) -> None:
-    found = api(owner).get(f"/api/trees/{tree.uid}/usage?node={two[1]}").json()
-    assert found["node"] == {
+    body = api(owner).get(f"/api/trees/{tree.uid}/usage?node={two[1]}").json()
+    assert body["node"] == {
         "generations": 1,
         "tokens_in": 40,
         "tokens_out": 20,
         "tokens_cached": 20,
         "usd": pytest.approx(0.042),
     }
-    assert found["path"]["usd"] == found["tree"]["usd"] == pytest.approx(0.072)
-    assert found["participants"][0]["participant"] == muse.uid
-    assert found["people"][0]["name"] == "Owner"
+    assert body["path"]["usd"] == body["tree"]["usd"] == pytest.approx(0.072)
+    assert body["participants"][0]["participant"] == muse.uid
+    assert body["people"][0]["name"] == "Owner"
     first = api(owner).get(f"/api/trees/{tree.uid}/usage?node={two[0]}").json()
     assert first["path"]["usd"] == pytest.approx(0.03)
 
@@ -70,12 +70,12 @@ def test_a_tree_reports_what_it_came_to_and_a_node_its_path(
 def test_a_grove_reports_who_spent_what_on_what(
     api: Api, owner: User, grove: Grove, tree: Tree, two: tuple[str, str]
 ) -> None:
-    found = api(owner).get(f"/api/groves/{grove.uid}/usage?day={today()}").json()
-    assert found["limit_usd"] == 1
-    assert found["shares"][0]["person_name"] == "Owner"
-    assert found["shares"][0]["participant_name"] == "Muse"
-    assert found["trees"][0]["tree"] == tree.uid
-    person = found["people"][0]
+    body = api(owner).get(f"/api/groves/{grove.uid}/usage?day={today()}").json()
+    assert body["limit_usd"] == 1
+    assert body["shares"][0]["person_name"] == "Owner"
+    assert body["shares"][0]["participant_name"] == "Muse"
+    assert body["trees"][0]["tree"] == tree.uid
+    person = body["people"][0]
     assert person["usd"] == pytest.approx(0.072)
     assert person["today"]["left_usd"] == pytest.approx(1 - 0.072)
     none = api(owner).get(f"/api/groves/{grove.uid}/usage?day=2020-01-01").json()
@@ -90,15 +90,15 @@ def test_what_asking_would_cost_is_known_before(
     Participant.objects.create(
         grove=actor.grove, kind="model", name="Four", model_ref="openai:gpt-4o-mini"
     )
-    found = api(owner).get(f"/api/trees/{tree.uid}/estimate").json()
-    own, four = found["participants"]
+    body = api(owner).get(f"/api/trees/{tree.uid}/estimate").json()
+    own, four = body["participants"]
     assert (own["tokens"], own["how"], own["length"]) == (130, "estimated", 60)
     assert own["prices"] == {"input": 1000, "output": 1000, "cached": 100}
     assert four["how"] == "counted"
     assert 80 < four["tokens"] < 180
     assert four["prices"] == {"input": 0.15, "output": 0.6, "cached": 0.075}
     assert four["caches_from"] == 1024
-    assert found["money"]["left_usd"] == 1
+    assert body["money"]["left_usd"] == 1
 
 
 def test_the_page_shows_it_to_every_member(
@@ -122,9 +122,9 @@ def test_erasing_a_tree_leaves_what_was_spent_in_the_purse(
     api: Api, owner: User, grove: Grove, tree: Tree, two: tuple[str, str]
 ) -> None:
     Generation.objects.filter(tree=tree).delete()
-    found: dict[str, Any] = api(owner).get(f"/api/groves/{grove.uid}/usage").json()
-    assert found["total"]["usd"] is None
-    assert found["people"][0]["usd"] == pytest.approx(0.072)
+    body: dict[str, Any] = api(owner).get(f"/api/groves/{grove.uid}/usage").json()
+    assert body["total"]["usd"] is None
+    assert body["people"][0]["usd"] == pytest.approx(0.072)
 
 
 def test_an_owners_prices_and_places_are_kept_and_bad_ones_refused(

@@ -58,6 +58,6 @@ def tree(client: httpx.Client, provider: ScriptedProvider) -> str:
             "base_url": provider.url,
             "endpoint": "chat",
         }
-        made = client.post("/participants", json=body)
-        assert made.status_code == 201, made.text
+        response = client.post("/participants", json=body)
+        assert response.status_code == 201, response.text
     return str(client.post("/trees", json={"title": "Kills", "mode": "dialogue"}).json()["id"])

@@ -74,9 +74,9 @@ class Person(threading.Thread):
     def _ask(self) -> None:
         self._look()
         if len(self._open) < ASKED_AT_ONCE:
-            made = self._sent('continue from root using agent:"Scripted"')["generations"]
-            self.told.generations += made
-            self._open += made
+            generations = self._sent('continue from root using agent:"Scripted"')["generations"]
+            self.told.generations += generations
+            self._open += generations
 
     def _look(self) -> None:
         """Notes what somebody who looks on is shown of the generations that run."""

@@ -209,8 +209,8 @@ class Many:
         house.manage("adduser", "bea", "--grove", grove["id"])
         self._bea = house.make_key("bea")
         body = {"name": "Scripted", "model_ref": "openai:scripted", "base_url": provider.url}
-        made = self.client.post("/participants", json={**body, "endpoint": "chat"})
-        assert made.status_code == 201, made.text
+        response = self.client.post("/participants", json={**body, "endpoint": "chat"})
+        assert response.status_code == 201, response.text
         tree = self.client.post("/trees", json={"title": "Many", "mode": "dialogue"}).json()
         self.tree, self.root = str(tree["id"]), str(tree["root"])
         self.figures = Figures()
@@ -346,9 +346,9 @@ class Many:
     ) -> None:
         """Typists at every process, behind the proxy, write in one document; every copy and the
         stored text are the same, and hold each letter once."""
-        made = self.client.post("/documents", json={"title": f"Many {kill}", "text": "Begin."})
-        assert made.status_code == 201, made.text
-        document = made.json()["id"]
+        response = self.client.post("/documents", json={"title": f"Many {kill}", "text": "Begin."})
+        assert response.status_code == 201, response.text
+        document = response.json()["id"]
         keys = (self._owner, self._bea)
         many = [Typist(self._house.url, document, keys[at % 2], at, edits) for at in range(typists)]
         for one in many:

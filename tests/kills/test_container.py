@@ -186,11 +186,11 @@ def test_the_services_start_answer_write_and_stop(installation: Installation) ->
             sent = {"Origin": installation.url}
             assert browser.post(link, data=form, headers=sent).status_code == 200
             sent |= {"X-CSRFToken": browser.cookies["csrftoken"]}
-            made = browser.post(
+            response = browser.post(
                 "/api/trees", json={"title": "Marie", "mode": "dialogue"}, headers=sent
             )
-            assert made.status_code == 201, made.text
-            commands = f"/api/trees/{made.json()['id']}/commands"
+            assert response.status_code == 201, response.text
+            commands = f"/api/trees/{response.json()['id']}/commands"
             line = {"line": 'respond root "a lamp"'}
             written = browser.post(commands, json=line, headers=sent)
             assert written.json()["ok"], written.text

@@ -37,9 +37,9 @@ def test_an_import_is_whole_or_not_there(heddle: Heddle, client: httpx.Client) -
     assert client.get("/trees").json()["count"] == before
 
     def done() -> dict[str, Any] | None:
-        found = client.get(f"/imports/{uid}").json()
-        assert found["status"] != "failed", found
-        return dict(found) if found["status"] == "done" else None
+        body = client.get(f"/imports/{uid}").json()
+        assert body["status"] != "failed", body
+        return dict(body) if body["status"] == "done" else None
 
     tree = until(done, what="the whole tree")["tree"]
     assert client.get("/trees").json()["count"] == before + 1

@@ -31,10 +31,10 @@ def many(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Many]:
     with (
-        tempfile.TemporaryDirectory(prefix="heddle-postgres-") as made,
+        tempfile.TemporaryDirectory(prefix="heddle-postgres-") as temporary_directory,
         ScriptedProvider(default=tokens(60, rate=20)) as provider,
     ):
-        postgres = Postgres(Path(made)) if request.param == "postgres" else None
+        postgres = Postgres(Path(temporary_directory)) if request.param == "postgres" else None
         if postgres is not None:
             postgres.start()
         house = House(

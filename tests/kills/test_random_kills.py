@@ -57,8 +57,8 @@ def test_nothing_is_lost_when_web_worker_and_broker_die(tmp_path: Path, say: Say
 @pytest.mark.postgres
 def test_nothing_is_lost_when_the_database_dies_too(tmp_path: Path, say: Say) -> None:
     # Not below tmp_path: any other pytest closes that folder for all users but its own.
-    with tempfile.TemporaryDirectory(prefix="heddle-postgres-") as made:
-        postgres = Postgres(Path(made))
+    with tempfile.TemporaryDirectory(prefix="heddle-postgres-") as temporary_directory:
+        postgres = Postgres(Path(temporary_directory))
         postgres.start()
         try:
             survive(tmp_path / "data", say, postgres)

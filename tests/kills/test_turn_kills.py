@@ -129,10 +129,10 @@ class Scene:
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     # Not below pytest's folder: any other pytest closes that for all users but its own.
     with (
-        tempfile.TemporaryDirectory(prefix="heddle-postgres-") as made,
+        tempfile.TemporaryDirectory(prefix="heddle-postgres-") as temporary_directory,
         ScriptedProvider() as provider,
     ):
-        postgres = Postgres(Path(made)) if ON_POSTGRES else None
+        postgres = Postgres(Path(temporary_directory)) if ON_POSTGRES else None
         if postgres is not None:
             postgres.start()
         data = tmp_path_factory.mktemp("turns")

@@ -417,9 +417,9 @@ def test_a_read_writes_nothing(
     drawn(actor, tree)
     client = api(owner)
     for ask in ("/api/trees/{}/landscape", "/api/trees/{}/landscape/points", "/trees/{}/landscape"):
-        with CaptureQueriesContext(connection) as made:
+        with CaptureQueriesContext(connection) as captured:
             assert client.get(ask.format(tree.uid)).status_code == 200
-        verbs = {one["sql"].split()[0] for one in made}
+        verbs = {one["sql"].split()[0] for one in captured}
         assert verbs <= {"SELECT", "SAVEPOINT", "RELEASE"}, verbs
 
 

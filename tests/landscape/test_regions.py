@@ -14,14 +14,14 @@ def hills(*middles: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_each_hill_is_a_region_and_lies_in_the_one_around_it() -> None:
-    found = find_regions(*hills((9_000, 9_000), (50_000, 9_000), (30_000, 55_000)))
-    first = [one for one in found if one.level == 0]
+    regions = find_regions(*hills((9_000, 9_000), (50_000, 9_000), (30_000, 55_000)))
+    first = [one for one in regions if one.level == 0]
     assert len(first) == 3
     assert {len(one.members) for one in first} == {60}
-    inner = [one for one in found if one.level > 0]
-    assert inner and all(found[one.within].level == one.level - 1 for one in inner)
+    inner = [one for one in regions if one.level > 0]
+    assert inner and all(regions[one.within].level == one.level - 1 for one in inner)
     for one in inner:
-        assert set(one.members.tolist()) <= set(found[one.within].members.tolist())
+        assert set(one.members.tolist()) <= set(regions[one.within].members.tolist())
 
 
 def test_regions_are_the_same_each_time_and_none_without_texts() -> None:

@@ -117,9 +117,9 @@ def test_an_event_is_drawn_with_nine_queries_in_however_many_languages(
         live_parts._lasting(tree.uid)
         with taken_back():
             changed = run(actor, tree, line.format(**named))
-            with CaptureQueriesContext(connection) as made:
+            with CaptureQueriesContext(connection) as captured:
                 assert set(parts(tree, changed, ("en", "de", "he"))) == {"en", "de", "he"}, kind
-        assert len(made) <= 9, "\n".join([kind, *(one["sql"][:100] for one in made)])
+        assert len(captured) <= 9, "\n".join([kind, *(one["sql"][:100] for one in captured)])
 
 
 def test_the_candidates_are_drawn_for_everybody(actor: Actor, tree: Tree) -> None:
@@ -311,9 +311,9 @@ def test_a_turn_is_drawn_for_everybody_with_eight_queries_however_long_it_is(
     ids = grow(actor, tree, 3)
     turn = turn_at(actor, tree, ids[-1], lines)
     live_parts._lasting(tree.uid)
-    with CaptureQueriesContext(connection) as made:
+    with CaptureQueriesContext(connection) as captured:
         drawn = drawn_turns(tree, turn)[turn.uid]
-    assert len(made) <= 8, "\n".join(one["sql"][:100] for one in made)
+    assert len(captured) <= 8, "\n".join(one["sql"][:100] for one in captured)
     assert drawn.count('<code class="line">') == lines and "I look." in drawn
     assert 'data-needs="continue" data-turn-act="stop"' in drawn and ">You<" not in drawn
     Turn.objects.filter(pk=turn.pk).update(status="done")

@@ -40,9 +40,9 @@ def test_threads_enter_in_the_order_in_which_they_came(tmp_path: Path) -> None:
 
 def _number_in(file: Path) -> int:
     """What the file holds, once it is written."""
-    while not (said := file.read_text()):
+    while not (text := file.read_text()):
         pass
-    return int(said)
+    return int(text)
 
 
 HOG = """

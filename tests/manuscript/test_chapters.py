@@ -72,17 +72,17 @@ def test_a_bookmark_with_a_label_begins_a_chapter() -> None:
 
 
 def test_new_chapters_follow_what_they_follow_in_the_text() -> None:
-    found = story_of(pieces("# A\n", "# B\n", "# C\n", "# D\n"), joint="").chapters
-    assert titles(in_order(found, ["n2", "gone", "n0"])) == ["C", "D", "A", "B"]
-    assert titles(in_order(found, [])) == ["A", "B", "C", "D"]
+    chapters = story_of(pieces("# A\n", "# B\n", "# C\n", "# D\n"), joint="").chapters
+    assert titles(in_order(chapters, ["n2", "gone", "n0"])) == ["C", "D", "A", "B"]
+    assert titles(in_order(chapters, [])) == ["A", "B", "C", "D"]
 
 
 def test_a_chapter_moves_with_what_is_below_it_and_splits_no_other() -> None:
-    found = story_of(pieces("# A\n## a\n", "# B\n## b\n", "# C\n"), joint="").chapters
-    names = {one.key: one.title for one in found}
+    chapters = story_of(pieces("# A\n## a\n", "# B\n## b\n", "# C\n"), joint="").chapters
+    names = {one.key: one.title for one in chapters}
 
     def after(key: str, to: int) -> str:
-        return "".join(names[one] for one in moved(found, key, to))
+        return "".join(names[one] for one in moved(chapters, key, to))
 
     assert after("n0", 3) == "BbAaC"
     assert after("n2", 1) == "CAaBb"
@@ -178,11 +178,11 @@ def test_targets_notes_and_the_title_page_are_kept_with_the_chapter(
     assert "2. The storm" in listed and "4 of 500 words · More wind." in listed
     assert "of 1,000" in listed
     written("undo")
-    found = manuscript_of(actor, story)
-    assert (found.author, found.language, found.target) == ("", "und", 0)
+    manuscript = manuscript_of(actor, story)
+    assert (manuscript.author, manuscript.language, manuscript.target) == ("", "und", 0)
     written("undo")
-    assert found.of(found.chapters[1]) == (500, "More wind.")
-    assert manuscript_of(actor, story).of(found.chapters[1]) == (500, "")
+    assert manuscript.of(manuscript.chapters[1]) == (500, "More wind.")
+    assert manuscript_of(actor, story).of(manuscript.chapters[1]) == (500, "")
 
 
 @pytest.mark.django_db

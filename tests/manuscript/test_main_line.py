@@ -204,8 +204,8 @@ def test_nobody_marks_or_sees_the_line_of_another_grove(two_groves: TwoGroves) -
     address = f"/api/trees/{tree.uid}/main-line"
     assert two.client(two.only_left).get(address).status_code == 404
     assert two.client(two.nobody).get(address).status_code == 404
-    found = two.client(two.both).get(address).json()
-    assert found["node"] == text.local_id
+    body = two.client(two.both).get(address).json()
+    assert body["node"] == text.local_id
     for user, status in ((two.only_left, 404), (two.both, 200)):
         line = {"line": f"main {text.local_id}"}
         answer = two.client(user).post(f"/api/trees/{tree.uid}/commands", line, format="json")

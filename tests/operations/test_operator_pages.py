@@ -281,11 +281,11 @@ def test_sizes_are_measured_once_a_day_and_when_asked(
 ) -> None:
     assert "Nothing has been measured yet." in shown(boss, "/operator")
     assert (tasks.measure_daily(), tasks.measure_daily()) == (1, 0)
-    found = SizeMeasure.objects.get()
-    assert found.database > 100_000
-    names = [name for name, _ in found.tables]
+    measure = SizeMeasure.objects.get()
+    assert measure.database > 100_000
+    names = [name for name, _ in measure.tables]
     assert {"trees_node", "engine_event"} <= set(names)
-    assert sum(size for _, size in found.tables) <= found.database
+    assert sum(size for _, size in measure.tables) <= measure.database
     assert "trees_node" in shown(boss, "/operator")
     SizeMeasure.objects.update(at=timezone.now() - timedelta(days=2))
     assert tasks.measure_daily() == 1
@@ -301,11 +301,11 @@ def test_pages_make_as_many_queries_however_much_there_is(boss: User, owner: Use
     def furnish(numbers: range) -> None:
         for number in numbers:
             user = make_user(f"member{number}")
-            made = make_grove(user, f"Grove {number}")
-            join(made, owner, "reader")
-            put_aside.failed("import", f"i{number}", ValueError("no"), grove=made)
+            grove = make_grove(user, f"Grove {number}")
+            join(grove, owner, "reader")
+            put_aside.failed("import", f"i{number}", ValueError("no"), grove=grove)
             PutAside.objects.filter(uid=f"i{number}").update(tries=put_aside.MOST_TRIES)
-            spender = get_actor(user, made).participant
+            spender = get_actor(user, grove).participant
             DailySpending.objects.create(participant=spender, day=today(), spent=NANO)
 
     def counted() -> dict[str, int]:
@@ -313,9 +313,9 @@ def test_pages_make_as_many_queries_however_much_there_is(boss: User, owner: Use
         client = browser(boss)
         for page in PAGES:
             client.get(page)
-            with CaptureQueriesContext(connection) as made:
+            with CaptureQueriesContext(connection) as captured:
                 assert client.get(page).status_code == 200
-            found[page] = len(made)
+            found[page] = len(captured)
         return found
 
     measuring.measure()

@@ -353,8 +353,8 @@ def test_the_page_and_the_command_say_what_it_would_free(
     shown = client.get("/operator/storage").content.decode()
     assert f'<td class="number" data-column="Older rows">{rows}</td>' in shown
     call_command("trim", "--dry-run")
-    said = capsys.readouterr().out
-    assert f"tree_events (for ever; older than 90 days): {rows} rows, " in said
+    out = capsys.readouterr().out
+    assert f"tree_events (for ever; older than 90 days): {rows} rows, " in out
     assert floor_of(tree) == 0
     keep("tree_events", 30)
     call_command("trim")

@@ -45,8 +45,8 @@ def added(user: User, device: Device | None = None, *, name: str = "laptop") -> 
     device = device or Device()
     client = browser(user)
     answer = device.make(client.post("/passkeys/new").json())
-    said = client.post("/passkeys/do/add", {"name": name, "answer": answer}, follow=True)
-    assert "You can sign in with the passkey" in said.content.decode()
+    response = client.post("/passkeys/do/add", {"name": name, "answer": answer}, follow=True)
+    assert "You can sign in with the passkey" in response.content.decode()
     return device
 
 
@@ -418,8 +418,8 @@ def test_any_answer_gets_a_sentence(owner: User, answer: str) -> None:
     assert client.post("/passkeys/signin", {"answer": answer}).status_code == 400
     client = browser(owner)
     client.post("/passkeys/new")
-    said = client.post("/passkeys/do/add", {"name": "x", "answer": answer}, follow=True)
-    assert said.status_code == 200 and not Passkey.objects.exists()
+    response = client.post("/passkeys/do/add", {"name": "x", "answer": answer}, follow=True)
+    assert response.status_code == 200 and not Passkey.objects.exists()
 
 
 def test_a_changed_answer_is_refused(owner: User) -> None:

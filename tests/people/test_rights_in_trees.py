@@ -53,8 +53,8 @@ def test_rights_are_given_by_name_and_by_role_and_taken_back(
     }
     assert [get_actor_in(one, tree.pk).right for one in (writer, reader)] == ["read", "comment"]
     actor = get_actor(owner, grove)
-    said = execute_line(actor, tree, Request("allow")).body["reply"]
-    assert "all writers: read\n" in said and "Reader: comment (given here)" in said.replace(
+    reply = execute_line(actor, tree, Request("allow")).body["reply"]
+    assert "all writers: read\n" in reply and "Reader: comment (given here)" in reply.replace(
         "reader:", "Reader:"
     )
     execute_line(actor, tree, Request("undo n:3"))

@@ -149,9 +149,9 @@ def lengthen(ends: dict[str, str], actor: Actor, tree: Tree, by: int) -> dict[st
 def sent() -> Iterator[list[str]]:
     """The queries of the block, without those of transactions."""
     queries: list[str] = []
-    with CaptureQueriesContext(connection) as made:
+    with CaptureQueriesContext(connection) as captured:
         yield queries
-    queries += [one["sql"] for one in made if "SAVEPOINT" not in one["sql"]]
+    queries += [one["sql"] for one in captured if "SAVEPOINT" not in one["sql"]]
 
 
 def count(client: Client, address: str) -> int:

@@ -15,8 +15,8 @@ from tests.queries.growing import add, chain, flag, version
 
 
 def _texts(actor: Actor, tree: Tree, query: str) -> list[str]:
-    found = find_in_tree(actor, tree, None, query, limit=50)
-    return sorted(hit.node.text for hit in found.hits if hit.node)
+    result = find_in_tree(actor, tree, None, query, limit=50)
+    return sorted(hit.node.text for hit in result.hits if hit.node)
 
 
 @pytest.mark.parametrize(
@@ -71,20 +71,20 @@ def test_the_best_hit_has_one_and_the_others_less(actor: Actor, tree: Tree) -> N
     (often,) = chain(tree, actor.participant, "river river river")
     once = add(tree, actor.participant, "one river among many other words of a text", None)
     part = add(tree, actor.participant, "riverside", None)
-    found = find_in_tree(actor, tree, None, "river")
-    assert [hit.node.id for hit in found.hits if hit.node] == [often.pk, once.pk, part.pk]
-    scores = [hit.score for hit in found.hits]
+    result = find_in_tree(actor, tree, None, "river")
+    assert [hit.node.id for hit in result.hits if hit.node] == [often.pk, once.pk, part.pk]
+    scores = [hit.score for hit in result.hits]
     assert scores[0] == 1.0
     assert scores == sorted(scores, reverse=True) and len(set(scores)) == 3
-    assert [hit.times for hit in found.hits] == [3, 1, 1]
-    assert [hit.at for hit in found.hits] == [0, 4, 0]
+    assert [hit.times for hit in result.hits] == [3, 1, 1]
+    assert [hit.at for hit in result.hits] == [0, 4, 0]
 
 
 def test_only_so_many_are_given_but_all_are_counted(actor: Actor, tree: Tree) -> None:
     for number in range(7):
         add(tree, actor.participant, f"the river, {number}", None)
-    found = find_in_tree(actor, tree, None, "river", limit=3)
-    assert (len(found.hits), found.total) == (3, 7)
+    result = find_in_tree(actor, tree, None, "river", limit=3)
+    assert (len(result.hits), result.total) == (3, 7)
 
 
 def test_what_is_hidden_is_not_found(actor: Actor, tree: Tree) -> None:
@@ -100,8 +100,8 @@ def test_only_the_version_that_stands_is_found(actor: Actor, tree: Tree) -> None
     assert _texts(actor, tree, "river") == ["the new river"]
     workspace = node_writer.workspace_of(actor.participant, tree)
     VersionChoice.objects.create(workspace=workspace, slot=a, node=a)
-    found = find_in_tree(actor, tree, workspace, "river")
-    assert [hit.node.text for hit in found.hits if hit.node] == ["the old river"]
+    result = find_in_tree(actor, tree, workspace, "river")
+    assert [hit.node.text for hit in result.hits if hit.node] == ["the old river"]
 
 
 def test_annotations_are_found_thoughts_are_not(actor: Actor, tree: Tree) -> None:
@@ -130,12 +130,12 @@ def test_the_grove_is_its_trees_and_their_titles(
         mode="dialogue",
         maker=actor.participant,
     )
-    found = find_in_grove(actor, "house", limit=10)
-    assert {(hit.tree.pk, hit.node.id if hit.node else None) for hit in found.hits} == {
+    in_grove = find_in_grove(actor, "house", limit=10)
+    assert {(hit.tree.pk, hit.node.id if hit.node else None) for hit in in_grove.hits} == {
         (tree.pk, a.pk),
         (buffer.pk, None),
     }
-    assert other.pk not in {hit.tree.pk for hit in found.hits}
+    assert other.pk not in {hit.tree.pk for hit in in_grove.hits}
     assert find_in_tree(actor, buffer, None, "house").total == 0
 
 
@@ -192,8 +192,8 @@ def test_texts_with_the_parts_of_a_query_do_not_take_the_places_of_those_with_al
 ) -> None:
     monkeypatch.setattr("loom.search.collecting.ENOUGH", 3)
     chain(tree, actor.participant, "over The River", *["the rive he river"] * 5)
-    found = find_in_tree(actor, tree, None, "the river")
-    assert [hit.node.text for hit in found.hits if hit.node] == ["over The River"]
+    result = find_in_tree(actor, tree, None, "the river")
+    assert [hit.node.text for hit in result.hits if hit.node] == ["over The River"]
 
 
 @pytest.mark.parametrize(

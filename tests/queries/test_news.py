@@ -39,14 +39,14 @@ def test_what_others_did_since_is_counted_and_ones_own_is_not(
     assert news_of(actor, tree, place(actor, tree)) is None
     arrivals.mark_seen(actor, tree, head(tree))
     assert news_of(actor, tree, place(actor, tree)) is None
-    one = execute_line(hers, tree, Request('respond root "New."')).body["refs"][0]
-    execute_line(hers, tree, Request(f'annotate {one} "A note."'))
-    execute_line(hers, tree, Request(f"tag {one} #a"))
+    ref = execute_line(hers, tree, Request('respond root "New."')).body["refs"][0]
+    execute_line(hers, tree, Request(f'annotate {ref} "A note."'))
+    execute_line(hers, tree, Request(f"tag {ref} #a"))
     execute_line(actor, tree, Request('respond root "Mine."'))
-    found = news_of(actor, tree, place(actor, tree))
-    assert found is not None
+    news = news_of(actor, tree, place(actor, tree))
+    assert news is not None
     me = hers.participant.uid
-    assert set(found.by) == {
+    assert set(news.by) == {
         (me, "node.added", 1),
         (me, "annotation.added", 1),
         (me, "mark.added", 1),
@@ -135,13 +135,13 @@ def test_a_workspace_names_what_others_wrote_until_it_is_seen(
 
     assert listed() == []
     arrivals.mark_seen(actor, tree, head(tree))
-    one = execute_line(hers, tree, Request('respond root "The lamp burned."')).body["refs"][0]
-    note = execute_line(hers, tree, Request(f'annotate {one} "Why?"')).body["refs"][0]
+    ref = execute_line(hers, tree, Request('respond root "The lamp burned."')).body["refs"][0]
+    note = execute_line(hers, tree, Request(f'annotate {ref} "Why?"')).body["refs"][0]
     execute_line(actor, tree, Request('respond root "Mine."'))
     name = hers.participant.name
     assert listed() == [
-        f'✓ {name} wrote [{one}]: "The lamp burned."',
-        f'✓ {name} annotated [{one}]: "Why?"',
+        f'✓ {name} wrote [{ref}]: "The lamp burned."',
+        f'✓ {name} annotated [{ref}]: "Why?"',
     ]
     assert note
     for n in range(12):

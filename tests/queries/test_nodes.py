@@ -41,7 +41,7 @@ def _mark(actor: Actor, node: Node, kind: str, label: str) -> Mark:
 
 def _link(actor: Actor, source: Node, target: int) -> Link:
     make_items([source.pk, target])
-    made = Link.objects.create(
+    link = Link.objects.create(
         tree=source.tree,
         source_id=ids.of_node(source.pk),
         target_id=target,
@@ -49,7 +49,7 @@ def _link(actor: Actor, source: Node, target: int) -> Link:
         at=timezone.now(),
     )
     recount()
-    return made
+    return link
 
 
 def test_the_body_has_every_field_of_the_contract(actor: Actor, tree: Tree) -> None:
@@ -199,11 +199,11 @@ def test_a_batch_costs_as_many_queries_as_one_node(actor: Actor, tree: Tree) -> 
         version(actor.participant, node, node.text + "!")
     _link(actor, nodes[0], ids.of_node(nodes[1].pk))
     flag(nodes[11], pruned=True)
-    with CaptureQueriesContext(connection) as one:
+    with CaptureQueriesContext(connection) as captured:
         node_bodies(actor, tree, path_of(actor, tree, None, fresh(nodes[0])))
     with CaptureQueriesContext(connection) as many:
         node_bodies(actor, tree, path_of(actor, tree, None, fresh(nodes[10])))
-    assert len(many) <= len(one) + 1  # one more node is read with `fresh` in each
+    assert len(many) <= len(captured) + 1  # one more node is read with `fresh` in each
 
 
 def test_the_event_of_a_node_is_its_body_without_counts(actor: Actor, tree: Tree) -> None:

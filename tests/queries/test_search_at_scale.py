@@ -168,9 +168,9 @@ def test_the_plans_of_every_way_scan_nothing(actor: Actor, big: None) -> None:
 
 def test_common_words_say_that_there_may_be_more(actor: Actor, big: None) -> None:
     tree, _ = bushy(actor, 1_000, pruned=False)
-    found = find_in_tree(actor, tree, None, "text")
-    assert found.total >= 60
-    assert not found.is_all
+    result = find_in_tree(actor, tree, None, "text")
+    assert result.total >= 60
+    assert not result.is_all
 
 
 def test_nothing_of_a_pruned_branch_is_found_or_counted(actor: Actor, big: None) -> None:

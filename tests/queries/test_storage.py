@@ -65,13 +65,13 @@ def test_a_long_text_costs_at_most_three_bytes_for_each_of_its_own(
 
 def test_the_log_names_a_text_that_a_node_holds(actor: Actor, tree: Tree) -> None:
     body = _respond(actor, tree, LONG, key="once")
-    (made,) = body["refs"]
+    (ref,) = body["refs"]
     step = Step.objects.get(seq=body["step"], workspace__tree=tree)
     assert step.line == f"respond root\n{NAMED}\n←"
     assert step.canonical == body["canonical"] == f"→ respond root {NAMED}"
     event = Event.objects.get(stream__name=f"tree:{tree.uid}", seq=body["events"][0])
     node = event.payload["node"]
-    assert node == {"id": made, "name": "Owner", "length": len(LONG)}
+    assert node == {"id": ref, "name": "Owner", "length": len(LONG)}
     for kept in (step.line, event.payload, Receipt.objects.get(key="once").answer):
         assert LONG[:100] not in json.dumps(kept)
 
@@ -114,10 +114,10 @@ def test_the_log_answers_what_was_true_when_it_was_written(
 
 
 def test_an_event_of_an_earlier_build_is_completed(actor: Actor, tree: Tree) -> None:
-    (made,) = _respond(actor, tree, LONG)["refs"]
+    (ref,) = _respond(actor, tree, LONG)["refs"]
     events = events_since(actor, f"tree:{tree.uid}", since=2)["events"]
     (whole,) = (event["payload"]["node"] for event in events if event["kind"] == "node.added")
-    whole["id"] = made
+    whole["id"] = ref
     assert whole_bodies(tree.uid, [without_text({**whole, "tags": ["old"]})]) == [
         {**whole, "tags": ["old"]}
     ]

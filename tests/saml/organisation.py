@@ -150,8 +150,8 @@ class Provider:
     def signed(self, xml: str, *, key: Key | None = None, **more: str) -> str:
         """The element, signed."""
         used = key or self.key
-        made: str | bytes = Signing.add_sign(xml, used.secret, used.certificate, **more)
-        return made.decode() if isinstance(made, bytes) else made
+        sign: str | bytes = Signing.add_sign(xml, used.secret, used.certificate, **more)
+        return sign.decode() if isinstance(sign, bytes) else sign
 
     def response(
         self,

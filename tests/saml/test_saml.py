@@ -98,12 +98,12 @@ def test_somebody_new_gets_an_account_once(saml: Any, organisation: Provider) ->
     assert "Sign in with Sorbonne" in shown and "/saml/start?next=/guide" in shown
     came = sign_in(client, organisation, marie(), "/saml/start?next=/guide")
     assert (came.status_code, came["Location"]) == (302, "/guide"), came.content.decode()
-    made = User.objects.get(username="marie")
-    assert (whose(client), made.display_name) == ("marie", "Marie Curie")
-    assert not made.has_usable_password()
+    user = User.objects.get(username="marie")
+    assert (whose(client), user.display_name) == ("marie", "Marie Curie")
+    assert not user.has_usable_password()
     other = browser()
     sign_in(other, organisation, Said(attributes={**MARIE, "uid": ["mme"]}))
-    assert whose(other) == "marie" and made.browsers.count() == 2
+    assert whose(other) == "marie" and user.browsers.count() == 2
     row = Identity.objects.get()
     assert (row.issuer, row.subject, row.shown_as) == (
         "https://id.example.org/saml",

@@ -96,6 +96,6 @@ def answered(tree: Tree, muse: Participant, text: str, call: Call) -> Node:
         new = node_writer.NewNode(
             text=text, parent=root, call_uid=call.uid, configuration=call.configuration
         )
-        made = node_writer.add_node(writer, tree, muse, new)
+        node = node_writer.add_node(writer, tree, muse, new)
         writer.flush()
-    return made
+    return node

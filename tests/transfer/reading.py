@@ -81,5 +81,5 @@ def trees_of(
 
 def tree_of(content: Any, **more: Any) -> Tree:
     """The one tree of a file."""
-    (found,) = trees_of(content, **more)
-    return found
+    (tree,) = trees_of(content, **more)
+    return tree

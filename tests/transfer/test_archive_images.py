@@ -110,11 +110,11 @@ def test_an_image_of_a_message_is_kept_and_named_in_its_text(name: str, bring: B
     tree = tree_of(row)
     [kept] = Image.objects.filter(tree=tree)
     assert images.bytes_of(kept) == RED, "and the other one is not taken"
-    [said] = tree.nodes.filter(text__startswith="Why?")
-    assert said.text == f"Why?\n\n![a cat](image:{kept.sha256})"
+    [node] = tree.nodes.filter(text__startswith="Why?")
+    assert node.text == f"Why?\n\n![a cat](image:{kept.sha256})"
     assert row.report["kept"]["images"] == 1
     assert "Images: 1." in row.report["says"]["came"]
-    assert base64.b64encode(RED).decode() not in json.dumps(said.imported)
+    assert base64.b64encode(RED).decode() not in json.dumps(node.imported)
 
 
 def test_an_image_that_is_not_in_the_file_is_reported(bring: Bring) -> None:

@@ -171,8 +171,8 @@ def test_without_the_bucket_nothing_is_stored_and_texts_are_written(
     }
     assert Image.objects.filter(tree=tree).count() == 1, "no row without its object"
     assert api(owner).get(f"/api/images/{kept}").json()["code"] == "UNAVAILABLE"
-    made = execute_line(actor, tree, Request(f"respond root\n![a](image:{kept})\n←")).body["refs"]
-    assert Node.objects.filter(tree=tree, local_id=made[0]).exists()
+    refs = execute_line(actor, tree, Request(f"respond root\n![a](image:{kept})\n←")).body["refs"]
+    assert Node.objects.filter(tree=tree, local_id=refs[0]).exists()
     health = client.get("/healthz").json()
     assert health["images"] == "down"
     assert health["reasons"]["images"] == "The storage of images cannot be reached."

@@ -55,14 +55,12 @@ def test_an_archive_waits_and_only_what_was_chosen_is_imported(api: Client, writ
     state = client.get(address).json()
     assert (state["status"], state["tree"], Tree.objects.count()) == ("waiting", None, 0)
     assert state["asks"] == {"parts": 3, "formats": {"ChatGPT": 3}, "split": [], "notes": []}
-    found = client.get(f"{address}/parts?q=RAIN in").json()
-    assert [
-        (result["number"], result["title"], result["count"]) for result in found["results"]
-    ] == [
+    body = client.get(f"{address}/parts?q=RAIN in").json()
+    assert [(result["number"], result["title"], result["count"]) for result in body["results"]] == [
         (0, "Rain in May", 4),
         (2, "Rain in June", 4),
     ]
-    assert found["results"][0]["at"].startswith("2023-11-14T22:13:20.5")
+    assert body["results"][0]["at"].startswith("2023-11-14T22:13:20.5")
     answer = client.post(f"{address}/choose", {"parts": [2]}, format="json")
     assert (answer.status_code, answer.json()["status"]) == (202, "queued")
     tasks.run_import(state["id"])

@@ -44,9 +44,9 @@ def test_a_file_of_a_tree_keeps_its_main_line_its_manuscript_and_ones_own_rating
     file = b"".join(heddle_writer.pieces(actor, Tree.objects.get(pk=tree.pk)))
     brought = tree_of(bring(file))
     assert main_line_of(brought).end.local_id == first
-    found = manuscript_of(actor, brought)
-    assert (found.author, found.language, found.number) == ("Ada", "en", 1)
-    assert found.of(found.chapters[0]) == (90, "")
+    manuscript = manuscript_of(actor, brought)
+    assert (manuscript.author, manuscript.language, manuscript.number) == ("Ada", "en", 1)
+    assert manuscript.of(manuscript.chapters[0]) == (90, "")
     assert list(Mark.objects.filter(tree=brought).values_list("kind", flat=True)) == [
         "main",
         "plus",

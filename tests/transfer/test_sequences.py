@@ -205,9 +205,9 @@ def test_lore_that_comes_with_a_tree_is_linked_to_it_and_sent(bring: Bring, acto
 def test_a_store_of_mikupad_has_a_tree_for_each_session() -> None:
     rows = [{"key": 1, "value": mikupad()}, {"key": 2, "value": json.dumps(mikupad())}]
     names = [{"key": 1, "value": "First"}, {"key": 2, "value": '"Second"'}]
-    found = trees_of({"Sessions": rows, "Names": names, "Templates": [], "Themes": []})
-    assert [one.title for one in found] == ["First", "Second"]
-    assert all(one.outline()[0] == ("One", None) for one in found)
+    trees = trees_of({"Sessions": rows, "Names": names, "Templates": [], "Themes": []})
+    assert [one.title for one in trees] == ["First", "Second"]
+    assert all(one.outline()[0] == ("One", None) for one in trees)
 
 
 # Texts.
@@ -397,19 +397,19 @@ def test_a_zip_of_an_archive_leaves_out_what_is_not_a_tree() -> None:
         user__json={"email": "x"},
         feedback__json=[],
     )
-    found = trees_of(raw)
-    assert [one.outline() for one in found] == [[("Q", None)]] * 2
-    assert found[0].report.warnings == [
+    trees = trees_of(raw)
+    assert [one.outline() for one in trees] == [[("Q", None)]] * 2
+    assert trees[0].report.warnings == [
         "chat.html was left out. Web pages are not read.",
         "2 files were left out: user.json, feedback.json. The file is JSON in an unknown format.",
         "notes.txt was left out. The other files are trees, and this is text.",
     ]
-    assert not any("email" in str(one.head.imported) for one in found)
+    assert not any("email" in str(one.head.imported) for one in trees)
 
 
 def test_a_zip_of_texts_has_a_tree_for_each() -> None:
-    found = trees_of(zipped(one__md=b"# One", two__md=b"Two"))
-    assert [one.title for one in found] == ["One", "two"]
+    trees = trees_of(zipped(one__md=b"# One", two__md=b"Two"))
+    assert [one.title for one in trees] == ["One", "two"]
 
 
 def test_a_zip_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -218,12 +218,12 @@ OTHERS: tuple[Any, ...] = (
 def read(raw: bytes) -> None:
     """Reads a file, and checks what came of it."""
     try:
-        found = trees_of(raw)
+        trees = trees_of(raw)
     except CommandError as error:
         assert error.message.endswith("."), error.body
         assert error.body["code"] in ("INVALID_SYNTAX", "LIMIT_EXCEEDED")
         return
-    for tree in found:
+    for tree in trees:
         for position, record in enumerate(tree.records):
             assert record.number == position and -1 <= record.parent < position
             assert -1 <= record.slot < position

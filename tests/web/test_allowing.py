@@ -38,11 +38,15 @@ def test_single_permissions_and_the_rest_are_kept_and_shown(
     ticked = ["loom_aware", "loom_generate", "web_search"]
     more = {"archetype": "auditor", "budget": "quick", "authority": "2", "tool_filter": "A\r\n B"}
     assert save(client, grove, permission=ticked, **more) == 302
-    one = Participant.objects.get(name="Analyst")
-    assert one.permissions == ticked
-    assert (one.archetype, one.budget, one.authority) == ("auditor", "quick", 2)
-    assert one.tool_filter == ["A", "B"]
-    page = text(client, f"/groves/{grove.uid}/participants/{one.uid}")
+    participant = Participant.objects.get(name="Analyst")
+    assert participant.permissions == ticked
+    assert (participant.archetype, participant.budget, participant.authority) == (
+        "auditor",
+        "quick",
+        2,
+    )
+    assert participant.tool_filter == ["A", "B"]
+    page = text(client, f"/groves/{grove.uid}/participants/{participant.uid}")
     for name in Permission:
         box = page.split(f'value="{name}"')[1].split(">")[0]
         assert ("checked" in box) == (name in ticked), name

@@ -36,9 +36,9 @@ def by_model(buffer: Tree, muse: Participant) -> Node:
     with transaction.atomic():
         writer = streams.lock(buffer, actor=muse.uid)
         new = NewNode("It seemed to watch her.", parent=lookup.root_of(buffer))
-        made = node_writer.add_node(writer, buffer, muse, new)
+        node = node_writer.add_node(writer, buffer, muse, new)
         writer.flush()
-    return made
+    return node
 
 
 def nodes(visitor: Visitor, owner: User, tree: Tree, query: str = "") -> list[dict[str, Any]]:
@@ -120,9 +120,9 @@ def test_a_dialogue_names_all_who_wrote_a_text(
     with transaction.atomic():
         writer = streams.lock(tree, actor=muse.uid)
         new = NewNode("It seemed to watch her.", parent=lookup.root_of(tree))
-        made = node_writer.add_node(writer, tree, muse, new)
+        node = node_writer.add_node(writer, tree, muse, new)
         writer.flush()
-    (version,) = say(actor, tree, f'edit {made.local_id} "It seemed to hold her." as:version')
+    (version,) = say(actor, tree, f'edit {node.local_id} "It seemed to hold her." as:version')
     page = visitor(owner).get(f"/trees/{tree.uid}/path?node={version}").content.decode()
     assert f'aria-label="{version}, Muse"' in page
     assert f'data-by="{actor.participant.uid}">You</b>' in page
@@ -155,11 +155,11 @@ def test_random_scripts_of_lines_keep_texts_places_authors_and_hashes(
         return "".join(roll.choices(SIGNS, k=roll.randint(1, 8)))
 
     def path(end: str = "") -> list[str]:
-        found = nodes_for(client, buffer, end and f"?node={end}")
-        for one in found:
+        nodes = nodes_for(client, buffer, end and f"?node={end}")
+        for one in nodes:
             units = len(one["text"].encode("utf-16-le")) // 2
             assert sum(length for _, length in one["by"]) == units
-        return [one["text"] for one in found]
+        return [one["text"] for one in nodes]
 
     def line(said: str) -> bool:
         try:

@@ -61,8 +61,8 @@ def test_a_document_made_in_the_list_of_a_tree_is_linked_to_it(
     home = f"/groves/{actor.grove.uid}/documents?tree={tree.uid}"
     assert f'href="/trees/{tree.uid}"' in page(home)
     answer = _signed_in(owner).post(home, {"title": "Bible"})
-    made = Document.objects.get(title="Bible")
-    assert (answer.status_code, answer["Location"]) == (302, f"/documents/{made.uid}")
+    document = Document.objects.get(title="Bible")
+    assert (answer.status_code, answer["Location"]) == (302, f"/documents/{document.uid}")
     file = SimpleUploadedFile("Places.md", b"The bay.")
     assert _signed_in(owner).post(home, {"file": file}).status_code == 302
     shown = page(home)
@@ -92,12 +92,12 @@ def test_beside_a_tree_are_its_documents_and_others_to_link(
 def test_beside_a_tree_are_no_documents_of_another_grove(two_groves: TwoGroves) -> None:
     left, right = two_groves.left, two_groves.right
     right.run(two_groves.both, f'write doc:"{SECRET}" new "{SECRET}"')
-    made = Document.objects.get(title=SECRET)
+    document = Document.objects.get(title=SECRET)
     beside = f"/trees/{left.tree.uid}/documents"
     for user in (two_groves.both, two_groves.only_left):
         client = two_groves.client(user)
         assert SECRET not in client.get(beside).content.decode()
-        answer = client.get(f"{beside}?document={made.uid}")
+        answer = client.get(f"{beside}?document={document.uid}")
         assert (answer.status_code, SECRET in answer.content.decode()) == (404, False)
     there = f"/trees/{right.tree.uid}/documents"
     assert two_groves.client(two_groves.only_left).get(there).status_code == 404
@@ -105,9 +105,9 @@ def test_beside_a_tree_are_no_documents_of_another_grove(two_groves: TwoGroves) 
 
 
 def test_outsiders_find_nothing(page: Page, actor: Actor, outsider: User) -> None:
-    made = document_actions.make_document(actor, title="Ours", text="Ours.")
+    document = document_actions.make_document(actor, title="Ours", text="Ours.")
     for part in ("", "/drawn", "/writers?clients=1", "/embed?ref=a7x2", "/file", "/history"):
-        assert "Ours" not in page(f"/documents/{made.uid}{part}", by=outsider, status=404)
+        assert "Ours" not in page(f"/documents/{document.uid}{part}", by=outsider, status=404)
     page(f"/groves/{actor.grove.uid}/documents", by=outsider, status=404)
 
 
@@ -115,11 +115,11 @@ def test_who_signed_which_letters_is_told_of_the_clients_that_are_named(
     actor: Actor, tree: Tree, owner: User, writer: User
 ) -> None:
     theirs, _ = access.get_tree(writer, tree.uid)
-    made = document_actions.make_document(actor, title="Ours", text="Ours.")
-    execute_line(theirs, tree, Request(f'write doc:{made.uid} append "Theirs."'))
+    document = document_actions.make_document(actor, title="Ours", text="Ours.")
+    execute_line(theirs, tree, Request(f'write doc:{document.uid} append "Theirs."'))
     elsewhere = document_actions.make_document(actor, title="Elsewhere", text="Else.")
     wrote = dict(
-        DocumentClient.objects.filter(document=made).values_list("client", "participant__uid")
+        DocumentClient.objects.filter(document=document).values_list("client", "participant__uid")
     )
     assert sorted(wrote.values()) == sorted([actor.participant.uid, theirs.participant.uid])
     foreign = DocumentClient.objects.get(document=elsewhere).client
@@ -127,7 +127,7 @@ def test_who_signed_which_letters_is_told_of_the_clients_that_are_named(
     client = _signed_in(owner)
 
     def told(query: str) -> dict[str, Any]:
-        return dict(client.get(f"/documents/{made.uid}/writers?clients={query}").json())
+        return dict(client.get(f"/documents/{document.uid}/writers?clients={query}").json())
 
     answer = told(",".join(map(str, named)))
     assert answer["clients"] == {str(key): who for key, who in wrote.items()}
@@ -139,16 +139,16 @@ def test_who_signed_which_letters_is_told_of_the_clients_that_are_named(
 
 def test_markup_in_a_text_stays_text(page: Page, actor: Actor, tree: Tree) -> None:
     evil = "<script>alert(1)</script> ![[<b>x</b>]] `![[in code]]`\n\n```\n![[fenced]]\n```"
-    made = document_actions.make_document(actor, title="<i>t</i>", text=evil)
-    drawn = page(f"/documents/{made.uid}")
+    document = document_actions.make_document(actor, title="<i>t</i>", text=evil)
+    drawn = page(f"/documents/{document.uid}")
     assert "<script>alert" not in drawn and "<b>x</b>" not in drawn and "<i>t</i>" not in drawn
     assert "![[fenced]]" in drawn
 
 
 def _embedding(actor: Actor, tree: Tree, ref: str) -> Document:
-    made = document_actions.make_document(actor, title="Embeds", text=f"a\n\n![[{ref}]]\n\nb")
-    execute_line(actor, tree, Request(f"link doc:{made.uid} to tree:{tree.uid}"))
-    return made
+    document = document_actions.make_document(actor, title="Embeds", text=f"a\n\n![[{ref}]]\n\nb")
+    execute_line(actor, tree, Request(f"link doc:{document.uid} to tree:{tree.uid}"))
+    return document
 
 
 def test_an_embed_shows_the_current_version_and_nothing_that_is_pruned(
@@ -170,22 +170,22 @@ def test_an_embed_shows_nothing_of_a_grove_that_the_document_is_not_in(
     left = two_groves.left.actor(two_groves.both)
     right = two_groves.right
     text = f"![[{two_groves.far}]] ![[{right.text.local_id}]] ![[tree:{right.tree.uid}]]"
-    made = document_actions.make_document(left, title="Embeds", text=text)
+    document = document_actions.make_document(left, title="Embeds", text=text)
     for user in (two_groves.both, two_groves.only_left):
-        drawn = _signed_in(user).get(f"/documents/{made.uid}").content.decode()
+        drawn = _signed_in(user).get(f"/documents/{document.uid}").content.decode()
         assert SECRET not in drawn and two_groves.right.tree.title not in drawn
-        asked = _signed_in(user).get(f"/documents/{made.uid}/embed", {"ref": two_groves.far})
+        asked = _signed_in(user).get(f"/documents/{document.uid}/embed", {"ref": two_groves.far})
         assert SECRET not in asked.content.decode()
-    assert _signed_in(two_groves.only_right).get(f"/documents/{made.uid}").status_code == 404
+    assert _signed_in(two_groves.only_right).get(f"/documents/{document.uid}").status_code == 404
 
 
 def test_files_come_in_as_they_are_and_bad_ones_are_refused(owner: User, actor: Actor) -> None:
     client, home = _signed_in(owner), f"/groves/{actor.grove.uid}/documents"
     raw = "# Ä\r\n\r\n  kept \n".encode()
     client.post(home, {"file": [SimpleUploadedFile("Über uns.md", raw)]})
-    made = Document.objects.get()
-    assert made.title == "Über uns" and newest(made).content.text.encode() == raw
-    download = client.get(f"/documents/{made.uid}/file")
+    document = Document.objects.get()
+    assert document.title == "Über uns" and newest(document).content.text.encode() == raw
+    download = client.get(f"/documents/{document.uid}/file")
     assert download.content == raw
     for name, bad in (("no.md", b"\xff\xfe"), ("zero.md", b"a\0b")):
         answer = client.post(home, {"file": [SimpleUploadedFile(name, bad)]}, follow=True)
@@ -196,32 +196,32 @@ def test_files_come_in_as_they_are_and_bad_ones_are_refused(owner: User, actor: 
 def test_a_revision_is_restored_and_readers_restore_none(
     owner: User, reader: User, actor: Actor
 ) -> None:
-    made = document_actions.make_document(actor, title="Notes", text="One.")
-    document_actions.write_document(actor, made, text="Two.")
-    address = f"/documents/{made.uid}/do/restore"
+    document = document_actions.make_document(actor, title="Notes", text="One.")
+    document_actions.write_document(actor, document, text="Two.")
+    address = f"/documents/{document.uid}/do/restore"
     assert _signed_in(reader).post(address, {"revision": "1"}).status_code == 403
     _signed_in(owner).post(address, {"revision": "1"})
-    made.refresh_from_db()
-    assert (newest(made).content.text, newest(made).restored) == ("One.", 1)
+    document.refresh_from_db()
+    assert (newest(document).content.text, newest(document).restored) == ("One.", 1)
     for bad in ("", "x", "99", "0"):
         assert _signed_in(owner).post(address, {"revision": bad}).status_code == 302
 
 
 def test_history_names_authors_and_shows_words_that_changed(page: Page, actor: Actor) -> None:
-    made = document_actions.make_document(actor, title="Notes", text="The old wall.")
-    document_actions.write_document(actor, made, old="old", new="new")
-    shown = page(f"/documents/{made.uid}/history")
+    document = document_actions.make_document(actor, title="Notes", text="The old wall.")
+    document_actions.write_document(actor, document, old="old", new="new")
+    shown = page(f"/documents/{document.uid}/history")
     assert "<del>old</del><ins>new</ins>" in shown and "Owner" in shown
-    page(f"/documents/{made.uid}/history?revision=9", status=404)
+    page(f"/documents/{document.uid}/history?revision=9", status=404)
 
 
 def test_a_rename_that_is_taken_says_so(owner: User, actor: Actor) -> None:
-    made = document_actions.make_document(actor, title="One")
+    document = document_actions.make_document(actor, title="One")
     document_actions.make_document(actor, title="Two")
     client = _signed_in(owner)
-    answer = client.post(f"/documents/{made.uid}/do/rename", {"title": "TWO"}, follow=True)
+    answer = client.post(f"/documents/{document.uid}/do/rename", {"title": "TWO"}, follow=True)
     assert "already a document called" in answer.content.decode()
-    client.post(f"/documents/{made.uid}/do/rename", {"title": "Three"})
+    client.post(f"/documents/{document.uid}/do/rename", {"title": "Three"})
     assert Document.objects.filter(title="Three").exists()
 
 
@@ -246,8 +246,8 @@ def test_embeds_are_put_in_their_places_in_one_pass(
 
     def work(many: int) -> int:
         text = "Words.\n\n" + "![[a7x2]]\n\n" * many + "![[a7x3]] and so on.\n\n" + "x " * 3000
-        made = document_actions.make_document(actor, title=f"{many}", text=text)
-        return scanned(lambda: web_documents.drawn(actor, made, text))
+        document = document_actions.make_document(actor, title=f"{many}", text=text)
+        return scanned(lambda: web_documents.drawn(actor, document, text))
 
     assert work(50) <= 2 * work(5)
     assert drawings == ["a7x2", "a7x2"]
@@ -257,9 +257,9 @@ def test_embeds_above_the_bound_stay_as_written_and_the_page_says_so(
     page: Page, actor: Actor
 ) -> None:
     text = "![[a7x2]]\n" * MOST_EMBEDS + "![[zzzz]] is the last.\n\n![[yyyy]]\n"
-    made = document_actions.make_document(actor, title="Many", text=text)
-    drawn = page(f"/documents/{made.uid}/drawn")
+    document = document_actions.make_document(actor, title="Many", text=text)
+    drawn = page(f"/documents/{document.uid}/drawn")
     assert "![[zzzz]] is the last." in drawn and "![[yyyy]]" in drawn and "![[a7x2]]" not in drawn
-    assert "Only the first 100 embeds are shown" in page(f"/documents/{made.uid}")
+    assert "Only the first 100 embeds are shown" in page(f"/documents/{document.uid}")
     few = document_actions.make_document(actor, title="Few", text="![[a7x2]]")
     assert "Only the first" not in page(f"/documents/{few.uid}")

@@ -19,10 +19,10 @@ def test_the_best_are_told_in_words_and_all_are_lit(
     execute_line(actor, tree, Request('respond root "hay"'))
     pruned = execute_line(actor, tree, Request('respond root "needle pruned"')).body["refs"][0]
     execute_line(actor, tree, Request(f"prune {pruned}"))
-    found = visitor(owner).get(f"/trees/{tree.uid}/search?q=needle").json()
-    assert len(found["hits"]) == 20
-    assert found["total"] == 23
-    assert sorted(found["lit"]) == sorted(made)
+    body = visitor(owner).get(f"/trees/{tree.uid}/search?q=needle").json()
+    assert len(body["hits"]) == 20
+    assert body["total"] == 23
+    assert sorted(body["lit"]) == sorted(made)
     none = visitor(owner).get(f"/trees/{tree.uid}/search?q=nowhere").json()
     assert none == {"hits": [], "lit": [], "total": 0}
 

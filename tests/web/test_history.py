@@ -59,8 +59,8 @@ def test_what_is_undone_is_struck_and_has_no_button(
 def test_a_turn_is_undone_whole_by_who_asked_and_by_owners(
     actor: Actor, owner: User, writer: User, tree: Tree, muse: Participant, visitor: Visitor
 ) -> None:
-    made = execute_line(actor, tree, Request('respond root "a"')).body["refs"]
-    node = tree.nodes.get(local_id=made[0])
+    refs = execute_line(actor, tree, Request('respond root "a"')).body["refs"]
+    node = tree.nodes.get(local_id=refs[0])
     turn = Turn.objects.create(
         tree=tree,
         participant=muse,
@@ -78,8 +78,8 @@ def test_a_turn_is_undone_whole_by_who_asked_and_by_owners(
 def test_history_is_shown_in_plain_words_with_the_exact_line_behind_them(
     actor: Actor, owner: User, tree: Tree, visitor: Visitor
 ) -> None:
-    made = execute_line(actor, tree, Request('respond root "The rain stopped."')).body["refs"][0]
-    execute_line(actor, tree, Request(f'edit {made} "The rain went on." as:version'))
+    ref = execute_line(actor, tree, Request('respond root "The rain stopped."')).body["refs"][0]
+    execute_line(actor, tree, Request(f'edit {ref} "The rain went on." as:version'))
     page = shown(visitor, owner, tree)
     assert '<summary>Added a text <span class="excerpt">The rain stopped.</span></summary>' in page
     assert "<summary>Saved a new version" in page

@@ -51,10 +51,14 @@ def test_a_kind_and_a_name_become_a_model(
 ) -> None:
     client = visitor(owner)
     answer = client.post(f"/groves/{grove.uid}/participants/new", {**FORM, **sent})
-    made = Participant.objects.get(name="Muse")
+    participant = Participant.objects.get(name="Muse")
     assert answer.headers["location"] == f"/groves/{grove.uid}/participants"
-    assert (made.model_ref, made.base_url, made.probe) == (model_ref, base_url, {})
-    assert made.context_limit == 8192
+    assert (participant.model_ref, participant.base_url, participant.probe) == (
+        model_ref,
+        base_url,
+        {},
+    )
+    assert participant.context_limit == 8192
 
 
 def test_a_new_model_is_probed_where_that_is_ticked(
@@ -62,9 +66,11 @@ def test_a_new_model_is_probed_where_that_is_ticked(
 ) -> None:
     sent = {**FORM, "kind": "openai", "model": "gpt-4o", "probe": "1"}
     answer = visitor(owner).post(f"/groves/{grove.uid}/participants/new", sent)
-    made = Participant.objects.get(name="Muse")
-    assert answer.headers["location"].endswith(f"participants?added={made.uid}#model-{made.uid}")
-    assert made.probe["status"] == "queued"
+    participant = Participant.objects.get(name="Muse")
+    assert answer.headers["location"].endswith(
+        f"participants?added={participant.uid}#model-{participant.uid}"
+    )
+    assert participant.probe["status"] == "queued"
 
 
 @pytest.mark.parametrize("sent", [{"kind": "openai"}, {"kind": "custom", "model": "m"}])
@@ -170,12 +176,17 @@ def test_an_owner_allows_a_private_address_in_the_form(
     other = visitor(owner).post(address, {**sent, "allow_private": "127.0.0.1:22"})
     assert other.status_code == 400  # the box was about another address
     visitor(owner).post(address, {**sent, "allow_private": "127.0.0.1:11434"})
-    made = Participant.objects.get(name="Muse")
-    assert (made.base_url, made.allow_private) == ("http://127.0.0.1:11434/v1", True)
-    changed = {**sent, "name": "Bard", "base_url": made.base_url, "participant": made.uid}
-    visitor(owner).post(f"/groves/{grove.uid}/participants/{made.uid}", changed)
-    made.refresh_from_db()
-    assert (made.name, made.allow_private) == ("Bard", True)
+    participant = Participant.objects.get(name="Muse")
+    assert (participant.base_url, participant.allow_private) == ("http://127.0.0.1:11434/v1", True)
+    changed = {
+        **sent,
+        "name": "Bard",
+        "base_url": participant.base_url,
+        "participant": participant.uid,
+    }
+    visitor(owner).post(f"/groves/{grove.uid}/participants/{participant.uid}", changed)
+    participant.refresh_from_db()
+    assert (participant.name, participant.allow_private) == ("Bard", True)
 
 
 def test_a_model_has_a_context_that_no_small_default_cuts(
@@ -189,34 +200,34 @@ def test_a_model_has_a_context_that_no_small_default_cuts(
 def test_the_model_of_a_participant_is_changed_in_the_same_form(
     owner: User, grove: Grove, visitor: Visitor
 ) -> None:
-    one = Participant.objects.create(
+    participant = Participant.objects.create(
         grove=grove, kind="model", name="Muse", model_ref="mine:small", base_url=ELSEWHERE
     )
-    address = f"/groves/{grove.uid}/participants/{one.uid}"
+    address = f"/groves/{grove.uid}/participants/{participant.uid}"
     page = visitor(owner).get(address).content.decode()
     assert '<option value="mine" data-url="" data-model="model" data-lists selected>' in page
     sent = {"name": "Muse", "kind": "mine", "model": "large", "base_url": ELSEWHERE}
     visitor(owner).post(address, sent)
-    one.refresh_from_db()
-    assert (one.model_ref, one.base_url) == ("mine:large", ELSEWHERE)
+    participant.refresh_from_db()
+    assert (participant.model_ref, participant.base_url) == ("mine:large", ELSEWHERE)
     visitor(owner).post(address, {"name": "Muse", "kind": "openai", "model": "gpt-4o"})
-    one.refresh_from_db()
-    assert (one.model_ref, one.base_url) == ("openai:gpt-4o", "")
+    participant.refresh_from_db()
+    assert (participant.model_ref, participant.base_url) == ("openai:gpt-4o", "")
 
 
 def test_the_embedded_model_says_that_it_is_a_toy(
     owner: User, grove: Grove, visitor: Visitor, tree: Tree
 ) -> None:
-    one = Participant.objects.create(
+    participant = Participant.objects.create(
         grove=grove, kind="model", name="Analyst", model_ref="local:smollm2", permissions=[LOOM]
     )
     page = visitor(owner).get(f"/groves/{grove.uid}/participants").content.decode()
     assert "The embedded model is a toy" in page
-    assert f'/participants/{one.uid}">Give Analyst a larger model' in page
+    assert f'/participants/{participant.uid}">Give Analyst a larger model' in page
     here = visitor(owner).get(f"/trees/{tree.uid}").content.decode()
     assert "a toy: too small for real work" in here
     assert "Give this agent a larger model" in here
-    Participant.objects.filter(pk=one.pk).update(model_ref="openai:gpt-4o")
+    Participant.objects.filter(pk=participant.pk).update(model_ref="openai:gpt-4o")
     here = visitor(owner).get(f"/trees/{tree.uid}").content.decode()
     assert "toy" not in here
 

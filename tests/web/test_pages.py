@@ -317,24 +317,24 @@ def test_a_model_is_added_changed_and_taken_out_and_its_key_is_never_shown(
     }
     base = f"/groves/{grove.uid}/participants"
     assert client.post(f"{base}/new", form).status_code == 302
-    made = Participant.objects.get(name="Muse")
-    assert (made.persona, made.stop, made.capabilities) == (
+    participant = Participant.objects.get(name="Muse")
+    assert (participant.persona, participant.stop, participant.capabilities) == (
         " Speak softly. \n",
         ["\n\n", "END"],
         ["prefill", "instruction"],
     )
-    assert made.sealed_key
-    page = text(client, f"{base}/{made.uid}")
+    assert participant.sealed_key
+    page = text(client, f"{base}/{participant.uid}")
     assert "sk-very-secret" not in page
-    client.post(f"{base}/{made.uid}", {**form, "api_key": "", "temperature": "0.5"})
-    made.refresh_from_db()
-    assert made.temperature == 0.5
-    assert made.sealed_key
-    assert client.post(f"{base}/{made.uid}", {**form, "temperature": "9"}).status_code == 400
-    assert visitor(writer).get(f"{base}/{made.uid}").status_code == 403
-    client.post(f"{base}/{made.uid}/archive")
-    made.refresh_from_db()
-    assert made.archived_at is not None
+    client.post(f"{base}/{participant.uid}", {**form, "api_key": "", "temperature": "0.5"})
+    participant.refresh_from_db()
+    assert participant.temperature == 0.5
+    assert participant.sealed_key
+    assert client.post(f"{base}/{participant.uid}", {**form, "temperature": "9"}).status_code == 400
+    assert visitor(writer).get(f"{base}/{participant.uid}").status_code == 403
+    client.post(f"{base}/{participant.uid}/archive")
+    participant.refresh_from_db()
+    assert participant.archived_at is not None
 
 
 def test_settings_change_keys_are_shown_once_and_revoked(owner: User, visitor: Visitor) -> None:

@@ -26,8 +26,8 @@ def head(tree: Tree) -> int:
 def moment(visitor: Visitor, user: User, tree: Tree, seq: int) -> dict[str, Any]:
     answer = visitor(user).get(f"/trees/{tree.uid}/past?seq={seq}")
     assert answer.status_code == 200
-    found: dict[str, Any] = answer.json()
-    return found
+    body: dict[str, Any] = answer.json()
+    return body
 
 
 def path(visitor: Visitor, user: User, tree: Tree, seq: int, node: str) -> str:

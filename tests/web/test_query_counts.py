@@ -155,9 +155,9 @@ def said(actor: Actor, tree: Tree, line: str) -> str:
 @contextmanager
 def at_most(count: int) -> Iterator[None]:
     """Fails where more queries are made."""
-    with CaptureQueriesContext(connection) as made:
+    with CaptureQueriesContext(connection) as captured:
         yield
-    assert len(made) <= count, "\n".join(one["sql"][:100] for one in made)
+    assert len(captured) <= count, "\n".join(one["sql"][:100] for one in captured)
 
 
 def drawn_on(tree: Tree, way: Way, cast: dict[str, Who]) -> list[node_parts.Drawn]:
@@ -208,11 +208,11 @@ def too_dear(
     for page, (address, most) in pages.items():
         cache.clear()
         client = visit()
-        with CaptureQueriesContext(connection) as made:
+        with CaptureQueriesContext(connection) as captured:
             answer = client.get(address, follow=True)
         assert answer.status_code == 200, page
-        if len(made) > most:
-            found[page] = [one["sql"][:100] for one in made]
+        if len(captured) > most:
+            found[page] = [one["sql"][:100] for one in captured]
     return found
 
 
@@ -243,14 +243,14 @@ def test_a_page_costs_no_more_for_more_of_everything(
     owner: User, actor: Actor, grove: Grove, visitor: Visitor, many: int
 ) -> None:
     for number in range(many):
-        made = trees.new_tree(actor, title=f"Tree {number}")
-        node = said(actor, made, 'respond root "Words."')
-        said(actor, made, f'write doc:"D{number}" new "[[D0]] ![[{node}]] and [[{node}]]."')
+        tree = trees.new_tree(actor, title=f"Tree {number}")
+        node = said(actor, tree, 'respond root "Words."')
+        said(actor, tree, f'write doc:"D{number}" new "[[D0]] ![[{node}]] and [[{node}]]."')
         for line in (f"view {node}", f'trail save "T{number}"'):
-            execute_line(actor, made, Request(line))
+            execute_line(actor, tree, Request(line))
         join(grove, make_user(f"member{number}"), "reader")
         model = Participant.objects.create(grove=grove, kind="model", name=f"Model {number}")
-        execute_line(actor, made, Request(f"explore from {node} by:variety"))
+        execute_line(actor, tree, Request(f"explore from {node} by:variety"))
     document = Document.objects.latest("id").uid
     names = {"grove": grove.uid, "model": model.uid, "document": document, "node": node}
     names["trail"] = Trail.objects.latest("id").uid

@@ -183,10 +183,10 @@ def test_the_secret_is_shown_once(receiver: ScriptedProvider, actor: Actor, owne
     client = APIClient()
     client.force_login(owner)
     address = f"/api/groves/{actor.grove.uid}/webhooks"
-    made = client.post(address, {"url": f"{receiver.url}/a"}, format="json").json()
-    assert made["secret"].startswith(signing.PREFIX)
-    assert made["secret"] not in client.get(address).content.decode()
-    assert made["secret"] not in json.dumps(list(Webhook.objects.values("sealed_secret")))
+    body = client.post(address, {"url": f"{receiver.url}/a"}, format="json").json()
+    assert body["secret"].startswith(signing.PREFIX)
+    assert body["secret"] not in client.get(address).content.decode()
+    assert body["secret"] not in json.dumps(list(Webhook.objects.values("sealed_secret")))
 
 
 def test_pauses_grow_to_an_hour() -> None:
