@@ -89,7 +89,11 @@ def main(many: int) -> int:
     from loom.links.link_types import STANDARD
     from loom.permissions import GENERATE, LOOM, WRITE
 
-    forms = [one.form for one in registry.every() if one.permissions <= {LOOM, WRITE, GENERATE}]
+    forms = [
+        command.form
+        for command in registry.every()
+        if command.permissions <= {LOOM, WRITE, GENERATE}
+    ]
     known = Known(("a7x2", "b3k9"), STANDARD.names("writer"), ("Muse",))
     kinds = {
         "no grammar": "",

@@ -83,7 +83,7 @@ async def measure(heddle: Heddle, tree: str, key: str, sockets: int, requests: i
 
 def main() -> None:
     """Measures with a fresh installation."""
-    given = [int(one) for one in sys.argv[1:]]
+    given = [int(argument) for argument in sys.argv[1:]]
     sockets, requests = (*given, *(1000, 40)[len(given) :])
     with tempfile.TemporaryDirectory() as folder:
         heddle = Heddle(Path(folder), allow="", port=free_port("127.0.0.1", 0))

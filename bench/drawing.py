@@ -218,5 +218,5 @@ def main(sockets: int, rounds: int) -> None:
 if __name__ == "__main__":
     open_installation()
     os.environ["HEDDLE_ORIGINS"] = "http://127.0.0.1"
-    given = [int(one) for one in sys.argv[1:]]
+    given = [int(argument) for argument in sys.argv[1:]]
     main(*(given + [100, 50][len(given) :]))

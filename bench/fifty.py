@@ -117,7 +117,7 @@ def main() -> None:
             key, tree = few._prepared(heddle, provider)
             with heddle.client() as client:
                 results = client.get("/participants").json()["results"]
-                scripted = next(one["id"] for one in results if one["name"] == "Scripted")
+                scripted = next(result["id"] for result in results if result["name"] == "Scripted")
                 client.patch(f"/participants/{scripted}", json={"parallel": 64})
             asyncio.run(woven(heddle, key, tree, 3))
             _, bare_rate = asyncio.run(few.bare(provider.url, many))

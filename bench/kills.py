@@ -51,5 +51,5 @@ def main(kills: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    given = [int(one) for one in sys.argv[1:]]
+    given = [int(argument) for argument in sys.argv[1:]]
     main(*(given + [1000, random.SystemRandom().randrange(1_000_000)][len(given) :]))

@@ -177,5 +177,5 @@ def per_second(took_ms: list[float]) -> float:
 
 
 if __name__ == "__main__":
-    for number in [int(one) for one in sys.argv[1:]] or [10_000, 100_000]:
+    for number in [int(argument) for argument in sys.argv[1:]] or [10_000, 100_000]:
         measure(number)

@@ -52,7 +52,7 @@ def as_lines(count: Count) -> dict[str, int]:
     for each round."""
     from loom.engine import registry
 
-    manual = "\n".join(f"→ {one.syntax}" for one in registry.every())
+    manual = "\n".join(f"→ {command.syntax}" for command in registry.every())
     each = len(SESSION) // ROUNDS
     rounds = [SESSION[at : at + each] for at in range(0, len(SESSION), each)]
     written = sum(count("\n".join(line for line, _ in some)) for some in rounds)
@@ -89,7 +89,7 @@ def as_tools(count: Count) -> dict[str, int]:
     from loom.engine import registry
     from loom.language.lines import read
 
-    tools = json.dumps([_tool(one) for one in registry.every()], ensure_ascii=False)
+    tools = json.dumps([_tool(command) for command in registry.every()], ensure_ascii=False)
     written = answers = 0
     for number, (text, answer) in enumerate(SESSION):
         line = read(text, registry.language())

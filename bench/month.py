@@ -210,5 +210,5 @@ def main(days: int, acts: int) -> None:
 
 if __name__ == "__main__":
     open_installation()
-    given = [int(one) for one in sys.argv[1:]]
+    given = [int(argument) for argument in sys.argv[1:]]
     main(*(given + [30, 30][len(given) :]))

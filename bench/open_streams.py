@@ -99,7 +99,7 @@ def grown(heddle: Heddle) -> str:
 
 def main() -> None:
     """Measures with a fresh installation."""
-    given = [int(one) for one in sys.argv[1:]]
+    given = [int(argument) for argument in sys.argv[1:]]
     streams, requests = (*given, *(100, 200)[len(given) :])
     port = free_port("127.0.0.1", 0)
     with (

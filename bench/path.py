@@ -59,5 +59,5 @@ def main(count: int, depth: int) -> None:
 
 if __name__ == "__main__":
     open_installation()
-    numbers = [int(one) for one in sys.argv[1:]]
+    numbers = [int(argument) for argument in sys.argv[1:]]
     main(*(numbers + [100_000, 2_000][len(numbers) :]))

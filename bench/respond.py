@@ -34,5 +34,5 @@ def main(small: int, large: int) -> None:
 
 if __name__ == "__main__":
     open_installation()
-    given = [int(one) for one in sys.argv[1:]]
+    given = [int(argument) for argument in sys.argv[1:]]
     main(*(given + [1_000, 100_000][len(given) :]))

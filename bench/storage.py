@@ -84,5 +84,5 @@ def main(count: int, characters: int) -> None:
 
 if __name__ == "__main__":
     open_installation()
-    given = [int(one) for one in sys.argv[1:]]
+    given = [int(argument) for argument in sys.argv[1:]]
     main(*(given + [100, 20_000][len(given) :]))

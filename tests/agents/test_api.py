@@ -183,7 +183,7 @@ def test_a_key_is_sent_to_its_provider_and_kept_nowhere(
     Participant.objects.filter(pk=model.pk).update(sealed_key=sealed)
     provider.script(fails(401, f"Incorrect API key provided: {KEY}"))
     failed, done = run(ask()[0]), run(ask()[0])
-    assert [one.header("authorization") for one in provider.seen] == [f"Bearer {KEY}"] * 2
+    assert [request.header("authorization") for request in provider.seen] == [f"Bearer {KEY}"] * 2
     assert failed.error is not None
     assert failed.error["message"].endswith("Incorrect API key provided: …")
     for table in apps.get_models():

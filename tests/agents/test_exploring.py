@@ -61,7 +61,7 @@ def test_an_agent_follows_links_goes_back_and_its_answer_carries_the_trail(
     node = client.get(f"/trees/{tree.uid}/nodes/{turn.node.local_id}").content.decode()
     assert f"/trees/{tree.uid}/turns/{turn.uid}/trail" in node
     part = client.get(f"/trees/{tree.uid}/turns/{turn.uid}/trail").content.decode()
-    assert [f"[{one}]" in part for one in ids] == [False, True, True, True, True]
+    assert [f"[{local_id}]" in part for local_id in ids] == [False, True, True, True, True]
     assert "because who pays for the lamp" in part
     kept = client.post(f"/trees/{tree.uid}/turns/{turn.uid}/trail", {"name": "who pays"})
     trail = Trail.objects.get()

@@ -129,7 +129,7 @@ def test_what_follows_the_taught_lines_is_read_as_it_is_written() -> None:
 
 @pytest.mark.django_db
 def test_all_that_an_agent_may_do_is_taught_in_few_tokens(actor: Actor, model: Participant) -> None:
-    model.permissions = [one.value for one in Permission]
+    model.permissions = [permission.value for permission in Permission]
     model.save()
     acting = acting_as(actor, model)
     teaching = teaching_of(acting)

@@ -42,7 +42,7 @@ def test_viewers_see_the_first_piece_at_once_and_the_row_keeps_it(
         provider.release()
         row = running.ended()
         viewer.wait_for_text("She was cold.")
-    assert [one["chunk"] for one in viewer.deltas] == list(range(1, row.chunk + 1))
+    assert [delta["chunk"] for delta in viewer.deltas] == list(range(1, row.chunk + 1))
     assert (row.shown, row.status) == ("She was cold.", "done")
 
 
@@ -54,7 +54,7 @@ def test_quick_pieces_are_merged_without_losing_any(
         row = run(ask()[0])
         viewer.wait_for_text(row.shown)
     assert row.shown == "".join(f"word{n} " for n in range(1, 301))
-    assert [one["chunk"] for one in viewer.deltas] == list(range(1, row.chunk + 1))
+    assert [delta["chunk"] for delta in viewer.deltas] == list(range(1, row.chunk + 1))
     assert row.chunk < 100
 
 

@@ -68,7 +68,7 @@ def test_nothing_of_a_tree_is_sent_and_the_requests_are_tiny(
     model.persona = "a secret persona"
     model.save()
     found(model)
-    posts = [one for one in provider.seen if one.method == "POST"]
+    posts = [request for request in provider.seen if request.method == "POST"]
     assert posts and all(post.json["max_tokens"] in (8, 24) for post in posts)
     assert all(b"secret" not in post.body and len(post.body) < 2000 for post in posts)
 
@@ -81,7 +81,7 @@ def test_the_models_that_are_listed_are_kept(
         kind="application/json",
     )
     found(model)
-    posts = sum(one.method == "POST" for one in provider.seen)
+    posts = sum(request.method == "POST" for request in provider.seen)
     provider.script(*[tokens(2)] * posts, listed)
     assert found(model)["models"] == ["m-1", "m-2"]
 

@@ -249,6 +249,6 @@ def test_a_generation_is_begun_and_its_path_read_with_few_queries(
     with CaptureQueriesContext(connection) as captured:
         held = begin_lane(lanes.lane_of(model))
     assert "Text 2." in str(held[0].order.ask.messages)
-    said = [one["sql"] for one in captured if not one["sql"].startswith(AROUND)]
+    said = [query["sql"] for query in captured if not query["sql"].startswith(AROUND)]
     # PostgreSQL locks the row before it is read with what it is joined to.
     assert len(said) == 10 + (connection.vendor == "postgresql"), said

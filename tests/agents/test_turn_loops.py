@@ -47,7 +47,7 @@ def test_what_changes_the_view_is_no_loop(talk: Talk, actor: Actor, lines: list[
         ids.append(execute_line(actor, talk.tree, Request(line)).body["refs"][0])
         execute_line(actor, talk.tree, Request(f"link {ids[-2]} to {ids[-1]} as:supports"))
     first = f'→ open {ids[0]} keep\n→ todo add "a"\n→ expand supports of {ids[0]}'
-    moves = [f"→ switch to {one}" for one in ids[:5]]
+    moves = [f"→ switch to {local_id}" for local_id in ids[:5]]
     said = "\n".join([first, *moves, *lines]).split("\n")
     turn = talk.turn("\n".join(said), "Done.")
     assert [outcome for _, outcome in outcomes(turn)] == ["ok"] * len(said)
@@ -75,7 +75,7 @@ def test_three_looks_in_turn_over_unchanged_things_are_a_loop(talk: Talk, actor:
     for number in range(2):
         line = f'respond {talk.node} "Part {number}."'
         ids.append(execute_line(actor, talk.tree, Request(line)).body["refs"][0])
-    talk.provider.default = says("\n".join(f"→ view {one}" for one in ids) + "\n")
+    talk.provider.default = says("\n".join(f"→ view {local_id}" for local_id in ids) + "\n")
     turn = went(asked(talk.actor, talk.tree, talk.agent, node=talk.node))
     assert turn.status == "halted"
     assert [outcome for _, outcome in outcomes(turn)][:6] == ["ok"] * 6

@@ -101,7 +101,7 @@ def test_an_agent_reads_no_other_grove_whoever_invites_it(
         turn = went(asked(left.actor(two.both), left.tree, agent, node=left.text.local_id))
         ((_, outcome),) = outcomes(turn)
         assert outcome == ("ok" if line.endswith("in:grove") else "NOT_FOUND"), line
-    sent = "".join(json.dumps(one.json, ensure_ascii=False) for one in provider.seen)
+    sent = "".join(json.dumps(request.json, ensure_ascii=False) for request in provider.seen)
     assert SECRET not in sent and f'tree:\\"{TITLE}\\" (' not in sent
     told = "".join(f"{step.message} {step.hint}" for step in Step.objects.all())
     assert SECRET not in told and f'in tree:"{TITLE}"' not in told
@@ -165,7 +165,9 @@ def test_a_window_names_no_document_that_its_agent_may_not_read_any_more(
     opened = execute_line(actor, left.tree, Request('open doc:"Kingfisher"'))
     number = opened.body["step"]
     assert "Kingfisher" in execute_line(actor, left.tree, Request(f"keep #{number}")).reply
-    agent.permissions = [one for one in Permission if one != Permission.READ_DOCUMENTS]
+    agent.permissions = [
+        permission for permission in Permission if permission != Permission.READ_DOCUMENTS
+    ]
     agent.save()
     for verb in ("keep", "open", "hide", "show", "refresh"):
         actor = acting_as(left.actor(two.both), agent)

@@ -132,7 +132,7 @@ def test_deep_asks_searxng_for_two_pages_and_names_no_page_twice(
     serve()
     provider.script(answers(pages("one", "two")), answers(pages("two", "three")))
     step = found(actor, tree, 'search "q" depth:deep')
-    assert [one.path[-1] for one in provider.seen] == ["1", "2"]
+    assert [request.path[-1] for request in provider.seen] == ["1", "2"]
     assert step.message.startswith("3 results") and step.message.count("https://") == 3
 
 

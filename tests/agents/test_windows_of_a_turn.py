@@ -82,7 +82,7 @@ def test_four_windows_in_four_rounds_are_sent_once_each(
         str(execute_line(actor, tree, Request(f'respond {opening} "text {n}"')).body["refs"][0])
         for n in range(4)
     ]
-    provider.script(*(says(f"→ open {one}\n") for one in ids), says("Read."))
+    provider.script(*(says(f"→ open {local_id}\n") for local_id in ids), says("Read."))
     went(asked(actor, tree, agent, node=opening))
     last = "".join(message["content"] for message in provider.seen[-1].json["messages"])
     assert [last.count(f"1  text {n}") for n in range(4)] == [1, 1, 1, 1]

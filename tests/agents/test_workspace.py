@@ -182,7 +182,9 @@ def test_lines_of_rounds_that_say_the_same_are_part_of_a_loop(
     for word in ("one", "two"):
         line = f'respond {talk.node} "{word}"'
         ids.append(execute_line(actor, talk.tree, Request(line)).body["refs"][0])
-    talk.provider.script(*(says(f"{words}\n→ view {one}\n") for one in ids), says("Done."))
+    talk.provider.script(
+        *(says(f"{words}\n→ view {local_id}\n") for local_id in ids), says("Done.")
+    )
     turn = went(asked(talk.actor, talk.tree, talk.agent, node=talk.node))
     assert turn.status == "halted"
     steps = api(owner).get(f"/api/steps?turn={turn.uid}").json()["results"]
@@ -223,7 +225,7 @@ def test_windows_of_a_quick_turn_lie_three_deep(
         line = f'respond {ids[-1]} "{number}"'
         ids.append(execute_line(actor, talk.tree, Request(line)).body["refs"][0])
         execute_line(actor, talk.tree, Request(f"link {ids[-2]} to {ids[-1]} as:requires"))
-    lines = "\n".join(f"→ open {one} with:requires" for one in ids[:4])
+    lines = "\n".join(f"→ open {local_id} with:requires" for local_id in ids[:4])
     talk.provider.script(says(f"{lines}\n"), says("Done."))
     turn = went(asked(actor, talk.tree, talk.agent, node=talk.node, budget="quick"))
     assert [code for _, code in outcomes(turn)] == ["ok", "ok", "ok", "LIMIT_EXCEEDED"]

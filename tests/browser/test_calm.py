@@ -133,7 +133,7 @@ def test_a_note_is_typed_at_its_passage_by_keys_alone(heddle: Heddle, visit: Ope
     page.keyboard.press("Control+Enter")
     expect(form).to_have_count(0)
     results = heddle.get(f"trees/{tree}/nodes")["results"]
-    assert [one["kind"] for one in results].count("annotation") == 1  # type: ignore[attr-defined]
+    assert [result["kind"] for result in results].count("annotation") == 1  # type: ignore[attr-defined]
     assert text_of(page) == "One. " * 300 + " The end."
 
 

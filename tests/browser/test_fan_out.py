@@ -31,7 +31,7 @@ def duo(heddle: Heddle) -> Iterator[tuple[str, str]]:
 
 def _models(heddle: Heddle) -> list[dict[str, str]]:
     results = heddle.get("participants")["results"]
-    return [one for one in results if one["kind"] == "model"]  # type: ignore[attr-defined]
+    return [result for result in results if result["kind"] == "model"]  # type: ignore[attr-defined]
 
 
 def choose(page: Page, **counts: int) -> None:

@@ -185,8 +185,8 @@ def test_outline_text_and_three_windows_are_seen_at_once(heddle: Heddle, visit: 
     tree = heddle.tree("At once", "Who is Marie?", "A clockmaker.", "Of Bern.")
     page = live(visit(f"/trees/{tree}", size={"width": 1280, "height": 800}))
     ids = page.locator("article.node").evaluate_all("all => all.map((one) => one.dataset.id)")
-    for one in ids:
-        heddle.line(tree, f"open {one} keep")
+    for local_id in ids:
+        heddle.line(tree, f"open {local_id} keep")
     tab(page, "Windows")
     rows = page.locator("loom-windows li")
     expect(rows).to_have_count(len(ids))

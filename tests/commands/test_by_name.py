@@ -64,17 +64,23 @@ def test_each_line_can_be_called_by_name(text: str) -> None:
 
 
 def test_every_name_is_of_one_form_and_no_action() -> None:
-    names = Counter(one.name for one in registry.every())
+    names = Counter(command.name for command in registry.every())
     assert max(names.values()) == 1
     assert not set(names) & set(actions())
     verbs = set(registry.verbs())
-    assert all(one.verb == one.name for one in registry.every() if one.name in verbs)
+    assert all(
+        command.verb == command.name for command in registry.every() if command.name in verbs
+    )
 
 
 def test_every_command_has_a_schema_of_json() -> None:
-    for one in registry.every():
-        schema = json.loads(json.dumps(schema_of(one.args)))
-        assert set(schema["properties"]) == set(written_of(one.args)) if written_of(one.args) else 1
+    for command in registry.every():
+        schema = json.loads(json.dumps(schema_of(command.args)))
+        assert (
+            set(schema["properties"]) == set(written_of(command.args))
+            if written_of(command.args)
+            else 1
+        )
 
 
 def test_a_call_by_name_is_a_step_like_that_of_its_line(actor: Actor, tree: Tree) -> None:

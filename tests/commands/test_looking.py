@@ -193,9 +193,9 @@ def test_help_stars_what_an_agent_lacks_or_whoever_asked_it(
 
 
 def test_every_command_has_a_summary_and_a_known_permission() -> None:
-    for one in registry.every():
-        assert one.summary.endswith("."), one.verb
-        assert one.permissions, one.verb
+    for command in registry.every():
+        assert command.summary.endswith("."), command.verb
+        assert command.permissions, command.verb
 
 
 def test_an_outsider_has_no_actor(tree: Tree, outsider: User) -> None:

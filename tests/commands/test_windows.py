@@ -388,26 +388,26 @@ def test_labels_of_hidden_windows_are_listed(say: Say, node: str) -> None:
 
 def test_what_is_linked_and_not_opened_is_named(say: Say, node: str) -> None:
     ids = [say(f'respond {node} "text {n}"').split("[")[1][:4] for n in range(14)]
-    for one in ids:
-        say(f"link {node} to {one} as:supports")
+    for local_id in ids:
+        say(f"link {node} to {local_id} as:supports")
     reply = say(f"open {node} with:supports")
     opened = reply.partition("with supports: ")[2].partition("\n")[0].count("line 1")
     left = reply.partition("not opened: ")[2].split("\n")[0]
-    assert opened == 10 and sorted(left.split()) == sorted(f"[{one}]" for one in ids[10:])
+    assert opened == 10 and sorted(left.split()) == sorted(f"[{local_id}]" for local_id in ids[10:])
     say("hide all")
     reply = say(f"expand supports of {node} max:12")
     assert "→ 12 items as" in reply
     assert reply.partition("not opened: ")[2].split("\n")[0].split() == [
-        f"[{one}]" for one in ids[12:]
+        f"[{local_id}]" for local_id in ids[12:]
     ]
 
 
 def test_a_list_that_is_cut_names_the_rest(say: Say, node: str) -> None:
     ids = [say(f'respond {node} "text {n}"').split("[")[1][:4] for n in range(56)]
-    for one in ids:
-        say(f"link {node} to {one} as:supports")
+    for local_id in ids:
+        say(f"link {node} to {local_id} as:supports")
     for kind in ("continuations", "supports"):
         reply = say(f"list {node} {kind}")
         assert "→ 56 " in reply.split("\n")[0]
-        assert all(f"[{one}]" in reply for one in ids)
+        assert all(f"[{local_id}]" in reply for local_id in ids)
         assert reply.split("\n")[-1].startswith("  … and [") and reply.count("\n") == 51

@@ -352,7 +352,7 @@ def test_a_workspace_that_lasts_a_turn_is_a_message_of_the_system(
     run(program.send("POST", "/messages", body, anthropic_beta=beta))
     said += [{"role": "assistant", "content": "Yes."}, {"role": "user", "content": "More"}]
     run(program.send("POST", "/messages", body, anthropic_beta=beta))
-    first, second = (one.json["messages"] for one in provider.seen)
+    first, second = (request.json["messages"] for request in provider.seen)
     assert first[0] == said[0]
     assert first[1]["role"] == "system" and first[1]["clear_at"] == "next_user_message"
     assert second[:2] == first and second[2:4] == said[1:3]

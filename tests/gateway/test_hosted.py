@@ -170,7 +170,7 @@ def test_tools_of_the_program_are_passed_on_and_answered_by_it(
     said += [{"role": "assistant", "content": "I look.", "tool_calls": [call]},
              {"role": "tool", "tool_call_id": "t1", "content": "a.txt"}]  # fmt: skip
     assert b"A file." in run(ask()).body
-    first, second = (one.json for one in provider.seen)
+    first, second = (request.json for request in provider.seen)
     assert first["model"] == "echo-1" and first["tools"] == second["tools"] == [LS]
     assert first["messages"][0]["content"].startswith("You are Marie.\n\n---CORE\nYou code.")
     assert "---WORKSPACE" in first["messages"][1]["content"]

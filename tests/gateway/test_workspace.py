@@ -53,7 +53,7 @@ def say(actor: Actor) -> Callable[[str], Any]:
 
 def sent(provider: ScriptedProvider) -> list[dict[str, Any]]:
     """The requests that the provider got."""
-    return [one.json for one in provider.seen]
+    return [request.json for request in provider.seen]
 
 
 def test_the_first_request_has_the_whole_workspace_and_later_ones_what_changed(
@@ -70,7 +70,7 @@ def test_the_first_request_has_the_whole_workspace_and_later_ones_what_changed(
     say('todo add "look at the sea"')
     run(turn())
     run(turn())
-    first, second, third = (one["messages"] for one in sent(provider))
+    first, second, third = (request["messages"] for request in sent(provider))
     assert first[0]["content"] == "---CORE\nYou code.\n---CORE_END"
     assert first[1]["content"].startswith("Hello\n\n---WORKSPACE revision")
     assert "look at the sea" in second[3]["content"] and "only what changed" in second[3]["content"]
@@ -117,10 +117,10 @@ def test_the_tool_for_tasks_is_not_passed_on_unless_its_owner_wants_it(
 def of_tools(*ids: str) -> list[Any]:
     """An answer that uses tools, and their results, as a program sends them back."""
     calls = [
-        {"id": one, "type": "function", "function": {"name": "ls", "arguments": "{}"}}
-        for one in ids
+        {"id": local_id, "type": "function", "function": {"name": "ls", "arguments": "{}"}}
+        for local_id in ids
     ]
-    results = [{"role": "tool", "tool_call_id": one, "content": "a" * 400} for one in ids]
+    results = [{"role": "tool", "tool_call_id": local_id, "content": "a" * 400} for local_id in ids]
     return [{"role": "assistant", "content": None, "tool_calls": calls}, *results]
 
 
@@ -133,7 +133,7 @@ def test_new_results_are_notified_once(program: Program, provider: ScriptedProvi
     forwarding._open.clear()  # as after a restart
     later = [*said, ("assistant", "Yes."), ("user", "More")]
     run(program.chat(*later))
-    _, first, again, more = (one["messages"] for one in sent(provider))
+    _, first, again, more = (request["messages"] for request in sent(provider))
     lines = "\n---NOTIFICATIONS\n✓ ls t1: ≈100 tokens\n✓ ls t2: ≈100 tokens\n---NOTIFICATIONS_END"
     assert lines in first[-1]["content"]
     assert again == first and more[: len(first)] == first
@@ -214,7 +214,7 @@ def test_a_person_edits_and_clears_what_is_told(
     run(program.chat(*said, ("assistant", "Yes."), ("user", "Even more")))
     run(program.chat(("user", "A third")))
     _, second, edited, kept, cleared, third = (
-        one["messages"][-1]["content"] for one in sent(provider)
+        request["messages"][-1]["content"] for request in sent(provider)
     )
     assert "Hello" in second
     assert "---TRANSCRIPT\nThey spoke of ---TODOS\n\\---TODOS_END\n---TRANSCRIPT_END" in edited
@@ -324,7 +324,7 @@ def test_a_renderer_that_breaks_later_leaves_what_was_sent(
         patch.setattr(workspace, "view_of", lambda *_: 1 / 0)
         assert run(program.chat(*said)).headers["x-loom"] == "bypass"
     run(program.chat(*said))
-    first, second, third = (one["messages"] for one in sent(provider))
+    first, second, third = (request["messages"] for request in sent(provider))
     assert second[:2] == first and "---CORE" in first[0]["content"]
     assert second[3] == {"role": "user", "content": "More"}
     assert third == second
@@ -339,7 +339,7 @@ def test_any_failure_of_ours_sends_the_original(
         got = run(program.chat(("system", "You code."), ("user", "Hello")))
     assert got.headers["x-loom"] == "bypass"
     run(program.chat(("system", "You code."), ("user", "Hello")))
-    first, second = (one["messages"] for one in sent(provider))
+    first, second = (request["messages"] for request in sent(provider))
     assert (
         first
         == second
@@ -360,7 +360,7 @@ def test_a_retry_after_the_workspace_changed_is_sent_the_same_bytes(
     say('todo add "look at the sea"')
     run(program.chat(*said))  # regenerates
     run(program.chat(said[0]))  # rewinds to a message that was sent without a workspace
-    first, second, third = (one["messages"] for one in sent(provider))
+    first, second, third = (request["messages"] for request in sent(provider))
     assert first == second and third == first[:1]
 
 
@@ -407,7 +407,7 @@ def test_a_session_without_a_name_is_known_after_a_kill(
         run(program.chat(*said))
     said += [("assistant", "Yes."), ("user", "And more")]
     run(program.chat(*said))
-    seen = [one["messages"] for one in sent(provider)]
+    seen = [request["messages"] for request in sent(provider)]
     for earlier, later in itertools.pairwise(seen):
         assert later[: len(earlier)] == earlier
     assert "look at the sea" in seen[2][-1]["content"]
@@ -428,7 +428,7 @@ def test_two_sessions_that_began_alike_do_not_mix_after_a_kill(
     provider.default = whole("Yes.")
     for answer in answers:
         run(program.chat(("user", "Hello"), ("assistant", answer), ("user", "More")))
-    first, *_, third, fourth = (one["messages"] for one in sent(provider))
+    first, *_, third, fourth = (request["messages"] for request in sent(provider))
     assert first == third[:1] == fourth[:1]
     shapes = [shape_of(session) for session in GatewaySession.objects.order_by("pk")]
     assert shapes == [
@@ -481,7 +481,7 @@ def test_what_cannot_be_stored_is_not_sent(
     assert got.headers["x-loom"] == "bypass"
     said += [("assistant", "Yes."), ("user", "Even more")]
     run(program.chat(*said))
-    first, second, third = (one["messages"] for one in sent(provider))
+    first, second, third = (request["messages"] for request in sent(provider))
     assert second[0] == first[0] and second[2]["content"] == "More"
     assert third[:3] == second
     assert GatewayRequest.objects.order_by("pk")[1].bypass
@@ -599,7 +599,7 @@ def test_a_request_does_not_wait_for_the_record_of_the_one_that_it_goes_on_from(
             await asyncio.gather(first, second)
 
     run(talk())
-    first, second = (one["messages"] for one in sent(provider))
+    first, second = (request["messages"] for request in sent(provider))
     assert second[:1] == first
     assert shape_of(GatewaySession.objects.get()) == {"Hello": {"Yes.": {"More": {"Yes.": {}}}}}
 

@@ -60,7 +60,9 @@ def test_in_whole_replies_every_command_is_read(reply: str) -> None:
 
 
 def test_only_what_an_agent_may_use_is_in_its_grammar() -> None:
-    grammar = grammar_of([one.form for one in registry.every() if one.permissions <= {LOOM, WRITE}])
+    grammar = grammar_of(
+        [command.form for command in registry.every() if command.permissions <= {LOOM, WRITE}]
+    )
     assert '"annotate"' in grammar
     assert '"continue"' not in grammar
 
@@ -73,7 +75,7 @@ def test_without_any_form_a_reply_is_prose() -> None:
 @given(reply=strings(rules_of(grammar_of(REGISTERED, KNOWN, acts=True))))
 def test_who_has_to_act_writes_one_line(reply: str) -> None:
     segments = segments_of(reply, registry.language(), finished=True)
-    (batch,) = (one for one in segments if isinstance(one, Batch))
+    (batch,) = (segment for segment in segments if isinstance(segment, Batch))
     assert len(batch.commands) == 1
     assert reply.startswith("→ ")
 

@@ -16,7 +16,11 @@ def replied(text: str) -> RoundReply:
 
 def run_of(text: str) -> list[str]:
     commands = replied(text).commands
-    return [one.line.canonical.removeprefix("→ ") for one in commands if one.line is not None]
+    return [
+        command.line.canonical.removeprefix("→ ")
+        for command in commands
+        if command.line is not None
+    ]
 
 
 WINDOWS = """

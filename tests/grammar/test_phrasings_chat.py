@@ -27,12 +27,16 @@ def verdict_on(reply: str, meant: str) -> str:
     """`right`, `useful`, `unhelpful`, `lost` or `wrong`."""
     commands = read_reply(reply, language(), finished=True).commands
     forms = [one.strip() for one in meant.removeprefix("!").split(" | ")]
-    runs = [one.line.canonical.removeprefix("→ ") for one in commands if one.line is not None]
+    runs = [
+        command.line.canonical.removeprefix("→ ")
+        for command in commands
+        if command.line is not None
+    ]
     if runs:
         return "right" if runs in (forms[:1], forms) and not meant.startswith("!") else "wrong"
     if not commands:
         return "lost"
-    hint = " ".join(one.bad.hint for one in commands if one.bad is not None)
+    hint = " ".join(command.bad.hint for command in commands if command.bad is not None)
     return "useful" if any(form in hint for form in forms) else "unhelpful"
 
 

@@ -34,7 +34,7 @@ def _is_no_tree(value: object) -> bool:
     return not isinstance(value, Ref) or value.kind != "tree"
 
 
-REGISTERED = [one.form for one in registry.every()]
+REGISTERED = [command.form for command in registry.every()]
 
 
 @pytest.mark.parametrize("form", REGISTERED, ids=lambda form: f"{form.verb}-{len(form.parts)}")

@@ -96,7 +96,7 @@ class Slow:
     def answer(self) -> None:
         """Answers the pings that were sent, after the page has given up."""
         self.may_answer.set()
-        for ping in [one for one in threading.enumerate() if one.name == "ping"]:
+        for ping in [thread for thread in threading.enumerate() if thread.name == "ping"]:
             ping.join(PATIENCE_S)
         self.may_answer.clear()
 

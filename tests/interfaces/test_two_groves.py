@@ -167,7 +167,7 @@ def _unpacked(answer: Any) -> str:
     body = b"".join(answer.streaming_content) if answer.streaming else answer.content
     if body.startswith(b"PK"):
         with zipfile.ZipFile(io.BytesIO(body)) as archive:
-            body = b"".join(archive.read(one) for one in archive.namelist())
+            body = b"".join(archive.read(name) for name in archive.namelist())
     return body.decode(errors="replace").lower()
 
 

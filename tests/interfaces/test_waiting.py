@@ -88,7 +88,7 @@ def _land(text: str) -> None:
 
 def _pooled() -> int:
     """How many threads are kept for what blocks."""
-    return sum("ThreadPoolExecutor" in one.name for one in threading.enumerate())
+    return sum("ThreadPoolExecutor" in thread.name for thread in threading.enumerate())
 
 
 def _running(user: User, tree: Tree) -> Generation:

@@ -419,7 +419,7 @@ def test_a_read_writes_nothing(
     for ask in ("/api/trees/{}/landscape", "/api/trees/{}/landscape/points", "/trees/{}/landscape"):
         with CaptureQueriesContext(connection) as captured:
             assert client.get(ask.format(tree.uid)).status_code == 200
-        verbs = {one["sql"].split()[0] for one in captured}
+        verbs = {query["sql"].split()[0] for query in captured}
         assert verbs <= {"SELECT", "SAVEPOINT", "RELEASE"}, verbs
 
 

@@ -15,10 +15,10 @@ def hills(*middles: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
 
 def test_each_hill_is_a_region_and_lies_in_the_one_around_it() -> None:
     regions = find_regions(*hills((9_000, 9_000), (50_000, 9_000), (30_000, 55_000)))
-    first = [one for one in regions if one.level == 0]
+    first = [region for region in regions if region.level == 0]
     assert len(first) == 3
     assert {len(one.members) for one in first} == {60}
-    inner = [one for one in regions if one.level > 0]
+    inner = [region for region in regions if region.level > 0]
     assert inner and all(regions[one.within].level == one.level - 1 for one in inner)
     for one in inner:
         assert set(one.members.tolist()) <= set(regions[one.within].members.tolist())

@@ -119,7 +119,7 @@ def test_an_event_is_drawn_with_nine_queries_in_however_many_languages(
             changed = run(actor, tree, line.format(**named))
             with CaptureQueriesContext(connection) as captured:
                 assert set(parts(tree, changed, ("en", "de", "he"))) == {"en", "de", "he"}, kind
-        assert len(captured) <= 9, "\n".join([kind, *(one["sql"][:100] for one in captured)])
+        assert len(captured) <= 9, "\n".join([kind, *(query["sql"][:100] for query in captured)])
 
 
 def test_the_candidates_are_drawn_for_everybody(actor: Actor, tree: Tree) -> None:
@@ -313,7 +313,7 @@ def test_a_turn_is_drawn_for_everybody_with_eight_queries_however_long_it_is(
     live_parts._lasting(tree.uid)
     with CaptureQueriesContext(connection) as captured:
         drawn = drawn_turns(tree, turn)[turn.uid]
-    assert len(captured) <= 8, "\n".join(one["sql"][:100] for one in captured)
+    assert len(captured) <= 8, "\n".join(query["sql"][:100] for query in captured)
     assert drawn.count('<code class="line">') == lines and "I look." in drawn
     assert 'data-needs="continue" data-turn-act="stop"' in drawn and ">You<" not in drawn
     Turn.objects.filter(pk=turn.pk).update(status="done")

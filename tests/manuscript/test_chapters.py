@@ -79,7 +79,7 @@ def test_new_chapters_follow_what_they_follow_in_the_text() -> None:
 
 def test_a_chapter_moves_with_what_is_below_it_and_splits_no_other() -> None:
     chapters = story_of(pieces("# A\n## a\n", "# B\n## b\n", "# C\n"), joint="").chapters
-    names = {one.key: one.title for one in chapters}
+    names = {chapter.key: chapter.title for chapter in chapters}
 
     def after(key: str, to: int) -> str:
         return "".join(names[one] for one in moved(chapters, key, to))

@@ -99,8 +99,8 @@ SHAPES = {
 @pytest.mark.parametrize("name", SHAPES)
 def test_every_shape_says_the_same(name: str) -> None:
     tokens = tokens_in(SHAPES[name])
-    assert [one.text for one in tokens] == ["The", " gate"]
-    assert [one.logprob for one in tokens] == pytest.approx([-0.1, -3.0], abs=1e-9)
+    assert [token.text for token in tokens] == ["The", " gate"]
+    assert [token.logprob for token in tokens] == pytest.approx([-0.1, -3.0], abs=1e-9)
 
 
 def test_rivals_come_likeliest_first_and_surprise_grows() -> None:

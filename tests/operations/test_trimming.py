@@ -224,8 +224,8 @@ def test_events_of_views_are_trimmed_after_90_days(actor: Actor, tree: Tree) -> 
     ids = write(actor, tree, 10)
     with pytest.MonkeyPatch.context() as then:
         then.setattr(timezone, "now", lambda: LONG_AGO)
-        for one in ids:
-            execute_line(actor, tree, Request(f"switch to {one}"))
+        for local_id in ids:
+            execute_line(actor, tree, Request(f"switch to {local_id}"))
     views = Event.objects.filter(stream__name__startswith="workspace:")
     before = views.count()
     assert before > 10

@@ -48,7 +48,7 @@ class Upstream:
 def test_what_only_reads_is_asked_again_and_what_writes_is_not() -> None:
     upstream = Upstream((0, None), (503, {}), (200, NODE))
     assert upstream.client().tree("t").node("a2b3")["text"] == "Once"
-    assert [one.url.path for one in upstream.seen] == ["/api/trees/t/nodes/a2b3"] * 3
+    assert [request.url.path for request in upstream.seen] == ["/api/trees/t/nodes/a2b3"] * 3
     assert upstream.seen[0].headers["authorization"] == "Bearer k"
     upstream = Upstream((0, None), (200, {}))
     with pytest.raises(ConnectionFailed):
@@ -59,7 +59,7 @@ def test_what_only_reads_is_asked_again_and_what_writes_is_not() -> None:
 def test_a_line_with_a_key_is_sent_again_with_that_key() -> None:
     upstream = Upstream((0, None), (200, {"ok": True, "refs": ["a2b3"]}))
     assert upstream.client().tree("t").respond("Once", key="k1") == "a2b3"
-    sent = [json.loads(one.content) for one in upstream.seen]
+    sent = [json.loads(request.content) for request in upstream.seen]
     assert sent[0] == sent[1] == {"command": "respond", "args": {"content": "Once"}, "key": "k1"}
 
 

@@ -151,7 +151,7 @@ def sent() -> Iterator[list[str]]:
     queries: list[str] = []
     with CaptureQueriesContext(connection) as captured:
         yield queries
-    queries += [one["sql"] for one in captured if "SAVEPOINT" not in one["sql"]]
+    queries += [query["sql"] for query in captured if "SAVEPOINT" not in query["sql"]]
 
 
 def count(client: Client, address: str) -> int:

@@ -86,19 +86,19 @@ def test_blocks_of_one_to_six_steps_are_found_the_third_time(size: int, before: 
 def test_longer_blocks_from_ever_new_positions_are_no_loop(size: int, times: int) -> None:
     names = [f"n{at}" for at in range(size)] * times
     steps = [Past(at, name, f"p{at}", ((name, "1"),)) for at, name in enumerate(names)]
-    assert {one.decision for one in walk(steps)} == {"run"}
+    assert {step.decision for step in walk(steps)} == {"run"}
 
 
 @given(names=st.lists(st.sampled_from("abc"), max_size=40))
 def test_a_changing_world_is_not_a_loop(names: list[str]) -> None:
     steps = [Past(at, name, "here", ((name, str(at)),)) for at, name in enumerate(names)]
-    assert {one.decision for one in walk(steps)} <= {"run"}
+    assert {step.decision for step in walk(steps)} <= {"run"}
 
 
 @given(names=st.lists(st.sampled_from("abc"), max_size=40))
 def test_an_agent_that_changes_the_tree_each_time_is_in_no_loop(names: list[str]) -> None:
     steps = [Past(at, name, "here", changed=True) for at, name in enumerate(names)]
-    assert {one.decision for one in walk(steps)} <= {"run"}
+    assert {step.decision for step in walk(steps)} <= {"run"}
 
 
 @given(names=st.lists(st.sampled_from("abcdef"), min_size=24, max_size=60))

@@ -51,7 +51,7 @@ def test_a_chat_of_chatgpt_keeps_branches_in_their_order() -> None:
 
 def test_an_archive_has_a_tree_for_each_chat_and_passes_over_other_entries() -> None:
     trees = trees_of([chatgpt("First"), {"title": "no mapping"}, chatgpt("Second")])
-    assert [one.title for one in trees] == ["First", "Second"]
+    assert [tree.title for tree in trees] == ["First", "Second"]
 
 
 def test_thinking_and_steps_of_tools_are_shown_and_not_sent() -> None:

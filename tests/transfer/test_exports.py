@@ -83,11 +83,11 @@ def left_out(client: APIClient, tree: Tree, query: str) -> dict[str, int]:
     answer = client.get(f"/api/trees/{tree.uid}/export/preview?{query}")
     assert answer.status_code == 200, answer.content
     body = answer.json()
-    assert all(f"{one['count']:,}" in one["says"] for one in body["left_out"])
-    for one in body["left_out"]:
-        words = one["says"].removeprefix("1 ").split(" (")[0].split(":")[0]
-        assert one["count"] > 1 or not words.endswith("s"), one["says"]
-    return {one["what"]: one["count"] for one in body["left_out"]}
+    assert all(f"{part['count']:,}" in part["says"] for part in body["left_out"])
+    for part in body["left_out"]:
+        words = part["says"].removeprefix("1 ").split(" (")[0].split(":")[0]
+        assert part["count"] > 1 or not words.endswith("s"), part["says"]
+    return {part["what"]: part["count"] for part in body["left_out"]}
 
 
 def test_a_preview_counts_what_has_no_place(

@@ -192,7 +192,7 @@ def test_a_book_has_webp_as_png_and_describes_what_is_gone(
     local_id = execute_line(actor, tree, Request(f"respond root\n{every}")).body["refs"][0]
     end = tree.nodes.get(local_id=local_id)
     with zipfile.ZipFile(io.BytesIO(b"".join(writer(wanted(actor, tree, end))))) as archive:
-        files = {one: archive.read(one) for one in archive.namelist()}
+        files = {name: archive.read(name) for name in archive.namelist()}
     shown = [content for one, content in files.items() if one.endswith((".png", ".webp"))]
     assert [one[:4] for one in shown] == [b"\x89PNG"]
     assert any(b"[image: a cat]" in content for content in files.values())

@@ -73,11 +73,11 @@ def test_the_data_of_the_loomsidian_plugin_has_a_tree_for_each_note_and_no_setti
     }
     raw = {"settings": {"openaiApiKey": "sk-" + "x" * 40, "model": "secretmodel"}, "state": notes}
     trees = trees_of(raw)
-    assert [(one.title, one.count, one.records[0].text) for one in trees] == [
+    assert [(tree.title, tree.count, tree.records[0].text) for tree in trees] == [
         ("First note", 1, "one"),
         ("Second", 1, "two"),
     ]
-    assert "secretmodel" not in str([one.head.imported for one in trees])
+    assert "secretmodel" not in str([tree.head.imported for tree in trees])
 
 
 def test_flat_files_of_pyloom_are_read_as_lines_and_as_a_list() -> None:

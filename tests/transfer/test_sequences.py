@@ -206,8 +206,8 @@ def test_a_store_of_mikupad_has_a_tree_for_each_session() -> None:
     rows = [{"key": 1, "value": mikupad()}, {"key": 2, "value": json.dumps(mikupad())}]
     names = [{"key": 1, "value": "First"}, {"key": 2, "value": '"Second"'}]
     trees = trees_of({"Sessions": rows, "Names": names, "Templates": [], "Themes": []})
-    assert [one.title for one in trees] == ["First", "Second"]
-    assert all(one.outline()[0] == ("One", None) for one in trees)
+    assert [tree.title for tree in trees] == ["First", "Second"]
+    assert all(tree.outline()[0] == ("One", None) for tree in trees)
 
 
 # Texts.
@@ -398,18 +398,18 @@ def test_a_zip_of_an_archive_leaves_out_what_is_not_a_tree() -> None:
         feedback__json=[],
     )
     trees = trees_of(raw)
-    assert [one.outline() for one in trees] == [[("Q", None)]] * 2
+    assert [tree.outline() for tree in trees] == [[("Q", None)]] * 2
     assert trees[0].report.warnings == [
         "chat.html was left out. Web pages are not read.",
         "2 files were left out: user.json, feedback.json. The file is JSON in an unknown format.",
         "notes.txt was left out. The other files are trees, and this is text.",
     ]
-    assert not any("email" in str(one.head.imported) for one in trees)
+    assert not any("email" in str(tree.head.imported) for tree in trees)
 
 
 def test_a_zip_of_texts_has_a_tree_for_each() -> None:
     trees = trees_of(zipped(one__md=b"# One", two__md=b"Two"))
-    assert [one.title for one in trees] == ["One", "two"]
+    assert [tree.title for tree in trees] == ["One", "two"]
 
 
 def test_a_zip_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

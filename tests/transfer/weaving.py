@@ -52,7 +52,7 @@ def _vector(out: _Writer, place: int, at: int, raw: bytes, count: int) -> None:
 
 
 def _ids(out: _Writer, place: int, at: int, ids: list[int]) -> None:
-    target = out.put(b"".join(one.to_bytes(16, "little") for one in ids))
+    target = out.put(b"".join(local_id.to_bytes(16, "little") for local_id in ids))
     head = struct.pack("<iII", 0, len(ids), 0) + _pointer(place + at + 12, target)
     _fixed(out, place, at, head)
 

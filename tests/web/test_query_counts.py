@@ -157,7 +157,7 @@ def at_most(count: int) -> Iterator[None]:
     """Fails where more queries are made."""
     with CaptureQueriesContext(connection) as captured:
         yield
-    assert len(captured) <= count, "\n".join(one["sql"][:100] for one in captured)
+    assert len(captured) <= count, "\n".join(query["sql"][:100] for query in captured)
 
 
 def drawn_on(tree: Tree, way: Way, cast: dict[str, Who]) -> list[node_parts.Drawn]:
@@ -212,7 +212,7 @@ def too_dear(
             answer = client.get(address, follow=True)
         assert answer.status_code == 200, page
         if len(captured) > most:
-            found[page] = [one["sql"][:100] for one in captured]
+            found[page] = [query["sql"][:100] for query in captured]
     return found
 
 

@@ -160,7 +160,7 @@ def test_an_aside_is_shown_beside_with_its_question_and_its_note(
         execute_line(actor, tree, Request(f'annotate {point.local_id} "{words}"')).body["refs"][0]
         for words in ("Is she angry?", "No, afraid.")
     ]
-    asked, note = (Node.objects.get(tree=tree, local_id=one) for one in ids)
+    asked, note = (Node.objects.get(tree=tree, local_id=local_id) for local_id in ids)
     turn_of(
         actor, agent, point, form="aside", status="done", ended_at=timezone.now(),
         input_node=asked, node=note,
