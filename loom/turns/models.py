@@ -28,7 +28,7 @@ class Turn(PublicIdentity):
     turn has ended.
     """
 
-    tree = models.ForeignKey(Tree, models.CASCADE, related_name="turns")
+    tree = models.ForeignKey(Tree, models.CASCADE, related_name="turns", db_index=False)
     participant = models.ForeignKey(Participant, models.PROTECT, related_name="turns")
     invoked_by = models.ForeignKey(Participant, models.PROTECT, related_name="+")
     invoked_at = models.ForeignKey(Node, models.PROTECT, related_name="+")
@@ -64,6 +64,7 @@ class Turn(PublicIdentity):
     class Meta:
         ordering = ["id"]
         indexes = [
+            models.Index(fields=["tree", "id"], name="turn_of_tree"),
             models.Index(
                 fields=["status"], condition=models.Q(ended_at__isnull=True), name="turn_open"
             ),

@@ -285,6 +285,7 @@ class Migration(migrations.Migration):
                 (
                     "tree",
                     models.ForeignKey(
+                        db_index=False,
                         on_delete=django.db.models.deletion.CASCADE,
                         related_name="turns",
                         to="trees.tree",
@@ -314,6 +315,10 @@ class Migration(migrations.Migration):
                 related_name="calls",
                 to="turns.turn",
             ),
+        ),
+        migrations.AddIndex(
+            model_name="turn",
+            index=models.Index(fields=["tree", "id"], name="turn_of_tree"),
         ),
         migrations.AddIndex(
             model_name="turn",
