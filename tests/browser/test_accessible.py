@@ -25,7 +25,8 @@ GROUND = """() => [document.documentElement, document.body]
 
 
 def violations(page: Page, rules: Sequence[str] = RULES) -> list[str]:
-    """What axe finds: rule, and where."""
+    """What axe finds: rule, and where, once a path that is being read is no longer pale."""
+    expect(page.locator(".thread[aria-busy=true]")).to_have_count(0)
     page.add_script_tag(path=AXE)
     found: list[dict[str, Any]] = page.evaluate(
         # On a phone one of three panes is seen at a time, and not always the main one.

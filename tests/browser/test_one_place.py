@@ -90,6 +90,7 @@ def test_a_text_beside_an_answer_is_asked_about_once(heddle: Heddle, visit: Open
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.locator("article.node")).to_have_count(3)
     page.locator("main").press("ArrowLeft")
+    expect(page.locator("article.node")).to_have_count(2)
     page.locator("main").press("ArrowLeft")
     expect(page.locator("article.node")).to_have_count(1)
     for n in range(2):
