@@ -56,6 +56,7 @@ SMALL = {
     "request_tokens": ("", r"of all: the requests in both trees begin alike"),
     "respond": ("30 60", r"large / small +× +[\d.]+"),
     "search": ("400 1", r"rare, since +[\d.]+ +[\d.]+ ms[^~]*restore +[\d.]+ ms"),
+    "soak": ("--minutes 0.1 --processes 1 --sqlite", r"nothing lost, nothing twice[^~]*web +\d+"),
     "storage": ("10 200", r"all +[\d.]+"),
     "strangers": ("0.1 /ws/groves", r"\d+ rows, \d+ above"),
     "streams": ("1", r"3 stream\(s\): first token bare [\d.]+ ms"),
