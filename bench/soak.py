@@ -33,9 +33,7 @@ LETTERS = 8_000  # of a typist, at most: each is another one, and there are so m
 KILL_S = (2.0, 15.0)  # between two kills
 SPARED = ("web", "worker")
 SAMPLES = 30
-GROWN = (
-    1.15  # memory in the last quarter of the time / in the second, from which it counts as growing
-)
+GROWN = 1.15  # from which memory grows: in the last quarter of the time / in the second
 TYPISTS, PAGES = 4, 6
 
 
