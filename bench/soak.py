@@ -131,8 +131,9 @@ class Soak:
 
     def run(self) -> None:
         """Works, kills and samples; then checks. Raises AssertionError at what was lost."""
-        for one in (*self._people, self.live):
-            one.start()
+        for person in self._people:
+            person.start()
+        self.live.start()
         assert self.live.is_there.wait(2 * PATIENCE_S), self.live.error
         began = time.monotonic()
         kill_at, sample_at = self._next_kill(0.0), 0.0
