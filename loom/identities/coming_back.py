@@ -6,14 +6,17 @@ from collections.abc import Callable
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.urls import URLPattern, path
 from django.utils.translation import gettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
 
 from loom.errors import CommandError, not_found
 from loom.identities import commands
 from loom.identities.issuers import Account, AsksFor, Issuer
 from loom.people.commands import accounts as people
 from loom.people.models import User
-from loom.site.page_requests import PersonRequest, as_shown, in_one_line
+from loom.site.page_requests import PersonRequest, as_shown, in_one_line, person
 
 ACCESS = "/settings/access"
 LINKS = "links_account"  # in the session: who has pressed the button, and for which organisation
@@ -54,19 +57,31 @@ def let_in(
     return HttpResponseRedirect(wanted)
 
 
-def ask_to_link(request: PersonRequest, issuer: Issuer) -> HttpResponse:
-    """Asks to link the account at the organisation. The page leads there by a link, as browsers
-    follow no form to another site (our security policy)."""
-    request.session[LINKS] = [request.user.pk, issuer.path]
-    context = {"user": request.user, "issuer": issuer}
-    return render(request, "identities/link.html", context)
+def link_paths(asked: AsksFor, under: str) -> list[URLPattern]:
+    """The addresses below `under` that link an account at an organisation and remove the link."""
 
+    @never_cache
+    @require_POST
+    @person
+    def link(request: PersonRequest) -> HttpResponse:
+        """Asks to link the account at the organisation. The page leads there by a link, as browsers
+        follow no form to another site (our security policy)."""
+        issuer = demand(asked)
+        request.session[LINKS] = [request.user.pk, issuer.path]
+        context = {"user": request.user, "issuer": issuer}
+        return render(request, "identities/link.html", context)
 
-def remove_link(request: PersonRequest, issuer: Issuer) -> HttpResponse:
-    """Removes the link."""
-    try:
-        commands.unlink(issuer, request.user)
-        messages.success(request, gettext("The link has been removed."))
-    except CommandError as refused:
-        messages.error(request, in_one_line(refused))
-    return HttpResponseRedirect(ACCESS)
+    @never_cache
+    @require_POST
+    @person
+    def unlink(request: PersonRequest) -> HttpResponse:
+        """Removes the link."""
+        issuer = demand(asked)
+        try:
+            commands.unlink(issuer, request.user)
+            messages.success(request, gettext("The link has been removed."))
+        except CommandError as refused:
+            messages.error(request, in_one_line(refused))
+        return HttpResponseRedirect(ACCESS)
+
+    return [path(f"{under}/link", link), path(f"{under}/unlink", unlink)]

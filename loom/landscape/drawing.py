@@ -18,7 +18,6 @@ from loom.landscape.placing import wish
 from loom.landscape.text_vectors import (
     last_indexed,
     newest_vectors,
-    trees_of,
 )
 from loom.meaning import indexing
 from loom.meaning.models import VectorState
@@ -83,7 +82,7 @@ def _taken(uid: str) -> Landscape | None:
 
 
 def _draw(row: Landscape, tell: _Progress) -> None:
-    trees = list(trees_of(row).select_related("grove"))
+    trees = list(row.trees().select_related("grove"))
     for at, tree in enumerate(trees):
         _index(tree, row.embedder)
         tell(0.1 * (at + 1) / max(1, len(trees)))

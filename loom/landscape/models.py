@@ -61,6 +61,11 @@ class Landscape(PublicIdentity):
         """Whether it waits for a worker or is being drawn."""
         return self.status in ("waiting", "running")
 
+    def trees(self) -> "models.QuerySet[Tree]":
+        """The trees whose texts are on the map, in the order of ids."""
+        trees = Tree.objects.filter(grove=self.grove_id, erasing_at__isnull=True).order_by("pk")
+        return trees if self.tree_id is None else trees.filter(pk=self.tree_id)
+
 
 class LandscapeBlock(models.Model):
     """Up to `map_rows.IN_BLOCK` nodes of one tree with their places, packed as `map_rows.ROW` says,

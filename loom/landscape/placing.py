@@ -10,7 +10,7 @@ from loom.landscape import layout
 from loom.landscape.asking import QUEUE
 from loom.landscape.blocks import append_rows, rows_of, surprise_of
 from loom.landscape.models import Landscape, LandscapeBlock
-from loom.landscape.text_vectors import last_indexed, new_vectors, placed_vectors, trees_of
+from loom.landscape.text_vectors import last_indexed, new_vectors, placed_vectors
 from loom.language.ids import ORDINAL_BITS
 from loom.trees.models import Node, Tree
 
@@ -35,7 +35,7 @@ def place(uid: str) -> int:
     row = Landscape.objects.filter(uid=uid, revision__gt=0).first()
     count = 0
     if row is not None:
-        trees = list(trees_of(row).values_list("pk", flat=True))
+        trees = list(row.trees().values_list("pk", flat=True))
         ends = last_indexed(trees, row.embedder)
         done = _placed_up_to(row)
         for tree, last in ends.items():

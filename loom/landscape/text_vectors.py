@@ -4,7 +4,6 @@ new ones, and of those that have a place."""
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from django.db.models import QuerySet
 
 from loom.embedding.vectors import Floats, unit
 from loom.landscape import layout, map_rows
@@ -12,16 +11,10 @@ from loom.landscape.models import Landscape, LandscapeBlock
 from loom.language.ids import ORDINAL_BITS
 from loom.meaning.models import VectorBlock, VectorState
 from loom.meaning.rules import row_type
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node
 
 MOST = 200_000  # texts of a map, the newest
 _ORDINAL = (1 << ORDINAL_BITS) - 1
-
-
-def trees_of(row: Landscape) -> QuerySet[Tree]:
-    """The trees whose texts are on a map, in the order of ids."""
-    trees = Tree.objects.filter(grove=row.grove_id, erasing_at__isnull=True).order_by("pk")
-    return trees if row.tree_id is None else trees.filter(pk=row.tree_id)
 
 
 def last_indexed(trees: Sequence[int], embedder: str) -> dict[int, int]:

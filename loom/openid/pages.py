@@ -4,13 +4,13 @@ the link."""
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET
 
 from loom.identities import coming_back
 from loom.openid import provider
 from loom.openid.asked import account_in, openid
 from loom.people.pages.accounts import next_address
-from loom.site.page_requests import PersonRequest, anybody, person
+from loom.site.page_requests import anybody
 
 NEXT = "openid_next"  # in the session, between going there and coming back
 
@@ -38,25 +38,8 @@ def back(request: HttpRequest) -> HttpResponse:
     )
 
 
-@never_cache
-@require_POST
-@person
-def link(request: PersonRequest) -> HttpResponse:
-    """Asks to link the account at the organisation."""
-    return coming_back.ask_to_link(request, coming_back.demand(openid))
-
-
-@never_cache
-@require_POST
-@person
-def unlink(request: PersonRequest) -> HttpResponse:
-    """Removes the link."""
-    return coming_back.remove_link(request, coming_back.demand(openid))
-
-
 PATHS = [
     path("openid/start", start),
     path("openid/back", back),
-    path("openid/link", link),
-    path("openid/unlink", unlink),
+    *coming_back.link_paths(openid, "openid"),
 ]

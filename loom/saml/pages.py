@@ -26,7 +26,7 @@ from loom.people.pages.accounts import next_address
 from loom.saml import provider
 from loom.saml.asked import saml
 from loom.site.forms import PageForm, Word
-from loom.site.page_requests import PersonRequest, anybody, person
+from loom.site.page_requests import anybody
 from loom.text.hashes import digest
 
 ASKED, ASKED_S = "saml_request", 1800  # in the session: the request, and where to go afterwards
@@ -116,27 +116,10 @@ def metadata(request: HttpRequest) -> HttpResponse:
     return HttpResponse(provider.metadata(), content_type="application/samlmetadata+xml")
 
 
-@never_cache
-@require_POST
-@person
-def link(request: PersonRequest) -> HttpResponse:
-    """Asks to link the account at the organisation."""
-    return coming_back.ask_to_link(request, coming_back.demand(saml))
-
-
-@never_cache
-@require_POST
-@person
-def unlink(request: PersonRequest) -> HttpResponse:
-    """Removes the link."""
-    return coming_back.remove_link(request, coming_back.demand(saml))
-
-
 PATHS = [
     path("saml/start", start),
     path("saml/back", back),
     path("saml/finish", finish),
     path("saml/metadata", metadata),
-    path("saml/link", link),
-    path("saml/unlink", unlink),
+    *coming_back.link_paths(saml, "saml"),
 ]

@@ -5,6 +5,8 @@ from the last one."""
 
 from collections.abc import Iterator
 from datetime import datetime
+from functools import partial
+from typing import Any, Literal
 
 from django.db import transaction
 from django.db.models import Count, IntegerField, QuerySet, Sum
@@ -14,77 +16,47 @@ from django.utils.translation import gettext_noop
 from loom.engine.trim_rules import OldRows, TrimRule, trims
 from loom.turns.models import Call
 
-BATCH = 100  # requests of a transaction: each may be long
-GONE = "The request is no longer kept."
+BATCH = 100  # requests or answers of a transaction: each may be long
 ANSWER_GONE = "The answer is no longer kept."
 
+Held = Literal["request", "response"]
+_EMPTY: dict[Held, Any] = {"request": {}, "response": b""}
+_GONE: dict[Held, str] = {"request": "The request is no longer kept.", "response": ANSWER_GONE}
 
-def _old(before: datetime) -> "QuerySet[Call]":
+
+def _old(held: Held, before: datetime) -> "QuerySet[Call]":
     rows = Call.objects.filter(sealed_at__isnull=False, started_at__lt=before)
-    return rows.exclude(purpose="gateway").exclude(request=b"")
+    return rows.exclude(purpose="gateway").exclude(**{held: b""})
 
 
-def _count(before: datetime) -> OldRows:
-    rows = _old(before).order_by()
-    size = Sum(Length("request", output_field=IntegerField()))
-    totals = rows.aggregate(many=Count("pk"), bytes=size)
+def _count(held: Held, before: datetime) -> OldRows:
+    size = Sum(Length(held, output_field=IntegerField()))
+    totals = _old(held, before).order_by().aggregate(many=Count("pk"), bytes=size)
     return OldRows(totals["many"], totals["bytes"] or 0)
 
 
-def _trim(before: datetime) -> Iterator[int]:
+def _trim(held: Held, before: datetime) -> Iterator[int]:
     last = 0
-    rows = _old(before).order_by("id")
+    rows = _old(held, before).order_by("id")
     while page := list(rows.filter(id__gt=last).values_list("id", "note")[:BATCH]):
         last = page[-1][0]
         with transaction.atomic():
             for key, note in page:
-                text = f"{note} {GONE}" if note else GONE
-                Call.objects.filter(pk=key).update(request={}, note=text)
+                text = f"{note} {_GONE[held]}" if note else _GONE[held]
+                Call.objects.filter(pk=key).update(**{held: _EMPTY[held]}, note=text)
         yield len(page)
 
 
+def _rule(name: str, says: str, held: Held) -> TrimRule:
+    count, trim = partial(_count, held), partial(_trim, held)
+    return TrimRule(name, says, days=0, least=7, count=count, trim=trim)
+
+
+trims(_rule("call_requests", gettext_noop("what models were sent (their answers stay)"), "request"))
 trims(
-    TrimRule(
-        "call_requests",
-        gettext_noop("what models were sent (their answers stay)"),
-        days=0,
-        least=7,
-        count=_count,
-        trim=_trim,
-    )
-)
-
-
-def _old_answers(before: datetime) -> "QuerySet[Call]":
-    rows = Call.objects.filter(sealed_at__isnull=False, started_at__lt=before)
-    return rows.exclude(purpose="gateway").exclude(response=b"")
-
-
-def _count_answers(before: datetime) -> OldRows:
-    size = Sum(Length("response", output_field=IntegerField()))
-    totals = _old_answers(before).order_by().aggregate(many=Count("pk"), bytes=size)
-    return OldRows(totals["many"], totals["bytes"] or 0)
-
-
-def _trim_answers(before: datetime) -> Iterator[int]:
-    last = 0
-    rows = _old_answers(before).order_by("id")
-    while page := list(rows.filter(id__gt=last).values_list("id", "note")[:BATCH]):
-        last = page[-1][0]
-        with transaction.atomic():
-            for key, note in page:
-                text = f"{note} {ANSWER_GONE}" if note else ANSWER_GONE
-                Call.objects.filter(pk=key).update(response=b"", note=text)
-        yield len(page)
-
-
-trims(
-    TrimRule(
+    _rule(
         "call_answers",
         gettext_noop("what models answered, byte by byte (texts stay, but are proved no more)"),
-        days=0,
-        least=7,
-        count=_count_answers,
-        trim=_trim_answers,
+        "response",
     )
 )
