@@ -50,7 +50,9 @@ test("the last actions are shown, the newest first", async () => {
   });
   await element.draw();
   assert.ok(asked.includes("/api/steps?workspace=w&after=2&limit=10"));
-  assert.equal(words(element, "steps"), "12line 1211line 11");
+  const rows = [...element.list("steps").querySelectorAll(".line")];
+  assert.deepEqual(rows.map((row) => row.textContent), ["line 12", "line 11"]);
+  assert.deepEqual(rows.map((row) => row.title), ["12 line 12", "11 line 11"]);
 });
 
 test("of an agent's workspace a reader sees what is there and changes nothing", () => {
