@@ -16,7 +16,7 @@ from loom.live.admission import Guest, SocketRefused, welcome
 from loom.live.feed import Feed
 from loom.live.kinds import kinds
 from loom.live.read_threads import PerLoop, ReadThreads
-from loom.live.rechecks import verdicts_of
+from loom.live.rechecks import Pass, verdicts_of
 from loom.live.sockets import FeedConnection, Socket
 
 log = logging.getLogger("heddle.live")
@@ -42,7 +42,7 @@ class Hub:
             self._watch = asyncio.create_task(self._watching())
         feed = await self._feed(guest)
         socket = Socket(guest, feed, wire)
-        feed.sockets.add(socket)
+        feed.join(socket)
         try:
             # Permissions may have changed since the handshake.
             await feed.recheck()
@@ -95,10 +95,10 @@ class Hub:
         trees = {feed.tree_uid: feed for feed in feeds if feed.tree_uid}
         for tree, uid, chunk in await self._threads.read(reads.reached, list(trees)):
             trees[tree].reached(uid, chunk)
-        passes = {socket.guest.ticket for feed in feeds for socket in feed.sockets}
+        passes = set[Pass]().union(*(feed.passes for feed in feeds))
         verdicts = await self._threads.read(verdicts_of, passes)
         for feed in feeds:
-            feed.judge(verdicts)
+            feed.judge({ticket: verdicts[ticket] for ticket in feed.passes & verdicts.keys()})
 
     def _let_go(self, feed: Feed, now: float) -> None:
         if feed.sockets:

@@ -13,6 +13,7 @@ from loom.live.admission import Guest
 from loom.live.frames import (
     Drawings,
     EventFrame,
+    Pace,
     Partial,
     Ring,
 )
@@ -42,8 +43,14 @@ class Feed:
         self.read = threads.read
         self.ring = Ring(0)
         self.sockets: set[Socket] = set()
+        self._passes: set[Pass] | None = None  # of the sockets; None: some came or went
+        self._verdicts: dict[Pass, Verdict] = {}  # the last, which all sockets follow
         self.partials: dict[str, Partial] = {}
         self._ended: deque[str] = deque(maxlen=256)
+        self.turn_of_texts = 0  # counts when sockets are sent what is new of running texts
+        self._pace = Pace()
+        self._grown: set[str] = set()  # generations whose text has grown since the last turn
+        self._will_turn = False
         self.drawings = Drawings()
         self._undrawn = ToRender()
         self._is_drawing = False
@@ -89,9 +96,15 @@ class Feed:
         if self.here.put(id(socket), place):
             self._announce()
 
+    def join(self, socket: Socket) -> None:
+        """Adds a socket."""
+        self.sockets.add(socket)
+        self._passes, self._verdicts = None, {}
+
     def leave(self, socket: Socket) -> None:
         """Forgets a socket."""
         self.sockets.discard(socket)
+        self._passes = None
         if self.here.leave(id(socket)):
             self._announce()
 
@@ -126,9 +139,8 @@ class Feed:
 
     async def _catch_up(self) -> None:
         while True:
-            passes = {socket.guest.ticket for socket in self.sockets}
             entries, verdicts = await self.read(
-                reads.news, self.stream, self.ring.head, reads.PAGE, passes
+                reads.news, self.stream, self.ring.head, reads.PAGE, self.passes
             )
             if not entries:
                 return
@@ -182,16 +194,24 @@ class Feed:
         finally:
             self._is_drawing = False
 
+    @property
+    def passes(self) -> set[Pass]:
+        """What admitted the sockets, each once."""
+        if self._passes is None:
+            self._passes = {socket.guest.ticket for socket in self.sockets}
+        return self._passes
+
     async def recheck(self) -> None:
         """Checks the current permissions of each socket's guest; closes or restricts it."""
-        passes = {socket.guest.ticket for socket in self.sockets}
-        if not passes:
-            return
-        self.judge(await self.read(verdicts_of, passes))
+        if self.passes:
+            self.judge(await self.read(verdicts_of, self.passes))
 
     def judge(self, verdicts: dict[Pass, Verdict]) -> None:
-        """Closes or restricts the sockets according to the verdicts of `passes.verdicts_of`."""
-        judge(list(self.sockets), verdicts)
+        """Closes or restricts the sockets according to the verdicts of `rechecks.verdicts_of`, if
+        these are not those of the last time."""
+        if verdicts != self._verdicts:
+            judge(list(self.sockets), verdicts)
+            self._verdicts = verdicts
 
     # The doorbell.
 
@@ -222,6 +242,25 @@ class Feed:
         partial = self._partial(uid)
         if partial.take(chunk, text):
             self._read_on(partial)
+        self._grew(uid)
+
+    def _grew(self, uid: str) -> None:
+        """Lets all sockets send the text of a generation in the next turn: at once after a rest."""
+        self._grown.add(uid)
+        if self._will_turn:
+            return
+        self._will_turn = True
+        wait_s = self._pace.wait_s(self._loop.time())
+        if wait_s:
+            self._loop.call_later(wait_s, self._turn)
+        else:
+            self._turn()
+
+    def _turn(self) -> None:
+        self._will_turn = False
+        self._pace.pay(len(self._grown), self._loop.time(), sockets=len(self.sockets))
+        self._grown.clear()
+        self.turn_of_texts += 1
         self._wake_all()
 
     def reached(self, uid: str, chunk: int) -> None:
@@ -245,7 +284,7 @@ class Feed:
                     self.partials.pop(partial.uid, None)
                     return
                 partial.catch_up(*row)
-                self._wake_all()
+                self._grew(partial.uid)
                 if not partial.waiting:
                     return
                 await asyncio.sleep(CATCH_UP_S)

@@ -230,23 +230,22 @@ class Partial:
 
 @dataclass
 class SentText:
-    """How much of one generation's text a socket has been sent, and when it was last sent some."""
+    """How much of one generation's text a socket has been sent."""
 
     epoch: int = 0
     offset: int = 0
     chunk: int = 0
-    sent_at: float = 0.0
 
     def is_behind(self, partial: Partial) -> bool:
         """Whether there is something to send."""
         return (self.epoch, self.chunk) != (partial.epoch, partial.chunk)
 
-    def take(self, partial: Partial, now: float) -> tuple[str, bool]:
+    def take(self, partial: Partial) -> tuple[str, bool]:
         """The text to send next, and whether it is the whole text; it then counts as sent."""
         if self.epoch != partial.epoch:
             self.epoch, self.offset = partial.epoch, 0
         piece, whole = partial.text[self.offset :], self.offset == 0
-        self.offset, self.chunk, self.sent_at = len(partial.text), partial.chunk, now
+        self.offset, self.chunk = len(partial.text), partial.chunk
         return piece, whole
 
 
@@ -278,3 +277,27 @@ class RateLimit:
     def wait_s(self) -> float:
         """How long until the next one is allowed."""
         return max(0.0, (1 - self._left) / self.a_second)
+
+
+DELTAS_A_SECOND = 20.0  # at one socket
+DELTAS_IN_ALL = 5_000.0  # a second, at all sockets of a stream
+DELTAS_AT_ONCE = 6  # after a rest
+
+
+@dataclass
+class Pace:
+    """When the sockets of a stream are sent what has come of running texts: all of them at the same
+    time, so that they are sent the same pieces, and the less often the more sockets there are. The
+    caller passes the time."""
+
+    _paid_until: float = 0.0
+
+    def wait_s(self, now: float) -> float:
+        """How long until they may be sent some."""
+        return max(0.0, self._paid_until - now)
+
+    def pay(self, pieces: int, now: float, *, sockets: int) -> None:
+        """Counts that each socket is sent so many pieces now, which are written together."""
+        rested = now - DELTAS_AT_ONCE / DELTAS_A_SECOND
+        piece_s = max(1 / DELTAS_A_SECOND, sockets / DELTAS_IN_ALL)
+        self._paid_until = max(self._paid_until, rested) + pieces * piece_s

@@ -19,7 +19,6 @@ HEARTBEAT_S = 20.0
 SLOW_S = 2.0  # seconds of a send after which events fall out of the ring
 STUCK_S = 20.0  # seconds of a send after which a socket counts as stuck
 FAREWELL_S = 30.0
-DELTAS_A_SECOND = 20.0
 FRAMES_A_SECOND = 10.0
 TOO_SLOW = 4408  # the close code for a client that does not read
 
@@ -54,7 +53,7 @@ class Socket:
         self._is_behind = guest.since < feed.ring.head
         self._beat_at = 0.0
         self._sending_since: float | None = None
-        self._deltas = RateLimit(DELTAS_A_SECOND, burst=6)
+        self._turn_of_texts = -1
         self._frames = RateLimit(FRAMES_A_SECOND, burst=40)
         self._loop = asyncio.get_running_loop()
 
@@ -188,15 +187,17 @@ class Socket:
             await self._send(frame)
 
     async def _send_deltas(self, *, at_once: bool = False) -> None:
+        """Sends what is new of running texts, in the turn of all sockets; `at_once` before the end
+        of one."""
+        if not at_once and self._turn_of_texts == self.feed.turn_of_texts:
+            return
+        self._turn_of_texts = self.feed.turn_of_texts
         for partial, reader in self._behind():
-            if not at_once and not self._deltas.take(self._loop.time()):
-                self._loop.call_later(self._deltas.wait_s, self.wake.set)
-                return
-            text, whole = reader.take(partial, self._loop.time())
+            text, whole = reader.take(partial)
             await self._send(frames.delta(partial.uid, chunk=partial.chunk, text=text, whole=whole))
 
     def _behind(self) -> list[tuple[Partial, SentText]]:
-        """The generations with unsent text, the longest waiting first."""
+        """The generations with unsent text."""
         partials = self.feed.partials
         if not partials:
             self._readers.clear()
@@ -206,8 +207,7 @@ class Socket:
             for uid, partial in partials.items()
         }
         pairs = [(partials[uid], reader) for uid, reader in self._readers.items()]
-        behind = [pair for pair in pairs if pair[1].is_behind(pair[0])]
-        return sorted(behind, key=lambda pair: pair[1].sent_at)
+        return [pair for pair in pairs if pair[1].is_behind(pair[0])]
 
     async def _send_presence(self) -> None:
         here = self.feed.here

@@ -9,9 +9,17 @@ import pytest
 import uvicorn
 import websockets
 
-from config.sockets import ADMITTED, DOCUMENT_BYTES, EARLY_BYTES, SHARED, encoded
+from config.sockets import (
+    ADMITTED,
+    DOCUMENT_BYTES,
+    EARLY_BYTES,
+    SHARED,
+    SizedProtocol,
+    encoded,
+)
 
 SMALL = 512 * 1024
+TOGETHER = "together"  # is answered with four frames
 
 
 async def _application(scope: Any, receive: Any, send: Any) -> None:
@@ -27,7 +35,8 @@ async def _application(scope: Any, receive: Any, send: Any) -> None:
         if given == b"admit me":
             scope["extensions"][ADMITTED]()
         answer = message["text"] if given is None else str(len(given))
-        await send({"type": "websocket.send", "text": answer})
+        for _ in range(4 if answer == TOGETHER else 1):
+            await send({"type": "websocket.send", "text": answer})
 
 
 @asynccontextmanager
@@ -99,6 +108,23 @@ async def test_a_text_that_many_are_sent_is_encoded_once_and_comes_whole(text: s
     kept = encoded.cache_info()
     is_shared = len(text) <= SHARED
     assert (kept.misses, kept.hits) == ((1, 2) if is_shared else (0, 0))
+
+
+async def test_frames_that_are_sent_without_a_pause_are_written_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    written: list[int] = []
+    write = SizedProtocol._write
+
+    def noted(protocol: SizedProtocol) -> None:
+        written.append(len(protocol._unwritten))
+        write(protocol)
+
+    monkeypatch.setattr(SizedProtocol, "_write", noted)
+    async with _connected("/ws/trees/abc") as wire:
+        await wire.send(TOGETHER)
+        assert [await wire.recv() for _ in range(4)] == [TOGETHER] * 4
+    assert [count for count in written if count] == [4]
 
 
 def _address(wire: Any) -> str:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from loom.errors import CommandError
 from loom.live import frames
-from loom.live.frames import EventFrame, Partial, RateLimit, Ring, SentText
+from loom.live.frames import EventFrame, Pace, Partial, RateLimit, Ring, SentText
 from loom.live.positions import TTL_S, Positions
 
 
@@ -69,11 +69,11 @@ def test_partial_texts_come_together_in_any_order(pieces: list[str], seed: int) 
             row = dice.randrange(len(pieces) + 1)
             partial.catch_up(row, "".join(pieces[:row]))
         if reader.is_behind(partial) and dice.random() < 0.5:
-            text, whole = reader.take(partial, 0.0)
+            text, whole = reader.take(partial)
             told = text if whole else told + text
     partial.catch_up(len(pieces), "".join(pieces))
     if reader.is_behind(partial):
-        text, whole = reader.take(partial, 0.0)
+        text, whole = reader.take(partial)
         told = text if whole else told + text
     assert partial.text == told == "".join(pieces)
     assert not partial.waiting
@@ -82,12 +82,12 @@ def test_partial_texts_come_together_in_any_order(pieces: list[str], seed: int) 
 def test_a_text_that_was_begun_again_is_reported_as_a_whole() -> None:
     partial, reader = Partial("g"), SentText()
     partial.take(1, "one ")
-    assert reader.take(partial, 0.0) == ("one ", True)
+    assert reader.take(partial) == ("one ", True)
     partial.take(2, "two")
-    assert reader.take(partial, 0.0) == ("two", False)
+    assert reader.take(partial) == ("two", False)
     partial.catch_up(3, "another")
     assert reader.is_behind(partial)
-    assert reader.take(partial, 0.0) == ("another", True)
+    assert reader.take(partial) == ("another", True)
 
 
 def test_others_places_expire() -> None:
@@ -106,6 +106,25 @@ def test_the_same_place_is_told_once() -> None:
     assert here.places() == [place]
     assert here.leave(1)
     assert not here.leave(1)
+
+
+@pytest.mark.parametrize(("sockets", "turns"), [(1, 26), (100, 26), (500, 13), (1000, 7)])
+def test_texts_are_sent_the_less_often_the_more_sockets_there_are(sockets: int, turns: int) -> None:
+    """A piece each millisecond for a second: some turns at once, and then so many a second."""
+    pace, sent = Pace(), 0
+    for millisecond in range(10_000, 11_000):
+        if not pace.wait_s(millisecond / 1000):
+            pace.pay(1, millisecond / 1000, sockets=sockets)
+            sent += 1
+    assert sent == turns
+
+
+def test_pieces_of_several_texts_are_sent_in_one_turn() -> None:
+    pace = Pace()
+    pace.pay(4, 10.0, sockets=1)
+    assert not pace.wait_s(10.0)
+    pace.pay(4, 10.0, sockets=1)
+    assert pace.wait_s(10.0)
 
 
 def test_a_rate_limit_lets_a_burst_go_and_then_so_many_a_second() -> None:
