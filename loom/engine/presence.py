@@ -1,73 +1,87 @@
-"""Who has which stream open now, in any process."""
+"""Who has which stream open now, and where in it, in any process: for lists of trees and for what
+models are told. No permission depends on it.
+
+Each live feed reports it to the cache, which keeps it for a while. What a process reported counts
+only as long as that process renews its lease, so that a killed one takes its people with it.
+"""
 
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 from django.core.cache import cache as django_cache
 
-# Who has which stream open now, for lists of trees: each live feed reports it, and the cache keeps
-# it for a short time. No permission depends on it; without the broker the lists are empty.
-
-
 present_log = logging.getLogger("heddle.present")
 
-KEPT_S = 50  # seconds; feeds report more often than that
+LEASE_S = 8  # seconds for which a process counts as alive after it has said so
+RENEWED_S = 2.5
+KEPT_S = 60  # seconds; feeds report more often than that
+LEFT_S = 60.0  # seconds for which it is stored who left
+
+Place = tuple[str, str]  # the local id of a node, and the process that has the page
+Left = dict[str, float]  # when somebody was last seen, by uid
 
 
-def set_present(stream: str, participants: Iterable[str]) -> None:
-    """Stores the uids of all participants who have the stream open, in any process."""
-    here = sorted(set(participants))
+def renew(process: str) -> None:
+    """Says that a process is alive."""
     try:
-        if here:
-            django_cache.set(_key(stream), here, KEPT_S)
-        else:
-            django_cache.delete(_key(stream))
-    except Exception as error:  # the broker may be down: a list without names does no harm
+        django_cache.set(_lease(process), 1, LEASE_S)
+    except Exception as error:  # without the broker nobody is seen, which is no harm
+        present_log.warning("could not renew the lease of %s: %s", process, error)
+
+
+def report(stream: str, here: Mapping[str, Place]) -> None:
+    """Stores where everybody is who has the stream open, by uid, and when those who have left
+    since were last seen. Replaces what was stored before."""
+    try:
+        before, left = django_cache.get(_key(stream)) or ({}, {})
+        now = time.time()
+        left = {uid: at for uid, at in left.items() if now - at < LEFT_S and uid not in here}
+        left |= {uid: now for uid in before if uid not in here}
+        django_cache.set(_key(stream), [dict(here), left], KEPT_S)
+    except Exception as error:
         present_log.warning("could not report who is in %s: %s", stream, error)
 
 
 def present(streams: Iterable[str]) -> dict[str, list[str]]:
     """The uids of those who have each stream open; streams that nobody has open are left out."""
+    return {stream: sorted(here) for stream, (here, _) in _reported(streams).items() if here}
+
+
+def places(stream: str) -> tuple[dict[str, str], Left]:
+    """(the node of each participant who has a page open, by uid; when those who left in the last
+    minute did so, in seconds since 1970)."""
+    here, left = _reported([stream]).get(stream, ({}, {}))
+    return {uid: node for uid, (node, _) in here.items()}, left
+
+
+def _reported(streams: Iterable[str]) -> dict[str, tuple[dict[str, Place], Left]]:
+    """What was reported of each stream by processes that are alive."""
     keys = {_key(stream): stream for stream in streams}
     try:
-        cached = django_cache.get_many(list(keys))
+        cached: Mapping[str, Any] = django_cache.get_many(list(keys))
+        processes = {process for here, _ in cached.values() for _, process in here.values()}
+        alive = _alive(processes)
     except Exception as error:
         present_log.warning("could not see who is here: %s", error)
         return {}
-    return {keys[key]: list(here) for key, here in cached.items()}
+    return {
+        keys[key]: ({uid: place for uid, place in here.items() if place[1] in alive}, left)
+        for key, (here, left) in cached.items()
+    }
+
+
+def _alive(processes: Collection[str]) -> set[str]:
+    if not processes:
+        return set()
+    leases = django_cache.get_many([_lease(process) for process in processes])
+    return {process for process in processes if _lease(process) in leases}
 
 
 def _key(stream: str) -> str:
-    return f"present:{stream}"
+    return f"places:{stream}"
 
 
-LEFT_S = 60.0  # seconds for which it is stored who left
-
-
-def tell_places(stream: str, places: Mapping[str, str]) -> None:
-    """Stores the node (local id) on the pages of each participant, by uid, and when those who have
-    left since were last seen. Replaces what was stored before."""
-    try:
-        before, left = _places(stream)
-        now = time.time()
-        left = {uid: at for uid, at in left.items() if now - at < LEFT_S and uid not in places}
-        left |= {uid: now for uid in before if uid not in places}
-        django_cache.set(f"places:{stream}", [dict(places), left], LEFT_S)
-    except Exception as error:  # without the broker nobody is seen, which is no harm
-        present_log.warning("could not store who is where in %s: %s", stream, error)
-
-
-def places(stream: str) -> tuple[dict[str, str], dict[str, float]]:
-    """(the node of each participant who has a page open, by uid; when those who left in the last
-    minute did so, in seconds since 1970)."""
-    try:
-        return _places(stream)
-    except Exception as error:
-        present_log.warning("could not see who is where: %s", error)
-        return {}, {}
-
-
-def _places(stream: str) -> tuple[dict[str, str], dict[str, float]]:
-    here, left = django_cache.get(f"places:{stream}") or ({}, {})
-    return here, left
+def _lease(process: str) -> str:
+    return f"process:{process}"

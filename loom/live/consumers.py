@@ -11,6 +11,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from channels.routing import URLRouter
 from django.urls import re_path
 
+from loom.engine import announcements, presence
 from loom.live import frames, reads
 from loom.live.admission import Guest, SocketRefused, welcome
 from loom.live.feed import Feed
@@ -22,6 +23,7 @@ from loom.live.sockets import FeedConnection, Socket
 log = logging.getLogger("heddle.live")
 
 WATCH_S = 1.0  # seconds until a lost bell or a changed role is noticed at the latest
+LIVES = "live:processes"  # where processes say that they are alive
 LINGER_S = 5.0  # seconds that a feed without sockets waits for one to come back
 
 
@@ -33,13 +35,14 @@ class Hub:
         self._threads = ReadThreads()
         self._feeds: dict[str, Feed] = {}
         self._opening: dict[str, asyncio.Lock] = {}
-        self._watch: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
         self._rechecks: set[asyncio.Task[None]] = set()
 
     async def join(self, guest: Guest, wire: FeedConnection) -> Socket:
         """Adds a socket to the guest's feed, for an accepted connection; `Socket.run` serves it."""
-        if self._watch is None:
-            self._watch = asyncio.create_task(self._watching())
+        if not self._tasks:
+            works = (self._watching(), self._renewing(), self._hearing_of_others())
+            self._tasks = [asyncio.create_task(work) for work in works]
         feed = await self._feed(guest)
         socket = Socket(guest, feed, wire)
         feed.join(socket)
@@ -79,6 +82,25 @@ class Hub:
             except Exception:  # the database may be away; sockets stay open
                 log.warning("could not look after the sockets", exc_info=True)
 
+    async def _renewing(self) -> None:
+        """Says again and again that this process is alive, while somebody is here: one message for
+        all people and streams."""
+        while True:
+            if any(feed.here.own for feed in self._feeds.values()):
+                await asyncio.gather(
+                    announcements.send_async(LIVES, {"type": "alive", "process": self.process}),
+                    asyncio.to_thread(presence.renew, self.process),
+                )
+            await asyncio.sleep(presence.RENEWED_S)
+
+    async def _hearing_of_others(self) -> None:
+        await announcements.listen((LIVES,), self._hear, asyncio.Event())
+
+    def _hear(self, message: dict[str, Any]) -> None:
+        now = asyncio.get_running_loop().time()
+        for feed in self._feeds.values():
+            feed.here.renew(message["process"], now)
+
     async def look(self) -> None:
         """Checks for lost bells and pieces of text, changed roles, slow sockets and feeds without
         sockets."""
@@ -111,7 +133,7 @@ class Hub:
 
     async def close(self) -> None:
         """Closes every socket with 1012, so that clients reconnect immediately."""
-        tasks = [self._watch] if self._watch else []
+        tasks, self._tasks = self._tasks, []
         for task in tasks:
             task.cancel()
         for feed in self._feeds.values():
@@ -120,7 +142,6 @@ class Hub:
             feed.close()
         await asyncio.gather(*tasks, *self._rechecks, return_exceptions=True)
         self._feeds.clear()
-        self._watch = None
         threads, self._threads = self._threads, ReadThreads()
         await threads.close()
 

@@ -29,7 +29,7 @@ SUBSCRIBED_S = 2.0  # a broker that is down must not keep people from the log
 CATCH_UP_S = 0.25  # seconds; a generation's row is written at least this often
 CATCH_UPS = 8
 PRESENCE_GAP_S = 0.2
-ANNOUNCE_S = 10.0  # an announcement may be lost: TTL_S is longer than two of these
+ANNOUNCE_S = 10.0  # an announcement may be lost
 
 
 class Feed:
@@ -114,6 +114,7 @@ class Feed:
             socket.look(now)
         if self.here.expire(now):
             self._wake_all()
+            self._report()
         if self.here.own and now - self._announced_at >= ANNOUNCE_S:
             self._announce()
 
@@ -318,8 +319,14 @@ class Feed:
             "asks": asks,
         }
         self._spawn(announcements.send_async(self.stream, message))
-        if self.tree_uid and not asks:  # the asking process does not know the others yet
-            here = [place["participant"] for place in self.here.places()]
-            self._spawn(asyncio.to_thread(presence.set_present, self.stream, here))
-            nodes = {place["participant"]: place["node"] for place in self.here.places()}
-            self._spawn(asyncio.to_thread(presence.tell_places, self.stream, nodes))
+        if not asks:  # the asking process does not know the others yet
+            self._report()
+
+    def _report(self) -> None:
+        if self.tree_uid:
+            here = self.here.by_participant(self.process)
+            self._spawn(asyncio.to_thread(self._store, here))
+
+    def _store(self, here: dict[str, presence.Place]) -> None:
+        presence.renew(self.process)
+        presence.report(self.stream, here)

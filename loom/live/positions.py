@@ -3,8 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from loom.engine.presence import LEASE_S
+
 Place = dict[str, Any]  # {participant, node, buffer?}
-TTL_S = 25.0
 
 
 @dataclass
@@ -33,13 +34,19 @@ class Positions:
         """Takes another process's report about its sockets."""
         _, before = self.others.get(process, (0.0, []))
         if places:
-            self.others[process] = (now + TTL_S, places)
+            self.others[process] = (now + LEASE_S, places)
         else:
             self.others.pop(process, None)
         self.version += before != places
 
+    def renew(self, process: str, now: float) -> None:
+        """Keeps the positions of another process, which has said that it is alive."""
+        if process in self.others:
+            self.others[process] = (now + LEASE_S, self.others[process][1])
+
     def expire(self, now: float) -> bool:
-        """Removes processes that have not reported for long; returns whether there were any."""
+        """Removes processes of which nothing was heard for LEASE_S; returns whether there were
+        any."""
         gone = [process for process, (until, _) in self.others.items() if until < now]
         for process in gone:
             del self.others[process]
@@ -53,3 +60,10 @@ class Positions:
             if place not in places_here:
                 places_here.append(place)
         return places_here
+
+    def by_participant(self, process: str) -> dict[str, tuple[str, str]]:
+        """The node of each participant and the process that has their page; this one is `process`.
+        Of several pages of one participant it is one of this process, if any."""
+        others = [(at, place) for at, (_, places) in self.others.items() for place in places]
+        own = [(process, place) for place in self.own.values()]
+        return {place["participant"]: (place["node"], at) for at, place in others + own}

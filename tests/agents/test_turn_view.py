@@ -35,11 +35,12 @@ def test_the_request_says_where_people_are_and_forgets_who_left(
     turn = asked(actor, tree, agent, node=opening)
     place = place_of(turn_access.acting_in(turn), turn)
     assert "active at" not in assembled(place).workspace
-    presence.tell_places(name, {me: opening})
+    presence.renew("web")
+    presence.report(name, {me: (opening, "web")})
     assert f"Human active at [{opening}], depth:1" in assembled(place).workspace
     execute_line(actor, tree, Request(f"view {opening}"))  # one line each
     assert assembled(place).workspace.count("active at") == 1
-    presence.tell_places(name, {})
+    presence.report(name, {})
     assert "active at" not in assembled(place).workspace
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from loom.access import Actor
-from loom.engine import announcements, streams
+from loom.engine import announcements, presence, streams
 from loom.engine.models import Event
-from loom.live import frames, sockets
+from loom.live import frames, positions, sockets
 from loom.live.admission import Guest
 from loom.live.consumers import Hub
 from loom.live.rechecks import Pass
@@ -172,6 +172,47 @@ async def test_other_processes_are_told_and_asked(
     assert frame["here"] == []
     await other.close()
     await served
+
+
+async def test_who_is_at_a_process_that_says_no_more_that_it_lives_goes(
+    connect: Opener, tree: Tree, owner: User, reader: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hub that is only let alone, without an end, stands for a killed process."""
+    monkeypatch.setattr(positions, "LEASE_S", 0.0)  # until the next look
+    root = await in_db(lambda: Node.objects.get(tree=tree).local_id)()
+    line = await connect(tree, await in_db(bearer)(owner))
+    await line.until("heartbeat")
+    other, wire = Hub(), Wire()
+    guest_socket = await other.join(await in_db(_guest)(tree, reader), wire)
+    served = asyncio.create_task(guest_socket.run())
+    await guest_socket.receive(json.dumps({"type": "presence", "node": root}))
+    assert (await line.until("presence"))["here"] == [{"participant": "p", "node": root}]
+    assert (await line.until("presence"))["here"] == []
+    await other.close()
+    await served
+
+
+async def test_a_process_says_once_for_all_its_people_that_it_lives(
+    connect: Opener, tree: Tree, owner: User, reader: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alive: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+
+    async def noted(stream: str, message: dict[str, Any]) -> None:
+        if message["type"] == "alive":
+            alive.put_nowait(message)
+
+    monkeypatch.setattr(presence, "RENEWED_S", 0.01)
+    monkeypatch.setattr(announcements, "send_async", noted)
+    root = await in_db(lambda: Node.objects.get(tree=tree).local_id)()
+    lines = [await connect(tree, await in_db(bearer)(user)) for user in (owner, reader)]
+    for line in lines:
+        await line.until("heartbeat")
+    assert alive.empty()
+    for line in lines:
+        await line.say({"type": "presence", "node": root})
+        await line.until("presence")
+    first, second = [await alive.get() for _ in range(2)]
+    assert first == second
 
 
 def _guest(tree: Tree, user: User) -> Guest:

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loom.engine.presence import LEASE_S
 from loom.errors import CommandError
 from loom.live import frames
 from loom.live.frames import EventFrame, Pace, Partial, RateLimit, Ring, SentText
-from loom.live.positions import TTL_S, Positions
+from loom.live.positions import Positions
 
 
 def _entries(*seqs: int) -> list[EventFrame]:
@@ -93,8 +94,12 @@ def test_a_text_that_was_begun_again_is_reported_as_a_whole() -> None:
 def test_others_places_expire() -> None:
     here = Positions()
     here.take("p", [{"participant": "a", "node": "a2b2"}], now=0.0)
-    assert not here.expire(TTL_S - 1)
-    assert here.expire(TTL_S + 1)
+    assert not here.expire(LEASE_S - 1)
+    here.renew("p", now=LEASE_S - 1)
+    here.renew("unknown", now=LEASE_S - 1)
+    assert not here.expire(LEASE_S + 1)
+    assert here.places()
+    assert here.expire(2 * LEASE_S)
     assert here.places() == []
 
 

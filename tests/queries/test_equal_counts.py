@@ -237,9 +237,9 @@ def watch(tree: Tree, ends: dict[str, str], name: str) -> None:
     drafts.save(theirs, view, slot, drafts.SentDraft(kind="buffer", text="She typed"))
     if int(name[-1]) % 2:  # of the others only the lines tell where they are
         stream = f"tree:{tree.uid}"
-        presence.tell_places(
-            stream, {**presence.places(stream)[0], theirs.participant.uid: slot.local_id}
-        )
+        here = {**presence.places(stream)[0], theirs.participant.uid: slot.local_id}
+        presence.renew("web")
+        presence.report(stream, {uid: (node, "web") for uid, node in here.items()})
 
 
 def test_no_address_makes_more_queries_in_a_larger_tree_with_more_of_everything(

@@ -52,12 +52,14 @@ def test_who_has_a_tree_open_is_shown_but_not_oneself(
     owner: User, actor: Actor, tree: Tree, writer: User, visitor: Visitor
 ) -> None:
     uid = Participant.objects.get(user=writer).uid
-    presence.set_present(f"tree:{tree.uid}", [actor.participant.uid, uid, "nobodyknown"])
+    presence.renew("web")
+    here = dict.fromkeys((actor.participant.uid, uid, "nobodyknown"), ("a2b2", "web"))
+    presence.report(f"tree:{tree.uid}", here)
     assert "Here now: Writer</span>" in " ".join(listed(visitor, owner).split())
     part = visitor(owner).get(f"/groves/{tree.grove.uid}/rows").content.decode()
     assert f'id="here-{tree.uid}"' in part and "Writer is here now" in part
     assert "Owner" not in part
-    presence.set_present(f"tree:{tree.uid}", [])
+    presence.report(f"tree:{tree.uid}", {})
     assert "is here now" not in listed(visitor, owner)
 
 
@@ -118,7 +120,7 @@ def test_the_list_is_there_without_the_broker(
 
     monkeypatch.setattr(cache, "get_many", down, raising=False)
     monkeypatch.setattr(cache, "set", down, raising=False)
-    presence.set_present(f"tree:{tree.uid}", ["one"])
+    presence.report(f"tree:{tree.uid}", {"one": ("a2b2", "web")})
     assert tree.title in listed(visitor, owner)
 
 
