@@ -59,6 +59,27 @@ def sizes() -> dict[str, int]:
         return {**dict(cursor.fetchall()), "all": whole}
 
 
+_PARTS = {
+    "postgresql": """SELECT t.relname || ' ' || CASE p.relkind WHEN 'r' THEN 'rows'
+            WHEN 't' THEN 'long values' ELSE p.relname END, pg_relation_size(p.oid)
+        FROM pg_class t JOIN pg_class p ON p.oid IN (t.oid, t.reltoastrelid) OR p.oid IN
+            (SELECT indexrelid FROM pg_index WHERE indrelid IN (t.oid, t.reltoastrelid))
+        WHERE t.relkind = 'r' AND t.relnamespace = 'public'::regnamespace""",
+    "sqlite": """SELECT m.tbl_name || ' ' ||
+            CASE d.name WHEN m.tbl_name THEN 'rows' ELSE d.name END, sum(d.pgsize)
+        FROM dbstat d JOIN sqlite_master m ON m.name = d.name GROUP BY 1""",
+}
+
+
+def parts() -> dict[str, int]:
+    """Bytes of the rows of each table and of each index."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute(_PARTS[connection.vendor])
+        return dict(cursor.fetchall())
+
+
 def main(count: int, characters: int) -> None:
     """Writes the texts and prints what each byte of them costs."""
     from bench.trees import make_owner

@@ -1,7 +1,7 @@
 """Old requests to models are trimmed by a rule: what was sent goes, the answer stays with its hash,
-so that it still proves the texts it became. By another the bytes of answers go, too, of which the
-texts are in nodes; their hash and counts stay. The requests of programs stay: their sessions go on
-from the last one."""
+so that it still proves the texts it became. By another the bytes of answers go, too, with their
+headers: the texts are in nodes, and their hash and counts stay. The requests of programs stay:
+their sessions go on from the last one."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -20,7 +20,10 @@ BATCH = 100  # requests or answers of a transaction: each may be long
 ANSWER_GONE = "The answer is no longer kept."
 
 Held = Literal["request", "response"]
-_EMPTY: dict[Held, Any] = {"request": {}, "response": b""}
+_EMPTY: dict[Held, dict[str, Any]] = {
+    "request": {"request": {}},
+    "response": {"response": b"", "headers": {}},
+}
 _GONE: dict[Held, str] = {"request": "The request is no longer kept.", "response": ANSWER_GONE}
 
 
@@ -43,7 +46,7 @@ def _trim(held: Held, before: datetime) -> Iterator[int]:
         with transaction.atomic():
             for key, note in page:
                 text = f"{note} {_GONE[held]}" if note else _GONE[held]
-                Call.objects.filter(pk=key).update(**{held: _EMPTY[held]}, note=text)
+                Call.objects.filter(pk=key).update(**_EMPTY[held], note=text)
         yield len(page)
 
 

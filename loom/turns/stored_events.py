@@ -9,7 +9,7 @@ _OF_STARTED = (
     *("uid", "participant__uid", "point__local_id", "index", "batch", "turn__uid", "round"),
     "asked_by__uid",
 )
-_OF_ENDED = ("uid", "turn__uid", "round", "node__local_id")
+_OF_ENDED = ("uid", "turn__uid", "round", "node__local_id", "usage")
 
 
 def started(generation: Generation) -> Body:
@@ -18,18 +18,13 @@ def started(generation: Generation) -> Body:
 
 
 def ended(row: Generation) -> Body:
-    """What the log keeps of a generation that has ended: its id, and what is not as usual or may
-    be counted otherwise later."""
+    """What the log keeps of a generation that has ended: its id, and what is not as usual."""
     kept: Body = {"id": row.uid}
     if row.status != "done":
         kept["status"] = row.status
     if row.finish != "complete":
         kept["finish"] = row.finish
-    kept |= {
-        name: value
-        for name, value in (("error", row.error), ("usage", row.usage), ("note", row.note))
-        if value
-    }
+    kept |= {name: value for name, value in (("error", row.error), ("note", row.note)) if value}
     return {"generation": kept}
 
 
@@ -81,7 +76,7 @@ def _end(payload: Body, row: Body | None) -> Body:
         "node": row["node__local_id"],
         "finish": kept.get("finish", "complete"),
         "error": kept.get("error"),
-        "usage": kept.get("usage", {}),
+        "usage": kept.get("usage", row["usage"]),
         "note": kept.get("note", ""),
     }
     return {"generation": body}

@@ -292,6 +292,7 @@ def test_requests_go_and_answers_still_prove(actor: Actor, tree: Tree, muse: Par
     assert trim.trim(seconds=60) == {"call_answers": 1}
     rows = [Call.objects.get(pk=one.pk) for one in made]
     assert [bool(row.response) for row in rows] == [False, True, True]
+    assert rows[0].headers == {}
     assert rows[0].sha256 == hashlib.sha256(answer).hexdigest()
     assert rows[0].note.endswith("The answer is no longer kept.")
     verdicts = verdicts_of(tree, [one.uid for one in made])

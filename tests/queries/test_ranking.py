@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loom.search.index import fold, match, spellings
+from loom.search.index import match
+from loom.text.folding import fold, spellings
 
 
 @given(st.text())
