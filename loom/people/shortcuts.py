@@ -35,6 +35,7 @@ ACTIONS = (
     Shortcut("cite", "Mod+Shift+e", "any"),
     Shortcut("keys", "?"),
     Shortcut("send", "Mod+Enter", "any"),
+    Shortcut("ask", "Mod+Shift+Enter", "any"),
     Shortcut("stop", "Escape", "any"),
     Shortcut("undo", "Mod+z"),
     Shortcut("redo", "Mod+Shift+z"),

@@ -135,7 +135,10 @@ def tag_colour(grove: Grove, tag: str) -> int | None:
 GROUPS = (
     (
         gettext_noop("Anywhere"),
-        ("command", "find", "cite", "keys", "send", "stop", "undo", "redo", "focus", "read"),
+        (
+            *("command", "find", "cite", "keys", "send", "ask", "stop", "undo", "redo"),
+            *("focus", "read"),
+        ),
     ),
     (
         gettext_noop("Navigation"),
@@ -163,6 +166,7 @@ WORDS = {
     "cite": gettext_noop("use the selected words as evidence"),
     "keys": gettext_noop("show these keys"),
     "send": gettext_noop("send and continue"),
+    "ask": gettext_noop("send and ask the agent, or the models, named beside the composer"),
     "stop": gettext_noop("stop generating, close dialogs"),
     "undo": gettext_noop("undo your last change"),
     "redo": gettext_noop("redo"),

@@ -1,12 +1,13 @@
 """Asking an agent from the composer: one picker, one press, one number, one card."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.book import book, caret, opened, text_of
-from tests.browser.conftest import Heddle, Open
+from tests.browser.conftest import DESK, PHONE, Heddle, Open
 from tests.browser.test_turns import pick
 from tests.browser.test_two_people import live
 from tests.providers.scripts import HOLD, holds, says
@@ -55,6 +56,65 @@ def test_an_agent_that_is_picked_is_asked_by_the_key_that_sends(
     page.locator("[data-agents] [data-agent]").first.get_by_role("checkbox").check()
     expect(page.get_by_role("spinbutton", name="answers", exact=True)).to_be_visible()
     expect(page.get_by_role("radio", name="Nestor")).not_to_be_checked()
+
+
+def presses(page: Page) -> None:
+    """Counts from now on what is pressed: buttons, and keys that type nothing."""
+    page.evaluate(
+        """() => {
+            window.presses = 0;
+            const count = () => window.presses++;
+            document.addEventListener("pointerdown", count, true);
+            const types = event => event.key.length === 1 && !event.ctrlKey;
+            const half = ["Control", "Shift"];
+            document.addEventListener("keydown", event =>
+                types(event) || half.includes(event.key) || count(), true);
+        }"""
+    )
+
+
+def pressed(page: Page) -> int:
+    """How often something was pressed."""
+    count: int = page.evaluate("window.presses")
+    return count
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+def test_the_first_question_to_an_agent_costs_one_press(
+    heddle: Heddle, visit: Open, size: dict[str, int]
+) -> None:
+    heddle.provider.script(says("The miller's daughter."), says(" And so on."))
+    tree = heddle.tree("First question", "Begin.")
+    page = live(visit(f"/trees/{tree}", size=size))
+    presses(page)
+    field = page.get_by_label("Text of the next node")
+    field.focus()
+    page.keyboard.type("Who is Marie?")
+    ask = page.get_by_role("button", name=re.compile("^Ask .*token"))
+    expect(ask).to_be_in_viewport(ratio=1)
+    reads = "".join(re.findall(r"\d", ask.inner_text()))
+    ask.click()
+    expect(page.locator("article.node").last).to_contain_text("The miller's daughter.")
+    assert pressed(page) == 1
+    assert int(reads) > 500  # what an agent is sent, not what a model is
+    # Who was asked is picked, and the models are as near from now on, by one key as well.
+    expect(page.locator("[data-agents] summary")).to_have_text(re.compile("^Ask (Analyst|Nestor)"))
+    expect(page.get_by_role("button", name=re.compile("^Continue with Muse"))).to_be_visible()
+    page.keyboard.press("Control+Shift+Enter")
+    expect(page.locator(".card").first).to_be_visible()
+    assert pressed(page) == 2
+    expect(page.locator("[data-agents] summary")).to_have_text("Ask Muse")
+    expect(page.get_by_role("button", name=re.compile("^Ask "))).to_be_visible()
+
+
+def test_a_buffer_offers_an_agent_beside_the_models(heddle: Heddle, visit: Open) -> None:
+    heddle.provider.script(says(" He went home."))
+    page = opened(visit(f"/trees/{heddle.tree('Beside', 'Marie slept.', mode='buffer')}"))
+    caret(page, len(text_of(page)))
+    presses(page)
+    book(page).press("Control+Shift+Enter")
+    expect(book(page)).to_contain_text("He went home.")
+    assert pressed(page) == 1
 
 
 def test_a_buffer_asks_the_agent_that_is_picked(heddle: Heddle, visit: Open) -> None:

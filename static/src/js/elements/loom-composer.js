@@ -5,7 +5,7 @@
 import { call } from "../live/calls.js";
 import { json, Newest, Refused, told } from "../live/api.js";
 import { nameOf } from "../live/draft-storage.js";
-import { Asking, bare, continueCalls, costOf, inWords, isCommand, madeOf } from "../tree/asking.js";
+import { Asking, bare, continueCalls, costOf, inFewWords, inWords, isCommand, madeOf } from "../tree/asking.js";
 import { takeImages, typeInto } from "../tree/images.js";
 import { asLabelled, make } from "../tree/forms.js";
 import { askWhich, placeAt } from "../tree/page-drafts.js";
@@ -14,6 +14,7 @@ import { t } from "../t.js";
 
 const PATIENCE_MS = 10_000;
 const MOST_COUNTED = 4; // contexts that are asked for at once
+const REST_MS = 1000; // before what those beside would be sent is counted, too
 
 export class LoomComposer extends HTMLElement {
   /** @type {import("../tree/asking.js").Estimate | undefined} */
@@ -21,6 +22,10 @@ export class LoomComposer extends HTMLElement {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   weighing;
   weighs = new Newest();
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  resting;
+  /** @type {{ids: string, estimate: import("../tree/asking.js").Estimate} | undefined} what those offered beside would be sent */
+  beside;
   /** @type {Set<string>} places where the reader wants to write beside an answer */
   besides = new Set();
 
@@ -37,6 +42,7 @@ export class LoomComposer extends HTMLElement {
     this.form.addEventListener("submit", (event) => this.submitted(event), { signal });
     this.form.addEventListener("change", (event) => this.changed(event.target), { signal });
     this.querySelector("[data-offer]")?.addEventListener("click", () => this.accept(), { signal });
+    this.querySelector("[data-ask-other]")?.addEventListener("click", () => this.askOther(), { signal });
     this.page.addEventListener("moved", () => this.moved(), { signal });
     document.addEventListener("cast", () => this.asks?.show(this.asks.read()), { signal });
     for (const name of ["cast", "contexts"]) document.addEventListener(name, () => this.weigh(), { signal });
@@ -59,6 +65,7 @@ export class LoomComposer extends HTMLElement {
     this.stop?.abort();
     this.off?.();
     clearTimeout(this.weighing);
+    clearTimeout(this.resting);
   }
 
   /** Which draft is in the field. */
@@ -205,6 +212,15 @@ export class LoomComposer extends HTMLElement {
     return this.go("continue");
   }
 
+  /** Asks those beside the ones that are picked: from now on they are picked. */
+  askOther() {
+    if (!this.asks?.other()) return undefined;
+    this.asks.pickOther();
+    this.form?.dispatchEvent(new Event("change", { bubbles: true }));
+    this.weigh();
+    return this.go("continue");
+  }
+
   /** Asks everybody chosen, each for as many as he gives. @param {string} at */
   async askFor(at) {
     this.answer(""); // of what was asked before
@@ -256,28 +272,40 @@ export class LoomComposer extends HTMLElement {
     const number = this.weighs.ask();
     const at = this.page?.position ?? "";
     const answer = json(`${this.page?.api}/estimate?node=${at}`).catch(() => undefined);
-    const [estimate, contexts] = await Promise.all([answer, this.contexts()]);
+    const [estimate, contexts] = await Promise.all([answer, this.contexts(this.asks?.picked() ?? [])]);
     if (this.weighs.isPast(number)) return;
-    // What each is sent is counted once, as the context shows it.
-    for (const participant of estimate?.participants ?? []) {
-      const context = contexts.get(participant.participant);
-      if (context) Object.assign(participant, { tokens: context.tokens, how: context.price.how });
-    }
+    if (estimate) take(estimate, contexts);
     this.estimate = estimate;
+    this.beside = undefined;
+    this.showCost();
+    clearTimeout(this.resting);
+    this.resting = setTimeout(() => void this.readBeside(number), REST_MS);
+  }
+
+  /** Counts what those beside would be sent, once the reader stays. @param {number} number of the count before */
+  async readBeside(number) {
+    const { page } = this;
+    const other = this.asks?.other();
+    if (!other || !page || document.hidden) return;
+    const counted = await this.contexts(other.ids.map((id) => ({ id, how: other.how })));
+    if (this.weighs.isPast(number) || !this.estimate) return;
+    const participants = this.estimate.participants.map((one) => ({ ...one }));
+    this.beside = { ids: other.ids.join(), estimate: take({ ...this.estimate, participants }, counted) };
     this.showCost();
   }
 
-  /** What those who are picked would be sent. */
-  async contexts() {
+  /** What they would be sent, by participant. @param {{id: string, how: "turn" | "continue"}[]} asked */
+  async contexts(asked) {
     const { page } = this;
-    const picked = this.asks?.picked().slice(0, MOST_COUNTED) ?? [];
-    const all = await Promise.all(picked.map(async ({ id, how }) => /** @type {const} */ ([id, await page?.contexts.of(id, page.position, how).catch(() => undefined)])));
+    const some = asked.slice(0, MOST_COUNTED);
+    const all = await Promise.all(some.map(async ({ id, how }) => /** @type {const} */ ([id, await page?.contexts.of(id, page.position, how).catch(() => undefined)])));
     return new Map(all);
   }
 
   showCost() {
     const shown = /** @type {HTMLElement | null} */ (this.querySelector("[data-cost]"));
     const asking = this.asks?.read();
+    this.showOther();
     if (!shown || !asking || !this.estimate) return;
     const using = asking.actor ? [asking.actor] : asking.using;
     const cost = costOf(this.estimate, { ...asking, using, n: asking.actor ? "1" : asking.n }, this.message());
@@ -287,4 +315,31 @@ export class LoomComposer extends HTMLElement {
     shown.textContent = isAsking ? `${inWords(cost)}${without}` : "";
     shown.classList.toggle("bad", cost.over);
   }
+
+  /** The button that asks an agent where models are picked, and models where an agent is, with what they would read. */
+  showOther() {
+    const button = /** @type {HTMLButtonElement | null} */ (this.querySelector("[data-ask-other]"));
+    const other = this.asks?.other();
+    if (!button) return;
+    button.hidden = !other || this.form?.classList.contains("is-command") === true;
+    if (!other) return;
+    const names = other.names.join(", ");
+    const isTurn = other.how === "turn";
+    button.title = isTurn ? t("{name} acts in the tree and answers", { name: names }) : "";
+    const asking = isTurn ? { using: other.names } : { ...this.asks?.read(), using: other.names, counts: this.asks?.models.counts };
+    const reads = this.beside?.ids === other.ids.join() ? inFewWords(costOf(this.beside.estimate, asking, this.message())) : "";
+    const words = [isTurn ? t("Ask {name}", { name: names }) : t("Continue with {name}", { name: names }), reads];
+    for (const [place, span] of [...button.children].entries()) if (span.textContent !== words[place]) span.textContent = words[place];
+  }
+}
+
+/** What each is sent is counted once, as the context shows it.
+ * @param {import("../tree/asking.js").Estimate} estimate
+ * @param {Map<string, import("../tree/context-view.js").Context | undefined>} contexts by participant */
+function take(estimate, contexts) {
+  for (const participant of estimate.participants) {
+    const context = contexts.get(participant.participant);
+    if (context) Object.assign(participant, { tokens: context.tokens, how: context.price.how });
+  }
+  return estimate;
 }

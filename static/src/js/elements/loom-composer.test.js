@@ -15,7 +15,7 @@ function composer(values = {}, reply = () => ({ money: { left_usd: null }, parti
   const sent = [];
   const page = treePage({ drafts, contexts: { of: async () => undefined }, say: async (what, how) => (sent.push([what, how]), { reply: "✓ done", position: "n2" }), ...values });
   const element = place(LoomComposer, { markup: MARKUP });
-  element.asks = { read: () => ({ using: [], n: "2" }), picked: () => [], show() {}, offer() {}, keep() {}, pick() {}, take() {} };
+  element.asks = { read: () => ({ using: [], n: "2" }), picked: () => [], other: () => null, models: { counts: {} }, pickOther() {}, show() {}, offer() {}, keep() {}, pick() {}, take() {} };
   clearTimeout(element.weighing);
   return { page, element, sent, kept, field: element.text };
 }

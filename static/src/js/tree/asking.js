@@ -11,6 +11,9 @@ const LAST = "heddle.asking";
 /** @typedef {import("./asking.js").ContinueFields} Fields */
 /** @typedef {{n: number, tokens: number | null, temperature: number | null, settings: string}} Asked what one participant was asked for */
 
+/** The participant of a box. @param {Element} box */
+const idOf = (box) => box.closest("[data-agent]")?.getAttribute("data-agent") ?? "";
+
 export class Asking {
   /** @param {HTMLFormElement} form @param {string} tree */
   constructor(form, tree) {
@@ -19,6 +22,10 @@ export class Asking {
     this.shown = form.querySelector("[data-agents-shown]");
     /** @type {Record<string, Asked>} what the path was asked */
     this.offered = {};
+    /** @type {Pick<Required<Fields>, "using" | "counts">} the models picked last, also while an agent is */
+    this.models = { using: [], counts: {} };
+    /** the agent picked last, also while models are */
+    this.agent = "";
     /** what the next request leaves out */
     this.leavesOut = () => "";
     this.load();
@@ -53,7 +60,39 @@ export class Asking {
     const actor = this.actor();
     if (actor) return [{ id: actor.value, how: "turn" }];
     const boxes = this.boxes().filter((box) => box.checked);
-    return boxes.map((box) => ({ id: box.closest("[data-agent]")?.getAttribute("data-agent") ?? "", how: "continue" }));
+    return boxes.map((box) => ({ id: idOf(box), how: "continue" }));
+  }
+
+  /** Who is asked by one press though others are picked: an agent beside models, and models beside an agent.
+   * @returns {{names: string[], ids: string[], how: "turn" | "continue"} | null} */
+  other() {
+    if (!this.actor()) {
+      const actors = this.actors();
+      const actor = actors.find((input) => input.dataset.name === this.agent) ?? actors.find((input) => !input.hasAttribute("data-toy")) ?? actors[0];
+      return actor ? { names: [actor.dataset.name ?? ""], ids: [actor.value], how: "turn" } : null;
+    }
+    const boxes = this.modelsBeside();
+    if (!boxes.length) return null;
+    return { names: boxes.map((box) => box.value), ids: boxes.map(idOf), how: "continue" };
+  }
+
+  /** The models picked last, else the first. */
+  modelsBeside() {
+    const boxes = this.boxes();
+    const picked = boxes.filter((box) => this.models.using.includes(box.value));
+    return picked.length ? picked : boxes.slice(0, 1);
+  }
+
+  /** Picks whom `other` names. */
+  pickOther() {
+    const other = this.other();
+    if (other?.how === "continue") this.choose(other.names, this.models.counts);
+    const actor = this.actors().find((input) => other?.how === "turn" && other.ids.includes(input.value));
+    if (actor) {
+      actor.checked = true;
+      this.pick(actor);
+    }
+    this.keep();
   }
 
   /** @returns {Required<Fields> & {actor: string}} actor: the name of the agent that acts */
@@ -66,9 +105,12 @@ export class Asking {
 
   keep() {
     const { without: _, ...asking } = this.read(); // which is for this time
-    localStorage.setItem(this.name, JSON.stringify(asking));
     const { using, counts, n, actor } = asking;
-    localStorage.setItem(LAST, JSON.stringify({ using, counts, n, actor }));
+    if (using.length) this.models = { using, counts };
+    if (actor) this.agent = actor;
+    const { models, agent } = this;
+    localStorage.setItem(this.name, JSON.stringify({ ...asking, models, agent }));
+    localStorage.setItem(LAST, JSON.stringify({ using, counts, n, actor, models, agent }));
     this.show(asking);
   }
 
@@ -79,6 +121,8 @@ export class Asking {
         const field = this.field(name);
         if (field && choice[name] !== undefined) field.value = choice[name];
       }
+      this.models = choice.models ?? { using: choice.using ?? [], counts: choice.counts ?? {} };
+      this.agent = choice.agent ?? choice.actor ?? "";
       this.choose(choice.using ?? [], choice.counts ?? {});
       const actor = this.actors().find((input) => choice.actor && input.dataset.name === choice.actor);
       if (actor) {
@@ -216,7 +260,7 @@ export function keysOf(card) {
 /**
  * @typedef {{input: number, output: number, cached?: number}} Prices USD per million tokens
  * @typedef {{name: string, tokens: number, whole?: number, limit?: number, how: string, length: number, prices: Prices | null, caches_from: number | null}} ToRead
- * @typedef {{money: {left_usd: number | null}, participants: ToRead[]}} Estimate
+ * @typedef {{money: {left_usd: number | null}, participants: (ToRead & {participant: string})[]}} Estimate
  * @typedef {{tokens: number, how: string, usd: number | null, left: number | null, over: boolean, cut: ToRead | null}} Cost
  */
 
@@ -257,6 +301,12 @@ export function dollars(usd) {
     if (Number(usd.toFixed(digits)) >= 10 ** -(digits - 1)) return `$${usd.toFixed(digits)}`;
   }
   return `$${usd.toFixed(6)}`;
+}
+
+/** In few words, beside a name. @param {Cost} cost */
+export function inFewWords({ tokens, how, usd }) {
+  const words = how === "counted" ? tn("{n} token", "{n} tokens", tokens) : tn("about {n} token", "about {n} tokens", tokens);
+  return usd === null ? words : `${words}, ${t("at most {money}", { money: dollars(usd) })}`;
 }
 
 /** @param {Cost} cost */
