@@ -289,7 +289,7 @@ _MAIL_PORTS = {"starttls": 587, "implicit": 465, "none": 25}
 def _mail() -> Mail | None:
     """`HEDDLE_MAIL_URL` and `HEDDLE_MAIL_FROM`: the server that takes e-mail, None without one."""
     given, sender = (
-        os.environ.get(f"HEDDLE_MAIL_{suffix}", "").strip() for suffix in ("URL", "FROM")
+        os.environ.get(name, "").strip() for name in ("HEDDLE_MAIL_URL", "HEDDLE_MAIL_FROM")
     )
     if not given:
         return None
@@ -320,15 +320,19 @@ def _mail() -> Mail | None:
     )
 
 
+_IMAGES = (
+    "HEDDLE_IMAGES",
+    "HEDDLE_IMAGES_ENDPOINT",
+    "HEDDLE_IMAGES_REGION",
+    "HEDDLE_IMAGES_KEY",
+    "HEDDLE_IMAGES_SECRET",
+)
 _BUCKET = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/([A-Za-z0-9._/-]*))?")
 
 
 def _images() -> Bucket | None:
     """`HEDDLE_IMAGES=s3://bucket/prefix` and what belongs to it; None: the data folder."""
-    given, endpoint, region, key, secret = (
-        os.environ.get(f"HEDDLE_IMAGES{suffix}", "").strip()
-        for suffix in ("", "_ENDPOINT", "_REGION", "_KEY", "_SECRET")
-    )
+    given, endpoint, region, key, secret = (os.environ.get(name, "").strip() for name in _IMAGES)
     if not given:
         return None
     found = _BUCKET.fullmatch(given)
