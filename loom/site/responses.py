@@ -153,11 +153,15 @@ class BrokenSchema(BaseModel):
 
 class Verification(BaseModel):
     """The outcome; `later_versions` are versions on a path that are newer than the ones built
-    upon. `imported` is the number of checked nodes whose hashes only a file vouches for."""
+    upon. `imported` is the number of checked nodes whose hashes only a file vouches for. `calls` is
+    the number of checked calls: those that the nodes name, and for a whole tree all that are
+    sealed; `broken_calls` are the ids of those whose stored answers are not what was sealed."""
 
     status: Literal["valid", "invalid", "incomplete"]
     checked: int
     imported: int
+    calls: int
+    broken_calls: list[str]
     broken: list[BrokenSchema]
     later_versions: list[str]
 

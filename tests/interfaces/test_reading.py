@@ -154,6 +154,8 @@ def test_a_tree_a_path_and_a_node_verify(
         "status": "valid",
         "checked": 3,
         "imported": 0,
+        "calls": 0,
+        "broken_calls": [],
         "broken": [],
         "later_versions": [],
     }

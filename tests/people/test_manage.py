@@ -177,7 +177,7 @@ def test_every_tree_is_verified_and_a_broken_node_is_named(
 ) -> None:
     execute_line(actor, tree, Request('respond root "a"'))
     lines = said("verify")
-    assert lines[0] == f"{tree.uid} Marie: valid, 2 nodes"
+    assert lines[0] == f"{tree.uid} Marie: valid, 2 nodes, 0 calls"
     assert lines[-1] == "2 trees checked, 0 broken."
     assert said("verify", "marie")[-1] == "1 trees checked, 0 broken."
     root = tree.nodes.get(parent_slot__isnull=True)

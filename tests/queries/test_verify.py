@@ -183,3 +183,19 @@ def test_an_imported_proof_keeps_its_author(actor: Actor, tree: Tree) -> None:
         hash=hashes.sha256(node_writer.proof_of(a, actor.participant.uid)),
     )
     assert _whole(actor, tree)["status"] == "valid"
+
+
+def test_a_call_that_no_node_names_is_checked_with_the_tree(
+    actor: Actor, tree: Tree, muse: Participant
+) -> None:
+    (a,) = chain(tree, actor.participant, "a")
+    rounds = [_call(tree, muse, note="a round of a turn") for _ in range(3)]
+    _call(tree, muse, sealed_at=None)
+    report = _whole(actor, tree)
+    assert (report["status"], report["calls"], report["broken_calls"]) == ("valid", 3, [])
+    Call.objects.filter(pk=rounds[1].pk).update(response=gzip.compress(b"another"))
+    report = _whole(actor, tree)
+    assert (report["status"], report["broken"]) == ("invalid", [])
+    assert report["broken_calls"] == [rounds[1].uid]
+    # No text depends on it.
+    assert verify.verify_node(actor, tree, None, fresh(a))["status"] == "valid"

@@ -381,7 +381,7 @@ def verify_claim(claim: Claim) -> dict[str, Any]:
         if reason:
             broken.append({"node": claim.node.local_id, "reason": reason})
     status = "invalid" if broken or not is_whole else "valid" if commitments else "incomplete"
-    counts = {"checked": len(commitments), "imported": 0}
+    counts = {"checked": len(commitments), "imported": 0, "calls": 0, "broken_calls": []}
     return {"status": status, **counts, "broken": broken, "later_versions": []}
 
 

@@ -43,9 +43,13 @@ class Command(StartedCommand):
             self.stdout.write(f"{tree.uid} {tree.title}: not checked, {refused.message}")
             return "unchecked"
         status = str(report["status"])
-        self.stdout.write(f"{tree.uid} {tree.title}: {status}, {report['checked']} nodes")
+        self.stdout.write(
+            f"{tree.uid} {tree.title}: {status}, {report['checked']} nodes, {report['calls']} calls"
+        )
         for fault in report["broken"]:
             self.stdout.write(f"  {fault['node']}: {fault['reason']}")
+        for call in report["broken_calls"]:
+            self.stdout.write(f"  call {call}: its stored answer is not what was sealed")
         return status
 
 

@@ -149,6 +149,8 @@ class _Findings:
     calls: dict[str, Verdict] = field(default_factory=dict)
     checked: int = 0
     imported: int = 0
+    other_calls: int = 0
+    broken_others: list[str] = field(default_factory=list)
 
 
 Verifier = Callable[[Node], dict[str, Any]]
@@ -167,8 +169,10 @@ def verifies(name: str, says: str) -> Callable[[Verifier], Verifier]:
 
 
 def verify_tree(actor: Actor, tree: Tree, workspace: Workspace | None) -> dict[str, Any]:
-    """The report on every node of the tree. Streams: no more than a few MB of text at once."""
+    """The report on every node and every call of the tree, also on calls that no node names, such
+    as a round of a turn. Streams: no more than a few MB of text at once."""
     findings = _checked(tree, whole_tree(tree))
+    _check_other_calls(tree, findings)
     return _report(tree, findings, _later_in_tree(tree, workspace, findings))
 
 
@@ -206,6 +210,21 @@ def _checked(tree: Tree, order: Order) -> _Findings:
             if piece.upon is not None:
                 findings.upon[piece.id] = piece.upon
     return findings
+
+
+_CALLS_AT_ONCE = 100
+
+
+def _check_other_calls(tree: Tree, findings: _Findings) -> None:
+    """Adds the sealed calls that no checked node names and whose answers are not what was sealed.
+    One that has no exact answer makes nothing incomplete, as no text depends on it."""
+    sealed = Call.objects.filter(tree=tree, sealed_at__isnull=False).order_by("id")
+    named = sealed.values_list("uid", "origin")
+    others = [uid for own, origin in named if (uid := origin or own) not in findings.calls]
+    for start in range(0, len(others), _CALLS_AT_ONCE):
+        verdicts = verdicts_of(tree, others[start : start + _CALLS_AT_ONCE])
+        findings.other_calls += len(verdicts)
+        findings.broken_others += [uid for uid in verdicts if verdicts[uid] == "broken"]
 
 
 def _reason(piece: Evidence, findings: _Findings) -> str:
@@ -256,7 +275,9 @@ def _report(tree: Tree, findings: _Findings, later: Iterable[int]) -> dict[str, 
     status = "valid"
     if "open" in findings.calls.values():
         status = "incomplete"
-    if findings.broken:
+    broken_calls = [uid for uid in findings.calls if findings.calls[uid] == "broken"]
+    broken_calls += findings.broken_others
+    if findings.broken or broken_calls:
         status = "invalid"
     nameless = [key for key, name in findings.names.items() if not name]
     later = sorted(set(later))
@@ -265,6 +286,8 @@ def _report(tree: Tree, findings: _Findings, later: Iterable[int]) -> dict[str, 
         "status": status,
         "checked": findings.checked,
         "imported": findings.imported,
+        "calls": len(findings.calls) + findings.other_calls,
+        "broken_calls": broken_calls,
         "broken": [
             {"node": findings.names[key] or names.get(key, ""), "reason": reason}
             for key, reason in findings.broken.items()

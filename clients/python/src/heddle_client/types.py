@@ -2988,11 +2988,16 @@ class Usage(TypedDict):
 
 class Verification(TypedDict):
     """The outcome; `later_versions` are versions on a path that are newer than the ones built
-    upon. `imported` is the number of checked nodes whose hashes only a file vouches for."""
+    upon. `imported` is the number of checked nodes whose hashes only a file vouches for.
+    `calls` is the number of checked calls: those that the nodes name, and for a whole tree all
+    that are sealed; `broken_calls` are the ids of those whose stored answers are not what was
+    sealed."""
 
     status: Literal["valid", "invalid", "incomplete"]
     checked: int
     imported: int
+    calls: int
+    broken_calls: list[str]
     broken: list[Broken]
     later_versions: list[str]
 
