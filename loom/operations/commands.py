@@ -9,10 +9,9 @@ from loom.errors import CommandError, not_found
 from loom.operations import trim
 from loom.operations.access import demand_operator
 from loom.participants.prices import NANO
-from loom.passkeys import commands as passkeys
 from loom.people.commands import accounts
+from loom.people.lost_ways import LostWay, lost_way
 from loom.people.models import Grove, User
-from loom.second_factor import commands as second_factor
 
 MOST_USD = 1e9  # as the setting of groves
 
@@ -58,24 +57,18 @@ def end_sessions(operator: User, username: str) -> User:
     return user
 
 
-def reset_second_factor(operator: User, username: str) -> User:
-    """Removes the second factor of somebody who has lost it."""
+def reset(operator: User, username: str, *, what: str) -> tuple[User, LostWay]:
+    """Takes from somebody what they have lost, such as their second factor, by the name with which
+    a way of signing in has registered it."""
     demand_operator(operator)
+    way = lost_way(what)
+    if way is None:
+        raise not_found("This way of signing in")
     user = _somebody(username)
-    if not second_factor.reset(user):
-        raise CommandError("CONFLICT", "There is no second factor.", hint="Nothing was changed.")
-    log.info("operator %s removed the second factor of %s", operator.pk, user.pk)
-    return user
-
-
-def reset_passkeys(operator: User, username: str) -> User:
-    """Removes all passkeys of somebody who has lost them."""
-    demand_operator(operator)
-    user = _somebody(username)
-    if not passkeys.reset(user):
-        raise CommandError("CONFLICT", "There are no passkeys.", hint="Nothing was changed.")
-    log.info("operator %s removed the passkeys of %s", operator.pk, user.pk)
-    return user
+    if not way.reset(user):
+        raise CommandError("CONFLICT", way.none, hint="Nothing was changed.")
+    log.info("operator %s removed the %s of %s", operator.pk, way.name, user.pk)
+    return user, way
 
 
 def signin_secret(operator: User, username: str) -> tuple[User, str]:

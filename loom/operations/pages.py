@@ -126,6 +126,13 @@ class ChosenAccount(PageForm):
     user = Word()
 
 
+class LostForm(PageForm):
+    """An account, and what its owner has lost."""
+
+    user = Word()
+    what = Word()
+
+
 class CeilingForm(PageForm):
     """A grove, and the most that each of its members may spend in a day."""
 
@@ -163,13 +170,9 @@ def _sign_out(request: PersonRequest) -> str:
 
 
 def _reset(request: PersonRequest) -> str:
-    name = commands.reset_second_factor(request.user, ChosenAccount.read(request)["user"])
-    return gettext("%(name)s signs in without a second factor now.") % {"name": name}
-
-
-def _reset_passkeys(request: PersonRequest) -> str:
-    name = commands.reset_passkeys(request.user, ChosenAccount.read(request)["user"])
-    return gettext("%(name)s has no passkeys any more.") % {"name": name}
+    given = LostForm.read(request)
+    user, way = commands.reset(request.user, given["user"], what=given["what"])
+    return gettext(way.done) % {"name": user}
 
 
 def _ceiling(request: PersonRequest) -> str:
@@ -201,7 +204,6 @@ _ACTIONS: dict[str, tuple[Callable[[PersonRequest], str], str]] = {
     "open": (_open, "/operator/people"),
     "sign-out": (_sign_out, "/operator/people"),
     "reset": (_reset, "/operator/people"),
-    "reset-passkeys": (_reset_passkeys, "/operator/people"),
     "limit": (_ceiling, "/operator/groves"),
     "again": (_again, "/operator/work"),
     "keep": (_keep, "/operator/storage"),

@@ -4,11 +4,12 @@ paged, and each page makes the same number of queries however much there is."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Count, Max, Model, Q, QuerySet, Sum
 from django.db.models.functions import Lower
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from loom.engine import put_aside
 from loom.engine.models import PutAside
@@ -17,9 +18,8 @@ from loom.money.days import today
 from loom.money.grove_settings import daily_limit
 from loom.money.models import DailySpending
 from loom.participants.prices import NANO
-from loom.passkeys.models import Passkey
+from loom.people.lost_ways import LostWay, lost_ways
 from loom.people.models import ApiKey, Grove, Membership, Participant, User, UserSession
-from loom.second_factor.models import SecondFactor
 from loom.transfer.models import Import
 from loom.trees.models import Tree
 from loom.turns.models import OPEN_TURN, Generation, Turn
@@ -54,20 +54,32 @@ def page_of(rows: "QuerySet[Any]", number: int) -> ListPage:
 
 @dataclass(frozen=True)
 class PersonRow:
-    """One account: in how many groves, browsers and keys, whether it has a second factor, how many
-    passkeys, and when it was last seen."""
+    """One account: in how many groves, browsers and keys, when it was last seen, and what can be
+    taken from it if its owner has lost it."""
 
     user: User
     groves: int
     browsers: int
     keys: int
-    has_second: bool
-    passkeys: int
     seen_at: datetime | None
+    can_lose: list["LostButton"]
+
+
+class LostButton(NamedTuple):
+    """A button that takes away what somebody has lost, in the reader's language."""
+
+    what: str
+    button: str
+    label: str
+
+
+def _button(way: LostWay, user: User) -> LostButton:
+    return LostButton(way.name, gettext(way.button), gettext(way.label) % {"name": user})
 
 
 def people(words: str, number: int) -> ListPage:
-    """The accounts whose names contain the words, by name. Seven queries."""
+    """The accounts whose names contain the words, by name. Five queries, and one for each way
+    of signing in that can be lost."""
     rows = User.objects.order_by(Lower("username"))
     if words:
         rows = rows.filter(Q(username__icontains=words) | Q(display_name__icontains=words))
@@ -75,15 +87,13 @@ def people(words: str, number: int) -> ListPage:
     keys = [user.pk for user in page.rows]
     groves = _counted(Membership, keys)
     browsers = _counted(UserSession, keys)
-    passkeys = _counted(Passkey, keys)
     own_keys = dict(
         ApiKey.objects.filter(user__in=keys, revoked_at__isnull=True)
         .order_by()
         .values_list("user")
         .annotate(Count("pk"))
     )
-    confirmed = SecondFactor.objects.filter(user__in=keys, confirmed_at__isnull=False)
-    second = set(confirmed.values_list("user_id", flat=True))
+    held = [(way, way.held_by(keys)) for way in lost_ways()]
     seen = dict(
         UserSession.objects.filter(user__in=keys)
         .order_by()
@@ -96,9 +106,8 @@ def people(words: str, number: int) -> ListPage:
             groves.get(user.pk, 0),
             browsers.get(user.pk, 0),
             own_keys.get(user.pk, 0),
-            user.pk in second,
-            passkeys.get(user.pk, 0),
             seen.get(user.pk) or user.last_login,
+            [_button(way, user) for way, users in held if user.pk in users],
         )
         for user in page.rows
     ]

@@ -2,11 +2,13 @@
 no stream."""
 
 import logging
+from collections.abc import Collection
 from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from loom.errors import CommandError, not_found, require
 from loom.passkeys import ceremonies
@@ -14,6 +16,7 @@ from loom.passkeys.ceremonies import Owner
 from loom.passkeys.models import AskedForPasskey, Passkey
 from loom.people.commands.accounts import PasswordAttempt, asks_more, who_waits
 from loom.people.commands.ways_in import demand_another, way_in
+from loom.people.lost_ways import LostWay, can_be_lost
 from loom.people.models import User
 from loom.people.names import checked
 from loom.platform.prepared_queries import lock_rows
@@ -197,11 +200,30 @@ def ask_after_password(user: User, *, really: bool) -> None:
         AskedForPasskey.objects.get_or_create(user=user)
 
 
-def reset(user: User) -> int:
-    """Removes all passkeys of somebody who has lost them, for an operator; how many there were."""
+def reset(user: User) -> bool:
+    """Removes all passkeys of somebody who has lost them, for an operator; whether there were
+    any."""
     with transaction.atomic():
         AskedForPasskey.objects.filter(user=user).delete()
         gone = Passkey.objects.filter(user=user).delete()[0]
     if gone:
         log.info("user %s has no passkeys any more", user.pk)
-    return gone
+    return bool(gone)
+
+
+def _held_by(users: Collection[int]) -> set[int]:
+    rows = Passkey.objects.filter(user__in=users).order_by()
+    return set(rows.values_list("user_id", flat=True).distinct())
+
+
+can_be_lost(
+    LostWay(
+        name="passkeys",
+        button=gettext_noop("Remove passkeys"),
+        label=gettext_noop("Remove the passkeys of %(name)s"),
+        done=gettext_noop("%(name)s has no passkeys any more."),
+        none="There are no passkeys.",
+        held_by=_held_by,
+        reset=reset,
+    )
+)

@@ -8,7 +8,8 @@ from loom.site.slots import add_to_slot
 
 
 class SecondFactorConfig(AppConfig):
-    """Nothing but the pages of operators knows of it."""
+    """Nothing knows of it: without its line among the installed apps, everything else works as
+    before."""
 
     name = "loom.second_factor"
     label = "second_factor"

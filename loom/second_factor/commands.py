@@ -3,12 +3,15 @@ no stream."""
 
 import logging
 import secrets
+from collections.abc import Collection
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from loom.errors import CommandError
 from loom.people.commands.accounts import asks_more
+from loom.people.lost_ways import LostWay, can_be_lost
 from loom.people.models import User
 from loom.platform.prepared_queries import lock_rows
 from loom.second_factor import codes
@@ -126,6 +129,24 @@ def reset(user: User) -> bool:
     if gone:
         log.info("user %s has no second factor any more", user.pk)
     return bool(gone)
+
+
+def _held_by(users: Collection[int]) -> set[int]:
+    rows = SecondFactor.objects.filter(user__in=users, confirmed_at__isnull=False)
+    return set(rows.values_list("user_id", flat=True))
+
+
+can_be_lost(
+    LostWay(
+        name="second-factor",
+        button=gettext_noop("Reset second factor"),
+        label=gettext_noop("Remove the second factor of %(name)s"),
+        done=gettext_noop("%(name)s signs in without a second factor now."),
+        none="There is no second factor.",
+        held_by=_held_by,
+        reset=reset,
+    )
+)
 
 
 def _demand(user: User) -> None:

@@ -440,13 +440,13 @@ def test_operators_remove_what_was_lost(owner: User) -> None:
     client = Client()
     client.force_login(boss)
     assert "Remove passkeys" in client.get("/operator/people").content.decode()
-    answer = client.post("/operator/do/reset-passkeys", {"user": "owner"}, follow=True)
+    answer = client.post("/operator/do/reset", {"user": "owner", "what": "passkeys"}, follow=True)
     assert "has no passkeys any more" in answer.content.decode()
     assert "Remove passkeys" not in client.get("/operator/people").content.decode()
     assert sign_in(browser(), device).status_code == 400
     assert enter(browser(), owner)["Location"] == "/guide"
-    answer = client.post("/operator/do/reset-passkeys", {"user": "owner"}, follow=True)
+    answer = client.post("/operator/do/reset", {"user": "owner", "what": "passkeys"}, follow=True)
     assert "There are no passkeys." in answer.content.decode()
     with pytest.raises(CommandError):
-        operations.reset_passkeys(owner, "boss")
+        operations.reset(owner, "boss", what="passkeys")
     assert not SecondFactor.objects.exists()

@@ -243,11 +243,15 @@ def test_operators_reset_what_was_lost(owner: User) -> None:
     client = Client()
     client.force_login(boss)
     assert "Reset second factor" in client.get("/operator/people").content.decode()
-    answer = client.post("/operator/do/reset", {"user": "owner"}, follow=True)
+    answer = client.post(
+        "/operator/do/reset", {"user": "owner", "what": "second-factor"}, follow=True
+    )
     assert "signs in without a second factor now" in answer.content.decode()
     assert "Reset second factor" not in client.get("/operator/people").content.decode()
     assert entered(Client(), owner)["Location"] == "/guide"
-    answer = client.post("/operator/do/reset", {"user": "owner"}, follow=True)
+    answer = client.post(
+        "/operator/do/reset", {"user": "owner", "what": "second-factor"}, follow=True
+    )
     assert "There is no second factor." in answer.content.decode()
     with pytest.raises(CommandError):
-        operations.reset_second_factor(owner, "boss")
+        operations.reset(owner, "boss", what="second-factor")
