@@ -31,6 +31,7 @@ POST /operator/do/name
 GET /second-factor | POST /second-factor | GET /second-factor/set-up
 POST /second-factor/do/name
 GET /saml/start | POST /saml/back | GET /saml/finish?answer={long} | GET /saml/metadata
+GET /saml/leave | GET /saml/logout?SAMLRequest={long} | GET /saml/logout?SAMLResponse={long}
 POST /saml/link | POST /saml/unlink
 POST /passkeys/options | POST /passkeys/signin | GET /passkeys/ask | POST /passkeys/new
 POST /passkeys/do/name

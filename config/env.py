@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from ipaddress import ip_network
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -42,6 +43,9 @@ class Saml:
     groups_attribute: str = "groups"
     groups: tuple[tuple[str, str, str], ...] = ()  # group, id of a grove, role
     new: str = "nobody"
+    key: str = field(default="", repr=False)  # PEM: signs what is asked, opens what is encrypted
+    certificate: str = ""  # PEM
+    encrypted: bool = False  # whether assertions have to be
 
 
 @dataclass(frozen=True)
@@ -269,7 +273,7 @@ def _saml() -> Saml:
             " provider shows as its metadata, with its certificate."
         )
     asked = {"name": "HEDDLE_SAML_NAME", "groups_attribute": "HEDDLE_SAML_GROUPS_ATTRIBUTE"}
-    given = {
+    given: dict[str, Any] = {
         name: value
         for name, variable in asked.items()
         if (value := os.environ.get(variable, "").strip())
@@ -279,7 +283,48 @@ def _saml() -> Saml:
         groups=_roles_of_groups("HEDDLE_SAML_GROUPS"),
         new=_who_may_come("HEDDLE_SAML_NEW"),
         **given,
+        **_saml_key(),
     )
+
+
+def _saml_key() -> dict[str, Any]:
+    """`HEDDLE_SAML_KEY` and `HEDDLE_SAML_CERTIFICATE`, two files that belong together, and
+    `HEDDLE_SAML_ENCRYPTED`."""
+    key, certificate = (
+        os.environ.get(name, "").strip() for name in ("HEDDLE_SAML_KEY", "HEDDLE_SAML_CERTIFICATE")
+    )
+    encrypted = _switch("HEDDLE_SAML_ENCRYPTED")
+    if bool(key) != bool(certificate):
+        raise WrongSetting("Set HEDDLE_SAML_KEY and HEDDLE_SAML_CERTIFICATE, or neither of them.")
+    if encrypted and not key:
+        raise WrongSetting(
+            "HEDDLE_SAML_ENCRYPTED needs HEDDLE_SAML_KEY and HEDDLE_SAML_CERTIFICATE, as what is"
+            " encrypted is encrypted for them."
+        )
+    if not key:
+        return {}
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+    from cryptography.x509 import load_pem_x509_certificate
+
+    try:
+        secret, public = Path(key).read_text(), Path(certificate).read_text()
+        opened = load_pem_private_key(secret.encode(), None)
+        fits = opened.public_key() == load_pem_x509_certificate(public.encode()).public_key()
+    except OSError as error:
+        raise WrongSetting(
+            f"{error.filename} (HEDDLE_SAML_KEY or HEDDLE_SAML_CERTIFICATE) can't be read:"
+            f" {error.strerror}."
+        ) from None
+    except (ValueError, TypeError):
+        fits = False
+    if not fits or not isinstance(opened, RSAPrivateKey):
+        raise WrongSetting(
+            "HEDDLE_SAML_KEY and HEDDLE_SAML_CERTIFICATE are not an RSA key without a password and"
+            " its certificate, as PEM. Make both with: openssl req -x509 -newkey rsa:3072 -nodes"
+            " -days 3650 -subj /CN=heddle -keyout saml.key -out saml.crt"
+        )
+    return {"key": secret, "certificate": public, "encrypted": encrypted}
 
 
 _MAIL_TLS = {"smtp": "starttls", "smtps": "implicit", "smtp+plain": "none"}

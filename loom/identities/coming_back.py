@@ -36,9 +36,10 @@ def let_in(
     account: Callable[[], Account],
     *,
     wanted: str,
+    then: Callable[[], None] = lambda: None,
 ) -> HttpResponse:
-    """Signs in whose account it is and goes to what they wanted, or links it to the person who has
-    asked for that in this browser. Says why nobody was let in."""
+    """Signs in whose account it is, does what follows `then`, and goes to what they wanted; or
+    links it to the person who has asked for that in this browser. Says why nobody was let in."""
     links = request.session.pop(LINKS, None)
     try:
         given = account()
@@ -48,6 +49,7 @@ def let_in(
             messages.success(request, gettext("You can sign in with this account from now on."))
             return HttpResponseRedirect(ACCESS)
         people.sign_in(request, commands.user_of(issuer, given))
+        then()
     except CommandError as refused:
         if request.user.is_authenticated:
             messages.error(request, in_one_line(refused))

@@ -19,3 +19,4 @@ class SamlConfig(AppConfig):
         add_to_slot("ways-to-sign-in", "saml/sign_in.html")
         add_to_slot("access-settings", "saml/settings.html")
         import_module("loom.saml.asked")
+        import_module("loom.saml.leaving")

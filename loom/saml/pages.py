@@ -1,5 +1,5 @@
 """Signing in at the organisation and coming back; linking that account to one's own, and removing
-the link.
+the link; signing out there as well.
 
 The organisation has the browser send a form from its own page, with which browsers send no cookie
 of ours. So the form is only checked; what it says waits under a random word for two minutes, and
@@ -12,9 +12,12 @@ import time
 from dataclasses import asdict
 from typing import Any
 
+from django.contrib import messages
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
 from django.urls import path
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_POST
@@ -23,7 +26,7 @@ from loom.errors import CommandError
 from loom.identities import coming_back
 from loom.identities.issuers import Account
 from loom.people.pages.accounts import next_address
-from loom.saml import provider
+from loom.saml import leaving, provider
 from loom.saml.asked import saml
 from loom.site.forms import PageForm, Word
 from loom.site.page_requests import anybody
@@ -62,9 +65,14 @@ def back(request: HttpRequest) -> HttpResponse:
     left = max(1, int(confirmed.until - time.time()))
     word = secrets.token_urlsafe(32)
     kept = {**asdict(confirmed.account), "groups": sorted(confirmed.account.groups)}
+    answer = {
+        "request": confirmed.request,
+        "account": kept,
+        "signed_in": asdict(confirmed.signed_in),
+    }
     try:
         is_first = cache.add(f"saml:seen:{digest(confirmed.id)}", 1, left)
-        cache.set(f"saml:{word}", {"request": confirmed.request, "account": kept}, WAITS_S)
+        cache.set(f"saml:{word}", answer, WAITS_S)
     except Exception as error:
         raise CommandError(
             "UNAVAILABLE",
@@ -74,9 +82,9 @@ def back(request: HttpRequest) -> HttpResponse:
         ) from error
     if not is_first:
         raise provider.refused("its answer was used before.")
-    answer = HttpResponseRedirect(f"/saml/finish?answer={word}")
-    answer.status_code = 303
-    return answer
+    sent_on = HttpResponseRedirect(f"/saml/finish?answer={word}")
+    sent_on.status_code = 303
+    return sent_on
 
 
 @never_cache
@@ -88,24 +96,59 @@ def finish(request: HttpRequest) -> HttpResponse:
     issuer = coming_back.demand(saml)
     asked = request.session.pop(ASKED, None)
     wanted = str(asked["next"]) if asked else "/"
+    known: dict[str, Any] = {}
+
+    def account() -> Account:
+        known.update(_kept(request.GET.get("answer", "")[:100], asked))
+        given = known["account"]
+        return Account(**{**given, "groups": frozenset(given["groups"])})
+
     return coming_back.let_in(
         request,
         issuer,
-        lambda: _account(request.GET.get("answer", "")[:100], asked),
+        account,
         wanted=wanted,
+        then=lambda: leaving.remember(request, provider.SignedIn(**known["signed_in"])),
     )
 
 
-def _account(word: str, asked: dict[str, Any] | None) -> Account:
-    """The account that waits under this word, if it answers what this browser has asked."""
+def _kept(word: str, asked: dict[str, Any] | None) -> dict[str, Any]:
+    """What waits under this word, if it answers what this browser has asked."""
     key = f"saml:{word}"
-    kept = cache.get(key) if word else None
+    kept: dict[str, Any] | None = cache.get(key) if word else None
     if kept is None or not cache.delete(key):
         raise provider.refused("its answer is over, or was used before.")
     if asked is None or asked["until"] < time.time() or asked["id"] != kept["request"]:
         raise provider.refused("this browser has not asked. Begin at the page for signing in.")
-    given = kept["account"]
-    return Account(**{**given, "groups": frozenset(given["groups"])})
+    return kept
+
+
+@never_cache
+@require_GET
+@anybody
+def leave(request: HttpRequest) -> HttpResponse:
+    """Shown after signing out here: leads to the organisation, to sign out there as well. By a
+    link, as browsers follow no form to another site (our security policy)."""
+    issuer = coming_back.demand(saml)
+    address = leaving.address_in(request)
+    if not address:
+        return HttpResponseRedirect("/signin")
+    return render(request, "saml/leave.html", {"issuer": issuer, "address": address})
+
+
+@never_cache
+@require_GET
+@anybody
+def logout(request: HttpRequest) -> HttpResponse:
+    """What the organisation says about signing out: that somebody has done it there, whose sessions
+    end here then, or that it has done what this browser asked. Everything in it is signed."""
+    issuer = coming_back.demand(saml)
+    if "SAMLRequest" in request.GET:
+        return HttpResponseRedirect(leaving.end_where_asked(request))
+    leaving.has_left(request)
+    done = gettext("You are signed out here and at %(name)s.") % {"name": issuer.name}
+    messages.success(request, done)
+    return HttpResponseRedirect("/signin")
 
 
 @require_GET
@@ -121,5 +164,7 @@ PATHS = [
     path("saml/back", back),
     path("saml/finish", finish),
     path("saml/metadata", metadata),
+    path("saml/leave", leave),
+    path("saml/logout", logout),
     *coming_back.link_paths(saml, "saml"),
 ]

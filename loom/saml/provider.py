@@ -3,7 +3,9 @@ signatures, schema and times. What that library lets pass when it is left out is
 audience, a recipient, an end, and the request that is answered, all inside the one signed
 assertion."""
 
+import logging
 import time
+from base64 import b64decode
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -11,6 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.http import HttpRequest
 
 from loom.errors import CommandError
 from loom.identities.issuers import Account, groups_in
@@ -25,11 +28,13 @@ UNSPECIFIED = "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified"
 REDIRECT = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect"
 POST = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST"
 BEARER = "urn:oasis:names:tc:SAML:2.0:cm:bearer"
-_NAMES = {
+NAMES = {
     "saml": "urn:oasis:names:tc:SAML:2.0:assertion",
     "samlp": "urn:oasis:names:tc:SAML:2.0:protocol",
     "ds": "http://www.w3.org/2000/09/xmldsig#",
+    "xenc": "http://www.w3.org/2001/04/xmlenc#",
 }
+OAEP = "http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p"
 _TRANSFORMS = {
     "http://www.w3.org/2000/09/xmldsig#enveloped-signature",
     "http://www.w3.org/2001/10/xml-exc-c14n#",
@@ -44,6 +49,8 @@ SHOWN = (
 )
 MAIL = ("email", "mail", "urn:oid:0.9.2342.19200300.100.1.3", f"{_CLAIMS}/emailaddress")
 
+log = logging.getLogger("heddle.people")
+
 
 def home() -> str:
     """The address of this installation: the first of HEDDLE_ORIGINS."""
@@ -55,21 +62,27 @@ def back_address() -> str:
     return f"{home()}/saml/back"
 
 
-def _library(name: str) -> Any:
+def library(name: str) -> Any:
+    """A module of the library."""
     # It takes 20 MB and half a second, which most processes never need.
     return import_module(f"onelogin.saml2.{name}")
 
 
 @cache
-def _settings(metadata: str, origin: str) -> Any:
+def _settings(given: Any, origin: str) -> Any:
     """The library's settings. UNAVAILABLE where the metadata lack what is needed."""
-    entity = entity_in(metadata)
-    parser = _library("idp_metadata_parser").OneLogin_Saml2_IdPMetadataParser
+    signs = bool(given.key)
+    parser = library("idp_metadata_parser").OneLogin_Saml2_IdPMetadataParser
     try:
-        provider = parser.parse(metadata.encode(), required_sso_binding=REDIRECT, entity_id=entity)
+        provider = parser.parse(
+            given.metadata.encode(),
+            required_sso_binding=REDIRECT,
+            required_slo_binding=REDIRECT,
+            entity_id=entity_in(given.metadata),
+        )
         if provider["idp"]["singleSignOnService"]["binding"] != REDIRECT:
             raise KeyError("singleSignOnService")
-        return _library("settings").OneLogin_Saml2_Settings(
+        return library("settings").OneLogin_Saml2_Settings(
             {
                 "strict": True,
                 "debug": False,
@@ -77,10 +90,15 @@ def _settings(metadata: str, origin: str) -> Any:
                     "entityId": f"{origin}/saml/metadata",
                     "assertionConsumerService": {"url": f"{origin}/saml/back", "binding": POST},
                     "NameIDFormat": UNSPECIFIED,
+                    **(_own(given, origin) if signs else {}),
                 },
                 "idp": provider["idp"],
                 "security": {
+                    "authnRequestsSigned": signs,
+                    "logoutRequestSigned": signs,
+                    "logoutResponseSigned": signs,
                     "wantAssertionsSigned": True,
+                    "wantAssertionsEncrypted": given.encrypted,
                     "wantNameId": True,
                     "wantAttributeStatement": False,
                     "requestedAuthnContext": False,
@@ -99,34 +117,65 @@ def _settings(metadata: str, origin: str) -> Any:
         ) from None
 
 
-def _current() -> Any:
-    return _settings(settings.SAML.metadata, home())
+def _own(given: Any, origin: str) -> dict[str, Any]:
+    """What an installation with a key of its own can do besides: sign, read what is encrypted, and
+    sign out in both places."""
+    return {
+        "x509cert": given.certificate,
+        "privateKey": given.key,
+        "singleLogoutService": {"url": f"{origin}/saml/logout", "binding": REDIRECT},
+    }
+
+
+def current() -> Any:
+    """The library's settings for what the operator has set up."""
+    return _settings(settings.SAML, home())
 
 
 def metadata() -> bytes:
     """What the organisation needs to know of this installation, as XML."""
-    made = _current().get_sp_metadata()
+    made = current().get_sp_metadata()
     return made if isinstance(made, bytes) else str(made).encode()
 
 
-def _asked_at() -> dict[str, Any]:
-    """The address at which an answer arrives, as the library wants it: the configured one, whatever
-    a request says."""
+def entity() -> str:
+    """What the organisation calls itself."""
+    return entity_in(settings.SAML.metadata)
+
+
+def asked_at(path: str = "/saml/back", request: HttpRequest | None = None) -> dict[str, Any]:
+    """The address at which a message arrives, as the library wants it: the configured one, whatever
+    a request says; with the query of a message by HTTP-Redirect, whose signature is checked as it
+    was sent."""
     parts = urlsplit(home())
     return {
         "https": "on" if parts.scheme == "https" else "off",
         "http_host": parts.netloc,
-        "script_name": "/saml/back",
-        "get_data": {},
+        "script_name": path,
+        "get_data": {} if request is None else request.GET.dict(),
+        "query_string": "" if request is None else request.META["QUERY_STRING"],
+        "validate_signature_from_qs": True,
         "post_data": {},
     }
 
 
 def ask() -> tuple[str, str]:
     """The address at the organisation that asks who somebody is, and the id of that request."""
-    auth = _library("auth").OneLogin_Saml2_Auth(_asked_at(), old_settings=_current())
+    auth = library("auth").OneLogin_Saml2_Auth(asked_at(), old_settings=current())
     address = str(auth.login(return_to=home()))
     return address, str(auth.get_last_request_id())
+
+
+@dataclass(frozen=True)
+class SignedIn:
+    """As whom a browser has signed in, in the words of the organisation, which it is asked to sign
+    out with them."""
+
+    subject: str
+    format: str = ""
+    qualifier: str = ""
+    qualifier_here: str = ""
+    index: str = ""  # of its session there
 
 
 @dataclass(frozen=True)
@@ -135,6 +184,7 @@ class Confirmed:
     that it answers, its own id, and how long it is good for, in seconds since 1970."""
 
     account: Account
+    signed_in: SignedIn
     request: str
     id: str
     until: int
@@ -145,14 +195,32 @@ def confirmed_in(response: str) -> Confirmed:
     about it is wrong."""
     if not response or len(response) > MAX_RESPONSE:
         raise refused("its answer is empty or too long.")
+    is_encrypted = False
     try:
-        read = _library("response").OneLogin_Saml2_Response(_current(), response)
-        read.is_valid(_asked_at(), raise_exceptions=True)
+        is_encrypted = _is_encrypted(response)
+        read = library("response").OneLogin_Saml2_Response(current(), response)
+        read.is_valid(asked_at(), raise_exceptions=True)
         return _confirmed(read)
     except CommandError:
         raise
     except Exception as error:  # of a parser that is given a stranger's bytes
-        raise refused(str(error)[:200] or "its answer cannot be read.") from None
+        reason = str(error)[:200] or "its answer cannot be read."
+        if is_encrypted:
+            # Whoever learns why gets to know, try by try, what is encrypted.
+            log.warning("an encrypted answer was refused: %s", reason)
+            reason = "its encrypted answer cannot be read, or is not signed or meant for us."
+        raise refused(reason) from None
+
+
+def _is_encrypted(response: str) -> bool:
+    """Whether the answer has something encrypted. Refuses the old way of encrypting its key, by
+    which strangers can find out what is inside (Bleichenbacher's attack)."""
+    document = library("xml_utils").OneLogin_Saml2_XML.to_etree(b64decode(response))
+    keys = document.xpath("//xenc:EncryptedKey", namespaces=NAMES)
+    ways = document.xpath("//xenc:EncryptedKey/xenc:EncryptionMethod/@Algorithm", namespaces=NAMES)
+    if any(way != OAEP for way in ways) or len(ways) != len(keys):
+        raise refused("its key is encrypted by another way than RSA-OAEP.")
+    return bool(document.xpath("//xenc:EncryptedData", namespaces=NAMES))
 
 
 def refused(why: str) -> CommandError:
@@ -179,25 +247,33 @@ def _confirmed(read: Any) -> Confirmed:
         raise refused("it names nobody.")
     if str(name.get("Format", "")).endswith(f":{FLEETING}"):
         raise refused("it gives another name each time; the operator has to ask for a lasting one.")
-    return Confirmed(_account(subject, read), request, str(assertion.get("ID")), until)
+    signed_in = SignedIn(
+        subject=subject,
+        format=str(name.get("Format") or ""),
+        qualifier=str(name.get("NameQualifier") or ""),
+        qualifier_here=str(name.get("SPNameQualifier") or ""),
+        index=str(read.get_session_index() or ""),
+    )
+    return Confirmed(_account(subject, read), signed_in, request, str(assertion.get("ID")), until)
 
 
 def _texts(assertion: Any, path: str) -> list[str]:
-    found = assertion.xpath(path, namespaces=_NAMES)
+    found = assertion.xpath(path, namespaces=NAMES)
     return ["".join(one.itertext()).strip() for one in found]
 
 
 def _signed_assertion(document: Any) -> Any:
     """The only assertion, which has the only reference of its own signature."""
-    found = document.xpath("/samlp:Response/saml:Assertion", namespaces=_NAMES)
-    if len(found) != 1:
+    path = "/samlp:Response/saml:Assertion | /samlp:Response/saml:EncryptedAssertion"
+    found = document.xpath(path, namespaces=NAMES)
+    if len(found) != 1 or found[0].tag != f"{{{NAMES['saml']}}}Assertion":
         raise refused("its answer has no assertion, or several.")
     (assertion,) = found
     path = "ds:Signature/ds:SignedInfo/ds:Reference"
-    references = assertion.xpath(path, namespaces=_NAMES)
+    references = assertion.xpath(path, namespaces=NAMES)
     if [one.get("URI") for one in references] != [f"#{assertion.get('ID')}"]:
         raise refused("its signature is about something else.")
-    transforms = references[0].xpath("ds:Transforms/ds:Transform/@Algorithm", namespaces=_NAMES)
+    transforms = references[0].xpath("ds:Transforms/ds:Transform/@Algorithm", namespaces=NAMES)
     if not set(transforms) <= _TRANSFORMS:
         raise refused("its signature is about something else.")
     return assertion
@@ -206,10 +282,10 @@ def _signed_assertion(document: Any) -> Any:
 def _confirmation(assertion: Any) -> tuple[str, int]:
     """The id of the request that is answered, and until when the answer is good: of a confirmation
     that is for this address."""
-    times = _library("utils").OneLogin_Saml2_Utils
+    times = library("utils").OneLogin_Saml2_Utils
     path = "saml:Subject/saml:SubjectConfirmation"
-    for one in assertion.xpath(path, namespaces=_NAMES):
-        data = one.find("saml:SubjectConfirmationData", namespaces=_NAMES)
+    for one in assertion.xpath(path, namespaces=NAMES):
+        data = one.find("saml:SubjectConfirmationData", namespaces=NAMES)
         if one.get("Method") != BEARER or data is None or data.get("Recipient") != back_address():
             continue
         request, end = data.get("InResponseTo"), data.get("NotOnOrAfter")

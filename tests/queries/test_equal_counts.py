@@ -117,7 +117,7 @@ PAGES = """
 /trees/{tree}/nodes/{linked}/portal?type=supported_by /public/{secret} /public/{secret}?node={end}
 """.split()
 WITHOUT_TREES = """
-/saml/start /saml/finish /saml/metadata
+/saml/start /saml/finish /saml/metadata /saml/leave /saml/logout
 /signin /signin/{} /invitations/{} /openid/start /openid/back /offline /offline.js /healthz
 /settings/{}
 /operator /operator/people /operator/groves /operator/work /operator/storage

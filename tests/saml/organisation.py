@@ -6,17 +6,19 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 from uuid import uuid4
 
+import xmlsec
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.x509.oid import NameOID
 from lxml import etree
 from onelogin.saml2.constants import OneLogin_Saml2_Constants as Names
 from onelogin.saml2.utils import OneLogin_Saml2_Utils as Signing
 
+HOST = "loom.example.org"  # of this installation
 ENTITY = "https://id.example.org/saml"
 ASSERTION, PROTOCOL = Names.NS_SAML, Names.NS_SAMLP
 PERSISTENT = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent"
@@ -79,6 +81,7 @@ class Said:
     ends: float | None = 300
     confirmed_for: float | None = 300
     answers: bool = True  # the request, in what is signed
+    session: str = ""  # the index of the session there
     id: str = field(default_factory=lambda: f"_a{uuid4().hex}")
     attributes: dict[str, list[str]] = field(default_factory=dict)
 
@@ -93,6 +96,7 @@ class Provider:
 
     key: Key = field(default_factory=Key.new)
     sso: str = "https://id.example.org/sso"
+    slo: str = "https://id.example.org/slo"
 
     @property
     def metadata(self) -> str:
@@ -101,17 +105,86 @@ class Provider:
  entityID="{ENTITY}"><md:IDPSSODescriptor protocolSupportEnumeration="{PROTOCOL}"
  WantAuthnRequestsSigned="false"><md:KeyDescriptor use="signing"><ds:KeyInfo><ds:X509Data>
 <ds:X509Certificate>{self.key.body}</ds:X509Certificate></ds:X509Data></ds:KeyInfo>
-</md:KeyDescriptor><md:SingleSignOnService Binding="{Names.BINDING_HTTP_POST}"
+</md:KeyDescriptor><md:SingleLogoutService Binding="{Names.BINDING_HTTP_REDIRECT}"
+ Location="{self.slo}"/><md:SingleSignOnService Binding="{Names.BINDING_HTTP_POST}"
  Location="https://id.example.org/post"/><md:SingleSignOnService
  Binding="{Names.BINDING_HTTP_REDIRECT}" Location="{self.sso}"/>
 </md:IDPSSODescriptor></md:EntityDescriptor>"""
 
-    def asked(self, address: str) -> etree._Element:
+    def asked(self, address: str, *, at: str = "", name: str = "SAMLRequest") -> etree._Element:
         """The request to which a browser was sent."""
         parts = urlsplit(address)
-        assert f"{parts.scheme}://{parts.netloc}{parts.path}" == self.sso
-        packed = base64.b64decode(parse_qs(parts.query)["SAMLRequest"][0])
+        assert f"{parts.scheme}://{parts.netloc}{parts.path}" == (at or self.sso)
+        packed = base64.b64decode(parse_qs(parts.query)[name][0])
         return etree.fromstring(zlib.decompress(packed, -15))
+
+    def sends(self, name: str, xml: str, *, relay: str = "", key: Key | None = None) -> str:
+        """A message by HTTP-Redirect: the query of its address, signed."""
+        packed = zlib.compress(xml.encode())[2:-4]
+        parts = [(name, base64.b64encode(packed).decode())]
+        parts += [("RelayState", relay)] if relay else []
+        parts += [("SigAlg", Names.RSA_SHA256)]
+        query = "&".join(f"{part}={quote(value, safe='')}" for part, value in parts)
+        secret = serialization.load_pem_private_key((key or self.key).secret.encode(), None)
+        assert isinstance(secret, rsa.RSAPrivateKey)
+        made = secret.sign(query.encode(), padding.PKCS1v15(), hashes.SHA256())
+        return f"{query}&Signature={quote(base64.b64encode(made).decode(), safe='')}"
+
+    def leaves(self, subject: str = "u-1", *indexes: str, **changed: str) -> str:
+        """That somebody has signed out at the organisation."""
+        given = {
+            "issuer": ENTITY,
+            "destination": "https://loom.example.org/saml/logout",
+            "at": instant(0),
+            "until": instant(300),
+            "id": f"_l{uuid4().hex}",
+            **changed,
+        }
+        sessions = "".join(f"<samlp:SessionIndex>{one}</samlp:SessionIndex>" for one in indexes)
+        issuer = f"<saml:Issuer>{given['issuer']}</saml:Issuer>" if given["issuer"] else ""
+        return (
+            f'<samlp:LogoutRequest xmlns:samlp="{PROTOCOL}" xmlns:saml="{ASSERTION}"'
+            f' ID="{given["id"]}" Version="2.0" IssueInstant="{given["at"]}"'
+            f' NotOnOrAfter="{given["until"]}" Destination="{given["destination"]}">{issuer}'
+            f"<saml:NameID>{subject}</saml:NameID>{sessions}</samlp:LogoutRequest>"
+        )
+
+    def has_left(self, request: str, *, status: str = Names.STATUS_SUCCESS, **changed: str) -> str:
+        """That the organisation has signed somebody out, as it was asked."""
+        given = {
+            "issuer": ENTITY,
+            "destination": "https://loom.example.org/saml/logout",
+            "at": instant(0),
+            **changed,
+        }
+        return (
+            f'<samlp:LogoutResponse xmlns:samlp="{PROTOCOL}" xmlns:saml="{ASSERTION}"'
+            f' ID="_x{uuid4().hex}" Version="2.0" IssueInstant="{given["at"]}"'
+            f' Destination="{given["destination"]}" InResponseTo="{request}">'
+            f"<saml:Issuer>{given['issuer']}</saml:Issuer><samlp:Status><samlp:StatusCode"
+            f' Value="{status}"/></samlp:Status></samlp:LogoutResponse>'
+        )
+
+    def encrypted(self, assertion: str, key: Key, *, way: str = Names.RSA_OAEP_MGF1P) -> str:
+        """The assertion, so that only who has the other half of the key reads it."""
+        box = etree.fromstring(f'<saml:EncryptedAssertion xmlns:saml="{ASSERTION}"/>')
+        inner = assertion.partition("?>")[2] if assertion.startswith("<?xml") else assertion
+        box.append(etree.fromstring(inner))
+        manager = xmlsec.KeysManager()
+        manager.add_key(xmlsec.Key.from_memory(key.certificate, xmlsec.KeyFormat.CERT_PEM, None))
+        data = xmlsec.template.encrypted_data_create(
+            box, xmlsec.Transform.AES256, type=xmlsec.EncryptionType.ELEMENT, ns="xenc"
+        )
+        xmlsec.template.encrypted_data_ensure_cipher_value(data)
+        info = xmlsec.template.encrypted_data_ensure_key_info(data, ns="dsig")
+        is_old = way == Names.RSA_1_5
+        transform = xmlsec.Transform.RSA_PKCS1 if is_old else xmlsec.Transform.RSA_OAEP
+        sealed = xmlsec.template.add_encrypted_key(info, transform)
+        xmlsec.template.encrypted_data_ensure_cipher_value(sealed)
+        context = xmlsec.EncryptionContext(manager)
+        context.key = xmlsec.Key.generate(xmlsec.KeyData.AES, 256, xmlsec.KeyDataType.SESSION)
+        context.encrypt_xml(data, box[0])
+        return etree.tostring(box).decode()
 
     def assertion(self, request: str, said: Said, *, key: Key | None = None) -> str:
         """What is signed, signed."""
@@ -139,7 +212,8 @@ class Provider:
             f"{data}/></saml:SubjectConfirmation></saml:Subject>"
             f'<saml:Conditions NotBefore="{instant(said.begins)}"'
             f"{_given('NotOnOrAfter', _end(said.ends))}>{audience if said.audience else ''}"
-            f'</saml:Conditions><saml:AuthnStatement AuthnInstant="{instant(0)}">'
+            f'</saml:Conditions><saml:AuthnStatement AuthnInstant="{instant(0)}"'
+            f"{_given('SessionIndex', said.session or None)}>"
             "<saml:AuthnContext>"
             f"<saml:AuthnContextClassRef>{Names.AC_PASSWORD}</saml:AuthnContextClassRef>"
             "</saml:AuthnContext></saml:AuthnStatement>"

@@ -3,7 +3,6 @@ answer that lets nobody in."""
 
 import copy
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,37 +15,15 @@ from config.env import Saml, WrongSetting, _saml
 from loom.identities.models import Identity
 from loom.people.models import Grove, Membership, User
 from loom.saml import provider as ours
-from tests.saml.organisation import ASSERTION, PROTOCOL, Key, Provider, Said, encoded
+from tests.saml.organisation import ASSERTION, HOST, PROTOCOL, Key, Provider, Said, encoded
 
 pytestmark = pytest.mark.django_db
-HOST = "loom.example.org"
 MARIE = {
     "urn:oid:0.9.2342.19200300.100.1.1": ["marie"],
     "displayName": ["Marie Curie"],
     "mail": ["marie@example.org"],
 }
 DS = "http://www.w3.org/2000/09/xmldsig#"
-
-
-@pytest.fixture(scope="module")
-def organisation() -> Provider:
-    """The provider of the organisation."""
-    return Provider()
-
-
-@pytest.fixture
-def saml(organisation: Provider, settings: Any) -> Callable[..., None]:
-    """Sets the organisation up, with what a test changes."""
-    settings.ORIGINS = (f"https://{HOST}", "http://localhost:8000")
-    settings.ALLOWED_HOSTS = [HOST, "localhost", "testserver"]
-    settings.CSRF_TRUSTED_ORIGINS = [f"https://{HOST}"]
-
-    def changed(**more: Any) -> None:
-        given = {"name": "Sorbonne", "new": "anybody", **more}
-        settings.SAML = Saml(metadata=organisation.metadata, **given)
-
-    changed()
-    return changed
 
 
 def browser(user: User | None = None, **more: Any) -> Client:

@@ -5,6 +5,7 @@ import secrets
 import time
 import unicodedata
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any
@@ -208,13 +209,39 @@ def who_waits(request: HttpRequest) -> tuple[User, str] | None:
     return (user, str(waits["wanted"])) if user else None
 
 
-def sign_out(request: HttpRequest) -> None:
-    """Signs the browser out; its sockets close."""
+@dataclass(frozen=True)
+class Farewell:
+    """The page that somebody is shown who has signed out, and what it needs to know: kept in the
+    session that begins then, as the one before is gone."""
+
+    address: str
+    kept: dict[str, Any]
+
+
+AsksOnLeaving = Callable[[HttpRequest], Farewell | None]
+_leaving: list[AsksOnLeaving] = []
+
+
+def asks_on_leaving(asked: AsksOnLeaving) -> AsksOnLeaving:
+    """Registers what is asked, before a browser is signed out, which page follows; None for the
+    usual one."""
+    if asked not in _leaving:
+        _leaving.append(asked)
+    return asked
+
+
+def sign_out(request: HttpRequest) -> str:
+    """Signs the browser out; its sockets close. Returns the address of the page that follows."""
+    farewell = next((given for asked in _leaving if (given := asked(request))), None)
     UserSession.objects.filter(session_key=request.session.session_key or "").delete()
     user = request.user
     logout(request)
     if isinstance(user, User):
         _tell_sockets(user)
+    if farewell is None:
+        return "/signin"
+    request.session.update(farewell.kept)
+    return farewell.address
 
 
 # Wrong passwords are counted, for the name and the address.

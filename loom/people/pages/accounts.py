@@ -172,8 +172,7 @@ def _accept(request: HttpRequest, secret: str) -> None:
 @anybody
 def sign_out(request: HttpRequest) -> HttpResponse:
     """Signs this browser out."""
-    people.sign_out(request)
-    return HttpResponseRedirect("/signin")
+    return HttpResponseRedirect(people.sign_out(request))
 
 
 LOOK = ("prose", "size", "width", "leading", "align", "nodes")
