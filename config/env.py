@@ -421,6 +421,39 @@ def _secret(data: Path) -> str:
     return file.read_text().strip()
 
 
+def _has_scheme(given: str, *schemes: str) -> bool:
+    """Whether this is an address of one of these kinds, with a port that is a number."""
+    try:
+        parts = urlsplit(given)
+        return parts.scheme in schemes and (parts.port or 1) > 0
+    except ValueError:
+        return False
+
+
+def _database_url(data: Path) -> str:
+    """`DATABASE_URL`: PostgreSQL, or an SQLite file; by default the one in the data folder."""
+    given = os.environ.get("DATABASE_URL", "").strip()
+    if given and not _has_scheme(given, "postgres", "postgresql", "sqlite"):
+        # (It may have a password, so it is not repeated.)
+        raise WrongSetting(
+            "DATABASE_URL is no address of a database that Heddle knows. Write"
+            " postgresql://name:password@host:5432/database, with signs such as @ in a password"
+            " as %40, or leave it out to use SQLite."
+        )
+    return given or f"sqlite:///{data / 'heddle.sqlite3'}"
+
+
+def _redis_url(data: Path) -> str:
+    """`REDIS_URL`; by default the embedded broker of the data folder."""
+    given = os.environ.get("REDIS_URL", "").strip()
+    if given and not _has_scheme(given, "redis", "rediss", "unix"):
+        raise WrongSetting(
+            "REDIS_URL is no address of Redis. Write redis://:password@host:6379/0, or rediss://…"
+            " for TLS, or leave it out to use the embedded broker."
+        )
+    return given or _broker(data)
+
+
 def _broker(data: Path) -> str:
     """The embedded broker of a Heddle that runs on this data folder, for commands typed in another
     shell; else the usual address of Redis."""
@@ -444,15 +477,14 @@ def read() -> Env:
             raise WrongSetting(
                 f"HEDDLE_ORIGINS contains {origin!r}, which has no scheme. Write https://{origin}."
             )
-    database = os.environ.get("DATABASE_URL", "") or f"sqlite:///{data / 'heddle.sqlite3'}"
     return Env(
         data=data,
         secret=_secret(data),
         origins=_listed("HEDDLE_ORIGINS"),
         provider_allow=_listed("HEDDLE_PROVIDER_ALLOW"),
         private_addresses=_private_addresses(),
-        database_url=database,
-        redis_url=os.environ.get("REDIS_URL", "") or _broker(data),
+        database_url=_database_url(data),
+        redis_url=_redis_url(data),
         debug=os.environ.get("HEDDLE_DEBUG", "") == "1",
         local_model_url=os.environ.get("HEDDLE_LOCAL_MODEL_URL", ""),
         embedder=_embedder(),

@@ -47,6 +47,9 @@ def main() -> None:
     """Brings the database up to date; a new one gets its owner and first grove."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
+    from config.reaching import demand_reachable
+
+    demand_reachable()
     with _alone():
         _prepare()
 

@@ -134,6 +134,7 @@ def _database(url: str) -> dict[str, Any]:
         entry["TEST"] = {"NAME": str(ENV.data / "test.sqlite3")}
     else:
         entry["OPTIONS"] = {
+            **entry.get("OPTIONS", {}),  # of the address, such as sslmode
             # Each process has a pool of its own (docs/scaling.md has the arithmetic).
             "pool": {"min_size": 1, "max_size": ENV.database_connections, "timeout": 20},
             # So that `restore` and an operator see who is connected.

@@ -120,7 +120,9 @@ def prepare(options: Options, env: dict[str, str]) -> list[str]:
     (options.logs / "prepare.log").write_text(done.stderr)
     if done.returncode != 0:
         tail = (done.stderr or done.stdout).strip().splitlines()[-15:]
-        raise StartError("\n".join(["The database could not be prepared.", *tail]))
+        if "Traceback (most recent call last):" in done.stderr:
+            tail.insert(0, "The database could not be prepared.")
+        raise StartError("\n".join(tail))
     return done.stdout.splitlines()
 
 

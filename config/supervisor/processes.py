@@ -79,7 +79,11 @@ def free_port(host: str, port: int) -> int:
                     f"Port {port} of {host} is taken. Stop what listens there, or choose "
                     f"another: script/server --port {port + 1}"
                 ) from error
-            raise StartError(f"Heddle cannot listen on {host} port {port}: {error}.") from error
+            why = error.strerror or error if isinstance(error, OSError) else error
+            raise StartError(
+                f"Heddle cannot listen on {host} port {port}: {str(why).rstrip('.')}. Choose"
+                " another with --host or --port."
+            ) from error
         return int(probe.getsockname()[1])
 
 

@@ -133,6 +133,16 @@ def test_the_variables_are_those_that_are_read() -> None:
     assert written == read - INTERNAL
 
 
+def test_the_compose_file_passes_every_variable_on() -> None:
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    written = set(re.findall(r"`((?:HEDDLE_|DATABASE_|REDIS_)[A-Z_]+)`", VARIABLES))
+    # Where its volume is, and what needs packages that the image has not.
+    elsewhere = {"HEDDLE_DATA", "HEDDLE_EMBEDDER"}
+    for name in ("prepare", "web", "worker"):
+        missing = written - elsewhere - services[name]["environment"].keys()
+        assert not missing, (name, sorted(missing))
+
+
 def _environment() -> str:
     return (ROOT / "config" / "env.py").read_text()
 
