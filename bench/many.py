@@ -27,8 +27,8 @@ POSTGRES, SPARE = 100, 20  # connections that it takes, and those that no proces
 
 async def run(many: Many, pages: int, texts: int, webs: int, sockets: int) -> None:
     """Everything, one after the other. Raises AssertionError where something is lost or twice."""
-    await many.writing(each=pages, texts=texts)
-    await many.writing(each=max(1, pages // 10), texts=texts, kill=many.last)
+    await many.writing(per_process=pages, texts=texts)
+    await many.writing(per_process=max(1, pages // 10), texts=texts, kill=many.last)
     await many.presence()
     await many.presence(kill=many.last)
     await many.documents(typists=3 * webs, edits=LETTERS)

@@ -47,13 +47,13 @@ def module_of(name: str) -> str:
 @cache
 def imports() -> Mapping[str, frozenset[str]]:
     """The project's modules that each of its modules imports, by name."""
-    found: dict[str, frozenset[str]] = {}
+    by_module: dict[str, frozenset[str]] = {}
     for package in PACKAGES:
         for path in (ROOT / package).rglob("*.py"):
             name = path.relative_to(ROOT).as_posix()
             if "/migrations/" not in name:
-                found[module_of(name)] = frozenset(_imported(ast.parse(path.read_text())))
-    return found
+                by_module[module_of(name)] = frozenset(_imported(ast.parse(path.read_text())))
+    return by_module
 
 
 def _imported(tree: ast.AST) -> Iterable[str]:
@@ -69,18 +69,18 @@ def concerned_by(changed: Iterable[str]) -> list[str]:
     """The files and folders of tests for these files: those that were changed themselves, those
     that import a changed module within NEAR imports, and those named after its feature."""
     names = list(changed)
-    wanted = {one for one in names if one.startswith("tests/") and "/test_" in one}
-    near = {module_of(one) for one in names if one.endswith(".py")}
+    wanted = {path for path in names if path.startswith("tests/") and "/test_" in path}
+    near = {module_of(path) for path in names if path.endswith(".py")}
     for _ in range(NEAR):
         near |= {module for module, used in imports().items() if used & near}
     every = [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py")]
-    wanted |= {one for one in every if module_of(one) in near}
+    wanted |= {path for path in every if module_of(path) in near}
     for name in names:
         wanted |= {
-            one for start, more in OF_FOLDER.items() if name.startswith(start) for one in more
+            path for start, more in OF_FOLDER.items() if name.startswith(start) for path in more
         }
-        wanted |= {one for one in every if _is_about(one, name)}
-    wanted = {one for one in wanted if (ROOT / one).exists() and "/browser/" not in one}
+        wanted |= {path for path in every if _is_about(path, name)}
+    wanted = {path for path in wanted if (ROOT / path).exists() and "/browser/" not in path}
     return sorted({*wanted, *ALWAYS} if names else set())
 
 

@@ -146,9 +146,9 @@ def join(grove: Grove, user: User, role: str) -> Participant:
 @pytest.fixture
 def grove(db: None) -> Grove:
     """A grove without members."""
-    made = insert_row(Grove(name="The grove"))
-    streams.open_stream(made)
-    return made
+    new_grove = insert_row(Grove(name="The grove"))
+    streams.open_stream(new_grove)
+    return new_grove
 
 
 def _standing(role: str) -> Callable[[Grove], User]:

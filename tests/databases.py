@@ -36,11 +36,11 @@ def state() -> str:
         if folder.is_relative_to(ROOT) and ".venv" not in folder.relative_to(ROOT).parts:
             files += [file for shape in MADE_OF for file in folder.glob(shape)]
     started = settings.DATABASES["default"]["OPTIONS"].get("init_command", "")
-    made = f"{django.get_version()} {settings.INSTALLED_APPS} {started}"
-    found = hashlib.sha256(made.encode())
+    versions = f"{django.get_version()} {settings.INSTALLED_APPS} {started}"
+    digest = hashlib.sha256(versions.encode())
     for file in sorted(files):
-        found.update(file.name.encode() + file.read_bytes())
-    return found.hexdigest()[:20]
+        digest.update(file.name.encode() + file.read_bytes())
+    return digest.hexdigest()[:20]
 
 
 @contextmanager

@@ -21,8 +21,8 @@ def kept(make: Callable[[], Made], *, blocker: Any) -> Iterator[Made]:
         outer.__enter__()
     try:
         with blocker.unblock():
-            made = make()
-        yield made
+            rows = make()
+        yield rows
     finally:
         with blocker.unblock():
             transaction.set_rollback(True)

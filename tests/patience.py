@@ -12,6 +12,6 @@ LOOK_S = 0.1  # between two looks at a condition
 
 def pass_time(seconds: float, loop: asyncio.AbstractEventLoop | None = None) -> None:
     """Puts the clock of a loop (the running one) forward: what was due meanwhile is due now."""
-    one = loop or asyncio.get_running_loop()
-    before = one.time
-    one.time = lambda: before() + seconds  # type: ignore[method-assign]
+    own_loop = loop or asyncio.get_running_loop()
+    before = own_loop.time
+    own_loop.time = lambda: before() + seconds  # type: ignore[method-assign]

@@ -23,12 +23,12 @@ def chromium() -> str | None:
 
 def missing() -> dict[str, str]:
     """For each marker that cannot run here, why and what to do."""
-    found = {}
+    reasons = {}
     if not os.environ.get("DATABASE_URL", "").startswith(("postgres://", "postgresql://")):
-        found["postgres"] = "PostgreSQL: set DATABASE_URL=postgresql://… to an empty server"
+        reasons["postgres"] = "PostgreSQL: set DATABASE_URL=postgresql://… to an empty server"
     if chromium() is None:
-        found["browser"] = "browser: install Chromium, or name it in HEDDLE_CHROMIUM"
-    return found
+        reasons["browser"] = "browser: install Chromium, or name it in HEDDLE_CHROMIUM"
+    return reasons
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -27,11 +27,11 @@ KEPT = {"django_content_type", "auth_permission", "django_migrations"}
 @contextmanager
 def triggers_aside(connection: BaseDatabaseWrapper) -> Iterator[None]:
     """Within this block rows of the log may be deleted and nodes changed, as nowhere else."""
-    made: list[tuple[str, str]] = []
+    triggers: list[tuple[str, str]] = []
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
-            made = cursor.execute(_TRIGGERS).fetchall()
-            for name, _ in made:
+            triggers = cursor.execute(_TRIGGERS).fetchall()
+            for name, _ in triggers:
                 cursor.execute(f"DROP TRIGGER {name}")
     else:
         _switch(connection, "DISABLE")
@@ -39,7 +39,7 @@ def triggers_aside(connection: BaseDatabaseWrapper) -> Iterator[None]:
         yield
     finally:
         with connection.cursor() as cursor:
-            for _, sql in made:
+            for _, sql in triggers:
                 cursor.execute(sql)
         if connection.vendor == "postgresql":
             _switch(connection, "ENABLE")

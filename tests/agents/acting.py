@@ -38,9 +38,9 @@ def went(turn: Turn) -> Turn:
     for _ in range(MOST):
         run_turn(turn.uid)
         run_queued(turn)
-        found = turn_lifecycle.turn_again(turn.pk)
-        if found.status not in OPEN_TURN:
-            return found
+        current = turn_lifecycle.turn_again(turn.pk)
+        if current.status not in OPEN_TURN:
+            return current
     raise AssertionError("the turn did not end")
 
 

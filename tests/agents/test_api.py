@@ -190,10 +190,10 @@ def test_a_key_is_sent_to_its_provider_and_kept_nowhere(
         for row in table.objects.all().values():  # type: ignore[attr-defined]
             values = [bytes(v) if isinstance(v, memoryview) else v for v in row.values()]
             assert KEY not in repr(values), table
-    for one in (failed, done):
-        assert one.call is not None
+    for generation in (failed, done):
+        assert generation.call is not None
         for path in ("", "/response"):
-            shown = api(owner).get(f"/api/calls/{one.call.uid}{path}").content
+            shown = api(owner).get(f"/api/calls/{generation.call.uid}{path}").content
             assert KEY.encode() not in shown
     assert KEY not in caplog.text
 

@@ -83,8 +83,8 @@ def test_an_agent_asks_another_one_and_waits_for_its_answer(
     provider.script(says("I will cut it."))
     turn = went(turn)
     answer = child.node.local_id
-    said = f'✓ agent:"Editor" answered [{ask.node.local_id}] in [{answer}]\n  opened #'
-    assert said in sent(provider)
+    line = f'✓ agent:"Editor" answered [{ask.node.local_id}] in [{answer}]\n  opened #'
+    assert line in sent(provider)
     assert "Cut the second half." in sent(provider).partition("---WINDOW #")[2]
     assert turn.status == "done" and turn.node is not None
     assert step(turn, "1.1").outcome == "ok"

@@ -27,8 +27,8 @@ def test_an_agent_that_acted_is_not_offered_for_candidates(
     path = [Node.objects.get(tree=tree, local_id=opening).pk]
     went(asked(actor, tree, agent, node=opening))
     assert _last_asked(actor, path) == (None, {})
-    for one in ask(f"continue from {opening} n:2"):
-        run(one)
+    for generation in ask(f"continue from {opening} n:2"):
+        run(generation)
     assert _last_asked(actor, path) == (path[0], {"Marie": AskedSettings(2, None, None, "")})
 
 

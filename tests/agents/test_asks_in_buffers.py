@@ -59,8 +59,8 @@ def test_the_prose_of_a_branch_leaves_out_what_was_asked(
 
 
 def test_a_story_is_exported_without_what_was_asked(actor: Actor, tree: Tree, told: Node) -> None:
-    said = b"".join(as_text(actor, tree, None, told)).decode()
-    assert said.startswith("Who is Marie?") and said.endswith("She waits.") and WORDS not in said
+    text = b"".join(as_text(actor, tree, None, told)).decode()
+    assert text.startswith("Who is Marie?") and text.endswith("She waits.") and WORDS not in text
 
 
 def test_in_a_dialogue_what_was_asked_is_a_text_like_any_other(

@@ -87,7 +87,7 @@ def test_over_rounds_what_is_kept_stays_to_the_byte_and_the_rest_is_appended_to(
         sent.append(assemble(now))
         if number < len(rounds):
             done.append(replace(rounds[number], workspace=sent[-1].workspace))
-    bodies = [body_of(one) for one in sent]
+    bodies = [body_of(request) for request in sent]
     for before, after in pairwise(bodies):
         assert kept(before) == kept(after)
         assert json.dumps(before["system"]) == json.dumps(after["system"])
@@ -110,11 +110,11 @@ def test_there_are_three_marks_one_block_a_node_and_roles_alternate(
     sent = assemble(replace(AWARE, path=tuple(path), rounds=tuple(rounds), limit=1_000_000))
     body = body_of(sent)
     marks = sum(marked for _, _, marked in flat(body))
-    written = [one for one in path if not one.is_own or one.text.strip()]
+    written = [node for node in path if not node.is_own or node.text.strip()]
     begins = path[0].is_own
     assert marks == (3 if written or begins else 2)
     assert len(kept(body)) == 1 + begins + len(written)
     roles = [message["role"] for message in body["messages"]]
     assert roles[0] == "user" and roles[-1] == "user"
-    assert all(one != other for one, other in pairwise(roles))
+    assert all(role != next_role for role, next_role in pairwise(roles))
     assert all(text.strip() for _, text, _ in flat(body))

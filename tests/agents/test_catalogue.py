@@ -37,7 +37,7 @@ def lists(*names: str) -> Any:
     return raw(body, kind="application/json")
 
 
-def found(actor: Actor, source: ProviderAddress, *, again: bool = False) -> dict[str, Any]:
+def catalogue_of(actor: Actor, source: ProviderAddress, *, again: bool = False) -> dict[str, Any]:
     """What is told once a worker has done what was asked."""
     uid = ask_models(actor, source, again=again)["id"]
     probing.run_listing(uid)
@@ -46,7 +46,7 @@ def found(actor: Actor, source: ProviderAddress, *, again: bool = False) -> dict
 
 def test_an_address_says_which_models_it_has(actor: Actor, provider: ScriptedProvider) -> None:
     provider.script(lists("m-1", "m-2"))
-    told = found(actor, ProviderAddress("custom", provider.url, KEY))
+    told = catalogue_of(actor, ProviderAddress("custom", provider.url, KEY))
     assert (told["status"], told["models"], told["error"]) == ("done", ["m-1", "m-2"], None)
     (seen,) = provider.seen
     assert (seen.method, seen.path) == ("GET", "/v1/models")
@@ -54,7 +54,7 @@ def test_an_address_says_which_models_it_has(actor: Actor, provider: ScriptedPro
 
 
 @pytest.mark.parametrize(
-    ("said", "tokens"),
+    ("fields", "tokens"),
     [
         ({"context_length": 131_072}, 131_072),
         ({"max_model_len": 8192}, 8192),
@@ -66,11 +66,11 @@ def test_an_address_says_which_models_it_has(actor: Actor, provider: ScriptedPro
     ],
 )
 def test_a_list_says_how_much_a_model_reads(
-    actor: Actor, provider: ScriptedProvider, said: dict[str, Any], tokens: int | None
+    actor: Actor, provider: ScriptedProvider, fields: dict[str, Any], tokens: int | None
 ) -> None:
-    body = json.dumps({"data": [{"id": "m-1", **said}]}).encode()
+    body = json.dumps({"data": [{"id": "m-1", **fields}]}).encode()
     provider.script(raw(body, kind="application/json"))
-    told = found(actor, ProviderAddress("custom", provider.url))
+    told = catalogue_of(actor, ProviderAddress("custom", provider.url))
     assert (told["models"], told["contexts"].get("m-1")) == (["m-1"], tokens)
 
 
@@ -86,10 +86,10 @@ def test_a_list_is_asked_for_with_the_key_of_its_participant(
     provider.script(lists("m-1"), lists("m-2"))
     source = ProviderAddress("custom", provider.url, participant=participant.uid)
     assert KEY not in json.dumps(ask_models(actor, source))
-    assert found(actor, source)["models"] == ["m-1"]
+    assert catalogue_of(actor, source)["models"] == ["m-1"]
     assert provider.seen[0].header("authorization") == f"Bearer {KEY}"
     other = ProviderAddress("openrouter", provider.url, participant=participant.uid)
-    assert found(actor, other)["models"] == ["m-2"]
+    assert catalogue_of(actor, other)["models"] == ["m-2"]
     assert provider.seen[1].header("authorization") == ""
 
 
@@ -107,7 +107,7 @@ def test_a_private_address_is_called_once_an_operator_allows_it(
         ask_models(actor, ProviderAddress("custom", provider.url))
     assert refused.value.hint == "allow it here"
     provider.script(lists("m-1"))
-    assert found(actor, allowed)["models"] == ["m-1"]
+    assert catalogue_of(actor, allowed)["models"] == ["m-1"]
     settings.PRIVATE_ADDRESSES = "nobody"
     with pytest.raises(CommandError) as refused:
         ask_models(actor, allowed, again=True)
@@ -119,11 +119,13 @@ def test_what_was_found_is_kept_until_somebody_asks_again(
 ) -> None:
     source = ProviderAddress("custom", provider.url, KEY)
     provider.script(lists("m-1"), lists("m-2"), lists("m-3"))
-    assert found(actor, source)["models"] == ["m-1"]
-    assert found(actor, source)["models"] == ["m-1"]
+    assert catalogue_of(actor, source)["models"] == ["m-1"]
+    assert catalogue_of(actor, source)["models"] == ["m-1"]
     assert len(provider.seen) == 1
-    assert found(actor, source, again=True)["models"] == ["m-2"]
-    assert found(actor, ProviderAddress("custom", provider.url, "another"))["models"] == ["m-3"]
+    assert catalogue_of(actor, source, again=True)["models"] == ["m-2"]
+    assert catalogue_of(actor, ProviderAddress("custom", provider.url, "another"))["models"] == [
+        "m-3"
+    ]
 
 
 def test_a_key_is_kept_sealed_and_only_until_the_answer(
@@ -133,16 +135,16 @@ def test_a_key_is_kept_sealed_and_only_until_the_answer(
     source = ProviderAddress("custom", provider.url, KEY)
     waiting = ask_models(actor, source)
     assert waiting["sealed"] and KEY not in json.dumps(waiting)
-    told = found(actor, source)
+    told = catalogue_of(actor, source)
     assert (told["status"], told["sealed"]) == ("failed", "")
     assert told["error"]["reason"] == "auth" and KEY not in json.dumps(told)
     provider.script(lists("m-1"))
-    assert found(actor, source)["models"] == ["m-1"]
+    assert catalogue_of(actor, source)["models"] == ["m-1"]
 
 
 def test_anthropics_shape_is_asked_in_its_own_way(actor: Actor, provider: ScriptedProvider) -> None:
     provider.script(lists("claude"))
-    told = found(actor, ProviderAddress("anthropic", provider.url, KEY))
+    told = catalogue_of(actor, ProviderAddress("anthropic", provider.url, KEY))
     assert (told["error"], told["models"]) == (None, ["claude"])
     assert provider.seen[0].path == "/v1/models"
     assert provider.seen[0].header("x-api-key") == KEY

@@ -125,10 +125,10 @@ def test_a_local_endpoint_is_asked_with_basic_authentication_and_the_secret_is_n
     client = api(actor.user)
     secret = "marie:a-secret-of-the-river"
     basic = base64.b64encode(secret.encode()).decode()
-    made = _made(
+    model = _made(
         client, name="Muse", model_ref=shape, base_url=provider.url, auth="basic", api_key=secret
     )
-    assert made["auth"] == "basic" and made["has_key"] is True
+    assert model["auth"] == "basic" and model["has_key"] is True
     provider.script(says("Yes."))
     asked = {"line": 'continue n:1 using agent:"Muse"'}
     got = client.post(f"/api/trees/{tree.uid}/commands", asked, format="json").json()
@@ -138,8 +138,8 @@ def test_a_local_endpoint_is_asked_with_basic_authentication_and_the_secret_is_n
     assert provider.seen[0].header("x-api-key") == ""
     call = Call.objects.get()
     shown = [
-        made,
-        client.get(f"/api/participants/{made['id']}").json(),
+        model,
+        client.get(f"/api/participants/{model['id']}").json(),
         client.get(f"/api/calls/{call.uid}").json(),
         list(Event.objects.values()),
         list(Step.objects.values()),
@@ -147,8 +147,12 @@ def test_a_local_endpoint_is_asked_with_basic_authentication_and_the_secret_is_n
         call.request,
         caplog.text,
     ]
-    for one in shown:
-        assert secret not in str(one) and basic not in str(one) and "a-secret-of" not in str(one)
+    for answer in shown:
+        assert (
+            secret not in str(answer)
+            and basic not in str(answer)
+            and "a-secret-of" not in str(answer)
+        )
 
 
 def test_with_auth_none_no_key_is_sent(
@@ -191,12 +195,14 @@ def test_local_endpoints_are_small_where_nobody_says(
 def test_a_participant_begins_as_a_template(actor: Actor, api: Api) -> None:
     client = api(actor.user)
     listed = client.get("/api/participants/templates").json()["results"]
-    names = [one["name"] for one in listed]
+    names = [template["name"] for template in listed]
     assert names == ["collaborator", "analyst", "editor", "narrator", "base"]
-    for one in listed:
-        made = _made(client, name=one["name"], model_ref="test:one", template=one["name"])
-        assert sorted(made["permissions"]) == sorted(one["permissions"])
-        assert {name: made[name] for name in one["fields"]} == one["fields"]
+    for template in listed:
+        model = _made(
+            client, name=template["name"], model_ref="test:one", template=template["name"]
+        )
+        assert sorted(model["permissions"]) == sorted(template["permissions"])
+        assert {name: model[name] for name in template["fields"]} == template["fields"]
     own = _made(
         client,
         name="Own",
@@ -242,10 +248,10 @@ def test_one_model_serves_several_agents_with_one_key(
 def test_all_settings_have_a_value_and_a_schema(actor: Actor, reader: User, api: Api) -> None:
     got = api(reader).get(f"/api/groves/{actor.grove.uid}/settings").json()
     assert got["values"].keys() == got["schema"]["properties"].keys() == SETTINGS.keys()
-    for name, one in got["schema"]["properties"].items():
-        assert got["values"][name] == one["default"] and one["description"]
-        if one["type"] == "integer":
-            assert one["minimum"] <= one["default"] <= one["maximum"]
+    for name, field in got["schema"]["properties"].items():
+        assert got["values"][name] == field["default"] and field["description"]
+        if field["type"] == "integer":
+            assert field["minimum"] <= field["default"] <= field["maximum"]
     values = got["values"]
     numbers = "summary_tokens tree_summary_tokens tree_summary_every truncation_kept".split()
     assert [values[name] for name in numbers] == [50, 120, 10, 4]
@@ -352,11 +358,11 @@ def test_the_form_of_a_model_begins_as_a_template_and_keeps_the_key_of_another(
     form = client.get(f"{base}/new?template=analyst").content.decode()
     assert "You read closely" in form and 'name="template" value="analyst"' in form
     given = {"name": "First", "model_ref": "openai:echo", "base_url": provider.url}
-    made = _made(api(actor.user), **given, api_key="sk-1")
-    page = client.get(f"{base}/{made['id']}").content.decode()
-    assert f"{base}/new?template={made['id']}" in page
+    model = _made(api(actor.user), **given, api_key="sk-1")
+    page = client.get(f"{base}/{model['id']}").content.decode()
+    assert f"{base}/new?template={model['id']}" in page
     sent = {
-        "template": made["id"],
+        "template": model["id"],
         "kind": "openai",
         "model": "echo",
         "base_url": provider.url,

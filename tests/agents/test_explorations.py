@@ -62,7 +62,15 @@ def noted(row: Exploration) -> Node:
 
 def texts(row: Exploration) -> list[tuple[int, str, float | None, bool | None]]:
     rows = ExploredText.objects.filter(exploration=row).select_related("node").order_by("id")
-    return [(one.round, one.node.text if one.node else "", one.score, one.is_kept) for one in rows]
+    return [
+        (
+            explored.round,
+            explored.node.text if explored.node else "",
+            explored.score,
+            explored.is_kept,
+        )
+        for explored in rows
+    ]
 
 
 def test_the_best_of_three_is_kept_with_the_reason_of_the_judge(
@@ -72,9 +80,9 @@ def test_the_best_of_three_is_kept_with_the_reason_of_the_judge(
     provider.script(says("3 - dull"), says("9 - it lives"), says("4/10, flat"))
     row = went(begin('n:3 depth:1 keep:1 by:judge "surprise"'), 4)
     assert (row.status, row.round, row.said) == ("done", 1, "")
-    found = texts(row)
-    assert sorted(score or 0 for *_, score, _ in found) == [3, 4, 9]
-    (best,) = [one for one in found if one[3]]
+    explored = texts(row)
+    assert sorted(score or 0 for *_, score, _ in explored) == [3, 4, 9]
+    (best,) = [candidate for candidate in explored if candidate[3]]
     assert best[2] == 9
     asked = provider.seen[3].json["messages"]
     assert "rate one text" in asked[0]["content"] and "surprise" in asked[-1]["content"]
@@ -92,10 +100,10 @@ def test_the_best_of_three_is_kept_with_the_reason_of_the_judge(
 def test_a_beam_goes_on_from_what_was_kept(begin: Began, provider: ScriptedProvider) -> None:
     row = went(begin("n:3 depth:2 keep:2 by:variety"), 8)
     assert (row.status, row.round) == ("done", 2)
-    found = ExploredText.objects.filter(exploration=row)
-    assert [found.filter(round=number).count() for number in (1, 2)] == [3, 6]
-    kept = set(found.filter(round=1, is_kept=True).values_list("node", flat=True))
-    assert set(found.filter(round=2).values_list("point", flat=True)) == kept and len(kept) == 2
+    explored = ExploredText.objects.filter(exploration=row)
+    assert [explored.filter(round=number).count() for number in (1, 2)] == [3, 6]
+    kept = set(explored.filter(round=1, is_kept=True).values_list("node", flat=True))
+    assert set(explored.filter(round=2).values_list("point", flat=True)) == kept and len(kept) == 2
     assert len(provider.seen) == 9
 
 
@@ -178,9 +186,9 @@ def test_checks_choose_and_say_what_failed(
 
 def test_all_of_it_is_undone_by_one_line(actor: Actor, tree: Tree, begin: Began) -> None:
     row = went(begin("n:2 depth:2 keep:1 by:variety"), 8)
-    made = ExploredText.objects.filter(exploration=row).values("node")
+    nodes = ExploredText.objects.filter(exploration=row).values("node")
     execute_line(actor, tree, Request("undo"))
-    assert not Node.objects.filter(pk__in=made, pruned=False).exclude(depth=3).exists()
+    assert not Node.objects.filter(pk__in=nodes, pruned=False).exclude(depth=3).exists()
     note = noted(row)
     assert note.pruned
 
@@ -213,14 +221,14 @@ def test_texts_are_kept_as_the_person_tends_to_choose(
         begin(line)
     for number in range(24):  # always the shortest
 
-        def said(words: str) -> str:
+        def say(words: str) -> str:
             return str(execute_line(actor, tree, Request(words)).body["refs"][0])
 
-        at = said(f'respond root "Scene {number}."')
+        at = say(f'respond root "Scene {number}."')
         sizes = [5 + 12 * ((number + place) % 3) for place in range(3)]
-        shown = [said(f'respond {at} "{"word " * size}{number}."') for size in sizes]
+        shown = [say(f'respond {at} "{"word " * size}{number}."') for size in sizes]
         log_shown(actor, tree, at, shown, where="tree", order="siblings")
-        said(f'respond {shown[sizes.index(min(sizes))]} "on"')
+        say(f'respond {shown[sizes.index(min(sizes))]} "on"')
     provider.script(says("long " * 40), says("short."), says("middling " * 12))
     row = went(begin(line), 6)
     assert row.status == "done"
@@ -370,7 +378,7 @@ def test_the_page_begins_shows_and_stops(
 
 
 @pytest.mark.parametrize(
-    ("said", "score", "reason"),
+    ("reply", "score", "reason"),
     [
         ("7 - good", 7, "good"),
         ("8.5/10: alive", 8.5, "alive"),
@@ -381,8 +389,8 @@ def test_the_page_begins_shows_and_stops(
         ("3" * 100_000, None, "3" * 300),
     ],
 )
-def test_a_rating_is_read(said: str, score: float | None, reason: str) -> None:
-    assert judging.read_rating(said) == (score, reason)
+def test_a_rating_is_read(reply: str, score: float | None, reason: str) -> None:
+    assert judging.read_rating(reply) == (score, reason)
 
 
 def test_what_differs_most_is_chosen() -> None:

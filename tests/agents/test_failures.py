@@ -38,7 +38,7 @@ def card_of(actor: Actor, tree: Tree, row: Generation) -> Card:
 
 
 @pytest.mark.parametrize(
-    ("script", "reason", "said", "next_step", "helps"),
+    ("script", "reason", "message", "next_step", "helps"),
     [
         (fails(401, "bad key"), "auth", "refused the key: bad key", "a valid key", False),
         (fails(429, "slow down", retry_after="75"), "rate", "rate limiting", "Wait 75 s", True),
@@ -76,7 +76,7 @@ def test_every_failure_is_told_at_the_node(
     monkeypatch: pytest.MonkeyPatch,
     script: Script,
     reason: str,
-    said: str,
+    message: str,
     next_step: str,
     helps: bool,
 ) -> None:
@@ -85,7 +85,7 @@ def test_every_failure_is_told_at_the_node(
     row = run(ask("continue n:1 tokens:9")[0])
     assert row.error is not None and row.error["reason"] == reason
     card = card_of(actor, tree, row)
-    assert said in card.failed
+    assert message in card.failed
     assert next_step in card.hint
     asked = {"n": 1, "tokens": 9, "using": ['agent:"Echo"']}
     repeated = {"command": "continue", "args": asked}
@@ -131,7 +131,11 @@ def test_what_a_provider_asks_to_wait_is_kept_whatever_failed() -> None:
     assert wait_before_next(Failure("server", retry_after_s=7), 1) == 7
     assert wait_before_next(Failure("rate", retry_after_s=61), 1) is None
     assert wait_before_next(Failure("rate"), 1, 0.5) == 2
-    assert [wait_before_next(Failure("server"), made, 0.5) for made in (1, 2, 3)] == [0.5, 1, None]
+    assert [wait_before_next(Failure("server"), attempt, 0.5) for attempt in (1, 2, 3)] == [
+        0.5,
+        1,
+        None,
+    ]
     assert wait_before_next(Failure("credit"), 1) is None
 
 

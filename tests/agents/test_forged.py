@@ -55,7 +55,7 @@ def through(sent: Counter[str], ours: Counter[str]) -> list[str]:
 def everywhere(text: str, *, mode: Mode) -> Aware:
     """A request with a text in each place that somebody else can fill."""
     rows = tuple(WindowLine(0, line) for line in text.split("\n"))
-    numbered = tuple(WindowLine(number, one.text) for number, one in enumerate(rows, 1))
+    numbered = tuple(WindowLine(number, row.text) for number, row in enumerate(rows, 1))
     stop = Stop("a7x2", text, "Ada", "human", "2026-11-21 02:07", summary=text)
     own = Stop("b3k9", text, "Marie", "model", "2026-11-21 02:08", is_own=True)
     view = replace(
@@ -87,7 +87,7 @@ def everywhere(text: str, *, mode: Mode) -> Aware:
         rounds=(asked,),
         view=view,
         request=TurnRequest("z3n7", text, text, "human"),
-        augments=(AugmentLine("a/x", "●", text), *(AugmentLine(one) for one in text.split("\n"))),
+        augments=(AugmentLine("a/x", "●", text), *(AugmentLine(line) for line in text.split("\n"))),
         agents=(text,),
         models=(text,),
         limit=10_000_000,
@@ -181,18 +181,18 @@ def test_what_the_database_holds_is_sent_escaped(
     reader = acting_as(actor, agent)
     execute_line(reader, tree, Asks("augment load a/hall"))
     inline = text.replace("\\", "").replace('"', "").replace("\n", "\\n")[:2_000]
-    said: list[str] = []
+    replies: list[str] = []
     for line in LINES:
         asks = Asks(line.format(node=node, upper=upper, tree=tree.uid, inline=inline))
         try:
-            said.append(execute_line(reader, tree, asks).reply)
+            replies.append(execute_line(reader, tree, asks).reply)
         except CommandError as why:
-            said.append(f"{why.code} {why.message} {why.hint}")
+            replies.append(f"{why.code} {why.message} {why.hint}")
     view = node_writer.workspace_of(agent, tree)
     view.position = tree.nodes.get(local_id=node)
     sent = [body["content"] for body in assembled(next_place(actor, view)).bodies]
-    assert sum("Obey" in one for one in said) > 5, said
-    assert any("---AUGMENT a/hall" in one and "Obey." in one for one in sent)
+    assert sum("Obey" in reply for reply in replies) > 5, replies
+    assert any("---AUGMENT a/hall" in message and "Obey." in message for message in sent)
     ours = Counter([*(f"---{name}_END" for name in NAMES), *(f"---{name}" for name in NAMES)])
-    for one in (*said, *sent):
-        assert through(Counter(one.split("\n")), ours) == [], one[:2_000]
+    for shown in (*replies, *sent):
+        assert through(Counter(shown.split("\n")), ours) == [], shown[:2_000]

@@ -51,14 +51,14 @@ def test_an_index_that_nobody_asked_for_is_skipped(ask: Say, provider: ScriptedP
 def test_words_of_refusal_that_cannot_be_stored_end_a_call(
     status: int, ask: Say, provider: ScriptedProvider
 ) -> None:
-    for said in ("a\0b", "a\ud800b", "<script>alert(1)</script>", "x" * 100_000):
-        body = {"error": {"message": said, "code": said}}
+    for message in ("a\0b", "a\ud800b", "<script>alert(1)</script>", "x" * 100_000):
+        body = {"error": {"message": message, "code": message}}
         sent = events(body) if status == 200 else json.dumps(body).encode()
         provider.default = raw(sent, status=status)
         row = run(ask()[0])
-        assert row.status == "failed", said[:40]
-        assert row.error is not None, said[:40]
-        assert len(json.dumps(row.error)) < 4000, said[:40]
+        assert row.status == "failed", message[:40]
+        assert row.error is not None, message[:40]
+        assert len(json.dumps(row.error)) < 4000, message[:40]
 
 
 @pytest.mark.parametrize(

@@ -54,8 +54,8 @@ def shown(actor: Actor, tree: Tree) -> str:
 def parts(sent: Any) -> list[Any]:
     """The parts of the last message, without marks."""
     return [
-        {key: value for key, value in one.items() if key != "cache_control"}
-        for one in sent["messages"][-1]["content"]
+        {key: value for key, value in part.items() if key != "cache_control"}
+        for part in sent["messages"][-1]["content"]
     ]
 
 
@@ -160,7 +160,7 @@ def test_a_large_image_is_made_smaller_and_only_the_last_ones_go(
         assert (sent.media_type, image.size) == ("image/jpeg", (1568, 1568))
     monkeypatch.setattr(subject_prompt, "MOST_IMAGES", 2)
     every = [images.keep(actor, tree, square(c)).sha256 for c in ("red", "green", "blue")]
-    texts = [image_reference(one, "") for one in (large, *every)]
+    texts = [image_reference(image, "") for image in (large, *every)]
     assert set(subject_prompt.pictures(actor, tree, texts)) == set(every[1:])
     monkeypatch.setattr(subject_prompt, "MOST_IMAGE_BYTES_AT_ONCE", 10)
     assert subject_prompt.pictures(actor, tree, texts) == {}
@@ -180,7 +180,7 @@ def test_in_a_buffer_the_text_of_the_user_holds_it(
         run(ask()[0])
         content = provider.seen[-1].json["messages"][-1]["content"]
         if kinds:
-            assert [one["type"] for one in content] == kinds
+            assert [part["type"] for part in content] == kinds
         else:
             assert content == "Look: [image: a cat]!", "no provider takes images in a model's turn"
 
@@ -201,30 +201,30 @@ def test_an_agent_that_sees_is_sent_what_its_path_holds(
     assert turn.error is None
     sent = [part for message in provider.seen[0].json["messages"] for part in message["content"]
             if isinstance(message["content"], list)]  # fmt: skip
-    found = [
-        {key: value for key, value in one.items() if key != "cache_control"}
-        for one in sent
-        if one["type"] != "text"
+    shown_images = [
+        {key: value for key, value in part.items() if key != "cache_control"}
+        for part in sent
+        if part["type"] != "text"
     ]
-    assert found == [image_of(shape, square())]
+    assert shown_images == [image_of(shape, square())]
     assert b"Look: [image: a cat]" in provider.seen[0].body
 
 
 @pytest.mark.parametrize(
-    ("said", "found"),
+    ("replies", "sees"),
     [(COLOURS, True), (("Green.", "Green"), False), (("I see no image.", "red"), False)],
 )
 async def test_a_model_sees_that_names_both_colours(
-    said: tuple[str, str], found: bool, provider: ScriptedProvider
+    replies: tuple[str, str], sees: bool, provider: ScriptedProvider
 ) -> None:
-    provider.script(*(says(one) for one in said))
+    provider.script(*(says(reply) for reply in replies))
     asks: Provider = provider_of("openai")
     probe = Probe(
         asks, ProviderRequest(provider.url, "m", None, None), asks.transport((provider.entry,))
     )
-    assert await _images(probe) is found
+    assert await _images(probe) is sees
     sent = provider.seen[0].json["messages"][0]["content"]
-    assert [one["type"] for one in sent] == ["text", "image_url"] and len(sent) == 2
+    assert [part["type"] for part in sent] == ["text", "image_url"] and len(sent) == 2
 
 
 async def test_a_model_whose_server_refuses_images_does_not_see(

@@ -29,9 +29,9 @@ def test_a_taught_line_names_only_what_the_verb_takes(verb: str) -> None:
     assert line.split(" ")[0] == verb and "{" not in line and len(line) < 260
     form = line.partition(" — ")[0]
     forms = registry.language().forms[verb]
-    keys = {key for one in forms for key in one.plan.options}
-    keys |= {part.lead for one in forms for part in one.parts if part.lead}
-    keys |= {part.word for one in forms for part in one.parts}
+    keys = {key for form in forms for key in form.plan.options}
+    keys |= {part.lead for form in forms for part in form.parts if part.lead}
+    keys |= {part.word for form in forms for part in form.parts}
     assert {key for key in _OPTION.findall(form) if key not in _REFS} <= keys
 
 
@@ -122,9 +122,9 @@ show #14
 
 def test_what_follows_the_taught_lines_is_read_as_it_is_written() -> None:
     for line in WRITTEN:
-        said = read(f"→ {line}", registry.language()).canonical.removeprefix("→ ")
-        assert sorted(said.split(" ")) == sorted(line.split(" ")), line
-    assert {verb for verb, line in TAUGHT.items() if line} <= {one.split()[0] for one in WRITTEN}
+        canonical = read(f"→ {line}", registry.language()).canonical.removeprefix("→ ")
+        assert sorted(canonical.split(" ")) == sorted(line.split(" ")), line
+    assert {verb for verb, line in TAUGHT.items() if line} <= {line.split()[0] for line in WRITTEN}
 
 
 @pytest.mark.django_db

@@ -54,8 +54,8 @@ def test_a_judge_of_a_document_reads_its_revision(
     _run(actor, tree, 'write doc:"Notes" new "a lamp"')
     _run(actor, tree, 'check doc:"Notes"')
     run(Generation.objects.get(round=JUDGE))
-    said = _run(actor, tree, 'check doc:"Notes"')
-    assert said == "✓ 0 passed · ✗ 1 failed: named nobody is named."
+    reply = _run(actor, tree, 'check doc:"Notes"')
+    assert reply == "✓ 0 passed · ✗ 1 failed: named nobody is named."
     # Named explicitly, it is asked again.
     _run(actor, tree, 'check doc:"Notes" "named"')
     run(Generation.objects.filter(round=JUDGE).latest("id"))
@@ -86,5 +86,5 @@ def test_a_failed_judge_is_unsure(
     provider.script(says("I would have to read more."))
     _run(actor, tree, f"check {opening}")
     run(Generation.objects.get(round=JUDGE))
-    said = _run(actor, tree, f"check {opening}")
-    assert said == "✓ 0 passed · ? 1 unsure: named I would have to read more."
+    reply = _run(actor, tree, f"check {opening}")
+    assert reply == "✓ 0 passed · ? 1 unsure: named I would have to read more."

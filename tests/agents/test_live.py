@@ -224,7 +224,7 @@ def test_who_begins_a_lane_takes_all_candidates_of_a_line(
     first, second, third = ask("continue n:3")
     generation_lifecycle.ask_stop(first)
     held = begin_lane(first.lane)
-    assert [one.generations for one in held] == [(second,), (third,)]
+    assert [call.generations for call in held] == [(second,), (third,)]
     assert begin_lane(second.lane) == []
     assert again(first).status == "stopped"
 

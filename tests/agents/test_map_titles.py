@@ -57,11 +57,11 @@ def row(actor: Actor, tree: Tree, opening: str) -> Landscape:
     """The map of a tree with one region."""
     for at in range(24):
         add(tree, actor.participant, f"{SEA[at % 3]} Number {at}.", None)
-    made = asking.ask(actor, tree.grove, tree)
-    drawing.draw(made.uid)
-    made.refresh_from_db()
-    assert made.status == "done", made.said
-    return made
+    landscape = asking.ask(actor, tree.grove, tree)
+    drawing.draw(landscape.uid)
+    landscape.refresh_from_db()
+    assert landscape.status == "done", landscape.said
+    return landscape
 
 
 def names(actor: Actor, row: Landscape) -> list[str]:
@@ -185,11 +185,11 @@ class TestGrove:
             add(tree, actor.participant, f"{SEA[at % 3]} Number {at}.", None)
             add(barred, actor.participant, f"A secret as well: {SEA[at % 3]} {at}.", None)
             add(closed, actor.participant, f"A secret about {SEA[at % 3]} {at}.", None)
-        made = asking.ask(actor, tree.grove, None)
-        drawing.draw(made.uid)
-        made.refresh_from_db()
-        assert made.status == "done", made.said
-        return made
+        landscape = asking.ask(actor, tree.grove, None)
+        drawing.draw(landscape.uid)
+        landscape.refresh_from_db()
+        assert landscape.status == "done", landscape.said
+        return landscape
 
     def test_titles_are_asked_for_and_nothing_closed_is_read(
         self,

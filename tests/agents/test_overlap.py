@@ -35,8 +35,8 @@ ANSWERS = st.one_of(
 def joined(text: str, way: str, *pieces: str) -> tuple[str, str]:
     """(what the new node holds, the note)."""
     overlap = Overlap(text, way)
-    said = "".join(overlap.feed(piece) for piece in pieces)
-    return said + overlap.rest(), overlap.note
+    shown = "".join(overlap.feed(piece) for piece in pieces)
+    return shown + overlap.rest(), overlap.note
 
 
 def cut(text: str, places: list[int]) -> list[str]:

@@ -39,10 +39,10 @@ def test_the_store_of_a_page_agrees_with_a_fresh_read_after_what_a_worker_writes
     followed.say(f'respond root "{long}"')
     provider.script(says("Marie stays at the river until night."))
     node = Node.objects.filter(tree=tree, kind="text").latest("id")
-    (made,) = summaries.summarise(
+    (summary,) = summaries.summarise(
         actor, Tree.objects.select_related("grove").get(pk=tree.pk), [node.pk]
     )
-    run(made)
+    run(summary)
     followed.note("a summary")
     written = {"generation.ended", "call.sealed", "turn.ended", "node.summarised"}
     assert written <= followed.kinds() <= kinds_of("tree")

@@ -30,8 +30,8 @@ def test_a_pipe_of_a_person_runs_in_a_turn_and_is_undone_with_it(
         provider.seen[1].text if hasattr(provider.seen[1], "text") else str(provider.seen[1].json)
     )
     assert "ran pipe" in sent
-    made = Step.objects.filter(turn_uid=turn.uid, canonical__startswith="→ annotate")
-    assert made.count() == 1
+    steps = Step.objects.filter(turn_uid=turn.uid, canonical__startswith="→ annotate")
+    assert steps.count() == 1
     execute_line(actor, tree, Request(f"undo turn:{turn.uid}"))
     note.refresh_from_db()
     assert note.slot.pruned

@@ -42,11 +42,14 @@ def test_the_others_wait_for_the_first_word_and_read_from_the_cache(
     assert len(provider.wait_for(3)) == 3
     provider.release()
     running.ended()
-    counts = sorted((counts_of(again(one).usage) for one in asked), key=lambda one: one.cached)
+    counts = sorted(
+        (counts_of(again(generation).usage) for generation in asked),
+        key=lambda counted: counted.cached,
+    )
     assert counts[0].cached == 0
     assert all(count.cached > 0.9 * count.read for count in counts[1:])
-    first, *rest = sorted((again(one).spent or 0 for one in asked), reverse=True)
-    assert all(one < first / 2 for one in rest)
+    first, *rest = sorted((again(generation).spent or 0 for generation in asked), reverse=True)
+    assert all(spent < first / 2 for spent in rest)
 
 
 def test_where_the_first_fails_the_others_go_all_the_same(
@@ -55,7 +58,7 @@ def test_where_the_first_fails_the_others_go_all_the_same(
     provider.script(fails(401, "no"), says("b"), says("c"))
     asked = ask("continue n:3")
     run(asked[0])
-    assert sorted(again(one).status for one in asked) == ["done", "done", "failed"]
+    assert sorted(again(generation).status for generation in asked) == ["done", "done", "failed"]
 
 
 def asked_at_once(ask: Say, provider: ScriptedProvider) -> bool:

@@ -16,7 +16,7 @@ from tests.providers.scripts import Script, fails, raw, says, tokens
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def found(model: Participant) -> dict[str, Any]:
+def probed(model: Participant) -> dict[str, Any]:
     """What a probe of the participant found."""
     probing.run_probe(model.uid)
     model.refresh_from_db()
@@ -27,7 +27,7 @@ def test_what_an_openai_shaped_server_can_do_is_found(
     model: Participant, provider: ScriptedProvider
 ) -> None:
     provider.default = says("One, ", "two")
-    seen = found(model)
+    seen = probed(model)
     assert seen["status"] == "done" and seen["error"] is None
     assert set(seen["found"]) == set(CHECKS)
     assert [name for name in CHECKS if seen["found"][name]] == [
@@ -45,18 +45,18 @@ def test_ways_to_go_on_and_grammar_are_remembered_as_capabilities(
     model: Participant, provider: ScriptedProvider
 ) -> None:
     provider.default = Script(("yes",))
-    seen = found(model)
+    seen = probed(model)
     assert seen["found"]["prefill"] and seen["found"]["grammar"]
     assert not seen["found"]["streaming"] and not seen["found"]["usage"]
     assert model.capabilities == sorted(set(REMEMBERED) - {"images"})
     provider.default = says("One, ", "two")
-    found(model)
+    probed(model)
     assert model.capabilities == []
 
 
 def test_an_endpoint_that_refuses_says_why(model: Participant, provider: ScriptedProvider) -> None:
     provider.default = fails(401, "no such key")
-    seen = found(model)
+    seen = probed(model)
     assert (seen["status"], seen["found"]) == ("failed", {})
     assert seen["error"]["reason"] == "auth"
     assert "no such key" in seen["error"]["message"]
@@ -67,7 +67,7 @@ def test_nothing_of_a_tree_is_sent_and_the_requests_are_tiny(
 ) -> None:
     model.persona = "a secret persona"
     model.save()
-    found(model)
+    probed(model)
     posts = [request for request in provider.seen if request.method == "POST"]
     assert posts and all(post.json["max_tokens"] in (8, 24) for post in posts)
     assert all(b"secret" not in post.body and len(post.body) < 2000 for post in posts)
@@ -80,16 +80,16 @@ def test_the_models_that_are_listed_are_kept(
         json.dumps({"data": [{"id": "m-1"}, {"id": ""}, {"x": 1}, {"id": "m-2"}]}).encode(),
         kind="application/json",
     )
-    found(model)
+    probed(model)
     posts = sum(request.method == "POST" for request in provider.seen)
     provider.script(*[tokens(2)] * posts, listed)
-    assert found(model)["models"] == ["m-1", "m-2"]
+    assert probed(model)["models"] == ["m-1", "m-2"]
 
 
 def test_another_address_forgets_what_was_found(
     actor: Actor, model: Participant, provider: ScriptedProvider
 ) -> None:
-    found(model)
+    probed(model)
     changes = participants.ParticipantChangeArgs(fields={"base_url": "https://api.example.com/v1"})
     participants.change_participant(actor, model, changes)
     model.refresh_from_db()
@@ -101,7 +101,7 @@ def test_an_anthropic_shaped_server_has_no_completion(
 ) -> None:
     Participant.objects.filter(pk=model.pk).update(model_ref="anthropic:m")
     provider.default = says("One, ", "two")
-    seen = found(model)["found"]
+    seen = probed(model)["found"]
     assert seen["chat"] and seen["system"] and not seen["completion"] and not seen["n"]
 
 
@@ -127,6 +127,6 @@ def test_a_sampler_is_found_where_the_server_refuses_what_is_not_a_number(
         await plain(seen, reader, writer)
 
     monkeypatch.setattr(provider, "_answer", answer)
-    seen = found(model)["found"]
+    seen = probed(model)["found"]
     assert seen["top_k"]
     assert not seen["top_p"] and not seen["seed"] and not seen["logit_bias"]

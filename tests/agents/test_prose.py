@@ -70,10 +70,10 @@ def test_what_an_answer_repeats_is_never_shown_and_stands_in_its_bytes(
     assert row.node is not None and row.node.text == "Marie opened"
     assert row.note == "took off 16 characters that repeat the end of the text"
     assert row.call is not None and b"struck ni" in gzip.decompress(bytes(row.call.response))
-    found = provenance_of(actor, buffer, None, row.node).body()
-    assert found["note"] == row.note
-    assert found["call"]["strategy"] == "instruction"
-    assert found["verify"]["status"] == "valid"
+    provenance = provenance_of(actor, buffer, None, row.node).body()
+    assert provenance["note"] == row.note
+    assert provenance["call"]["strategy"] == "instruction"
+    assert provenance["verify"]["status"] == "valid"
 
 
 def test_an_answer_that_breaks_off_within_what_it_repeats_keeps_it(

@@ -64,9 +64,9 @@ def test_what_was_changed_behind_the_program_is_said(ask: Say, api: Api, reader:
     with triggers_aside(connection):
         Node.objects.filter(pk=node.pk).update(text="somebody else's words")
     address = f"/api/trees/{node.tree.uid}/nodes/{node.local_id}/provenance"
-    said = api(reader).get(address).json()["verify"]["said"]
-    assert said[0].startswith("Something does not match")
-    assert said[1].startswith(f"[{node.local_id}]")
+    messages = api(reader).get(address).json()["verify"]["said"]
+    assert messages[0].startswith("Something does not match")
+    assert messages[1].startswith(f"[{node.local_id}]")
     assert "Something does not match" in _page(reader, node)
 
 

@@ -45,10 +45,10 @@ def order_of(lane: str) -> list[Generation]:
         taken = lanes.begin(lane, lease="x", seconds=60)
         if not taken:
             return order
-        for one in taken:
-            order.append(one)
+        for generation in taken:
+            order.append(generation)
             generation_lifecycle.end_generation(
-                one.uid, lease="x", text="", chunk=0, finish="complete"
+                generation.uid, lease="x", text="", chunk=0, finish="complete"
             )
 
 
@@ -65,7 +65,7 @@ def test_fifty_of_one_member_do_not_hold_up_the_one_of_another(
     generation_lifecycle.end_generation(
         first[0].uid, lease="x", text="", chunk=0, finish="complete"
     )
-    order = [one.uid for one in order_of(lane)]
+    order = [generation.uid for generation in order_of(lane)]
     assert order.index(own[0]) <= 1
     assert len(order) == 50
 
@@ -76,7 +76,7 @@ def test_members_take_turns_whatever_each_asked_for(
     bears(model, 1)
     ask("continue n:10")
     execute_line(other, tree, Request("continue n:5"))
-    payers = [one.payer for one in order_of(lanes.lane_of(model))]
+    payers = [generation.payer for generation in order_of(lanes.lane_of(model))]
     for done in range(2, 11, 2):
         assert payers[:done].count(other.person) == done // 2
 
@@ -91,7 +91,7 @@ def test_a_place_is_kept_for_somebody_who_comes_new(
     assert lanes.begin(lane, lease="x", seconds=60) == []
     execute_line(other, tree, Request("continue n:2"))
     taken = lanes.begin(lane, lease="x", seconds=60)
-    assert [one.payer for one in taken] == [other.person]
+    assert [generation.payer for generation in taken] == [other.person]
 
 
 def test_no_more_are_asked_at_once_than_the_key_bears(
@@ -106,7 +106,7 @@ def test_no_more_are_asked_at_once_than_the_key_bears(
     for _ in asked:
         provider.release()
     running.ended()
-    assert [again(one).shown for one in asked] == ["ab"] * 5
+    assert [again(generation).shown for generation in asked] == ["ab"] * 5
     assert len(provider.seen) == 5
 
 
@@ -127,7 +127,7 @@ def test_those_that_wait_know_their_place(ask: Say, other: Actor, tree: Tree) ->
     late = execute_line(other, tree, Request("continue")).body["generations"]
     rows = [*asked, Generation.objects.get(uid=late[0])]
     coming = candidates_of((), {row.point_id for row in rows}).coming
-    before = {one.pk: one.before for one in coming}
+    before = {generation.pk: generation.before for generation in coming}
     assert [before[row.pk] for row in rows] == [0, 2, 3, 1]
 
 
@@ -138,7 +138,7 @@ def test_one_that_fails_gives_its_place_to_the_next(
     provider.script(fails(401, "bad key"), says("b"))
     asked = ask("continue n:2")
     run(asked[0])
-    assert [again(one).status for one in asked] == ["failed", "done"]
+    assert [again(generation).status for generation in asked] == ["failed", "done"]
 
 
 def test_what_is_stopped_while_it_waits_is_never_asked(
@@ -168,7 +168,7 @@ def test_a_lane_goes_on_after_its_worker_was_killed(
     assert sent == [lanes.lane_of(model)]
     provider.default = tokens(1)
     run(asked[0])
-    assert {again(one).status for one in asked} == {"done"}
+    assert {again(generation).status for generation in asked} == {"done"}
 
 
 # How a lane reaches a worker: by the broker, after commit; the rows are the truth.
@@ -209,7 +209,10 @@ def test_a_worker_begins_what_is_handed_over(
 ) -> None:
     provider.default = tokens(3)
     asked = ask("continue n:2")
-    until(lambda: {again(one).status for one in asked} == {"done"}, what="both have ended")
+    until(
+        lambda: {again(generation).status for generation in asked} == {"done"},
+        what="both have ended",
+    )
     assert len(provider.seen) == 2
 
 
@@ -249,6 +252,6 @@ def test_a_generation_is_begun_and_its_path_read_with_few_queries(
     with CaptureQueriesContext(connection) as captured:
         held = begin_lane(lanes.lane_of(model))
     assert "Text 2." in str(held[0].order.ask.messages)
-    said = [query["sql"] for query in captured if not query["sql"].startswith(AROUND)]
+    queries = [query["sql"] for query in captured if not query["sql"].startswith(AROUND)]
     # PostgreSQL locks the row before it is read with what it is joined to.
-    assert len(said) == 10 + (connection.vendor == "postgresql"), said
+    assert len(queries) == 10 + (connection.vendor == "postgresql"), queries

@@ -39,8 +39,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def kinds(tree: Tree) -> list[str]:
-    found = Event.objects.filter(stream__name=streams.name_of(tree)).order_by("seq")
-    return list(found.values_list("kind", flat=True))
+    events = Event.objects.filter(stream__name=streams.name_of(tree)).order_by("seq")
+    return list(events.values_list("kind", flat=True))
 
 
 def test_what_a_model_answers_becomes_a_node(
@@ -83,10 +83,14 @@ def test_readers_of_the_log_get_all_of_a_generation(
     assert row.node is not None
     stream = streams.name_of(tree)
     stored = Event.objects.filter(kind__startswith="generation.").order_by("seq")
-    start, end = (one.payload["generation"] for one in stored)
+    start, end = (event.payload["generation"] for event in stored)
     assert (start, end) == ({"id": row.uid}, {"id": row.uid, "usage": row.usage})
     events = events_since(actor, stream, since=0)["events"]
-    told = [one["payload"]["generation"] for one in events if one["kind"].startswith("generation.")]
+    told = [
+        event["payload"]["generation"]
+        for event in events
+        if event["kind"].startswith("generation.")
+    ]
     assert told == [
         {
             "id": row.uid,
@@ -149,7 +153,7 @@ def test_the_call_is_the_evidence(ask: Say, provider: ScriptedProvider, tree: Tr
 
 def test_each_candidate_has_its_call(ask: Say, provider: ScriptedProvider) -> None:
     provider.script(says("a"), says("b"), says("c"))
-    rows = [run(one) for one in ask("continue n:3")]
+    rows = [run(generation) for generation in ask("continue n:3")]
     assert {row.shown for row in rows} == {"a", "b", "c"}
     assert len(provider.seen) == 3
     assert len({row.call_id for row in rows}) == 3

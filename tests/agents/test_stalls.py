@@ -40,10 +40,10 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     """The time of the watch, which has seen one write go through."""
-    made = Clock()
-    monkeypatch.setattr(leases, "watch", LeaseWatch(made))
+    own_clock = Clock()
+    monkeypatch.setattr(leases, "watch", LeaseWatch(own_clock))
     leases.watch.look(lambda: None)
-    yield made
+    yield own_clock
 
 
 def _running(generation: Generation) -> Generation:

@@ -63,9 +63,9 @@ def test_empty_ones_leave_every_byte_as_it_is(texts: list[str], depth: int) -> N
 def test_a_note_is_in_the_text_once_and_nothing_else_changes(
     text: str, note: str, depth: int
 ) -> None:
-    made = noted(text, note, depth)
-    assert made.count(note) == 1
-    before, _, after = made.partition(note)
+    with_note = noted(text, note, depth)
+    assert with_note.count(note) == 1
+    before, _, after = with_note.partition(note)
     joint = "\n" if before.endswith("\n") and not before.endswith("\n\n") else JOINT
     assert after.startswith(joint) and before + after.removeprefix(joint) == text
     behind = len(paragraph_starts(text)) - len(paragraph_starts(before))
@@ -101,8 +101,8 @@ def test_of_a_dialogue_memory_ends_the_system_text_and_the_note_is_a_users() -> 
 
 
 def test_a_note_deeper_than_the_path_comes_first() -> None:
-    made = noted_parts([PathPart("assistant", "One."), PathPart("gap", "[…]")], "[N]", 9)
-    assert [one.text for one in made] == ["[N]", "One.", "[…]"]
+    parts = noted_parts([PathPart("assistant", "One."), PathPart("gap", "[…]")], "[N]", 9)
+    assert [part.text for part in parts] == ["[N]", "One.", "[…]"]
 
 
 # -- what fits, and what people are shown of it
@@ -129,20 +129,20 @@ def test_the_sections_hold_what_is_sent(
         assert portion.tokens == -(-len(portion.text) // 4)
         if portion.name not in ("PATH",):
             assert portion.text in sent.prompt
-    is_there = occurs("a", ("" if mode == "buffer" else JOINT).join(one for one in texts if one))
+    is_there = occurs("a", ("" if mode == "buffer" else JOINT).join(text for text in texts if text))
     assert ("LORE" in [portion.name for portion in sent.portions]) is is_there
 
 
 def test_a_section_says_why_lore_is_there_or_is_not() -> None:
     lore = (entry("gate", "gate"), entry("inn", "house", text="The inn. " * 900))
     portions = buffer(*HOUSE, steering=Steering(lore=lore, scan=200, budget=100)).portions
-    said = {
+    by_detail = {
         portion.detail: (portion.text, portion.note)
         for portion in portions
         if portion.name == "LORE"
     }
-    assert said["gate"] == ("Lore.", "because “gate” occurs near the end")
-    assert said["inn"][0] == "" and "left out: 2,025 tokens" in said["inn"][1]
+    assert by_detail["gate"] == ("Lore.", "because “gate” occurs near the end")
+    assert by_detail["inn"][0] == "" and "left out: 2,025 tokens" in by_detail["inn"][1]
 
 
 def test_only_the_last_characters_are_searched() -> None:
@@ -215,7 +215,7 @@ ENTRIES = st.lists(
         order=st.integers(0, 3),
     ),
     max_size=6,
-    unique_by=lambda one: one.uid,
+    unique_by=lambda lore: lore.uid,
 )
 
 
@@ -223,12 +223,12 @@ ENTRIES = st.lists(
 def test_lore_keeps_its_order_and_its_budget(
     entries: list[LoreEntry], end: str, budget: int
 ) -> None:
-    found = chosen_lore(entries, end, budget, len)
-    assert sum(len(one.text) for one in found.taken) <= budget
-    assert [one.order for one in found.taken] == sorted(one.order for one in found.taken)
+    chosen = chosen_lore(entries, end, budget, len)
+    assert sum(len(lore.text) for lore in chosen.taken) <= budget
+    assert [lore.order for lore in chosen.taken] == sorted(lore.order for lore in chosen.taken)
     with_key = [entry for entry in entries if any(occurs(key, end) for key in entry.keys)]
-    assert len(found.entered) + len(found.left) == len(with_key)
-    assert chosen_lore(reversed(entries), end, budget, len).taken == found.taken
+    assert len(chosen.entered) + len(chosen.left) == len(with_key)
+    assert chosen_lore(reversed(entries), end, budget, len).taken == chosen.taken
 
 
 # -- stored, changed, undone

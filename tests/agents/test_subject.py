@@ -35,14 +35,14 @@ def dialogue(*lines: Line, **settings: object) -> str:
 
 
 def test_people_are_users_and_models_assistants() -> None:
-    said = dialogue(
+    prompt = dialogue(
         ("human", "Who is Marie?"),
         ("model", "A clockmaker."),
         ("human", "Where does she live?"),
         persona="You write plainly.",
         system_context="A novel about Marie.",
     )
-    assert said == (
+    assert prompt == (
         "SYSTEM\nYou write plainly.\n\nA novel about Marie.\n"
         "USER\nWho is Marie?\n"
         "ASSISTANT\nA clockmaker.\n"
@@ -51,8 +51,8 @@ def test_people_are_users_and_models_assistants() -> None:
 
 
 def test_neighbours_of_one_role_are_joined_by_a_blank_line() -> None:
-    said = dialogue(("human", "One."), ("human", " Two. "), ("model", "Three."), ("human", "4"))
-    assert said == "USER\nOne.\n\n Two. \nASSISTANT\nThree.\nUSER\n4"
+    prompt = dialogue(("human", "One."), ("human", " Two. "), ("model", "Three."), ("human", "4"))
+    assert prompt == "USER\nOne.\n\n Two. \nASSISTANT\nThree.\nUSER\n4"
 
 
 def test_a_path_that_begins_and_ends_with_the_model_is_framed() -> None:

@@ -60,8 +60,8 @@ def _fresh(tree: Tree) -> Tree:
 
 
 def _made(actor: Actor, tree: Tree, node: Node) -> Generation:
-    (one,) = summaries.summarise(actor, _fresh(tree), [node.pk])
-    return run(one)
+    (generation,) = summaries.summarise(actor, _fresh(tree), [node.pk])
+    return run(generation)
 
 
 def test_an_owner_may_choose_that_no_summaries_are_made(
@@ -128,7 +128,7 @@ def test_a_short_text_is_its_own_summary(
 ) -> None:
     node = Node.objects.get(tree=tree, local_id=opening)
     assert summaries.summarise(actor, _fresh(tree), [node.pk]) == []
-    assert [summaries.is_short(one) for one in ("word " * 30, "word " * 31, "語" * 301)] == [
+    assert [summaries.is_short(text) for text in ("word " * 30, "word " * 31, "語" * 301)] == [
         *(True, False, False)
     ]
 
@@ -197,7 +197,7 @@ def test_every_tenth_node_has_the_tree_summarised(
     monkeypatch.setattr(jobs, "_send", lambda name, args, queue: sent.append([name, *args]))
     for number in range(12):
         execute_line(actor, tree, Request(f'respond here "Text {number}."'))
-    asked = [one for one in sent if one[0] == "agents.tasks.summarise"]
+    asked = [sent_task for sent_task in sent if sent_task[0] == "agents.tasks.summarise"]
     assert asked == [["agents.tasks.summarise", tree.uid, actor.participant.pk, [], True]]
     task(*asked[0][1:])  # type: ignore[arg-type]
     assert Generation.objects.get().point.parent_slot_id is None
@@ -230,7 +230,7 @@ def test_the_summaries_that_a_turn_needs_are_counted_to_it(
     looks = f"→ view {long.local_id}\n→ view {long.local_id} summary\n"
     provider.script(says(looks), says("Read."))
     turn = went(asked(actor, tree, agent, node=long.local_id))
-    (wanted,) = [one for one in sent if one[0] == "agents.tasks.summarise"]
+    (wanted,) = [sent_task for sent_task in sent if sent_task[0] == "agents.tasks.summarise"]
     assert wanted[-1] == turn.uid  # one that was asked for, none that was not
     task(*wanted[1:])  # type: ignore[arg-type]
     usage = {"prompt_tokens": 900, "completion_tokens": 40, "total_tokens": 940}
@@ -261,7 +261,7 @@ def test_outline_and_earlier_use_them(
         execute_line(actor, tree, Request(f'respond here "Text {number}. {"more " * 600}"'))
     workspace = node_writer.workspace_of(agent, tree)
     drawn = outline_lines(actor, tree, workspace, [])
-    assert f"summary: {SAID}" in [one.words for one in drawn]  # never as the text's own words
+    assert f"summary: {SAID}" in [row.words for row in drawn]  # never as the text's own words
     for line in (f"view {long.local_id}", "tree", "list root continuations"):
         reply = execute_line(actor, tree, Request(line)).body["reply"]
         assert "summary: Marie stays" in reply and '"Marie stays' not in reply, line
@@ -281,14 +281,14 @@ def test_a_summary_reads_nothing_of_another_grove(
     echo = two.agent(left, name="Echo", permissions=[], base_url=provider.url)
     left.grove.settings = {"summary_model": echo.uid}
     left.grove.save()
-    said = left.run(two.both, f'respond here "{LONG}" from:{two.far}')
-    node = Node.objects.get(tree=left.tree, local_id=said.split("[")[1][:4])
+    reply = left.run(two.both, f'respond here "{LONG}" from:{two.far}')
+    node = Node.objects.get(tree=left.tree, local_id=reply.split("[")[1][:4])
     actor = left.actor(two.both)
     assert summaries.lacking(left.tree, [right.text.pk]) == []
     assert summaries.summarise(actor, _fresh(left.tree), [right.text.pk]) == []
     provider.script(says(SAID))
-    (made,) = summaries.summarise(actor, _fresh(left.tree), [node.pk])
-    run(made)
+    (generation,) = summaries.summarise(actor, _fresh(left.tree), [node.pk])
+    run(generation)
     assert SECRET not in json.dumps(provider.seen[0].json)
     with pytest.raises(CommandError):
         change_grove(right.actor(two.only_right), settings={"summary_model": echo.uid})
@@ -322,16 +322,16 @@ def test_a_document_is_summarised_shown_and_kept_until_it_changes(
     sent = provider.seen[0].json
     assert sent["max_tokens"] == 120 and "document" in sent["messages"][0]["content"]
     assert LONG.strip() in sent["messages"][-1]["content"]
-    said = "Notes on Marie, who stays at the river."
+    summary = "Notes on Marie, who stays at the river."
     assert client.get(address).json() == {
-        "summary": said,
+        "summary": summary,
         "revision": 1,
         "open": 0,
         "failed": [],
     }
-    assert client.get(f"/api/documents/{paper}").json()["summary"] == said
+    assert client.get(f"/api/documents/{paper}").json()["summary"] == summary
     for line in ('view doc:"Notes"', "list documents"):
-        assert said in execute_line(actor, tree, Request(line)).body["reply"]
+        assert summary in execute_line(actor, tree, Request(line)).body["reply"]
     # It is there: nobody is asked for it a second time until the text has changed.
     document = Document.objects.select_related("grove").get(uid=paper)
     assert document_summaries.want_document(actor.participant, document) == 0

@@ -112,11 +112,11 @@ def test_earlier_grows_by_whole_steps_of_eight() -> None:
 def test_a_section_is_one_object_with_its_collector_renderer_and_shrinker() -> None:
     import agents.agent_prompt  # noqa: F401 - binds the collectors
 
-    found = {one.name: one for one in every()}
+    sections = {section.name: section for section in every()}
     names = ["STATUS", "OUTLINE", "PATH", "WINDOWS", "CLAIMS", "TODOS"]
     names += ["TOOLS", "SCRATCHPAD", "MEMORY", "NOTIFICATIONS", "LOOM"]
-    assert [*found] == names
-    assert not [name for name, one in found.items() if one.collect is None]
-    assert [one.name for one in shrinking()] == ["OUTLINE", "MEMORY", "WINDOWS"]
+    assert [*sections] == names
+    assert not [name for name, section in sections.items() if section.collect is None]
+    assert [section.name for section in shrinking()] == ["OUTLINE", "MEMORY", "WINDOWS"]
     with pytest.raises(RuntimeError, match="MEMORY"):
-        found["MEMORY"].collector(lambda _: {})
+        sections["MEMORY"].collector(lambda _: {})

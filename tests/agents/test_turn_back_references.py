@@ -20,7 +20,7 @@ def talk(
 
 
 def test_a_later_line_names_what_an_earlier_one_made(talk: Talk) -> None:
-    said = [
+    lines = [
         f'→ respond {talk.node} "The tide turned."',
         "→ annotate {1} as:question",
         "Why does [{1}] turn, and what of x_{1} and {9}?",
@@ -28,7 +28,7 @@ def test_a_later_line_names_what_an_earlier_one_made(talk: Talk) -> None:
         f"→ link {{1}} to {talk.node} as:supports",
         "→ tag {1} #tide",
     ]
-    turn = talk.turn("\n".join(said) + "\nI wrote {1} and noted {2}.")
+    turn = talk.turn("\n".join(lines) + "\nI wrote {1} and noted {2}.")
     assert [outcome for _, outcome in outcomes(turn)] == ["ok"] * 4
     local_id = Node.objects.get(text="The tide turned.").local_id
     note = Node.objects.get(kind="annotation")
@@ -50,7 +50,7 @@ def test_a_later_line_names_what_an_earlier_one_made(talk: Talk) -> None:
 def test_what_names_nothing_is_refused_with_its_reason(
     talk: Talk, first: str, second: str, why: str
 ) -> None:
-    lines = [one.replace("{node}", talk.node) for one in (first, second)]
+    lines = [line.replace("{node}", talk.node) for line in (first, second)]
     turn = talk.turn("\n".join(lines), "Done.")
     assert outcomes(turn)[1][1] == "INVALID_SYNTAX"
     assert why in talk.sent() and "write \\{1} for the text itself" in talk.sent()
@@ -58,14 +58,14 @@ def test_what_names_nothing_is_refused_with_its_reason(
 
 
 def test_an_escaped_one_is_text_and_a_look_at_one_ends_its_batch(talk: Talk) -> None:
-    said = [
+    lines = [
         f'→ respond {talk.node} "One."',
         f'→ annotate {talk.node} "\\\\{{1}} is a mark"'.replace("\\\\", "\\"),
         "→ view {1}",
         "✓ I saw it",
         f"→ prune {talk.node}",
     ]
-    turn = talk.turn("\n".join(said), "Done.")
+    turn = talk.turn("\n".join(lines), "Done.")
     assert [outcome for _, outcome in outcomes(turn)] == ["ok"] * 3
     assert Node.objects.get(kind="annotation").text == "{1} is a mark"
 

@@ -101,10 +101,10 @@ Human active at [{b}], depth:2
 ---LOOM_END
 ---WORKSPACE_END"""
     used = "steps {0}/100 · depth 0/10 · items {0}/50 · rounds {0}/12"
-    said = texts(two)
-    sizes = said[4][1].split("\n")[2]
+    blocks = texts(two)
+    sizes = blocks[4][1].split("\n")[2]
     assert re.fullmatch(r"PROMPT \d(\.\d)?k \| PATH \d\d \| REQUEST \d\d \| \d(\.\d)?k/49k", sizes)
-    assert said == [
+    assert blocks == [
         *path,
         (
             "user",
@@ -112,8 +112,8 @@ Human active at [{b}], depth:2
         ),
         ("user", closing),
     ]
-    said = texts(three)
-    sizes = said[-2][1].split("\n")[2]
+    blocks = texts(three)
+    sizes = blocks[-2][1].split("\n")[2]
     assert " | RESULTS 0" in sizes
     shown = step(turn, "1.1")
     changed = f"""\
@@ -127,7 +127,7 @@ request: [{c}] from {owner}
 Recent actions: listed {a}
 ---MEMORY_END
 ---WORKSPACE_END"""
-    assert said == [
+    assert blocks == [
         *texts(two),  # the request of round 1 to the byte, and what came after it
         ("assistant", f"Let me look.\n→ list {a}"),
         (
@@ -158,8 +158,8 @@ def test_path_shows_the_last_twelve_nodes_and_every_marked_one_and_says_what_is_
     execute_line(actor, tree, Request(f"tag {ids[3]} #turning"))
     provider.script(says("Ok."))
     went(asked(actor, tree, agent, node=ids[-1]))
-    said = texts(provider.seen[-1].json)[-2][1]
-    section = said.partition("---PATH\n")[2].partition("\n---PATH_END")[0].split("\n")
+    workspace = texts(provider.seen[-1].json)[-2][1]
+    section = workspace.partition("---PATH\n")[2].partition("\n---PATH_END")[0].split("\n")
     assert section[0] == f"… [{ids[0]}]–[{ids[2]}], 3 nodes"
     assert section[2] == f"… [{ids[4]}]–[{ids[8]}], 5 nodes"
     assert [line[1:5] for line in (section[1], *section[3:])] == [ids[3], *ids[-12:]]

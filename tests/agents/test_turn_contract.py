@@ -47,18 +47,18 @@ def outside(
 def last(provider: ScriptedProvider) -> str:
     """All text of the last message that was sent."""
     content = provider.seen[-1].json["messages"][-1]["content"]
-    return content if isinstance(content, str) else "\n\n".join(one["text"] for one in content)
+    return content if isinstance(content, str) else "\n\n".join(part["text"] for part in content)
 
 
 @BOTH_SHAPES
 def test_quoted_and_escaped_lines_are_text_without_a_word(
     outside: Outside, opening: str, provider: ScriptedProvider
 ) -> None:
-    said = "> → prune here\n\\→ prune here\n\\-> prune here"
-    provider.script(says(said))
+    reply = "> → prune here\n\\→ prune here\n\\-> prune here"
+    provider.script(says(reply))
     turn = outside.turn(opening)
     assert outside.lines(turn) == []
-    assert outside.node(turn["node"])["text"] == said.replace("\\", "")
+    assert outside.node(turn["node"])["text"] == reply.replace("\\", "")
     assert not outside.node(opening)["pruned"]
 
 
@@ -66,8 +66,8 @@ def test_quoted_and_escaped_lines_are_text_without_a_word(
 def test_near_misses_are_answered_and_ask_for_another_round_once(
     outside: Outside, opening: str, provider: ScriptedProvider
 ) -> None:
-    said = "```\n→ prune here\n```\n⇒ prune here\n   → prune here"
-    provider.script(says(said), says(f"Again:\n{said}"), says("Never asked."))
+    reply = "```\n→ prune here\n```\n⇒ prune here\n   → prune here"
+    provider.script(says(reply), says(f"Again:\n{reply}"), says("Never asked."))
     turn = outside.turn(opening)
     assert [outcome for _, outcome in outside.lines(turn)] == ["INVALID_SYNTAX"] * 6
     assert not outside.node(opening)["pruned"]
@@ -106,9 +106,9 @@ def test_a_reason_is_kept_with_its_step(
 def test_a_block_that_is_cut_off_is_not_run_and_its_text_is_kept(
     how: str, outside: Outside, opening: str, provider: ScriptedProvider
 ) -> None:
-    said = "Look.\n→ respond here\nShe was"
-    whole = says(said)
-    provider.script(replace(whole, finish="length") if how == "length" else says(said, CUT))
+    reply = "Look.\n→ respond here\nShe was"
+    whole = says(reply)
+    provider.script(replace(whole, finish="length") if how == "length" else says(reply, CUT))
     provider.script(says("Enough."))
     turn = outside.turn(opening)
     texts = outside.texts()
@@ -322,8 +322,8 @@ def test_each_line_is_reported_in_the_stream_of_the_agents_workspace(
     view = outside.get(f"workspaces?tree={outside.tree.uid}&participant={outside.agent.uid}")
     events = outside.get(f"workspaces/{view['id']}/events")["events"]
     told = [event["payload"] for event in events if event["kind"] == "view.changed"]
-    assert [one["step"] for one in told if "step" in one] == turn["steps"]
-    assert [one["revision"] for one in told] == list(range(1, len(told) + 1))
+    assert [event["step"] for event in told if "step" in event] == turn["steps"]
+    assert [event["revision"] for event in told] == list(range(1, len(told) + 1))
 
 
 def test_a_refusal_says_whether_the_agent_or_its_inviter_lacks_the_right(
@@ -346,8 +346,8 @@ def test_a_thousand_steps_in_a_day_are_all_there_are(
     old = timezone.now() - timedelta(hours=25)
     row = Step(workspace=view, actor=outside.agent, turn_uid="t", line="→ budget", outcome="ok")
     before = [copy(row) for _ in range(1_001)]
-    for number, one in enumerate(before, 1):
-        one.seq, one.uid, one.at = number, f"s{number}", old if number < 3 else timezone.now()
+    for number, step in enumerate(before, 1):
+        step.seq, step.uid, step.at = number, f"s{number}", old if number < 3 else timezone.now()
     Step.objects.bulk_create(before)
     type(view).objects.filter(pk=view.pk).update(steps_made=1_001)
     provider.script(says("→ tag here #one\n→ tag here #two\n→ tag here #three\n"), says("Ok."))

@@ -48,9 +48,9 @@ def test_what_changes_the_view_is_no_loop(talk: Talk, actor: Actor, lines: list[
         execute_line(actor, talk.tree, Request(f"link {ids[-2]} to {ids[-1]} as:supports"))
     first = f'→ open {ids[0]} keep\n→ todo add "a"\n→ expand supports of {ids[0]}'
     moves = [f"→ switch to {local_id}" for local_id in ids[:5]]
-    said = "\n".join([first, *moves, *lines]).split("\n")
-    turn = talk.turn("\n".join(said), "Done.")
-    assert [outcome for _, outcome in outcomes(turn)] == ["ok"] * len(said)
+    batch = "\n".join([first, *moves, *lines]).split("\n")
+    turn = talk.turn("\n".join(batch), "Done.")
+    assert [outcome for _, outcome in outcomes(turn)] == ["ok"] * len(batch)
     assert "Next time it is not run" not in str(turn.rounds)
 
 

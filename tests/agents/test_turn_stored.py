@@ -33,9 +33,9 @@ def write(actor: Actor, tree: Tree, text: str, below: str = "root") -> str:
 def stored(turn: Turn) -> str:
     """What the rows of a turn hold: rounds, steps and generations."""
     steps = Step.objects.filter(turn_uid=turn.uid).values("line", "canonical", "message", "quoted")
-    said = Generation.objects.filter(turn=turn).values("text")
+    texts = Generation.objects.filter(turn=turn).values("text")
     row = Turn.objects.filter(pk=turn.pk).values("rounds", "replies", "prepared")
-    return json.dumps([list(steps), list(said), list(row)])
+    return json.dumps([list(steps), list(texts), list(row)])
 
 
 def test_a_long_text_of_a_turn_costs_at_most_three_bytes_for_each_of_its_own(
@@ -91,7 +91,7 @@ def test_what_a_turn_wrote_and_answered_is_in_its_nodes_alone(
     _, last = turn.generations.filter(round__gt=0).order_by("round")
     assert said_in(last, turn) == f"{LONG}That is all."
     shown = turns_shown(actor, [turn], cast_of(actor))[0].rounds
-    assert [one.text for one in shown] == [f"I wrote {node.local_id}.", f"{LONG}That is all."]
+    assert [node.text for node in shown] == [f"I wrote {node.local_id}.", f"{LONG}That is all."]
     assert shown[0].lines[0].block == f"{LONG}end"
 
 

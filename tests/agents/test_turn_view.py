@@ -99,8 +99,8 @@ def test_a_long_text_is_read_part_by_part(
     shown = [seen.json["messages"][-1]["content"] for seen in provider.seen[1:]]
     assert "→ view #1 part:2)" in shown[0]
     assert f"(part 2 of 3 · → view {added} full part:3)" in shown[1]
-    texts = [one.split("\n", 2)[2].rpartition("\n(")[0].removesuffix("…") for one in shown]
-    joined = "".join(one.partition('"')[2] if not n else one for n, one in enumerate(texts))
+    texts = [reply.split("\n", 2)[2].rpartition("\n(")[0].removesuffix("…") for reply in shown]
+    joined = "".join(text.partition('"')[2] if not n else text for n, text in enumerate(texts))
     assert joined.startswith(long.rstrip()[:1000]) and "word3999" in joined
     assert all(f"word{n} " in joined for n in range(3_999))
 
@@ -122,8 +122,8 @@ def test_a_turn_keeps_the_scope_of_the_key_it_was_asked_for_with(
     actor.user.scope = "write"
     turn = asked(actor, tree, agent, node=opening)
     actor.user.scope = "owner"
-    found = Turn.objects.get(pk=turn.pk)
-    assert (found.scope, turn_access.acting_in(found).role) == ("write", "writer")
+    stored = Turn.objects.get(pk=turn.pk)
+    assert (stored.scope, turn_access.acting_in(stored).role) == ("write", "writer")
 
 
 def test_text_that_is_excluded_after_a_round_was_priced_is_not_sent(
@@ -145,16 +145,16 @@ def test_a_round_is_assembled_once_priced_and_sent_from_the_same_value(
     opening: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    made: list[int] = []
+    tokens: list[int] = []
     before = assembled
 
     def counting(*given: Any, **named: Any) -> Any:
         sent = before(*given, **named)
-        made.append(sent.tokens)
+        tokens.append(sent.tokens)
         return sent
 
     monkeypatch.setattr(generation_requests, "assembled", counting)
     provider.script(says(f"→ view {opening}\n"), says("Done."))
     turn = went(asked(actor, tree, agent, node=opening))
-    assert len(made) == len(provider.seen) == 2
+    assert len(tokens) == len(provider.seen) == 2
     assert turn.prepared is None

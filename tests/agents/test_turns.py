@@ -55,13 +55,13 @@ def test_each_round_is_assembled_once_priced_and_sent_from_the_same_value(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assemble = agent_request.assemble
-    made: list[agent_request.AgentRequest] = []
+    requests: list[agent_request.AgentRequest] = []
     priced: list[int] = []
     begin = turn_lifecycle.begin_round
 
     def noted(aware: agent_request.Aware) -> agent_request.AgentRequest:
-        made.append(assemble(aware))
-        return made[-1]
+        requests.append(assemble(aware))
+        return requests[-1]
 
     def begun(turn: Turn, *, request: dict[str, Any], tokens: int) -> Generation:
         priced.append(tokens)
@@ -71,9 +71,9 @@ def test_each_round_is_assembled_once_priced_and_sent_from_the_same_value(
     monkeypatch.setattr(turn_lifecycle, "begin_round", begun)
     provider.script(says(f"Let me look.\n→ list {opening}\n"), says("Done."))
     assert went(asked(actor, tree, agent, node=opening)).status == "done"
-    assert priced == [one.tokens for one in made]
-    systems = [one.json["messages"][0]["content"] for one in provider.seen]
-    assert systems == [one.system for one in made]
+    assert priced == [request.tokens for request in requests]
+    systems = [seen.json["messages"][0]["content"] for seen in provider.seen]
+    assert systems == [request.system for request in requests]
 
 
 def test_input_is_the_askers_node_and_the_answer_hangs_below_it(
@@ -321,14 +321,16 @@ def test_the_answer_is_the_prose_of_the_last_round_that_has_any(
     turn = went(asked(actor, tree, agent, node=opening))
     assert turn.node is not None and turn.node.text == "Here is my answer."
     shown = turns_shown(actor, [turn], cast_of(actor))[0].rounds
-    assert [one.text for one in shown][:2] == ["First I look.", "Here is my answer."]
+    assert [node.text for node in shown][:2] == ["First I look.", "Here is my answer."]
 
 
 def test_prose_names_by_number_what_its_lines_made(
     actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
 ) -> None:
-    said = f'→ annotate {opening} "why?"\n→ tag {opening} #x\nMy note is {{1}}, not {{2}} or {{9}}.'
-    provider.script(says(said))
+    reply = (
+        f'→ annotate {opening} "why?"\n→ tag {opening} #x\nMy note is {{1}}, not {{2}} or {{9}}.'
+    )
+    provider.script(says(reply))
     turn = went(asked(actor, tree, agent, node=opening))
     note = Node.objects.get(kind="annotation")
     assert turn.node is not None
@@ -338,8 +340,8 @@ def test_prose_names_by_number_what_its_lines_made(
 def test_undo_of_a_turn_takes_back_all_of_it(
     actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
 ) -> None:
-    said = f'→ annotate {opening} "n"\n→ tag {opening} #good\n→ respond {opening} "below"\nDone.'
-    provider.script(says(said))
+    reply = f'→ annotate {opening} "n"\n→ tag {opening} #good\n→ respond {opening} "below"\nDone.'
+    provider.script(says(reply))
     turn = went(asked(actor, tree, agent, node=opening))
     answer = execute_line(actor, tree, Request(f"undo turn:{turn.uid}"))
     assert answer.reply.count("✓ undid") == 4
@@ -353,8 +355,8 @@ def test_undo_of_a_turn_takes_back_all_of_it(
 def test_redo_of_a_turn_repeats_all_that_its_undo_took_back(
     actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
 ) -> None:
-    said = f'→ annotate {opening} "n"\n→ tag {opening} #good\n→ respond {opening} "below"\nDone.'
-    provider.script(says(said))
+    reply = f'→ annotate {opening} "n"\n→ tag {opening} #good\n→ respond {opening} "below"\nDone.'
+    provider.script(says(reply))
     turn = went(asked(actor, tree, agent, node=opening))
     again = Request(f"redo turn:{turn.uid}")
     with pytest.raises(CommandError) as refused:
@@ -407,7 +409,9 @@ def test_the_context_of_a_workspace_is_exactly_what_the_next_request_holds(
     shown = api(actor.user).get(f"/api/workspaces/{workspace.uid}/context").json()
     went(turn)
     sent = provider.seen[0].json["messages"]
-    assert [message["role"] for message in shown["messages"]] == [one["role"] for one in sent]
+    assert [message["role"] for message in shown["messages"]] == [
+        message["role"] for message in sent
+    ]
     assert shown["messages"][0] == sent[0]
     assert _without_clock(shown["messages"][1]) == _without_clock(sent[1])
     assert shown["tokens"] == sum(section["tokens"] for section in shown["sections"])
@@ -486,6 +490,6 @@ def test_of_many_looks_in_one_batch_the_first_ten_run(
     looks = "".join(f'→ find "word{n}"\n' for n in range(14))
     provider.script(says(looks), says("Done."))
     turn = went(asked(actor, tree, agent, node=opening))
-    found = [outcome for _, outcome in outcomes(turn)]
-    assert found == ["ok"] * 10 + ["LIMIT_EXCEEDED"] * 4
+    statuses = [outcome for _, outcome in outcomes(turn)]
+    assert statuses == ["ok"] * 10 + ["LIMIT_EXCEEDED"] * 4
     assert "read their results first" in provider.seen[1].json["messages"][-1]["content"]

@@ -41,9 +41,9 @@ def test_a_turn_ends_at_once_when_its_inviter_is_no_longer_a_member(
     provider.script(says('One.\n→ annotate here "a"\n→ annotate here "b"\n→ list here\n'))
 
     def removing(*given: Any, **named: Any) -> object:
-        said = execute_line(*given, **named)
+        answer = execute_line(*given, **named)
         Membership.objects.filter(user=actor.user, grove=tree.grove).delete()
-        return said
+        return answer
 
     monkeypatch.setattr("agents.turns.execute_line", removing)
     turn = went(asked(actor, tree, agent, node=opening))

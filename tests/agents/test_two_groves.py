@@ -47,10 +47,10 @@ def test_a_source_in_another_grove_is_in_no_request_whoever_asks(
 ) -> None:
     two, left = two_groves, two_groves.left
     _subject(two, provider)
-    said = left.run(two.both, f'respond {left.text.local_id} "Go on." from:{two.far} as:{role}')
-    made = said.split("[")[1][:4]
+    reply = left.run(two.both, f'respond {left.text.local_id} "Go on." from:{two.far} as:{role}')
+    local_id = reply.split("[")[1][:4]
     provider.script(says("She does."))
-    ran = run(_asks(two, getattr(two, asker), f"continue from {made}"))
+    ran = run(_asks(two, getattr(two, asker), f"continue from {local_id}"))
     assert ran.finish == "complete" and ran.call is not None
     assert SECRET not in provider.seen[0].body.decode()
     assert SECRET not in json.dumps(ran.call.request)
@@ -172,27 +172,27 @@ def test_a_window_names_no_document_that_its_agent_may_not_read_any_more(
     for verb in ("keep", "open", "hide", "show", "refresh"):
         actor = acting_as(left.actor(two.both), agent)
         try:
-            said = execute_line(actor, left.tree, Request(f"{verb} #{number}")).reply
+            reply = execute_line(actor, left.tree, Request(f"{verb} #{number}")).reply
         except CommandError as refused:
-            said = f"{refused.message} {refused.hint}"
-        assert "Kingfisher" not in said and "Ours." not in said, verb
+            reply = f"{refused.message} {refused.hint}"
+        assert "Kingfisher" not in reply and "Ours." not in reply, verb
 
 
 def test_a_source_elsewhere_is_neither_listed_nor_counted(two_groves: TwoGroves) -> None:
     two, left = two_groves, two_groves.left
-    said = left.run(two.both, f'respond {left.text.local_id} "Go on." from:{two.far}')
-    made = said.split("[")[1][:4]
-    assert SECRET in left.run(two.both, f"list {made} sources")
+    reply = left.run(two.both, f'respond {left.text.local_id} "Go on." from:{two.far}')
+    local_id = reply.split("[")[1][:4]
+    assert SECRET in left.run(two.both, f"list {local_id} sources")
     agent = acting_as(left.actor(two.both), two.agent(left))
     for who in (left.actor(two.only_left), agent):
-        listed = execute_line(who, left.tree, Request(f"list {made} sources")).reply
+        listed = execute_line(who, left.tree, Request(f"list {local_id} sources")).reply
         assert SECRET not in listed and two.right.tree.uid not in listed
-        seen = execute_line(who, left.tree, Request(f"view {made}")).reply
-        assert "1 source" in left.run(two.both, f"view {made}") and " source" not in seen
+        seen = execute_line(who, left.tree, Request(f"view {local_id}")).reply
+        assert "1 source" in left.run(two.both, f"view {local_id}") and " source" not in seen
     right = execute_line(
         two.right.actor(two.only_right), two.right.tree, Request(f"list {two.far} merges")
     )
-    assert made not in right.reply and "Go on." not in right.reply
+    assert local_id not in right.reply and "Go on." not in right.reply
 
 
 def test_a_link_to_another_grove_is_neither_counted_nor_followed(two_groves: TwoGroves) -> None:
@@ -264,7 +264,7 @@ def test_steps_and_context_of_an_agent_are_guarded_as_calls_are(
     page = f"/trees/{left.tree.uid}?node={left.text.local_id}"
     for where in (f"workspace={view.uid}", f"turn={turn.uid}"):
         got = two.client(two.only_left).get(f"/api/steps?{where}").json()["results"]
-        assert [one["open"] for one in got] == [False]
+        assert [step["open"] for step in got] == [False]
         assert SECRET not in json.dumps(got) and two.right.tree.uid not in json.dumps(got)
         got = two.client(two.both).get(f"/api/steps?{where}").json()["results"]
         assert SECRET in json.dumps(got)
@@ -294,8 +294,8 @@ def test_searching_a_grove_asks_for_cross_tree(two_groves: TwoGroves) -> None:
 def test_searching_and_listing_hold_nothing_of_the_other_grove(two_groves: TwoGroves) -> None:
     two = two_groves
     client = two.client(two.only_left)
-    found = client.get(f"/api/groves/{two.left.grove.uid}/search?q=kestrel").content.decode()
-    assert SECRET not in found and TITLE not in found
+    answer = client.get(f"/api/groves/{two.left.grove.uid}/search?q=kestrel").content.decode()
+    assert SECRET not in answer and TITLE not in answer
     assert TITLE not in client.get("/api/trees").content.decode()
     assert client.get(f"/api/groves/{two.right.grove.uid}/search?q=kestrel").status_code == 404
     assert Tree.objects.count() == 2

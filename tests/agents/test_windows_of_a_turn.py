@@ -29,14 +29,14 @@ THREE = Pane(6, "[c4m2]", (WindowLine(1, "The quay."),), "node")
 def sent(*views: WorkspaceView) -> list[str]:
     """The WORKSPACE messages of the rounds in which the agent sees these views."""
     rounds: list[Round] = []
-    found: list[str] = []
+    workspaces: list[str] = []
     stated: dict[str, str] = {}
     for view in views:
-        made = assemble(replace(AWARE, view=view, rounds=tuple(rounds), stated=stated))
-        rounds.append(Round("x", workspace=made.workspace))
-        stated = dict(made.stated)
-        found.append(made.workspace)
-    return found
+        request = assemble(replace(AWARE, view=view, rounds=tuple(rounds), stated=stated))
+        rounds.append(Round("x", workspace=request.workspace))
+        stated = dict(request.stated)
+        workspaces.append(request.workspace)
+    return workspaces
 
 
 def seeing(*panes: Pane) -> WorkspaceView:
@@ -69,9 +69,9 @@ def test_a_line_of_a_text_begins_no_window() -> None:
 def test_the_status_counts_what_stays_of_hidden_windows() -> None:
     first, second = sent(seeing(ONE, TWO), seeing(ONE))
     hidden = first[first.index("---WINDOW #5") : first.index("\n---WINDOWS_END")]
-    said = re.search(r"HIDDEN ([\d.]+)(k?) until this turn ends", second)
-    assert said is not None and "HIDDEN" not in first
-    assert float(said[1]) * (1000 if said[2] else 1) == pytest.approx(count(hidden), abs=50)
+    match = re.search(r"HIDDEN ([\d.]+)(k?) until this turn ends", second)
+    assert match is not None and "HIDDEN" not in first
+    assert float(match[1]) * (1000 if match[2] else 1) == pytest.approx(count(hidden), abs=50)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -29,17 +29,17 @@ def _respond(actor: Actor, tree: Tree, below: str, text: str) -> str:
 @pytest.fixture
 def hidden(actor: Actor, tree: Tree, opening: str, request: pytest.FixtureRequest) -> str:
     """A text below the opening, with one below it, that is excluded or pruned."""
-    made = _respond(actor, tree, opening, SECRET)
-    _respond(actor, tree, made, "After it.")
-    execute_line(actor, tree, Request(f"link {opening} to {made} as:supports"))
-    paper = make_document(actor, title="Plan", text=f"![[tree:{tree.uid} node:{made}]]")
-    execute_line(actor, tree, Request(f'link doc:"Plan" to {made}'))
+    node = _respond(actor, tree, opening, SECRET)
+    _respond(actor, tree, node, "After it.")
+    execute_line(actor, tree, Request(f"link {opening} to {node} as:supports"))
+    paper = make_document(actor, title="Plan", text=f"![[tree:{tree.uid} node:{node}]]")
+    execute_line(actor, tree, Request(f'link doc:"Plan" to {node}'))
     assert SECRET in execute_line(actor, tree, Request('list doc:"Plan" links')).reply, paper
-    make_document(actor, title="Draft", text=f"![[tree:{tree.uid} node:{made}]]")
+    make_document(actor, title="Draft", text=f"![[tree:{tree.uid} node:{node}]]")
     assert SECRET in execute_line(actor, tree, Request('list doc:"Draft" links')).reply
     execute_line(actor, tree, Request(f"switch to {opening}"))
-    execute_line(actor, tree, Request(f"{request.param} {made}"))
-    return made
+    execute_line(actor, tree, Request(f"{request.param} {node}"))
+    return node
 
 
 both = pytest.mark.parametrize("hidden", ["exclude", "prune"], indirect=True)
@@ -106,12 +106,12 @@ def test_the_path_of_a_buffer_shows_no_words_of_it(
     actor: Actor, buffer: Tree, agent: Participant
 ) -> None:
     first = _respond(actor, buffer, "root", "The hall. ")
-    made = _respond(actor, buffer, first, SECRET)
-    last = _respond(actor, buffer, made, "After it.")
+    node = _respond(actor, buffer, first, SECRET)
+    last = _respond(actor, buffer, node, "After it.")
     turn = asked(actor, buffer, agent, node=last)
     acting = acting_as(actor, agent)
     assert "The vault" in json.dumps(assembled(place_of(acting, turn)).bodies)
-    execute_line(actor, buffer, Request(f"exclude {made}"))
+    execute_line(actor, buffer, Request(f"exclude {node}"))
     assert "The vault" not in json.dumps(assembled(place_of(acting, turn)).bodies)
 
 
@@ -138,12 +138,12 @@ def test_neither_outline_nor_news_nor_request_holds_it(
 ) -> None:
     provider.script(says("First."))
     went(asked(actor, tree, agent, node=opening))
-    made = _respond(actor, tree, opening, SECRET)
+    node = _respond(actor, tree, opening, SECRET)
     note = execute_line(actor, tree, Request(f'annotate {opening} "{SECRET}"')).body["refs"][0]
     turn = asked(actor, tree, agent, node=opening, input="Do as I say.")
     place = place_of(acting_as(actor, agent), turn)
     assert SECRET in json.dumps(assembled(place).bodies)
-    execute_line(actor, tree, Request(f"{flag} {made}"))
+    execute_line(actor, tree, Request(f"{flag} {node}"))
     execute_line(actor, tree, Request(f"prune {note}"))
     assert SECRET not in json.dumps(assembled(place).bodies)
     assert "Do as I say." in json.dumps(assembled(place).bodies)

@@ -94,11 +94,11 @@ def test_each_change_of_attention_says_what_it_costs_and_status_follows(
 
     say(before)
     was = api(owner).get(f"{url}/status").json()["tokens"]
-    said = say(line)
+    reply = say(line)
     now = api(owner).get(f"{url}/status").json()
     assert now["tokens"] == sum(now["sections"].values())
     assert (now["tokens"] - was) * sign > 0
-    assert f"\n  {now['tokens'] - was:+,} tokens · " in said
+    assert f"\n  {now['tokens'] - was:+,} tokens · " in reply
     if line.startswith("hide"):
         assert f"\n  {was - now['tokens']:+,} tokens · " in say("show #1")
         assert api(owner).get(f"{url}/status").json()["tokens"] == was
@@ -139,10 +139,10 @@ def test_windows_that_were_hidden_for_lack_of_room_are_named_until_the_turn_ends
     talk.turn(f"→ open {notes} §motive keep\n", f"→ open {notes} §place keep\n", "Seen.")
     first = Window.objects.order_by("number").first()
     assert first is not None and not first.is_visible
-    said = f"✓ hidden #{first.number}: more than 3 lines in windows"
-    assert said in section(talk.sent(), "NOTIFICATIONS")
+    notification = f"✓ hidden #{first.number}: more than 3 lines in windows"
+    assert notification in section(talk.sent(), "NOTIFICATIONS")
     talk.turn("Yes.")
-    assert said not in talk.sent()
+    assert notification not in talk.sent()
 
 
 def test_hits_in_documents_are_opened_too(talk: Talk, notes: str) -> None:
@@ -170,8 +170,8 @@ def test_steps_say_what_they_repeat(talk: Talk, owner: User, api: Callable[..., 
     talk.provider.script(*(says(look) for _ in range(3)), says("Done."))
     turn = went(asked(talk.actor, talk.tree, talk.agent, node=talk.node))
     steps = api(owner).get(f"/api/steps?turn={turn.uid}").json()["results"]
-    found = [(step["outcome"], step["loop_status"]) for step in steps]
-    assert found == [("ok", "ok"), ("ok", "exact"), ("LOOP", "exact")]
+    statuses = [(step["outcome"], step["loop_status"]) for step in steps]
+    assert statuses == [("ok", "ok"), ("ok", "exact"), ("LOOP", "exact")]
 
 
 def test_lines_of_rounds_that_say_the_same_are_part_of_a_loop(
@@ -193,14 +193,14 @@ def test_lines_of_rounds_that_say_the_same_are_part_of_a_loop(
 
 @pytest.mark.skipif(embedded() is None, reason="wordllama is not installed")
 def test_rounds_that_mean_the_same_in_another_order_are_a_loop(talk: Talk) -> None:
-    said = (
+    thoughts = (
         "Let me see what the tree says about the harbour before I write.",
         "Before I write, let me see what the tree says about the harbour.",
         "About the harbour, before I write: let me see what the tree says.",
     )
-    assert not is_alike(grams(said[0]), grams(said[1]))  # by their signs alone they differ
+    assert not is_alike(grams(thoughts[0]), grams(thoughts[1]))  # by their signs alone they differ
     lines = (f"→ view {talk.node}\n", "→ tree\n", "→ help view\n")
-    pairs = zip(said, lines, strict=True)
+    pairs = zip(thoughts, lines, strict=True)
     talk.provider.script(*(says(f"{words}\n{line}") for words, line in pairs), says("Done."))
     turn = went(asked(talk.actor, talk.tree, talk.agent, node=talk.node))
     assert turn.status == "halted"
@@ -260,7 +260,7 @@ def test_each_section_is_sent_once_and_none_of_an_earlier_turn(
     sent = whole(talk)
     names = "AUGMENTS STATUS OUTLINE PATH WINDOWS TODOS MEMORY NOTIFICATIONS LOOM WORKSPACE"
     for name in names.split():
-        assert len([one for one in sent.split("\n") if one == f"---{name}_END"]) == 1, name
+        assert len([line for line in sent.split("\n") if line == f"---{name}_END"]) == 1, name
     assert "Why?" not in section(talk.sent(), "NOTIFICATIONS")
     assert "How?" in section(talk.sent(), "NOTIFICATIONS")
 
@@ -282,10 +282,10 @@ def test_a_buffer_has_the_same_sections_as_a_dialogue(
         tree = trees.new_tree(actor, title=f"A {mode}", mode=mode)
         line = Request('respond root "The sea."')
         node = str(execute_line(actor, tree, line).body["refs"][0])
-        one = Talk(actor, tree, agent, provider, node)
-        one.turn(f'→ todo add "Read"\n→ stash "one" "words"\n→ open {node} keep\n', "Seen.")
-        one.turn("Yes.")
-        return re.findall(r"^---([A-Z]+)\b", whole(one), re.M)
+        own_talk = Talk(actor, tree, agent, provider, node)
+        own_talk.turn(f'→ todo add "Read"\n→ stash "one" "words"\n→ open {node} keep\n', "Seen.")
+        own_talk.turn("Yes.")
+        return re.findall(r"^---([A-Z]+)\b", whole(own_talk), re.M)
 
     assert (buffer := frames("buffer")) == frames("dialogue")
     assert {"INSTRUCTIONS", "STATUS", "OUTLINE", "PATH", "WINDOWS", "TODOS", "MEMORY"} <= {*buffer}
@@ -351,17 +351,17 @@ def test_the_header_of_a_documents_window_names_its_last_changes(
         execute_line(actor, talk.tree, Request(line))
     talk.turn("Yes.")
     name = actor.participant.name
-    said = [
+    changes = [
         f'(revision 5 by {name}, line 1: - "Motive" + "Why")',
         f'(revision 4 by {name}, lines 6–8: + "---STATUS All is free.")',
         f'(revision 3 by {name}, line 2: - "She left." + "He left at noon.")',
     ]
     window = section(talk.sent(), "WINDOWS").split("\n")
     assert window[0].endswith("· keep · stale, now revision 5")
-    assert window[1:5] == [*said, "3  # Place"]
+    assert window[1:5] == [*changes, "3  # Place"]
     url = f"/api/workspaces/{node_writer.workspace_of(talk.agent, talk.tree).uid}/windows"
     (body,) = api(owner).get(url).json()["results"]
-    assert [f"({change})" for change in body["changes"]] == said
+    assert [f"({change})" for change in body["changes"]] == changes
 
 
 def test_each_round_of_a_turn_can_be_read_as_it_was_sent(
@@ -382,7 +382,7 @@ def test_each_round_of_a_turn_can_be_read_as_it_was_sent(
     shown = client.get(second).content.decode()
     assert re.search(r"Since the request before: \d+ % the same from the start, \d+ lines", shown)
     added = re.findall(r"<ins>(.*?)\n?</ins>", shown)
-    assert any("---WINDOW #1" in one for one in added)
+    assert any("---WINDOW #1" in block for block in added)
     for wrong in (f"{url}?of=nothing", f"/trees/{tree.uid}/turns/nothing/calls"):
         assert client.get(wrong).status_code == 404
     client.force_login(stranger)
@@ -453,7 +453,9 @@ def test_a_turn_goes_all_its_steps(
     assert turn.node is not None and turn.node.text == "She left with her father."
     # Afterwards what was opened for the turn is hidden, and what it keeps is there.
     open_now = client.get(f"/api/workspaces/{view}/windows").json()["results"]
-    assert [one["ref"] for one in open_now if one["visible"]] == ['doc:"notes" §motive lines 1–2']
+    assert [window["ref"] for window in open_now if window["visible"]] == [
+        'doc:"notes" §motive lines 1–2'
+    ]
 
 
 def test_status_counts_the_windows_and_drops_by_what_is_hidden(talk: Talk, actor: Actor) -> None:
@@ -463,10 +465,10 @@ def test_status_counts_the_windows_and_drops_by_what_is_hidden(talk: Talk, actor
     def used() -> tuple[float, float]:
         """(of the windows, in all) in thousands of tokens."""
         status = section(talk.sent(), "STATUS").partition("\n")[0]
-        found = re.search(r"WINDOWS ([\d.]+)k", status)
+        match = re.search(r"WINDOWS ([\d.]+)k", status)
         total = re.search(r"([\d.]+)k/\d", status)
         assert total is not None
-        return float(found[1]) if found else 0.0, float(total[1])
+        return float(match[1]) if match else 0.0, float(total[1])
 
     talk.turn("Yes.")
     assert used()[0] == 0

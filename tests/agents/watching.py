@@ -70,6 +70,6 @@ class Watcher:
         """Waits until the deltas together are `text`."""
         with self._came:
             if not self._came.wait_for(
-                lambda: "".join(one["text"] for one in self.deltas) == text, timeout
+                lambda: "".join(delta["text"] for delta in self.deltas) == text, timeout
             ):
                 raise AssertionError(f"{self.deltas} is not {text!r}")

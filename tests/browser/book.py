@@ -21,16 +21,16 @@ def opened(page: Page) -> Page:
 
 def text_of(page: Page) -> str:
     """The whole text, without the preview of a candidate."""
-    found: str = page.locator("loom-buffer").evaluate("one => one.editor.view.state.doc.toString()")
-    return found
+    text: str = page.locator("loom-buffer").evaluate("one => one.editor.view.state.doc.toString()")
+    return text
 
 
 def nodes_of(page: Page) -> list[str]:
     """The texts of the nodes, and last the working buffer."""
-    found: list[str] = page.locator("loom-buffer").evaluate(
+    texts: list[str] = page.locator("loom-buffer").evaluate(
         "one => [...one.editor.ids, ''].map((_, place) => one.editor.stretch(place).text)"
     )
-    return found
+    return texts
 
 
 def has_nodes(page: Page, texts: list[str]) -> None:
@@ -66,4 +66,4 @@ def path_of(heddle: Heddle, tree: str, node: str = "") -> list[str]:
     """The texts of a path, as the server has them."""
     query = f"?node={node}" if node else ""
     response: Any = heddle.get(f"trees/{tree}/path{query}")
-    return [one["text"] for one in response["nodes"][1:]]
+    return [part["text"] for part in response["nodes"][1:]]

@@ -41,8 +41,8 @@ def chrome() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def heddle(tmp_path_factory: pytest.TempPathFactory, chrome: Browser) -> Iterator[Heddle]:
     """One running Heddle for all journeys."""
-    with opened(tmp_path_factory.mktemp("heddle"), chrome) as made:
-        yield made
+    with opened(tmp_path_factory.mktemp("heddle"), chrome) as running:
+        yield running
 
 
 Open = Callable[..., Page]
@@ -52,7 +52,7 @@ Open = Callable[..., Page]
 def visit(heddle: Heddle, chrome: Browser) -> Iterator[Open]:
     """Opens a page as somebody. Fails at the end if a page logged an error or violated CSP."""
     contexts: list[BrowserContext] = []
-    said: list[str] = []
+    complaints: list[str] = []
     heddle.provider.forget()  # what an earlier journey scripted and did not use
 
     def open_page(
@@ -75,9 +75,12 @@ def visit(heddle: Heddle, chrome: Browser) -> Iterator[Open]:
         if not anonymous:
             give(context, who or heddle.owner, heddle.url)
         page = context.new_page()
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("console", lambda one: said.append(one.text) if one.type == "error" else None)
-        page.on("dialog", lambda dialog: said.append(f"dialog: {dialog.message}"))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on(
+            "console",
+            lambda message: complaints.append(message.text) if message.type == "error" else None,
+        )
+        page.on("dialog", lambda dialog: complaints.append(f"dialog: {dialog.message}"))
         page.goto(heddle.url + path)
         return page
 
@@ -89,7 +92,7 @@ def visit(heddle: Heddle, chrome: Browser) -> Iterator[Open]:
     own = re.compile(
         "Failed to load resource|ERR_INTERNET_DISCONNECTED|htmx:(afterRequest|sendError)"
     )
-    assert [words for words in said if not own.search(words)] == []
+    assert [words for words in complaints if not own.search(words)] == []
 
 
 @pytest.fixture(scope="session")

@@ -41,8 +41,8 @@ class Heddle:
         with self.client() as client:
             answer = client.post(f"/api/{path}", json=body)
         assert answer.is_success, answer.text
-        found: dict[str, object] = answer.json()
-        return found
+        parsed: dict[str, object] = answer.json()
+        return parsed
 
     def get(self, path: str) -> dict[str, object]:
         """The answer to a GET by the owner, which must succeed."""
@@ -106,12 +106,12 @@ def give(context: BrowserContext, cookies: Cookies, url: str) -> None:
     )
 
 
-def _point_models_at(made: Heddle) -> None:
-    with made.client() as client:
+def _point_models_at(heddle: Heddle) -> None:
+    with heddle.client() as client:
         for result in client.get("/api/participants").json()["results"]:
             if result["kind"] == "model":
                 left = {"name": f"Embedded {result['name']}", "archived": True}
                 assert client.patch(f"/api/participants/{result['id']}", json=left).is_success
-                settings = {"base_url": made.provider.url, "model_ref": "scripted:demo"}
+                settings = {"base_url": heddle.provider.url, "model_ref": "scripted:demo"}
                 kept = {name: result[name] for name in ("name", "permissions", "max_tokens")}
                 assert client.post("/api/participants", json=kept | settings).is_success

@@ -28,7 +28,7 @@ def violations(page: Page, rules: Sequence[str] = RULES) -> list[str]:
     """What axe finds: rule, and where, once a path that is being read is no longer pale."""
     expect(page.locator(".thread[aria-busy=true]")).to_have_count(0)
     page.add_script_tag(path=AXE)
-    found: list[dict[str, Any]] = page.evaluate(
+    broken: list[dict[str, Any]] = page.evaluate(
         # On a phone one of three panes is seen at a time, and not always the main one.
         # What is half behind the composer can be scrolled out: its size is taken there.
         """async rules => {
@@ -50,9 +50,9 @@ def violations(page: Page, rules: Sequence[str] = RULES) -> list[str]:
         list(rules),
     )
     return [
-        f"{one['id']}: {node['target']} {node['any'][0]['message'] if node['any'] else ''}"
-        for one in found
-        for node in one["nodes"]
+        f"{rule['id']}: {node['target']} {node['any'][0]['message'] if node['any'] else ''}"
+        for rule in broken
+        for node in rule["nodes"]
     ]
 
 
@@ -66,13 +66,13 @@ def violations_in_both_themes(page: Page) -> list[str]:
     in_dark = violations(page, ["color-contrast"])
     page.emulate_media(color_scheme="light")
     page.evaluate(STILL)
-    return [*in_light, *(f"dark: {found}" for found in in_dark)]
+    return [*in_light, *(f"dark: {violation}" for violation in in_dark)]
 
 
 @pytest.fixture(scope="module")
 def rich(heddle: Heddle) -> dict[str, str]:
     """Trees with one of everything on them, by mode."""
-    made = {}
+    trees = {}
     for mode in ("dialogue", "buffer"):
         tree = heddle.tree(f"Rich {mode}", "One *fine* day.", " Then > another.", mode=mode)
         for line in (
@@ -86,8 +86,8 @@ def rich(heddle: Heddle) -> dict[str, str]:
             "switch to parent",
         ):
             heddle.line(tree, line)
-        made[mode] = tree
-    return made
+        trees[mode] = tree
+    return trees
 
 
 @sizes

@@ -142,7 +142,7 @@ def number(page: Page) -> str:
         "() => document.querySelector('[data-cost]').textContent.includes('token')"
     )
     words: str = page.locator("[data-cost]").inner_text()
-    return "".join(one for one in words.split("token", maxsplit=1)[0] if one.isdigit())
+    return "".join(sign for sign in words.split("token", maxsplit=1)[0] if sign.isdigit())
 
 
 def test_what_is_sent_has_one_number_beside_the_button_and_in_the_context(
@@ -150,14 +150,14 @@ def test_what_is_sent_has_one_number_beside_the_button_and_in_the_context(
 ) -> None:
     tree = heddle.tree("One number", "A day begins. " * 40)
     page = live(visit(f"/trees/{tree}"))
-    said = page.locator("loom-context [data-shown]")
+    shown = page.locator("loom-context [data-shown]")
     for name in ("", "typed", "Nestor"):
         if name == "typed":  # what stands in the field is sent with it
             page.get_by_label("Text of the next node").fill("And what becomes of it? " * 9)
-            expect(said).to_contain_text("What you are writing")
+            expect(shown).to_contain_text("What you are writing")
         elif name:
             pick(page, name)
-            expect(said).to_contain_text("What Nestor is sent next")
+            expect(shown).to_contain_text("What Nestor is sent next")
         page.wait_for_function(
             """() => {
                 const digits = text => text.replace(/[^0-9]/g, "");

@@ -137,7 +137,7 @@ def test_an_edit_kept_from_before_somebodys_version_says_so(
     page = opened(visit(f"/trees/{house}"))
     first = heddle.get(f"trees/{house}/path")["nodes"][1]["id"]  # type: ignore[index]
     caret(page, 3)
-    with page.expect_response(lambda one: "/drafts/" in one.url and one.ok):
+    with page.expect_response(lambda response: "/drafts/" in response.url and response.ok):
         book(page).press_sequentially("!")
     page.goto("about:blank")
     with heddle.client(ada) as client:

@@ -163,7 +163,9 @@ def shown_path(heddle: Heddle, page: Page, tree: str) -> list[str]:
 def test_undo_right_after_accepting_what_is_coming_takes_that_back(
     heddle: Heddle, visit: Open
 ) -> None:
-    heddle.provider.script(*[holds(f" It was {one}", HOLD, ".") for one in ("red", "blue", "new")])
+    heddle.provider.script(
+        *[holds(f" It was {word}", HOLD, ".") for word in ("red", "blue", "new")]
+    )
     tree = heddle.tree("Coming", "The door was open.", mode="buffer")
     page = opened(visit(f"/trees/{tree}"))
     caret(page, len(text_of(page)))
@@ -172,8 +174,8 @@ def test_undo_right_after_accepting_what_is_coming_takes_that_back(
     book(page).press("Control+Enter")
     coming = page.locator(".card.coming")
     expect(coming).to_have_count(3)
-    for one in range(3):
-        expect(coming.nth(one)).to_contain_text("It was")
+    for at in range(3):
+        expect(coming.nth(at)).to_contain_text("It was")
     texts(page, "The door was open.", " And then?", "")
     book(page).press("Tab")
     expect(page.locator(".card.taken")).to_have_count(1)

@@ -123,8 +123,8 @@ def test_a_screen_reader_announces_what_stopped_and_headings_without_their_butto
     expect(page.locator(".card.coming [data-text]")).to_have_text("Half a sen")
     page.locator("main").press("Escape")
     spoken = page.locator("[data-spoken]")
-    said = "Candidate 1 has stopped; its text so far is kept. Half a sen"
-    expect(spoken).to_contain_text(said)
+    sentence = "Candidate 1 has stopped; its text so far is kept. Half a sen"
+    expect(spoken).to_contain_text(sentence)
     expect(spoken).not_to_contain_text("complete")
     weave = page.get_by_role("region", name="Continuations")
     expect(weave.get_by_role("button", name="More like these")).to_be_visible()

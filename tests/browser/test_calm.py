@@ -66,7 +66,7 @@ def test_a_ghost_makes_the_list_a_strip_and_what_all_begin_with_is_faded(
         "() => [...CSS.highlights.get('shared')].map(one =>"
         " one.startContainer.data.slice(one.startOffset, one.endOffset)).join('|')"
     )
-    assert [one.strip() for one in shared.split("|")] == ["The door stood open;"] * 3
+    assert [part.strip() for part in shared.split("|")] == ["The door stood open;"] * 3
     book(page).press("Alt+ArrowDown")
     expect(weave).to_have_class("weave")
     assert long.evaluate(height) > low

@@ -29,10 +29,10 @@ def dialog(page: Page) -> Locator:
 
 def shown(page: Page) -> list[str]:
     """What is compared, in order."""
-    found: list[str] = (
+    shown_ids: list[str] = (
         dialog(page).locator("article").evaluate_all("all => all.map(one => one.dataset.id)")
     )
-    return found
+    return shown_ids
 
 
 def test_continuations_are_compared_word_by_word(heddle: Heddle, visit: Open) -> None:

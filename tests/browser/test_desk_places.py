@@ -16,14 +16,14 @@ LINES = f"One stood open.\n\n{PARAGRAPH}\n\nAnd that was all."
 
 def line_at(page: Page, at: int) -> tuple[float, float]:
     """Top and bottom of the line of a place in the text."""
-    found: list[float] = page.locator("loom-buffer").evaluate(
+    edges: list[float] = page.locator("loom-buffer").evaluate(
         """({editor: {view}}, at) => {
             const {top, bottom} = view.coordsAtPos(at);
             return [top, bottom];
         }""",
         at,
     )
-    return found[0], found[1]
+    return edges[0], edges[1]
 
 
 def test_save_discard_and_the_question_stand_at_the_passage(heddle: Heddle, visit: Open) -> None:
@@ -32,19 +32,19 @@ def test_save_discard_and_the_question_stand_at_the_passage(heddle: Heddle, visi
         page = opened(visit(f"/trees/{tree}", size=size))
         caret(page, 3)
         book(page).press_sequentially(" gate")
-        said = page.locator(".book .passage")
-        expect(said.get_by_role("button", name="Discard")).to_be_visible()
-        box = said.bounding_box()
+        passage = page.locator(".book .passage")
+        expect(passage.get_by_role("button", name="Discard")).to_be_visible()
+        box = passage.bounding_box()
         assert box
         assert line_at(page, 5)[1] <= box["y"] + 1
         assert box["y"] + box["height"] <= line_at(page, LINES.index("The river") + 8)[0] + 1
         place = line_at(page, 5)[0]
         book(page).press("Control+s")
-        expect(said).to_contain_text("How should this edit of")
+        expect(passage).to_contain_text("How should this edit of")
         assert abs(line_at(page, 5)[0] - place) <= 1
-        said.get_by_role("button", name="Later").click()
-        said.get_by_role("button", name="Discard").click()
-        expect(said).to_have_count(0)
+        passage.get_by_role("button", name="Later").click()
+        passage.get_by_role("button", name="Discard").click()
+        expect(passage).to_have_count(0)
         assert text_of(page) == f"{LINES} The end."
     assert path_of(heddle, tree) == [LINES, " The end."]
 
@@ -70,11 +70,11 @@ def test_why_an_edit_was_refused_stands_at_the_passage(
     tree = heddle.tree("Refused", LINES, " The end.", mode="buffer")
     page = opened(visit(f"/trees/{tree}"))
     page.evaluate("localStorage.setItem('heddle.edit-as.buffer', 'version')")
-    one: str = page.locator("loom-buffer").evaluate("one => one.editor.ids[0]")
+    node: str = page.locator("loom-buffer").evaluate("one => one.editor.ids[0]")
     caret(page, 3)
     book(page).press_sequentially(" gate")
     with heddle.client(ada) as hers:
-        line = f'edit {one} as:version "Hers."'
+        line = f'edit {node} as:version "Hers."'
         assert hers.post(f"/api/trees/{tree}/commands", json={"line": line}).is_success
     book(page).press("Control+s")
     expect(page.locator(".passage .bad")).to_be_visible()
@@ -181,11 +181,11 @@ def test_what_was_done_is_said_in_plain_words_and_the_exact_line_is_one_click_aw
     form.get_by_role("combobox").select_option("version")
     form.get_by_role("textbox").fill("One fine day.")
     form.get_by_role("button", name="Save").click()
-    said = page.locator("loom-toast")
-    expect(said.locator("summary")).to_have_text("Saved as a new version")
-    expect(said.locator("code")).to_be_hidden()
-    said.locator("summary").click()
-    expect(said.locator("code")).to_have_text(re.compile(f"created version .* from .{old}"))
+    toast = page.locator("loom-toast")
+    expect(toast.locator("summary")).to_have_text("Saved as a new version")
+    expect(toast.locator("code")).to_be_hidden()
+    toast.locator("summary").click()
+    expect(toast.locator("code")).to_have_text(re.compile(f"created version .* from .{old}"))
     page.goto(f"{heddle.url}/trees/{tree}/history")
     done = page.locator("details.line", has_text="One fine day.").first
     expect(done.locator("code")).to_be_hidden()

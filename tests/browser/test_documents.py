@@ -269,8 +269,8 @@ def test_what_is_written_offline_is_kept_for_the_next_visit(visit: Open, heddle:
 
 def test_an_embed_is_drawn_in_its_place_at_the_current_version(visit: Open, heddle: Heddle) -> None:
     tree = heddle.tree("The tower")
-    said: Any = heddle.line(tree, 'respond root "The **old** wall."')
-    node = said["refs"][0]
+    answer: Any = heddle.line(tree, 'respond root "The **old** wall."')
+    node = answer["refs"][0]
     uid = _made(heddle, "With embeds", f"Before\n\n![[tree:{tree} node:{node}]]\n\n![[zz99]] after")
     page = _opened(visit(f"/documents/{uid}"))
     expect(page.locator(".document-editor .embed strong")).to_have_text("old")
@@ -305,10 +305,10 @@ def test_markdown_files_come_in_and_go_out(visit: Open, heddle: Heddle) -> None:
     page.get_by_label("Markdown files").set_input_files(file)  # type: ignore[arg-type]
     page.get_by_role("button", name="Import").click()
     expect(page.get_by_role("heading", level=1).first).to_have_text("A walk")
-    with page.expect_download() as found:
+    with page.expect_download() as download:
         page.get_by_role("link", name="Download .md").click()
-    assert found.value.suggested_filename == "A-walk.md"
-    assert found.value.path().read_bytes() == b"# A walk\n\nFar."
+    assert download.value.suggested_filename == "A-walk.md"
+    assert download.value.path().read_bytes() == b"# A walk\n\nFar."
 
 
 def test_a_reader_sees_typing_and_has_no_button_for_it(

@@ -22,7 +22,7 @@ def kept(heddle: Heddle, tree: str) -> list[str]:
 
 def saves(page: Page) -> Any:
     """Waits for the request that keeps a draft."""
-    return page.expect_response(lambda one: "/drafts/" in one.url and one.ok)
+    return page.expect_response(lambda response: "/drafts/" in response.url and response.ok)
 
 
 def test_what_was_typed_is_on_every_device_and_ends_as_a_node(heddle: Heddle, visit: Open) -> None:

@@ -250,9 +250,9 @@ def test_a_refused_request_is_reported_without_its_code(heddle: Heddle, visit: O
     page = live(visit(f"/trees/{heddle.tree('Refused', 'One.')}"))
     page.get_by_role("spinbutton", name="answers", exact=True).fill("999")
     page.keyboard.press("ControlOrMeta+Enter")
-    said = page.locator("loom-composer [data-answer]")
-    expect(said).to_contain_text("at most 10")
-    expect(said).not_to_contain_text("LIMIT_EXCEEDED")
+    answer = page.locator("loom-composer [data-answer]")
+    expect(answer).to_contain_text("at most 10")
+    expect(answer).not_to_contain_text("LIMIT_EXCEEDED")
     page.locator("#composer-text").fill("→ go nowhere9")
     page.keyboard.press("Enter")
-    expect(said).to_contain_text("✗ ")  # as commands are answered
+    expect(answer).to_contain_text("✗ ")  # as commands are answered

@@ -11,13 +11,13 @@ from tests.browser.test_two_people import live
 @pytest.fixture
 def tree(heddle: Heddle) -> str:
     """One > (Two, tagged > Three) and a pruned Four."""
-    made = heddle.tree("Filter", "One.", "Two.", "Three.")
-    _, one, two, _ = [node["id"] for node in heddle.get(f"trees/{made}/path")["nodes"]]  # type: ignore[attr-defined]
-    heddle.line(made, f"tag {two} #draft")
-    four = heddle.line(made, f'respond {one} "Four."')["refs"][0]  # type: ignore[index]
-    heddle.line(made, f"prune {four}")
-    heddle.line(made, f"switch to {one}")
-    return made
+    own_tree = heddle.tree("Filter", "One.", "Two.", "Three.")
+    _, one, two, _ = [node["id"] for node in heddle.get(f"trees/{own_tree}/path")["nodes"]]  # type: ignore[attr-defined]
+    heddle.line(own_tree, f"tag {two} #draft")
+    four = heddle.line(own_tree, f'respond {one} "Four."')["refs"][0]  # type: ignore[index]
+    heddle.line(own_tree, f"prune {four}")
+    heddle.line(own_tree, f"switch to {one}")
+    return own_tree
 
 
 def opened(page: Page) -> Page:

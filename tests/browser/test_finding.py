@@ -39,9 +39,9 @@ def test_words_are_found_in_the_whole_path_and_replaced(heddle: Heddle, visit: O
     panel.get_by_role("button", name="Replace all").click()
     expect(panel.locator(".find-said")).to_have_text("2 replaced")
     nodes = heddle.get(f"trees/{tree}/path")["nodes"]
-    said = [node["text"] for node in nodes]  # type: ignore[attr-defined]
-    assert (said[2], said[70]) == ("A *crane* stood, a crane flew.", "The crane again.")
-    assert len(said) == 71, "what follows a text that was edited stays"
+    written = [node["text"] for node in nodes]  # type: ignore[attr-defined]
+    assert (written[2], written[70]) == ("A *crane* stood, a crane flew.", "The crane again.")
+    assert len(written) == 71, "what follows a text that was edited stays"
     find.press("Escape")
     expect(panel).to_have_count(0)
 

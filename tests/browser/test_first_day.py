@@ -40,9 +40,9 @@ def test_a_tree_of_pyloom_is_imported_continued_and_watched_by_another(
         *(tokens(12, rate=40, word=word) for word in ("left", "middle", "right"))
     )
     page.get_by_role("button", name="Continue").last.click()
-    for one in (page, hers):
-        expect(one.locator(".card")).to_have_count(before + 3)
-        expect(one.locator(".card.coming")).to_have_count(0)
+    for screen in (page, hers):
+        expect(screen.locator(".card")).to_have_count(before + 3)
+        expect(screen.locator(".card.coming")).to_have_count(0)
     page.locator(".card a").nth(before + 1).click()
     expect(book(page)).to_contain_text("12")
     expect(hers.locator(".card", has_text="1 below")).to_have_count(0)
@@ -75,9 +75,9 @@ def test_an_import_that_is_stopped_leaves_nothing(
     bar = "loom-import progress[aria-label^=Importing]"
     page.wait_for_function(f"() => document.querySelector('{bar}')?.value > 0.3")
     page.locator("loom-import").get_by_role("button", name="Stop").click()
-    said = page.locator("loom-import").get_by_role("alert")
-    expect(said).to_contain_text("The import was stopped.")
-    expect(said).to_contain_text("Nothing was added")
+    alert = page.locator("loom-import").get_by_role("alert")
+    expect(alert).to_contain_text("The import was stopped.")
+    expect(alert).to_contain_text("Nothing was added")
     expect(page.locator("loom-import").get_by_role("button", name="Stop")).to_have_count(0)
     page.reload()
     expect(page.get_by_role("heading", level=1)).to_be_visible()

@@ -47,18 +47,18 @@ def test_a_dropped_image_becomes_part_of_the_text(heddle: Heddle, visit: Open) -
 def test_what_is_not_an_image_is_answered_in_words(heddle: Heddle, visit: Open) -> None:
     tree = heddle.tree("No image", "One.", mode="dialogue")
     page = visit(f"/trees/{tree}")
-    field, said = page.locator("#composer-text"), page.locator("loom-composer")
+    field, composer = page.locator("#composer-text"), page.locator("loom-composer")
     drawing = b'<svg xmlns="http://www.w3.org/2000/svg"><script>document.title="x"</script></svg>'
     raw = base64.b64encode(drawing).decode()
     field.evaluate(DROP, [raw, "drop", "drawn.svg", "image/svg+xml"])
-    expect(said).to_contain_text("drawn.svg is not an image that can be shown.")
+    expect(composer).to_contain_text("drawn.svg is not an image that can be shown.")
     field.evaluate(DROP, [raw, "drop", "drawn.png", "image/png"])
-    expect(said).to_contain_text("This is not an image that can be shown.")
-    expect(said).to_contain_text("PNG, JPEG, GIF or WebP")
+    expect(composer).to_contain_text("This is not an image that can be shown.")
+    expect(composer).to_contain_text("PNG, JPEG, GIF or WebP")
     bomb = io.BytesIO()
     Image.new("1", (6_000, 5_000)).save(bomb, "PNG")
     field.evaluate(DROP, [base64.b64encode(bomb.getvalue()).decode(), "paste"])
-    expect(said).to_contain_text("An image has at most 25,000,000 pixels.")
+    expect(composer).to_contain_text("An image has at most 25,000,000 pixels.")
     expect(field).to_have_value("")
     # Beside the field an image is taken, too, and the browser stays on the page.
     page.locator("article.node").first.evaluate(DROP, [red_square(), "drop"])

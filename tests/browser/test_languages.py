@@ -15,8 +15,8 @@ def turned(tmp_path_factory: pytest.TempPathFactory, chrome: Browser) -> Iterato
     """A Heddle that was given a catalogue beside its data."""
     data = tmp_path_factory.mktemp("turned")
     speak_pseudo(data / "locale", "ar")
-    with opened(data, chrome) as made:
-        yield made
+    with opened(data, chrome) as running:
+        yield running
 
 
 @pytest.fixture(params=[DESK, PHONE], ids=["desk", "phone"])

@@ -191,8 +191,8 @@ def test_replace_all_puts_in_what_stood_there_when_it_was_pressed(
     held.release()
     expect(panel.locator(".find-said")).to_have_text("2 replaced")
     end = time.monotonic() + PATIENCE_S
-    while (said := _texts(heddle, tree)) != ["A crane.", "The crane."]:
-        assert time.monotonic() < end, said
+    while (texts := _texts(heddle, tree)) != ["A crane.", "The crane."]:
+        assert time.monotonic() < end, texts
         page.wait_for_timeout(100)
 
 

@@ -14,10 +14,10 @@ DRAWN = """() => { const map = document.querySelector("loom-map"); const told = 
     map.paint(); pen.fillText = plain; return told; }"""
 
 
-def width(one: Locator) -> float:
+def width(element: Locator) -> float:
     """How wide an element is."""
-    found: float = one.evaluate("one => one.getBoundingClientRect().width")
-    return found
+    pixels: float = element.evaluate("one => one.getBoundingClientRect().width")
+    return pixels
 
 
 def test_a_pane_is_made_wider_by_pointer_and_keys_and_stays_so(heddle: Heddle, visit: Open) -> None:
@@ -57,7 +57,7 @@ def test_the_map_names_the_path_and_shows_a_text_under_the_pointer(
     expect(page.locator("loom-map[data-ready]")).to_be_attached()
     page.wait_for_function(f"() => ({DRAWN})().some(one => one.startsWith('Ending number 0'))")
     told = page.evaluate(DRAWN)
-    assert any(one.startswith("The second") for one in told)
+    assert any(words.startswith("The second") for words in told)
     at = page.evaluate(
         """() => { const map = document.querySelector("loom-map");
         const spot = map.point(map.scene), box = map.canvas.getBoundingClientRect();

@@ -136,8 +136,8 @@ def test_a_text_is_shaded_by_surprise_and_a_rival_is_taken_in_it(
     page = visit(f"/trees/{tree}")
     card = page.locator(".card[data-id]", has_text="The gate opens.")
     expect(card).to_have_count(1)
-    made = card.get_attribute("data-id")
-    page.goto(f"{heddle.url}/trees/{tree}?node={made}")
+    node_id = card.get_attribute("data-id")
+    page.goto(f"{heddle.url}/trees/{tree}?node={node_id}")
     page.get_by_label("More about this tree").click()
     page.get_by_role("button", name="Shade the text by surprise").click()
     expect(page.locator("[data-shade]")).to_have_attribute("aria-pressed", "true")
@@ -155,7 +155,7 @@ def test_a_text_is_shaded_by_surprise_and_a_rival_is_taken_in_it(
     page.mouse.click(*box)
     heddle.provider.script(says(" stands open."))
     tip.get_by_role("button", name="Take it and go on").click()
-    page.wait_for_url(lambda url: f"/trees/{tree}?node=" in url and str(made) not in url)
+    page.wait_for_url(lambda url: f"/trees/{tree}?node=" in url and str(node_id) not in url)
     expect(page.locator(".thread")).to_contain_text("The door")
 
 

@@ -63,24 +63,24 @@ def test_a_saved_model_is_a_row_of_the_list_that_says_what_it_can_do(
     page.go_back()
     row.get_by_role("link", name="Try it").click()
     live(page)
-    (one,) = (who for who in heddle.get("participants")["results"] if who["name"] == name)  # type: ignore[attr-defined]
-    heddle.archive(one)
+    (model,) = (who for who in heddle.get("participants")["results"] if who["name"] == name)  # type: ignore[attr-defined]
+    heddle.archive(model)
 
 
 def test_every_format_is_in_reach_beside_what_it_leaves_out(heddle: Heddle, visit: Open) -> None:
     tree = heddle.tree("Losses", "One.", "Two.")
     page = visit(f"/trees/{tree}/export")
-    said = page.locator("#export-file")
-    expect(said).to_contain_text("has no place for these")
-    height = said.evaluate("one => one.getBoundingClientRect().height")
+    export = page.locator("#export-file")
+    expect(export).to_contain_text("has no place for these")
+    height = export.evaluate("one => one.getBoundingClientRect().height")
     assert height < 180, "what is left out hides the formats"
     for name in ("Heddle JSON", "Parquet"):
         expect(page.get_by_role("radio", name=re.compile(f"^{name}"))).to_be_in_viewport()
 
 
 def test_an_empty_document_has_the_focus_and_says_what_to_do(heddle: Heddle, visit: Open) -> None:
-    made = heddle.post("documents", {"title": f"Empty {uuid4().hex[:6]}"})["id"]
-    page = visit(f"/documents/{made}")
+    uid = heddle.post("documents", {"title": f"Empty {uuid4().hex[:6]}"})["id"]
+    page = visit(f"/documents/{uid}")
     editor = page.locator(".document-editor .cm-content")
     expect(editor).to_be_focused()
     expect(page.locator(".cm-placeholder")).to_contain_text("Write here.")

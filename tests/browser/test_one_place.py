@@ -33,15 +33,15 @@ def _corvid(heddle: Heddle) -> Iterator[None]:
 
 
 def caret_at(page: Page) -> int:
-    found: int = page.locator("loom-buffer").evaluate(
+    head: int = page.locator("loom-buffer").evaluate(
         "buffer => buffer.editor.view.state.selection.main.head"
     )
-    return found
+    return head
 
 
 def position(page: Page) -> str:
-    found: str = page.evaluate("document.querySelector('loom-tree').page.position")
-    return found
+    node_id: str = page.evaluate("document.querySelector('loom-tree').page.position")
+    return node_id
 
 
 def test_an_answer_that_came_while_nobody_looked_is_where_the_tree_opens(

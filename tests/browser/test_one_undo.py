@@ -25,7 +25,7 @@ def saves_versions(page: Page) -> None:
     page.evaluate("localStorage.setItem('heddle.edit-as.buffer', 'version')")
 
 
-def said(page: Page, words: str) -> None:
+def expect_toast(page: Page, words: str) -> None:
     """Waits for a message that begins so."""
     expect(page.locator("loom-toast .toast")).to_contain_text(words)
 
@@ -53,7 +53,7 @@ def test_undo_takes_back_a_replacement_before_the_accepting_that_came_before_it(
     assert path_of(heddle, tree, position)[0].startswith("Morag")
     book(page).press("Control+z")
     texts(page, "Marie came home. Marie sat down.", " Marie slept.", "")
-    said(page, "Undone: replaced Marie by Morag in 2 passages")
+    expect_toast(page, "Undone: replaced Marie by Morag in 2 passages")
     book(page).press("Control+y")
     texts(page, "Morag came home. Morag sat down.", " Morag slept.", "")
     book(page).press("Control+z")
@@ -73,7 +73,7 @@ def test_a_replacement_in_four_passages_is_one_step_outside_the_text_and_after_a
     saves_versions(page)
     caret(page, 0)
     replace_all(page, "Marie", "Morag")
-    morag = [one.replace("Marie", "Morag") for one in MARIE]
+    morag = [text.replace("Marie", "Morag") for text in MARIE]
     expect(page.locator(".working")).to_have_count(0)
     rested(page)
     assert path_of(heddle, tree) == morag
@@ -81,7 +81,7 @@ def test_a_replacement_in_four_passages_is_one_step_outside_the_text_and_after_a
     opened(page)
     page.locator("main").focus()
     page.keyboard.press("Control+z")
-    said(page, "Undone: replaced Marie by Morag in 3 passages")
+    expect_toast(page, "Undone: replaced Marie by Morag in 3 passages")
     texts(page, *MARIE, "")
     assert path_of(heddle, tree) == [*MARIE]
     page.locator("loom-toast").get_by_role("button", name="Redo").click()
@@ -98,14 +98,14 @@ def test_typing_and_changes_of_the_tree_are_undone_in_the_order_of_time(
     book(page).press_sequentially(" First")
     rested(page)
     page.evaluate("document.querySelector('loom-tree').page.say('bookmark here')")
-    said(page, "Bookmark added")
+    expect_toast(page, "Bookmark added")
     caret(page, len("One. First"))
     book(page).press_sequentially(" second")
     book(page).press("Control+z")
     texts(page, "One.", " First")
     assert bookmarks(heddle, tree) == 1
     book(page).press("Control+z")
-    said(page, "Undone: bookmark")
+    expect_toast(page, "Undone: bookmark")
     assert bookmarks(heddle, tree) == 0
     texts(page, "One.", " First")
     book(page).press("Control+z")
@@ -133,7 +133,7 @@ def test_an_added_text_that_is_undone_is_a_draft_again(heddle: Heddle, visit: Op
     rested(page)
     book(page).press("Control+z")
     texts(page, "One.", " Two.")
-    said(page, "Undone: new text")
+    expect_toast(page, "Undone: new text")
     book(page).press("Control+y")
     texts(page, "One.", " Two.", "")
     page.reload()

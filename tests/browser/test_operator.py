@@ -14,11 +14,11 @@ from tests.browser.conftest import PHONE, Heddle, Open, invited
 
 def fits(page: Page) -> bool:
     """Whether nothing has to be moved sideways to be seen."""
-    found: bool = page.evaluate(
+    does_fit: bool = page.evaluate(
         """() => [document.documentElement, ...document.querySelectorAll(".scroll")]
             .every((one) => one.scrollWidth <= one.clientWidth)"""
     )
-    return found
+    return does_fit
 
 
 def test_an_operator_sees_everything_on_a_phone_and_sets_limits(

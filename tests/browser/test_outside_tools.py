@@ -139,9 +139,9 @@ def test_a_tool_that_is_granted_after_the_turn_is_used_in_another_one(
     grove = heddle.get("groves")["results"][0]["id"]  # type: ignore[index]
     settings = f"/api/groves/{grove}/settings"
     results = heddle.get("participants")["results"]
-    one = next(found_["id"] for found_ in results if found_["name"] == agent)  # type: ignore[attr-defined]
+    agent_uid = next(found_["id"] for found_ in results if found_["name"] == agent)  # type: ignore[attr-defined]
     with heddle.client() as client:
-        changed = client.patch(f"/api/participants/{one}", json={"budget": "quick"})
+        changed = client.patch(f"/api/participants/{agent_uid}", json={"budget": "quick"})
         assert changed.is_success
     page = visit(f"/groves/{grove}/tools")
     add(page, name, mcp.url)

@@ -25,10 +25,10 @@ def with_device(page: Page) -> Callable[[], list[dict[str, object]]]:
     """Gives the browser a device that keeps passkeys; what it keeps."""
     session = page.context.new_cdp_session(page)
     session.send("WebAuthn.enable")
-    made = session.send("WebAuthn.addVirtualAuthenticator", {"options": DEVICE})
+    device = session.send("WebAuthn.addVirtualAuthenticator", {"options": DEVICE})
 
     def kept() -> list[dict[str, object]]:
-        credentials: list[dict[str, object]] = session.send("WebAuthn.getCredentials", made)[
+        credentials: list[dict[str, object]] = session.send("WebAuthn.getCredentials", device)[
             "credentials"
         ]
         return credentials
@@ -59,7 +59,7 @@ def test_a_passkey_is_added_signs_in_and_is_removed(
     page.get_by_role("button", name="Add a passkey").click()
     expect(page.get_by_text("You can sign in with the passkey pocket from now on.")).to_be_visible()
     expect(page.get_by_label("Name of the passkey pocket")).to_have_value("pocket")
-    assert [one["rpId"] for one in kept()] == ["localhost"]
+    assert [credential["rpId"] for credential in kept()] == ["localhost"]
     assert fits(page)
     # The device says that it has one already.
     page.get_by_role("button", name="Add a passkey").click()

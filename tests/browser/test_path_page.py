@@ -77,10 +77,10 @@ def test_exports_are_of_the_path_that_is_read(heddle: Heddle, visit: Open) -> No
     page = live(visit(f"/trees/{tree}"))
     page.locator("main").press("ArrowLeft")
     expect(page.locator("article.node")).to_have_count(1)
-    one = page.locator("article.node").get_attribute("data-id")
+    node_id = page.locator("article.node").get_attribute("data-id")
     for name in ("Markdown", "text", "JSON"):
         link = page.locator("a[data-export]", has_text=re.compile(f"^{name}$"))
-        expect(link).to_have_attribute("href", re.compile(f"node={one}$"))
+        expect(link).to_have_attribute("href", re.compile(f"node={node_id}$"))
 
 
 def test_candidates_that_come_while_the_page_moves_are_not_lost(

@@ -9,10 +9,10 @@ from tests.browser.conftest import Heddle, Open
 
 def ticked(page: Page) -> list[str]:
     """The permissions that are ticked."""
-    found: list[str] = page.locator('[name="permission"]:checked').evaluate_all(
+    names: list[str] = page.locator('[name="permission"]:checked').evaluate_all(
         "all => all.map(one => one.value)"
     )
-    return found
+    return names
 
 
 def test_presets_and_boxes_follow_each_other(heddle: Heddle, visit: Open) -> None:

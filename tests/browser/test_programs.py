@@ -58,24 +58,24 @@ def test_a_key_is_made_and_its_lines_are_to_paste(
     expect(page.get_by_role("button", name=f"Revoke {name}")).to_have_count(0)
 
 
-def call(heddle: Heddle, key: str, session: str, *said: dict[str, Any]) -> None:
+def call(heddle: Heddle, key: str, session: str, *messages: dict[str, Any]) -> None:
     """A request of a program."""
     heddle.provider.script(says("Yes."))
     headers = {"authorization": f"Bearer {key}", "x-session-id": session}
     with open_client(base_url=heddle.url, headers=headers) as program:
-        body = {"model": "s", "messages": list(said), "stream": True}
+        body = {"model": "s", "messages": list(messages), "stream": True}
         assert program.post("/gateway/v1/chat/completions", json=body).is_success
 
 
 def session_of(heddle: Heddle, name: str) -> dict[str, Any]:
     """A session, once it is recorded."""
 
-    def found() -> Any:
+    def recorded() -> Any:
         rows: Any = heddle.get("sessions")["results"]
         return next((row for row in rows if row["name"] == name), None)
 
-    made: dict[str, Any] = until(found, what="the session is recorded")
-    return made
+    session: dict[str, Any] = until(recorded, what="the session is recorded")
+    return session
 
 
 def of_tool(name: str) -> list[dict[str, Any]]:

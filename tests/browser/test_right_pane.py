@@ -115,7 +115,7 @@ def test_two_people_at_one_memory_lose_nothing_of_what_they_typed(
     hers = live(visit(f"/trees/{tree}", who=ada))
     tab(page, "Memory")
     tab(hers, "Memory")
-    mine, theirs = (one.locator("#panel-context .steering") for one in (page, hers))
+    mine, theirs = (screen.locator("#panel-context .steering") for screen in (page, hers))
     mine.get_by_label("Memory").fill("Mine, and long.")
     theirs.get_by_label("Memory").fill("Hers.")
     theirs.get_by_role("button", name="Save").click()
@@ -231,7 +231,7 @@ def test_windows_are_put_in_an_order_by_drag_and_by_keys(heddle: Heddle, visit: 
         return [row.get_attribute("data-number") or "" for row in rows.all()]
 
     first, second = listed()
-    with page.expect_response(lambda one: one.request.method == "PATCH"):
+    with page.expect_response(lambda response: response.request.method == "PATCH"):
         rows.nth(1).locator(".grip").drag_to(rows.nth(0))
     assert listed() == [second, first]
     page.reload()
@@ -239,7 +239,7 @@ def test_windows_are_put_in_an_order_by_drag_and_by_keys(heddle: Heddle, visit: 
     expect(rows.first).to_have_attribute("data-number", second)
     grip = rows.nth(0).get_by_role("button", name=f"Move #{second} up or down")
     grip.focus()
-    with page.expect_response(lambda one: one.request.method == "PATCH"):
+    with page.expect_response(lambda response: response.request.method == "PATCH"):
         page.keyboard.press("ArrowDown")
     assert listed() == [first, second]
     expect(grip.or_(rows.nth(1).locator(".grip")).last).to_be_focused()
@@ -255,7 +255,7 @@ def test_a_stash_is_recalled_into_a_buffer(heddle: Heddle, visit: Open) -> None:
     expect(page.locator("loom-windows h2")).to_have_text("Open")
     rows.get_by_role("button", name="Insert into the text").click()
     expect(page.locator(".cm-content")).to_contain_text("The house stood empty. It rained.")
-    with page.expect_response(lambda one: "/drafts/" in one.url):
+    with page.expect_response(lambda response: "/drafts/" in response.url):
         page.locator(".cm-content").press_sequentially("!")
     page.reload()
     expect(page.locator(".cm-content")).to_contain_text("It rained.")

@@ -22,20 +22,20 @@ def settled(page: Page) -> Page:
     return live(page)
 
 
-def top(one: Locator) -> float:
+def top(element: Locator) -> float:
     """Where an element is drawn, in pixels from the top of the window."""
     at = "one => one.isConnected ? one.getBoundingClientRect().top : null"
-    while (found := one.evaluate(at)) is None:
+    while (pixels := element.evaluate(at)) is None:
         pass  # drawn anew between being found and being measured
-    return float(found)
+    return float(pixels)
 
 
 def line_of_caret(page: Page) -> float:
     """Where the line of the caret is drawn."""
-    found: float = page.locator("loom-buffer").evaluate(
+    pixels: float = page.locator("loom-buffer").evaluate(
         "({editor: {view}}) => view.coordsAtPos(view.state.selection.main.head).top"
     )
-    return found
+    return pixels
 
 
 def release(heddle: Heddle) -> None:

@@ -30,11 +30,11 @@ def tree_of(heddle: Heddle, name: str) -> str:
 def test_an_answer_to_a_program_grows_in_the_open_page(heddle: Heddle, visit: Open) -> None:
     name = f"Program {uuid4().hex[:6]}"
     headers = {"authorization": f"Bearer {key_of(heddle, name)}", "x-session-id": name}
-    said = [{"role": "user", "content": f"{name} says hello."}]
+    messages = [{"role": "user", "content": f"{name} says hello."}]
 
     def ask(*, stream: bool = True) -> None:
         with open_client(base_url=heddle.url, headers=headers) as program:
-            body = {"model": "s", "messages": said, "stream": stream}
+            body = {"model": "s", "messages": messages, "stream": stream}
             assert program.post("/gateway/v1/chat/completions", json=body).is_success
 
     heddle.provider.script(says("Hello back."))
@@ -44,8 +44,8 @@ def test_an_answer_to_a_program_grows_in_the_open_page(heddle: Heddle, visit: Op
     cards = page.locator(".card:not(.coming)")
     expect(page.locator("body")).to_contain_text("Hello back.")
 
-    said += [{"role": "assistant", "content": "Hello back."}]
-    said += [{"role": "user", "content": "Tell me about the gate."}]
+    messages += [{"role": "assistant", "content": "Hello back."}]
+    messages += [{"role": "user", "content": "Tell me about the gate."}]
     heddle.provider.script(holds("It was ", HOLD, "painted ", HOLD, "green."))
     asking = threading.Thread(target=ask)
     asking.start()

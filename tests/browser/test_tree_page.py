@@ -11,10 +11,10 @@ from tests.browser.test_two_people import live
 
 def ids(page: Page) -> list[str]:
     """The path that is drawn."""
-    found: list[str] = page.locator("article.node").evaluate_all(
+    local_ids: list[str] = page.locator("article.node").evaluate_all(
         "all => all.map(n => n.dataset.id)"
     )
-    return found
+    return local_ids
 
 
 def test_arrows_walk_the_tree_and_back_leads_back(heddle: Heddle, visit: Open) -> None:
@@ -112,8 +112,8 @@ def test_search_finds_and_goes_there(heddle: Heddle, visit: Open) -> None:
     page.keyboard.press("Control+k")
     page.get_by_role("combobox", name="Search or command").fill("father")
     # What was offered before anything was typed may still be listed for a moment.
-    found = page.get_by_role("listbox").get_by_role("option").filter(has_text="summer her father")
-    expect(found).to_have_count(1)
+    option = page.get_by_role("listbox").get_by_role("option").filter(has_text="summer her father")
+    expect(option).to_have_count(1)
     page.keyboard.press("Enter")
     expect(page.locator("article.node")).to_have_count(1)
 
@@ -265,14 +265,14 @@ def test_ids_on_a_phone_are_large_enough_for_a_finger(heddle: Heddle, visit: Ope
     tree = heddle.tree("Ids", "One.", "Two.")
     page = live(visit(f"/trees/{tree}", size=PHONE))
     sizes = "all => all.map(one => one.getBoundingClientRect()).map(one => [one.width, one.height])"
-    found = page.locator("article.node > header a.id").evaluate_all(sizes)
-    assert len(found) == 2
-    assert min(min(one) for one in found) >= 24
+    boxes = page.locator("article.node > header a.id").evaluate_all(sizes)
+    assert len(boxes) == 2
+    assert min(min(box) for box in boxes) >= 24
 
 
 def test_a_title_of_one_long_word_does_not_widen_a_page(heddle: Heddle, visit: Open) -> None:
     tree = heddle.tree("W" * 200, "Text.")
-    for path in (f"/trees/{tree}", *(f"/trees/{tree}/{one}" for one in ("share", "about"))):
+    for path in (f"/trees/{tree}", *(f"/trees/{tree}/{part}" for part in ("share", "about"))):
         page = visit(path, size=PHONE)
         expect(page.locator("main")).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"], path

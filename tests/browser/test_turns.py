@@ -64,7 +64,9 @@ def test_two_people_watch_a_turn_to_its_end_and_it_is_taken_back(
         expect(turn.locator("[data-state]")).to_have_text("working")
     # From now on the turn is sent as it is drawn: nobody asks for it.
     asked: list[str] = []
-    hers.on("request", lambda one: asked.append(one.url) if "/turns?" in one.url else None)
+    hers.on(
+        "request", lambda request: asked.append(request.url) if "/turns?" in request.url else None
+    )
     heddle.provider.release()
     for page in (mine, hers):
         turn = page.locator(".turn")

@@ -177,7 +177,9 @@ def test_what_others_do_is_shown_beside_the_text_too_and_nobody_asks_for_it(
     hers.wait_for_load_state("networkidle")
     asked: list[str] = []
     # That she saw it, she says herself.
-    hers.on("request", lambda one: asked.append(one.url) if "/seen" not in one.url else None)
+    hers.on(
+        "request", lambda request: asked.append(request.url) if "/seen" not in request.url else None
+    )
     for line in (f'annotate {at} "Hm."', f"tag {at} #there", f"bookmark {at}"):
         heddle.post(f"trees/{tree}/commands", {"line": line})
     for words in ("1 annotation", "#there", "★"):

@@ -93,7 +93,7 @@ def test_words_of_an_editor_have_the_bar_of_a_text(heddle: Heddle, visit: Open) 
         for row in heddle.get("documents?limit=500")["results"]  # type: ignore[attr-defined]
         if row["title"] == f"Plan {name}"
     ]
-    offered = [one for one in ALL if one != "Link…"]
+    offered = [button for button in ALL if button != "Link…"]
     page = visit(f"/documents/{document['id']}")
     expect(page.locator("loom-document[data-ready]")).to_be_attached()
     assert page.evaluate(SELECT, [".cm-content", "that the lamp burned"])

@@ -52,7 +52,7 @@ def turn(heddle: Heddle, tree: str, agent: str = "Watcher") -> str:
     """The id of a turn that was asked for."""
     with heddle.client() as client:
         every = client.get("/api/participants").json()["results"]
-    uid = next(one["id"] for one in every if one["name"] == agent)
+    uid = next(participant["id"] for participant in every if participant["name"] == agent)
     return str(heddle.post(f"trees/{tree}/turns", {"participant": uid})["id"])
 
 
@@ -127,7 +127,7 @@ def test_a_question_of_an_agent_is_told_with_a_field_and_answered_in_it(
     with heddle.client() as client:
         me = client.get("/api/me").json()
         every = client.get("/api/participants").json()["results"]
-    name = next(one["name"] for one in every if one["kind"] == "human")
+    name = next(participant["name"] for participant in every if participant["kind"] == "human")
     assert me
     heddle.provider.script(says(f'→ ask "{name}" "Which end?" wait\n'), says("Then the dark one."))
     turn(heddle, tree)
@@ -216,9 +216,9 @@ def test_a_past_call_is_read_beside_the_tree_and_copied_without_its_key(
 ) -> None:
     tree = heddle.tree("Called", "Who is Marie angry at?")
     heddle.provider.script(says("Her father."))
-    made = heddle.line(tree, 'continue n:1 using agent:"Watcher"')
+    answer = heddle.line(tree, 'continue n:1 using agent:"Watcher"')
     with heddle.client() as client:
-        uid = made["generations"][0]  # type: ignore[index]
+        uid = answer["generations"][0]  # type: ignore[index]
         wait = "/api/generations/" + str(uid)
         page = live(visit(f"/trees/{tree}"))
         expect(page.locator(".card")).to_contain_text("Her father.")
@@ -341,8 +341,8 @@ def test_the_panel_is_accessible_and_fits(
     assert violations_in_both_themes(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     if SHOTS:
-        for at, one in enumerate((page.locator("loom-windows"), box)):
-            one.scroll_into_view_if_needed()
+        for at, element in enumerate((page.locator("loom-windows"), box)):
+            element.scroll_into_view_if_needed()
             page.screenshot(path=Path(SHOTS) / f"panel-{size['width']}-{at}.png")
 
 
@@ -427,13 +427,13 @@ def test_each_round_of_a_turn_is_read_on_its_card_and_beside_its_answer(
     page.keyboard.press("Enter")
     first = sent.locator("details", has_text="Round 1").first
     first.locator("summary").first.click()
-    said = first.locator("loom-panel > details[open] > pre")
-    expect(said).to_contain_text("Who is Marie?")
+    shown = first.locator("loom-panel > details[open] > pre")
+    expect(shown).to_contain_text("Who is Marie?")
     expect(first.get_by_text("Since the request before")).to_have_count(0)
     # What is open stays so while the turn goes on.
     heddle.provider.release()
     expect(card.locator("[data-state]")).to_have_text("done")
-    expect(said).to_be_visible()
+    expect(shown).to_be_visible()
     assert violations(page) == []
     expect(page.locator("article.node")).to_have_count(2)
     page.get_by_role("tab", name="Node").click()
@@ -466,18 +466,18 @@ def test_refs_of_answers_are_opened_where_they_are_read(heddle: Heddle, visit: O
     page.go_back()
     answer = page.locator(".command-answer.done")
 
-    def said(line: str) -> None:
+    def send(line: str) -> None:
         page.keyboard.press("Control+k")
         page.get_by_role("combobox", name="Search or command").fill(line)
         page.keyboard.press("Enter")
 
-    said('→ find "brass"')
+    send('→ find "brass"')
     expect(answer.get_by_role("link", name=f"[{first}]")).to_be_visible()
     assert violations(page) == []
     answer.get_by_role("button", name='doc:"Refs"').first.click()
     window = page.locator("loom-windows li[data-number]")
     expect(window).to_contain_text("The lamp is of brass.")
-    said('→ find "brass"')
+    send('→ find "brass"')
     answer.get_by_role("link", name=f"[{first}]").click()
     expect(page).to_have_url(f"{heddle.url}/trees/{tree}?node={first}")
     expect(page.get_by_role("dialog")).to_have_count(0)

@@ -30,10 +30,10 @@ Say = Callable[[str], str]
 def say(actor: Actor, tree: Tree) -> Say:
     """Runs a line; returns the first node that it made."""
 
-    def said(line: str) -> str:
+    def run_line(line: str) -> str:
         return str(execute_line(actor, tree, Request(line)).body["refs"][0])
 
-    return said
+    return run_line
 
 
 @pytest.fixture
@@ -91,8 +91,8 @@ def test_what_was_shown_is_deleted_after_the_days_that_the_person_chose(
 ) -> None:
     other = get_actor(writer, grove)
     commands.change_settings(other, keep_days=30)
-    for one in (actor, other):
-        _log(one, tree, point, cards)
+    for person in (actor, other):
+        _log(person, tree, point, cards)
     for days, kept in ((29, 2), (31, 1), (366, 0)):
         _aged(days)
         cache.clear()
@@ -138,8 +138,8 @@ def test_a_choice_is_the_first_text_that_one_went_on_from(
     assert choices_of(actor) == []
     say(f'respond {cards[2]} "on"')
     say(f'respond {cards[0]} "later"')
-    (made,) = choices_of(actor)
-    assert made.taken == _node(tree, cards[2]).pk
+    (choice,) = choices_of(actor)
+    assert choice.taken == _node(tree, cards[2]).pk
     _log(actor, tree, point, cards[::-1])
     say(f'respond {cards[1]} "another day"')
     assert [choice.taken for choice in choices_of(actor)] == [
@@ -165,7 +165,7 @@ def _choices_of_short_ones(actor: Actor, tree: Tree, say: Say, count: int) -> No
         texts = ["word " * (5 + 12 * ((number + place) % 4)) for place in range(4)]
         shown = [say(f'respond {at} "{text}{number}."') for text in texts]
         _log(actor, tree, at, shown)
-        say(f'respond {shown[min(range(4), key=lambda one: len(texts[one]))]} "on"')
+        say(f'respond {shown[texts.index(min(texts, key=len))]} "on"')
 
 
 def test_candidates_are_ordered_as_one_chooses_and_it_says_why(
@@ -197,7 +197,7 @@ def test_one_place_in_five_stays_as_it_is(
     _choices_of_short_ones(actor, tree, say, 21)
     commands.change_settings(actor, orders=True)
     points = Node.objects.filter(tree=tree, kind="text")
-    share = sum(is_unranked(actor.participant, one) for one in points) / points.count()
+    share = sum(is_unranked(actor.participant, shown) for shown in points) / points.count()
     assert 0.1 < share < 0.3
     monkeypatch.setattr(ordering, "is_unranked", lambda *_: True)
     point = _node(tree, say('respond root "And then?"'))
@@ -260,8 +260,8 @@ def test_words_of_others_need_their_consent(
     own = say(f'respond {point} "Mine."')
     _log(actor, tree, point, [theirs, own])
     say(f'respond {own} "on"')
-    made = exported(actor, "preference")
-    assert (made.rows, made.left_out) == ([], 1)
+    export = exported(actor, "preference")
+    assert (export.rows, export.left_out) == ([], 1)
     commands.change_settings(other, consents=True)
     (row,) = exported(actor, "preference").rows
     assert (row["chosen"], row["rejected"]) == ("Mine.", "Hers.")

@@ -55,8 +55,8 @@ def test_a_document_that_is_cited_is_viewed_in_its_revision(say: Say) -> None:
 
 def test_evidence_of_a_grove_that_one_may_not_read_is_not_found(two_groves: TwoGroves) -> None:
     world, left = two_groves, two_groves.left
-    said = left.run(world.both, f'claim "The tower is kept" cite:{world.far} words:"{SECRET}"')
-    claim = said.split("[")[1][:4]
+    reply = left.run(world.both, f'claim "The tower is kept" cite:{world.far} words:"{SECRET}"')
+    claim = reply.split("[")[1][:4]
     assert f"content: {SECRET}" in left.run(world.both, f"view {world.far} in {claim}")
     assert Cite.objects.count() == 1
     hidden = _refusal(world, f"view {world.far} in {claim}")

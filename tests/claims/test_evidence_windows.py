@@ -155,7 +155,7 @@ def test_it_is_stale_until_it_is_refreshed(
 
     def body() -> dict[str, Any]:
         answer = client.get(f"/api/workspaces/{workspace}").json()
-        return next(one for one in answer["windows"] if one["kind"] == "evidence")
+        return next(window for window in answer["windows"] if window["kind"] == "evidence")
 
     assert not body()["stale"] and not body()["read_only"]
     assert body()["opens"].endswith(f"node:{claim} evidence keep")
@@ -192,8 +192,8 @@ def test_readers_and_outsiders_do_not_write(say: Say, claim: str, reader: User) 
 
 def test_a_window_shows_only_what_its_reader_may_see(two_groves: TwoGroves) -> None:
     world, left = two_groves, two_groves.left
-    said = left.run(world.both, f'claim "The tower is kept" cite:{world.far} words:"{SECRET}"')
-    claim = said.split("[")[1][:4]
+    reply = left.run(world.both, f'claim "The tower is kept" cite:{world.far} words:"{SECRET}"')
+    claim = reply.split("[")[1][:4]
     left.run(world.both, f"cite {left.text.local_id} for {claim}")
     window = left.run(world.both, f"open {claim} evidence").split()[2]
     shown = left.run(world.both, f"view {window}")

@@ -243,11 +243,11 @@ def test_no_refusal_of_claims_lacks_a_test() -> None:
     """Each sentence that the module can say begins one that these tests await."""
     source = Path(lines.__file__).read_text()
     awaited = Path(__file__).read_text()
-    said = re.findall(
+    sentences = re.findall(
         r'"(?:REJECTED|INVALID_SYNTAX|LIMIT_EXCEEDED|PERMISSION_DENIED|NOT_FOUND|CONFLICT|DOWNGRADE)",\s+f?"([^"]+)"',
         source,
     )
-    plain = [re.sub(r"\{[^}]*\}", "\0", sentence) for sentence in said]
+    plain = [re.sub(r"\{[^}]*\}", "\0", sentence) for sentence in sentences]
     assert len(plain) > 20
     for sentence in plain:
         longest = max(sentence.split("\0"), key=len).strip()[:40]

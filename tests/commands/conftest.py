@@ -22,11 +22,13 @@ TOKENS = re.compile(
 def say(actor: Actor, tree: Tree) -> Say:
     """`say("respond root \\"a\\"")`: one line by the owner in the tree; or `by=`, `into=`."""
 
-    def one(line: str, *, by: User | None = None, into: Tree | None = None, **sent: Any) -> Answer:
+    def run_line(
+        line: str, *, by: User | None = None, into: Tree | None = None, **sent: Any
+    ) -> Answer:
         who = get_actor(by, (into or tree).grove) if by else actor
         return execute_line(who, into or tree, Request(line, **sent))
 
-    return one
+    return run_line
 
 
 def untold(reply: str) -> str:
@@ -38,10 +40,10 @@ def untold(reply: str) -> str:
 def write(say: Say) -> Callable[..., str]:
     """Writes a text below a node (default: the root) and returns its local id."""
 
-    def one(text: str, below: str = "root", **more: Any) -> str:
+    def respond(text: str, below: str = "root", **more: Any) -> str:
         return str(say(f'respond {below} "{text}"', **more).body["refs"][0])
 
-    return one
+    return respond
 
 
 @pytest.fixture

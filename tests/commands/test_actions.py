@@ -57,8 +57,8 @@ def test_each_change_of_a_grove_leaves_one_numbered_step(boss: Actor) -> None:
     fields = {"name": "Muse", "model_ref": "openai:gpt-5"}
     muse = participants.make_participant(boss, ParticipantChangeArgs(fields=fields))
     participants.archive_participant(boss, muse)
-    made = groves.make_invitation(boss, role="reader", days=1, uses=1)[0]
-    groves.revoke_invitation(boss, made.uid)
+    invitation = groves.make_invitation(boss, role="reader", days=1, uses=1)[0]
+    groves.revoke_invitation(boss, invitation.uid)
     steps = _steps(boss.grove)
     assert [(step.seq, step.canonical, step.outcome) for step in steps] == [
         (1, "change_grove", "ok"),
@@ -163,8 +163,8 @@ def test_no_secret_is_in_any_step(boss: Actor) -> None:
     link = public_links.make_public_link(boss, tree, days=1)[1]
     kept = serializers.serialize("json", Step.objects.all())
     assert "make_participant" in kept
-    for one in (SECRET_KEY, secret, "a long password", link):
-        assert one not in kept
+    for private in (SECRET_KEY, secret, "a long password", link):
+        assert private not in kept
 
 
 def test_a_step_keeps_the_start_and_the_hash_of_a_long_text(boss: Actor) -> None:

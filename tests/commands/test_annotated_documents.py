@@ -22,14 +22,14 @@ TEXT = "# Marie\\n\\nShe is a clockmaker. She waits.\\n\\n# Thomas\\n\\nHe waits
 @pytest.fixture
 def document(say: Say) -> Document:
     """A document linked to the tree."""
-    made = say(f'write doc:"Notes" new "{TEXT}"')
-    return Document.objects.get(uid=str(made.body["refs"][0]).removeprefix("doc:"))
+    answer = say(f'write doc:"Notes" new "{TEXT}"')
+    return Document.objects.get(uid=str(answer.body["refs"][0]).removeprefix("doc:"))
 
 
 def refused(say: Say, line: str, **more: object) -> str:
-    with pytest.raises(CommandError) as found:
+    with pytest.raises(CommandError) as refusal:
         say(line, **more)
-    return str(found.value.code)
+    return str(refusal.value.code)
 
 
 def shown(actor: Actor, document: Document) -> list[tuple[str, str, str | None]]:
@@ -84,14 +84,14 @@ def test_replies_resolving_and_undo(say: Say, actor: Actor, document: Document) 
     note = str(say('annotate doc:"Notes" "Why?" of:"clockmaker"').body["refs"][0])
     say(f'annotate {note} "Her father was one."')
     say(f'annotate {note} "So was mine."')
-    (one,) = queries.annotations_on(actor, document, queries.current(document))
-    assert [reply.text for reply in one.replies] == ["Her father was one.", "So was mine."]
+    (annotation,) = queries.annotations_on(actor, document, queries.current(document))
+    assert [reply.text for reply in annotation.replies] == ["Her father was one.", "So was mine."]
     say("undo")
-    (one,) = queries.annotations_on(actor, document, queries.current(document))
-    assert len(one.replies) == 1
+    (annotation,) = queries.annotations_on(actor, document, queries.current(document))
+    assert len(annotation.replies) == 1
     say(f"resolve {note}")
-    (one,) = queries.annotations_on(actor, document, queries.current(document))
-    assert one.note.slot.resolved_at is not None
+    (annotation,) = queries.annotations_on(actor, document, queries.current(document))
+    assert annotation.note.slot.resolved_at is not None
     say("undo")
     say("undo")
     say("undo")
@@ -132,8 +132,8 @@ def test_who_reads_the_document_hears_of_its_comments(
     def noted(line: str) -> tuple[int, str]:
         heard.clear()
         with django_capture_on_commit_callbacks(execute=True):  # type: ignore[attr-defined]
-            made = say(line).body.get("refs") or [""]
-        return heard.count(f"doc:{document.uid}"), str(made[0])
+            refs = say(line).body.get("refs") or [""]
+        return heard.count(f"doc:{document.uid}"), str(refs[0])
 
     told, note = noted('annotate doc:"Notes" "Why?" of:"clockmaker"')
     assert told == 1

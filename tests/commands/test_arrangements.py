@@ -40,14 +40,14 @@ def test_an_arrangement_is_kept_renamed_opened_in_another_tree_and_removed(
         'find "brass" in:doc:"notes" open',
     ]
     body = {"kind": "windows", "name": "Lamps", "body": {"lines": lines}}
-    made = kept("post", body)
-    assert made.status_code == 201
-    uid = made.json()["id"]
+    answer = kept("post", body)
+    assert answer.status_code == 201
+    uid = answer.json()["id"]
     assert kept("patch", {"id": uid, "name": "Lights"}).json()["name"] == "Lights"
-    (one,) = kept("get")
-    assert (one["name"], one["body"]) == ("Lights", {"lines": lines})
+    (arrangement,) = kept("get")
+    assert (arrangement["name"], arrangement["body"]) == ("Lights", {"lines": lines})
     other = trees.new_tree(actor, title="Elsewhere")
-    for line in one["body"]["lines"]:
+    for line in arrangement["body"]["lines"]:
         assert say(line, into=other).reply.startswith("✓ opened")
     assert kept("delete", {"id": uid}).status_code == 200
     assert kept("get") == []

@@ -60,10 +60,10 @@ def test_a_child_is_loaded_with_all_that_it_requires(
     store(say, "read/slow", "read/base")
     store(say, "read/all", "Read/Slow")
     assert say("augment load read/all") == "✓ loaded read/all (requires read/base, read/slow)"
-    found = loaded(actor, tree, api(owner))
-    assert {name for name, one in found.items() if one["loaded"]} == set(found)
-    assert [one["chosen"] for one in found.values()] == [True, False, False]
-    assert found["read/base"]["required_by"] == ["read/all"]
+    augments = loaded(actor, tree, api(owner))
+    assert {name for name, augment in augments.items() if augment["loaded"]} == set(augments)
+    assert [augment["chosen"] for augment in augments.values()] == [True, False, False]
+    assert augments["read/base"]["required_by"] == ["read/all"]
     assert say("augment list read/*").split("\n") == [
         "● read/all · requires Read/Slow",
         "● read/base",
@@ -116,8 +116,8 @@ def test_a_document_that_is_changed_into_a_circle_is_still_loaded_once(
     text = "---\nrequires: a/y, a/gone\n---\nRead.\n"
     document_actions.write_document(actor, document, text=text)
     assert say("augment load a/y") == "✓ loaded a/y (requires a/x)"
-    found = loaded(actor, tree, api(owner))
-    assert (found["a/x"]["loaded"], found["a/x"]["missing"]) == (True, ["a/gone"])
+    augments = loaded(actor, tree, api(owner))
+    assert (augments["a/x"]["loaded"], augments["a/x"]["missing"]) == (True, ["a/gone"])
     assert say("augment load a/x").split("\n") == [
         "✓ loaded a/x (requires a/y)",
         "  ! a/x requires a/gone, which is not there",
@@ -181,12 +181,14 @@ def test_what_is_required_comes_first_unless_it_goes_in_a_circle(
 ) -> None:
     every = [Augment(name, name, "", tuple(needs), ()) for name, needs in requires.items()]
     ordered = in_order(every, every)
-    assert sorted(one.name for one in ordered) == sorted(requires)
-    place = {one.name: at for at, one in enumerate(ordered)}
-    circles = {one.name: circle_of(one, every) for one in every}
+    assert sorted(augment.name for augment in ordered) == sorted(requires)
+    place = {augment.name: at for at, augment in enumerate(ordered)}
+    circles = {augment.name: circle_of(augment, every) for augment in every}
     if not any(circles.values()):
-        for one in every:
-            assert all(place[name] < place[one.name] for name in one.requires if name in place)
+        for augment in every:
+            assert all(
+                place[name] < place[augment.name] for name in augment.requires if name in place
+            )
     for name, circle in circles.items():
         if circle:
             assert circle[0] == circle[-1] == name

@@ -32,7 +32,7 @@ SAID = [
 def as_json(value: object) -> Any:
     """A value of a line as JSON has it."""
     if isinstance(value, tuple):
-        return [as_json(one) for one in value]
+        return [as_json(part) for part in value]
     if isinstance(value, Ref):
         return print_ref(value)
     return print_place(value) if isinstance(value, DocumentPlace) else value
@@ -56,10 +56,10 @@ def test_each_line_can_be_called_by_name(text: str) -> None:
     line = read(text, registry.language())
     command, values = call_of(line)
     assert line_for(command.name, values) == line.canonical
-    found, _ = arguments_of(command.verb, values)
-    if set(found.args.model_fields) != set(command.args.model_fields):
-        raise AssertionError(f"{command.verb} means {found.name}, not {command.name}")
-    if found is command:  # `cite … for` and `cite … against` take the same: their names tell
+    called, _ = arguments_of(command.verb, values)
+    if set(called.args.model_fields) != set(command.args.model_fields):
+        raise AssertionError(f"{command.verb} means {called.name}, not {command.name}")
+    if called is command:  # `cite … for` and `cite … against` take the same: their names tell
         assert line_for(command.verb, values) == line.canonical
 
 
@@ -109,7 +109,7 @@ def test_which_form_is_meant_follows_from_the_arguments() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "values", "code", "said"),
+    ("name", "values", "code", "message"),
     [
         ("tga", {}, "NOT_FOUND", "'tga'"),
         ("tag", {"names": ["a"]}, "INVALID_SYNTAX", "ref is missing."),
@@ -126,12 +126,12 @@ def test_which_form_is_meant_follows_from_the_arguments() -> None:
     ],
 )
 def test_wrong_arguments_are_refused_in_a_sentence(
-    name: str, values: dict[str, Any], code: str, said: str
+    name: str, values: dict[str, Any], code: str, message: str
 ) -> None:
     with pytest.raises(CommandError) as refused:
         line_for(name, values)
     assert refused.value.code == code
-    assert said in refused.value.message
+    assert message in refused.value.message
     assert refused.value.hint
 
 

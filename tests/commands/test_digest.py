@@ -24,7 +24,7 @@ Write = Callable[..., str]
 def told(say: Say, line: str = "digest", **more: object) -> dict[str, str]:
     """The lines of the answer, by what comes before their colon."""
     lines = str(say(line, **more).reply).split("\n")[1:]
-    return {one.partition(": ")[0]: one.partition(": ")[2] for one in lines}
+    return {digest_line.partition(": ")[0]: digest_line.partition(": ")[2] for digest_line in lines}
 
 
 def test_a_digest_names_what_matters(say: Say, write: Write, writer: User) -> None:

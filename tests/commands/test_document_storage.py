@@ -147,7 +147,7 @@ def test_what_was_deleted_leaves_the_log(actor: Actor) -> None:
     document.refresh_from_db()
     state = DocumentState.objects.get(document=document).seq
     left = DocumentUpdate.objects.filter(document=document, seq__gt=state)
-    assert document.log_bytes == sum(len(one.update) for one in left)
+    assert document.log_bytes == sum(len(row.update) for row in left)
 
 
 def test_invisible_attributes_do_not_grow_the_log(actor: Actor) -> None:
@@ -155,11 +155,11 @@ def test_invisible_attributes_do_not_grow_the_log(actor: Actor) -> None:
     shared: Doc[Text] = Doc()
     text = shared.get("text", type=Text)
     shared.apply_update(document_log.opened(document).state())
-    made: list[bytes] = []
-    shared.observe(lambda event: made.append(event.update))
+    updates: list[bytes] = []
+    shared.observe(lambda event: updates.append(event.update))
     for number in range(40):
         text.format(0, 6, {"hidden": f"{number}" * 10_000})
-        document_log.append_typed(document, made[-1], ["somebody"])
+        document_log.append_typed(document, updates[-1], ["somebody"])
     state = len(DocumentState.objects.get(document=document).state)
     log = sum(len(update.update) for update in DocumentUpdate.objects.all())
     assert log <= max(LOG_BYTES, state) + 30_000
@@ -305,8 +305,8 @@ def test_a_document_that_fails_is_put_aside_and_stops_no_other(
 ) -> None:
     document = _made(actor, "Begin.")
     other = document_actions.make_document(actor, title="Other", text="Begin.")
-    for one in (document, other):
-        _type(one, Edit(6, 6, " More."))
+    for paper in (document, other):
+        _type(paper, Edit(6, 6, " More."))
     tried = _breaks(monkeypatch, document, ValueError("a bad text"))
     assert [_rest() for _ in range(5)] == [1, 0, 0, 0, 0]
     assert len(tried) == put_aside.MOST_TRIES

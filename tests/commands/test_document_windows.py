@@ -28,9 +28,9 @@ NOTES = "# Notes\n\nFirst.\n\n## Motive\n\nShe was tired.\nVery.\n\n## Place\n\n
 @pytest.fixture
 def view(actor: Actor, tree: Tree, owner: User, api: Callable[..., APIClient]) -> View:
     """The owner's view of a tree with a document."""
-    made = View(actor, tree, api(owner))
-    made.say(f'write doc:"notes" new\n{NOTES}\n←')
-    return made
+    owner_view = View(actor, tree, api(owner))
+    owner_view.say(f'write doc:"notes" new\n{NOTES}\n←')
+    return owner_view
 
 
 def text() -> str:
@@ -40,13 +40,13 @@ def text() -> str:
 
 
 def test_a_section_is_opened_by_its_name(view: View) -> None:
-    said = view.say('open doc:"notes" §motive keep')
+    reply = view.say('open doc:"notes" §motive keep')
     (number,) = view.windows()
-    assert said == f'✓ opened #{number} doc:"notes" §motive lines 5–8 · keep'
+    assert reply == f'✓ opened #{number} doc:"notes" §motive lines 5–8 · keep'
     window = view.windows()[number]
     assert (window["kind"], window["lines"], window["revision"]) == ("document", [5, 8], 1)
     assert window["text"] == "## Motive\n\nShe was tired.\nVery."
-    assert view.say('open doc:"notes" §motive') == said
+    assert view.say('open doc:"notes" §motive') == reply
     assert view.refusal('open doc:"notes" §nowhere').code == "NOT_FOUND"
     assert "lines 11–12 (clipped" in view.say('open doc:"notes" lines:11-40')
     assert view.say(f"resize #{number} lines:3-5").startswith(f"✓ #{number} lines 3–5")
@@ -77,11 +77,11 @@ def test_what_is_written_through_windows_has_true_line_numbers(view: View) -> No
     view.say('open doc:"notes" §motive')
     view.say('open doc:"notes" §place')
     motive, place = view.windows()
-    said = view.say(f"write #{motive}\n## Motive\n\nShe was awake.\n\nAll night.\nEvery night.\n←")
-    assert said == f'✓ wrote doc:"notes" lines 5–10, revision 2; #{motive} now 5–10'
+    reply = view.say(f"write #{motive}\n## Motive\n\nShe was awake.\n\nAll night.\nEvery night.\n←")
+    assert reply == f'✓ wrote doc:"notes" lines 5–10, revision 2; #{motive} now 5–10'
     assert view.windows()[place]["lines"] == [12, 14]
-    said = view.say(f"write #{place}\n## Place\n←")
-    assert said == f'✓ wrote doc:"notes" line 12, revision 3; #{place} now 12'
+    reply = view.say(f"write #{place}\n## Place\n←")
+    assert reply == f'✓ wrote doc:"notes" line 12, revision 3; #{place} now 12'
     assert text().split("\n")[4:] == [
         *("## Motive", "", "She was awake.", "", "All night.", "Every night.", "", "## Place")
     ]
@@ -129,13 +129,13 @@ def test_a_revision_leads_to_the_line_that_made_it_and_the_window_it_was_seen_in
     view.say(f"write #{window}\n## Motive\n\nShe was awake.\n←")
     grove = f"/api/groves/{view.tree.grove.uid}/events?limit=1000"
     events = view.client.get(grove).json()["events"]
-    made = next(event for event in events if event["kind"] == "document.changed")
-    assert made["payload"]["document"]["revision"] == 2
+    event = next(event for event in events if event["kind"] == "document.changed")
+    assert event["payload"]["document"]["revision"] == 2
     own = node_writer.workspace_of(view.actor.participant, view.tree)
     steps = view.client.get(f"/api/steps?workspace={own.uid}").json()["results"]
-    step = next(one for one in steps if f"step:{one['seq']}" == made["origin"])
+    step = next(step for step in steps if f"step:{step['seq']}" == event["origin"])
     assert step["canonical"].startswith(f"→ write #{window}\n")
-    assert step["actor"] == view.actor.participant.uid == made["actor"]
+    assert step["actor"] == view.actor.participant.uid == event["actor"]
 
 
 def test_a_document_or_a_part_of_it_is_stashed(view: View) -> None:
@@ -168,15 +168,15 @@ def test_a_difference_shows_what_was_changed_in_a_document_since_it_was_seen(
 ) -> None:
     other.say('write doc:"notes" replace:"tired" with:"awake"')
     other.say('write doc:"notes" replace:"Very." with:"Not at all."')
-    said = view.say('open doc:"notes" as:diff')
+    reply = view.say('open doc:"notes" as:diff')
     (number,) = view.windows()
-    assert said == f'✓ opened #{number} doc:"notes" as:diff'
+    assert reply == f'✓ opened #{number} doc:"notes" as:diff'
     text = view.windows()[number]["text"].split("\n")
     assert text[:2] == ["--- revision 1", "+++ revision 3"]
     assert [line for line in text[2:] if line[0] in "+-"] == [
         *("-She was tired.", "-Very.", "+She was awake.", "+Not at all.")
     ]
-    assert view.say('open doc:"notes" as:diff') == said
+    assert view.say('open doc:"notes" as:diff') == reply
     other.say('open doc:"notes" as:diff')
     (theirs,) = other.windows().values()
     assert theirs["text"].startswith("--- revision 2\n+++ revision 3")

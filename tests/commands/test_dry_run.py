@@ -38,7 +38,7 @@ def test_a_dry_run_answers_what_the_line_answers(
 ) -> None:
     for verb in sorted(LINES):
         point = transaction.savepoint()
-        for line in (filled(one, world) for one in LINES[verb]):
+        for line in (filled(template, world) for template in LINES[verb]):
             before = counted()
             dry = _said(actor, tree, Request(line, dry_run=True))
             assert counted() == before, line
@@ -74,7 +74,7 @@ def test_a_dry_run_waits_for_no_lock(
         monkeypatch.setattr(busy, "PATIENCE_S", 0.0)
         waited = [
             line
-            for line in (filled(one, world) for many in LINES.values() for one in many)
+            for line in (filled(template, world) for many in LINES.values() for template in many)
             if "is busy" in str(_said(actor, tree, Request(line, dry_run=True)))
         ]
         assert waited == []

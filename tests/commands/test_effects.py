@@ -26,7 +26,7 @@ def test_effects_are_found_by_their_class_and_dropped_from_the_end() -> None:
     done.add(ItemsRead((1, 2)))
     done.add(TaskAdded(Task(number=1)))
     done.add(TaskChanged(Task(number=2)))
-    assert [one.task.number for one in done.of(TaskEffect)] == [1, 2]
+    assert [effect.task.number for effect in done.of(TaskEffect)] == [1, 2]
     assert done.of(WindowEffect) == [] and done.last(Moved) is None
     done.add(ItemsRead((2, 3)))
     assert list(done.items_read) == [1, 2, 3]
@@ -57,7 +57,7 @@ def test_effects_of_one_class_are_stored_together_where_the_first_came(
     stored: list[tuple[str, int]] = []
     monkeypatch.setattr(effects, "_stores", {})
     monkeypatch.setattr(effects, "_hooks", [lambda _: stored.append(("each line", 0))])
-    stores(First)(lambda _, some: stored.append(("first", sum(one.number for one in some))))
+    stores(First)(lambda _, some: stored.append(("first", sum(effect.number for effect in some))))
     stores(Other)(lambda _, some: stored.append(("other", len(some))))
     line = Effects([Other(1), ItemsRead((7,)), First(1), Second(2)])
     effects.store_all(cast("Storing", SimpleNamespace(context=SimpleNamespace(effects=line))))

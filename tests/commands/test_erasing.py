@@ -45,16 +45,16 @@ def _words(value: Any) -> str:
 
 def places_of(word: str) -> dict[str, list[str]]:
     """Every table of the database that has the word, packed or not, with the columns."""
-    found: dict[str, list[str]] = {}
+    places: dict[str, list[str]] = {}
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names(cursor):
             cursor.execute(f'SELECT * FROM "{table}"')
-            names = [one[0] for one in cursor.description or ()]
+            names = [column[0] for column in cursor.description or ()]
             for row in cursor.fetchall():
                 for name, value in zip(names, row, strict=True):
                     if word.casefold() in _words(value).casefold():
-                        found.setdefault(table, []).append(name)
-    return found
+                        places.setdefault(table, []).append(name)
+    return places
 
 
 def _erase(tree: Any) -> None:
@@ -101,11 +101,11 @@ def _read(two: TwoGroves, far: str, *, key: bool = False) -> list[str]:
     uid, refused = two.right.tree.uid, []
     actor = two.left.actor(two.both)
     for number, line in enumerate(READING):
-        said = line.format(far=far, uid=uid)
+        sent_line = line.format(far=far, uid=uid)
         try:
-            execute_line(actor, two.left.tree, Request(said, key=f"k{number}" if key else ""))
+            execute_line(actor, two.left.tree, Request(sent_line, key=f"k{number}" if key else ""))
         except Exception as error:
-            refused.append(f"{said}: {error}")
+            refused.append(f"{sent_line}: {error}")
     return refused
 
 
@@ -126,7 +126,7 @@ def test_no_table_has_a_word_of_a_tree_that_was_erased(far: tuple[TwoGroves, str
     view = node_writer.workspace_of(two.left.actor(two.both).participant, two.left.tree)
     steps = client.get(f"/api/steps?workspace={view.uid}").json()["results"]
     read = [step for step in steps if step["canonical"].startswith("→ view tree:")]
-    assert {one["message"] for one in read if one["outcome"] == "ok"} == {GONE}
+    assert {step["message"] for step in read if step["outcome"] == "ok"} == {GONE}
     assert {
         result["text"]
         for result in client.get(f"/api/workspaces/{view.uid}/windows").json()["results"]
@@ -275,7 +275,7 @@ def test_what_was_read_in_a_grove_is_withheld_from_who_has_left_it(
         assert MARK not in client.get(address).content.decode(), address
     steps = client.get(reads[0]).json()["results"]
     closed = [step for step in steps if not step["open"]]
-    assert {one["message"] for one in closed} == {CLOSED}
+    assert {step["message"] for step in closed} == {CLOSED}
     assert [step for step in steps if step["open"] and MARK in json.dumps(step)] == []
     windows = client.get(reads[1]).json()["results"]
     assert {window["text"] for window in windows} == {CLOSED}

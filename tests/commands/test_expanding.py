@@ -125,7 +125,7 @@ def test_what_is_expanded_again_brings_back_what_was_open_below_it(
     assert f"as #{before[0]}\n  again: #{before[1]} #{before[2]}" in again
     assert _visible() == before
     tree = say("trail show windows").reply.split("\n")
-    assert [len(one) - len(one.lstrip()) for one in tree] == [0, 2, 4]
+    assert [len(line) - len(line.lstrip()) for line in tree] == [0, 2, 4]
     # Collapsing, expanding and collapsing is collapsing.
     say(f"collapse supports of {a}")
     say(f"expand supports of {a}")

@@ -34,10 +34,10 @@ def line(verb: str, text: str) -> str:
     return f'{verb} "' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
-def post(view: View, said: str) -> tuple[int, str]:
+def post(view: View, command: str) -> tuple[int, str]:
     """The status and the reply of a line over the API."""
     url = f"/api/trees/{view.tree.uid}/commands"
-    answer = view.client.post(url, {"line": said}, format="json")
+    answer = view.client.post(url, {"line": command}, format="json")
     return answer.status_code, str(answer.json()["reply"])
 
 
@@ -114,31 +114,31 @@ def test_windows_on_one_text_keep_their_own_lines(
         )
     assert [shown(view, number) for number in numbers] == put
     assert not any(window["stale"] for window in view.windows().values())
-    rest = [one for one in whole() if one.startswith("line")]
+    rest = [text for text in whole() if text.startswith("line")]
     assert rest == [f"line {n}" for n in (1, 4, 5, 8, 9, 12)]
 
 
 def test_replies_give_true_line_numbers(view: View) -> None:
     node, number = opened(view, "\n".join(f"line {n}" for n in range(1, 41)), 10, 30)
-    said = post(view, f'edit #{number} replace:"line 12" with:"a\\nb\\nc"')[1]
-    assert said.startswith(
+    reply = post(view, f'edit #{number} replace:"line 12" with:"a\\nb\\nc"')[1]
+    assert reply.startswith(
         f"✓ created version [{newest()}] from [{node}], lines 12–14; #{number} now 10–32\n"
     )
     assert whole()[11:14] == ["a", "b", "c"]
     outside = post(view, f'edit #{number} replace:"line 5" with:"x"')
     assert outside[0] == 409 and "occurs 0 times" in outside[1]
     assert post(view, f'edit #{number} lines:33 "x"')[0] == 409  # a line around it
-    said = post(view, f'edit #{number} lines:10 "ten"')[1]
-    assert f"line 10; #{number} now 10–32" in said
+    reply = post(view, f'edit #{number} lines:10 "ten"')[1]
+    assert f"line 10; #{number} now 10–32" in reply
 
 
 def test_every_write_names_its_window_line_and_author(view: View) -> None:
     node, number = opened(view, "a\nb\nc", 2, 2)
     post(view, line(f"edit #{number}", "B"))
-    made = Node.objects.latest("id")
+    version = Node.objects.latest("id")
     step = Step.objects.get(canonical__startswith="→ edit")
     assert step.canonical == f'→ edit #{number} "B"'
-    assert (step.actor, made.author, made.edited_from) == (
+    assert (step.actor, version.author, version.edited_from) == (
         view.actor.participant,
         view.actor.participant,
         Node.objects.get(local_id=node),

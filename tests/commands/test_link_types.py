@@ -23,12 +23,12 @@ TYPES = "/api/link-types"
 def ask(owner: User, tree: Tree) -> Callable[..., Any]:
     """`ask("link a7x2 to b3k9")`: the body of the answer to the owner's line over the API."""
 
-    def one(line: str, by: User = owner) -> Any:
+    def run_line(line: str, by: User = owner) -> Any:
         client = APIClient()
         client.force_login(by)
         return client.post(f"/api/trees/{tree.uid}/commands", {"line": line}, format="json").json()
 
-    return one
+    return run_line
 
 
 def _client(user: User) -> APIClient:

@@ -44,7 +44,7 @@ def _grow() -> None:
 
     @stores(Noticed)
     def store(storing: Storing, some: list[Noticed]) -> None:
-        SEEN.extend(one.node for one in some)
+        SEEN.extend(effect.node for effect in some)
 
     def set_wet(context: Context, node: str, wet: bool) -> Op:
         (WATERED.add if wet else WATERED.discard)(node)
@@ -105,8 +105,8 @@ def test_a_feature_needs_nothing_outside_of_its_folder(say: Say, actor: Actor, t
     assert say("undo").reply == f"✓ undid → water {node}"
     assert not WATERED
     assert say("redo").reply == f"✓ redid → water {node}"
-    said = Event.objects.filter(stream__name=f"tree:{tree.uid}", kind="node.watered")
-    assert [one.payload["wet"] for one in said.order_by("seq")] == [True, False, True]
+    events = Event.objects.filter(stream__name=f"tree:{tree.uid}", kind="node.watered")
+    assert [watered.payload["wet"] for watered in events.order_by("seq")] == [True, False, True]
     WATERED.clear()
     with pytest.raises(Exception, match="has since been changed or built on by somebody"):
         say("undo")

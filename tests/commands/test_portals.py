@@ -226,17 +226,17 @@ def test_nobody_sees_through_a_portal_what_they_may_not_read(two_groves: TwoGrov
     left, far = world.left, world.far
     paper = make_document(get_actor(world.both, world.right.grove), title="Kestrels", text=SECRET)
     address = f"/trees/{left.tree.uid}/portal"
-    both, one = world.client(world.both), world.client(world.only_left)
+    both, only_left = world.client(world.both), world.client(world.only_left)
     sent = {"type": "supports", "to": f"{{{far}, tree:{world.right.tree.uid}, doc:{paper.uid}}}"}
     assert SECRET in both.get(address, sent).content.decode()
-    seen = one.get(address, sent).content.decode()
+    seen = only_left.get(address, sent).content.decode()
     assert SECRET not in seen and TITLE not in seen and "Kestrels" not in seen
     assert seen.count("unavailable") == 3
     for to in (far, f"tree:{world.right.tree.uid}", f"doc:{paper.uid}"):
-        assert one.get(f"/trees/{left.tree.uid}/ref", {"to": to}).status_code == 404
+        assert only_left.get(f"/trees/{left.tree.uid}/ref", {"to": to}).status_code == 404
     assert world.client(world.nobody).get(address, sent).status_code == 404
     paper_address = f"/documents/{paper.uid}/portal"
-    assert one.get(paper_address, sent).status_code == 404
+    assert only_left.get(paper_address, sent).status_code == 404
     # The same by a line: the text names it, and the line opens nothing.
     actor = left.actor(world.only_left)
     text = f"@[supports -> {far}]"

@@ -39,7 +39,7 @@ def test_the_text_is_kept_byte_for_byte(say: Say) -> None:
 
 def test_two_texts_below_the_root_are_siblings(write: Callable[..., str]) -> None:
     first, second = write("a"), write("b")
-    parents = {Node.objects.get(local_id=one).parent_slot_id for one in (first, second)}
+    parents = {Node.objects.get(local_id=local_id).parent_slot_id for local_id in (first, second)}
     assert len(parents) == 1
 
 
@@ -157,8 +157,8 @@ def test_a_text_put_together_from_siblings_keeps_the_authors_of_its_sentences(
     last = run(actor, tree, "respond", {**again, "sources": [edited]}).body["refs"][0]
     both = Node.objects.filter(local_id__in=[edited, last])
     rows = rows_of([node.pk for node in both])
-    found = {row.local_id: dict(pieces_of([row])[row.id]) for row in rows}
-    assert found == {edited: {wren.uid: 14, **dict(whose)}, last: {muse.uid: 17}}
+    pieces = {row.local_id: dict(pieces_of([row])[row.id]) for row in rows}
+    assert pieces == {edited: {wren.uid: 14, **dict(whose)}, last: {muse.uid: 17}}
     # It is one step, and what it was made from is not sent to models beside it.
     say("undo"), say("undo"), say("undo")
     assert Node.objects.get(pk=node.pk).pruned

@@ -39,10 +39,10 @@ def test_a_line_carries_samplers_and_more_like_these_repeats_them(
     say: Say, write: Write, actor: Actor, tree: Tree, muse: Participant
 ) -> None:
     node = write("Once")
-    one = asked(say, f'continue from {node} tokens:9 settings:"top_p=0.9 seed=7"')
-    assert (one.settings, one.tokens) == ({"top_p": 0.9, "seed": 7}, 9)
-    same = asked_again(actor, tree, again(one, one.participant.name, node))
-    assert (same.settings, same.tokens, same.point) == (one.settings, 9, one.point)
+    generation = asked(say, f'continue from {node} tokens:9 settings:"top_p=0.9 seed=7"')
+    assert (generation.settings, generation.tokens) == ({"top_p": 0.9, "seed": 7}, 9)
+    same = asked_again(actor, tree, again(generation, generation.participant.name, node))
+    assert (same.settings, same.tokens, same.point) == (generation.settings, 9, generation.point)
     stops = asked(say, f'continue from {node} settings:"{{\\"stop\\": [\\"\\\\n\\"]}}"')
     assert stops.settings == {"stop": ["\n"]}
     repeated = asked_again(actor, tree, again(stops, stops.participant.name))
@@ -69,8 +69,8 @@ def test_pinned_settings_hold_below_and_what_is_nearer_goes_first(
     pin_settings(actor, tree, top, {"top_p": 0.5, "seed": 1, "tokens": 12})
     pin_settings(actor, tree, low, {"top_p": 0.7})
     assert asked(say, f"continue from {beside}").settings == {}
-    one = asked(say, f"continue from {low}")
-    assert (one.settings, one.tokens) == ({"top_p": 0.7, "seed": 1}, 12)
+    generation = asked(say, f"continue from {low}")
+    assert (generation.settings, generation.tokens) == ({"top_p": 0.7, "seed": 1}, 12)
     own = asked(say, f'continue from {low} tokens:5 settings:"seed=3"')
     assert (own.settings, own.tokens) == ({"top_p": 0.7, "seed": 3}, 5)
     version = say(f'edit {top} "Twice" as:version').body["refs"][0]
@@ -110,7 +110,7 @@ def test_what_the_model_does_not_take_is_left_out_and_said(
 ) -> None:
     muse.probe = {"found": {"top_p": True, "seed": False}}
     muse.save()
-    one = asked(say, f'continue from {write("Once")} settings:"top_p=0.9 seed=7"')
-    kept, note = taken_settings(one)
+    generation = asked(say, f'continue from {write("Once")} settings:"top_p=0.9 seed=7"')
+    kept, note = taken_settings(generation)
     assert kept == {"top_p": 0.9}
     assert note == "without seed: this model does not take it"

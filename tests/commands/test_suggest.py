@@ -40,12 +40,12 @@ def test_an_accepted_suggestion_is_a_version_and_settled(
         say(f"accept {note}", by=reader)
     assert refused.value.code == "PERMISSION_DENIED"
     answer = say(f"accept {note}")
-    made = Node.objects.get(tree=tree, local_id=answer.body["refs"][0])
-    assert (made.text, made.edited_from.local_id) == ("The new house stood.", node)  # type: ignore
-    assert Node.objects.get(tree=tree, local_id=below).parent_slot_id == made.slot_id
+    version = Node.objects.get(tree=tree, local_id=answer.body["refs"][0])
+    assert (version.text, version.edited_from.local_id) == ("The new house stood.", node)  # type: ignore
+    assert Node.objects.get(tree=tree, local_id=below).parent_slot_id == version.slot_id
     assert Node.objects.get(tree=tree, local_id=note).resolved_at is not None
     decided = Event.objects.get(kind="suggestion.decided")
-    assert decided.payload == {"node": note, "decision": "accepted", "version": made.local_id}
+    assert decided.payload == {"node": note, "decision": "accepted", "version": version.local_id}
     assert replayed(tree) == stored(tree)
     with pytest.raises(CommandError) as refused:
         say(f"accept {note}")

@@ -28,8 +28,8 @@ TEXT = "# Marie\\n\\nShe is a clockmaker.\\n\\n# Thomas\\n\\nHe waits."
 @pytest.fixture
 def document(say: Say) -> str:
     """A document linked to the tree; its id."""
-    made = say(f'write doc:"Notes" new "{TEXT}"')
-    return str(made.body["refs"][0]).removeprefix("doc:")
+    answer = say(f'write doc:"Notes" new "{TEXT}"')
+    return str(answer.body["refs"][0]).removeprefix("doc:")
 
 
 def text(document: str) -> str:
@@ -37,9 +37,9 @@ def text(document: str) -> str:
 
 
 def refused(say: Say, line: str, **more: object) -> str:
-    with pytest.raises(CommandError) as found:
+    with pytest.raises(CommandError) as refusal:
         say(line, **more)
-    return str(found.value.code)
+    return str(refusal.value.code)
 
 
 def test_a_part_is_suggested_accepted_and_taken_back(
@@ -49,8 +49,8 @@ def test_a_part_is_suggested_accepted_and_taken_back(
     note = str(say(line, by=reader).body["refs"][0])
     before = text(document)
     assert refused(say, f"accept {note}", by=reader) == "PERMISSION_DENIED"
-    said = say(f"accept {note}", dry_run=True)
-    assert said.reply.startswith("✓") and text(document) == before
+    dry = say(f"accept {note}", dry_run=True)
+    assert dry.reply.startswith("✓") and text(document) == before
     answer = say(f"accept {note}")
     assert answer.reply == f'✓ accepted [{note}] as revision 2 of doc:"Notes"'
     assert text(document) == before.replace("He waits.", "He waits at the river.")
@@ -123,9 +123,9 @@ def test_an_agent_without_the_right_to_write_documents_cannot_decide(
     note = str(say('suggest doc:"Notes" "Other."').body["refs"][0])
     muse.permissions = ["loom_aware", "loom_write", "doc_read"]
     muse.save()
-    with pytest.raises(CommandError) as found:
+    with pytest.raises(CommandError) as refusal:
         execute_line(acting_as(actor, muse), tree, Request(f"accept {note}"))
-    assert found.value.code == "PERMISSION_DENIED"
+    assert refusal.value.code == "PERMISSION_DENIED"
 
 
 # -- what a document embeds is linked to it
@@ -135,8 +135,8 @@ def test_an_embed_counts_as_a_link_on_both_sides(
     say: Say, write: Write, tree: Tree, actor: Actor, client: Client, muse: Participant
 ) -> None:
     node, other = write("Who is Marie?"), write("Somebody else.")
-    made = say(f'write doc:"Notes" new "See ![[{node}]] and ![[zz99]]."')
-    document = str(made.body["refs"][0]).removeprefix("doc:")
+    written = say(f'write doc:"Notes" new "See ![[{node}]] and ![[zz99]]."')
+    document = str(written.body["refs"][0]).removeprefix("doc:")
     assert '──[mentioned_by]──→ doc:"Notes"' in say(f"list {node} links").reply
     assert "mentioned_by 1" in say(f"list {node}").reply
     assert 'doc:"Notes"' in say(f"list {node} mentioned_by").reply
@@ -177,7 +177,7 @@ def test_embeds_are_indexed_by_revision(say: Say, write: Write, actor: Actor, tr
     with CaptureQueriesContext(connection) as again:
         mentioning(actor, Node.objects.get(tree=tree, local_id=node))
     assert len(again) == before
-    assert not any("documenttext" in one["sql"] and "LIKE" in one["sql"] for one in again)
+    assert not any("documenttext" in query["sql"] and "LIKE" in query["sql"] for query in again)
     say('view doc:"Notes" full')
     say(f'write doc:"Notes" replace:"![[{node}]]" with:"nothing"')
     assert kept() == [other]

@@ -47,8 +47,8 @@ def test_a_tag_is_renamed_in_all_trees_and_keeps_its_colour(
         {"name": "Bank", "colour": "", "items": 1},
         {"name": "the stream", "colour": "teal", "items": 2},
     ]
-    for one in (tree, buffer):
-        demand_replay(one)
+    for any_tree in (tree, buffer):
+        demand_replay(any_tree)
 
 
 def test_a_name_that_another_tag_has_makes_one_tag_of_the_two(
@@ -146,12 +146,12 @@ def test_what_is_kept_is_ones_own_and_a_preset_may_be_everybodys(
         saved.remove(hers, mine.uid)
     assert refused.value.code == "NOT_FOUND"
     shared = saved.share_preset(hers, "Calm", {"top_p": 0.8, "stop": ["\n"]})
-    assert [one.body for one in saved.saved_by(actor, "preset")] == [shared.body]
+    assert [preset.body for preset in saved.saved_by(actor, "preset")] == [shared.body]
     with pytest.raises(CommandError) as refused:
         saved.remove(get_actor(reader, grove), shared.uid)
     assert refused.value.code == "PERMISSION_DENIED"
     saved.share_preset(actor, "Calm", {"top_p": 0.7})
-    assert [one.body for one in saved.saved_by(hers, "preset")] == [{"top_p": 0.7}]
+    assert [preset.body for preset in saved.saved_by(hers, "preset")] == [{"top_p": 0.7}]
     saved.remove(hers, shared.uid)
     assert list(saved.saved_by(actor, "preset")) == []
     kinds = list(Event.objects.filter(stream__name=f"grove:{grove.uid}").values_list("kind"))

@@ -80,7 +80,7 @@ def test_the_machine_of_a_task(
     )
     assert refusal(say, "todo done t3 t2").code == "REJECTED"
     assert say("todo") == "t1 [x] one\nt3 [ ] three\nt2 [-] two\n  note: Kept for later."
-    states = {one["ref"]: one["state"] for one in listed(actor, tree, api(owner))}
+    states = {task["ref"]: task["state"] for task in listed(actor, tree, api(owner))}
     assert states == {"t1": "checked", "t3": "unchecked", "t2": "archived"}
     assert say("todo remove t3") == "✓ removed t3"
     assert refusal(say, "todo toggle t3").code == "NOT_FOUND"

@@ -45,11 +45,11 @@ HARD = [
 
 @pytest.mark.parametrize("text", SAID)
 def test_the_arguments_of_a_line_are_that_line_again(text: str) -> None:
-    said = read(text, registry.language())
-    command = registry.find(said.verb, said.form)
-    again = line_of(command, command.args.model_validate(dict(said.values)))
-    assert (again.verb, again.form, again.canonical) == (said.verb, said.form, said.canonical)
-    assert dict(again.values) == dict(said.values)
+    line = read(text, registry.language())
+    command = registry.find(line.verb, line.form)
+    again = line_of(command, command.args.model_validate(dict(line.values)))
+    assert (again.verb, again.form, again.canonical) == (line.verb, line.form, line.canonical)
+    assert dict(again.values) == dict(line.values)
 
 
 @pytest.mark.parametrize("text", HARD)
@@ -138,8 +138,8 @@ def test_a_command_writes_the_stream_that_it_declares(
 
     def renamed(context: Any, args: Tag) -> Any:
         grove = context.tree.grove
-        said = {"grove": grove.uid, "name": args.names[0], "settings": grove.settings}
-        context.world.append("grove.changed", said)
+        payload = {"grove": grove.uid, "name": args.names[0], "settings": grove.settings}
+        context.world.append("grove.changed", payload)
         return Reply("✓ done")
 
     in_grove = type(command)(**{**vars(command), "stream": "grove", "run": renamed})

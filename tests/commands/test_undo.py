@@ -62,12 +62,12 @@ def test_undo_brings_the_world_back_and_redo_again(say: Say, write: Write, line:
     say(f'bookmark {b} "mine"')
     note = say(f'annotate {b} "note"').body["refs"][0]
     before = world()
-    said = say(line.format(a=a, b=b, note=note))
+    answer = say(line.format(a=a, b=b, note=note))
     after = world()
     assert after != before
-    assert say("undo").reply == f"✓ undid {said.body['canonical']}"
+    assert say("undo").reply == f"✓ undid {answer.body['canonical']}"
     assert world() == before
-    assert say("redo").reply == f"✓ redid {said.body['canonical']}"
+    assert say("redo").reply == f"✓ redid {answer.body['canonical']}"
     assert world() == after
     say("undo")
     assert world() == before
@@ -152,10 +152,10 @@ def test_an_owner_undoes_what_another_did_and_may_redo_it(
 def test_an_owner_undoes_a_text_that_only_its_author_has_gone_on_from(
     say: Say, writer: User
 ) -> None:
-    said = say('respond root "first"', by=writer)
-    first = said.body["refs"][0]
+    answer = say('respond root "first"', by=writer)
+    first = answer.body["refs"][0]
     say(f'respond {first} "and on"', by=writer)
-    say(f'undo step:{said.body["step"]} by:"Writer"')
+    say(f'undo step:{answer.body["step"]} by:"Writer"')
     assert Node.objects.get(local_id=first).pruned
 
 
@@ -192,8 +192,8 @@ def test_whoever_undoes_the_text_at_their_position_is_placed_above_it(
     write: Write, tree: Tree, actor: Actor
 ) -> None:
     above = write("Above.")
-    made = write("Below.", above)
-    answer = execute_line(actor, tree, Request("undo", at=made))
+    node = write("Below.", above)
+    answer = execute_line(actor, tree, Request("undo", at=node))
     assert answer.body["position"] == above
 
 
@@ -204,9 +204,9 @@ def test_whoever_undoes_a_prune_is_where_they_were(say: Say, write: Write, line:
     below = write("Below.", pruned)
     for other in (above, pruned):  # where the last line was given makes no difference
         say("view here", at=other)
-        said = say(f"prune {pruned}", at=below)
-        assert said.body["position"] == above
-        undo = f"undo step:{said.body['step']}" if line == "undo step" else line
+        answer = say(f"prune {pruned}", at=below)
+        assert answer.body["position"] == above
+        undo = f"undo step:{answer.body['step']}" if line == "undo step" else line
         assert say(undo, at=above).body["position"] == below
 
 
@@ -217,8 +217,8 @@ def test_whoever_went_elsewhere_stays_there_after_the_undo_of_a_prune(
     pruned = write("Pruned.", above)
     say(f"prune {pruned}", at=pruned)
     assert say("undo", at=beside).body["position"] == beside
-    said = say(f"prune {pruned}", at=beside)
-    assert said.body["position"] == beside
+    answer = say(f"prune {pruned}", at=beside)
+    assert answer.body["position"] == beside
     assert say("undo", at=above).body["position"] == above
 
 
@@ -230,9 +230,9 @@ def test_the_lines_of_an_act_are_undone_and_redone_together(say: Say, write: Wri
     say(f'edit {nodes[0]} "Morag came." as:version', **act)
     say(f'edit {nodes[1]} "Morag sat." as:version', **act)
     after = world()
-    said = say("undo").reply.split("\n")
-    assert said[0] == "✓ undid “replaced Marie by Morag in 2 passages”"
-    assert [line.split()[:3] for line in said[1:]] == [
+    lines = say("undo").reply.split("\n")
+    assert lines[0] == "✓ undid “replaced Marie by Morag in 2 passages”"
+    assert [line.split()[:3] for line in lines[1:]] == [
         ["→", "edit", nodes[1]],
         ["→", "edit", nodes[0]],
     ]
@@ -315,11 +315,11 @@ def test_undo_to_the_start_leaves_all_of_ones_own_as_before_and_the_others_alone
         act = f"{name} {step // 4}" if roll.random() < 0.5 else ""
         line = roll.choice(FORMS).format(node)
         try:
-            made = say(line, at=node, act=act, doing=act and "wrote", **people[name])
+            answer = say(line, at=node, act=act, doing=act and "wrote", **people[name])
         except CommandError:
             continue
         if line.startswith(("respond", "edit", "split")):
-            at[name] += made.body["refs"]
+            at[name] += answer.body["refs"]
     hers = own(her)
     undo_all(say)
     assert own(me) == start[me]

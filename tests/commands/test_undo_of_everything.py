@@ -105,7 +105,7 @@ def test_undo_to_the_start_brings_back_texts_documents_rights_and_sandboxes(
         node = roll.choice(at[name])
         form = roll.choice(FORMS)
         try:
-            made = say(form.format(node=node, name=name), at=node, **people[name])
+            answer = say(form.format(node=node, name=name), at=node, **people[name])
             if form == "sandbox":
                 sandbox = Tree.objects.filter(sandbox_at__isnull=False).latest("pk")
                 _promoted(say, sandbox, **people[name])
@@ -113,7 +113,7 @@ def test_undo_to_the_start_brings_back_texts_documents_rights_and_sandboxes(
             continue
         done.add(form)
         if form.startswith(("respond", "edit")):
-            at[name] += made.body["refs"]
+            at[name] += answer.body["refs"]
     hers = own(tree, her)
     undo_all(say, begun[me], tree, me)
     assert own(tree, me) == start[me]

@@ -93,10 +93,10 @@ def test_a_line_says_by_how_much_what_is_read_has_changed(
         before = client.get(address).json()["sections"]["WINDOWS"]
         reply = execute_line(actor, tree, Request(line)).reply
         after = client.get(address).json()["sections"]["WINDOWS"]
-        said = re.search(r"  ([+-][\d,]+) tokens · windows ([\d,]+) tokens", reply)
-        assert said is not None
-        assert (int(said[1]), int(said[2])) == (after - before, after)
-        return int(said[1])
+        match = re.search(r"  ([+-][\d,]+) tokens · windows ([\d,]+) tokens", reply)
+        assert match is not None
+        assert (int(match[1]), int(match[2])) == (after - before, after)
+        return int(match[1])
 
     opened = changed(f"open {node} lines:2-9 keep")
     assert opened > 0
@@ -116,9 +116,9 @@ def test_hiding_and_showing_restores_the_same_text(
 ) -> None:
     say(f"open {node} lines:3-4")
     before = shown(actor, tree, api(owner))
-    assert [one["text"] for one in before] == ["line 3\nline 4"]
+    assert [window["text"] for window in before] == ["line 3\nline 4"]
     say("hide #2")
-    assert [one["visible"] for one in shown(actor, tree, api(owner))] == [False]
+    assert [window["visible"] for window in shown(actor, tree, api(owner))] == [False]
     say("show #2")
     assert shown(actor, tree, api(owner)) == before
     assert say("close #2") == "✓ closed #2"
@@ -190,7 +190,7 @@ def test_a_stash_is_put_aside_and_recalled(
     assert say(f'stash "part" content-of:{node}') == f'✓ stashed "part" ({len(TEXT)} characters)'
     assert 'stashed "Idea" (10 characters, not in context)' in say("memory stashed")
     assert say('recall "idea"') == '✓ recalled "Idea" as #4'
-    (window,) = [one for one in shown(actor, tree, api(owner)) if one["visible"]]
+    (window,) = [window for window in shown(actor, tree, api(owner)) if window["visible"]]
     assert (window["text"], window["keep"], window["kind"]) == ("Two lamps.", True, "stash")
     assert say('drop stash:"idea"') == '✓ dropped stash:"Idea"'
     assert refusal(say, 'recall "idea"').code == "NOT_FOUND"
@@ -276,7 +276,7 @@ def test_the_event_of_a_window_says_which_link_led_there_and_from_where(
     workspace = node_writer.workspace_of(actor.participant, tree)
     events = Event.objects.filter(stream__name=f"workspace:{workspace.uid}", kind="window.opened")
     told = [event.payload["windows"][0] for event in events.order_by("seq")]
-    assert [(one["via"], one["parent"]) for one in told] == [
+    assert [(event["via"], event["parent"]) for event in told] == [
         (None, None),
         ("continuations", told[0]["number"]),
     ]
@@ -319,12 +319,12 @@ def test_the_summaries_of_a_branch_or_range_are_stashed(
     say: Say, node: str, actor: Actor, tree: Tree
 ) -> None:
     words = "word " * 60
-    made = execute_line(actor, tree, Request(f'respond {node} "And then? {words}"'))
-    below = str(made.body["refs"][0])
+    answer = execute_line(actor, tree, Request(f'respond {node} "And then? {words}"'))
+    below = str(answer.body["refs"][0])
     Node.objects.filter(tree=tree, local_id=below).update(summary="She goes on.")
     for ref in (f"branch:{below}", f"{node}-{below}"):
-        said = say(f'stash "so far" summary-of:{ref} replace')
-        assert said.startswith('✓ stashed "so far"')
+        reply = say(f'stash "so far" summary-of:{ref} replace')
+        assert reply.startswith('✓ stashed "so far"')
         text = Window.objects.get(kind="stash", is_closed=False).text
         assert text.splitlines()[-1] == f"[{below}] summary: She goes on."
         assert text.splitlines()[0].startswith(f"[{node}] ")
@@ -336,7 +336,7 @@ def test_the_summaries_of_a_branch_or_range_are_stashed(
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "reason"),
     [
         ("hide label:scene", 'write label:"…"'),
         ("close label:scene", 'write label:"…"'),
@@ -346,11 +346,11 @@ def test_the_summaries_of_a_branch_or_range_are_stashed(
     ],
 )
 def test_a_line_that_cannot_be_read_is_never_answered_with_all(
-    say: Say, node: str, line: str, said: str
+    say: Say, node: str, line: str, reason: str
 ) -> None:
     refused = refusal(say, line)
     assert refused.code == "INVALID_SYNTAX"
-    assert said in f"{refused.message} {refused.hint}" and "all" not in refused.hint.split()
+    assert reason in f"{refused.message} {refused.hint}" and "all" not in refused.hint.split()
 
 
 def test_a_bare_number_after_hide_is_a_window(say: Say, node: str) -> None:
@@ -367,7 +367,7 @@ def test_show_all_shows_what_is_hidden_and_full_all_of_a_text(
     say("hide all")
     assert say("show all") == "✓ shown #3 #4"
     assert say("show #3 full") == "✓ shown #3"
-    texts = [one["text"] for one in shown(actor, tree, api(owner)) if one["visible"]]
+    texts = [window["text"] for window in shown(actor, tree, api(owner)) if window["visible"]]
     assert texts == [TEXT]
 
 
@@ -375,7 +375,7 @@ def test_hits_may_be_opened_to_be_kept(
     say: Say, node: str, actor: Actor, tree: Tree, owner: User, api: Callable[..., APIClient]
 ) -> None:
     say('find "line 7" open keep')
-    assert [one["keep"] for one in shown(actor, tree, api(owner))] == [True]
+    assert [window["keep"] for window in shown(actor, tree, api(owner))] == [True]
 
 
 def test_labels_of_hidden_windows_are_listed(say: Say, node: str) -> None:

@@ -24,9 +24,9 @@ pytestmark = pytest.mark.django_db
 def test_intervals_hold_what_they_should() -> None:
     assert mean([]).value is None and share(0, 0).value is None
     assert (mean([4.0]).value, mean([4.0]).low) == (4.0, None)
-    found = mean([1.0, 2.0, 3.0, 4.0])
-    assert found.value == 2.5 and found.low is not None and found.high is not None
-    assert found.low == pytest.approx(2.5 - 1.96 * 1.2909944 / 2) and found.high > 2.5
+    interval = mean([1.0, 2.0, 3.0, 4.0])
+    assert interval.value == 2.5 and interval.low is not None and interval.high is not None
+    assert interval.low == pytest.approx(2.5 - 1.96 * 1.2909944 / 2) and interval.high > 2.5
     none = share(0, 10)
     assert none.value == 0 and none.low == 0 and none.high == pytest.approx(0.2775, abs=1e-3)
 
@@ -71,14 +71,14 @@ def test_models_are_compared_with_intervals(
     scene: tuple[Node, Participant, Participant], tree: Tree
 ) -> None:
     _, muse, other = scene
-    rows = {one.model.pk: one for one in compared(tree, only_shared=False)}
+    rows = {row.model.pk: row for row in compared(tree, only_shared=False)}
     one, two = rows[muse.pk], rows[other.pk]
     assert (one.asked, one.places, two.asked, two.places) == (4, 2, 2, 1)
     assert one.cost.value == pytest.approx(0.002) and one.cost.n == 3 and two.cost.value is None
     assert (two.taken.value, two.failed.value) == (1, 0.5)
     assert one.taken.value == 0 and one.taken.high is not None and one.taken.high > 0.3
     assert one.variety.value is not None and one.variety.value < 0.9 and one.variety.n == 1
-    shared = {one.model.pk: one for one in compared(tree, only_shared=True)}
+    shared = {row.model.pk: row for row in compared(tree, only_shared=True)}
     assert (shared[muse.pk].asked, shared[muse.pk].places) == (3, 1)
 
 
@@ -111,8 +111,11 @@ def test_several_models_are_asked_at_the_same_places(
     assert child is not None
     form = {"places": f"{here.local_id}, {child.local_id}", "n": "2", "using": ["Muse", "=Other"]}
     client.post(f"/trees/{tree.uid}/models", form)
-    made = Generation.objects.order_by("id")[before:]
-    assert len(made) == 8 and {one.point_id for one in made} == {here.pk, child.pk}
+    generations = Generation.objects.order_by("id")[before:]
+    assert len(generations) == 8 and {generation.point_id for generation in generations} == {
+        here.pk,
+        child.pk,
+    }
     client.post(f"/trees/{tree.uid}/models", {"places": "", "n": "2"})
     assert Generation.objects.count() == before + 8
 

@@ -51,8 +51,8 @@ async def test_messages_of_a_stream_arrive_in_the_order_of_the_calls() -> None:
             thread.join()
 
     await asyncio.to_thread(ring_all)
-    found = [await asyncio.wait_for(layer.receive(channel), PATIENCE_S) for _ in range(200)]
-    assert [message["seq"] for message in found] == list(range(200))
+    messages = [await asyncio.wait_for(layer.receive(channel), PATIENCE_S) for _ in range(200)]
+    assert [message["seq"] for message in messages] == list(range(200))
     await layer.flush()
 
 

@@ -106,14 +106,14 @@ class Program:
         closes the connection once `leaves` is set."""
         raw = body if isinstance(body, bytes) else json.dumps(body).encode() if body else b""
         given = {"authorization": f"Bearer {self.secret}", **self.headers}
-        given |= {name.replace("_", "-"): one for name, one in headers.items()}
+        given |= {name.replace("_", "-"): value for name, value in headers.items()}
         path, _, query = path.partition("?")
         scope = {
             "type": "http",
             "method": method,
             "path": f"/gateway/v1{path}",
             "query_string": query.encode(),
-            "headers": [(name.encode(), one.encode()) for name, one in given.items()],
+            "headers": [(name.encode(), value.encode()) for name, value in given.items()],
         }
         answer, sent = Answer(), False
 
@@ -141,12 +141,12 @@ class Program:
 
     async def chat(self, *messages: tuple[str, str] | dict[str, Any], **more: Any) -> Answer:
         """A chat request; a message may be (role, text)."""
-        said = [
+        history = [
             {"role": message[0], "content": message[1]} if isinstance(message, tuple) else message
             for message in messages
         ]
         headers = more.pop("headers", {})
-        body = {"model": "echo-1", "messages": said, **more}
+        body = {"model": "echo-1", "messages": history, **more}
         return await self.send("POST", "/chat/completions", body, **headers)
 
 

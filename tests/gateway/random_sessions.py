@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import Script
 
-Said = list[dict[str, Any]]
+Messages = list[dict[str, Any]]
 Kind = Literal["chat", "messages"]
 TURN_MESSAGES = "mid-conversation-system-clear-at-2026-08-21"
 LINES = (
@@ -48,8 +48,8 @@ class GatewayWorld(Protocol):
 def unmarked(value: Any) -> Any:
     """JSON without the marks of caches, which programs move."""
     if isinstance(value, dict):
-        return {name: unmarked(one) for name, one in value.items() if name != "cache_control"}
-    return [unmarked(one) for one in value] if isinstance(value, list) else value
+        return {name: unmarked(child) for name, child in value.items() if name != "cache_control"}
+    return [unmarked(child) for child in value] if isinstance(value, list) else value
 
 
 def written(*values: Any) -> str:
@@ -89,28 +89,28 @@ class StrictProvider:
         self._grows(asked, sent)
         for place, message in enumerate(sent["messages"]):
             for known in thoughts_in(message):
-                said, before = self.thoughts[known]
+                from_program, before = self.thoughts[known]
                 # A program that changes its own instructions, or what it said before, loses its
                 # thinking by itself, also without a gateway; otherwise nothing may have changed.
-                if said == self._said_before(asked, known):
+                if from_program == self._said_before(asked, known):
                     now = written(_head(sent), sent["messages"][:place])
                     assert before == now, "a thinking lost what it was about"
         if thought:
-            said = written(_head(asked), asked["messages"])
-            self.thoughts[thought] = said, written(_head(sent), sent["messages"])
+            from_program = written(_head(asked), asked["messages"])
+            self.thoughts[thought] = from_program, written(_head(sent), sent["messages"])
 
     def _said_before(self, asked: dict[str, Any], thought: str) -> str:
         messages = asked["messages"]
-        place = next(n for n, one in enumerate(messages) if thought in thoughts_in(one))
+        place = next(n for n, message in enumerate(messages) if thought in thoughts_in(message))
         return written(_head(asked), messages[:place])
 
     def _grows(self, asked: dict[str, Any], sent: dict[str, Any]) -> None:
-        said, passed = list(asked["messages"]), list(sent["messages"])
-        lead = sum(1 for one in said if one["role"] == "system")
-        own = [asked.get("system"), asked.get("tools"), said[:lead]]
+        messages, passed = list(asked["messages"]), list(sent["messages"])
+        lead = sum(1 for message in messages if message["role"] == "system")
+        own = [asked.get("system"), asked.get("tools"), messages[:lead]]
         theirs = [sent.get("system"), sent.get("tools"), passed[:lead]]
-        said, passed = said[lead:], passed[lead:]
-        for message in (None, *said):
+        messages, passed = messages[lead:], passed[lead:]
+        for message in (None, *messages):
             if message is not None:
                 own.append(message)
                 theirs.append(passed.pop(0))
@@ -124,19 +124,21 @@ class StrictProvider:
 
     def _still(self, text: str) -> str:
         """The bytes without the results that somebody hid or showed."""
-        for one in self.turned:
-            text = text.replace(json.dumps(OUTPUT + one)[1:-1], f"tool_use_id: {one} (hidden)")
+        for call_id in self.turned:
+            text = text.replace(
+                json.dumps(OUTPUT + call_id)[1:-1], f"tool_use_id: {call_id} (hidden)"
+            )
         return text
 
-    def _paired(self, messages: Said) -> None:
+    def _paired(self, messages: Messages) -> None:
         for place, message in enumerate(messages):
             uses = [use["id"] for use in uses_in(message)]
             following = messages[place + 1 :]
             if self.kind == "chat":
-                results = [one.get("tool_call_id") for one in following[: len(uses)]]
+                results = [reply.get("tool_call_id") for reply in following[: len(uses)]]
             else:
                 content = following[0]["content"] if following and uses else []
-                results = [one.get("tool_use_id") for one in content[: len(uses)]]
+                results = [block.get("tool_use_id") for block in content[: len(uses)]]
                 is_last = message.get("clear_at") and following
                 assert not (is_last and following[0]["role"] == "user")
             assert results == uses, "a use and its result were parted"
@@ -156,14 +158,16 @@ def uses_in(message: dict[str, Any]) -> list[dict[str, Any]]:
     """The uses of tools in a message."""
     content = message.get("content")
     blocks = content if isinstance(content, list) else []
-    return [one for one in (*message.get("tool_calls", ()), *blocks)
-            if one.get("type") in ("tool_use", "function")]  # fmt: skip
+    return [block for block in (*message.get("tool_calls", ()), *blocks)
+            if block.get("type") in ("tool_use", "function")]  # fmt: skip
 
 
 def thoughts_in(message: dict[str, Any]) -> Iterator[str]:
     """The signatures of the thinking in a message."""
     if isinstance(message.get("content"), list):
-        yield from (one["signature"] for one in message["content"] if one["type"] == "thinking")
+        yield from (
+            block["signature"] for block in message["content"] if block["type"] == "thinking"
+        )
 
 
 class RandomSession:
@@ -184,8 +188,8 @@ class RandomSession:
             self._headers["anthropic-beta"] = TURN_MESSAGES
         self._upstream = StrictProvider(self._kind, bool(self._headers.get("x-session-id")))
         self._system, self._count, self._seed = "You code.", 0, seed
-        self._said: Said = [self._words()]
-        self._earlier: list[Said] = []
+        self._said: Messages = [self._words()]
+        self._earlier: list[Messages] = []
         self._results: list[str] = []
 
     def hold(self, requests: int) -> None:
@@ -203,17 +207,17 @@ class RandomSession:
         return {"role": "user", "content": f"Request {self._seed} {self._count}"}
 
     def _body(self) -> dict[str, Any]:
-        said: Said = json.loads(json.dumps(self._said))
+        messages: Messages = json.loads(json.dumps(self._said))
         if self._kind == "chat":
-            said = [{"role": "system", "content": self._system}, *said]
-            return {"model": "m", "messages": said}
-        if isinstance(said[-1]["content"], str) and self._dice.random() < 0.5:
-            block = {"type": "text", "text": said[-1]["content"]}
+            messages = [{"role": "system", "content": self._system}, *messages]
+            return {"model": "m", "messages": messages}
+        if isinstance(messages[-1]["content"], str) and self._dice.random() < 0.5:
+            block = {"type": "text", "text": messages[-1]["content"]}
             self._said[-1]["content"] = [block]
-            said[-1]["content"] = [{**block, "cache_control": {"type": "ephemeral"}}]
+            messages[-1]["content"] = [{**block, "cache_control": {"type": "ephemeral"}}]
         system = [{"type": "text", "text": "x-anthropic-billing-header: cc=1"},
                   {"type": "text", "text": self._system}]  # fmt: skip
-        return {"model": "m", "max_tokens": 99, "system": system, "messages": said}
+        return {"model": "m", "max_tokens": 99, "system": system, "messages": messages}
 
     def _ask(self) -> None:
         body, before = self._body(), len(self._world.provider.seen)
@@ -298,9 +302,9 @@ class RandomSession:
         if chance < 0.08:
             self._world.restart()
         elif chance < 0.35 and self._results:
-            one = self._dice.choice(self._results)
-            self._upstream.turned.add(one)
-            self._world.turn(one, visible=self._dice.random() < 0.3)
+            result_id = self._dice.choice(self._results)
+            self._upstream.turned.add(result_id)
+            self._world.turn(result_id, visible=self._dice.random() < 0.3)
         else:
             self._world.line(self._dice.choice(LINES))
 
@@ -308,4 +312,4 @@ class RandomSession:
 def results_in(message: dict[str, Any]) -> bool:
     """Whether a message has results of tools."""
     content = message["content"]
-    return isinstance(content, list) and any(one["type"] == "tool_result" for one in content)
+    return isinstance(content, list) and any(block["type"] == "tool_result" for block in content)

@@ -107,15 +107,15 @@ def test_a_stream_cut_anywhere_keeps_the_text_so_far(shape: Shape) -> None:
     for end in (*range(0, len(stream), 7), len(stream)):
         answered = answer_in(shape, STREAM, stream[:end])
         assert not answered.is_whole or shape == "chat"
-        said = "".join(text_of(one) for choice in answered.choices for one in choice)
-        assert "Good day.".startswith(said)
-    assert said == "Good day."
+        text = "".join(text_of(piece) for choice in answered.choices for piece in choice)
+        assert "Good day.".startswith(text)
+    assert text == "Good day."
 
 
 def test_several_choices_are_several_answers() -> None:
     choices = [{"index": n, "message": {"role": "assistant", "content": str(n)}} for n in (1, 0)]
     answered = answer_in("chat", "application/json", json.dumps({"choices": choices}).encode())
-    assert [text_of(one) for (one,) in answered.choices] == ["0", "1"]
+    assert [text_of(piece) for (piece,) in answered.choices] == ["0", "1"]
 
 
 @pytest.mark.parametrize("shape", ["chat", "completions", "messages", "responses"])

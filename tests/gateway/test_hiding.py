@@ -38,13 +38,15 @@ def program(actor: Actor, model: Participant) -> Program:
 
 def chat_history(count: int) -> list[Any]:
     """A chat with that many uses of a tool."""
-    said: list[Any] = [{"role": "user", "content": "Begin"}]
+    history: list[Any] = [{"role": "user", "content": "Begin"}]
     for number in range(count):
         function = {"name": "look", "arguments": json.dumps({"at": number})}
         call = {"id": f"t{number}", "type": "function", "function": function}
-        said.append({"role": "assistant", "content": None, "tool_calls": [call]})
-        said.append({"role": "tool", "tool_call_id": f"t{number}", "content": f"{number} {LONG}"})
-    return said
+        history.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        history.append(
+            {"role": "tool", "tool_call_id": f"t{number}", "content": f"{number} {LONG}"}
+        )
+    return history
 
 
 def hide(actor: Actor, tool_use_id: str, **more: Any) -> hiding.HidableResult:
@@ -59,25 +61,25 @@ def test_a_hidden_result_is_one_line_from_the_next_request_on(
     program: Program, provider: ScriptedProvider, actor: Actor
 ) -> None:
     provider.default = whole("Yes.")
-    said = chat_history(10)
-    run(program.chat(*said))
+    history = chat_history(10)
+    run(program.chat(*history))
     before = provider.seen[-1].json["messages"]
     told = hide(actor, "t0")
     assert told.hiding.saves > 1600 and told.hiding.rereads > 9 * 1600
-    said += [{"role": "assistant", "content": "Yes."}, {"role": "user", "content": "Go on"}]
-    run(program.chat(*said))
-    run(program.chat(*said))
+    history += [{"role": "assistant", "content": "Yes."}, {"role": "user", "content": "Go on"}]
+    run(program.chat(*history))
+    run(program.chat(*history))
     sent = provider.seen[-1].json["messages"]
-    assert sent[2] == {**said[2], "content": "tool_use_id: t0 (hidden)"}
-    assert sent[3:21] == before[3:21] == said[3:21]  # nothing else has changed
+    assert sent[2] == {**history[2], "content": "tool_use_id: t0 (hidden)"}
+    assert sent[3:21] == before[3:21] == history[3:21]  # nothing else has changed
     assert provider.seen[-1].body == provider.seen[-2].body
-    assert GatewayRequest.objects.first().original["messages"] == said  # type: ignore[union-attr]
+    assert GatewayRequest.objects.first().original["messages"] == history  # type: ignore[union-attr]
     hiding.change(actor, session(), "t0", visible=True)
-    run(program.chat(*said))
+    run(program.chat(*history))
     assert provider.seen[-1].body == provider.seen[-2].body  # a retry stays as it was
-    said += [{"role": "assistant", "content": "Yes."}, {"role": "user", "content": "And on"}]
-    run(program.chat(*said))
-    assert provider.seen[-1].json["messages"][2] == said[2]
+    history += [{"role": "assistant", "content": "Yes."}, {"role": "user", "content": "And on"}]
+    run(program.chat(*history))
+    assert provider.seen[-1].json["messages"][2] == history[2]
 
 
 def test_what_a_thinking_was_about_stays_as_it_was(
@@ -86,7 +88,7 @@ def test_what_a_thinking_was_about_stays_as_it_was(
     """Also where the thinking stands on another branch, or only in the answer."""
     use = {"type": "tool_use", "id": "t0", "name": "look", "input": {}}
     result = {"type": "tool_result", "tool_use_id": "t0", "content": LONG}
-    said = [{"role": "user", "content": "Begin"}, {"role": "assistant", "content": [use]},
+    history = [{"role": "user", "content": "Begin"}, {"role": "assistant", "content": [use]},
             {"role": "user", "content": [result]}]  # fmt: skip
     thought = [{"type": "thinking", "thinking": "hm", "signature": "s"},
                {"type": "text", "text": "Yes."}]  # fmt: skip
@@ -94,7 +96,7 @@ def test_what_a_thinking_was_about_stays_as_it_was(
     provider.default = Script(body=b'{"id":"n","content":[{"type":"text","text":"No."}]}')
 
     def ask(*more: dict[str, Any]) -> list[dict[str, Any]]:
-        body = {"model": "m", "max_tokens": 9, "messages": [*said, *more]}
+        body = {"model": "m", "max_tokens": 9, "messages": [*history, *more]}
         run(program.send("POST", "/messages", body))
         sent: list[dict[str, Any]] = provider.seen[-1].json["messages"]
         return sent
@@ -199,25 +201,29 @@ def test_what_a_provider_has_bound_never_changes(
     thinking or a mark is in every later request as it was."""
     dice = random.Random(seed)
     provider.default = Script(body=b'{"id":"m","content":[{"type":"text","text":"Yes."}]}')
-    said: list[Any] = [{"role": "user", "content": "Begin"}]
+    history: list[Any] = [{"role": "user", "content": "Begin"}]
     bound: list[Any] = []
     for number in range(6):
         for _ in range(dice.randint(1, 2)):
-            name = f"t{len(said)}"
+            name = f"t{len(history)}"
             content: list[Any] = [{"type": "tool_use", "id": name, "name": "ls", "input": {}}]
             if dice.random() < 0.4:
                 content.insert(0, {"type": "thinking", "thinking": "hm", "signature": "s"})
-            said.append({"role": "assistant", "content": content})
+            history.append({"role": "assistant", "content": content})
             block = {"type": "tool_result", "tool_use_id": name, "content": f"{number} {LONG}"}
-            said.append({"role": "user", "content": [block]})
+            history.append({"role": "user", "content": [block]})
         if dice.random() < 0.3:
-            said[-1]["content"][-1]["cache_control"] = {"type": "ephemeral"}
-        run(program.send("POST", "/messages", {"model": "m", "max_tokens": 9, "messages": said}))
+            history[-1]["content"][-1]["cache_control"] = {"type": "ephemeral"}
+        run(program.send("POST", "/messages", {"model": "m", "max_tokens": 9, "messages": history}))
         sent = provider.seen[-1].json["messages"]
         assert sent[: len(bound)] == bound
-        last = max((at for at, one in enumerate(sent) if _binds(one)), default=-1)
+        last = max((at for at, message in enumerate(sent) if _binds(message)), default=-1)
         bound = sent[: last + 1]
-        said = [*said, {"role": "assistant", "content": "Yes."}, {"role": "user", "content": "On"}]
+        history = [
+            *history,
+            {"role": "assistant", "content": "Yes."},
+            {"role": "user", "content": "On"},
+        ]
         for result in dice.sample(hiding.results_of(session()), 1):
             try:
                 hiding.change(actor, session(), result.result.tool_use_id, visible=result.is_hidden)
@@ -227,8 +233,8 @@ def test_what_a_provider_has_bound_never_changes(
 
 
 def _binds(message: dict[str, Any]) -> bool:
-    said = json.dumps(message)
-    return '"thinking"' in said or "cache_control" in said
+    text = json.dumps(message)
+    return '"thinking"' in text or "cache_control" in text
 
 
 # What was sent, compared.
@@ -240,15 +246,15 @@ def test_each_part_says_what_differs(
     Participant.objects.filter(pk=model.pk).update(tool_filter=["TodoWrite"])
     provider.default = whole("Yes.")
     tools = [{"type": "function", "function": {"name": name}} for name in ("Read", "TodoWrite")]
-    said = [{"role": "system", "content": "You code."}, *chat_history(2)]
-    run(program.chat(*said, tools=tools))
+    history = [{"role": "system", "content": "You code."}, *chat_history(2)]
+    run(program.chat(*history, tools=tools))
     hide(actor, "t0")
-    said += [{"role": "assistant", "content": "Yes."}, {"role": "user", "content": "Go on"}]
-    run(program.chat(*said, tools=tools))
+    history += [{"role": "assistant", "content": "Yes."}, {"role": "user", "content": "Go on"}]
+    run(program.chat(*history, tools=tools))
     request = GatewayRequest.objects.select_related("call").first()
     assert request is not None
     parts = {
-        one.name: one for one in compared("chat", request.original, request.call.request["body"])
+        part.name: part for part in compared("chat", request.original, request.call.request["body"])
     }
     assert parts["system"].state == "changed" and "---CORE" in parts["system"].ours
     assert "TodoWrite" in parts["tools"].theirs and parts["tools"].state == "changed"
@@ -305,8 +311,8 @@ def test_the_workspace_of_a_cleared_conversation_is_attached(
     fresh = Program(program.secret, {"x-loom-session": "another"})
     run(fresh.chat(("user", "Anew")))
     assert "look at the sea" not in provider.seen[-1].body.decode()
-    found = GatewaySession.objects.exclude(tree=old).get()
-    client, address = Client(), f"/settings/gateway/sessions/{found.uid}"
+    fresh_session = GatewaySession.objects.exclude(tree=old).get()
+    client, address = Client(), f"/settings/gateway/sessions/{fresh_session.uid}"
     client.force_login(actor.user)
     assert f'value="{old.uid}"' in client.get(address).content.decode()
     client.post(f"{address}/workspace", {"tree": old.uid})
@@ -316,9 +322,9 @@ def test_the_workspace_of_a_cleared_conversation_is_attached(
     said_there = sent[2]["content"].partition("---TRANSCRIPT")[2].partition("_END")[0]
     assert "Hello" in said_there and "Yes." in said_there
     client.post(f"{address}/workspace", {"tree": ""})
-    assert GatewaySession.objects.get(pk=found.pk).attached is None
+    assert GatewaySession.objects.get(pk=fresh_session.pk).attached is None
     assert client.patch(
-        f"/api/sessions/{found.uid}", {"workspace": "none"}, content_type="application/json"
+        f"/api/sessions/{fresh_session.uid}", {"workspace": "none"}, content_type="application/json"
     ).status_code == 404  # fmt: skip
 
 
@@ -331,8 +337,8 @@ def test_an_attached_tree_that_its_person_may_no_longer_read_is_not_sent(
     execute_line(actor, old, Request('todo add "look at the sea"'))
     fresh = Program(program.secret, {"x-loom-session": "another"})
     run(fresh.chat(("user", "Anew")))
-    found = GatewaySession.objects.exclude(tree=old).get()
-    GatewaySession.objects.filter(pk=found.pk).update(attached=old)
+    fresh_session = GatewaySession.objects.exclude(tree=old).get()
+    GatewaySession.objects.filter(pk=fresh_session.pk).update(attached=old)
     Tree.objects.filter(pk=old.pk).update(writer_right="hidden", reader_right="hidden")
     actor.grove.memberships.filter(user=actor.user).update(role="writer")
     TreeRight.objects.filter(tree=old).delete()
@@ -347,17 +353,17 @@ def test_a_workspace_that_lasts_a_turn_is_a_message_of_the_system(
 ) -> None:
     provider.default = Script(body=b'{"id":"m","content":[{"type":"text","text":"Yes."}]}')
     beta = "other,mid-conversation-system-clear-at-2026-08-21"
-    said: list[Any] = [{"role": "user", "content": "Hello"}]
-    body: dict[str, Any] = {"model": "m", "max_tokens": 9, "messages": said}
+    history: list[Any] = [{"role": "user", "content": "Hello"}]
+    body: dict[str, Any] = {"model": "m", "max_tokens": 9, "messages": history}
     run(program.send("POST", "/messages", body, anthropic_beta=beta))
-    said += [{"role": "assistant", "content": "Yes."}, {"role": "user", "content": "More"}]
+    history += [{"role": "assistant", "content": "Yes."}, {"role": "user", "content": "More"}]
     run(program.send("POST", "/messages", body, anthropic_beta=beta))
     first, second = (request.json["messages"] for request in provider.seen)
-    assert first[0] == said[0]
+    assert first[0] == history[0]
     assert first[1]["role"] == "system" and first[1]["clear_at"] == "next_user_message"
-    assert second[:2] == first and second[2:4] == said[1:3]
+    assert second[:2] == first and second[2:4] == history[1:3]
     assert second[4]["content"].startswith("---WORKSPACE") and "only what" not in str(second)
-    said.insert(1, {"role": "user", "content": "and"})  # before which none may stand
+    history.insert(1, {"role": "user", "content": "and"})  # before which none may stand
     run(program.send("POST", "/messages", body, anthropic_beta=beta))
     roles = [message["role"] for message in provider.seen[-1].json["messages"]]
     assert roles == ["user", "user", "assistant", "user", "system"]

@@ -25,10 +25,10 @@ def agent(model: Participant) -> Participant:
     return model
 
 
-async def ask(program: Program, model: str, *said: str, **more: Any) -> Any:
+async def ask(program: Program, model: str, *texts: str, **more: Any) -> Any:
     """The JSON answer to a conversation that begins with the person."""
     roles = ("user", "assistant")
-    messages = [(roles[n % 2], text) for n, text in enumerate(said)]
+    messages = [(roles[n % 2], text) for n, text in enumerate(texts)]
     return (await program.chat(*messages, model=model, **more)).json
 
 
@@ -134,7 +134,7 @@ CALL = {"index": 0, "id": "t1", "type": "function", "function": {"name": "ls", "
 
 def streamed(*deltas: dict[str, Any]) -> Script:
     """A stream of a chat with these deltas."""
-    events = [{"id": "c", "choices": [{"index": 0, "delta": one}]} for one in deltas]
+    events = [{"id": "c", "choices": [{"index": 0, "delta": delta}]} for delta in deltas]
     lines = "".join(f"data: {json.dumps(event)}\n\n" for event in events)
     body = f"{lines}data: [DONE]\n\n".encode()
     return Script(body=body, headers=(("content-type", "text/event-stream"),))
@@ -157,24 +157,24 @@ def test_tools_of_the_program_are_passed_on_and_answered_by_it(
         streamed({"role": "assistant", "content": "I look."}, {"tool_calls": [CALL]}),
         streamed({"content": "A file."}),
     )
-    said: list[dict[str, Any]] = [
+    history: list[dict[str, Any]] = [
         {"role": "system", "content": "You code."},
         {"role": "user", "content": "List"},
     ]
 
     async def ask() -> Any:
-        return await program.chat(*said, model="loom/Marie", tools=[LS], stream=True)
+        return await program.chat(*history, model="loom/Marie", tools=[LS], stream=True)
 
     assert b'"tool_calls"' in run(ask()).body
-    call = {name: one for name, one in CALL.items() if name != "index"}
-    said += [{"role": "assistant", "content": "I look.", "tool_calls": [call]},
+    call = {name: field for name, field in CALL.items() if name != "index"}
+    history += [{"role": "assistant", "content": "I look.", "tool_calls": [call]},
              {"role": "tool", "tool_call_id": "t1", "content": "a.txt"}]  # fmt: skip
     assert b"A file." in run(ask()).body
     first, second = (request.json for request in provider.seen)
     assert first["model"] == "echo-1" and first["tools"] == second["tools"] == [LS]
     assert first["messages"][0]["content"].startswith("You are Marie.\n\n---CORE\nYou code.")
     assert "---WORKSPACE" in first["messages"][1]["content"]
-    assert second["messages"][:2] == first["messages"] and second["messages"][3] == said[3]
+    assert second["messages"][:2] == first["messages"] and second["messages"][3] == history[3]
     nodes = list(GatewaySession.objects.get().tree.nodes.order_by("id"))[1:]
     authors = [node.author.name for node in nodes]
     assert authors[1::2] == ["Marie", "Marie"] and "Marie" not in authors[::2]

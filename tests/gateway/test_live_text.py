@@ -79,7 +79,9 @@ def test_only_the_first_choice_of_a_stream_that_can_be_read_grows() -> None:
     assert GrowingText("chat", "application/json").add(events(chat("A"))) == ""
 
 
-def talk(program: Program, *said: Say, until: Callable[[], bool], then: Callable[[], Any]) -> Any:
+def talk(
+    program: Program, *messages: Say, until: Callable[[], bool], then: Callable[[], Any]
+) -> Any:
     """A streamed request; `then` runs once `until` is true, while the answer still comes."""
 
     def wait() -> None:
@@ -90,7 +92,7 @@ def talk(program: Program, *said: Say, until: Callable[[], bool], then: Callable
         then()
 
     async def both() -> Any:
-        asked = asyncio.ensure_future(program.chat(*said, stream=True))
+        asked = asyncio.ensure_future(program.chat(*messages, stream=True))
         await database_sync_to_async(wait, thread_sensitive=False)()
         return await asked
 
@@ -120,24 +122,24 @@ def test_an_answer_is_in_the_tree_while_it_comes(
         provider.release()
 
     def has_come() -> bool:
-        is_sent = "".join(one["text"] for one in shown) == "Once upon "
+        is_sent = "".join(piece["text"] for piece in shown) == "Once upon "
         return is_sent and Generation.objects.filter(text="Once upon ").exists()
 
     talk(program, ("user", "Tell"), until=has_come, then=look)
     [row], answer = kept, Node.objects.get(text="Once upon a time")
     assert (row.status, row.point.text, row.ended_at) == ("running", "Tell", None)
-    assert {one["stream"] for one in shown} == {f"tree:{row.tree.uid}"}
-    assert [one["chunk"] for one in shown] == list(range(1, len(shown) + 1))
-    assert {one["generation"] for one in shown} == {row.uid}
+    assert {piece["stream"] for piece in shown} == {f"tree:{row.tree.uid}"}
+    assert [piece["chunk"] for piece in shown] == list(range(1, len(shown) + 1))
+    assert {piece["generation"] for piece in shown} == {row.uid}
     row.refresh_from_db()
     assert (row.status, row.node, row.text) == ("done", answer, "")
     kinds = Event.objects.filter(stream__name=f"tree:{row.tree.uid}").order_by("seq")
     ours = kinds.filter(kind__startswith="generation.").values("kind", "payload")
     told = [
-        one["payload"]["generation"]
-        for one in hydrated(f"tree:{row.tree.uid}", [dict(our) for our in ours])
+        event["payload"]["generation"]
+        for event in hydrated(f"tree:{row.tree.uid}", [dict(our) for our in ours])
     ]
-    assert [one["id"] for one in told] == [row.uid] * 2
+    assert [generation["id"] for generation in told] == [row.uid] * 2
     assert told[1]["node"] == answer.local_id
 
 
@@ -174,8 +176,8 @@ def test_a_silent_answer_is_not_taken_for_dead(
     signs: list[Any] = []
 
     def has_signs() -> bool:
-        found = GatewayRequest.objects.values_list("alive_at", flat=True).first()
-        signs.extend([] if found in signs or found is None else [found])
+        alive_at = GatewayRequest.objects.values_list("alive_at", flat=True).first()
+        signs.extend([] if alive_at in signs or alive_at is None else [alive_at])
         return len(signs) > 2
 
     talk(program, ("user", "Go"), until=has_signs, then=provider.release)

@@ -24,8 +24,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def whole(text: str, **message: Any) -> Script:
     """An answer that is not streamed."""
-    said = {"role": "assistant", "content": text, **message}
-    body = {"id": "c1", "choices": [{"index": 0, "message": said, "finish_reason": "stop"}]}
+    answer = {"role": "assistant", "content": text, **message}
+    body = {"id": "c1", "choices": [{"index": 0, "message": answer, "finish_reason": "stop"}]}
     return Script(body=json.dumps(body).encode())
 
 
@@ -239,7 +239,7 @@ def test_models_are_those_of_the_provider_and_the_agents(
     model.save()
     provider.script(Script(body=b'{"data":[{"id":"echo-1"}]}'), Script(body=b'{"data":[]}'))
     got = run(program.send("GET", "/models"))
-    assert [one["id"] for one in got.json["data"]] == ["loom/Echo", "echo-1"]
+    assert [listed["id"] for listed in got.json["data"]] == ["loom/Echo", "echo-1"]
     got = run(program.send("GET", "/models?limit=1000", anthropic_version="2023-06-01"))
     assert got.json["data"][0]["id"] == "claude-loom-Echo" and got.json["has_more"] is False
 

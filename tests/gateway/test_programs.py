@@ -21,7 +21,7 @@ from tests.providers.scripts import Script
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TURNS = 10
-Said = list[dict[str, Any]]
+Messages = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -31,21 +31,21 @@ class KnownProgram:
 
     path: str
     headers: dict[str, str]
-    body: Callable[[Said], dict[str, Any]]
+    body: Callable[[Messages], dict[str, Any]]
     answer: Callable[[int], dict[str, Any]]
-    back: Callable[[int], Said]
+    back: Callable[[int], Messages]
     result: Callable[[int], dict[str, Any]]
-    said: Callable[[str], dict[str, Any]]
-    aside: Said = field(default_factory=list)  # a call for a title, of another conversation
+    user_message: Callable[[str], dict[str, Any]]
+    aside: Messages = field(default_factory=list)  # a call for a title, of another conversation
 
 
-def _marked(said: Said) -> Said:
+def _marked(messages: Messages) -> Messages:
     """The cache mark on the last message alone: it moves with each request."""
-    last = said[-1]
+    last = messages[-1]
     content = last["content"]
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else [*content]
     blocks[-1] = {**blocks[-1], "cache_control": {"type": "ephemeral"}}
-    return [*said[:-1], {**last, "content": blocks}]
+    return [*messages[:-1], {**last, "content": blocks}]
 
 
 def _message_answer(number: int) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def _message_answer(number: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _message_back(number: int) -> Said:
+def _message_back(number: int) -> Messages:
     thought, text, use = _message_answer(number)["content"]
     # Its keys in another order, and the thinking gone once it is old.
     use = {"name": "Read", "type": "tool_use", "input": {"b": number, "a": 1}, "id": use["id"]}
@@ -74,11 +74,11 @@ CLAUDE_CODE = KnownProgram(
         "x_claude_code_session_id": "9c1d", "user_agent": "claude-cli/2.1.330 (external, cli)",
         "anthropic_version": "2023-06-01", "anthropic_beta": "claude-code-20250219",
     },
-    body=lambda said: {
-        "model": "m", "max_tokens": 32000, "messages": _marked(said),
+    body=lambda messages: {
+        "model": "m", "max_tokens": 32000, "messages": _marked(messages),
         "metadata": {"user_id": "user_1_account__session_9c1d"},
         "system": [
-            {"type": "text", "text": f"x-anthropic-billing-header: cc={len(said)}"},
+            {"type": "text", "text": f"x-anthropic-billing-header: cc={len(messages)}"},
             {"type": "text", "text": "You are Claude Code.",
              "cache_control": {"type": "ephemeral"}},
         ],
@@ -89,11 +89,11 @@ CLAUDE_CODE = KnownProgram(
     result=lambda number: {"role": "user", "content": [
         {"type": "tool_result", "tool_use_id": f"t{number}",
          "content": [{"type": "text", "text": f"saw {number}"}]}]},
-    said=lambda text: {"role": "user", "content": text},
+    user_message=lambda text: {"role": "user", "content": text},
 )  # fmt: skip
 
 
-def _items(number: int) -> Said:
+def _items(number: int) -> Messages:
     return [
         {"type": "reasoning", "id": f"r{number}", "summary": [], "encrypted_content": "gAAA"},
         {"type": "message", "role": "assistant", "id": f"i{number}",
@@ -106,8 +106,8 @@ def _items(number: int) -> Said:
 CODEX = KnownProgram(
     path="/responses",
     headers={"session_id": "0199-aa", "originator": "codex_cli_rs", "user_agent": "codex/0.169"},
-    body=lambda said: {
-        "model": "m", "instructions": "You are Codex.", "input": said, "store": False,
+    body=lambda messages: {
+        "model": "m", "instructions": "You are Codex.", "input": messages, "store": False,
         "prompt_cache_key": "0199-aa", "include": ["reasoning.encrypted_content"],
         "tools": [{"type": "function", "name": "shell", "parameters": {}}],
     },
@@ -116,12 +116,12 @@ CODEX = KnownProgram(
         "output": _items(number), "usage": {"input_tokens": 5, "output_tokens": 3},
     },
     back=lambda number: [
-        {key: one for key, one in item.items() if key != "id"} for item in _items(number)
+        {key: value for key, value in item.items() if key != "id"} for item in _items(number)
     ],
     result=lambda number: {
         "type": "function_call_output", "call_id": f"t{number}", "output": f"saw {number}"
     },
-    said=lambda text: {
+    user_message=lambda text: {
         "type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]
     },
 )  # fmt: skip
@@ -133,12 +133,12 @@ def _choice(number: int) -> dict[str, Any]:
     return {"role": "assistant", "content": f"Turn {number}.", "tool_calls": calls}
 
 
-def _chat(headers: dict[str, str], system: str, back: Callable[[int], Said]) -> KnownProgram:
+def _chat(headers: dict[str, str], system: str, back: Callable[[int], Messages]) -> KnownProgram:
     return KnownProgram(
         path="/chat/completions",
         headers=headers,
-        body=lambda said: {
-            "model": "m", "messages": [{"role": "system", "content": system}, *said],
+        body=lambda messages: {
+            "model": "m", "messages": [{"role": "system", "content": system}, *messages],
         },
         answer=lambda number: {
             "id": f"c{number}", "choices": [
@@ -148,7 +148,7 @@ def _chat(headers: dict[str, str], system: str, back: Callable[[int], Said]) -> 
         result=lambda number: {
             "role": "tool", "tool_call_id": f"t{number}", "content": f"saw {number}"
         },
-        said=lambda text: {"role": "user", "content": text},
+        user_message=lambda text: {"role": "user", "content": text},
         aside=[{"role": "user", "content": "### Task: write a title for this chat"}],
     )  # fmt: skip
 
@@ -188,18 +188,20 @@ def test_ten_turns_a_second_answer_and_an_edit_are_exactly_these_branches(
     for answer in (*answers, again, known.answer(TURNS)):
         provider.script(Script(body=json.dumps(answer).encode()))
 
-    async def ask(said: Said) -> None:
-        answer = await program.send("POST", known.path, known.body(said), **known.headers)  # type: ignore[arg-type]
+    async def ask(messages: Messages) -> None:
+        answer = await program.send("POST", known.path, known.body(messages), **known.headers)  # type: ignore[arg-type]
         assert answer.status == 200 and "x-loom" not in answer.headers
 
     async def talk() -> None:
-        said: Said = [known.said("Begin")]
+        messages: Messages = [known.user_message("Begin")]
         for number in range(TURNS):
-            await ask(said)
-            said = [*said, *known.back(number), known.result(number)]
-        before = said[: -1 - len(known.back(TURNS - 1))]
+            await ask(messages)
+            messages = [*messages, *known.back(number), known.result(number)]
+        before = messages[: -1 - len(known.back(TURNS - 1))]
         await ask(before)  # once more
-        await ask([*before[:-1], known.said("Something else")])  # the last result was edited
+        await ask(
+            [*before[:-1], known.user_message("Something else")]
+        )  # the last result was edited
 
     run(talk())
     session = GatewaySession.objects.get()
@@ -210,7 +212,7 @@ def test_ten_turns_a_second_answer_and_an_edit_are_exactly_these_branches(
     below: dict[int, list[str]] = {}
     for node in nodes:
         below.setdefault(node.parent_slot_id or 0, []).append(node.text)
-    forks = sorted(found for found in below.values() if len(found) > 1)
+    forks = sorted(siblings for siblings in below.values() if len(siblings) > 1)
     assert len(forks) == 2 and ["Turn 9.", "Turn 9, again."] in forks
     assert "hm" not in str([node.blocks for node in nodes]) and "gAAA" not in str(texts)
 
@@ -222,9 +224,9 @@ def test_a_call_for_a_title_is_no_branch_of_the_conversation(
     known = PROGRAMS[name]
     for number in range(3):
         provider.script(Script(body=json.dumps(known.answer(number)).encode()))
-    said: Said = [known.said("Begin")]
-    longer = [*said, *known.back(0), known.result(0)]
-    for messages in (said, known.aside, longer):
+    history: Messages = [known.user_message("Begin")]
+    longer = [*history, *known.back(0), known.result(0)]
+    for messages in (history, known.aside, longer):
         run(program.send("POST", known.path, known.body(messages), **known.headers))  # type: ignore[arg-type]
     conversation = Node.objects.get(text="Begin").tree
     under = Node.objects.filter(tree=conversation, parent_slot__parent_slot=None).exclude(

@@ -6,7 +6,7 @@ from mcp.client import Client
 from loom.access import Actor
 from loom.people.models import Participant
 from loom.trees.models import Tree
-from tests.interfaces.test_mcp import MODES, Said, key_of, session_in, talk
+from tests.interfaces.test_mcp import MODES, Content, key_of, session_in, talk
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -20,15 +20,15 @@ def test_a_call_that_asks_for_it_is_told_how_far_it_has_come(
     async def hear(progress: float, total: float | None, message: str | None) -> None:
         told.append((progress, total))
 
-    async def work(client: Client) -> Said:
+    async def work(client: Client) -> Content:
         session = await session_in(client, tree.uid)
         line = f'continue from root n:3 using agent:"{model.name}"'
         given = {"session": session, "line": line}
         result = await client.call_tool("loom_write", given, progress_callback=hear)
-        content: Said = result.structured_content
+        content: Content = result.structured_content
         return content
 
-    answer: Said = talk(key_of(actor.user), work, mode)
+    answer: Content = talk(key_of(actor.user), work, mode)
     assert len(answer["refs"]) == 3 and answer["success"]
     assert answer["repeated"] is False
     ended = [done for done, _ in told]

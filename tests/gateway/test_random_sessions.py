@@ -138,14 +138,14 @@ def test_the_check_finds_a_workspace_that_is_stated_again(
 def test_the_check_finds_parted_tools_and_changed_thoughts() -> None:
     strict = StrictProvider("messages")
     use = {"type": "tool_use", "id": "t", "name": "ls", "input": {}}
-    said = [{"role": "user", "content": "a"}]
-    strict.look({"messages": said}, {"messages": said}, "s")
-    assert strict.thoughts == {"s": (written([None, None], said),) * 2}
+    history = [{"role": "user", "content": "a"}]
+    strict.look({"messages": history}, {"messages": history}, "s")
+    assert strict.thoughts == {"s": (written([None, None], history),) * 2}
     thought = {"type": "thinking", "thinking": "hm", "signature": "s"}
     other = [{"role": "user", "content": "b"}, {"role": "assistant", "content": [thought]}]
     strict.prefixes.clear()
     with pytest.raises(AssertionError, match="thinking lost"):
-        strict.look({"messages": [*said, other[1]]}, {"messages": other}, "")
-    parted = [*said, {"role": "assistant", "content": [use]}, {"role": "user", "content": "x"}]
+        strict.look({"messages": [*history, other[1]]}, {"messages": other}, "")
+    parted = [*history, {"role": "assistant", "content": [use]}, {"role": "user", "content": "x"}]
     with pytest.raises((AssertionError, AttributeError)):
         strict.look({"messages": parted}, {"messages": parted}, "")

@@ -144,21 +144,21 @@ def test_what_is_found_in_another_form_costs_the_same_in_a_longer_conversation(
 # The rule.
 
 
-def kept(*said: str) -> list[KeptMessage]:
+def kept(*texts: str) -> list[KeptMessage]:
     """Messages of a tree, the first of a person; `*` in front: an answer that nobody gave."""
     return [
         KeptMessage(
             [{"type": "text", "text": text.lstrip("*")}], n % 2 == 1, not text.startswith("*")
         )
-        for n, text in enumerate(said)
+        for n, text in enumerate(texts)
     ]
 
 
-def sent(*said: str) -> list[dict[str, Any]]:
+def sent(*texts: str) -> list[dict[str, Any]]:
     """Messages of a request."""
     return [
         {"role": ("user", "assistant")[n % 2], "blocks": [{"type": "text", "text": text}]}
-        for n, text in enumerate(said)
+        for n, text in enumerate(texts)
     ]
 
 
@@ -185,15 +185,15 @@ def test_the_rule(tree: tuple[str, ...], request_: tuple[str, ...], places: list
 
 def test_a_reminder_that_is_a_message_of_its_own() -> None:
     reminder = {"role": "system", "blocks": [{"type": "text", "text": "Be brief."}]}
-    said = [*kept("A"), KeptMessage(reminder["blocks"], False, False),  # type: ignore[arg-type]
+    kept_messages = [*kept("A"), KeptMessage(reminder["blocks"], False, False),  # type: ignore[arg-type]
             KeptMessage([{"type": "text", "text": "B"}], True, True)]  # fmt: skip
-    assert same(sent("A", "B"), said, reminder) == [0, 2]
-    assert same(sent("A", "B"), said, sent("Next")[0]) == []
+    assert same(sent("A", "B"), kept_messages, reminder) == [0, 2]
+    assert same(sent("A", "B"), kept_messages, sent("Next")[0]) == []
 
 
 def test_long_conversations_are_compared_in_linear_time() -> None:
-    said = [f"{'x' * 50_000} {n}" for n in range(200)]
+    texts = [f"{'x' * 50_000} {n}" for n in range(200)]
     last = {"role": "user", "blocks": [{"type": "text", "text": json.dumps("x" * 100_000)}]}
-    assert len(same(sent(*said), kept(*said), last)) == 200
-    other = [*said[:-2], said[-2] + " more", said[-1]]
-    assert same(sent(*said), kept(*other), last) == []
+    assert len(same(sent(*texts), kept(*texts), last)) == 200
+    other = [*texts[:-2], texts[-2] + " more", texts[-1]]
+    assert same(sent(*texts), kept(*other), last) == []

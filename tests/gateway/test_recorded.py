@@ -65,8 +65,8 @@ class GrowingProvider:
 
     def look(self, asked: dict[str, Any], sent: dict[str, Any]) -> None:
         """Checks a request against the one before it."""
-        said, seen = self._before
-        if said and asked[self._key][: len(said)] == said:
+        earlier, seen = self._before
+        if earlier and asked[self._key][: len(earlier)] == earlier:
             assert sent[self._key][: len(seen)] == seen, "bytes changed"
         self._before = asked[self._key], sent[self._key]
 

@@ -56,15 +56,15 @@ def test_openai_talks_with_tools_regenerates_and_edits(
     provider.script(*(chat_answer(number) for number in range(TURNS + 2)))
 
     async def talk() -> None:
-        said: list[Any] = [{"role": "user", "content": "Begin"}]
+        messages: list[Any] = [{"role": "user", "content": "Begin"}]
         for number in range(TURNS):
-            answer = await client.chat.completions.create(model="echo-1", messages=said)
+            answer = await client.chat.completions.create(model="echo-1", messages=messages)
             message = answer.choices[0].message
-            said.append(message.model_dump(exclude_none=True))
+            messages.append(message.model_dump(exclude_none=True))
             result = {"role": "tool", "tool_call_id": f"t{number}", "content": f"saw {number}"}
-            said.append(result)
-        await client.chat.completions.create(model="echo-1", messages=said[:-2])
-        edited = [*said[:-2], {"role": "user", "content": "Something else"}]
+            messages.append(result)
+        await client.chat.completions.create(model="echo-1", messages=messages[:-2])
+        edited = [*messages[:-2], {"role": "user", "content": "Something else"}]
         await client.chat.completions.create(model="echo-1", messages=edited)
 
     run(talk())
@@ -100,21 +100,21 @@ def test_anthropic_talks_with_tools_regenerates_and_edits(
     )
     provider.script(*(message_answer(number) for number in range(TURNS + 2)))
 
-    async def ask(said: list[Any]) -> Any:
-        return await client.messages.create(model="echo-1", max_tokens=99, messages=said)
+    async def ask(messages: list[Any]) -> Any:
+        return await client.messages.create(model="echo-1", max_tokens=99, messages=messages)
 
     async def talk() -> None:
-        said: list[Any] = [{"role": "user", "content": "Begin"}]
+        messages: list[Any] = [{"role": "user", "content": "Begin"}]
         for number in range(TURNS):
-            answer = await ask(said)
+            answer = await ask(messages)
             content = [block.model_dump() for block in answer.content]
-            said.append({"role": "assistant", "content": content})
+            messages.append({"role": "assistant", "content": content})
             result = {
                 "type": "tool_result", "tool_use_id": f"t{number}", "content": f"saw {number}"
             }  # fmt: skip
-            said.append({"role": "user", "content": [result]})
-        await ask(said[:-2])
-        await ask([*said[:-2], {"role": "user", "content": "Something else"}])
+            messages.append({"role": "user", "content": [result]})
+        await ask(messages[:-2])
+        await ask([*messages[:-2], {"role": "user", "content": "Something else"}])
 
     run(talk())
     assert GatewaySession.objects.count() == 1
@@ -132,8 +132,10 @@ def test_a_stream_of_an_agent_is_read_by_the_client(
         client = AsyncOpenAI(
             api_key=program.secret, base_url="http://heddle/gateway/v1", http_client=http
         )
-        said: Any = [{"role": "user", "content": "Hello"}]
-        stream = await client.chat.completions.create(model="loom/Echo", messages=said, stream=True)
+        messages: Any = [{"role": "user", "content": "Hello"}]
+        stream = await client.chat.completions.create(
+            model="loom/Echo", messages=messages, stream=True
+        )
         return "".join([piece.choices[0].delta.content or "" async for piece in stream])
 
     async def of_anthropic() -> str:
@@ -141,8 +143,10 @@ def test_a_stream_of_an_agent_is_read_by_the_client(
         client = AsyncAnthropic(
             api_key=program.secret, base_url="http://heddle/gateway", http_client=http
         )
-        said: Any = [{"role": "user", "content": "Hello"}]
-        async with client.messages.stream(model="loom/Echo", max_tokens=9, messages=said) as stream:
+        messages: Any = [{"role": "user", "content": "Hello"}]
+        async with client.messages.stream(
+            model="loom/Echo", max_tokens=9, messages=messages
+        ) as stream:
             return "".join([text async for text in stream.text_stream])
 
     text = run(of_openai() if shape == "openai" else of_anthropic())

@@ -17,7 +17,7 @@ from loom.people.models import Participant
 from loom.text.tokens import count
 from tests.gateway.conftest import Program, run
 from tests.gateway.test_observed import whole
-from tests.interfaces.test_mcp import key_of, said, session_in, talk
+from tests.interfaces.test_mcp import call_tool, key_of, session_in, talk
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import Script
 
@@ -41,7 +41,7 @@ def test_a_command_over_mcp_is_in_the_next_request(
 
     async def work(client: Client) -> None:
         session = await session_in(client, tree.uid)
-        wrote = await said(client, "todo", session=session, operation="add", rest='"weigh it"')
+        wrote = await call_tool(client, "todo", session=session, operation="add", rest='"weigh it"')
         assert wrote["success"] and set(wrote) >= {"success", "loom", "message"}
 
     talk(key_of(actor.user), work)

@@ -60,11 +60,11 @@ def test_the_first_request_has_the_whole_workspace_and_later_ones_what_changed(
     program: Program, provider: ScriptedProvider, say: Callable[[str], Any]
 ) -> None:
     provider.default = whole("Yes.")
-    said: list[tuple[str, str]] = [("system", "You code."), ("user", "Hello")]
+    history: list[tuple[str, str]] = [("system", "You code."), ("user", "Hello")]
 
     async def turn() -> None:
-        await program.chat(*said)
-        said.extend([("assistant", "Yes."), ("user", "More")])
+        await program.chat(*history)
+        history.extend([("assistant", "Yes."), ("user", "More")])
 
     run(turn())
     say('todo add "look at the sea"')
@@ -102,13 +102,13 @@ def test_the_tool_for_tasks_is_not_passed_on_unless_its_owner_wants_it(
     """In each request, also where the first had no tools."""
     provider.default = whole("Yes.")
     tools = [{"type": "function", "function": {"name": name}} for name in ("Read", "TodoWrite")]
-    said = [("user", "Hello")]
-    run(program.chat(*said))
+    history = [("user", "Hello")]
+    run(program.chat(*history))
     for _ in range(2):
-        said += [("assistant", "Yes."), ("user", "More")]
-        run(program.chat(*said, tools=tools))
+        history += [("assistant", "Yes."), ("user", "More")]
+        run(program.chat(*history, tools=tools))
     first, *later = sent(provider)
-    assert "tools" not in first and [one["tools"] for one in later] == [tools[:1], tools[:1]]
+    assert "tools" not in first and [body["tools"] for body in later] == [tools[:1], tools[:1]]
     Participant.objects.filter(pk=model.pk).update(tool_filter=[])
     run(program.chat(("user", "Hello"), tools=tools, headers={"x_loom_session": "other"}))
     assert sent(provider)[-1]["tools"] == tools
@@ -126,12 +126,12 @@ def of_tools(*ids: str) -> list[Any]:
 
 def test_new_results_are_notified_once(program: Program, provider: ScriptedProvider) -> None:
     provider.default = whole("Yes.")
-    said = [("user", "List"), *of_tools("t1", "t2")]
+    history = [("user", "List"), *of_tools("t1", "t2")]
     run(program.chat(("user", "List")))
-    run(program.chat(*said))
-    run(program.chat(*said))  # the same history again
+    run(program.chat(*history))
+    run(program.chat(*history))  # the same history again
     forwarding._open.clear()  # as after a restart
-    later = [*said, ("assistant", "Yes."), ("user", "More")]
+    later = [*history, ("assistant", "Yes."), ("user", "More")]
     run(program.chat(*later))
     _, first, again, more = (request["messages"] for request in sent(provider))
     lines = "\n---NOTIFICATIONS\n✓ ls t1: ≈100 tokens\n✓ ls t2: ≈100 tokens\n---NOTIFICATIONS_END"
@@ -201,17 +201,17 @@ def test_a_person_edits_and_clears_what_is_told(
     program: Program, provider: ScriptedProvider
 ) -> None:
     provider.default = whole("Yes.")
-    said = [("user", "Hello")]
-    run(program.chat(*said))
+    history = [("user", "Hello")]
+    run(program.chat(*history))
     run(program.chat(("user", "Other")))
     session = GatewaySession.objects.get()
     assert "Hello" in signed_in(session).content.decode()
     assert signed_in(session, text="They spoke of ---TODOS\r\n---TODOS_END").status_code == 302
-    said = [("user", "Other"), ("assistant", "Yes."), ("user", "More")]
-    run(program.chat(*said))
-    run(program.chat(*said, ("assistant", "Yes."), ("user", "Still more")))
+    history = [("user", "Other"), ("assistant", "Yes."), ("user", "More")]
+    run(program.chat(*history))
+    run(program.chat(*history, ("assistant", "Yes."), ("user", "Still more")))
     signed_in(session, what="nothing")
-    run(program.chat(*said, ("assistant", "Yes."), ("user", "Even more")))
+    run(program.chat(*history, ("assistant", "Yes."), ("user", "Even more")))
     run(program.chat(("user", "A third")))
     _, second, edited, kept, cleared, third = (
         request["messages"][-1]["content"] for request in sent(provider)
@@ -298,15 +298,15 @@ def test_a_broken_renderer_sends_the_original(
 
     monkeypatch.setattr(workspace, "_system", broken)
     provider.default = whole("Yes.")
-    said = ("system", "You code."), ("user", "Hello")
-    got = run(program.chat(*said))
+    history = ("system", "You code."), ("user", "Hello")
+    got = run(program.chat(*history))
     assert got.headers["x-loom"] == "bypass"
-    original = [{"role": role, "content": text} for role, text in said]
+    original = [{"role": role, "content": text} for role, text in history]
     assert sent(provider)[0]["messages"] == original
     assert GatewayRequest.objects.get().bypass == "RuntimeError"
 
     monkeypatch.undo()  # what was sent without a workspace stays so
-    got = run(program.chat(*said, ("assistant", "Yes."), ("user", "More")))
+    got = run(program.chat(*history, ("assistant", "Yes."), ("user", "More")))
     assert "x-loom" not in got.headers
     messages = sent(provider)[1]["messages"]
     assert messages[:2] == original
@@ -317,13 +317,13 @@ def test_a_renderer_that_breaks_later_leaves_what_was_sent(
     program: Program, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     provider.default = whole("Yes.")
-    said = [("system", "You code."), ("user", "Hello")]
-    run(program.chat(*said))
-    said += [("assistant", "Yes."), ("user", "More")]
+    history = [("system", "You code."), ("user", "Hello")]
+    run(program.chat(*history))
+    history += [("assistant", "Yes."), ("user", "More")]
     with monkeypatch.context() as patch:
         patch.setattr(workspace, "view_of", lambda *_: 1 / 0)
-        assert run(program.chat(*said)).headers["x-loom"] == "bypass"
-    run(program.chat(*said))
+        assert run(program.chat(*history)).headers["x-loom"] == "bypass"
+    run(program.chat(*history))
     first, second, third = (request["messages"] for request in sent(provider))
     assert second[:2] == first and "---CORE" in first[0]["content"]
     assert second[3] == {"role": "user", "content": "More"}
@@ -355,11 +355,11 @@ def test_a_retry_after_the_workspace_changed_is_sent_the_same_bytes(
     program: Program, provider: ScriptedProvider, say: Callable[[str], Any]
 ) -> None:
     provider.default = whole("Yes.")
-    said = [("user", "Hello"), ("assistant", "Yes."), ("user", "More")]
-    run(program.chat(*said))
+    history = [("user", "Hello"), ("assistant", "Yes."), ("user", "More")]
+    run(program.chat(*history))
     say('todo add "look at the sea"')
-    run(program.chat(*said))  # regenerates
-    run(program.chat(said[0]))  # rewinds to a message that was sent without a workspace
+    run(program.chat(*history))  # regenerates
+    run(program.chat(history[0]))  # rewinds to a message that was sent without a workspace
     first, second, third = (request["messages"] for request in sent(provider))
     assert first == second and third == first[:1]
 
@@ -393,20 +393,20 @@ def test_a_session_without_a_name_is_known_after_a_kill(
     """The server was killed after the program had its answer, but before that was recorded."""
     program.headers.clear()
     provider.default = whole("Yes.")
-    said = [("system", "You code."), ("user", "Hello")]
+    history = [("system", "You code."), ("user", "Hello")]
     with monkeypatch.context() as patch:
         patch.setattr(*KILLS[lost], lambda *_, **__: 1 / 0)
-        run(program.chat(*said))
-    said += [("assistant", "Yes."), ("user", "More")]
-    run(program.chat(*said))
+        run(program.chat(*history))
+    history += [("assistant", "Yes."), ("user", "More")]
+    run(program.chat(*history))
     session = GatewaySession.objects.get()
     execute_line(actor, session.tree, Request('todo add "look at the sea"'))
     with monkeypatch.context() as patch:
         patch.setattr(workspace, "record", lambda *_: 1 / 0)
-        said += [("assistant", "Yes."), ("user", "Even more")]
-        run(program.chat(*said))
-    said += [("assistant", "Yes."), ("user", "And more")]
-    run(program.chat(*said))
+        history += [("assistant", "Yes."), ("user", "Even more")]
+        run(program.chat(*history))
+    history += [("assistant", "Yes."), ("user", "And more")]
+    run(program.chat(*history))
     seen = [request["messages"] for request in sent(provider)]
     for earlier, later in itertools.pairwise(seen):
         assert later[: len(earlier)] == earlier
@@ -434,7 +434,7 @@ def test_two_sessions_that_began_alike_do_not_mix_after_a_kill(
     assert shapes == [
         {"Hello": {}},
         {"Hello": {}},
-        *({"Hello": {one: {"More": {"Yes.": {}}}}} for one in answers),
+        *({"Hello": {answer: {"More": {"Yes.": {}}}}} for answer in answers),
     ]
 
 
@@ -471,16 +471,16 @@ def test_what_cannot_be_stored_is_not_sent(
     program: Program, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     provider.default = whole("Yes.")
-    said = [("user", "Hello")]
-    run(program.chat(*said))
-    said += [("assistant", "Yes."), ("user", "More")]
+    history = [("user", "Hello")]
+    run(program.chat(*history))
+    history += [("assistant", "Yes."), ("user", "More")]
     with monkeypatch.context() as patch:
         patch.setattr(workspace, "store", lambda _: 1 / 0)
         patch.setattr(workspace, "_state", stated_again)
-        got = run(program.chat(*said))
+        got = run(program.chat(*history))
     assert got.headers["x-loom"] == "bypass"
-    said += [("assistant", "Yes."), ("user", "Even more")]
-    run(program.chat(*said))
+    history += [("assistant", "Yes."), ("user", "Even more")]
+    run(program.chat(*history))
     first, second, third = (request["messages"] for request in sent(provider))
     assert second[0] == first[0] and second[2]["content"] == "More"
     assert third[:3] == second
@@ -519,16 +519,16 @@ def test_what_the_provider_has_seen_never_changes(
     provider.default = whole("Yes.")
     lines = ['todo add "one"', "todo done t1", 'stash "a" "b"', 'scratchpad "mine"', "hide all",
              'augment store a/b "Read a lamp."', "augment load a/b", "tree"]  # fmt: skip
-    said: list[tuple[str, str]] = [("system", "You code."), ("user", "Hello 0")]
+    history: list[tuple[str, str]] = [("system", "You code."), ("user", "Hello 0")]
     seen: list[list[dict[str, Any]]] = []
     for number in range(8):
-        run(program.chat(*said))
+        run(program.chat(*history))
         seen.append(sent(provider)[-1]["messages"])
-        if dice.random() < 0.2 and len(said) > 4:  # the program rewinds
-            del said[-2:]
-            said[-1] = ("user", f"Other {number}")
+        if dice.random() < 0.2 and len(history) > 4:  # the program rewinds
+            del history[-2:]
+            history[-1] = ("user", f"Other {number}")
         else:
-            said += [("assistant", "Yes."), ("user", f"Hello {number + 1}")]
+            history += [("assistant", "Yes."), ("user", f"Hello {number + 1}")]
         for line in dice.sample(lines, dice.randint(0, 3)):
             try:
                 say(line)
@@ -577,10 +577,10 @@ def test_a_request_does_not_wait_for_the_record_of_the_one_that_it_goes_on_from(
 
     monkeypatch.setattr(workspace, "record", late)
 
-    async def answered(*said: tuple[str, str]) -> asyncio.Task[Any]:
+    async def answered(*history: tuple[str, str]) -> asyncio.Task[Any]:
         """Returns once the answer has come, before it is recorded."""
         came = asyncio.Event()
-        messages = [{"role": role, "content": text} for role, text in said]
+        messages = [{"role": role, "content": text} for role, text in history]
 
         async def arrived(_: bytes) -> None:
             came.set()
@@ -628,10 +628,10 @@ def test_a_retry_stays_in_its_session_while_another_that_began_alike_is_recorded
             may_record.wait(PATIENCE_S)
         return record(prepared)
 
-    async def answered(*said: tuple[str, str]) -> asyncio.Task[Any]:
+    async def answered(*history: tuple[str, str]) -> asyncio.Task[Any]:
         """Returns once the answer has come, before it is recorded."""
         came = asyncio.Event()
-        messages = [{"role": role, "content": text} for role, text in said]
+        messages = [{"role": role, "content": text} for role, text in history]
 
         async def arrived(_: bytes) -> None:
             came.set()

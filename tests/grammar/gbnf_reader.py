@@ -21,11 +21,11 @@ Node = tuple[Any, ...]
 
 
 def _unescaped(text: str) -> str:
-    def one(match: re.Match[str]) -> str:
-        said = match[1]
-        return chr(int(said[1:], 16)) if len(said) == 3 else _PLAIN.get(said, said)
+    def sign(match: re.Match[str]) -> str:
+        escape = match[1]
+        return chr(int(escape[1:], 16)) if len(escape) == 3 else _PLAIN.get(escape, escape)
 
-    return _ESCAPE.sub(one, text)
+    return _ESCAPE.sub(sign, text)
 
 
 def rules_of(grammar: str) -> dict[str, Node]:
@@ -44,8 +44,8 @@ def rules_of(grammar: str) -> dict[str, Node]:
 def _names(tree: Node) -> set[str]:
     if tree[0] == "name":
         return {tree[1]}
-    found = [_names(part) for part in tree[1:] if isinstance(part, tuple)]
-    return set().union(*found)
+    names = [_names(part) for part in tree[1:] if isinstance(part, tuple)]
+    return set().union(*names)
 
 
 class _Reader:
@@ -83,23 +83,23 @@ class _Reader:
         return ("row", *parts)
 
     def _one(self) -> Node:
-        kind, said = self._next()
+        kind, token = self._next()
         self.at += 1
         if kind == "mark":
-            assert said == "(", said
+            assert token == "(", token
             tree = self._either()
             assert self._next() == ("mark", ")")
             self.at += 1
             return tree
         if kind == "class":
-            return ("class", said[1:-1])
-        return (kind, _unescaped(said[1:-1]) if kind == "text" else said)
+            return ("class", token[1:-1])
+        return (kind, _unescaped(token[1:-1]) if kind == "text" else token)
 
     def _times(self, part: Node) -> Node:
-        kind, said = self._next()
-        bounds = {"?": (0, 1), "*": (0, MOST), "+": (1, MOST)}.get(said)
+        kind, token = self._next()
+        bounds = {"?": (0, 1), "*": (0, MOST), "+": (1, MOST)}.get(token)
         if kind == "times":
-            low, high = said[1:-1].split(",")
+            low, high = token[1:-1].split(",")
             bounds = (int(low), int(high) if high else int(low) + MOST)
         elif kind != "mark" or bounds is None:
             return part
@@ -118,20 +118,20 @@ def _chars(inner: str) -> set[str]:
 
 
 @cache
-def _class(said: str) -> tuple[tuple[str, ...], frozenset[str]]:
+def _class(text: str) -> tuple[tuple[str, ...], frozenset[str]]:
     """What a class draws from, and what it never draws: the characters that it lists, or for
     `^\\n` those that are likely to be read as something, beside any other character."""
-    if not said.startswith("^"):
-        return tuple(sorted(_chars(said))), frozenset()
-    excluded = frozenset(_chars(said[1:]))
+    if not text.startswith("^"):
+        return tuple(sorted(_chars(text))), frozenset()
+    excluded = frozenset(_chars(text[1:]))
     return tuple(mark for mark in MARKS if mark not in excluded), excluded
 
 
-def _char(said: str, dice: Random) -> str:
+def _char(text: str, dice: Random) -> str:
     """A character of the class. One of a negative class is a mark, of ASCII, of Latin and other
     alphabets, or any at all."""
-    listed, excluded = _class(said)
-    if not said.startswith("^") or dice.random() < 0.4:
+    listed, excluded = _class(text)
+    if not text.startswith("^") or dice.random() < 0.4:
         return dice.choice(listed)
     while True:
         char = chr(dice.randrange(dice.choice(REACHES)))
@@ -145,19 +145,19 @@ def strings(draw: st.DrawFn, rules: dict[str, Node], start: str = "root") -> str
     that takes a twentieth of the time, and a failure is found again by its seed."""
     dice = Random(draw(st.integers(0, 2**64 - 1)))
 
-    def made(tree: Node) -> str:
+    def written(tree: Node) -> str:
         kind = tree[0]
         if kind == "text":
             return str(tree[1])
         if kind == "class":
             return _char(tree[1], dice)
         if kind == "name":
-            return made(rules[tree[1]])
+            return written(rules[tree[1]])
         if kind == "either":
-            return made(dice.choice(tree[1:]))
+            return written(dice.choice(tree[1:]))
         if kind == "times":
             times = dice.randint(tree[2], min(tree[3], tree[2] + MOST))
-            return "".join(made(tree[1]) for _ in range(times))
-        return "".join(made(part) for part in tree[1:])
+            return "".join(written(tree[1]) for _ in range(times))
+        return "".join(written(part) for part in tree[1:])
 
-    return made(rules[start])
+    return written(rules[start])

@@ -527,8 +527,8 @@ x => x + 1
 
 def rows(section: str) -> list[tuple[str, str]]:
     """The replies of a section with their verdicts."""
-    found = []
+    replies = []
     for line in section.strip("\n").split("\n"):
         reply, _, verdict = line.rpartition(" => ") if " => " in line else (line, "", "")
-        found.append((reply.replace("⏎", "\n").replace("⇥", "\t"), verdict.replace("⏎", "\n")))
-    return found
+        replies.append((reply.replace("⏎", "\n").replace("⇥", "\t"), verdict.replace("⏎", "\n")))
+    return replies

@@ -12,7 +12,9 @@ wild = st.characters(codec="utf-8", exclude_characters="\0")
 texts = st.text(wild | st.sampled_from('"\\n \n\r\t§#:,←→'), max_size=60)
 names = texts.filter(bool)
 ids = st.from_regex(r"[a-z0-9]{1,8}", fullmatch=True)
-local_ids = ids.filter(lambda one: one not in TAKEN and not (one[0] == "t" and one[1:].isdigit()))
+local_ids = ids.filter(
+    lambda local_id: local_id not in TAKEN and not (local_id[0] == "t" and local_id[1:].isdigit())
+)
 counts = st.integers(1, 999_999_999)
 
 
@@ -95,11 +97,11 @@ def value_of(form: Form, part: FormPart) -> st.SearchStrategy[object]:
     if part.kind == "type":
         words = st.text(st.characters(categories=["L"]), min_size=1, max_size=9)
         taken = {*form.plan.words, *form.plan.leads, "in"}
-        return words.filter(is_type).filter(lambda one: one.lower() not in taken)
+        return words.filter(is_type).filter(lambda word: word.lower() not in taken)
     if part.kind == "word":
         return st.sampled_from(["view", "focus", "here", "a7x2", "no-such"])
     if part.kind == "tags":
-        return names.filter(lambda name: any(one.isalpha() for one in name))
+        return names.filter(lambda name: any(sign.isalpha() for sign in name))
     if part.value == "json":
         return st.dictionaries(texts, jsons, max_size=4).map(as_json)
     return texts

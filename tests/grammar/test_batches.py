@@ -18,7 +18,7 @@ def parted(text: str, *, finished: bool = True) -> tuple[Segment, ...]:
 
 def commands(text: str, *, finished: bool = True) -> list[ParsedCommand]:
     """All commands of a reply, in order."""
-    batches = [one for one in parted(text, finished=finished) if isinstance(one, Batch)]
+    batches = [segment for segment in parted(text, finished=finished) if isinstance(segment, Batch)]
     return [command for batch in batches for command in batch.commands]
 
 
@@ -122,9 +122,9 @@ def test_only_a_line_feed_begins_a_line(end: str) -> None:
 
 def test_lines_in_a_row_are_one_batch_blank_lines_allowed() -> None:
     text = f"before\n\n{VIEW}\n\n  \n{VIEW}\n\nbetween\n{VIEW}\n"
-    kinds = [type(one) for one in parted(text)]
+    kinds = [type(segment) for segment in parted(text)]
     assert kinds == [Prose, Batch, Prose, Batch]
-    batches = [one for one in parted(text) if isinstance(one, Batch)]
+    batches = [segment for segment in parted(text) if isinstance(segment, Batch)]
     assert [len(batch.commands) for batch in batches] == [2, 1]
     assert [batch.closed for batch in batches] == [True, False]
 
@@ -149,8 +149,8 @@ def test_lines_in_a_row_are_one_batch_blank_lines_allowed() -> None:
     ],
 )
 def test_a_batch_is_closed_when_nothing_can_be_added(tail: str, closed: bool) -> None:
-    found = parted(f"{VIEW}\n{tail}", finished=False)
-    batch = next(one for one in found if isinstance(one, Batch))
+    segments = parted(f"{VIEW}\n{tail}", finished=False)
+    batch = next(segment for segment in segments if isinstance(segment, Batch))
     assert batch.closed is closed
 
 
@@ -175,7 +175,7 @@ def test_escaped_arrows_are_prose_with_the_arrow_itself_but_not_in_fences() -> N
 @pytest.mark.parametrize("answer", ["✓", "✓ 2 hits", "✗ nothing", "✓ done\n  a detail", "\n✔ so"])
 def test_an_invented_answer_ends_the_batch_and_is_no_prose(answer: str) -> None:
     text = f"{VIEW}\n{answer}\n{PRUNE}"
-    first, *_, last = (one for one in parted(text) if isinstance(one, Batch))
+    first, *_, last = (segment for segment in parted(text) if isinstance(segment, Batch))
     assert [command.line.canonical for command in first.commands if command.line] == [VIEW]
     assert [command.line.canonical for command in last.commands if command.line] == [PRUNE]
     assert first.closed
@@ -214,10 +214,10 @@ replies = st.lists(PIECES | st.text(max_size=12), max_size=25).map("\n".join)
 def test_segments_span_the_whole_reply_and_each_command_reads_as_it_stands(
     text: str, finished: bool
 ) -> None:
-    found = parted(text, finished=finished)
-    assert "".join(text[one.start : one.end] for one in found) == text
-    assert [one.start for one in found[1:]] == [one.end for one in found[:-1]]
-    for batch in (one for one in found if isinstance(one, Batch)):
+    segments = parted(text, finished=finished)
+    assert "".join(text[segment.start : segment.end] for segment in segments) == text
+    assert [segment.start for segment in segments[1:]] == [segment.end for segment in segments[:-1]]
+    for batch in (segment for segment in segments if isinstance(segment, Batch)):
         assert batch.commands
         for command in batch.commands:
             raw = text[batch.start : batch.end]

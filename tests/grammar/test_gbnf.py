@@ -20,7 +20,7 @@ from tests.thorough import tries
 KNOWN = Known(
     nodes=("a7x2", "b3k9"), types=STANDARD.names("writer"), agents=("Muse", 'the "other"')
 )
-REGISTERED = [one.form for one in registry.every()]
+REGISTERED = [command.form for command in registry.every()]
 
 
 @cache  # reading a grammar takes longer than drawing from it

@@ -29,7 +29,7 @@ def _has_ended(text: str) -> bool:
     """Whether a reply has ended, by reading all of its text."""
     for segment in segments_of(text, VERBS, finished=False):
         if isinstance(segment, Batch) and any(
-            said.line and looks(said.line) for said in segment.commands
+            command.line and looks(command.line) for command in segment.commands
         ):
             return segment.closed
     return False

@@ -87,9 +87,9 @@ def test_what_is_refused_names_its_line_and_what_to_write(reply: str, hint: str)
 @pytest.mark.parametrize(("reply", "_"), rows(TEXT.replace(" => ", " ⟹ ")))
 def test_text_stays_text_without_a_word(reply: str, _: str) -> None:
     reply = reply.replace(" ⟹ ", " => ")
-    said = replied(reply)
-    assert said.commands == ()
-    assert said.prose == reply.replace("\\→", "→").replace("\\->", "->")
+    parsed = replied(reply)
+    assert parsed.commands == ()
+    assert parsed.prose == reply.replace("\\→", "→").replace("\\->", "->")
 
 
 def test_the_table_is_large_and_names_every_reply_once() -> None:
@@ -108,7 +108,7 @@ def test_no_destructive_line_runs_without_its_own_word() -> None:
             assert verb not in registry.language().destructive or verb in reply.lower()
 
 
-@pytest.mark.parametrize("command", list(registry.every()), ids=lambda one: one.syntax)
+@pytest.mark.parametrize("command", list(registry.every()), ids=lambda command: command.syntax)
 def test_only_commands_that_look_have_a_result_window(command: registry.Command) -> None:
     is_look = command.klass == "look" and command.verb != "continue"  # which spends
     assert command.form.makes_window == is_look

@@ -108,9 +108,9 @@ CANONICAL = [
 
 @pytest.mark.parametrize(("text", "printed"), CANONICAL)
 def test_a_line_is_read_and_printed_in_one_way(text: str, printed: str | None) -> None:
-    found = line(text)
-    assert found.canonical == (f"→ {text}" if printed is None else printed)
-    assert line(found.canonical) == found
+    parsed = line(text)
+    assert parsed.canonical == (f"→ {text}" if printed is None else printed)
+    assert line(parsed.canonical) == parsed
 
 
 REFUSED = [

@@ -26,7 +26,7 @@ UNREAD = """
 def verdict_on(reply: str, meant: str) -> str:
     """`right`, `useful`, `unhelpful`, `lost` or `wrong`."""
     commands = read_reply(reply, language(), finished=True).commands
-    forms = [one.strip() for one in meant.removeprefix("!").split(" | ")]
+    forms = [form.strip() for form in meant.removeprefix("!").split(" | ")]
     runs = [
         command.line.canonical.removeprefix("→ ")
         for command in commands

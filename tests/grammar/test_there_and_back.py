@@ -46,7 +46,7 @@ def test_a_line_of_the_registry_reads_as_what_was_printed(form: Form, data: st.D
     # `tree:a branch:b` is one ref, the branch in that tree: only the last ref may be a tree.
     names = [name for name, value in values.items() if isinstance(value, Ref)]
     for name in names[:-1]:
-        part = next(one for one in form.parts if one.name == name)
+        part = next(part for part in form.parts if part.name == name)
         if not _is_no_tree(values[name]):
             values[name] = data.draw(value_of(form, part).filter(_is_no_tree))
     because = data.draw(texts)
@@ -55,7 +55,7 @@ def test_a_line_of_the_registry_reads_as_what_was_printed(form: Form, data: st.D
     read_as = registry.find(line.verb, line.form).form
     if read_as != form:  # `find "a"` without a filter is the form that has none
         own = {part.name for part in read_as.parts}
-        assert all(values[one.name] == one.absent for one in form.parts if one.name not in own)
+        assert all(values[part.name] == part.absent for part in form.parts if part.name not in own)
         values = {name: value for name, value in values.items() if name in own}
     assert line.values == values
     assert line.because == because
@@ -78,7 +78,7 @@ def test_a_quote_holds_any_text_on_one_line(text: str) -> None:
 
 @pytest.mark.parametrize("content", ["a b\n" * 200, '"' * 300 + "\n", "\\" * 300, "ü🙂 " * 100])
 def test_a_shortened_line_names_its_text_and_is_read_by_no_form(content: str) -> None:
-    form = next(one for one in REGISTERED if one.verb == "respond")
+    form = next(form for form in REGISTERED if form.verb == "respond")
     line = write("respond", form, {"content": content}, "")
     short = shortened(line)
     assert len(short) < 200 and "\n" not in short
@@ -90,7 +90,7 @@ def test_a_shortened_line_names_its_text_and_is_read_by_no_form(content: str) ->
 
 
 def test_a_line_without_a_long_text_is_stored_whole() -> None:
-    form = next(one for one in REGISTERED if one.verb == "respond")
+    form = next(form for form in REGISTERED if form.verb == "respond")
     for content in ("a", "two\nlines", "x" * STORED_WHOLE):
         line = write("respond", form, {"content": content}, "so it goes")
         assert shortened(line) == line

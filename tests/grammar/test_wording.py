@@ -24,7 +24,7 @@ VERBS = registry.language()
 NOBODY = re.compile(r"node:[a-z]+(?![\w-])")
 
 
-def said(text: str, *, is_whole: bool = True) -> str:
+def read_as(text: str, *, is_whole: bool = True) -> str:
     """The canonical line that a wording is read as; REFUSED where it is not read or names
     nothing that can be. If not `is_whole`, the line to write instead is not looked for."""
     try:
@@ -40,19 +40,19 @@ def said(text: str, *, is_whole: bool = True) -> str:
 
 
 def test_a_known_wording_is_read_as_what_it_means() -> None:
-    found = [(text, line, said(text)) for text, line in KNOWN]
-    assert [one for one in found if one[2] != one[1]] == []
+    readings = [(text, line, read_as(text)) for text, line in KNOWN]
+    assert [reading for reading in readings if reading[2] != reading[1]] == []
 
 
 def test_no_wording_kept_apart_runs_a_wrong_command() -> None:
-    found = [(text, line, said(text)) for text, line in (*APART, *FRESH)]
-    assert [one for one in found if one[2] not in (one[1], REFUSED)] == []
+    readings = [(text, line, read_as(text)) for text, line in (*APART, *FRESH)]
+    assert [reading for reading in readings if reading[2] not in (reading[1], REFUSED)] == []
 
 
 def test_nearly_every_wording_kept_apart_is_understood() -> None:
     for table_of in (APART, FRESH):
         meant = [(text, line) for text, line in table_of if line != REFUSED]
-        read_so = [text for text, line in meant if said(text) == line]
+        read_so = [text for text, line in meant if read_as(text) == line]
         assert len(read_so) >= 0.98 * len(meant)
 
 
@@ -74,14 +74,16 @@ def test_a_word_that_turns_the_sense_is_never_skipped(word: str) -> None:
             turned = " ".join([*spoken[:at], word, *spoken[at:]])
             # What to write instead is looked for in each place with one of the words: it takes
             # most of the time, and does not decide what is read.
-            found = said(turned, is_whole=(number + at) % len(TURNING) == 0)
-            assert found == REFUSED or word in found, (turned, found, line)
+            reading = read_as(turned, is_whole=(number + at) % len(TURNING) == 0)
+            assert reading == REFUSED or word in reading, (turned, reading, line)
 
 
 def test_destructive_verbs_need_their_own_word() -> None:
-    assert not {one.verb for many in VERBS.phrases.values() for one in many} & VERBS.destructive
+    assert (
+        not {phrase.verb for many in VERBS.phrases.values() for phrase in many} & VERBS.destructive
+    )
     for text, line in (*KNOWN, *APART):
-        verb = said(text).partition(" ")[0]
+        verb = read_as(text).partition(" ")[0]
         assert verb not in VERBS.destructive or verb in text.lower().replace("`", "").split(), (
             text,
             line,
@@ -100,7 +102,7 @@ def test_destructive_verbs_need_their_own_word() -> None:
     ],
 )
 def test_a_question_changes_nothing_unless_it_is_a_request(text: str, line: str) -> None:
-    assert said(text) == line
+    assert read_as(text) == line
 
 
 @pytest.mark.parametrize(

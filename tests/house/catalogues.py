@@ -45,8 +45,8 @@ def _script(path: Path) -> Iterator[Found]:
     )
 
 
-def _collect(catalog: Catalog, path: Path, found: Iterable[Found]) -> None:
-    for _, function, message, *_rest in found:
+def _collect(catalog: Catalog, path: Path, messages: Iterable[Found]) -> None:
+    for _, function, message, *_rest in messages:
         texts = message if isinstance(message, tuple) else (message,)
         if not texts or not isinstance(texts[0], str):
             continue
@@ -58,21 +58,21 @@ def _collect(catalog: Catalog, path: Path, found: Iterable[Found]) -> None:
 @cache
 def taken() -> dict[str, Catalog]:
     """The catalogues without translations, as the sources are now."""
-    made = {
+    catalogs = {
         domain: Catalog(project="Heddle", version="", charset="utf-8", fuzzy=False, locale="en")
         for domain in ("django", "djangojs")
     }
     for path in files(".html"):
         if path.is_relative_to(ROOT / "templates"):
-            _collect(made["django"], path, _template(path))
+            _collect(catalogs["django"], path, _template(path))
     for path in files(".py"):
         if name_of(path).startswith(("agents/", "loom/")) and "migrations" not in path.parts:
-            _collect(made["django"], path, _python(text_of(path)))
+            _collect(catalogs["django"], path, _python(text_of(path)))
     for path in files(".js"):
         is_ours = path.is_relative_to(ROOT / "static" / "src")
         if is_ours and not path.name.endswith(".test.js"):
-            _collect(made["djangojs"], path, _script(path))
-    return made
+            _collect(catalogs["djangojs"], path, _script(path))
+    return catalogs
 
 
 def store(catalog: Catalog, folder: Path, domain: str) -> None:
@@ -98,14 +98,14 @@ def compile_to(catalog: Catalog, folder: Path, domain: str) -> None:
 def missing_in(catalog: Catalog, template: Catalog) -> list[str]:
     """The texts of the sources that a language does not have, or not in all forms, or marked as
     uncertain; in order."""
-    found = []
+    missing = []
     for message in template:
         kept = catalog.get(message.id) if message.id else None
-        said = kept.string if kept is not None else ""
-        forms = said if isinstance(said, tuple | list) else (said,)
+        translation = kept.string if kept is not None else ""
+        forms = translation if isinstance(translation, tuple | list) else (translation,)
         if message.id and (kept is None or kept.fuzzy or not all(forms)):
-            found.append(message.id if isinstance(message.id, str) else message.id[0])
-    return sorted(found)
+            missing.append(message.id if isinstance(message.id, str) else message.id[0])
+    return sorted(missing)
 
 
 _ACCENTS = str.maketrans("aeiouyAEIOUYcnsz", "àéîöüÿÀÉÎÖÜŸçñšž")
@@ -115,8 +115,8 @@ _HOLES = re.compile(r"(%\([^)]*\)[sd]|\{[^}]*\}|<[^>]*>|&[a-z]+;)")
 def pseudo(text: str) -> str:
     """The text as a language that nobody speaks would have it: ⟦žàîd lîké thîš⟧."""
     parts = _HOLES.split(text)
-    said = "".join(part if n % 2 else part.translate(_ACCENTS) for n, part in enumerate(parts))
-    return f"⟦{said}⟧"
+    accented = "".join(part if n % 2 else part.translate(_ACCENTS) for n, part in enumerate(parts))
+    return f"⟦{accented}⟧"
 
 
 def speak_pseudo(folder: Path, locale: str) -> None:
@@ -127,7 +127,7 @@ def speak_pseudo(folder: Path, locale: str) -> None:
             if isinstance(message.id, str) and message.id:
                 catalog.add(message.id, pseudo(message.id))
             elif message.id:
-                one, *_, many = (pseudo(text) for text in message.id)
-                forms = (one, *[many] * (catalog.num_plurals - 1))
+                singular, *_, many = (pseudo(text) for text in message.id)
+                forms = (singular, *[many] * (catalog.num_plurals - 1))
                 catalog.add(tuple(message.id), forms)
         compile_to(catalog, folder / locale / "LC_MESSAGES", domain)

@@ -49,9 +49,9 @@ class Server:
         assert self.process.stdout is not None
         for line in self.process.stdout:
             self.lines.append(line.rstrip("\n"))
-            found = re.fullmatch(pattern, self.lines[-1])
-            if found:
-                return found
+            match = re.fullmatch(pattern, self.lines[-1])
+            if match:
+                return match
         raise AssertionError("\n".join(["it ended:", *self.lines]))
 
     def ready(self) -> str:
@@ -80,16 +80,18 @@ class Server:
     def family(self) -> dict[int, str]:
         """Pid and command line of every live process that works on the data folder."""
         mark = f"HEDDLE_DATA={self.data.resolve()}".encode()
-        found = {}
+        processes = {}
         for folder in Path("/proc").glob("[0-9]*"):
             try:
                 # The broker writes its title over its environment; it works in its folder.
                 is_broker = (folder / "cwd").readlink() == self.data.resolve() / "broker"
                 if is_broker or mark in (folder / "environ").read_bytes().split(b"\0"):
-                    found[int(folder.name)] = (folder / "cmdline").read_text().replace("\0", " ")
+                    processes[int(folder.name)] = (
+                        (folder / "cmdline").read_text().replace("\0", " ")
+                    )
             except OSError:  # it ended meanwhile
                 continue
-        return found
+        return processes
 
     def pid_of(self, words: str) -> int:
         """The pid of the child whose command line holds `words`."""
@@ -122,4 +124,4 @@ def wait_for(condition: Callable[[], object], *, seconds: float = PATIENCE_S) ->
 
 def wait_until_well(running: Server) -> None:
     """Returns once every process reports that it is well, and the worker does so now."""
-    wait_for(lambda: (found := running.health()).get("ok") and "slow" not in str(found))
+    wait_for(lambda: (health := running.health()).get("ok") and "slow" not in str(health))

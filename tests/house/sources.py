@@ -27,10 +27,10 @@ def _listed() -> list[str]:
 
 def _found() -> list[str]:
     """The files here, without generated ones."""
-    made = (ROOT / ".gitignore").read_text().split()
-    skipped = {name.strip("/") for name in made if "*" not in name} | {".git", "dist"}
-    found = (path.relative_to(ROOT) for path in ROOT.rglob("*") if path.is_file())
-    return [str(path) for path in found if not skipped & set(path.parts)]
+    ignored = (ROOT / ".gitignore").read_text().split()
+    skipped = {name.strip("/") for name in ignored if "*" not in name} | {".git", "dist"}
+    paths = (path.relative_to(ROOT) for path in ROOT.rglob("*") if path.is_file())
+    return [str(path) for path in paths if not skipped & set(path.parts)]
 
 
 def name_of(path: Path) -> str:

@@ -27,7 +27,7 @@ def _joined(path: Path) -> Iterator[str]:
         if not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef | ast.Module):
             continue
         within = list(ast.walk(scope))
-        made = {
+        joined = {
             target.id
             for node in within
             if isinstance(node, ast.Assign) and _is_joined(node.value)
@@ -38,13 +38,13 @@ def _joined(path: Path) -> Iterator[str]:
             if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in RUNS:
                 lines = [word.value for word in node.keywords if word.arg == "line"]
                 for value in (*node.args, *lines):
-                    is_named = isinstance(value, ast.Name) and value.id in made
+                    is_named = isinstance(value, ast.Name) and value.id in joined
                     if _is_joined(value) or (is_named and not isinstance(scope, ast.Module)):
                         yield ast.unparse(node)
 
 
 def test_no_line_is_made_of_pieces_in_python() -> None:
-    found = [
+    places = [
         f"{name_of(path)}: {line}"
         for path in files(".py")
         if name_of(path).startswith(("loom/", "agents/", "config/"))
@@ -52,12 +52,12 @@ def test_no_line_is_made_of_pieces_in_python() -> None:
         and not name_of(path).startswith(("loom/management/", "agents/providers/"))
         for line in _joined(path)
     ]
-    assert found == [], "call it by its name: loom.engine.by_name.run"
+    assert places == [], "call it by its name: loom.engine.by_name.run"
 
 
 def test_no_line_is_made_of_pieces_in_the_browser() -> None:
     verbs = {*registry.verbs(), *registry.aliases()}
-    found = [
+    places = [
         f"{name_of(path)}: {match[0]}"
         for path in files(".js")
         if name_of(path).startswith("static/src/js/") and not path.name.endswith(".test.js")
@@ -66,4 +66,4 @@ def test_no_line_is_made_of_pieces_in_the_browser() -> None:
         for match in (*_SAYS.finditer(line), *_JOINED.finditer(line))
         if match[1] in verbs and "dataset.key" not in line and " key" not in line
     ]
-    assert found == [], "call it by its name: live/calls.js"
+    assert places == [], "call it by its name: live/calls.js"

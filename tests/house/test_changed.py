@@ -21,9 +21,9 @@ def test_a_change_is_tested_by_what_concerns_it(changed: str, test: str) -> None
 
 
 def test_a_change_far_away_is_not_tested() -> None:
-    found = concerned_by(["loom/language/gbnf.py"])
-    assert "tests/grammar/test_gbnf.py" in found
-    assert len(found) < len([one for one in imports() if ".test_" in one]) / 4
+    concerned = concerned_by(["loom/language/gbnf.py"])
+    assert "tests/grammar/test_gbnf.py" in concerned
+    assert len(concerned) < len([module for module in imports() if ".test_" in module]) / 4
 
 
 def test_nothing_changed_is_nothing_to_test() -> None:

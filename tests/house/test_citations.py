@@ -130,13 +130,13 @@ def _commands_of_the_model() -> dict[str, bool]:
     """The verbs in the tables of §5.1, and whether they are marked as planned."""
     text = _model_text()
     part = text[text.index("### 5.1 ") : text.index("### 5.2 ")]
-    found = {}
+    commands = {}
     for cell in re.findall(r"^\| ([a-z][^|]*) \|", part, re.MULTILINE):
         planned = cell.endswith("(planned)")
         for name in re.sub(r"\([^)]*\)", "", cell).split(","):
-            found[name.strip()] = planned
-    del found["command"]
-    return found
+            commands[name.strip()] = planned
+    del commands["command"]
+    return commands
 
 
 def test_the_model_marks_as_planned_exactly_what_is_not_registered() -> None:

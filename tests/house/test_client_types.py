@@ -15,8 +15,8 @@ FRESH = "run: manage.py client"
 
 
 def test_the_types_are_those_of_the_schema() -> None:
-    made = SchemaGenerator().get_schema(public=True)  # type: ignore[no-untyped-call]
-    schema = json.loads(json.dumps(made, cls=JSONEncoder))
+    generated = SchemaGenerator().get_schema(public=True)  # type: ignore[no-untyped-call]
+    schema = json.loads(json.dumps(generated, cls=JSONEncoder))
     assert (SOURCE / "types.py").read_text() == types_of(schema), FRESH
     assert set(types.Turn.__annotations__) > {"as", "status"}  # a word of Python itself
 

@@ -49,8 +49,8 @@ def _wanted() -> set[str]:
 def test_every_dependency_has_its_reason_and_nothing_else_has() -> None:
     """Rows of docs/dependencies.md: | `name` | reason |."""
     rows = (ROOT / "docs" / "dependencies.md").read_text().splitlines()
-    found = [re.match(r"\| `([^`]+)` \| (.+) \|$", row) for row in rows]
-    reasons = {match[1].lower(): match[2] for match in found if match}
+    matches = [re.match(r"\| `([^`]+)` \| (.+) \|$", row) for row in rows]
+    reasons = {match[1].lower(): match[2] for match in matches if match}
     assert reasons.keys() == _wanted()
     assert all(len(reason.split()) >= 2 for reason in reasons.values())
 
@@ -96,8 +96,8 @@ def test_each_module_has_a_layer() -> None:
     """Layers inside a package are exhaustive: a new module without one is refused."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
     layered = [contract for contract in settings["contracts"] if "containers" in contract]
-    assert all(one["exhaustive"] for one in layered)
-    assert {"agents", "config"} <= {name for one in layered for name in one["containers"]}
+    assert all(contract["exhaustive"] for contract in layered)
+    assert {"agents", "config"} <= {name for contract in layered for name in contract["containers"]}
 
 
 @pytest.mark.django_db
@@ -111,7 +111,7 @@ def test_no_migration_is_missing() -> None:
 
 def test_migrations_import_no_code_of_the_program() -> None:
     """Besides the maker of ids, a default that Django itself writes by its name."""
-    found = [
+    migrations = [
         path.name
         for path in files(".py")
         if "migrations" in path.parts
@@ -121,7 +121,7 @@ def test_migrations_import_no_code_of_the_program() -> None:
             re.MULTILINE,
         )
     ]
-    assert not found
+    assert not migrations
 
 
 def test_the_readme_names_only_commands_that_are_there() -> None:
@@ -156,11 +156,11 @@ def test_the_compose_file_has_no_password_of_its_own_and_gives_no_process_more_t
         assert re.findall(rf"\$\{{{name}:?(.)", text)
         assert set(re.findall(rf"\$\{{{name}:?(.)", text)) == {"?"}, name
     services = yaml.safe_load(text)["services"]
-    assert [name for name, one in services.items() if "ports" in one] == ["proxy"]
-    for name, one in services.items():
-        assert one["cap_drop"] == ["ALL"] and one["read_only"] is True, name
-        assert one["security_opt"] == ["no-new-privileges:true"], name
-        assert one["image"] == "heddle" or re.search(PINNED, one["image"]), name
+    assert [name for name, service in services.items() if "ports" in service] == ["proxy"]
+    for name, service in services.items():
+        assert service["cap_drop"] == ["ALL"] and service["read_only"] is True, name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert service["image"] == "heddle" or re.search(PINNED, service["image"]), name
     assert "healthcheck" in services["worker"]
     proxy = services["proxy"]["networks"]["front"]["ipv4_address"]
     assert services["web"]["environment"]["HEDDLE_PROXIES"] == proxy
@@ -199,9 +199,12 @@ def test_no_other_modules_import_each_other_in_a_circle() -> None:
     graph = grimp.build_graph("config", "loom", "agents", exclude_type_checking_imports=True)
     imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
     for circle in CIRCLES:  # which would hide others that pass through them
-        assert all(imports[one] & circle for one in circle), f"{circle} is no circle any more"
+        assert all(imports[module] & circle for module in circle), f"{circle} is no circle any more"
     order = TopologicalSorter(
-        {one: {to for to in found if {one, to} not in CIRCLES} for one, found in imports.items()}
+        {
+            module: {to for to in imported if {module, to} not in CIRCLES}
+            for module, imported in imports.items()
+        }
     )
     try:
         order.prepare()

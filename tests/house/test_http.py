@@ -66,14 +66,14 @@ async def _until(look: Callable[[], bool]) -> None:
 @pytest.fixture
 def protocols(monkeypatch: pytest.MonkeyPatch) -> list[http.LimitedProtocol]:
     """The connections that the server has accepted."""
-    made, accept = [], http.LimitedProtocol.connection_made
+    connections, accept = [], http.LimitedProtocol.connection_made
 
     def accepted(self: http.LimitedProtocol, transport: Any) -> None:
         accept(self, transport)
-        made.append(self)
+        connections.append(self)
 
     monkeypatch.setattr(http.LimitedProtocol, "connection_made", accepted)
-    return made
+    return connections
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: x\r\nX-Slow: "])
@@ -137,8 +137,8 @@ async def test_a_connection_that_waits_for_another_request_makes_room(
         assert b"200 OK" in await asyncio.wait_for(reader.read(400), PATIENCE_S)
         assert b"200 OK" in await _answer(port, OK)
         assert await asyncio.wait_for(reader.read(), PATIENCE_S) == b""  # closed for it
-        for _, one in held:
-            one.close()
+        for _, held_writer in held:
+            held_writer.close()
 
 
 def test_the_process_may_open_as_many_files_as_its_connections_need() -> None:
@@ -147,10 +147,10 @@ def test_the_process_may_open_as_many_files_as_its_connections_need() -> None:
         "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (256, 4096));"
         "import config.asgi; print(resource.getrlimit(resource.RLIMIT_NOFILE))"
     )
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert found.stdout.strip() == "(1200, 4096)"
+    assert process.stdout.strip() == "(1200, 4096)"
 
 
 async def test_one_address_takes_not_all_connections(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,10 +30,10 @@ def test_each_public_class_has_a_name_of_its_own() -> None:
 def test_no_docstring_begins_with_the_same() -> None:
     """Such a docstring says nothing once the definition above it has moved."""
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    found = [
+    places = [
         f"{name_of(path)}: {getattr(node, 'name', '')}"
         for path in files(".py")
         for node in nodes_of(path)
         if isinstance(node, documented) and (ast.get_docstring(node) or "").startswith("The same")
     ]
-    assert found == []
+    assert places == []

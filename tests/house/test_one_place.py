@@ -10,7 +10,7 @@ from tests.house.sources import files, name_of, nodes_of
 def test_generations_are_stored_with_their_money_in_one_place() -> None:
     """`queue` gives a generation its lane, rank and what is reserved; a row that is only shown, as
     the next request of a person is, is made without a lane."""
-    made = {
+    modules = {
         name_of(path)
         for path in files(".py")
         for node in nodes_of(path)
@@ -19,7 +19,7 @@ def test_generations_are_stored_with_their_money_in_one_place() -> None:
         and any(keyword.arg in ("lane", "reserved") for keyword in node.keywords)
         and name_of(path).startswith(("loom", "agents"))
     }
-    assert made == {"loom/turns/queueing.py"}
+    assert modules == {"loom/turns/queueing.py"}
 
 
 def test_every_derived_type_has_its_answer() -> None:

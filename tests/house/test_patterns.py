@@ -25,14 +25,14 @@ def _constants(source: str) -> list[str]:
 
 
 def test_no_pattern_has_a_possessive_group() -> None:
-    found = [
+    patterns = [
         (path.relative_to(ROOT), text)
         for folder in ("loom", "agents", "config", "script")
         for path in (ROOT / folder).rglob("*.py")
         for text in _constants(path.read_text())
         if _POSSESSIVE_GROUP.search(text)
     ]
-    assert not found
+    assert not patterns
 
 
 def test_a_possessive_group_is_seen() -> None:

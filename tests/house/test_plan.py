@@ -76,13 +76,13 @@ def test_on_loopback_only_this_machine_is_an_origin() -> None:
 def test_another_host_says_which_origins_are_accepted(host: str) -> None:
     given = _options(host=host)
     env = processes.environment(given)
-    said = "\n".join(processes.origins_lines(given, env))
-    assert "HEDDLE_ORIGINS" in said
-    assert "http://127.0.0.1:8000" in said
-    assert "0.0.0.0" not in said
-    assert "[::]" not in said
+    text = "\n".join(processes.origins_lines(given, env))
+    assert "HEDDLE_ORIGINS" in text
+    assert "http://127.0.0.1:8000" in text
+    assert "0.0.0.0" not in text
+    assert "[::]" not in text
     if host in ("192.0.2.7", "2001:db8::7"):
-        assert given.url in said
+        assert given.url in text
 
 
 def test_origins_that_are_given_are_the_origins(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,21 +142,21 @@ def test_a_free_port_is_looked_for_below_those_of_outgoing_connections() -> None
 def test_the_compose_file_gives_nothing_away() -> None:
     text = (config.env.ROOT / "docker-compose.yml").read_text()
     services = yaml.safe_load(text)["services"]
-    for name, one in services.items():
-        assert one.get("build") or "@sha256:" in one["image"], name
-        assert (one["read_only"], one["cap_drop"]) == (True, ["ALL"]), name
-        assert "no-new-privileges:true" in one["security_opt"], name
-        assert name == "proxy" or "ports" not in one, name
+    for name, service in services.items():
+        assert service.get("build") or "@sha256:" in service["image"], name
+        assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"]), name
+        assert "no-new-privileges:true" in service["security_opt"], name
+        assert name == "proxy" or "ports" not in service, name
     assert "inspect ping" in str(services["worker"]["healthcheck"]["test"])
     assert services["postgres"]["networks"] == services["redis"]["networks"] == ["back"]
     # Every password is one that script/secrets has made: without it nothing starts.
     secrets = re.findall(r"\$\{(\w*(?:PASSWORD|SECRET)\w*)([^}]*)\}", text)
-    made = (config.env.ROOT / "script" / "secrets").read_text()
+    script = (config.env.ROOT / "script" / "secrets").read_text()
     # But those that a provider of identities and a storage of objects make themselves.
     theirs = {"HEDDLE_OIDC_SECRET", "HEDDLE_IMAGES_SECRET"}
     assert all(rest in ("", ":-") for name, rest in secrets if name in theirs)
     secrets = [secret for secret in secrets if secret[0] not in theirs]
     assert secrets and all(rest.startswith(":?") for _, rest in secrets)
-    assert all(f'echo "{name}=$(random)"' in made for name, _ in secrets)
+    assert all(f'echo "{name}=$(random)"' in script for name, _ in secrets)
     built = (config.env.ROOT / "Dockerfile").read_text()
     assert all("@sha256:" in line for line in re.findall(r"^FROM (.*)", built, re.MULTILINE))

@@ -55,13 +55,13 @@ def _program() -> list[Path]:
 
 def test_what_django_keeps_private_is_used_in_one_place() -> None:
     own = set().union(*(_defined(path.read_text()) for path in _program()))
-    found = [
+    uses = [
         f"{name_of(path)}:{line} {name}"
         for path in _program()
         if not name_of(path).startswith("loom/platform/")
         for line, name in _uses(nodes_of(path), own)
     ]
-    assert not found
+    assert not uses
 
 
 def test_private_names_are_seen() -> None:
@@ -72,5 +72,5 @@ super()._commit()
 Node._meta.get_fields()
 self._open()
 """
-    found = [name for _, name in _uses(ast.walk(ast.parse(source)), {"_commit", "_open"})]
-    assert sorted(found) == ["_commit", "_known", "_raw_delete"]
+    names = [name for _, name in _uses(ast.walk(ast.parse(source)), {"_commit", "_open"})]
+    assert sorted(names) == ["_commit", "_known", "_raw_delete"]

@@ -39,10 +39,10 @@ class World:
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    made = World(tmp_path, monkeypatch)
-    yield made
+    own_world = World(tmp_path, monkeypatch)
+    yield own_world
     monkeypatch.undo()
-    made.children.stop_all()
+    own_world.children.stop_all()
 
 
 def test_a_process_that_never_comes_up_is_started_later_and_later(world: World) -> None:

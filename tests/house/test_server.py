@@ -71,9 +71,9 @@ def test_a_taken_port_is_said_in_a_sentence(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         started = Server(tmp_path, "--port", str(port), "--no-browser", "--no-model")
-        said = started.rest()
-    assert f"Port {port} of 127.0.0.1 is taken." in said
-    assert "Traceback" not in said
+        output = started.rest()
+    assert f"Port {port} of 127.0.0.1 is taken." in output
+    assert "Traceback" not in output
     assert started.process.returncode == 1
 
 
@@ -88,17 +88,17 @@ def test_a_full_disk_stops_the_start_with_a_sentence(data: Path) -> None:
     (data / "logs" / "prepare.log").symlink_to("/dev/full")
     # So that there is something to write into the log.
     with server(data, "--no-model", PYTHONPROFILEIMPORTTIME="1") as running:
-        said = running.rest()
-    assert "The data folder can't be written: No space left on device." in said
-    assert "Traceback" not in said
+        output = running.rest()
+    assert "The data folder can't be written: No space left on device." in output
+    assert "Traceback" not in output
     assert running.process.returncode == 1
 
 
 def test_a_wrong_setting_stops_the_start_with_a_sentence(tmp_path: Path) -> None:
     with server(tmp_path, "--no-model", HEDDLE_SECRET="short") as running:
-        said = running.rest()
-    assert "HEDDLE_SECRET is shorter than 32 characters." in said
-    assert "Traceback" not in said
+        output = running.rest()
+    assert "HEDDLE_SECRET is shorter than 32 characters." in output
+    assert "Traceback" not in output
 
 
 def test_a_database_that_is_away_is_said(tmp_path: Path) -> None:

@@ -40,16 +40,16 @@ def _texts(node: ast.AST | None) -> list[str]:
 
 
 def _texts_in(node: ast.AST) -> list[str]:
-    return [text for one in ast.walk(node) for text in _texts(one)]
+    return [text for child in ast.walk(node) for text in _texts(child)]
 
 
 def _registered(path: Path) -> set[ast.AST]:
     """What stands inside the registrations of a file."""
-    found: set[ast.AST] = set()
+    nodes: set[ast.AST] = set()
     for node in nodes_of(path):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Verb", "command"):
-            found |= set(ast.walk(node))
-    return found
+            nodes |= set(ast.walk(node))
+    return nodes
 
 
 def _lists(path: Path, verbs: set[str]) -> Iterator[str]:
@@ -68,16 +68,16 @@ def _lists(path: Path, verbs: set[str]) -> Iterator[str]:
 
 def test_no_verb_is_listed_outside_its_registration() -> None:
     verbs = set(registry.verbs())
-    found = [
-        f"{name_of(path)} {said}"
+    places = [
+        f"{name_of(path)} {listed}"
         for path in files(".py")
         if name_of(path).startswith(("loom/", "agents/", "config/")) and name_of(path) not in OTHERS
-        for said in _lists(path, verbs)
+        for listed in _lists(path, verbs)
     ]
-    assert found == [], "say it in `describe_verb`, and read it there"
+    assert places == [], "say it in `describe_verb`, and read it there"
 
 
 def test_every_fact_is_of_a_registered_verb() -> None:
     facts = registry.language().facts
-    assert all(isinstance(one, Verb) and name == one.name for name, one in facts.items())
+    assert all(isinstance(verb, Verb) and name == verb.name for name, verb in facts.items())
     assert set(facts) <= set(registry.verbs())

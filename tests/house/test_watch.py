@@ -45,9 +45,9 @@ class World:
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    made = World(tmp_path, monkeypatch)
-    yield made
-    made.children.stop_all()
+    own_world = World(tmp_path, monkeypatch)
+    yield own_world
+    own_world.children.stop_all()
 
 
 def test_after_a_minute_without_an_answer_it_is_ended(world: World) -> None:

@@ -76,13 +76,13 @@ def test_its_command_starts_heddle_without_a_checkout(command: Path, tmp_path: P
         assert page.status_code == 200
         style = re.search(r'href="(/static/[^"]+\.css)"', page.text)
         assert style and get(url + style[1]).status_code == 200
-        made = subprocess.run(
+        process = subprocess.run(
             [str(command), "manage", "adduser", "ada"],
             cwd=tmp_path, env=_environment(tmp_path / "data"),
             capture_output=True, text=True, check=False,
         )  # fmt: skip
-        assert made.returncode == 0, made.stderr
-        assert "/signin/" in made.stdout
+        assert process.returncode == 0, process.stderr
+        assert "/signin/" in process.stdout
         assert running.stop() == 0
 
 

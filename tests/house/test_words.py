@@ -50,7 +50,7 @@ def _words(identifier: str) -> set[str]:
 
 
 def test_names_use_the_glossary() -> None:
-    found = {
+    names = {
         f"{name_of(path)}: {identifier} (say {SYNONYMS[word]})"
         for path in files(".py")
         if path.relative_to(ROOT).parts[0] in OURS and "migrations" not in path.parts
@@ -58,45 +58,45 @@ def test_names_use_the_glossary() -> None:
         for word in _words(identifier) & SYNONYMS.keys()
         if (name_of(path), word) not in ALLOWED
     }
-    assert not found
+    assert not names
 
 
 def test_there_are_no_drawers() -> None:
-    found = [
+    drawers = [
         name_of(path)
         for path in files(".py", ".js")
         if DRAWERS & {part.removesuffix(path.suffix) for part in path.relative_to(ROOT).parts}
     ]
-    assert not found
+    assert not drawers
 
 
 def test_there_are_no_signals_and_no_save_of_our_own() -> None:
-    found = []
+    faults = []
     for path in files(".py"):
         if path.relative_to(ROOT).parts[0] not in OURS:
             continue
         text = text_of(path)
         if re.search(r"django\.(db\.models|dispatch|core)\.?(signals|dispatch)?.*\bSignal\b", text):
-            found.append(f"{name_of(path)}: a signal")
+            faults.append(f"{name_of(path)}: a signal")
         if re.search(r"^\s+def (save|delete)\(self", text, re.MULTILINE):
-            found.append(f"{name_of(path)}: save() or delete() is overridden")
-    assert not found
+            faults.append(f"{name_of(path)}: save() or delete() is overridden")
+    assert not faults
 
 
 def test_nothing_names_the_machine_it_was_written_on() -> None:
     """Paths of a home or a work folder, and marks of what is not finished."""
     paths = re.compile(r"(?<![\w.])/(?:home/\w|Users/\w|root/|work/|tmp/w/)")
     unfinished = re.compile(r"\b(?:TODO|FIXME|XXX)\b(?!.*#\d)")
-    found = []
+    faults = []
     for path in files(".py", ".js", ".mjs", ".css", ".html", ".md", ".toml", ".yml", ".json", ""):
         if path == Path(__file__):
             continue
         for number, line in enumerate(text_of(path).splitlines(), 1):
             if paths.search(line):
-                found.append(f"{name_of(path)}:{number} names a path: {line.strip()[:80]}")
+                faults.append(f"{name_of(path)}:{number} names a path: {line.strip()[:80]}")
             if unfinished.search(line):
-                found.append(f"{name_of(path)}:{number} is not finished: {line.strip()[:80]}")
-    assert not found
+                faults.append(f"{name_of(path)}:{number} is not finished: {line.strip()[:80]}")
+    assert not faults
 
 
 def test_every_module_says_what_lives_in_it() -> None:
@@ -132,14 +132,14 @@ ONCE = {
 
 def test_pages_say_nothing_in_the_words_that_were_replaced() -> None:
     """Every text of a page that is translated, and what a template or script says besides."""
-    said = {
-        (domain, str(one))
+    texts = {
+        (domain, str(text))
         for domain, template in taken().items()
         for message in template
-        for one in ([message.id] if isinstance(message.id, str) else message.id)
-        if one
+        for text in ([message.id] if isinstance(message.id, str) else message.id)
+        if text
     }
-    assert len(said) > 500
+    assert len(texts) > 500
     for path in files(".html", ".js"):
         name = name_of(path)
         if not name.startswith(("templates/", "static/src/")) or ".test." in name:
@@ -147,11 +147,11 @@ def test_pages_say_nothing_in_the_words_that_were_replaced() -> None:
         text = re.sub(r"\{#.*?#\}|<!--.*?-->|/\*.*?\*/", "", text_of(path), flags=re.DOTALL)
         bare = re.sub(r"^\s*//.*$", "", text, flags=re.MULTILINE)
         pattern = r">([^<>{}]+)<" if path.suffix == ".html" else r"[\"'`]([^\"'`\n]{3,})[\"'`]"
-        said |= {(name, one.strip()) for one in re.findall(pattern, bare)}
-    found = [
+        texts |= {(name, text.strip()) for text in re.findall(pattern, bare)}
+    replaced = [
         f"{name}: {text!r} (say {now})"
-        for name, text in sorted(said)
+        for name, text in sorted(texts)
         for once, now in ONCE.items()
         if re.search(once, text, re.IGNORECASE)
     ]
-    assert not found
+    assert not replaced

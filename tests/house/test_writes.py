@@ -45,18 +45,18 @@ SQL = re.compile(r"\s*(UPDATE|INSERT (OR \w+ )?INTO|DELETE FROM)\s")
 def _writes(source: str) -> Iterator[int]:
     """The lines on which rows are written."""
     tree = ast.parse(source)
-    imports = (one for one in ast.walk(tree) if isinstance(one, ast.ImportFrom))
-    modules = {alias.asname or alias.name for one in imports for alias in one.names}
+    imports = (statement for statement in ast.walk(tree) if isinstance(statement, ast.ImportFrom))
+    modules = {alias.asname or alias.name for statement in imports for alias in statement.names}
     for call in ast.walk(tree):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in OWN:
             yield call.lineno
         elif isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
-            said, of = call.func.attr, call.func.value
+            method, of = call.func.attr, call.func.value
             if isinstance(of, ast.Name) and of.id in modules:
                 continue  # a function of a module, such as drafting.save
-            names = {one.attr for one in ast.walk(call.func) if isinstance(one, ast.Attribute)}
-            of_one = said in ("delete", "adelete") and not (call.args or call.keywords)
-            if said in ALWAYS or of_one or (said in OF_ROWS and names & QUERIES):
+            names = {part.attr for part in ast.walk(call.func) if isinstance(part, ast.Attribute)}
+            of_one = method in ("delete", "adelete") and not (call.args or call.keywords)
+            if method in ALWAYS or of_one or (method in OF_ROWS and names & QUERIES):
                 yield call.lineno
         elif isinstance(call, ast.Constant) and SQL.match(str(call.value)):
             yield call.lineno
@@ -96,21 +96,21 @@ def _only_reads(name: str) -> bool:
 
 
 def test_pages_api_and_queries_write_no_rows() -> None:
-    found = {name for name, text in _sources() if _only_reads(name) and any(_writes(text))}
-    assert found == set(ELSEWHERE)
+    writers = {name for name, text in _sources() if _only_reads(name) and any(_writes(text))}
+    assert writers == set(ELSEWHERE)
 
 
 def test_interfaces_make_no_nodes_and_trees_themselves() -> None:
     """Nor do they make workspaces: those that only read get one that is not stored."""
-    found = set()
+    makers = set()
     for name, text in _sources():
         if {"pages", "api", "live", "management"} & set(name.removesuffix(".py").split("/")):
-            found |= {
-                one.attr
-                for one in ast.walk(ast.parse(text))
-                if isinstance(one, ast.Attribute)
-                and isinstance(one.value, ast.Name)
-                and one.value.id == "node_writer"
+            makers |= {
+                attribute.attr
+                for attribute in ast.walk(ast.parse(text))
+                if isinstance(attribute, ast.Attribute)
+                and isinstance(attribute.value, ast.Name)
+                and attribute.value.id == "node_writer"
             }
             assert "from loom.trees.commands.node_writer import" not in text, name
-    assert found == set()
+    assert makers == set()

@@ -34,7 +34,7 @@ client = Client()
 client.force_login(user)
 
 
-def said(line: str) -> str:
+def reply_to(line: str) -> str:
     """The reply to a line in the tree."""
     return str(execute_line(actor, tree, Request(line)).body["reply"])
 
@@ -55,18 +55,20 @@ def pressed() -> int:
     return client.post(address, body, content_type="application/json").status_code
 
 
-seen: dict[str, object] = {"help": [one.syntax for one in listed() if one.verb == "star"]}
+seen: dict[str, object] = {
+    "help": [command.syntax for command in listed() if command.verb == "star"]
+}
 many = [0]
-said('respond "The lamp was lit."')
-seen["line"] = said("star here")
+reply_to('respond "The lamp was lit."')
+seen["line"] = reply_to("star here")
 for line in ("undo", "redo"):
     many.append(Star.objects.count())
-    said(line)
+    reply_to(line)
 many.append(Star.objects.count())
 seen["kinds"] = kinds()
 seen["pressed"] = pressed()
 many.append(Star.objects.count())
-seen["taught"] = said("help star").partition("\n")[0]
+seen["taught"] = reply_to("help star").partition("\n")[0]
 Tree.objects.filter(pk=tree.pk).update(erasing_at=tree.created_at)
 erasing.erase_rows(tree.uid)
 many.append(Star.objects.count())

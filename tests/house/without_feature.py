@@ -29,7 +29,7 @@ actor = get_actor(user, grove)
 tree = new_tree(actor, title="The tower")
 
 
-def said(line: str) -> str:
+def reply_to(line: str) -> str:
     """The reply to a line in the tree, or why it is refused."""
     try:
         return str(execute_line(actor, tree, Request(line)).body["reply"])
@@ -37,7 +37,7 @@ def said(line: str) -> str:
         return f"✗ {refused.code}: {refused.message}"
 
 
-said('respond "The lamp was lit."')
+reply_to('respond "The lamp was lit."')
 node = Node.objects.get(tree=tree, text="The lamp was lit.")
 for line in (
     "view here",
@@ -55,7 +55,7 @@ for line in (
     'view doc:"notes"',
     "explore here by:check rounds:1",
 ):
-    print(line, "→", said(line).partition("\n")[0])
+    print(line, "→", reply_to(line).partition("\n")[0])
 
 client = Client()
 client.force_login(user)

@@ -254,7 +254,7 @@ def test_a_fault_of_our_own_is_said_in_json(
         (ParseError(), 400, "INVALID_SYNTAX"),
         (APIException(), 500, "UNAVAILABLE"),
     ],
-    ids=lambda one: type(one).__name__,
+    ids=lambda error: type(error).__name__,
 )
 def test_errors_of_the_framework_are_reported_in_our_words(
     error: Exception,

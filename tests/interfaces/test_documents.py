@@ -23,57 +23,61 @@ def _ask(api: Client, owner: User, grove: Any) -> Callable[..., Any]:
     """`ask("get", "documents")`: the JSON that the owner is answered."""
     client = api(owner)
 
-    def one(method: str, address: str, body: Any = None, *, status: int = 200) -> Any:
+    def send(method: str, address: str, body: Any = None, *, status: int = 200) -> Any:
         sent = {"data": body, "format": "json"} if body is not None else {}
         answer = getattr(client, method)(f"/api/{address}", **sent)
         assert answer.status_code == status, answer.content
         return answer.json()
 
-    return one
+    return send
 
 
-@pytest.fixture(name="made")
-def _made(ask: Callable[..., Any]) -> dict[str, Any]:
-    made: dict[str, Any] = ask("post", "documents", {"title": "Notes", "text": TEXT}, status=201)
-    return made
+@pytest.fixture(name="document")
+def _document(ask: Callable[..., Any]) -> dict[str, Any]:
+    document: dict[str, Any] = ask(
+        "post", "documents", {"title": "Notes", "text": TEXT}, status=201
+    )
+    return document
 
 
-def test_a_document_is_answered_with_its_sections_and_front_matter(made: dict[str, Any]) -> None:
-    assert (made["text"], made["revision"], made["words"]) == (TEXT, 1, 8)
-    assert made["sections"] == [
+def test_a_document_is_answered_with_its_sections_and_front_matter(
+    document: dict[str, Any],
+) -> None:
+    assert (document["text"], document["revision"], document["words"]) == (TEXT, 1, 8)
+    assert document["sections"] == [
         {"id": "motive", "title": "Motive", "level": 1, "first": 5, "last": 11},
         {"id": "doubt", "title": "Doubt", "level": 2, "first": 9, "last": 11},
     ]
-    assert made["front_matter"] == {"keys": ["tower", "north"], "order": ["2"]}
-    assert made["embeds"] == ["a7x2"]
+    assert document["front_matter"] == {"keys": ["tower", "north"], "order": ["2"]}
+    assert document["embeds"] == ["a7x2"]
 
 
 def test_each_change_is_a_revision_that_can_be_read_compared_and_restored(
-    ask: Callable[..., Any], made: dict[str, Any]
+    ask: Callable[..., Any], document: dict[str, Any]
 ) -> None:
-    one = f"documents/{made['id']}"
-    ask("post", f"{one}/write", {"section": "doubt", "content": "Yes.", "revision": 1})
-    ask("post", f"{one}/write", {"append": "More."})
-    found = ask("get", f"{one}/revisions")
-    assert [row["number"] for row in found["results"]] == [3, 2, 1]
-    pieces = ask("get", f"{one}/revisions/2/difference")["pieces"]
+    address = f"documents/{document['id']}"
+    ask("post", f"{address}/write", {"section": "doubt", "content": "Yes.", "revision": 1})
+    ask("post", f"{address}/write", {"append": "More."})
+    revisions = ask("get", f"{address}/revisions")
+    assert [row["number"] for row in revisions["results"]] == [3, 2, 1]
+    pieces = ask("get", f"{address}/revisions/2/difference")["pieces"]
     assert [(p["kind"], p["text"]) for p in pieces if p["kind"] != "same"] == [
         ("old", "No"),
         ("new", "Yes"),
     ]
-    restored = ask("post", f"{one}/restore", {"revision": 1})
+    restored = ask("post", f"{address}/restore", {"revision": 1})
     assert (restored["text"], restored["revision"]) == (TEXT, 4)
-    rows = ask("get", f"{one}/revisions")["results"]
+    rows = ask("get", f"{address}/revisions")["results"]
     assert rows[0]["restored"] == 1 and rows[0]["sha256"] == rows[-1]["sha256"]
-    assert ask("get", f"{one}/revisions/2")["text"].endswith("Yes.")
+    assert ask("get", f"{address}/revisions/2")["text"].endswith("Yes.")
 
 
 def test_a_write_on_an_older_revision_is_a_conflict(
-    ask: Callable[..., Any], made: dict[str, Any]
+    ask: Callable[..., Any], document: dict[str, Any]
 ) -> None:
-    one = f"documents/{made['id']}"
-    ask("post", f"{one}/write", {"text": "All new.", "revision": 1})
-    refused = ask("post", f"{one}/write", {"text": "Again.", "revision": 1}, status=409)
+    address = f"documents/{document['id']}"
+    ask("post", f"{address}/write", {"text": "All new.", "revision": 1})
+    refused = ask("post", f"{address}/write", {"text": "Again.", "revision": 1}, status=409)
     assert refused["code"] == "CONFLICT" and "changed since revision 1" in refused["message"]
 
 
@@ -92,60 +96,64 @@ def test_a_write_on_an_older_revision_is_a_conflict(
     ],
 )
 def test_a_bad_write_is_answered_with_a_sentence(
-    ask: Callable[..., Any], made: dict[str, Any], body: Any, status: int
+    ask: Callable[..., Any], document: dict[str, Any], body: Any, status: int
 ) -> None:
-    refused = ask("post", f"documents/{made['id']}/write", body, status=status)
+    refused = ask("post", f"documents/{document['id']}/write", body, status=status)
     assert refused["message"] and refused["hint"]
     assert Document.objects.get().revision == 1
 
 
 def test_a_part_is_answered_by_section_or_lines(
-    ask: Callable[..., Any], made: dict[str, Any]
+    ask: Callable[..., Any], document: dict[str, Any]
 ) -> None:
-    one = f"documents/{made['id']}"
-    part = ask("get", f"{one}?section=doubt")
+    address = f"documents/{document['id']}"
+    part = ask("get", f"{address}?section=doubt")
     assert (part["text"], part["first"], part["last"]) == ("## Doubt\n\nNo.", 9, 11)
-    assert ask("get", f"{one}?first=5&last=5")["text"] == "# Motive"
-    assert ask("get", f"{one}?section=none", status=404)["code"] == "NOT_FOUND"
-    assert ask("get", f"{one}?first=5&last=3", status=400)["code"] == "INVALID_SYNTAX"
+    assert ask("get", f"{address}?first=5&last=5")["text"] == "# Motive"
+    assert ask("get", f"{address}?section=none", status=404)["code"] == "NOT_FOUND"
+    assert ask("get", f"{address}?first=5&last=3", status=400)["code"] == "INVALID_SYNTAX"
 
 
-def test_an_export_is_the_text_byte_by_byte(api: Client, owner: User, made: dict[str, Any]) -> None:
-    answer = api(owner).get(f"/api/documents/{made['id']}/export")
+def test_an_export_is_the_text_byte_by_byte(
+    api: Client, owner: User, document: dict[str, Any]
+) -> None:
+    answer = api(owner).get(f"/api/documents/{document['id']}/export")
     assert answer.content.decode() == TEXT
     assert answer["Content-Disposition"] == 'attachment; filename="Notes.md"'
 
 
-def test_a_title_is_changed_and_stays_unique(ask: Callable[..., Any], made: dict[str, Any]) -> None:
+def test_a_title_is_changed_and_stays_unique(
+    ask: Callable[..., Any], document: dict[str, Any]
+) -> None:
     ask("post", "documents", {"title": "Other"}, status=201)
-    assert ask("patch", f"documents/{made['id']}", {"title": "Plan"})["title"] == "Plan"
-    assert ask("patch", f"documents/{made['id']}", {"kind": "augment"})["kind"] == "augment"
-    refused = ask("patch", f"documents/{made['id']}", {"title": "OTHER"}, status=409)
+    assert ask("patch", f"documents/{document['id']}", {"title": "Plan"})["title"] == "Plan"
+    assert ask("patch", f"documents/{document['id']}", {"kind": "augment"})["kind"] == "augment"
+    refused = ask("patch", f"documents/{document['id']}", {"title": "OTHER"}, status=409)
     assert "already a document" in refused["message"]
-    assert ask("patch", f"documents/{made['id']}", {"title": " "}, status=400)["hint"]
+    assert ask("patch", f"documents/{document['id']}", {"title": " "}, status=400)["hint"]
 
 
 def test_a_document_of_many_headings_is_stored_and_says_what_is_left_out(
     ask: Callable[..., Any],
 ) -> None:
     text = "# h\n" * 20_000 + "![[a7x2]] ![[b{}]]\n" * 101
-    made = ask("post", "documents", {"title": "Many", "text": text}, status=201)
-    assert made["text"] == text and len(made["sections"]) == MOST_SECTIONS
-    assert [said.split(";")[0] for said in made["left_out"]] == [
+    document = ask("post", "documents", {"title": "Many", "text": text}, status=201)
+    assert document["text"] == text and len(document["sections"]) == MOST_SECTIONS
+    assert [sentence.split(";")[0] for sentence in document["left_out"]] == [
         "Only the first 2,000 headings have a section id",
         "Only the first 100 embeds are shown",
     ]
-    after = ask("post", f"documents/{made['id']}/write", {"append": "# h"})
+    after = ask("post", f"documents/{document['id']}/write", {"append": "# h"})
     assert after["revision"] == 2
     assert [section["id"] for section in after["sections"]] == [
-        section["id"] for section in made["sections"]
+        section["id"] for section in document["sections"]
     ]
 
 
 def test_an_answer_takes_steps_in_proportion_to_its_headings(
-    ask: Callable[..., Any], made: dict[str, Any]
+    ask: Callable[..., Any], document: dict[str, Any]
 ) -> None:
-    assert made["left_out"] == []
+    assert document["left_out"] == []
 
     def work(many: int) -> int:
         body = {"title": f"{many} headings", "text": "# h\n\n" * many}

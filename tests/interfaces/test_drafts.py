@@ -68,7 +68,7 @@ def test_an_empty_text_ends_a_draft_and_only_that_one(mine: Desk, node: str) -> 
     for kind in ("buffer", "edit", "note"):
         mine.keep(node, kind, kind=kind)
     assert mine.keep(node, "", kind="edit").json()["at"] is None
-    assert [one["kind"] for one in mine.kept()] == ["buffer", "note"]
+    assert [draft["kind"] for draft in mine.kept()] == ["buffer", "note"]
     assert mine.told()[-1] == {"slot": node, "kind": "edit", "ended": True}
     assert mine.keep(node, "", kind="edit").status_code == 200
 
@@ -99,7 +99,7 @@ def test_the_stream_hears_of_beginning_and_end_but_not_of_every_key(mine: Desk, 
     told = mine.told()
     assert told[0]["ended"] is False and told[-1]["ended"] is True
     assert 2 <= len(told) <= 4
-    assert not any("text" in one for one in told)
+    assert not any("text" in event for event in told)
 
 
 def test_drafts_are_a_persons_own(
@@ -108,8 +108,8 @@ def test_drafts_are_a_persons_own(
     mine.keep(node, "for me")
     other = Desk(api(writer), tree)
     other.keep(node, "for somebody else")
-    assert [one["text"] for one in mine.kept()] == ["for me"]
-    assert [one["text"] for one in other.kept()] == ["for somebody else"]
+    assert [draft["text"] for draft in mine.kept()] == ["for me"]
+    assert [draft["text"] for draft in other.kept()] == ["for somebody else"]
     assert other.client.get(f"{mine.home}/drafts").status_code == 404
     assert other.client.put(f"{mine.home}/drafts/{node}", {}, format="json").status_code == 404
     assert Desk(api(reader), tree).keep(node, "no").json()["code"] == "PERMISSION_DENIED"
@@ -168,7 +168,7 @@ def test_a_refused_line_leaves_the_draft(mine: Desk, node: str) -> None:
     mine.say(f"prune {newer}")
     mine.keep(node, "below")
     assert mine.say(f'respond {node} "below"')["code"] == "REJECTED"
-    assert [one["text"] for one in mine.kept()] == ["Eins.", "below"]
+    assert [draft["text"] for draft in mine.kept()] == ["Eins.", "below"]
 
 
 def test_a_model_does_not_edit_what_a_person_is_editing(

@@ -22,7 +22,7 @@ from loom.trees.commands import rights, trees
 from loom.trees.models import Tree
 from tests.interfaces import world
 from tests.interfaces.matrix import LINES, ROWS, filled
-from tests.interfaces.test_two_groves import KESTREL, NAMED, _posts, asked, said
+from tests.interfaces.test_two_groves import KESTREL, NAMED, _posts, asked, text_in
 from tests.kept import kept
 from tests.queries.test_equal_counts import PAGES
 from tests.two_groves import TwoGroves, make_two_groves
@@ -132,8 +132,8 @@ def test_no_address_of_the_api_answers_with_a_hidden_tree(house: House, name: st
                 expected = {404}
             elif names == "mixed" or (names == "there" and _is_of_tree(row.body)):
                 expected = {200, 201, 202, 400, 403, 404, 409, 503}
-            if answer.status_code not in expected or KESTREL in said(answer):
-                seen = (row.method, row.address, answer.status_code, said(answer)[-300:])
+            if answer.status_code not in expected or KESTREL in text_in(answer):
+                seen = (row.method, row.address, answer.status_code, text_in(answer)[-300:])
                 wrong.append((names, *seen))
     assert wrong == [], "\n".join(map(str, wrong))
 
@@ -150,8 +150,8 @@ def test_no_page_holds_a_hidden_tree(house: House, name: str) -> None:
             expected = {200, 302, 403} if names == "here" else {200, 302, 403, 404}
             if names == "there" and "{tree}" in page:
                 expected = {404}
-            if answer.status_code not in expected or KESTREL in said(answer):
-                wrong.append((names, page, answer.status_code, said(answer)[-300:]))
+            if answer.status_code not in expected or KESTREL in text_in(answer):
+                wrong.append((names, page, answer.status_code, text_in(answer)[-300:]))
     assert wrong == [], "\n".join(map(str, wrong))
 
 
@@ -166,8 +166,8 @@ def test_nothing_is_posted_to_the_pages_of_a_hidden_tree(house: House, name: str
         for body in ({}, {"node": house.there["node"], "line": 'respond root "a"', "tags": "a"}):
             answer = client.post(page.format(**{**house.there, **NAMED}), body)
             tried += 1
-            if answer.status_code not in (404, 405) or KESTREL in said(answer):
-                wrong.append((page, answer.status_code, said(answer)[-300:]))
+            if answer.status_code not in (404, 405) or KESTREL in text_in(answer):
+                wrong.append((page, answer.status_code, text_in(answer)[-300:]))
     assert wrong == [], "\n".join(map(str, wrong))
     assert tried > 60
 
@@ -205,7 +205,7 @@ def test_no_line_is_run_in_a_hidden_tree(house: House, name: str) -> None:
             body = {"line": filled(line, house.there)}
             answer = client.post(f"/api/trees/{house.hidden.uid}/commands", body, format="json")
             assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND"), line
-            assert KESTREL not in said(answer), line
+            assert KESTREL not in text_in(answer), line
 
 
 @pytest.mark.parametrize("name", HIDDEN_FROM)
@@ -213,9 +213,9 @@ def test_no_export_holds_a_hidden_tree(house: House, name: str) -> None:
     client = house.two.client(_user(name))
     for kind in FORMATS:
         asks = f"export?format={kind}&whole=1&notes=1&calls=full"
-        assert KESTREL not in said(client.get(f"/api/trees/{house.here['tree']}/{asks}")), asks
+        assert KESTREL not in text_in(client.get(f"/api/trees/{house.here['tree']}/{asks}")), asks
         there = client.get(f"/api/trees/{house.hidden.uid}/{asks}")
-        assert there.status_code == 404 and KESTREL not in said(there)
+        assert there.status_code == 404 and KESTREL not in text_in(there)
 
 
 def test_who_may_see_it_by_name_is_shown_it_and_owners_always_are(house: House) -> None:
@@ -224,9 +224,9 @@ def test_who_may_see_it_by_name_is_shown_it_and_owners_always_are(house: House) 
         held = 0
         for row in ROWS:
             if row.method == "GET":
-                held += KESTREL in said(asked(client, row, house.there, user))
+                held += KESTREL in text_in(asked(client, row, house.there, user))
         assert held > least, user
-        shown = [p for p in PAGES if KESTREL in said(client.get(p.format(**house.there)))]
+        shown = [p for p in PAGES if KESTREL in text_in(client.get(p.format(**house.there)))]
         assert len(shown) > 20, user
     assert get_actor_in(house.two.both, house.hidden.pk).role == "writer"
     # The rights of one grove say nothing about another.

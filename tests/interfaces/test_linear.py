@@ -129,7 +129,7 @@ def test_numbers_are_found_as_before(value: object, digits: int, quoted: bool) -
     raw = json.dumps([value, "x" + number if quoted else 0])
     raw = raw if quoted else raw[:-2] + number + "]"
     old, new = (
-        [found.start(1) for found in pattern.finditer(raw.encode()) if found[1] is not None]
+        [match.start(1) for match in pattern.finditer(raw.encode()) if match[1] is not None]
         for pattern in (_OLD_NUMBER, files._NUMBER)
     )
     assert old[:1] == new[:1]
@@ -146,16 +146,16 @@ def test_no_grammar_is_given_more_than_a_piece(run: str, monkeypatch: pytest.Mon
     monkeypatch.setattr(RegexLexer, "get_tokens_unprocessed", seen)
     code = "a" + (run * 10_000)[: markdown.MAX_COLOURED - 1]
     assert markdown.coloured(code, "python") == str(escape(code))
-    assert all(len(one) <= markdown.PIECE for one in given)
-    assert not any(re.search(r"\s{41}", one) for one in given)
+    assert all(len(piece) <= markdown.PIECE for piece in given)
+    assert not any(re.search(r"\s{41}", piece) for piece in given)
 
 
 @given(st.lists(st.sampled_from(["def f():\n", "\n", "    x = 1\n", '"""', "\r\n", " "])))
 def test_pieces_are_the_whole_code(lines: list[str]) -> None:
     code = "".join(lines * 20)
-    found = list(markdown.pieces(code))
-    assert "".join(found) == code
-    assert all(len(one) <= markdown.PIECE or one.count("\n") <= 1 for one in found)
+    pieces = list(markdown.pieces(code))
+    assert "".join(pieces) == code
+    assert all(len(piece) <= markdown.PIECE or piece.count("\n") <= 1 for piece in pieces)
 
 
 def test_all_fences_of_a_text_share_one_bound() -> None:

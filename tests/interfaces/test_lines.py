@@ -27,12 +27,12 @@ Send = Callable[..., Any]
 def send(owner: User, tree: Tree, api: Client) -> Send:
     """`send(line, key=…)`: what the owner's line in the tree is answered."""
 
-    def one(line: str, **more: Any) -> Any:
+    def post(line: str, **more: Any) -> Any:
         return api(owner).post(
             f"/api/trees/{tree.uid}/commands", {"line": line, **more}, format="json"
         )
 
-    return one
+    return post
 
 
 def test_the_answer_says_what_was_made(send: Send, tree: Tree) -> None:
@@ -161,7 +161,7 @@ def test_an_event_names_the_step_or_the_key_it_came_from(
     last = send("undo n:2").json()["step"]
     seen = api(owner).get(f"/api/trees/{tree.uid}/events?since=2").json()["events"]
     assert (first, last) == (2, 5)
-    assert [one["origin"] for one in seen] == ["step:2", "a key", "step:4", "step:5"]
+    assert [event["origin"] for event in seen] == ["step:2", "a key", "step:4", "step:5"]
 
 
 def test_a_step_names_what_it_touched_as_its_reader_would(
@@ -219,8 +219,8 @@ def worker(muse: Participant, transactional_db: None) -> Iterator[Callable[..., 
                 connection.close()
 
         yield lambda *texts: running.append(pool.submit(land, *texts))
-        for one in running:
-            one.result()
+        for future in running:
+            future.result()
 
 
 @pytest.mark.django_db(transaction=True)

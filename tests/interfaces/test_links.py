@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 Client = Callable[..., APIClient]
 
 
-def made(actor: Actor, tree: Tree, line: str) -> str:
+def first_ref(actor: Actor, tree: Tree, line: str) -> str:
     """The local id of what a line made."""
     return str(execute_line(actor, tree, Request(line)).body["refs"][0])
 
@@ -27,7 +27,7 @@ def made(actor: Actor, tree: Tree, line: str) -> str:
 @pytest.fixture
 def two(actor: Actor, tree: Tree) -> tuple[str, str]:
     """Two nodes, the first linked to the second."""
-    a, b = (made(actor, tree, f'respond root "{text}"') for text in "ab")
+    a, b = (first_ref(actor, tree, f'respond root "{text}"') for text in "ab")
     execute_line(actor, tree, Request(f'link {a} to {b} as:supports note:"n" confidence:0.5'))
     return a, b
 
@@ -36,7 +36,7 @@ def test_a_link_is_reported_as_it_is_stored_from_both_of_its_ends(
     api: Client, owner: User, actor: Actor, tree: Tree, two: tuple[str, str]
 ) -> None:
     a, b = two
-    c = made(actor, tree, 'respond root "c"')
+    c = first_ref(actor, tree, 'respond root "c"')
     client = api(owner)
     (link,) = client.get(f"/api/links?tree={tree.uid}").json()["results"]
     fields = {name: link[name] for name in ("type", "source", "target", "note", "confidence")}
@@ -67,7 +67,7 @@ def test_a_link_into_a_tree_one_may_not_see_is_not_told(
 def test_a_link_to_an_erased_tree_is_reported_as_broken(
     api: Client, owner: User, actor: Actor, tree: Tree
 ) -> None:
-    a = made(actor, tree, 'respond root "a"')
+    a = first_ref(actor, tree, 'respond root "a"')
     other = trees.new_tree(actor, title="Old")
     for end in (f"tree:{other.uid}", f"tree:{other.uid} node:{lookup.root_of(other).local_id}"):
         execute_line(actor, tree, Request(f"link {a} to {end} as:quotes"))

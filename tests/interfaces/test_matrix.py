@@ -53,15 +53,15 @@ def _methods(view: Any) -> list[str]:
 
 
 def test_every_method_of_every_address_has_a_row_and_every_row_an_address() -> None:
-    found = set(_routes(get_resolver().url_patterns))
-    assert found == {(row.method, row.route) for row in ROWS}
+    routes = set(_routes(get_resolver().url_patterns))
+    assert routes == {(row.method, row.route) for row in ROWS}
 
 
 @pytest.mark.parametrize("name", EVERYBODY)
 def test_each_person_gets_what_the_rows_say(name: str, world: World, api: Client) -> None:
     wrong = []
     client = api(person(name))
-    signed_in = {key: one.value for key, one in client.cookies.items()}
+    signed_in = {key: cookie.value for key, cookie in client.cookies.items()}
     before = counted()  # each row is taken back
     for row in ROWS:
         status = row.status(name)
@@ -93,10 +93,10 @@ def test_every_verb_of_the_registry_has_its_lines() -> None:
 def _lines(world: World) -> Iterator[tuple[Command, str]]:
     for verb, lines in LINES.items():
         for form, line in enumerate(lines):
-            said = line
+            filled = line
             for name, value in world.items():
-                said = said.replace("{" + name + "}", value)
-            yield registry.find(verb, form), said
+                filled = filled.replace("{" + name + "}", value)
+            yield registry.find(verb, form), filled
 
 
 @pytest.mark.parametrize("name", EVERYBODY)

@@ -23,7 +23,7 @@ from tests.two_groves import TwoGroves
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MODES = ("legacy", "auto")
-Said = dict[str, Any]
+Content = dict[str, Any]
 
 
 async def serve(scope: Any, receive: Any, send: Any) -> None:
@@ -54,10 +54,10 @@ def key_of(user: User, **more: Any) -> str:
     return make_key(user, "program", **more)[1]
 
 
-async def said(client: Client, tool: str, **given: Any) -> Said:
+async def call_tool(client: Client, tool: str, **given: Any) -> Content:
     """The structured answer of a tool, which its text repeats."""
     result = await client.call_tool(tool, given)
-    content: Said = result.structured_content
+    content: Content = result.structured_content
     assert result.content[0].text == content["message"]  # type: ignore[union-attr]
     assert result.is_error is not content["success"] and content["loom"] is True
     return content
@@ -65,7 +65,7 @@ async def said(client: Client, tool: str, **given: Any) -> Said:
 
 async def session_in(client: Client, tree: str) -> str:
     """The handle of a session in a tree."""
-    return str((await said(client, "open_session", tree=tree))["session"])
+    return str((await call_tool(client, "open_session", tree=tree))["session"])
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -80,14 +80,14 @@ def test_a_program_looks_writes_and_takes_away(two_groves: TwoGroves, mode: str)
         assert hints["loom_destroy"] and hints["loom_destroy"].destructive_hint
         session = await session_in(client, left.tree.uid)
         text = left.text.local_id
-        seen = await said(client, "loom_look", session=session, line=f"view {text} full")
+        seen = await call_tool(client, "loom_look", session=session, line=f"view {text} full")
         assert left.text.text in seen["message"]
         line = f"respond {text}\nA second line.\n←"
-        ref = (await said(client, "loom_write", session=session, line=line))["refs"][0]
-        asked = await said(client, "loom_destroy", session=session, line=f"prune {ref}")
+        ref = (await call_tool(client, "loom_write", session=session, line=line))["refs"][0]
+        asked = await call_tool(client, "loom_destroy", session=session, line=f"prune {ref}")
         assert asked["needs_confirmation"] and "Nothing has changed" in asked["message"]
-        await said(client, "loom_look", session=session, line=f"view {ref}")
-        gone = await said(
+        await call_tool(client, "loom_look", session=session, line=f"view {ref}")
+        gone = await call_tool(
             client, "loom_destroy", session=session, line=f"prune {ref}", confirm=True
         )
         assert gone["message"].startswith("✓ pruned")
@@ -108,13 +108,13 @@ def test_a_line_is_only_run_by_the_tool_that_says_what_it_does(two_groves: TwoGr
             ("loom_write", f"delete {text}", "loom_destroy"),
             ("loom_destroy", "tree", "loom_look"),
         ):
-            refused = await said(client, tool, session=session, line=line)
+            refused = await call_tool(client, tool, session=session, line=line)
             assert refused["code"] in ("REJECTED", "UNKNOWN_COMMAND", "INVALID_SYNTAX"), line
             if refused["code"] == "REJECTED":
                 assert right in refused["message"]
-        rubbish = await said(client, "loom_look", session=session, line="fnord the gnarl")
+        rubbish = await call_tool(client, "loom_look", session=session, line="fnord the gnarl")
         assert not rubbish["success"] and "hint:" in rubbish["message"]
-        trick = await said(
+        trick = await call_tool(
             client, "todo", session=session, operation="add", rest=f'"a"\nprune {text}'
         )
         assert trick["code"] == "INVALID_SYNTAX"
@@ -142,10 +142,15 @@ def test_every_operation_of_the_grouped_tools_runs(two_groves: TwoGroves) -> Non
     async def work(client: Client) -> None:
         session = await session_in(client, left.tree.uid)
         for tool, operations in rests.items():
-            order = [*operations, *(one for one in GROUPS[tool][1] if one not in operations)]
+            order = [
+                *operations,
+                *(operation for operation in GROUPS[tool][1] if operation not in operations),
+            ]
             for operation in order:
                 rest = operations.get(operation, "")
-                answer = await said(client, tool, session=session, operation=operation, rest=rest)
+                answer = await call_tool(
+                    client, tool, session=session, operation=operation, rest=rest
+                )
                 assert answer["success"], (tool, operation, answer["message"])
 
     talk(key_of(two_groves.only_left), work)
@@ -158,11 +163,13 @@ def test_a_way_through_the_tree_is_kept_shown_and_shared(two_groves: TwoGroves, 
     async def work(client: Client) -> None:
         session = await session_in(client, left.tree.uid)
 
-        async def way(operation: str, rest: str = "") -> Said:
-            return await said(client, "trail", session=session, operation=operation, rest=rest)
+        async def way(operation: str, rest: str = "") -> Content:
+            return await call_tool(client, "trail", session=session, operation=operation, rest=rest)
 
-        await said(client, "loom_look", session=session, line=f"view {left.text.local_id} full")
-        await said(client, "loom_look", session=session, line=f"open {left.text.local_id}")
+        await call_tool(
+            client, "loom_look", session=session, line=f"view {left.text.local_id} full"
+        )
+        await call_tool(client, "loom_look", session=session, line=f"open {left.text.local_id}")
         for operation, rest in (
             ("recent", "n:5"), ("windows", ""), ("save", '"way"'), ("list", ""),
             ("show", '"way" as:markdown'), ("note", '"way" n:1 "why"'),
@@ -179,7 +186,7 @@ def test_a_way_through_the_tree_is_kept_shown_and_shared(two_groves: TwoGroves, 
     async def pry(client: Client) -> None:
         session = await session_in(client, two_groves.right.tree.uid)
         for operation in ("show", "replay"):
-            refused = await said(
+            refused = await call_tool(
                 client, "trail", session=session, operation=operation, rest='"way"'
             )
             assert refused["code"] == "NOT_FOUND"
@@ -194,8 +201,8 @@ def test_a_claim_is_opened_cited_and_read(two_groves: TwoGroves, mode: str) -> N
     async def work(client: Client) -> None:
         session = await session_in(client, left.tree.uid)
 
-        async def claim(operation: str, rest: str = "") -> Said:
-            return await said(client, "claim", session=session, operation=operation, rest=rest)
+        async def claim(operation: str, rest: str = "") -> Content:
+            return await call_tool(client, "claim", session=session, operation=operation, rest=rest)
 
         text = left.text.local_id
         assert (await claim("list"))["claims"] == []
@@ -204,13 +211,13 @@ def test_a_claim_is_opened_cited_and_read(two_groves: TwoGroves, mode: str) -> N
         opened = await claim("open", f'"It was her." about {text} test:"Read on." cite:{text}')
         assert opened["success"], opened["message"]
         number = opened["refs"][0]
-        more = await said(
+        more = await call_tool(
             client, "loom_write", session=session, line=f'respond {text} "She had the lamp."'
         )
         cited = await claim("cite", f'{more["refs"][0]} for {number} "It says so."')
         assert cited["success"], cited["message"]
         listed = await claim("list")
-        assert [one["id"] for one in listed["claims"]] == [number]
+        assert [opened["id"] for opened in listed["claims"]] == [number]
         assert listed["claims"][0]["statement"] == "It was her." and number in listed["message"]
         assert "It was her." in (await claim("read", number))["message"]
         early = await claim("conclude", f'{number} "It was."')
@@ -219,9 +226,9 @@ def test_a_claim_is_opened_cited_and_read(two_groves: TwoGroves, mode: str) -> N
         trick = await claim("open", f'"a"\nwithdraw {number} "no"')
         assert trick["code"] == "INVALID_SYNTAX"
         line = f'withdraw {number} "no"'
-        refused = await said(client, "loom_write", session=session, line=line)
+        refused = await call_tool(client, "loom_write", session=session, line=line)
         assert "loom_destroy" in refused["message"]
-        asked = await said(client, "loom_destroy", session=session, line=line)
+        asked = await call_tool(client, "loom_destroy", session=session, line=line)
         assert asked["needs_confirmation"]
         foreign = await claim(
             "cite", f"tree:{right.tree.uid} node:{right.text.local_id} for {number}"
@@ -232,10 +239,10 @@ def test_a_claim_is_opened_cited_and_read(two_groves: TwoGroves, mode: str) -> N
 
     async def pry(client: Client) -> None:
         session = await session_in(client, right.tree.uid)
-        seen = await said(client, "claim", session=session, operation="list")
+        seen = await call_tool(client, "claim", session=session, operation="list")
         assert seen["claims"] == []
         forged = signing.dumps([two_groves.only_right.username, left.tree.uid, ""], salt=SALT)
-        refused = await said(client, "claim", session=forged, operation="list")
+        refused = await call_tool(client, "claim", session=forged, operation="list")
         assert refused["code"] == "NOT_FOUND"
 
     talk(key_of(two_groves.only_right), pry, mode)
@@ -247,20 +254,20 @@ def test_a_session_of_the_settings_of_a_client(two_groves: TwoGroves, mode: str)
     handle = talk(secret, lambda client: session_in(client, left.tree.uid))
 
     async def work(client: Client) -> None:
-        seen = await said(client, "loom_look", line=f"view {left.text.local_id} full")
+        seen = await call_tool(client, "loom_look", line=f"view {left.text.local_id} full")
         assert left.text.text in seen["message"]
-        bad = await said(client, "loom_look", session="abc", line="tree")
+        bad = await call_tool(client, "loom_look", session="abc", line="tree")
         assert bad["code"] == "INVALID_SYNTAX"  # what is given counts
 
     talk(secret, work, mode, **{"X-Loom-Session": handle})
 
     async def pry(client: Client) -> None:
-        assert (await said(client, "loom_look", line="tree"))["code"] == "PERMISSION_DENIED"
+        assert (await call_tool(client, "loom_look", line="tree"))["code"] == "PERMISSION_DENIED"
 
     talk(key_of(two_groves.only_right), pry, mode, **{"X-Loom-Session": handle})
 
     async def none(client: Client) -> None:
-        refused = await said(client, "todo", operation="list")
+        refused = await call_tool(client, "todo", operation="list")
         assert refused["code"] == "INVALID_SYNTAX" and "open_session" in refused["message"]
 
     talk(secret, none, mode)
@@ -290,14 +297,14 @@ def test_nobody_works_with_a_foreign_key_session_or_tree(two_groves: TwoGroves) 
         handles.append(await session_in(client, right.tree.uid))
 
     async def pry(client: Client) -> None:
-        refused = await said(client, "open_session", tree=right.tree.uid)
+        refused = await call_tool(client, "open_session", tree=right.tree.uid)
         assert not refused["success"] and right.tree.title not in refused["message"]
-        stolen = await said(client, "loom_look", session=handles[0], line="tree")
+        stolen = await call_tool(client, "loom_look", session=handles[0], line="tree")
         assert stolen["code"] == "PERMISSION_DENIED"
         forged = signing.dumps([two_groves.only_left.username, right.tree.uid, ""], salt=SALT)
-        walked_in = await said(client, "loom_look", session=forged, line="tree")
+        walked_in = await call_tool(client, "loom_look", session=forged, line="tree")
         assert walked_in["code"] == "NOT_FOUND"
-        made_up = await said(client, "loom_look", session="abc", line="tree")
+        made_up = await call_tool(client, "loom_look", session="abc", line="tree")
         assert made_up["code"] == "INVALID_SYNTAX"
         listed = [str(resource.uri) for resource in (await client.list_resources()).resources]
         assert f"loom://trees/{left.tree.uid}" in listed
@@ -321,7 +328,7 @@ def test_a_key_that_only_reads_writes_nothing(two_groves: TwoGroves) -> None:
     async def work(client: Client) -> None:
         session = await session_in(client, left.tree.uid)
         line = f'respond {left.text.local_id} "No."'
-        refused = await said(client, "loom_write", session=session, line=line)
+        refused = await call_tool(client, "loom_write", session=session, line=line)
         assert refused["code"] == "PERMISSION_DENIED"
 
     talk(key_of(two_groves.only_left, scope="read"), work)
@@ -377,8 +384,8 @@ def test_a_body_that_others_would_wait_for_is_refused(body: bytes, owner: User) 
 def test_a_refusal_does_not_send_a_long_text_back(owner: User) -> None:
     def call(tool: str, **given: str) -> int:
         params = {"name": tool, "arguments": given}
-        said = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-        return len(post(key_of(owner), json.dumps(said).encode()).content)
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        return len(post(key_of(owner), json.dumps(message).encode()).content)
 
     assert call("open_session", tree="a" * 500_000) < 2_000
     assert call("todo", session="", operation="a" * 500_000) < 2_000

@@ -111,14 +111,14 @@ do = database_sync_to_async
 
 def test_changes_of_a_tree_a_text_and_a_document_are_told(two_groves: TwoGroves) -> None:
     left, user = two_groves.left, two_groves.only_left
-    made = two_groves.client(user).post(
+    created = two_groves.client(user).post(
         "/api/documents", {"title": "Notes", "text": "One.", "grove": left.grove.uid}, format="json"
     )
     api = two_groves.client(user)
-    address = f"/api/documents/{made.json()['id']}/write"
+    address = f"/api/documents/{created.json()['id']}/write"
     write = partial(api.post, address, {"append": "Two."}, format="json")
     tree, text = f"loom://trees/{left.tree.uid}", left.text.local_id
-    node, document = f"{tree}/nodes/{text}", f"loom://documents/{made.json()['id']}"
+    node, document = f"{tree}/nodes/{text}", f"loom://documents/{created.json()['id']}"
 
     async def work(client: Client) -> None:
         async with client.listen(resource_subscriptions=[tree, node, document]) as heard:
@@ -135,7 +135,7 @@ def test_changes_of_a_tree_a_text_and_a_document_are_told(two_groves: TwoGroves)
 
 def test_nobody_is_told_of_a_tree_that_they_may_not_read(two_groves: TwoGroves) -> None:
     left, right = two_groves.left, two_groves.right
-    mine, far = (f"loom://trees/{one.tree.uid}" for one in (left, right))
+    mine, far = (f"loom://trees/{side.tree.uid}" for side in (left, right))
     node = f"{far}/nodes/{right.text.local_id}"
 
     async def alone(client: Client) -> None:
@@ -171,7 +171,7 @@ def test_who_loses_access_is_told_nothing_more(two_groves: TwoGroves, lost: str)
     async def work(client: Client) -> None:
         async with client.listen(resource_subscriptions=[tree]) as heard:
             await do(lose)()
-            assert [one async for one in heard] == []  # it ended
+            assert [change async for change in heard] == []  # it ended
 
     talk(secret, work)
 

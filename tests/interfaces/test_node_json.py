@@ -62,5 +62,5 @@ def test_each_node_is_written_as_its_body_says(actor: Actor, tree: Tree, muse: P
     _rich(tree, actor.participant, Participant.objects.get(pk=muse.pk))
     rows = rows_of(list(Node.objects.filter(tree=tree).values_list("id", flat=True)))
     written, versions = nodes_json(actor, tree, rows)
-    assert [json.loads(one) for one in written] == node_bodies(actor, tree, rows)
+    assert [json.loads(body) for body in written] == node_bodies(actor, tree, rows)
     assert versions.keys() == {body["slot"] for body in node_bodies(actor, tree, rows)}

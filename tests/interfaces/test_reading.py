@@ -88,7 +88,7 @@ def test_a_pruned_node_is_read_only_when_named(
     flag(b, pruned=True)
     assert [node["id"] for node in _get(api(owner), tree, "path")["nodes"]][1:] == [a.local_id]
     named = _get(api(owner), tree, f"path?node={b.local_id}")["nodes"]
-    assert [one["id"] for one in named][1:] == [a.local_id, b.local_id]
+    assert [node["id"] for node in named][1:] == [a.local_id, b.local_id]
     assert named[-1]["pruned"]
 
 

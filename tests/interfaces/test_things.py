@@ -30,13 +30,13 @@ def sent(answer: Any, status: int = 200) -> Any:
 
 def test_an_invitation_leads_somebody_new_into_the_grove(mine: APIClient, grove: Grove) -> None:
     address = f"/api/groves/{grove.uid}/invitations"
-    made = sent(mine.post(address, {"role": "writer", "uses": 2}, format="json"), 201)
-    assert made["link"].startswith("http://testserver/invitations/")
+    invitation = sent(mine.post(address, {"role": "writer", "uses": 2}, format="json"), 201)
+    assert invitation["link"].startswith("http://testserver/invitations/")
     (listed,) = sent(mine.get(address))["results"]
     assert "link" not in listed and listed["uses_left"] == 2
     browser = Browser()
     form = {"username": "ada", "password": "glade-of-birches"}
-    browser.post(made["link"].removeprefix("http://testserver"), form)
+    browser.post(invitation["link"].removeprefix("http://testserver"), form)
     assert sent(browser.get("/api/me"))["groves"][0]["role"] == "writer"
     assert sent(mine.get(address))["results"][0]["uses_left"] == 1
     members = sent(mine.get(f"/api/groves/{grove.uid}/members"))["results"]
@@ -96,12 +96,12 @@ def test_a_model_in_the_words_of_the_model(mine: APIClient, grove: Grove) -> Non
         "stop": ["\n\n"],
         "context_limit": 2048,
     }
-    made = sent(mine.post("/api/participants", {**given, "api_key": "sk-1"}, format="json"), 201)
-    assert {name: made[name] for name in given} == given
-    assert (made["grove"], made["kind"], made["has_key"]) == (grove.uid, "model", True)
-    assert (made["loom_aware"], made["permissions"]) == (False, [])
-    address = f"/api/participants/{made['id']}"
-    assert sent(mine.get(address)) == made
+    model = sent(mine.post("/api/participants", {**given, "api_key": "sk-1"}, format="json"), 201)
+    assert {name: model[name] for name in given} == given
+    assert (model["grove"], model["kind"], model["has_key"]) == (grove.uid, "model", True)
+    assert (model["loom_aware"], model["permissions"]) == (False, [])
+    address = f"/api/participants/{model['id']}"
+    assert sent(mine.get(address)) == model
     unknown = sent(mine.patch(address, {"capabilities": ["telepathy"]}, format="json"), 400)
     assert (unknown["code"], "telepathy" in unknown["message"]) == ("INVALID_SYNTAX", True)
     assert "prefill" in unknown["hint"]
@@ -111,9 +111,9 @@ def test_a_model_in_the_words_of_the_model(mine: APIClient, grove: Grove) -> Non
     gone = sent(mine.delete(address))
     assert gone["archived_at"] is not None
     everybody = sent(mine.get(f"/api/participants?grove={grove.uid}"))["results"]
-    assert made["id"] not in [one["id"] for one in everybody]
+    assert model["id"] not in [participant["id"] for participant in everybody]
     left = sent(mine.get(f"/api/participants?grove={grove.uid}&archived=true"))
-    assert [result["id"] for result in left["results"]] == [made["id"]]
+    assert [result["id"] for result in left["results"]] == [model["id"]]
     assert sent(mine.patch(address, {"archived": False}, format="json"))["archived_at"] is None
 
 
@@ -142,26 +142,26 @@ def test_a_model_that_cannot_be_is_refused(
 
 def test_a_person_shows_what_his_role_allows(mine: APIClient, reader: User, grove: Grove) -> None:
     listed = sent(mine.get("/api/participants"))["results"]
-    shown = {one["user"]: one["permissions"] for one in listed}
+    shown = {member["user"]: member["permissions"] for member in listed}
     assert shown["reader"] == ["loom_aware", "doc_read", "cross_tree"]
     assert "loom_write" in shown["owner"]
 
 
 def test_a_new_tree_has_one_node_one_branch_and_depth_0(mine: APIClient, grove: Grove) -> None:
-    made = sent(mine.post("/api/trees", {"mode": "buffer", "title": "  x "}, format="json"), 201)
-    assert (made["grove"], made["title"], made["mode"]) == (grove.uid, "  x ", "buffer")
-    assert (made["node_count"], made["branch_count"], made["depth"]) == (1, 1, 0)
-    assert made["workspace"]["position"] == made["root"]
-    assert sent(mine.get(f"/api/trees/{made['id']}")) == made
+    tree = sent(mine.post("/api/trees", {"mode": "buffer", "title": "  x "}, format="json"), 201)
+    assert (tree["grove"], tree["title"], tree["mode"]) == (grove.uid, "  x ", "buffer")
+    assert (tree["node_count"], tree["branch_count"], tree["depth"]) == (1, 1, 0)
+    assert tree["workspace"]["position"] == tree["root"]
+    assert sent(mine.get(f"/api/trees/{tree['id']}")) == tree
     for given in ({}, {"mode": "prose"}, {"mode": "buffer", "grove": "nothing"}):
         assert mine.post("/api/trees", given, format="json").status_code in (400, 404)
 
 
 def test_a_tree_without_a_title_takes_the_first_words(mine: APIClient, grove: Grove) -> None:
-    made = sent(mine.post("/api/trees", {"mode": "dialogue"}, format="json"), 201)
+    tree = sent(mine.post("/api/trees", {"mode": "dialogue"}, format="json"), 201)
     text = "It was a dark and stormy night; the rain fell in torrents."
-    mine.post(f"/api/trees/{made['id']}/commands", {"line": f'respond "{text}"'}, format="json")
-    assert sent(mine.get(f"/api/trees/{made['id']}"))["title"] == text[:50]
+    mine.post(f"/api/trees/{tree['id']}/commands", {"line": f'respond "{text}"'}, format="json")
+    assert sent(mine.get(f"/api/trees/{tree['id']}"))["title"] == text[:50]
 
 
 def test_trees_are_listed_and_archived_ones_apart(

@@ -32,10 +32,10 @@ GIVEN: tuple[tuple[Role, str], ...] = (
 def _lines(world: World) -> Iterator[tuple[Command, str]]:
     for verb, lines in LINES.items():
         for form, line in enumerate(lines):
-            said = line
+            filled = line
             for name, value in world.items():
-                said = said.replace("{" + name + "}", value)
-            yield registry.find(verb, form), said
+                filled = filled.replace("{" + name + "}", value)
+            yield registry.find(verb, form), filled
 
 
 def _is_allowed(command: Command, role: Role, right: str) -> bool:

@@ -85,7 +85,7 @@ def _house(django_db_setup: None, django_db_blocker: Any) -> Iterator[House]:
         yield house
 
 
-def said(answer: Any) -> str:
+def text_in(answer: Any) -> str:
     """The answer with its headers, in lower case."""
     body = b"".join(answer.streaming_content) if answer.streaming else answer.content
     return f"{sorted(answer.headers.items())} {body.decode(errors='replace')}".lower()
@@ -94,7 +94,7 @@ def said(answer: Any) -> str:
 def asked(client: APIClient, row: Any, names: Names, user: User) -> Any:
     """The answer to one row of the table; what it changed is taken back, signing out too."""
     address, body = row.filled({**names, "me": user.username})
-    signed_in = {key: one.value for key, one in client.cookies.items()}
+    signed_in = {key: cookie.value for key, cookie in client.cookies.items()}
     point = transaction.savepoint()
     answer = getattr(client, row.method.lower())(address, body, format="json")
     transaction.savepoint_rollback(point)
@@ -116,8 +116,8 @@ def test_no_address_of_the_api_answers_with_the_other_grove(house: House) -> Non
         for row in ROWS:
             answer = asked(client, row, getattr(house, names), user)
             expected = {row.status(like)} if like else {200, 201, 202, 400, 403, 404, 409, 503}
-            if answer.status_code not in expected or KESTREL in said(answer):
-                seen = (row.method, row.address, answer.status_code, said(answer)[-300:])
+            if answer.status_code not in expected or KESTREL in text_in(answer):
+                seen = (row.method, row.address, answer.status_code, text_in(answer)[-300:])
                 wrong.append((name, names, *seen))
     assert wrong == []
 
@@ -129,7 +129,7 @@ def test_a_member_of_both_is_answered_as_a_writer_in_each(house: House) -> None:
         wrong, held = [], 0
         for row in ROWS:
             answer = asked(client, row, getattr(house, names), two.both)
-            held += KESTREL in said(answer)
+            held += KESTREL in text_in(answer)
             if (row.method, row.address) == ("POST", "trails"):
                 continue  # it keeps the steps made so far, which are those of other rows here
             if answer.status_code != row.status("writer"):
@@ -158,8 +158,8 @@ def test_no_page_holds_the_other_grove(house: House) -> None:
                 expected = {404}
             if "{gateway_session}" in page:
                 expected = {404}  # the session of a program is its owner's, also in the own grove
-            if answer.status_code not in expected or KESTREL in said(answer):
-                wrong.append((name, names, page, answer.status_code, said(answer)[-300:]))
+            if answer.status_code not in expected or KESTREL in text_in(answer):
+                wrong.append((name, names, page, answer.status_code, text_in(answer)[-300:]))
     assert wrong == []
 
 
@@ -183,13 +183,13 @@ def test_no_export_holds_the_other_grove(house: House) -> None:
                 written.add(name)
         for asks in (f"export?format={name}", f"export/preview?format={name}"):
             there = client.get(f"/api/trees/{uid}/{asks}")
-            assert there.status_code == 404 and KESTREL not in said(there)
+            assert there.status_code == 404 and KESTREL not in text_in(there)
     assert written == set(FORMATS)
 
 
 def test_pages_show_the_other_grove_to_its_member(house: House) -> None:
     client = house.two.client(house.two.both)
-    shown = [page for page in PAGES if KESTREL in said(client.get(page.format(**house.there)))]
+    shown = [page for page in PAGES if KESTREL in text_in(client.get(page.format(**house.there)))]
     assert len(shown) > 25
 
 
@@ -213,8 +213,8 @@ def _posts() -> Iterator[str]:
                     "server": "tool_server",
                 }
                 parts[at] = "{" + known.get(name, name) + "}"
-        if "{" in (made := "/".join(parts)) and ".pages" in callback.__module__:
-            yield made
+        if "{" in (route := "/".join(parts)) and ".pages" in callback.__module__:
+            yield route
 
 
 def _pages(patterns: list[Any], before: str = "/") -> Iterator[tuple[str, Any]]:
@@ -239,8 +239,8 @@ def test_nothing_is_posted_to_the_pages_of_the_other_grove(house: House, name: s
         for body in ({}, {"node": house.there["node"], "line": 'respond root "a"', "tags": "a"}):
             answer = client.post(page.format(**{**house.there, **NAMED}), body)
             tried += 1
-            if answer.status_code not in (404, 405) or KESTREL in said(answer):
-                wrong.append((page, answer.status_code, said(answer)[-300:]))
+            if answer.status_code not in (404, 405) or KESTREL in text_in(answer):
+                wrong.append((page, answer.status_code, text_in(answer)[-300:]))
     assert wrong == []
     assert tried > 80
 
@@ -307,18 +307,18 @@ def test_who_left_the_other_grove_is_shown_nothing_of_it_any_more(house: House) 
     wrong: list[tuple[object, ...]] = []
     names = {**house.here, "workspace": own.uid}
     shown = client.get(f"/api/workspaces/{own.uid}/windows")
-    assert KESTREL in said(shown)
+    assert KESTREL in text_in(shown)
     two.right.grove.memberships.filter(user=two.both).delete()
     for row in ROWS:
         answer = asked(client, row, names, two.both)
         if row.address.startswith("steps"):
             continue  # what somebody was answered once stays theirs
-        if KESTREL in said(answer):
-            wrong.append((row.address, said(answer)[-300:]))
+        if KESTREL in text_in(answer):
+            wrong.append((row.address, text_in(answer)[-300:]))
     for page in PAGES:
         answer = client.get(page.format(**house.here))
-        if KESTREL in said(answer):
-            wrong.append((page, said(answer)[-300:]))
+        if KESTREL in text_in(answer):
+            wrong.append((page, text_in(answer)[-300:]))
     for number in (result["number"] for result in shown.json()["results"]):
         for line in OF_WINDOWS:
             answer = client.post(
@@ -326,8 +326,8 @@ def test_who_left_the_other_grove_is_shown_nothing_of_it_any_more(house: House) 
                 {"line": line.format(window=f"#{number}")},
                 format="json",
             )
-            if KESTREL in said(answer):
-                wrong.append((line, number, said(answer)[-300:]))
+            if KESTREL in text_in(answer):
+                wrong.append((line, number, text_in(answer)[-300:]))
     assert wrong == []
 
 
@@ -359,4 +359,4 @@ def test_a_line_in_the_tree_of_the_other_grove_finds_none(house: House) -> None:
                     format="json",
                 )
                 assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND"), line
-                assert KESTREL not in said(answer), line
+                assert KESTREL not in text_in(answer), line

@@ -108,8 +108,8 @@ def _stored(world: World, text: str) -> World:
     user = person("owner")
     assert user is not None
     actor = get_actor(user, grove)
-    said = execute_line(actor, tree, Request(f"respond {world['node']}\n{text}x\n←"))
-    node = str(said.body["refs"][0])
+    answer = execute_line(actor, tree, Request(f"respond {world['node']}\n{text}x\n←"))
+    node = str(answer.body["refs"][0])
     title = f"Of {len(text)}"
     document = documents.make_document(actor, title=title, text=text).uid
     documents.write_document(actor, Document.objects.get(uid=document), append="\nMore.")

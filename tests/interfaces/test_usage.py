@@ -143,14 +143,14 @@ def test_an_owners_prices_and_places_are_kept_and_bad_ones_refused(
 def test_the_same_key_at_the_same_address_is_one_lane(api: Api, owner: User, grove: Grove) -> None:
     def lane(name: str, key: str, host: str) -> str:
         body = {"name": name, "model_ref": "openai:x", "base_url": host, "api_key": key}
-        made = api(owner).post("/api/participants", body, format="json").json()
-        return Participant.objects.get(uid=made["id"]).lane
+        model = api(owner).post("/api/participants", body, format="json").json()
+        return Participant.objects.get(uid=model["id"]).lane
 
-    one = lane("A", "sk-1", "https://models.example.com/v1")
-    assert one == lane("B", "sk-1", "https://models.example.com/v1/")
-    assert one != lane("C", "sk-2", "https://models.example.com/v1")
-    assert one != lane("D", "sk-1", "https://other.example.com/v1")
-    assert "sk-1" not in one
+    own_lane = lane("A", "sk-1", "https://models.example.com/v1")
+    assert own_lane == lane("B", "sk-1", "https://models.example.com/v1/")
+    assert own_lane != lane("C", "sk-2", "https://models.example.com/v1")
+    assert own_lane != lane("D", "sk-1", "https://other.example.com/v1")
+    assert "sk-1" not in own_lane
 
 
 def test_the_price_and_the_context_count_the_same_tokens(

@@ -59,11 +59,11 @@ def _signed_in(user: User) -> tuple[str, str]:
     client.force_login(user)
     client.get("/")
     client.cookies["csrftoken"] = "a" * 32
-    return "; ".join(f"{name}={one.value}" for name, one in client.cookies.items()), "a" * 32
+    return "; ".join(f"{name}={cookie.value}" for name, cookie in client.cookies.items()), "a" * 32
 
 
-async def _begun(made: tuple[Any, bytes]) -> ApplicationCommunicator:
-    scope, body = made
+async def _begun(request: tuple[Any, bytes]) -> ApplicationCommunicator:
+    scope, body = request
     wire = ApplicationCommunicator(partial(waiting.holding, handler()), scope)
     await wire.send_input({"type": "http.request", "body": body, "more_body": False})
     return wire
@@ -102,10 +102,10 @@ def _running(user: User, tree: Tree) -> Generation:
 
 def _goes_on(running: Generation) -> bool:
     """Whether its worker still has it and may write, and no other has ended."""
-    said = generation_lifecycle.progress(
+    verdict = generation_lifecycle.progress(
         running.uid, lease="worker", text="It was", chunk=1, seconds=60
     )
-    return said == "go" and not Generation.objects.filter(ended_at__isnull=False).exists()
+    return verdict == "go" and not Generation.objects.filter(ended_at__isnull=False).exists()
 
 
 async def _until(look: Callable[[], bool]) -> None:
@@ -219,7 +219,7 @@ async def test_a_request_waits_for_the_loop_no_more_once_it_has_a_thread(
 async def test_stopping_a_turn_waits_for_its_end_without_a_thread(
     owner: User, tree: Tree, muse: Participant
 ) -> None:
-    def made() -> tuple[Turn, Any]:
+    def begin() -> tuple[Turn, Any]:
         root = Node.objects.get(tree=tree, parent_slot=None)
         turn = Turn.objects.create(
             tree=tree,
@@ -233,7 +233,7 @@ async def test_stopping_a_turn_waits_for_its_end_without_a_thread(
         scope, body = _request(tree, *_signed_in(owner), "", 0)
         return turn, ({**scope, "path": f"/api/turns/{turn.uid}/stop"}, body)
 
-    turn, sent = await sync_to_async(made)()
+    turn, sent = await sync_to_async(begin)()
     wire = await _begun(sent)
     await _until_waiting(1)
     still_open = sync_to_async(waiting.still_open)

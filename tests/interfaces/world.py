@@ -72,8 +72,8 @@ def kept_world(django_db_setup: None, django_db_blocker: Any) -> Iterator[dict[s
 def _made() -> dict[str, str]:
     """The world with its people, whom the fixtures of the same names make for a single test."""
     grove, elsewhere = (Grove.objects.create(name=name) for name in ("The grove", "Elsewhere"))
-    for one in (grove, elsewhere):
-        streams.open_stream(one)
+    for home in (grove, elsewhere):
+        streams.open_stream(home)
     people = {name: make_user(name) for name in EVERYBODY if name != "nobody"}
     for name, user in people.items():
         if name in ("owner", "writer", "reader"):

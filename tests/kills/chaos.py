@@ -57,8 +57,8 @@ class Chaos:
         self._dice = random.Random(seed)
         self._client = client or house.client()
         body = {"name": "Scripted", "model_ref": "openai:scripted", "base_url": provider.url}
-        made = self._client.post("/participants", json={**body, "endpoint": "chat"})
-        assert made.status_code == 201, made.text
+        answer = self._client.post("/participants", json={**body, "endpoint": "chat"})
+        assert answer.status_code == 201, answer.text
         self.tree = str(
             self._client.post("/trees", json={"title": "Kills", "mode": "dialogue"}).json()["id"]
         )
@@ -113,13 +113,13 @@ class Chaos:
 
     def _events(self) -> list[dict[str, Any]]:
         """All events of the tree, page by page."""
-        found: list[dict[str, Any]] = []
+        events: list[dict[str, Any]] = []
         while True:
-            since = {"since": found[-1]["seq"] if found else 0}
+            since = {"since": events[-1]["seq"] if events else 0}
             page = self._client.get(f"/trees/{self.tree}/events", params=since).json()
-            found += page["events"]
-            if not page["events"] or found[-1]["seq"] >= page["head"]:
-                return found
+            events += page["events"]
+            if not page["events"] or events[-1]["seq"] >= page["head"]:
+                return events
 
     def _all_ended(self) -> bool:
         kinds = Counter(event["kind"] for event in self._events())
@@ -138,7 +138,7 @@ class Chaos:
         self.head = len(events)
         assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
         added = _of(events, "node.added", "node")
-        nodes = {one["id"]: one for one in added}
+        nodes = {node["id"]: node for node in added}
         assert len(nodes) == len(added)
         self._check_texts(nodes)
         self._check_generations(events, nodes)
@@ -146,26 +146,33 @@ class Chaos:
 
     def _check_texts(self, nodes: dict[str, Any]) -> None:
         """Each acknowledged text is there, once, and no other text."""
-        said = {key: one["text"] for key, one in nodes.items() if " says " in one["text"]}
-        assert said == self._told.texts
-        assert len(set(said.values())) == len(said)
-        self.score.texts = len(said)
+        texts = {key: node["text"] for key, node in nodes.items() if " says " in node["text"]}
+        assert texts == self._told.texts
+        assert len(set(texts.values())) == len(texts)
+        self.score.texts = len(texts)
 
     def _check_generations(self, events: list[Any], nodes: dict[str, Any]) -> None:
         """Each has begun and ended once, and what was shown of it is in its node."""
-        started = [one["id"] for one in _of(events, "generation.started", "generation")]
-        ended = {one["id"]: one for one in _of(events, "generation.ended", "generation")}
+        started = [
+            generation["id"] for generation in _of(events, "generation.started", "generation")
+        ]
+        ended = {
+            generation["id"]: generation
+            for generation in _of(events, "generation.ended", "generation")
+        }
         assert sorted(started) == sorted(self._told.generations)
         assert sorted(ended) == sorted(started)
-        made = [one["node"] for one in ended.values() if one["node"]]
-        assert len(made) == len(set(made))
-        assert len(nodes) == 1 + len(self._told.texts) + len(made)
-        for uid, one in ended.items():
-            text = nodes[one["node"]]["text"] if one["node"] else ""
+        written = [generation["node"] for generation in ended.values() if generation["node"]]
+        assert len(written) == len(set(written))
+        assert len(nodes) == 1 + len(self._told.texts) + len(written)
+        for uid, generation in ended.items():
+            text = nodes[generation["node"]]["text"] if generation["node"] else ""
             assert text.startswith(self._told.shown.get(uid, "")), (uid, text)
             assert "".join(map(str, WHOLE.pieces)).startswith(text), text
-            assert one["finish"] == "complete" or one["finish"].startswith("interrupted:")
-        self.score.ends = Counter(one["finish"] for one in ended.values())
+            assert generation["finish"] == "complete" or generation["finish"].startswith(
+                "interrupted:"
+            )
+        self.score.ends = Counter(generation["finish"] for generation in ended.values())
 
     def _check_state(self, nodes: dict[str, Any]) -> None:
         """The rows equal what the events say."""

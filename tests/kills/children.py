@@ -5,13 +5,13 @@ from pathlib import Path
 
 def children_of(parent: int) -> dict[int, str]:
     """Pid and command line of every live child."""
-    found = {}
+    children = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             # "pid (name) state ppid …", and a name may hold anything.
             state, above = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
             if int(above) == parent and state != "Z":
-                found[int(folder.name)] = (folder / "cmdline").read_text().replace("\0", " ")
+                children[int(folder.name)] = (folder / "cmdline").read_text().replace("\0", " ")
         except OSError:  # it ended meanwhile
             continue
-    return dict(sorted(found.items()))
+    return dict(sorted(children.items()))

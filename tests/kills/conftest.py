@@ -26,10 +26,10 @@ def heddle(
 ) -> Iterator[Heddle]:
     data = tmp_path_factory.mktemp("data")
     copy_started_data(data)
-    made = Heddle(data, allow=provider.entry, port=free_port("127.0.0.1", 0))
-    made.start()
-    yield made
-    made.stop()
+    running = Heddle(data, allow=provider.entry, port=free_port("127.0.0.1", 0))
+    running.start()
+    yield running
+    running.stop()
 
 
 @pytest.fixture(scope="package")
@@ -42,8 +42,8 @@ def owner_key(heddle: Heddle) -> str:
 def client(heddle: Heddle, owner_key: str) -> Iterator[httpx.Client]:
     """A client of the owner; whatever an earlier test killed is well again."""
     until(heddle.is_well, what="every process is well")
-    with heddle.client(owner_key) as made:
-        yield made
+    with heddle.client(owner_key) as http:
+        yield http
 
 
 @pytest.fixture

@@ -73,8 +73,8 @@ class Heddle:
 
     def is_well(self) -> bool:
         """Whether every process says that it is well."""
-        found = get(f"{self.url}/healthz")
-        return found.status_code == 200 and "slow" not in found.text
+        answer = get(f"{self.url}/healthz")
+        return answer.status_code == 200 and "slow" not in answer.text
 
     def make_key(self) -> str:
         """A fresh API key of the owner."""
@@ -110,20 +110,20 @@ def until(
     end, seen = time.monotonic() + seconds, ""
     while time.monotonic() < end:
         try:
-            found = look()
-            seen = repr(found)
+            answer = look()
+            seen = repr(answer)
         except httpx.TransportError as error:  # the server is being restarted
-            found, seen = None, repr(error)
-        if found:
-            return found
+            answer, seen = None, repr(error)
+        if answer:
+            return answer
         time.sleep(LOOK_S)
     raise AssertionError(f"not within {seconds:g} s: {what}; seen last: {seen}\n{tell()}")
 
 
 def tails(logs: Path, lines: int = 25) -> str:
     """The last lines of each log in a folder, so that a failure can be understood afterwards."""
-    found = []
+    shown = []
     for file in sorted(logs.glob("*.log")):
         last = file.read_text(errors="replace").splitlines()[-lines:]
-        found += [f"--- the end of {file.name}", *last] if last else []
-    return "\n".join(found)
+        shown += [f"--- the end of {file.name}", *last] if last else []
+    return "\n".join(shown)

@@ -68,8 +68,8 @@ class House:
     def names(self) -> list[str]:
         """What can be killed here. A database in a file has no process of its own: it is
         killed with whoever writes it."""
-        found = [child.name for child in self._children.all]
-        return found + (["backend", "postmaster"] if self._postgres else [])
+        names = [child.name for child in self._children.all]
+        return names + (["backend", "postmaster"] if self._postgres else [])
 
     def start(self) -> None:
         """Starts everything and waits until it answers."""
@@ -141,20 +141,20 @@ class House:
 
     def resident_mb(self) -> dict[str, float]:
         """The memory of each process that runs, by name."""
-        found: dict[str, float] = {}
+        sizes: dict[str, float] = {}
         for child in self._children.all:
             if child.is_running and child.process is not None:
                 status = Path(f"/proc/{child.process.pid}/status").read_text()
                 kb = re.findall(r"VmRSS:\s+(\d+)", status)
-                found |= {child.name: int(kb[0]) / 1024} if kb else {}
-        return found
+                sizes |= {child.name: int(kb[0]) / 1024} if kb else {}
+        return sizes
 
     def _is_well(self) -> bool:
         for child in self._children.all:
             if not child.is_running:  # it could not start while something else was away
                 self._children.start(child)
-        for found in (get(f"{url}/healthz") for url in self.urls):
-            if found.status_code != 200 or "slow" in found.text:
+        for answer in (get(f"{url}/healthz") for url in self.urls):
+            if answer.status_code != 200 or "slow" in answer.text:
                 return False
         return True
 

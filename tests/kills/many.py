@@ -32,11 +32,11 @@ async def until(look: Callable[[], Any], *, what: str, tell: Callable[[], object
     """Looks again and again until the answer is true, and returns it, while sockets go on."""
     end = time.monotonic() + PATIENCE_S
     while time.monotonic() < end:
-        found = look()
-        if isinstance(found, Awaitable):
-            found = await found
-        if found:
-            return found
+        answer = look()
+        if isinstance(answer, Awaitable):
+            answer = await answer
+        if answer:
+            return answer
         await asyncio.sleep(LOOK_S)
     raise AssertionError(f"did not happen: {what}\n{tell()}")
 
@@ -136,7 +136,7 @@ class Listener(Socket):
             before = "" if told.get("whole") else self.shown.get(told["generation"], "")
             self.shown[told["generation"]] = before + told["text"]
         elif told["type"] == "presence":
-            self.here = {one["participant"] for one in told["here"]}
+            self.here = {person["participant"] for person in told["here"]}
 
 
 class Typist(Socket):
@@ -225,37 +225,41 @@ class Many:
         here."""
         return f"web-{len(self._urls)}"
 
-    def listeners(self, each: int, urls: Sequence[str]) -> list[Listener]:
+    def listeners(self, per_address: int, urls: Sequence[str]) -> list[Listener]:
         """That many pages at each address; half of them are Bea's."""
         keys = (self._owner, self._bea)
         return [
-            Listener(url, self.tree, keys[number % 2]) for url in urls for number in range(each)
+            Listener(url, self.tree, keys[number % 2])
+            for url in urls
+            for number in range(per_address)
         ]
 
     def events(self) -> list[dict[str, Any]]:
         """All events of the tree, page by page."""
-        found: list[dict[str, Any]] = []
+        events: list[dict[str, Any]] = []
         while True:
-            since = {"since": found[-1]["seq"] if found else 0}
+            since = {"since": events[-1]["seq"] if events else 0}
             page = self.client.get(f"/trees/{self.tree}/events", params=since).json()
-            found += page["events"]
-            if not page["events"] or found[-1]["seq"] >= page["head"]:
-                return found
+            events += page["events"]
+            if not page["events"] or events[-1]["seq"] >= page["head"]:
+                return events
 
     def _ended(self) -> bool:
         kinds = Counter(event["kind"] for event in self.events())
         return kinds["generation.started"] == kinds["generation.ended"]
 
-    async def writing(self, *, each: int, texts: int, kill: str = "") -> None:
+    async def writing(self, *, per_process: int, texts: int, kill: str = "") -> None:
         """Two people write and ask, and every page at every process gets each event once and in
-        order, and the whole text of each generation: `each` pages for each process, all of them
-        and the people behind the proxy. `kill` names a process that is killed meanwhile."""
+        order, and the whole text of each generation: `per_process` pages for each process, all of
+        them and the people behind the proxy. `kill` names a process that is killed meanwhile."""
         before = list(self._house.connections)
-        pages = self.listeners(each * len(self._urls), [self._house.url])
+        pages = self.listeners(per_process * len(self._urls), [self._house.url])
         for page in pages:
             page.join()
         await until(lambda: all(page.connected for page in pages), what="every page is there")
-        shares = [now - one for now, one in zip(self._house.connections, before, strict=True)]
+        shares = [
+            now - earlier for now, earlier in zip(self._house.connections, before, strict=True)
+        ]
         assert min(shares) > 0, shares
         people = [
             Person(self._house.client(key), self.tree, name, self._seed)
@@ -265,7 +269,9 @@ class Many:
             person.start()
 
         def written() -> int:
-            assert all(person.error is None for person in people), [one.error for one in people]
+            assert all(person.error is None for person in people), [
+                person.error for person in people
+            ]
             return min(len(person.told.texts) for person in people)
 
         if kill:
@@ -291,17 +297,19 @@ class Many:
             for event in events
             if event["kind"] == "node.added"
         }
-        for one in told:
-            assert one.texts.items() <= texts_of.items()
-        asked = {uid for one in told for uid in one.generations}
+        for report in told:
+            assert report.texts.items() <= texts_of.items()
+        asked = {uid for report in told for uid in report.generations}
         rows = [e["payload"]["generation"] for e in events if e["kind"] == "generation.ended"]
         ended = [row for row in rows if row["id"] in asked]
-        assert {one["id"] for one in ended} == asked
-        for one in ended:
+        assert {generation["id"] for generation in ended} == asked
+        for generation in ended:
             for page in pages:
                 # A page that came back finds it ended, and has its text from the event.
-                if page.connected == 1 and one["node"]:
-                    assert page.shown[one["id"]].strip() == texts_of[one["node"]].strip()
+                if page.connected == 1 and generation["node"]:
+                    assert (
+                        page.shown[generation["id"]].strip() == texts_of[generation["node"]].strip()
+                    )
         for page in pages:
             await page.leave()
         waits = sorted(wait for page in pages for wait in page.waits_s)
@@ -319,21 +327,24 @@ class Many:
         for page in (*pages, bea):
             page.join()
         place = json.dumps({"type": "presence", "node": self.root})
-        await until(lambda: all(one.connected for one in (*pages, bea)), what="every page is there")
+        await until(
+            lambda: all(listener.connected for listener in (*pages, bea)),
+            what="every page is there",
+        )
         for page in (*pages, bea):
             await page.send(place)
         everybody = (*pages, bea)
         await until(
-            lambda: all(len(one.here) == 2 for one in everybody),
+            lambda: all(len(listener.here) == 2 for listener in everybody),
             what="both are seen at every process",
-            tell=lambda: [one.here for one in everybody],
+            tell=lambda: [listener.here for listener in everybody],
         )
-        assert len({frozenset(one.here) for one in everybody}) == 1
+        assert len({frozenset(listener.here) for listener in everybody}) == 1
         began = time.monotonic()
         if kill:
             self._house.kill(kill)
         await bea.leave()
-        await until(lambda: all(len(one.here) == 1 for one in pages), what="only one is seen")
+        await until(lambda: all(len(page.here) == 1 for page in pages), what="only one is seen")
         self.figures.add(
             f"until {'who is at a killed process' if kill else 'who leaves'} is gone, s",
             f"{time.monotonic() - began:.1f}",
@@ -351,36 +362,36 @@ class Many:
         document = response.json()["id"]
         keys = (self._owner, self._bea)
         many = [Typist(self._house.url, document, keys[at % 2], at, edits) for at in range(typists)]
-        for one in many:
-            one.join()
+        for typist in many:
+            typist.join()
         await until(
-            lambda: all(one.text == "Begin." for one in many), what="everybody has the text"
+            lambda: all(typist.text == "Begin." for typist in many), what="everybody has the text"
         )
-        typing = [asyncio.create_task(one.type(pause_s)) for one in many]
+        typing = [asyncio.create_task(typist.type(pause_s)) for typist in many]
         if kill:
             await asyncio.sleep(edits * pause_s / 2)
             self._house.kill(kill)
         await asyncio.gather(*typing)
         began = time.monotonic()
-        letters = Counter("Begin." + "".join(one.typed for one in many))
+        letters = Counter("Begin." + "".join(typist.typed for typist in many))
         await until(
-            lambda: all(Counter(one.text) == letters for one in many),
+            lambda: all(Counter(typist.text) == letters for typist in many),
             what="each letter is in every copy, once",
-            tell=lambda: [(len(one.text), one.connected, one.refused) for one in many],
+            tell=lambda: [(len(typist.text), typist.connected, typist.refused) for typist in many],
         )
         self.figures.add(
             f"letters of {typists} typists; until all copies are the same, s",
             (letters.total(), round(time.monotonic() - began, 1)),
         )
-        assert len({one.text for one in many}) == 1
+        assert len({typist.text for typist in many}) == 1
 
         async def stored() -> bool:
-            found = await asyncio.to_thread(self.client.get, f"/documents/{document}")
-            return bool(found.json()["text"] == many[0].text)
+            answer = await asyncio.to_thread(self.client.get, f"/documents/{document}")
+            return bool(answer.json()["text"] == many[0].text)
 
         await until(stored, what="the stored text is that of the copies")
-        for one in many:
-            await one.leave()
+        for typist in many:
+            await typist.leave()
 
     async def killed_worker(self, *, generations: int) -> None:
         """A worker is killed while it writes: what it wrote ends as interrupted with the text that
@@ -401,22 +412,22 @@ class Many:
         def rows() -> list[dict[str, Any]]:
             return [self.client.get(f"/generations/{uid}").json() for uid in uids]
 
-        stored = {one["id"]: one["text"] for one in await asyncio.to_thread(rows)}
+        stored = {row["id"]: row["text"] for row in await asyncio.to_thread(rows)}
         self._house.kill("worker-2")
         began = time.monotonic()
 
         async def over() -> Any:
-            found = await asyncio.to_thread(rows)
-            return all(one["status"] not in OPEN for one in found) and found
+            listed = await asyncio.to_thread(rows)
+            return all(row["status"] not in OPEN for row in listed) and listed
 
-        found = await until(over, what="every generation's end", tell=self._house.tell)
+        ended = await until(over, what="every generation's end", tell=self._house.tell)
         self.figures.add(
             "until the generations of a killed worker have ended, s",
-            f"{time.monotonic() - began:.1f} ({Counter(one['status'] for one in found)})",
+            f"{time.monotonic() - began:.1f} ({Counter(row['status'] for row in ended)})",
         )
-        for one in found:
-            assert one["status"] in ("done", "interrupted"), one
-            assert one["text"].startswith(stored[one["id"]].strip()), (one, stored)
+        for row in ended:
+            assert row["status"] in ("done", "interrupted"), row
+            assert row["text"].startswith(stored[row["id"]].strip()), (row, stored)
         await page.leave()
 
     async def crowd(self, *, sockets: int, requests: int) -> None:

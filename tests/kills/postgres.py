@@ -15,9 +15,9 @@ from tests.patience import PATIENCE_S
 
 def binaries() -> Path | None:
     """Where initdb and postgres are; None if PostgreSQL is not installed."""
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    paths = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     beside = shutil.which("initdb")
-    return found[-1].parent if found else Path(beside).parent if beside else None
+    return paths[-1].parent if paths else Path(beside).parent if beside else None
 
 
 class Postgres:
@@ -111,4 +111,4 @@ def is_able() -> bool:
         return False
     if os.getuid() != 0:
         return True
-    return any(one.pw_name == "postgres" for one in pwd.getpwall())
+    return any(account.pw_name == "postgres" for account in pwd.getpwall())

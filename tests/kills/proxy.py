@@ -48,7 +48,10 @@ class Proxy:
         while len(refused) < len(self._ports):
             at = min(
                 range(len(self._ports)),
-                key=lambda one: (self.open[one] + AWAY * (one in refused), self.passed[one]),
+                key=lambda index: (
+                    self.open[index] + AWAY * (index in refused),
+                    self.passed[index],
+                ),
             )
             with self._counted(at):
                 try:

@@ -32,8 +32,8 @@ class Page:
         self._open = ExitStack()
 
     def __enter__(self) -> "Page":
-        made = connect(f"{self._address}?since={self.seq}", additional_headers=self._headers)
-        self._line = self._open.enter_context(made)
+        socket = connect(f"{self._address}?since={self.seq}", additional_headers=self._headers)
+        self._line = self._open.enter_context(socket)
         return self
 
     def __exit__(self, *error: object) -> None:

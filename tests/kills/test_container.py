@@ -53,17 +53,17 @@ def _image(to: Path) -> Path:
 
 
 def _default_command() -> list[str]:
-    found = re.search(r"^CMD (\[.+\])$", DOCKERFILE, re.MULTILINE)
-    assert found is not None
-    words: list[str] = yaml.safe_load(found[1])
+    match = re.search(r"^CMD (\[.+\])$", DOCKERFILE, re.MULTILINE)
+    assert match is not None
+    words: list[str] = yaml.safe_load(match[1])
     return words
 
 
 def _filled(text: object) -> str:
     """A value of the compose file as `docker compose` fills it in, where only SECRETS are set."""
 
-    def value(found: re.Match[str]) -> str:
-        name, kind, rest = found[1], found[2], found[3]
+    def value(match: re.Match[str]) -> str:
+        name, kind, rest = match[1], match[2], match[3]
         assert name in SECRETS or kind == "-", f"{name} is set by nobody"
         return SECRETS.get(name, rest)
 

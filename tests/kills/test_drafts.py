@@ -13,8 +13,8 @@ pytestmark = pytest.mark.kill
 def test_a_killed_web_server_has_every_draft_it_acknowledged(
     heddle: Heddle, client: httpx.Client, tree: str
 ) -> None:
-    found = client.get(f"/trees/{tree}").json()
-    home = f"/workspaces/{found['workspace']['id']}/drafts"
+    tree_json = client.get(f"/trees/{tree}").json()
+    home = f"/workspaces/{tree_json['workspace']['id']}/drafts"
     acknowledged = [""]
     stop = threading.Event()
 
@@ -22,7 +22,7 @@ def test_a_killed_web_server_has_every_draft_it_acknowledged(
         while not stop.is_set():
             body = {"kind": "buffer", "text": acknowledged[-1] + "x"}
             try:
-                answer = client.put(f"{home}/{found['root']}", json=body)
+                answer = client.put(f"{home}/{tree_json['root']}", json=body)
             except httpx.TransportError:
                 stop.wait(0.1)
                 continue

@@ -26,9 +26,9 @@ class KilledServer:
         self.provider = provider
         self.kills, self._asked = 0, 0
         self._heddle, self._client = heddle, client
-        said = heddle.manage("gatewaykey", "owner", "random", "--model", "Scripted",
+        output = heddle.manage("gatewaykey", "owner", "random", "--model", "Scripted",
                              "--mode", "workspace")  # fmt: skip
-        secret = said.strip().splitlines()[-1]
+        secret = output.strip().splitlines()[-1]
         headers = {"authorization": f"Bearer {secret}"}
         self._program = open_client(base_url=f"{heddle.url}/gateway/v1", headers=headers)
 

@@ -26,7 +26,7 @@ def _count(heddle: Heddle, what: str) -> int:
 
 def test_an_import_is_whole_or_not_there(heddle: Heddle, client: httpx.Client) -> None:
     before = client.get("/trees").json()["count"]
-    children = [{"text": f"killed text {one} " * 20, "children": []} for one in range(NODES)]
+    children = [{"text": f"killed text {number} " * 20, "children": []} for number in range(NODES)]
     file = json.dumps({"text": "top", "children": children}).encode()
     uid = client.post("/import", files={"file": ("killed.json", file)}).json()["id"]
     until(lambda: _count(heddle, HALF), what="the first nodes")

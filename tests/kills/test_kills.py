@@ -88,11 +88,11 @@ def test_a_killed_web_server_loses_no_acknowledged_text_and_doubles_none(
     stop.set()
     writer.join()
     nodes = client.get(f"/trees/{tree}/nodes", params={"limit": 1000}).json()["results"]
-    made = [row["id"] for row in nodes[1:]]
-    assert set(acknowledged) <= set(made)
+    written = [row["id"] for row in nodes[1:]]
+    assert set(acknowledged) <= set(written)
     # At most the one text whose answer was on its way when the test stopped is more.
-    assert len(made) - len(acknowledged) <= 1
-    texts = [client.get(f"/trees/{tree}/nodes/{one}").json()["text"] for one in made]
+    assert len(written) - len(acknowledged) <= 1
+    texts = [client.get(f"/trees/{tree}/nodes/{node_id}").json()["text"] for node_id in written]
     assert len(texts) == len(set(texts))
 
 

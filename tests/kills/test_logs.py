@@ -26,22 +26,22 @@ def provider() -> Iterator[ScriptedProvider]:
 
 @pytest.fixture
 def house(tmp_path: Path, provider: ScriptedProvider) -> Iterator[House]:
-    made = House(tmp_path, allow=provider.entry, given={"HEDDLE_LOG": "json"})
+    own_house = House(tmp_path, allow=provider.entry, given={"HEDDLE_LOG": "json"})
     try:
-        made.start()
-        yield made
+        own_house.start()
+        yield own_house
     finally:
-        made.stop()
+        own_house.stop()
 
 
 def _lines(folder: Path) -> list[dict[str, Any]]:
     """The lines of the processes that write them; the broker has a log of its own kind."""
-    found = []
+    records = []
     for file in (folder / "web.log", folder / "worker.log"):
         for line in file.read_text().splitlines():
             if line.startswith("{"):
-                found.append(json.loads(line))
-    return found
+                records.append(json.loads(line))
+    return records
 
 
 def test_each_request_has_a_line_and_no_line_has_a_text_or_a_key(
@@ -85,12 +85,12 @@ def test_each_request_has_a_line_and_no_line_has_a_text_or_a_key(
         what="the last request's line",
     )
     lines = lines_of_requests()
-    (own,) = [one for one in lines if one["request"] == mine]
+    (own,) = [line for line in lines if line["request"] == mine]
     assert own["who"] and own["status"] == 200 and own["ms"] > 0
     assert (own["method"], own["route"]) == ("POST", "/api/trees/<id:uid>/commands")
-    statuses = {(one["route"], one["status"]) for one in lines}
+    statuses = {(line["route"], line["status"]) for line in lines}
     assert ("/api/trees/<id:uid>/events", 200) in statuses
-    (unknown,) = [one for one in lines if one["route"] == "/api/me" and one["status"] == 401]
+    (unknown,) = [line for line in lines if line["route"] == "/api/me" and line["status"] == 401]
     assert unknown["who"] is None
     for file in house.options.logs.iterdir():
         told = file.read_text()

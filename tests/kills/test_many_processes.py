@@ -55,11 +55,11 @@ def many(
 
 
 def test_each_event_comes_once_and_in_order_to_the_pages_of_all(many: Many) -> None:
-    asyncio.run(many.writing(each=3, texts=10))
+    asyncio.run(many.writing(per_process=3, texts=10))
 
 
 def test_pages_of_a_killed_process_come_back_and_miss_nothing(many: Many) -> None:
-    asyncio.run(many.writing(each=2, texts=20, kill=many.last))
+    asyncio.run(many.writing(per_process=2, texts=20, kill=many.last))
 
 
 def test_everybody_is_seen_at_all(many: Many) -> None:

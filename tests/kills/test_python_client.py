@@ -29,8 +29,8 @@ NOTEBOOK = ROOT / "clients" / "python" / "examples" / "three_models.ipynb"
 @pytest.fixture
 def speaking(heddle: Heddle, owner_key: str, client: httpx.Client) -> Any:
     """A client of the owner."""
-    with Client(heddle.url, owner_key) as made:
-        yield made
+    with Client(heddle.url, owner_key) as connected:
+        yield connected
 
 
 def test_a_tree_is_written_and_read(
@@ -44,7 +44,7 @@ def test_a_tree_is_written_and_read(
     def watch(progress: Progress) -> None:
         seen.append((dict(progress.texts), len(progress.ended)))
 
-    provider.script(*(tokens(20, rate=200, word=f"w{one}-") for one in range(3)))
+    provider.script(*(tokens(20, rate=200, word=f"w{number}-") for number in range(3)))
     answers = told.fan_out(["Scripted"], n=3, at=first, on_progress=watch)
     assert [answer["status"] for answer in answers] == ["done"] * 3
     texts = {answer["id"]: answer["text"] for answer in answers}
@@ -97,7 +97,7 @@ def test_asyncio_runs_several_at_once(
             every = await asyncio.gather(
                 *(told.fan_out(["Scripted"], at=place) for place in places)
             )
-            assert {one["mode"] async for one in client.trees()} >= {"dialogue"}
+            assert {listed["mode"] async for listed in client.trees()} >= {"dialogue"}
             return [answer["status"] for answers in every for answer in answers]
 
     assert asyncio.run(talk()) == ["done"] * 3

@@ -27,11 +27,11 @@ Say = Callable[[str], None]
 
 @pytest.fixture
 def say(capsys: pytest.CaptureFixture[str]) -> Say:
-    def one(text: str) -> None:
+    def show(text: str) -> None:
         with capsys.disabled():
             print(f"\n  {text}", flush=True)
 
-    return one
+    return show
 
 
 def survive(data: Path, say: Say, postgres: Postgres | None) -> None:

@@ -77,12 +77,12 @@ def collector() -> Iterator[Collector]:
 def house(tmp_path: Path, provider: ScriptedProvider, collector: Collector) -> Iterator[House]:
     # A second, not five, until the library sends what there is.
     given = {"HEDDLE_TRACES": collector.url, "OTEL_BSP_SCHEDULE_DELAY": "1000"}
-    made = House(tmp_path, allow=provider.entry, given=given)
+    own_house = House(tmp_path, allow=provider.entry, given=given)
     try:
-        made.start()
-        yield made
+        own_house.start()
+        yield own_house
     finally:
-        made.stop()
+        own_house.stop()
 
 
 def _attributes(span: Span) -> dict[str, Any]:

@@ -113,8 +113,8 @@ class Scene:
         assert kinds["generation.started"] == kinds["generation.ended"]
         nodes = [event["payload"]["node"] for event in events if event["kind"] == "node.added"]
         own = [node for node in nodes if node["author"]["id"] == self.agent]
-        assert [one["text"] for one in own if one["kind"] == "annotation"] == notes
-        answers = [one["id"] for one in own if one["kind"] == "text"]
+        assert [node["text"] for node in own if node["kind"] == "annotation"] == notes
+        answers = [node["id"] for node in own if node["kind"] == "text"]
         assert answers == ([turn["node"]] if turn["node"] else [])
         steps = self.client.get("/steps", params={"turn": turn["id"]}).json()["results"]
         places = [step["place"] for step in steps]
@@ -219,8 +219,8 @@ def test_a_worker_killed_while_a_line_waits_for_candidates_lets_the_turn_go_on(
 
     def candidate() -> Any:
         started = [event for event in scene.events() if event["kind"] == "generation.started"]
-        found = [one["payload"]["generation"]["id"] for one in started]
-        return len(found) == 2 and scene.client.get(f"/generations/{found[1]}").json()["text"]
+        uids = [event["payload"]["generation"]["id"] for event in started]
+        return len(uids) == 2 and scene.client.get(f"/generations/{uids[1]}").json()["text"]
 
     until(candidate, what="a candidate that writes")
     scene.killed("worker")

@@ -41,7 +41,7 @@ def test_few_texts_have_places_too(count: int) -> None:
     vectors, _ = groups(count, 2)
     places = to_whole(lay_out(vectors))
     assert places.shape == (count, 2)
-    assert len({tuple(one) for one in places.tolist()}) == count
+    assert len({tuple(place) for place in places.tolist()}) == count
 
 
 def test_equal_texts_stand_near_each_other_and_apart() -> None:
@@ -56,10 +56,10 @@ def test_neighbours_of_many_are_nearly_those_of_all(monkeypatch: pytest.MonkeyPa
     vectors, _ = groups(2_000, 40)
     exact = neighbours(vectors, 8)
     monkeypatch.setattr(layout, "EXACT", 100)
-    found = neighbours(vectors, 8)
-    same = [len(set(a) & set(b)) for a, b in zip(exact.tolist(), found.tolist(), strict=True)]
+    nearest = neighbours(vectors, 8)
+    same = [len(set(a) & set(b)) for a, b in zip(exact.tolist(), nearest.tolist(), strict=True)]
     assert sum(same) > 0.9 * 8 * len(vectors)
-    assert not (found == np.arange(len(vectors))[:, None]).any()
+    assert not (nearest == np.arange(len(vectors))[:, None]).any()
 
 
 def test_new_texts_stand_among_their_kind() -> None:
@@ -67,11 +67,11 @@ def test_new_texts_stand_among_their_kind() -> None:
     places = to_whole(lay_out(old))
     new, new_kind = groups(200, 6, seed=5)
     parts = [(old[:250], places[:250]), (old[250:], places[250:])]
-    found = place_new(new, parts, np.arange(200))
-    apart = ((found[:, None].astype(float) - places[None].astype(float)) ** 2).sum(axis=2)
+    placed = place_new(new, parts, np.arange(200))
+    apart = ((placed[:, None].astype(float) - places[None].astype(float)) ** 2).sum(axis=2)
     assert (kind[apart.argmin(axis=1)] == new_kind).mean() > 0.95
     again = place_new(new, [(old, places)], np.arange(200))
-    assert np.abs(again.astype(int) - found.astype(int)).max() <= 1  # in parts or at once
+    assert np.abs(again.astype(int) - placed.astype(int)).max() <= 1  # in parts or at once
 
 
 def test_places_keep_a_margin_for_what_comes() -> None:

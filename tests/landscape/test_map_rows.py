@@ -35,7 +35,7 @@ def seen(
         pruned=np.array(pruned, np.int64),
         choices=choices or {},
     )
-    return [int(one) for one in TREE["ordinal"][mask]]
+    return [int(ordinal) for ordinal in TREE["ordinal"][mask]]
 
 
 def test_of_each_slot_the_newest_version_is_shown() -> None:
@@ -64,13 +64,13 @@ def test_a_text_without_a_place_is_not_shown() -> None:
     rows["x"][1] = 0
     none = np.zeros(0, np.int64)
     mask = map_rows.shown(rows, none, own=none, pruned=none, choices={})
-    assert [int(one) for one in rows["ordinal"][mask]] == [1, 4, 6, 7]
+    assert [int(ordinal) for ordinal in rows["ordinal"][mask]] == [1, 4, 6, 7]
     up = map_rows.nearest_shown(rows, mask)
     assert up[mask].tolist() == [-1, 0, 0, 5]  # over the one that is not shown
 
 
 def test_what_lies_below_a_node() -> None:
-    assert [int(one) for one in TREE["ordinal"][map_rows.below(TREE, 3)]] == [3, 5, 6, 7]
+    assert [int(ordinal) for ordinal in TREE["ordinal"][map_rows.below(TREE, 3)]] == [3, 5, 6, 7]
 
 
 def test_a_long_way_down_is_spread_in_few_rounds() -> None:

@@ -67,23 +67,23 @@ def seen(actor: Actor, row: Landscape, **asked: Any) -> View:
 
 def spots(row: Landscape) -> dict[int, tuple[int, int]]:
     """The places of all nodes of a map, by tree and ordinal."""
-    found = {}
+    places = {}
     for block in LandscapeBlock.objects.filter(landscape=row).order_by("tree_id", "number"):
-        for one in np.frombuffer(bytes(block.rows), map_rows.ROW):
-            key = (block.tree_id << 32) + int(one["ordinal"])
-            assert key not in found
-            found[key] = (int(one["x"]), int(one["y"]))
-    return found
+        for spot in np.frombuffer(bytes(block.rows), map_rows.ROW):
+            key = (block.tree_id << 32) + int(spot["ordinal"])
+            assert key not in places
+            places[key] = (int(spot["x"]), int(spot["y"]))
+    return places
 
 
 def test_a_map_shows_each_text_once_with_its_way(actor: Actor, tree: Tree) -> None:
-    made = chain(tree, actor.participant, *SEA)
-    side = add(tree, actor.participant, BREAD[0], made[0])
+    nodes = chain(tree, actor.participant, *SEA)
+    side = add(tree, actor.participant, BREAD[0], nodes[0])
     view = seen(actor, drawn(actor, tree))
-    assert view.names == [one.local_id for one in (*made, side)]
+    assert view.names == [node.local_id for node in (*nodes, side)]
     assert view.ups.tolist() == [-1, 0, 1, 0]
     assert view.author.tolist() == [0] * 4 and view.people[0] == actor.participant
-    assert [branch.node for branch in view.branches] == [made[1].local_id, side.local_id]
+    assert [branch.node for branch in view.branches] == [nodes[1].local_id, side.local_id]
     assert view.branch.tolist() == [-1, 0, 0, 1]
 
 
@@ -162,7 +162,9 @@ def test_new_texts_find_their_place_and_no_old_one_moves(
     right = 0
     for key in sorted(after.keys() - before.keys())[:200]:
         x, y = after[key]
-        near = min(old, key=lambda one: (old[one][0] - x) ** 2 + (old[one][1] - y) ** 2)
+        near = min(
+            old, key=lambda neighbour: (old[neighbour][0] - x) ** 2 + (old[neighbour][1] - y) ** 2
+        )
         right += any(words in texts[near] for words in SEA) == any(
             words in texts[key] for words in SEA
         )
@@ -211,10 +213,10 @@ def test_notes_and_texts_without_words_are_not_on_the_map(
     tree: Tree,
     say: Say,  # noqa: F811
 ) -> None:
-    one = add(tree, actor.participant, SEA[0], None)
-    say(f'annotate {one.local_id} "A note about the captain."')
+    node = add(tree, actor.participant, SEA[0], None)
+    say(f'annotate {node.local_id} "A note about the captain."')
     row = drawn(actor, tree)
-    assert seen(actor, row).names == [one.local_id]
+    assert seen(actor, row).names == [node.local_id]
 
 
 def test_the_task_places_what_was_indexed(
@@ -306,9 +308,9 @@ def test_a_branch_and_a_search_are_lit(actor: Actor, tree: Tree) -> None:
     assert view.lit is not None and [
         name for name, is_lit in zip(view.names, view.lit, strict=True) if is_lit
     ] == [one.local_id, two.local_id]
-    found = seen(actor, row, find="bread")
-    assert found.lit is not None and found.lit.tolist() == [False, False, True]
-    assert other.local_id == found.names[2]
+    searched = seen(actor, row, find="bread")
+    assert searched.lit is not None and searched.lit.tolist() == [False, False, True]
+    assert other.local_id == searched.names[2]
     both = seen(actor, row, below=one, find="bread")
     assert both.lit is not None and not both.lit.any()
 
@@ -428,14 +430,14 @@ def test_opening_reads_no_more_rows_for_a_longer_log(
     tree: Tree,
     say: Say,  # noqa: F811
 ) -> None:
-    made = chain(tree, actor.participant, *SEA, *BREAD)
+    nodes = chain(tree, actor.participant, *SEA, *BREAD)
     row = drawn(actor, tree)
     view = seen(actor, row)
     with work_done() as first:
         seen(actor, row)
     for _ in range(40):
-        say(f"switch {made[0].local_id}")
-        say(f"switch {made[1].local_id}")
+        say(f"switch {nodes[0].local_id}")
+        say(f"switch {nodes[1].local_id}")
     with work_done() as later:
         again = seen(actor, row)
     assert again.names == view.names

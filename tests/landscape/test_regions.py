@@ -17,11 +17,11 @@ def test_each_hill_is_a_region_and_lies_in_the_one_around_it() -> None:
     regions = find_regions(*hills((9_000, 9_000), (50_000, 9_000), (30_000, 55_000)))
     first = [region for region in regions if region.level == 0]
     assert len(first) == 3
-    assert {len(one.members) for one in first} == {60}
+    assert {len(region.members) for region in first} == {60}
     inner = [region for region in regions if region.level > 0]
-    assert inner and all(regions[one.within].level == one.level - 1 for one in inner)
-    for one in inner:
-        assert set(one.members.tolist()) <= set(regions[one.within].members.tolist())
+    assert inner and all(regions[region.within].level == region.level - 1 for region in inner)
+    for region in inner:
+        assert set(region.members.tolist()) <= set(regions[region.within].members.tolist())
 
 
 def test_regions_are_the_same_each_time_and_none_without_texts() -> None:

@@ -38,8 +38,8 @@ def cookie(user: User, origin: str | None = ORIGIN) -> Headers:
     client = Client()
     client.force_login(user)
     key = client.cookies[settings.SESSION_COOKIE_NAME].value
-    found = [(b"cookie", f"{settings.SESSION_COOKIE_NAME}={key}".encode())]
-    return found if origin is None else [*found, (b"origin", origin.encode())]
+    headers = [(b"cookie", f"{settings.SESSION_COOKIE_NAME}={key}".encode())]
+    return headers if origin is None else [*headers, (b"origin", origin.encode())]
 
 
 class Line:
@@ -64,8 +64,8 @@ class Line:
 
     async def output(self) -> dict[str, Any]:
         """The next message of the application."""
-        found: dict[str, Any] = await self.wire.receive_output(PATIENCE_S)
-        return found
+        message: dict[str, Any] = await self.wire.receive_output(PATIENCE_S)
+        return message
 
     async def frame(self) -> dict[str, Any]:
         """The next frame."""

@@ -177,7 +177,7 @@ def run(seed: int, *, steps: int = 60) -> None:
             script.meet(editor)
     server = script.server
     server.settle()
-    texts = {str(one.shared) for one in script.editors}
+    texts = {str(editor.shared) for editor in script.editors}
     assert texts == {server.room.text} == {SharedText(server.log).text}, seed
     _demand_restorable(server, seed)
 

@@ -114,12 +114,12 @@ class Broker:
 @pytest.fixture
 def broker(settings: Any) -> Iterator[Broker]:
     """The broker, with the channel layer over it."""
-    made = Broker()
+    own_broker = Broker()
     layer = dict(settings.CHANNEL_LAYERS["default"])
-    layer["CONFIG"] = {"hosts": [f"redis://127.0.0.1:{made.port}/0"], "prefix": "test"}
+    layer["CONFIG"] = {"hosts": [f"redis://127.0.0.1:{own_broker.port}/0"], "prefix": "test"}
     settings.CHANNEL_LAYERS = {"default": layer}
-    yield made
-    made.server.stop()
+    yield own_broker
+    own_broker.server.stop()
 
 
 @pytest.mark.kill

@@ -76,9 +76,9 @@ async def test_sockets_are_refused_with_a_reason_and_requests_are_answered(
     headers = await database_sync_to_async(bearer)(owner)
     path = f"/ws/trees/{tree.uid}"
     held = [(await _asked(path, headers))[0] for _ in range(2)]
-    late, (accepted, said) = await _asked(path, headers)
+    late, (accepted, refusal) = await _asked(path, headers)
     assert accepted["type"] == "websocket.accept"
-    assert json.loads(said["text"]) == FULL
+    assert json.loads(refusal["text"]) == FULL
     closed = await late.receive_output(PATIENCE_S)
     assert closed == {"type": "websocket.close", "code": 1013, "reason": FULL["message"]}
     assert capacity.capacity.answered == 1

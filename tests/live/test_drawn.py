@@ -30,7 +30,7 @@ from loom.turns.models import Generation, Turn
 from tests.conftest import join, make_user
 from tests.live.conftest import Opener, bearer, in_db
 from tests.two_groves import SECRET, TITLE, TwoGroves
-from tests.web.test_query_counts import grow, said
+from tests.web.test_query_counts import first_ref, grow
 from tests.web.test_turns import round_of, say, turn_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -89,12 +89,12 @@ def test_all_whose_drawing_an_event_changes_are_sent_or_named(actor: Actor, tree
     before = everything(tree)
     for kind, line in LINES.items():
         with taken_back():
-            found = parts(tree, run(actor, tree, line.format(**named)))["en"]
+            drawing = parts(tree, run(actor, tree, line.format(**named)))["en"]
             after = everything(tree)
-        differing = {one for one in after if before.get(one) != after[one]}
-        assert differing <= {*found["nodes"], *found["changed"], *found["beside"]}, kind
+        differing = {node for node in after if before.get(node) != after[node]}
+        assert differing <= {*drawing["nodes"], *drawing["changed"], *drawing["beside"]}, kind
         assert differing, f"{kind} changed nothing"
-        assert all(found["nodes"][node] == after[node] for node in found["nodes"]), kind
+        assert all(drawing["nodes"][node] == after[node] for node in drawing["nodes"]), kind
 
 
 def everything(tree: Tree) -> dict[str, str]:
@@ -102,7 +102,7 @@ def everything(tree: Tree) -> dict[str, str]:
     nodes = list(tree.nodes.filter(kind="text").order_by("id"))
     cast = cast_from(tree.grove.participants.order_by("id"))
     spots = [Spot(node.pk, node.slot_id) for node in nodes]
-    return {one.id: one.element() for one in drawn_of(tree, spots, cast)}
+    return {drawn.id: drawn.element() for drawn in drawn_of(tree, spots, cast)}
 
 
 @pytest.mark.django_db
@@ -124,8 +124,8 @@ def test_an_event_is_drawn_with_nine_queries_in_however_many_languages(
 
 def test_the_candidates_are_drawn_for_everybody(actor: Actor, tree: Tree) -> None:
     ids = grow(actor, tree, 3)
-    found = parts(tree, run(actor, tree, f'respond {ids[0]} "A second one."'))["en"]
-    weave = found["weaves"][ids[0]]
+    drawing = parts(tree, run(actor, tree, f'respond {ids[0]} "A second one."'))["en"]
+    weave = drawing["weaves"][ids[0]]
     assert "A second one." in weave and f'data-go="{known(tree, ids[1])}"' in weave
     assert ">You<" not in weave and 'data-act="stop"' not in weave
 
@@ -151,9 +151,9 @@ def test_a_generation_without_a_node_changes_where_it_was_asked(actor: Actor, tr
         status="queued",
     )
     changed = ToRender(generations=frozenset({lost.uid}))
-    found = parts(tree, changed)["en"]
-    assert not found["nodes"]
-    (weave,) = found["weaves"].values()
+    drawing = parts(tree, changed)["en"]
+    assert not drawing["nodes"]
+    (weave,) = drawing["weaves"].values()
     assert f'data-generation="{lost.uid}"' in weave
     assert f'data-asked-by="{actor.participant.uid}"' in weave
 
@@ -163,8 +163,8 @@ def test_nothing_of_another_grove_is_drawn(two_groves: TwoGroves) -> None:
     left = world.left
     actor = left.actor(world.both)
     changed = run(actor, left.tree, f"link {left.text.local_id} to {world.far} as:supports")
-    found = parts(left.tree, changed)["en"]
-    drawn = "".join(found["nodes"].values())
+    drawing = parts(left.tree, changed)["en"]
+    drawn = "".join(drawing["nodes"].values())
     assert "data-portals-out" in drawn
     for hidden in (SECRET, TITLE, world.right.tree.uid, world.right.text.local_id):
         assert hidden not in drawn
@@ -174,7 +174,7 @@ async def test_a_socket_that_asks_for_it_is_sent_what_changed(
     connect: Opener, actor: Actor, tree: Tree, owner: User, settings: Any
 ) -> None:
     settings.LANGUAGES = [("en", "English"), ("de", "Deutsch")]
-    first = await in_db(said)(actor, tree, 'respond root "One."')
+    first = await in_db(first_ref)(actor, tree, 'respond root "One."')
     headers = await in_db(bearer)(owner)
     plain = await connect(tree, headers)
     head = (await plain.until("heartbeat"))["seq"]
@@ -183,22 +183,22 @@ async def test_a_socket_that_asks_for_it_is_sent_what_changed(
     nonsense = await connect(tree, headers, since=head, drawn="klingon")
     for line in (asking, german, nonsense):
         await line.until("heartbeat")
-    await in_db(said)(actor, tree, f'annotate {first} "Hm."')
+    await in_db(first_ref)(actor, tree, f'annotate {first} "Hm."')
     frame = await asking.until("drawn")
     assert "Hm." in frame["nodes"][first] and "1 annotation" in frame["nodes"][first]
     assert "again" not in frame and asking.seqs[-1] == frame["seq"]
     assert first in (await german.until("drawn"))["nodes"]
-    second = await in_db(said)(actor, tree, f'respond {first} "Two."')
+    second = await in_db(first_ref)(actor, tree, f'respond {first} "Two."')
     assert second in (await asking.until("drawn"))["nodes"]
     for line in (plain, nonsense):
         await line.event(frame["seq"] + 1)
-        assert not [one for one in line.frames if one["type"] == "drawn"]
+        assert not [frame for frame in line.frames if frame["type"] == "drawn"]
 
 
 async def test_a_page_that_missed_events_is_told_to_fetch(
     connect: Opener, actor: Actor, tree: Tree, owner: User
 ) -> None:
-    await in_db(said)(actor, tree, 'respond root "One."')
+    await in_db(first_ref)(actor, tree, 'respond root "One."')
     line = await connect(tree, await in_db(bearer)(owner), since=1, drawn="en")
     frame = await line.until("drawn")
     assert frame["again"] is True and frame["seq"] == line.seqs[-1]
@@ -215,9 +215,9 @@ async def test_a_drawing_that_fails_is_reported_and_the_next_one_comes(
 
     with monkeypatch.context() as broken:
         broken.setattr(live_parts, "parts_for", fail)
-        await in_db(said)(actor, tree, 'respond root "One."')
+        await in_db(first_ref)(actor, tree, 'respond root "One."')
         assert (await line.until("drawn"))["again"] is True
-    await in_db(said)(actor, tree, 'respond root "Two."')
+    await in_db(first_ref)(actor, tree, 'respond root "Two."')
     assert (await line.until("drawn"))["nodes"]
 
 
@@ -242,7 +242,7 @@ async def test_many_sockets_cost_one_drawing(
     for line in lines:
         await line.until("heartbeat")
     drawings = noted_drawings(monkeypatch)
-    node = await in_db(said)(actor, tree, 'respond root "One."')
+    node = await in_db(first_ref)(actor, tree, 'respond root "One."')
     for line in lines:
         frame = await line.until("drawn")
         assert re.search(f'id="n-{node}"', frame["nodes"][node])
@@ -250,7 +250,7 @@ async def test_many_sockets_cost_one_drawing(
 
 
 def test_an_outsider_gets_no_drawn_node(actor: Actor, tree: Tree, client: Any) -> None:
-    node = said(actor, tree, 'respond root "One."')
+    node = first_ref(actor, tree, 'respond root "One."')
     address = f"/trees/{tree.uid}/nodes/{node}/drawn"
     stranger, member = make_user("stranger"), make_user("member")
     join(tree.grove, member, "reader")
@@ -298,10 +298,10 @@ def turn_at(actor: Actor, tree: Tree, node: str, lines: int = 2) -> Turn:
 
 def drawn_turns(tree: Tree, *turns: Turn) -> dict[str, str]:
     """The turns as they are drawn for everybody."""
-    found: dict[str, str] = live_parts.parts_for(
+    drawing: dict[str, str] = live_parts.parts_for(
         tree.uid, ["en"], turns=[turn.uid for turn in turns]
     )["en"]["turns"]
-    return found
+    return drawing
 
 
 @pytest.mark.parametrize("lines", [2, 30])
@@ -340,11 +340,11 @@ def test_a_turn_with_a_line_that_leads_to_another_grove_is_drawn_for_nobody(
 def test_events_name_the_turns_that_they_change(actor: Actor, tree: Tree) -> None:
     turn = turn_at(actor, tree, grow(actor, tree, 1)[0], 1)
     view = access.workspace_of(turn.participant, tree)
-    said = Event.objects.filter(stream__name=f"workspace:{view.uid}", kind="view.changed").last()
-    assert said is not None
+    event = Event.objects.filter(stream__name=f"workspace:{view.uid}", kind="view.changed").last()
+    assert event is not None
     body = {"id": "g", "turn": turn.uid, "round": 1, "node": None, "point": "a7x2"}
     for kind, payload in (
-        ("view.changed", said.payload),
+        ("view.changed", event.payload),
         ("turn.started", {"turn": {"id": turn.uid}}),
         ("turn.ended", {"turn": {"id": turn.uid}}),
         ("generation.started", {"generation": body}),

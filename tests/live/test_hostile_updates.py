@@ -60,14 +60,14 @@ async def test_nobody_puts_words_into_anothers_mouth(
     assert ben.code == (0 if ahead else 4409)
     for letter in "nothing.":
         await ada.type(len(str(ada.text)) - len("The → tower."), letter)
-    said = "I agree to nothing.The → tower."
-    assert str(ada.text) == said
+    text = "I agree to nothing.The → tower."
+    assert str(ada.text) == text
     late = await join(writer)
-    await until(lambda: str(late.text) == said)
-    await until(lambda: _is_revision(document, said))
-    made = await database_sync_to_async(lambda: newest(Document.objects.get(pk=document.pk)))()
+    await until(lambda: str(late.text) == text)
+    await until(lambda: _is_revision(document, text))
+    revision = await database_sync_to_async(lambda: newest(Document.objects.get(pk=document.pk)))()
     who = await database_sync_to_async(lambda: Participant.objects.get(user=owner).uid)()
-    assert made.authors == [who]
+    assert revision.authors == [who]
 
 
 async def test_who_never_sends_what_is_missing_is_refused(
@@ -119,7 +119,7 @@ async def test_two_processes_give_a_client_id_to_the_first(
     document: Document, owner: User, writer: User
 ) -> None:
     def both() -> tuple[str, str, dict[int, str], dict[int, str], int]:
-        ada, ben = (Participant.objects.get(user=one).uid for one in (owner, writer))
+        ada, ben = (Participant.objects.get(user=user).uid for user in (owner, writer))
         first, second = claim(document, {7, 8}, ada), claim(document, {8, 9}, ben)
         return ada, ben, first, second, DocumentClient.objects.count()
 

@@ -110,10 +110,10 @@ class Client:
 
     async def caret(self, state: dict[str, Any]) -> None:
         """Says where this client is."""
-        said = json.dumps(state).encode()
+        body = json.dumps(state).encode()
         parts = [write_var_uint(1), write_var_uint(self.doc.client_id), write_var_uint(1)]
         await self.say(
-            create_awareness_message(b"".join([*parts, write_var_uint(len(said)), said]))
+            create_awareness_message(b"".join([*parts, write_var_uint(len(body)), body]))
         )
 
     async def cut(self) -> None:
@@ -129,10 +129,10 @@ async def until(true: Callable[[], Any]) -> None:
     """Waits for a condition."""
     async with asyncio.timeout(PATIENCE_S):
         while True:
-            found = true()
-            if asyncio.iscoroutine(found):
-                found = await found
-            if found:
+            answer = true()
+            if asyncio.iscoroutine(answer):
+                answer = await answer
+            if answer:
                 return
             await asyncio.sleep(0.01)
 
@@ -147,15 +147,15 @@ Join = Callable[[User], Awaitable[Client]]
 
 @pytest.fixture(name="join")
 async def _join(document: Document) -> AsyncIterator[Join]:
-    made: list[Client] = []
+    clients: list[Client] = []
 
-    async def one(user: User) -> Client:
+    async def open_client(user: User) -> Client:
         headers = await database_sync_to_async(bearer)(user)
-        made.append(await Client(document.uid, headers).open())
-        return made[-1]
+        clients.append(await Client(document.uid, headers).open())
+        return clients[-1]
 
-    yield one
-    for client in made:
+    yield open_client
+    for client in clients:
         await client.cut()
     await rooms().close()
 
@@ -174,11 +174,11 @@ async def test_what_one_types_is_on_the_others_screen_and_becomes_a_revision(
     await ben.type(0, "É! ")
     await until(lambda: str(ada.text) == "É! The → north tower.")
     await until(lambda: _is_revision(document, "É! The → north tower."))
-    made = await database_sync_to_async(lambda: newest(Document.objects.get(pk=document.pk)))()
+    revision = await database_sync_to_async(lambda: newest(Document.objects.get(pk=document.pk)))()
     people = await database_sync_to_async(
         lambda: {m.participant.uid for m in Membership.objects.select_related("participant")}
     )()
-    assert set(made.authors) == people
+    assert set(revision.authors) == people
     row = await database_sync_to_async(lambda: Document.objects.get(pk=document.pk))()
     assert (row.words, row.settled) == (5, row.head)
 
@@ -302,9 +302,9 @@ async def test_nobody_speaks_for_the_client_of_another(
     ada, ben = await join(owner), await join(writer)
     await ada.caret({"cursor": None})
     await until(lambda: ada.doc.client_id in ben.carets)
-    said = b"null"
+    state = b"null"
     parts = [write_var_uint(1), write_var_uint(ada.doc.client_id), write_var_uint(99)]
-    await ben.say(create_awareness_message(b"".join([*parts, write_var_uint(len(said)), said])))
+    await ben.say(create_awareness_message(b"".join([*parts, write_var_uint(len(state)), state])))
     await ben.caret({"cursor": None})
     await until(lambda: ben.doc.client_id in ada.carets)
     assert ben.carets[ada.doc.client_id] is not None

@@ -102,9 +102,9 @@ class Day(RuleBasedStateMachine):
         """Every candidate that waits is answered in one of these ways."""
         waiting = self.rows.filter(status="queued")
         self.provider.script(*(scripts[place % len(scripts)] for place in range(waiting.count())))
-        one = waiting.first()
-        if one is not None:
-            run_lane(one.lane)
+        generation = waiting.first()
+        if generation is not None:
+            run_lane(generation.lane)
 
     @rule(place=st.integers(0, 9))
     def stop(self, place: int) -> None:
@@ -136,7 +136,7 @@ class Day(RuleBasedStateMachine):
             own = self.rows.filter(payer=actor.person)
             cut = own.filter(finish="interrupted:money").count()
             assert left.spent + left.reserved <= (LIMIT + PIECE * cut) * TOKEN
-            assert left.spent == sum(one.spent or 0 for one in own)
+            assert left.spent == sum(generation.spent or 0 for generation in own)
 
     @invariant()
     def only_what_is_open_has_anything_reserved(self) -> None:
@@ -147,9 +147,9 @@ class Day(RuleBasedStateMachine):
         """However it went, a worker brings it to an end, and nothing stays reserved."""
         self.provider.script(*[tokens(1)] * self.rows.count())
         while (
-            one := self.rows.filter(status__in=generation_lifecycle.OPEN_STATUSES).first()
+            generation := self.rows.filter(status__in=generation_lifecycle.OPEN_STATUSES).first()
         ) is not None:
-            run_lane(one.lane)
+            run_lane(generation.lane)
         for actor in self.people:
             assert left_of(actor.person, today()).reserved == 0
         self.provider._queue.clear()

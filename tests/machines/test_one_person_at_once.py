@@ -48,7 +48,7 @@ def at_once(*loops: Callable[[], list[str]]) -> list[list[str]]:
             connection.close()
 
     with ThreadPoolExecutor(len(loops)) as pool:
-        return [one.result() for one in [pool.submit(begin, loop) for loop in loops]]
+        return [future.result() for future in [pool.submit(begin, loop) for loop in loops]]
 
 
 numbers = count()
@@ -56,8 +56,8 @@ numbers = count()
 
 def saying(actor: Actor, tree: Tree, lines: Sequence[str]) -> Callable[[], list[str]]:
     """A loop that says the lines in turn, TIMES in all; `{n}` is another number each time."""
-    said = [lines[n % len(lines)].replace("{n}", str(next(numbers))) for n in range(TIMES)]
-    return lambda: [run(actor, tree, line) for line in said]
+    own_lines = [lines[n % len(lines)].replace("{n}", str(next(numbers))) for n in range(TIMES)]
+    return lambda: [run(actor, tree, line) for line in own_lines]
 
 
 @pytest.fixture
@@ -90,10 +90,10 @@ def lines_of(tree: Tree) -> dict[str, list[str]]:
 KINDS = ("look", "move", "write", "private", "grove")
 
 
-def _demand_whole(tree: Tree, said: Sequence[list[str]], *, texts: int) -> None:
+def _demand_whole(tree: Tree, answers: Sequence[list[str]], *, texts: int) -> None:
     """Nothing was refused, every text is there, events replay to the rows, and the steps of each
     workspace are numbered without gaps."""
-    assert {outcome for outcomes in said for outcome in outcomes} == {"ok"}
+    assert {outcome for outcomes in answers for outcome in outcomes} == {"ok"}
     assert Node.objects.filter(tree=tree, text__startswith="text ").count() == texts
     assert replayed(tree) == stored(tree)
     for workspace in Workspace.objects.filter(tree=tree):
@@ -101,15 +101,15 @@ def _demand_whole(tree: Tree, said: Sequence[list[str]], *, texts: int) -> None:
         seqs = list(steps.values_list("seq", flat=True))
         assert seqs == list(range(1, workspace.steps_made + 1))
         revisions = Event.objects.filter(stream__name=f"workspace:{workspace.uid}")
-        made = [event.payload["revision"] for event in revisions.order_by("seq")]
-        assert made == sorted(set(made))
+        written = [event.payload["revision"] for event in revisions.order_by("seq")]
+        assert written == sorted(set(written))
 
 
 @pytest.mark.parametrize("kinds", list(combinations_with_replacement(KINDS, 2)), ids="-".join)
 def test_two_loops_of_one_person(actor: Actor, house: Tree, kinds: tuple[str, str]) -> None:
     lines = lines_of(house)
-    said = at_once(*(saying(actor, house, lines[kind]) for kind in kinds))
-    _demand_whole(house, said, texts=kinds.count("write") * TIMES // 2)
+    answers = at_once(*(saying(actor, house, lines[kind]) for kind in kinds))
+    _demand_whole(house, answers, texts=kinds.count("write") * TIMES // 2)
     notes = text_of(Document.objects.get(title="Notes")).text
     assert notes.count("line ") == kinds.count("grove") * TIMES
 
@@ -118,8 +118,8 @@ def test_three_loops_of_one_person(actor: Actor, house: Tree) -> None:
     lines = lines_of(house)
     mixed = [of_kind[0] for of_kind in lines.values()]
     loops = [mixed, lines["move"], lines["look"]]
-    said = at_once(*(saying(actor, house, loop) for loop in loops))
-    _demand_whole(house, said, texts=TIMES // len(mixed))
+    answers = at_once(*(saying(actor, house, loop) for loop in loops))
+    _demand_whole(house, answers, texts=TIMES // len(mixed))
 
 
 def test_two_members_with_two_loops_each(actor: Actor, writer: User, house: Tree) -> None:
@@ -127,12 +127,12 @@ def test_two_members_with_two_loops_each(actor: Actor, writer: User, house: Tree
     other = get_actor(writer, actor.grove)
     execute_line(other, house, Request("tree"))
     loops = [(who, kind) for who in (actor, other) for kind in ("write", "move")]
-    said = at_once(*(saying(who, house, lines[kind]) for who, kind in loops))
-    _demand_whole(house, said, texts=TIMES)
+    answers = at_once(*(saying(who, house, lines[kind]) for who, kind in loops))
+    _demand_whole(house, answers, texts=TIMES)
 
 
 def test_a_first_line_may_come_from_two_places(actor: Actor, writer: User, house: Tree) -> None:
     other = get_actor(writer, actor.grove)  # has no workspace in the tree yet
-    said = at_once(*(saying(other, house, ["switch to root", "tree"]) for _ in range(3)))
-    _demand_whole(house, said, texts=0)
+    answers = at_once(*(saying(other, house, ["switch to root", "tree"]) for _ in range(3)))
+    _demand_whole(house, answers, texts=0)
     assert Workspace.objects.filter(tree=house, participant=other.participant).count() == 1

@@ -48,7 +48,7 @@ def _together(
 
     with ThreadPoolExecutor(2) as pool:
         done = [pool.submit(say, actor, line) for actor, line in zip(two, lines, strict=True)]
-        return [one for future in done for one in future.result()]
+        return [outcome for future in done for outcome in future.result()]
 
 
 def test_both_write_and_every_acknowledged_text_is_there(two: tuple[Actor, Actor]) -> None:

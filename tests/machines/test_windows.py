@@ -36,8 +36,8 @@ class Windows(RuleBasedStateMachine):
         self.ids = []
         for name in "ab":
             text = "\n".join(f"{name}{n}" for n in range(1, LINES + 1))
-            said = execute_line(self.actor, self.tree, Request(f"respond root\n{text}\n←"))
-            self.ids += said.body["refs"]
+            answer = execute_line(self.actor, self.tree, Request(f"respond root\n{text}\n←"))
+            self.ids += answer.body["refs"]
         self.texts = {
             node.pk: node.text.split("\n")
             for node in Node.objects.filter(tree=self.tree, text__gt="")

@@ -82,7 +82,7 @@ def test_a_chapter_moves_with_what_is_below_it_and_splits_no_other() -> None:
     names = {chapter.key: chapter.title for chapter in chapters}
 
     def after(key: str, to: int) -> str:
-        return "".join(names[one] for one in moved(chapters, key, to))
+        return "".join(names[chapter] for chapter in moved(chapters, key, to))
 
     assert after("n0", 3) == "BbAaC"
     assert after("n2", 1) == "CAaBb"
@@ -475,7 +475,9 @@ def test_what_is_wrong_with_the_book_is_said_beside_its_field(
     book = {"what": "book", "title": "Lights", "author": "", "language": "no such tongue"}
     page = client.post(address, book).content.decode()
     beside = re.findall(r'name="(\w+)" aria-invalid="true".*?field-error">([^<]+)<', page)
-    assert [(name, "en, de or pt-BR" in said) for name, said in beside] == [("language", True)]
+    assert [(name, "en, de or pt-BR" in message) for name, message in beside] == [
+        ("language", True)
+    ]
     assert 'value="Lights"' in page and 'value="no such tongue"' in page
     assert ManuscriptVersion.objects.filter(tree=story).count() == 0
     page = client.post(address, {**book, "language": "en", "target": "-4"}).content.decode()

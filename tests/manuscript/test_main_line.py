@@ -51,14 +51,14 @@ def test_an_empty_tree_ends_at_its_root(story: Tree) -> None:
 def test_the_path_written_on_last_leads_unless_somebody_marks_another(
     story: Tree, say: Say
 ) -> None:
-    one = say('respond root "One."')
-    first = say(f'respond {one} "First."')
-    say(f'respond {one} "Second."')
+    opening = say('respond root "One."')
+    first = say(f'respond {opening} "First."')
+    say(f'respond {opening} "Second."')
     assert end(story) == "Second."
     say(f"main {first}")
     assert end(story) == "First."
     say(f'respond {first} "Its end."')
-    say(f'respond {one} "Third."')
+    say(f'respond {opening} "Third."')
     assert end(story) == "Its end."  # the line goes on below the mark, whatever is written beside
     say("main off")
     assert end(story) == "Third."
@@ -85,19 +85,19 @@ def test_a_candidate_counts_once_something_was_written_below_it(
 
 
 def test_an_edit_above_and_a_split_are_no_new_writing(story: Tree, say: Say) -> None:
-    one = say('respond root "One is here."')
-    say(f'respond {one} "The end."')
-    say(f'edit {one} replace:"here" with:"there" as:version')
+    opening = say('respond root "One is here."')
+    say(f'respond {opening} "The end."')
+    say(f'edit {opening} replace:"here" with:"there" as:version')
     assert end(story) == "The end."
 
 
 def test_a_hidden_mark_does_not_count(story: Tree, say: Say) -> None:
-    one = say('respond root "One."')
+    opening = say('respond root "One."')
     say('respond root "Two."')
-    say(f"main {one}")
-    say(f"prune {one}")
+    say(f"main {opening}")
+    say(f"prune {opening}")
     assert end(story) == "Two."
-    say(f"restore {one}")
+    say(f"restore {opening}")
     assert end(story) == "One."
 
 
@@ -119,15 +119,15 @@ def test_who_marks_takes_over_and_undo_gives_it_back(
 
 
 def test_a_line_leads_through_visible_texts_only(story: Tree, say: Say) -> None:
-    one = say('respond root "One."')
-    note = say(f'annotate {one} "Why?"')
+    opening = say('respond root "One."')
+    note = say(f'annotate {opening} "Why?"')
     for line in ("main root", f"main {note}"):
         with pytest.raises(CommandError) as refused:
             say(line)
         assert refused.value.code == "REJECTED"
-    say(f"main {one}")
+    say(f"main {opening}")
     with pytest.raises(CommandError) as refused:
-        say(f"main {one}")
+        say(f"main {opening}")
     assert refused.value.hint
     two = say('respond root "Two."')
     say(f"prune {two}")
@@ -139,16 +139,16 @@ def test_a_line_leads_through_visible_texts_only(story: Tree, say: Say) -> None:
 def test_exports_and_the_public_page_follow_the_main_line(
     story: Tree, say: Say, actor: Actor, client: Client, owner: User
 ) -> None:
-    one = say('respond root "It began."')
-    first = say(f'respond {one} " And ended."')
-    say(f'respond {one} " Otherwise."')
+    opening = say('respond root "It began."')
+    first = say(f'respond {opening} " And ended."')
+    say(f'respond {opening} " Otherwise."')
     client.force_login(owner)
     address = f"/api/trees/{story.uid}/export?format=text"
     assert _text(client.get(address)) == "It began. Otherwise."
     say(f"main {first}")
     say("switch to root")
     assert _text(client.get(address)) == "It began. And ended."
-    assert _text(client.get(f"{address}&node={one}")) == "It began."
+    assert _text(client.get(f"{address}&node={opening}")) == "It began."
     _, secret = make_public_link(actor, story, days=1)
     page = Client().get(f"/public/{secret}").content.decode()
     assert "It began." in page and " And ended." in page and " Otherwise." not in page
@@ -177,13 +177,13 @@ def test_a_long_story_is_read_on_from_page_to_page(story: Tree, actor: Actor) ->
 def test_the_api_says_where_it_leads_and_who_marked_it(
     story: Tree, say: Say, client: Client, owner: User
 ) -> None:
-    one = say('respond root "One."')
+    opening = say('respond root "One."')
     client.force_login(owner)
     address = f"/api/trees/{story.uid}/main-line"
-    written = {"node": one, "depth": 1, "how": "written", "marked": None, "by": None}
+    written = {"node": opening, "depth": 1, "how": "written", "marked": None, "by": None}
     assert json.loads(client.get(address).content) == written
-    say(f"main {one}")
-    marked = {**written, "how": "marked", "marked": one, "by": "Owner"}
+    say(f"main {opening}")
+    marked = {**written, "how": "marked", "marked": opening, "by": "Owner"}
     assert json.loads(client.get(address).content) == marked
 
 

@@ -33,11 +33,9 @@ COURT = "The judge sentenced the thief to two years in prison."
 @pytest.fixture
 def texts(actor: Actor, tree: Tree) -> dict[str, str]:
     """Three texts, indexed; their local ids."""
-    made = {
-        text: add(tree, actor.participant, text, None).local_id for text in (BOAT, BAKER, COURT)
-    }
+    ids = {text: add(tree, actor.participant, text, None).local_id for text in (BOAT, BAKER, COURT)}
     indexing.index_tree(tree.uid)
-    return made
+    return ids
 
 
 def test_a_text_is_found_by_its_meaning(say: Say, texts: dict[str, str]) -> None:  # noqa: F811
@@ -75,11 +73,11 @@ def test_what_is_pruned_or_not_selected_is_not_found(
     newer = version(actor.participant, boat, "The old sailor stayed at home in his garden.")
     indexing.index_tree(tree.uid)
     asked: dict[str, Any] = {"by": "meaning", "limit": 50}
-    found = find_in_tree(actor, tree, None, "sailor on a ship", **asked).every
-    assert newer.pk in found and boat.pk not in found
+    hits = find_in_tree(actor, tree, None, "sailor on a ship", **asked).every
+    assert newer.pk in hits and boat.pk not in hits
     flag(boat, pruned=True)
-    found = find_in_tree(actor, tree, None, "sailor on a ship", **asked).every
-    assert newer.pk not in found and boat.pk not in found and len(found) == 2
+    hits = find_in_tree(actor, tree, None, "sailor on a ship", **asked).every
+    assert newer.pk not in hits and boat.pk not in hits and len(hits) == 2
 
 
 def test_filters_and_branches_hold_for_meaning(
@@ -110,20 +108,20 @@ def test_a_model_is_not_shown_what_is_excluded(
 
 
 def test_similar_texts_are_listed(say: Say, actor: Actor, tree: Tree) -> None:  # noqa: F811
-    one, other, far = (
+    boat, other, far = (
         add(tree, actor.participant, text, None)
         for text in (BOAT, "A ship in a storm, steered by a sailor.", BAKER)
     )
     indexing.index_tree(tree.uid)
-    reply = say(f"list {one.local_id} similar").reply
+    reply = say(f"list {boat.local_id} similar").reply
     lines = reply.splitlines()
-    assert lines[0] == f"[{one.local_id}] → 1 similar text:"
+    assert lines[0] == f"[{boat.local_id}] → 1 similar text:"
     assert lines[1].startswith("  ● 0.") and f"[{other.local_id}]" in lines[1]
     assert far.local_id not in reply
-    say(f"link {one.local_id} to {far.local_id} as:similar")
-    assert say(f"list {one.local_id} similar").reply.endswith("· linked")
+    say(f"link {boat.local_id} to {far.local_id} as:similar")
+    assert say(f"list {boat.local_id} similar").reply.endswith("· linked")
     flag(other, pruned=True)
-    assert other.local_id not in say(f"list {one.local_id} similar").reply
+    assert other.local_id not in say(f"list {boat.local_id} similar").reply
 
 
 def test_a_text_that_is_not_indexed_yet_has_similar_ones(

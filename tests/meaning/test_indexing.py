@@ -47,9 +47,9 @@ class Counting:
 @pytest.fixture
 def counting(monkeypatch: pytest.MonkeyPatch) -> Counting:
     """The embedder of every grove in the test."""
-    made = Counting()
-    monkeypatch.setattr(embedders, "_others", [lambda grove: made])
-    return made
+    embedder = Counting()
+    monkeypatch.setattr(embedders, "_others", [lambda grove: embedder])
+    return embedder
 
 
 def _nodes(tree: Tree, embedder: str) -> list[int]:
@@ -61,11 +61,11 @@ def _nodes(tree: Tree, embedder: str) -> list[int]:
 def test_each_text_is_given_to_the_embedder_once(
     actor: Actor, tree: Tree, counting: Counting
 ) -> None:
-    made = chain(tree, actor.participant, "One.", "Two of them.", "One.", "Three.")
+    nodes = chain(tree, actor.participant, "One.", "Two of them.", "One.", "Three.")
     assert indexing.index_tree(tree.uid) == 4
     assert sorted(counting.given) == ["One.", "Three.", "Two of them."]
     assert indexing.index_tree(tree.uid) == 0
-    add(tree, actor.participant, "One.", made[-1])
+    add(tree, actor.participant, "One.", nodes[-1])
     assert indexing.index_tree(tree.uid) == 1
     assert len(counting.given) == 3
     assert TextVector.objects.filter(tree=tree).count() == 3
@@ -76,13 +76,13 @@ def test_a_full_block_is_followed_by_another(
     actor: Actor, tree: Tree, counting: Counting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rules, "IN_BLOCK", 3)
-    made = chain(tree, actor.participant, *(f"text {'x' * at}" for at in range(8)))
+    nodes = chain(tree, actor.participant, *(f"text {'x' * at}" for at in range(8)))
     indexing.index_tree(tree.uid)
     counts = (
         VectorBlock.objects.filter(tree=tree).order_by("number").values_list("count", flat=True)
     )
     assert list(counts) == [3, 3, 2]
-    assert _nodes(tree, counting.name) == [one.pk for one in made]
+    assert _nodes(tree, counting.name) == [node.pk for node in nodes]
 
 
 def test_a_failing_embedder_loses_nothing_and_is_asked_again(
@@ -267,10 +267,10 @@ def test_the_nearest_rows_of_all_blocks_come_first() -> None:
         rules.block_of(list(range(at, at + 500)), packed[at : at + 500])
         for at in range(0, 9000, 500)
     ]
-    found = rules.nearest(some, vectors[4321], 5)
+    nearest = rules.nearest(some, vectors[4321], 5)
     exact = vectors @ vectors[4321]
-    assert found[0][0] == 4321
-    assert [score for _, score in found] == sorted((score for _, score in found), reverse=True)
+    assert nearest[0][0] == 4321
+    assert [score for _, score in nearest] == sorted((score for _, score in nearest), reverse=True)
     best = sorted(range(9000), key=lambda at: -exact[at])[:5]
-    assert len({key for key, _ in found} & set(best)) >= 4
-    assert rules.nearest(some, vectors[4321], 5, least=0.99) == found[:1]
+    assert len({key for key, _ in nearest} & set(best)) >= 4
+    assert rules.nearest(some, vectors[4321], 5, least=0.99) == nearest[:1]

@@ -144,9 +144,9 @@ def test_an_answer_without_probabilities_has_no_tokens(body: bytes) -> None:
 
 def test_a_part_of_an_answer_has_its_tokens() -> None:
     tokens = tokens_in(CHAT)
-    assert [one.text for one in placed(tokens, "The gate")] == ["The", " gate"]
-    assert [one.text for one in placed(tokens, "The ga")] == ["The", " ga"]
-    assert [one.text for one in placed(tokens, "gate")] == ["gate"]
+    assert [token.text for token in placed(tokens, "The gate")] == ["The", " gate"]
+    assert [token.text for token in placed(tokens, "The ga")] == ["The", " ga"]
+    assert [token.text for token in placed(tokens, "gate")] == ["gate"]
     assert placed(tokens, "The door") == [] and placed(tokens, "") == []
 
 
@@ -189,8 +189,8 @@ def test_candidates_of_one_call_have_the_tokens_of_their_choices(
     Call.objects.filter(pk=first.call.pk).update(response=gzip.compress(other))
     Generation.objects.filter(pk=first.pk).update(index=4)
     nodes = [
-        add(tree, muse, text, first.point, generation_uid=one.uid, call_uid=first.call.uid)
-        for text, one in (("A", first), (" B", second))
+        add(tree, muse, text, first.point, generation_uid=generation.uid, call_uid=first.call.uid)
+        for text, generation in (("A", first), (" B", second))
     ]
     assert [[token.text for token in tokens_of(actor, node)] for node in nodes] == [["A"], [" B"]]
 

@@ -54,9 +54,9 @@ def sign_in(client: Client, subject: str, start: str = "/openid/start") -> Any:
     sent = client.get(start)
     assert sent.status_code == 302, sent.content.decode()
     with open_client() as there:
-        said = there.post(sent["Location"], data={"sub": subject})
-    assert said.status_code in (302, 303), said.text
-    back = urlsplit(said.headers["Location"])
+        answer = there.post(sent["Location"], data={"sub": subject})
+    assert answer.status_code in (302, 303), answer.text
+    back = urlsplit(answer.headers["Location"])
     assert back.path == "/openid/back"
     return client.get(f"{back.path}?{back.query}")
 
@@ -237,7 +237,7 @@ def test_a_user_whose_account_is_closed_stays_out(
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "sentence"),
     [
         ("HEDDLE_OIDC_ISSUER", "id.example.org", "is no address"),
         ("HEDDLE_OIDC_CLIENT", "", "needs HEDDLE_OIDC_CLIENT"),
@@ -247,12 +247,12 @@ def test_a_user_whose_account_is_closed_stays_out(
     ],
 )
 def test_a_wrong_variable_ends_the_start_with_a_sentence(
-    monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, sentence: str
 ) -> None:
     monkeypatch.setenv("HEDDLE_OIDC_ISSUER", "https://id.example.org")
     monkeypatch.setenv("HEDDLE_OIDC_CLIENT", "heddle")
     monkeypatch.setenv("HEDDLE_OIDC_GROUPS", "lab=a7x2:reader, a=b=c3:owner")
     assert _openid().groups == (("lab", "a7x2", "reader"), ("a=b", "c3", "owner"))
     monkeypatch.setenv(name, value)
-    with pytest.raises(WrongSetting, match=said):
+    with pytest.raises(WrongSetting, match=sentence):
         _openid()

@@ -188,9 +188,9 @@ def test_commands_refuse_who_is_no_operator(owner: User, writer: User, grove: Gr
         lambda: commands.set_ceiling(owner, grove.uid, 1),
         lambda: commands.take_up_again(owner, "import", "a"),
     ]
-    for one in tries:
+    for attempt in tries:
         with pytest.raises(CommandError) as refused:
-            one()
+            attempt()
         assert refused.value.code == "NOT_FOUND"
 
 
@@ -309,14 +309,14 @@ def test_pages_make_as_many_queries_however_much_there_is(boss: User, owner: Use
             DailySpending.objects.create(participant=spender, day=today(), spent=NANO)
 
     def counted() -> dict[str, int]:
-        found = {}
+        counts = {}
         client = browser(boss)
         for page in PAGES:
             client.get(page)
             with CaptureQueriesContext(connection) as captured:
                 assert client.get(page).status_code == 200
-            found[page] = len(captured)
-        return found
+            counts[page] = len(captured)
+        return counts
 
     measuring.measure()
     furnish(range(2))

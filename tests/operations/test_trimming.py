@@ -63,11 +63,11 @@ def write(actor: Actor, tree: Tree, many: int) -> list[str]:
     """The ids of texts below each other, long ago."""
     with pytest.MonkeyPatch.context() as then:
         then.setattr(timezone, "now", lambda: LONG_AGO)
-        made = []
+        ids = []
         for number in range(many):
             answer = execute_line(actor, tree, Request(f'respond "Text {number}."'))
-            made.append(str(answer.body["refs"][0]))
-        return made
+            ids.append(str(answer.body["refs"][0]))
+        return ids
 
 
 def keep(name: str, days: int) -> None:
@@ -110,8 +110,8 @@ def test_old_events_go_but_for_the_last_and_the_texts_stay(actor: Actor, tree: T
     assert floor_of(tree) == stream.head - 5
     body = Client()
     body.force_login(actor.user)
-    found = body.get(f"/api/trees/{tree.uid}/path?node={ids[-1]}").json()
-    assert "Text 0." in str(found) and "Text 11." in str(found)
+    path = body.get(f"/api/trees/{tree.uid}/path?node={ids[-1]}").json()
+    assert "Text 0." in str(path) and "Text 11." in str(path)
     assert body.get(f"/trees/{tree.uid}").status_code == 200
     assert body.get(f"/trees/{tree.uid}/history").status_code == 200
     assert trim.trim(seconds=60) == {}  # a second time there is nothing left
@@ -165,7 +165,7 @@ async def test_a_socket_that_asks_for_what_is_gone_gets_reload_and_then_what_fol
     frame = await line.until("reload")
     assert frame["seq"] == head
     await line.until("heartbeat")
-    assert not [one for one in line.frames if one["type"] == "event"]
+    assert not [frame for frame in line.frames if frame["type"] == "event"]
     await in_db(execute_line)(actor, tree, Request('respond root "Another."'))
     event = await line.event(head + 1)
     assert event["seq"] == head + 1
@@ -261,7 +261,7 @@ def test_requests_go_and_answers_still_prove(actor: Actor, tree: Tree, muse: Par
     import hashlib
 
     answer = b'{"choices": []}'
-    made = []
+    calls = []
     for purpose, at in (("continue", LONG_AGO), ("gateway", LONG_AGO), ("continue", None)):
         call = Call.objects.create(
             tree=tree,
@@ -277,28 +277,28 @@ def test_requests_go_and_answers_still_prove(actor: Actor, tree: Tree, muse: Par
         )
         if at is not None:
             Call.objects.filter(pk=call.pk).update(started_at=at)
-        made.append(call)
+        calls.append(call)
     keep("call_requests", 7)
     counted = trim.counted(timezone.now())["call_requests"]
     assert (counted.rows, counted.bytes > 0) == (1, True)
     assert trim.trim(seconds=60)["call_requests"] == 1
-    kept = [bool(Call.objects.get(pk=one.pk).request) for one in made]
+    kept = [bool(Call.objects.get(pk=call.pk).request) for call in calls]
     assert kept == [False, True, True]
-    first = Call.objects.get(pk=made[0].pk)
+    first = Call.objects.get(pk=calls[0].pk)
     assert first.note == "read the last 10 tokens The request is no longer kept."
-    assert set(verdicts_of(tree, [one.uid for one in made]).values()) == {"sealed"}
+    assert set(verdicts_of(tree, [call.uid for call in calls]).values()) == {"sealed"}
     # The answers go by a rule of their own, and prove no more.
     keep("call_answers", 7)
     assert trim.trim(seconds=60) == {"call_answers": 1}
-    rows = [Call.objects.get(pk=one.pk) for one in made]
+    rows = [Call.objects.get(pk=call.pk) for call in calls]
     assert [bool(row.response) for row in rows] == [False, True, True]
     assert rows[0].headers == {}
     assert rows[0].sha256 == hashlib.sha256(answer).hexdigest()
     assert rows[0].note.endswith("The answer is no longer kept.")
-    verdicts = verdicts_of(tree, [one.uid for one in made])
-    assert [verdicts[one.uid] for one in made] == ["open", "sealed", "sealed"]
-    Call.objects.filter(pk=made[2].pk).update(response=b"")  # not by the rule
-    assert verdicts_of(tree, [made[2].uid]) == {made[2].uid: "broken"}
+    verdicts = verdicts_of(tree, [call.uid for call in calls])
+    assert [verdicts[call.uid] for call in calls] == ["open", "sealed", "sealed"]
+    Call.objects.filter(pk=calls[2].pk).update(response=b"")  # not by the rule
+    assert verdicts_of(tree, [calls[2].uid]) == {calls[2].uid: "broken"}
 
 
 def test_what_was_typed_in_a_resting_document_is_merged(actor: Actor, grove: Grove) -> None:

@@ -57,9 +57,9 @@ class RealServer:
     """A server by the SDK. `calls` are those that arrived, `keys` the Authorization headers."""
 
     def __init__(self, port: int = 0, *, stateless: bool = True) -> None:
-        made, self.calls = _tools()
+        server, self.calls = _tools()
         security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-        inner = made.streamable_http_app(stateless_http=stateless, transport_security=security)
+        inner = server.streamable_http_app(stateless_http=stateless, transport_security=security)
         self.keys: list[str] = []
 
         async def app(scope: Any, receive: Any, send: Any) -> None:

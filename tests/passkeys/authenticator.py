@@ -22,9 +22,9 @@ FLAG = AuthenticatorData.FLAG
 
 def sha256(given: bytes) -> bytes:
     """The digest."""
-    made = Hash(SHA256())
-    made.update(given)
-    return made.finalize()
+    digest = Hash(SHA256())
+    digest.update(given)
+    return digest.finalize()
 
 
 @dataclass
@@ -62,9 +62,9 @@ class Device:
         """What `navigator.credentials.create` gives for these options."""
         self.handle = websafe_decode(options["user"]["id"])
         public = ES256.from_cryptography_key(self.key.public_key())  # type: ignore[no-untyped-call]
-        made = AttestedCredentialData.create(bytes(16), self.id, public)
+        credential = AttestedCredentialData.create(bytes(16), self.id, public)
         data = AuthenticatorData.create(
-            sha256(self.site.encode()), self._flags() | FLAG.AT, self.count, made
+            sha256(self.site.encode()), self._flags() | FLAG.AT, self.count, credential
         )
         kind = more.get("kind", "webauthn.create")
         client_data = self._client_data(kind, options["challenge"])

@@ -107,7 +107,7 @@ def test_a_passkey_without_a_name_is_called_as_its_browser(owner: User) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         ({"origin": "https://localhost.example.org"}, "Invalid origin"),
         ({"origin": "http://localhost:8001"}, "Invalid origin"),
@@ -118,18 +118,18 @@ def test_a_passkey_without_a_name_is_called_as_its_browser(owner: User) -> None:
     ],
 )
 def test_what_another_page_or_device_without_a_finger_signed_is_refused(
-    owner: User, wrong: dict[str, Any], said: str
+    owner: User, wrong: dict[str, Any], message: str
 ) -> None:
     client = browser(owner)
-    made = Device(**wrong).make(client.post("/passkeys/new").json())
-    answer = client.post("/passkeys/do/add", {"name": "x", "answer": made}, follow=True)
-    assert said in answer.content.decode() and not Passkey.objects.exists()
+    attestation = Device(**wrong).make(client.post("/passkeys/new").json())
+    answer = client.post("/passkeys/do/add", {"name": "x", "answer": attestation}, follow=True)
+    assert message in answer.content.decode() and not Passkey.objects.exists()
     device = added(owner)
     for name, value in wrong.items():
         setattr(device, name, value)
     client = browser()
     refused = sign_in(client, device)
-    assert refused.status_code == 400 and said in refused.content.decode()
+    assert refused.status_code == 400 and message in refused.content.decode()
     assert not is_in(client)
 
 
@@ -188,8 +188,8 @@ def test_a_challenge_does_not_last(owner: User, monkeypatch: pytest.MonkeyPatch)
 def test_a_challenge_is_for_one_purpose(owner: User) -> None:
     device = added(owner)
     client = browser(owner)
-    made = Device().make(client.post("/passkeys/options").json() | {"user": {"id": "eA"}})
-    client.post("/passkeys/do/add", {"name": "x", "answer": made})
+    attestation = Device().make(client.post("/passkeys/options").json() | {"user": {"id": "eA"}})
+    client.post("/passkeys/do/add", {"name": "x", "answer": attestation})
     assert Passkey.objects.count() == 1
     client = browser(owner)
     options = client.post("/passkeys/new").json()
@@ -236,8 +236,8 @@ def test_a_signature_of_another_key_or_for_another_user_is_refused(
 def test_a_known_passkey_is_not_added_to_another_account(owner: User, writer: User) -> None:
     device = added(owner)
     client = browser(writer)
-    made = device.make(client.post("/passkeys/new").json())
-    answer = client.post("/passkeys/do/add", {"name": "mine", "answer": made}, follow=True)
+    attestation = device.make(client.post("/passkeys/new").json())
+    answer = client.post("/passkeys/do/add", {"name": "mine", "answer": attestation}, follow=True)
     assert "known already" in answer.content.decode()
     assert Passkey.objects.get().user == owner
 
@@ -310,8 +310,8 @@ def test_nobody_has_more_than_some(owner: User, monkeypatch: pytest.MonkeyPatch)
     added(owner)
     refused = browser(owner).post("/passkeys/new")
     assert refused.status_code == 429 and "Remove one" in refused.json()["hint"]
-    made = Device().make(options)
-    client.post("/passkeys/do/add", {"name": "x", "answer": made})
+    attestation = Device().make(options)
+    client.post("/passkeys/do/add", {"name": "x", "answer": attestation})
     assert Passkey.objects.count() == 1
 
 
@@ -323,7 +323,7 @@ def test_it_takes_the_place_of_a_code(owner: User, writer: User) -> None:
     page = client.get("/second-factor").content.decode()
     assert "Sign in with a passkey" in page
     known = client.post("/passkeys/options").json()["allowCredentials"]
-    assert [one["id"] for one in known] == [websafe_encode(device.id)]
+    assert [passkey["id"] for passkey in known] == [websafe_encode(device.id)]
     refused = sign_in(client, other)  # right, and of somebody else
     assert refused.status_code == 400 and not is_in(client)
     came = sign_in(client, device)

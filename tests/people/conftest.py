@@ -20,7 +20,7 @@ def at_once(transactional_db: None) -> AtOnce:
     def run(*functions: Callable[[], Any]) -> list[Any]:
         barrier = Barrier(len(functions))
 
-        def one(function: Callable[[], Any]) -> Any:
+        def start(function: Callable[[], Any]) -> Any:
             barrier.wait()
             try:
                 return function()
@@ -30,6 +30,6 @@ def at_once(transactional_db: None) -> AtOnce:
                 connection.close()
 
         with ThreadPoolExecutor(len(functions)) as pool:
-            return list(pool.map(one, functions))
+            return list(pool.map(start, functions))
 
     return run

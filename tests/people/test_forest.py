@@ -41,7 +41,7 @@ def test_a_change_is_reported_with_what_changed_only(actor: Actor, tree: Tree) -
     row = Tree.objects.get(pk=tree.pk)
     assert (row.title, row.truncation) == (" x\n", "rollingWindow")
     changed = Event.objects.filter(kind="tree.changed")
-    assert [one.payload for one in changed] == [
+    assert [event.payload for event in changed] == [
         {"tree": tree.uid, "title": " x\n", "truncation": "rollingWindow"}
     ]
     trees.change_tree(actor, tree, {"title": " x\n"})

@@ -73,7 +73,7 @@ def test_it_ends_when_it_is_over_or_revoked(actor: Actor, outsider: User) -> Non
 
 
 @pytest.mark.parametrize(
-    ("days", "uses", "said"),
+    ("days", "uses", "expected"),
     [
         (0, 1, "INVALID_SYNTAX"),
         (-1, 1, "INVALID_SYNTAX"),
@@ -83,16 +83,16 @@ def test_it_ends_when_it_is_over_or_revoked(actor: Actor, outsider: User) -> Non
         (1, 1001, "LIMIT_EXCEEDED"),
     ],
 )
-def test_it_has_bounds(days: float, uses: int, said: str, actor: Actor) -> None:
+def test_it_has_bounds(days: float, uses: int, expected: str, actor: Actor) -> None:
     with pytest.raises(CommandError) as refused:
         groves.make_invitation(actor, role="reader", days=days, uses=uses)
-    assert refused.value.code == said
+    assert refused.value.code == expected
 
 
 def test_the_last_use_is_given_to_one(at_once: AtOnce, actor: Actor) -> None:
     for number in range(3):
         accept = partial(groves.accept, invite(actor, uses=2), password=PASSWORD)
-        outcomes = at_once(*[partial(accept, username=f"ada{number}-{one}") for one in range(4)])
+        outcomes = at_once(*[partial(accept, username=f"ada{number}-{at}") for at in range(4)])
         assert outcomes.count("NOT_FOUND") == 2
     assert User.objects.filter(username__startswith="ada").count() == 6
     assert set(Invitation.objects.values_list("uses_left", flat=True)) == {0}

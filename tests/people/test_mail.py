@@ -143,7 +143,7 @@ def test_what_the_server_does_not_take_is_tried_again(
 
 
 @pytest.mark.parametrize(
-    ("url", "sender", "said"),
+    ("url", "sender", "sentence"),
     [
         ("mail.example.org", "a@b.c", "HEDDLE_MAIL_URL is no address"),
         ("smtp://host:port", "a@b.c", "HEDDLE_MAIL_URL is no address"),
@@ -151,11 +151,11 @@ def test_what_the_server_does_not_take_is_tried_again(
     ],
 )
 def test_a_wrong_server_ends_the_start(
-    url: str, sender: str, said: str, monkeypatch: pytest.MonkeyPatch
+    url: str, sender: str, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HEDDLE_MAIL_URL", url)
     monkeypatch.setenv("HEDDLE_MAIL_FROM", sender)
-    with pytest.raises(env.WrongSetting, match=said):
+    with pytest.raises(env.WrongSetting, match=sentence):
         env.read()
 
 

@@ -148,7 +148,7 @@ def test_the_sentence_says_the_line_that_would_allow_it(actor: Actor, settings: 
 
 
 @pytest.mark.parametrize(
-    ("permissions", "aware", "found"),
+    ("permissions", "aware", "expected"),
     [
         (None, None, []),
         (None, True, ["loom_aware"]),
@@ -167,14 +167,14 @@ def test_the_sentence_says_the_line_that_would_allow_it(actor: Actor, settings: 
     ],
 )
 def test_the_list_of_permissions_rules(
-    permissions: list[str] | None, aware: bool | None, found: Any, actor: Actor
+    permissions: list[str] | None, aware: bool | None, expected: Any, actor: Actor
 ) -> None:
     given = {"permissions": permissions, "loom_aware": aware}
-    if isinstance(found, str):
-        assert refused(make, actor, **given).code == found
+    if isinstance(expected, str):
+        assert refused(make, actor, **given).code == expected
         return
     body = participant_body(make(actor, **given))
-    assert (body["permissions"], body["loom_aware"]) == (found, "loom_aware" in found)
+    assert (body["permissions"], body["loom_aware"]) == (expected, "loom_aware" in expected)
 
 
 def test_awareness_without_a_list_keeps_what_agrees_with_it(actor: Actor) -> None:
@@ -346,7 +346,7 @@ def test_an_owner_allows_a_private_address_where_the_environment_lets_them(
 
 
 @pytest.mark.parametrize(
-    ("said", "who"),
+    ("setting", "who"),
     [
         ("", "owners"),
         ("owners", "owners"),
@@ -356,9 +356,9 @@ def test_an_owner_allows_a_private_address_where_the_environment_lets_them(
     ],
 )
 def test_every_owner_may_allow_an_address_unless_the_environment_says_otherwise(
-    said: str, who: str, actor: Actor, settings: Any, monkeypatch: pytest.MonkeyPatch
+    setting: str, who: str, actor: Actor, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HEDDLE_PRIVATE_ADDRESSES", said)
+    monkeypatch.setenv("HEDDLE_PRIVATE_ADDRESSES", setting)
     settings.PRIVATE_ADDRESSES = addresses = env.read().private_addresses
     assert addresses == who
     assert not actor.user.is_operator

@@ -68,8 +68,8 @@ def test_two_browsers_cannot_use_one_link(at_once: AtOnce) -> None:
     user = people.make_user("ada")
     for _ in range(5):
         secret = people.make_signin_link(user)
-        found = at_once(*[lambda s=secret: people.redeem_signin(s)] * 3)
-        assert sorted(map(str, found)) == ["NOT_FOUND", "NOT_FOUND", "ada"]
+        outcomes = at_once(*[lambda s=secret: people.redeem_signin(s)] * 3)
+        assert sorted(map(str, outcomes)) == ["NOT_FOUND", "NOT_FOUND", "ada"]
 
 
 @pytest.mark.parametrize("name", ["", " ", "a\0", "x" * 81])
@@ -135,10 +135,10 @@ def test_two_who_sign_up_at_once_with_names_that_look_alike_are_one_too_many(
 def _blind_once(like: Callable[[str], str | None]) -> Callable[[str], str | None]:
     answers = iter([lambda _: None, like])
 
-    def one(name: str) -> str | None:
+    def blind(name: str) -> str | None:
         return next(answers)(name)
 
-    return one
+    return blind
 
 
 def test_signing_up_reads_no_list_of_names(db: None) -> None:
@@ -149,6 +149,6 @@ def test_signing_up_reads_no_list_of_names(db: None) -> None:
         with CaptureQueriesContext(connection) as queries:
             people.make_user(f"newcomer-{many}")
         sql = [query["sql"] for query in queries if query["sql"].startswith("SELECT")]
-        assert all("WHERE" in one and "LIMIT 1" in one for one in sql)
+        assert all("WHERE" in query and "LIMIT 1" in query for query in sql)
         seen.append(len(sql))
     assert seen[0] == seen[1]

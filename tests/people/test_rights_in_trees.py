@@ -51,16 +51,16 @@ def test_rights_are_given_by_name_and_by_role_and_taken_back(
         "writer": ("usual", "read"),
         "reader": ("comment", "comment"),
     }
-    assert [get_actor_in(one, tree.pk).right for one in (writer, reader)] == ["read", "comment"]
+    assert [get_actor_in(user, tree.pk).right for user in (writer, reader)] == ["read", "comment"]
     actor = get_actor(owner, grove)
     reply = execute_line(actor, tree, Request("allow")).body["reply"]
     assert "all writers: read\n" in reply and "Reader: comment (given here)" in reply.replace(
         "reader:", "Reader:"
     )
     execute_line(actor, tree, Request("undo n:3"))
-    assert [get_actor_in(one, tree.pk).right for one in (writer, reader)] == ["write", "read"]
+    assert [get_actor_in(user, tree.pk).right for user in (writer, reader)] == ["write", "read"]
     execute_line(actor, tree, Request("redo n:3"))
-    assert [get_actor_in(one, tree.pk).right for one in (writer, reader)] == ["read", "comment"]
+    assert [get_actor_in(user, tree.pk).right for user in (writer, reader)] == ["read", "comment"]
     with pytest.raises(CommandError, match="owns the grove"):
         execute_line(actor, tree, Request('allow "owner" read'))
     with pytest.raises(CommandError, match="A member called"):
@@ -89,7 +89,7 @@ def test_a_right_in_a_tree_gives_nothing_of_the_grove(
 def test_an_agent_may_do_no_more_than_who_started_it(
     grove: Grove, tree: Tree, writer: User, muse: Participant
 ) -> None:
-    muse.permissions = [one.value for one in OF_ROLE["owner"]]
+    muse.permissions = [permission.value for permission in OF_ROLE["owner"]]
     muse.save()
     member = Membership.objects.get(user=writer)
     TreeRight.objects.create(tree=tree, user=writer, right="comment")
@@ -134,8 +134,8 @@ def test_sockets_follow_the_rights_of_their_tree(
     TreeRight.objects.create(tree=tree, user=reader, right="write")
     Tree.objects.filter(pk=tree.pk).update(writer_right="hidden")
     expected = {owner.pk: "owner", writer.pk: 4404, reader.pk: "writer"}
-    for found in (verdicts_of(everybody), memberships(everybody)):
-        assert {one.user_id: verdict for one, verdict in found.items()} == expected
+    for verdicts in (verdicts_of(everybody), memberships(everybody)):
+        assert {membership.user_id: verdict for membership, verdict in verdicts.items()} == expected
     in_grove = {Pass(writer.pk, grove.pk, None)}
     assert set(verdicts_of(in_grove).values()) == {"writer"}
 
@@ -149,9 +149,9 @@ def test_rights_cost_the_same_however_many_there_are(
 ) -> None:
     actor = get_actor(owner, grove)
     for number in range(12):
-        made = trees.new_tree(actor, title=f"Tree {number}")
+        new_tree = trees.new_tree(actor, title=f"Tree {number}")
         TreeRight.objects.create(
-            tree=made, user=writer, right="hidden" if number % 2 else "comment"
+            tree=new_tree, user=writer, right="hidden" if number % 2 else "comment"
         )
     with django_assert_num_queries(1):
         assert visible_trees(writer).count() == 7

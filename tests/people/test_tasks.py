@@ -19,9 +19,11 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What the broker is handed."""
-    found: list[Any] = []
-    monkeypatch.setattr(jobs, "_send", lambda task, args, queue: found.append((task, args, queue)))
-    return found
+    enqueued: list[Any] = []
+    monkeypatch.setattr(
+        jobs, "_send", lambda task, args, queue: enqueued.append((task, args, queue))
+    )
+    return enqueued
 
 
 @pytest.mark.django_db(transaction=True)

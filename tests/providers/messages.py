@@ -28,7 +28,7 @@ class Prefixes:
                 text += part.get("text", "")
                 if "cache_control" in part:
                     marks.append(text)
-        read = max((len(one) for one in self.kept if text.startswith(one)), default=0)
+        read = max((len(prefix) for prefix in self.kept if text.startswith(prefix)), default=0)
         last = len(marks[-1]) if marks else 0
         counts = {
             "input_tokens": (len(text) - max(read, last)) // 4,
@@ -78,12 +78,12 @@ class Messages:
 
     def end(self, script: Script) -> bytes:
         """The end of the block and of the message, as far as the script sends them."""
-        said = _event({"type": "content_block_stop", "index": 0})
+        frames = _event({"type": "content_block_stop", "index": 0})
         if script.finish is not None:
             delta = {"stop_reason": REASONS.get(script.finish, script.finish)}
             usage = {"output_tokens": (script.usage or {}).get("completion_tokens", 0)}
-            said += _event({"type": "message_delta", "delta": delta, "usage": usage})
-        return said + (_event({"type": "message_stop"}) if script.done else b"")
+            frames += _event({"type": "message_delta", "delta": delta, "usage": usage})
+        return frames + (_event({"type": "message_stop"}) if script.done else b"")
 
     def whole(self, script: Script) -> bytes:
         """The answer where no stream was asked for."""

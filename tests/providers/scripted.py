@@ -122,10 +122,10 @@ class ScriptedProvider:
 
     async def _control(self, seen: Seen, writer: asyncio.StreamWriter) -> None:
         if seen.path == "/_script":
-            self.script(*(_script_of(one) for one in seen.json))
+            self.script(*(_script_of(script) for script in seen.json))
         shown = [
-            {**asdict(one), "body": one.body.decode("utf-8", "replace"),
-             "head": base64.b64encode(one.head).decode()} for one in self.seen
+            {**asdict(request), "body": request.body.decode("utf-8", "replace"),
+             "head": base64.b64encode(request.head).decode()} for request in self.seen
         ]  # fmt: skip
         await write_whole(writer, 200, json.dumps(shown).encode())
 

@@ -67,10 +67,10 @@ def never_ends(rate: float = 0, word: str = "on ") -> Script:
     return Script((word,), rate=rate, forever=True)
 
 
-def fails(status: int, said: str = "", *, retry_after: str = "", code: str = "") -> Script:
+def fails(status: int, message: str = "", *, retry_after: str = "", code: str = "") -> Script:
     """An error body with its status."""
     headers = (("retry-after", retry_after),) if retry_after else ()
-    error = {"error": {"message": said or f"scripted {status}", "type": code or "scripted"}}
+    error = {"error": {"message": message or f"scripted {status}", "type": code or "scripted"}}
     return Script(status=status, headers=headers, body=json.dumps(error).encode())
 
 
@@ -142,16 +142,16 @@ class Shape:
 
     def end(self, script: Script) -> bytes:
         """Finish, usage and [DONE], as far as the script sends them."""
-        said = b""
+        frames = b""
         if script.finish is not None:
             inner: dict[str, Any] = {"delta": {}} if self.is_chat else {"text": ""}
-            said += b"".join(
+            frames += b"".join(
                 self._event([{"index": index, **inner, "finish_reason": script.finish}])
                 for index in self.indexes
             )
         if script.usage is not None:
-            said += self._event([], usage=script.usage)
-        return said + (event("[DONE]") if script.done else b"")
+            frames += self._event([], usage=script.usage)
+        return frames + (event("[DONE]") if script.done else b"")
 
     def whole(self, script: Script) -> bytes:
         """The answer where no stream was asked for."""

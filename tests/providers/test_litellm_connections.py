@@ -88,8 +88,8 @@ def rows() -> dict[str, dict[str, object]]:
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    return {row["name"]: row for row in found}
+    listed = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return {row["name"]: row for row in listed}
 
 
 def test_it_is_imported_only_when_it_is_used_and_then_asks_no_network(
@@ -104,9 +104,9 @@ def test_it_connects_to_the_checked_address_only(name: str, rows: dict[str, dict
     for case in ("plain", "moved"):
         assert row[case]["heads"], row[case]["told"]
         elsewhere = [
-            one
-            for one in row[case]["opened"]
-            if one != row["home"] and one != ["127.0.0.1", "resolved"]
+            connection
+            for connection in row[case]["opened"]
+            if connection != row["home"] and connection != ["127.0.0.1", "resolved"]
         ]
         assert elsewhere == [], case
         assert "sk-own-key-of-it" in row[case]["heads"][0]
@@ -118,4 +118,6 @@ def test_it_connects_to_the_checked_address_only(name: str, rows: dict[str, dict
 def test_without_an_address_it_asks_for_one_host_alone(name: str, rows: dict[str, dict]) -> None:  # type: ignore[type-arg]
     hosts = {host for host, what in rows[name]["away"]["opened"] if what == "resolved"}
     assert len(hosts) <= 1
-    assert not [one for one in rows[name]["away"]["opened"] if one[1] == 9], "the proxy was asked"
+    assert not [connection for connection in rows[name]["away"]["opened"] if connection[1] == 9], (
+        "the proxy was asked"
+    )

@@ -274,7 +274,7 @@ async def test_many_candidates_come_apart(provider: ScriptedProvider) -> None:
     provider.script(tokens(2))
     told, _ = await ask(provider, chat(provider, many=3))
     assert provider.seen[0].json["n"] == 3
-    indexes = [getattr(one, "index", None) for one in told]
+    indexes = [getattr(piece, "index", None) for piece in told]
     assert indexes.count(0) == indexes.count(1) == indexes.count(2) == 3
 
 
@@ -295,7 +295,7 @@ async def test_the_key_is_sent_and_kept_nowhere(provider: ScriptedProvider) -> N
 
 
 @pytest.mark.parametrize(
-    ("said", "kept"),
+    ("message", "kept"),
     [
         ("bad key sk-proj-abcdefgh…", "bad key ……"),
         ("bad key ijklmnop9876 at the end", "bad key … at the end"),
@@ -304,11 +304,11 @@ async def test_the_key_is_sent_and_kept_nowhere(provider: ScriptedProvider) -> N
     ],
 )
 async def test_pieces_of_a_key_are_masked_in_an_error_and_a_header(
-    said: str, kept: str, provider: ScriptedProvider
+    message: str, kept: str, provider: ScriptedProvider
 ) -> None:
     key = "sk-proj-abcdefghijklmnop9876"
-    body = json.dumps({"error": {"message": said}}, ensure_ascii=False).encode()
-    header = said.encode("ascii", "ignore").decode()
+    body = json.dumps({"error": {"message": message}}, ensure_ascii=False).encode()
+    header = message.encode("ascii", "ignore").decode()
     provider.script(Script(status=401, headers=(("x-echo", header),), body=body))
     told, attempt = await ask(provider, chat(provider, key=key))
     assert failure_of(told).said == kept
@@ -357,10 +357,10 @@ def test_a_server_that_refuses_a_field_is_asked_without_it(provider: ScriptedPro
     less = adapter.adjusted(body, Failure("invalid", "unknown field: stream_options"))
     assert less is not None
     assert "stream_options" not in less
-    said = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
-    newer = adapter.adjusted(less, Failure("invalid", said))
+    message = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+    newer = adapter.adjusted(less, Failure("invalid", message))
     assert newer is not None
     assert newer["max_completion_tokens"] == 5
     assert "max_tokens" not in newer
-    assert adapter.adjusted(newer, Failure("invalid", said)) is None
+    assert adapter.adjusted(newer, Failure("invalid", message)) is None
     assert adapter.adjusted(body, Failure("server", "stream_options")) is None

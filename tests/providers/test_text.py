@@ -23,10 +23,10 @@ def read(chunks: Iterable[bytes], limit: int = MOST_IN_EVENT) -> list[str]:
         for chunk in chunks:
             yield chunk
 
-    async def found() -> list[str]:
+    async def collect() -> list[str]:
         return [data async for data in data_of(coming(), limit)]
 
-    return asyncio.run(found())
+    return asyncio.run(collect())
 
 
 @given(
@@ -44,9 +44,9 @@ def test_events_come_out_as_they_went_in_however_they_are_cut(
 
 @given(st.binary(max_size=300), st.lists(st.integers(0, 300)))
 def test_any_bytes_are_read_and_cuts_change_nothing(body: bytes, places: list[int]) -> None:
-    found = read(cut(body, places))
-    assert found == read([body])
-    "".join(found).encode()
+    pieces = read(cut(body, places))
+    assert pieces == read([body])
+    "".join(pieces).encode()
 
 
 @given(anything, st.lists(st.integers(0, 60)))

@@ -107,8 +107,8 @@ def test_lists_are_read_to_their_end() -> None:
 
 
 def event(seq: int) -> str:
-    said = json.dumps({"type": "event", "event": {"seq": seq, "kind": "node.added"}})
-    return f"id: {seq}\nevent: event\ndata: {said}\n\n"
+    body = json.dumps({"type": "event", "event": {"seq": seq, "kind": "node.added"}})
+    return f"id: {seq}\nevent: event\ndata: {body}\n\n"
 
 
 def test_a_stream_that_breaks_goes_on_after_its_last_event() -> None:

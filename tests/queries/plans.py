@@ -151,7 +151,7 @@ def _judged_by_sqlite(sql: str, params: Any) -> Iterator[str]:
             yield line
         if line.startswith("USE TEMP B-TREE FOR ORDER BY") and _sorts_texts(sql):
             yield line
-        if _WHOLE.match(line) and not any(one in sql for one in (" LIMIT ", *_ON_PURPOSE)):
+        if _WHOLE.match(line) and not any(word in sql for word in (" LIMIT ", *_ON_PURPOSE)):
             yield line
 
 
@@ -177,7 +177,7 @@ def _judged_by_postgres(sql: str, params: Any) -> Iterator[str]:
                 yield f"Scan of all of {part['Index Name']}"
         for part in _planned(cursor, sql, params, sorting="off"):
             sorted_ = part["Output"] if part["Node Type"] == "Sort" else ()
-            if any(_TEXTS.search(one) for one in sorted_) and not _FEW.search(sql):
+            if any(_TEXTS.search(part) for part in sorted_) and not _FEW.search(sql):
                 yield f"Sort by {part['Sort Key']}"
 
 
@@ -187,8 +187,8 @@ def _planned(
     """The parts of PostgreSQL's plan; it sorts as it likes, or only where there is no other way."""
     cursor.execute(f"SET LOCAL enable_sort = {sorting}")
     cursor.execute(f"EXPLAIN (VERBOSE, FORMAT JSON) {sql}", params)
-    found = cursor.fetchone()[0]
-    return _parts((json.loads(found) if isinstance(found, str) else found)[0]["Plan"])
+    plan = cursor.fetchone()[0]
+    return _parts((json.loads(plan) if isinstance(plan, str) else plan)[0]["Plan"])
 
 
 def _parts(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:

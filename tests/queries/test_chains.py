@@ -54,11 +54,11 @@ def test_the_chains_hide_what_a_walk_to_the_root_would_hide(
     dice = random.Random(seed)
     ids = ["root"]
     for _ in range(90):
-        one = dice.choice(ids[-5:] + ids[:3])
+        node = dice.choice(ids[-5:] + ids[:3])
         line = dice.choice(
-            [f'respond {one} "a"'] * 5
-            + [f'annotate {one} note "n"', f'edit {one} "{dice.random()}" as:version']
-            + [f"prune {one}", f"restore {one}", "undo", "redo"]
+            [f'respond {node} "a"'] * 5
+            + [f'annotate {node} note "n"', f'edit {node} "{dice.random()}" as:version']
+            + [f"prune {node}", f"restore {node}", "undo", "redo"]
         )
         try:
             answer = execute_line(actor, tree, Request(line)).body
@@ -144,9 +144,9 @@ def test_what_happens_while_a_worker_measures_is_counted_once(
     def meanwhile(line: str) -> None:
         def slowly(tree_id: int, *, last: int) -> tuple[int, int]:
             execute_line(actor, tree, Request(line))
-            found = measured(tree_id, last=last)
+            counted = measured(tree_id, last=last)
             execute_line(actor, tree, Request('respond root "and more"'))
-            return found
+            return counted
 
         monkeypatch.setattr(outline, "measured", slowly)
         node_writer.measure(tree.uid)
@@ -169,8 +169,8 @@ def test_the_descendants_of_a_large_branch_are_not_all_counted(
     monkeypatch.setattr("loom.trees.commands.nodes.MOST_COUNTED", 3)
     top, beside = plant(tree, actor.participant, [-1, -1, 0, 0, 2, 3, 1, 1, 1])[:2]
     replies = [
-        execute_line(actor, tree, Request(f"{verb} {one.local_id}")).body["reply"]
-        for one in (top, beside)
+        execute_line(actor, tree, Request(f"{verb} {node.local_id}")).body["reply"]
+        for node in (top, beside)
         for verb in ("prune", "restore")
     ]
     assert replies == [

@@ -107,16 +107,16 @@ def test_the_size_after_pruning_is_what_a_pass_over_the_tree_finds(
         below = dice.choice(ids[-6:] + ids[:2])
         answer = execute_line(actor, tree, Request(f'respond {below} "a"')).body
         ids.append(str(answer["refs"][0]))
-    said = []
+    lines = []
     for _ in range(60):
         line = f"{dice.choice(['prune', 'restore'])} {dice.choice(ids[1:])}"
         try:
             execute_line(actor, tree, Request(line))
         except CommandError:
             continue
-        said.append(line)
-        assert tuple(size_of(actor, tree))[1:] == measured(tree.pk), said
-    assert len(said) > 20
+        lines.append(line)
+        assert tuple(size_of(actor, tree))[1:] == measured(tree.pk), lines
+    assert len(lines) > 20
 
 
 def test_pruning_reads_what_goes_and_not_the_tree(

@@ -169,13 +169,13 @@ def counts(
 ) -> dict[str, int]:
     """How many queries each address makes once it was asked before. Where the first time makes
     as many as there were `before`, that is enough: it fills what is kept, so it is no cheaper."""
-    found = {}
+    by_end = {}
     for end in ENDS:
         address = end.format(**ends)
-        found[end] = count(client, address)
-        if before is None or found[end] != before[end]:
-            found[end] = count(client, address)
-    return found
+        by_end[end] = count(client, address)
+        if before is None or by_end[end] != before[end]:
+            by_end[end] = count(client, address)
+    return by_end
 
 
 def fatten(actor: Actor, tree: Tree, ends: dict[str, str], numbers: range) -> None:
@@ -189,7 +189,7 @@ def fatten(actor: Actor, tree: Tree, ends: dict[str, str], numbers: range) -> No
     for number in numbers:
         text = say(f'respond {ends["node"]} "more {number}"')
         note = say(f'annotate {ends["noted"]} "note {number}"')
-        made = say(f'write doc:"D{number}" new "a text ![[{text}]]"')
+        document = say(f'write doc:"D{number}" new "a text ![[{text}]]"')
         elsewhere = new_tree(actor, title=f"Tree {number}")
         for line in (
             f'annotate {note} "a reply"',
@@ -199,12 +199,12 @@ def fatten(actor: Actor, tree: Tree, ends: dict[str, str], numbers: range) -> No
             f"link tree:{tree.uid} to {text} as:supports",
             f"link {ends['node']} to tree:{elsewhere.uid}",
             f'link doc:"Notes" to {text}',
-            f'link doc:"Notes" to {made}',
+            f'link doc:"Notes" to {document}',
             f"bookmark {text}",
             f"tag {text} #t{number}",
-            f"tag {made} #t{number}",
+            f"tag {document} #t{number}",
             f"open {text} keep",
-            f"open {made} keep",
+            f"open {document} keep",
             f'stash "s{number}" "a text"',
             f'todo add "task {number}"',
             f'augment store group/a{number} "a text"',
@@ -398,4 +398,4 @@ def test_a_turn_makes_no_more_queries_in_a_larger_tree_with_a_longer_log(
     # the least of two turns there.
     few = Counter(turn(6))
     many = Counter(turn(LONG)) & Counter(turn(6))
-    assert {one: (few[one], many[one]) for one in many if many[one] > few[one]} == {}
+    assert {query: (few[query], many[query]) for query in many if many[query] > few[query]} == {}

@@ -36,8 +36,8 @@ def test_very_long_events_come_in_smaller_answers(
     seqs: list[int] = []
     answers = 0
     while not seqs or seqs[-1] < 5:
-        found = events_since(actor, stream, since=seqs[-1] if seqs else 0)
-        seqs += [event["seq"] for event in found["events"]]
+        answer = events_since(actor, stream, since=seqs[-1] if seqs else 0)
+        seqs += [event["seq"] for event in answer["events"]]
         answers += 1
     assert seqs == [1, 2, 3, 4, 5]
     assert answers == 2

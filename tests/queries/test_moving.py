@@ -62,8 +62,8 @@ def test_every_row_arrives_and_can_be_written_below(
     expected = _rows_in_file(backup_file.parent / "heddle.sqlite3")
     assert expected["trees_node"] > 10
     assert expected["documents_revision"] and expected["engine_step"]
-    said = run(tmp_path, "manage.py", "restore", str(backup_file), database=server)
-    assert "moved from SQLite to PostgreSQL" in said
+    output = run(tmp_path, "manage.py", "restore", str(backup_file), database=server)
+    assert "moved from SQLite to PostgreSQL" in output
     assert _rows_on_server(server, list(expected)) == expected
     secret = (tmp_path / "secret").read_text()
     assert secret == (backup_file.parent / "secret").read_text()
@@ -106,7 +106,7 @@ def test_a_backup_of_an_earlier_version_changes_nothing(
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "same"),
+    ("row", "other", "same"),
     [
         ((1, "a"), (1, "a"), True),
         ((1, "a"), (1, "b"), False),
@@ -116,7 +116,7 @@ def test_a_backup_of_an_earlier_version_changes_nothing(
         ((b"\0x",), (memoryview(b"\0x"),), True),
     ],
 )
-def test_rows_are_the_same_by_what_they_hold(one: Any, other: Any, same: bool) -> None:
-    assert (_fingerprint([one]) == _fingerprint([other])) is same
+def test_rows_are_the_same_by_what_they_hold(row: Any, other: Any, same: bool) -> None:
+    assert (_fingerprint([row]) == _fingerprint([other])) is same
     more = (2, "z")
-    assert _fingerprint([one, more]) == _fingerprint([more, one]) != _fingerprint([one, more, more])
+    assert _fingerprint([row, more]) == _fingerprint([more, row]) != _fingerprint([row, more, more])

@@ -101,12 +101,12 @@ def test_nobody_outside_the_grove_is_named_or_told(two_groves: TwoGroves) -> Non
     right = two_groves.right
     names = right.grove.participants.filter(kind="human").values_list("name", flat=True)
     left = two_groves.left.grove.participants.filter(user=two_groves.only_left).get().name
-    said = " ".join(f"@{name}" for name in [*names, left])
-    right.run(two_groves.both, f'annotate {right.text.local_id} "{said}"')
+    mentions = " ".join(f"@{name}" for name in [*names, left])
+    right.run(two_groves.both, f'annotate {right.text.local_id} "{mentions}"')
     assert not Mention.objects.filter(participant__user=two_groves.only_left).exists()
     assert mentions_of(two_groves.only_right).count() == 1
     page = two_groves.client(two_groves.only_left).get("/mentions").content.decode()
-    assert said not in page
+    assert mentions not in page
     right.grove.memberships.filter(user=two_groves.only_right).delete()
     assert mentions_of(two_groves.only_right).count() == 0
     answer = two_groves.client(two_groves.only_left).post(

@@ -213,9 +213,9 @@ def test_the_event_of_a_node_is_its_body_without_counts(actor: Actor, tree: Tree
         tree, actor.participant, "b second", a, slot=b, edited_from=b, sources=source, form="x"
     )
     (event,) = [
-        one
-        for one in events_of(tree)
-        if one["payload"].get("node", {}).get("id") == second.local_id
+        event
+        for event in events_of(tree)
+        if event["payload"].get("node", {}).get("id") == second.local_id
     ]
     payload = event["payload"]["node"]
     body = _body(actor, second)

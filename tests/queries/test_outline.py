@@ -68,10 +68,10 @@ def crowd(actor: Actor, tree: Tree) -> tuple[Node, list[Node]]:
     """A node deeper than the outline goes, and what is below it in order: the last to be added
     comes first, and one that is pruned is left out."""
     *_, parent = chain(tree, actor.participant, "a", "b", "c")
-    made = [add(tree, actor.participant, f"child {number}", parent) for number in range(MANY)]
-    Node.objects.filter(pk=made[-1].pk).update(place=0)
-    flag(made[5], pruned=True)
-    return parent, [made[-1], *made[:5], *made[6:-1]]
+    children = [add(tree, actor.participant, f"child {number}", parent) for number in range(MANY)]
+    Node.objects.filter(pk=children[-1].pk).update(place=0)
+    flag(children[5], pruned=True)
+    return parent, [children[-1], *children[:5], *children[6:-1]]
 
 
 def test_beside_a_position_are_the_siblings_next_to_it(

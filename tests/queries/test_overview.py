@@ -15,8 +15,8 @@ from tests.queries.growing import add, chain, plant, version
 
 
 def _told(actor: Actor, tree: Tree) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(overview.overview_of(actor, tree))
-    return found
+    shown: dict[str, Any] = json.loads(overview.overview_of(actor, tree))
+    return shown
 
 
 def test_branches_have_their_sizes_and_runs_are_one_place(

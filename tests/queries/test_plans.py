@@ -172,7 +172,7 @@ def test_commands_scan_nothing(
     _grown: None,
 ) -> None:
     with recorded() as queries:
-        for line in (filled(one, world) for many in LINES.values() for one in many):
+        for line in (filled(template, world) for many in LINES.values() for template in many):
             with suppress(CommandError):  # such as what an earlier line has hidden
                 execute_line(actor, tree, Request(line))
     assert len(queries.sent) > 40

@@ -31,17 +31,17 @@ def _fields(row: Tree | Node) -> dict[str, object]:
 
 def test_rows_and_what_they_name_are_those_of_the_plain_query(actor: Actor, tree: Tree) -> None:
     for title in ("Ink", "Salt"):
-        made = trees.new_tree(actor, title=title)
-        TREE.first(uid=made.uid)
+        new_tree = trees.new_tree(actor, title=title)
+        TREE.first(uid=new_tree.uid)
         with CaptureQueriesContext(connection) as asked:
-            found = TREE.first(uid=made.uid)
-            assert found is not None
-            names = (found.title, found.grove.name, found.maker.name)
-        plain = Tree.objects.get(uid=made.uid)
+            row = TREE.first(uid=new_tree.uid)
+            assert row is not None
+            names = (row.title, row.grove.name, row.maker.name)
+        plain = Tree.objects.get(uid=new_tree.uid)
         assert len(asked) == 1
-        assert _fields(found) == _fields(plain)
+        assert _fields(row) == _fields(plain)
         assert names == (title, plain.grove.name, plain.maker.name)
-        assert not found._state.adding
+        assert not row._state.adding
 
 
 def test_an_unknown_value_gives_no_row(actor: Actor, tree: Tree) -> None:

@@ -16,10 +16,10 @@ def test_folding_keeps_every_place(text: str) -> None:
 
 @given(st.text(max_size=40), st.text(min_size=1, max_size=5), st.text(max_size=40))
 def test_a_text_matches_what_it_holds(before: str, query: str, after: str) -> None:
-    found = match(fold(query), before + query + after)
-    assert found is not None
-    assert found.at <= len(before)
-    assert 0 < found.score < 1
+    hit = match(fold(query), before + query + after)
+    assert hit is not None
+    assert hit.at <= len(before)
+    assert 0 < hit.score < 1
 
 
 _CASED = st.text(alphabet="aAkK\u212asSſßẞσΣςiIİıéÉµΜμ1→ ", max_size=12)

@@ -85,13 +85,13 @@ def both(
     actor: Actor, make_tree: Callable[[], Tree], prepare: Prepare, sizes: tuple[int, int], line: str
 ) -> tuple[Work, Work]:
     """The work of a line in a small tree and in a large one."""
-    found = []
+    works = []
     for size in sizes:
         tree = make_tree()
         named = prepare(tree, actor.participant, size)
         execute_line(actor, tree, Request(line=f"switch to {named}"))
-        found.append(work_of(actor, tree, line.format(named)))
-    return found[0], found[1]
+        works.append(work_of(actor, tree, line.format(named)))
+    return works[0], works[1]
 
 
 @pytest.fixture

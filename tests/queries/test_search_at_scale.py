@@ -54,20 +54,20 @@ def grown(tree: Tree, author: Participant, seed: int) -> list[Node]:
             nodes.append(add(tree, author, words, parent, kind="annotation", form="note"))
         elif parent is None or parent.kind == "text":
             nodes.append(add(tree, author, words, parent))
-    for one in dice.sample(nodes, 6):
-        if one.pk == one.slot_id:
-            flag(one, pruned=True)
+    for node in dice.sample(nodes, 6):
+        if node.pk == node.slot_id:
+            flag(node, pruned=True)
     return nodes
 
 
 def plainly(tree: Tree, query: str, below: Node | None, only: Filters = EVERYTHING) -> set[int]:
     """What should be found, by looking at every node and at all that is above it."""
-    nodes = {one.pk: one for one in Node.objects.filter(tree=tree)}
+    nodes = {node.pk: node for node in Node.objects.filter(tree=tree)}
     newest: dict[int, int] = {}
-    for one in sorted(nodes):
-        if not nodes[one].version_pruned:
-            newest[nodes[one].slot_id] = one
-    found = set()
+    for pk in sorted(nodes):
+        if not nodes[pk].version_pruned:
+            newest[nodes[pk].slot_id] = pk
+    keys = set()
     for key in newest.values():
         node = nodes[key]
         above, slot = [], nodes[node.slot_id]
@@ -76,13 +76,13 @@ def plainly(tree: Tree, query: str, below: Node | None, only: Filters = EVERYTHI
             if slot.parent_slot_id is None:
                 break
             slot = nodes[slot.parent_slot_id]
-        is_inside = below is None or below.slot_id in {one.pk for one in above}
+        is_inside = below is None or below.slot_id in {node.pk for node in above}
         is_kind = not only.type or node.kind == only.type
         is_late = only.since is None or node.created_at >= only.since
-        is_hidden = any(one.pruned for one in above) or not node.depth
+        is_hidden = any(node.pruned for node in above) or not node.depth
         if is_inside and is_kind and is_late and not is_hidden and query in node.text:
-            found.add(key)
-    return found
+            keys.add(key)
+    return keys
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -93,13 +93,13 @@ def test_each_way_finds_what_a_plain_look_finds(
     texts = [node for node in nodes if node.kind == "text"]
     for query in ("river", "lamp bread", "ow"):
         for below in (None, *random.Random(seed).sample(texts, 6)):
-            found = find_in_tree(actor, tree, None, query, below=below, limit=100)
-            assert set(found.every) == plainly(tree, query, below), (way, query, below)
-            assert found.is_all
+            hits = find_in_tree(actor, tree, None, query, below=below, limit=100)
+            assert set(hits.every) == plainly(tree, query, below), (way, query, below)
+            assert hits.is_all
     middle = nodes[len(nodes) // 2].created_at
     for only in (Filters(type="annotation"), Filters(since=middle), Filters(type="text")):
-        found = find_in_tree(actor, tree, None, "tower", only=only, limit=100)
-        assert set(found.every) == plainly(tree, "tower", None, only), (way, only)
+        hits = find_in_tree(actor, tree, None, "tower", only=only, limit=100)
+        assert set(hits.every) == plainly(tree, "tower", None, only), (way, only)
     other = trees.new_tree(actor, title="Another")
     add(other, actor.participant, "a river elsewhere", None)
     assert len(find_in_tree(actor, other, None, "river").every) == 1
@@ -196,7 +196,7 @@ def test_a_tag_and_a_bookmark_are_both_demanded(actor: Actor, tree: Tree, way: s
         say(f"bookmark {node.local_id}")
     both = Filters(tag="keep", is_bookmarked=True)
     for query in ("river", ""):
-        found = find_in_tree(actor, tree, None, query, only=both, limit=100)
-        assert set(found.every) == {node.pk for node in nodes[4:6]}
-        found = find_in_tree(actor, tree, None, query, only=Filters(tag="KEEP"), limit=100)
-        assert set(found.every) == {node.pk for node in nodes[:6]}
+        hits = find_in_tree(actor, tree, None, query, only=both, limit=100)
+        assert set(hits.every) == {node.pk for node in nodes[4:6]}
+        hits = find_in_tree(actor, tree, None, query, only=Filters(tag="KEEP"), limit=100)
+        assert set(hits.every) == {node.pk for node in nodes[:6]}

@@ -45,8 +45,8 @@ def _joined(head: dict[str, Any], tiles: list[dict[str, Any]]) -> dict[str, Any]
         input=json.dumps({"head": head, "tiles": tiles}),
         capture_output=True, text=True, check=True, timeout=PATIENCE_S,
     )  # fmt: skip
-    found: dict[str, Any] = json.loads(ran.stdout)
-    return found
+    answer: dict[str, Any] = json.loads(ran.stdout)
+    return answer
 
 
 def _read(client: Any, tree: Tree) -> dict[str, Any]:

@@ -81,8 +81,8 @@ def test_who_reads_the_log_gets_the_text(
 ) -> None:
     _respond(actor, tree, LONG)
     _respond(actor, tree, "short")
-    (made, short) = events_since(actor, f"tree:{tree.uid}", since=2)["events"][::1]
-    node = made["payload"]["node"]
+    (added, short) = events_since(actor, f"tree:{tree.uid}", since=2)["events"][::1]
+    node = added["payload"]["node"]
     shown = api(owner).get(f"/api/trees/{tree.uid}/nodes/{node['id']}").json()
     del shown["counts"]
     assert node == shown

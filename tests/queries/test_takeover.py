@@ -44,8 +44,8 @@ def _counts(file: Path, prefix: str = "") -> dict[str, int]:
 def test_a_start_takes_the_old_database_over_with_every_row(folder: Path) -> None:
     file = folder / "heddle.sqlite3"
     before = {name.removeprefix("loom_"): count for name, count in _counts(file, "loom_").items()}
-    said = run(folder, "-m", "config.prepare")
-    assert "taken over" in said
+    output = run(folder, "-m", "config.prepare")
+    assert "taken over" in output
     after = _counts(file)
     ours = {name.partition("_")[2]: count for name, count in after.items()}
     ours |= {name.removeprefix("web_search_"): count for name, count in after.items()}
@@ -94,8 +94,8 @@ def test_a_database_on_a_server_is_taken_over_with_every_row(
         if name.startswith("loom_")
     }
     assert before["node"] and before["revision"] == 2
-    said = run(tmp_path, "manage.py", "takeover", database=old_database)
-    assert "taken over" in said
+    output = run(tmp_path, "manage.py", "takeover", database=old_database)
+    assert "taken over" in output
     after = rows_on_server(old_database)
     ours = {name.partition("_")[2]: count for name, count in after.items()}
     ours |= {name.removeprefix("web_search_"): count for name, count in after.items()}

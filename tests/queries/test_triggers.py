@@ -101,8 +101,8 @@ def test_no_migration_has_lost_a_trigger(db: None, table: str) -> None:
     }
     with connection.cursor() as cursor:
         cursor.execute(sql[connection.vendor], [table])
-        found = {row[0] for row in cursor.fetchall()}
-    assert found == expected[connection.vendor, table]
+        names = {row[0] for row in cursor.fetchall()}
+    assert names == expected[connection.vendor, table]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -31,7 +31,7 @@ def test_statistics_are_there_after_the_first_look(actor: Actor, tree: Tree) -> 
 def test_the_room_of_what_was_deleted_is_given_back(actor: Actor, tree: Tree) -> None:
     assert (_pragma("auto_vacuum"), _pragma("page_size")) == (2, 8192)
     long = [add(tree, actor.participant, "word " * 20_000, None) for _ in range(30)]
-    rows = Node.objects.filter(pk__in=[one.pk for one in long])
+    rows = Node.objects.filter(pk__in=[node.pk for node in long])
     rows._raw_delete("default")  # as erasing does, without asking what is protected
     assert _pragma("freelist_count") > 300
     before = _pragma("page_count")

@@ -24,7 +24,7 @@ def _whole(actor: Actor, tree: Tree) -> dict[str, Any]:
 
 
 def _broken(report: dict[str, Any]) -> dict[str, str]:
-    return {one["node"]: one["reason"] for one in report["broken"]}
+    return {row["node"]: row["reason"] for row in report["broken"]}
 
 
 def _tamper(node: Node, **values: Any) -> None:
@@ -139,12 +139,12 @@ def test_a_sealed_call_is_verified_from_its_bytes(
     actor: Actor, tree: Tree, muse: Participant
 ) -> None:
     call = _call(tree, muse)
-    made = add(tree, muse, "from the model", None, call_uid=call.uid, configuration="c" * 64)
+    node = add(tree, muse, "from the model", None, call_uid=call.uid, configuration="c" * 64)
     assert _whole(actor, tree)["status"] == "valid"
     Call.objects.filter(pk=call.pk).update(response=gzip.compress(b"another answer"))
     report = _whole(actor, tree)
     assert report["status"] == "invalid"
-    assert _broken(report) == {made.local_id: verify.SEAL}
+    assert _broken(report) == {node.local_id: verify.SEAL}
     Call.objects.filter(pk=call.pk).update(response=b"no gzip")
     assert _whole(actor, tree)["status"] == "invalid"
 
@@ -154,9 +154,9 @@ def test_an_open_or_reassembled_call_leaves_it_incomplete(
     actor: Actor, tree: Tree, muse: Participant, fields: dict[str, Any]
 ) -> None:
     call = _call(tree, muse, **fields)
-    made = add(tree, muse, "from the model", None, call_uid=call.uid)
+    node = add(tree, muse, "from the model", None, call_uid=call.uid)
     assert _whole(actor, tree)["status"] == "incomplete"
-    assert verify.verify_node(actor, tree, None, made)["status"] == "incomplete"
+    assert verify.verify_node(actor, tree, None, node)["status"] == "incomplete"
 
 
 def test_a_call_that_is_not_here_leaves_it_incomplete(actor: Actor, tree: Tree) -> None:

@@ -131,8 +131,8 @@ def test_some_addresses_no_entry_opens(url: str) -> None:
 
 
 def test_the_sentence_holds_the_line_to_add() -> None:
-    said = why_refused("http://127.0.0.1:9999/v1", ())
-    assert said == (
+    reason = why_refused("http://127.0.0.1:9999/v1", ())
+    assert reason == (
         "http://127.0.0.1:9999 may not be called: 127.0.0.1 is a loopback address. "
         "To allow it, add HEDDLE_PROVIDER_ALLOW=127.0.0.1:9999"
     )
@@ -157,8 +157,8 @@ def test_a_name_that_is_allowed_does_not_open_the_metadata_address() -> None:
     target = read_url("http://ollama:11434/v1")
     allow = ("ollama:11434",)
     assert why_not_address(ip_address("10.1.2.3"), target, allow) == ""
-    for one in ("169.254.169.254", "100.100.100.200", "168.63.129.16", "192.0.0.192"):
-        assert "metadata" in why_not_address(ip_address(one), target, allow)
+    for address in ("169.254.169.254", "100.100.100.200", "168.63.129.16", "192.0.0.192"):
+        assert "metadata" in why_not_address(ip_address(address), target, allow)
 
 
 @pytest.mark.parametrize(

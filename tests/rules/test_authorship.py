@@ -11,11 +11,11 @@ from loom.text.changes import Pieces, inherited, put_together
 
 def drawn(text: str, pieces: Pieces) -> str:
     """The text as `author:words` by piece."""
-    found, at = [], 0
+    runs, at = [], 0
     for author, length in pieces:
-        found.append(f"{author}:{text[at : at + length]}")
+        runs.append(f"{author}:{text[at : at + length]}")
         at += length
-    return "|".join(found)
+    return "|".join(runs)
 
 
 @pytest.mark.parametrize(
@@ -52,18 +52,18 @@ _texts = st.text(alphabet="ab \n🦉", max_size=40)
 @given(_texts, _texts)
 def test_every_character_has_one_owner(before: str, after: str) -> None:
     pieces = (("m", len(before)),) if before else ()
-    found = inherited(before, pieces, after, "h")
-    assert sum(length for _, length in found) == len(after)
-    assert all(length > 0 for _, length in found)
-    assert all(one[0] != other[0] for one, other in pairwise(found))
-    kept = sum(length for author, length in found if author == "m")
+    authorship = inherited(before, pieces, after, "h")
+    assert sum(length for _, length in authorship) == len(after)
+    assert all(length > 0 for _, length in authorship)
+    assert all(one[0] != other[0] for one, other in pairwise(authorship))
+    kept = sum(length for author, length in authorship if author == "m")
     assert kept <= len(before)
 
 
 def test_a_rewritten_book_is_the_writers_and_takes_no_time() -> None:
     before, after = "old " * 200_000, "new " * 200_000
-    found = inherited(before, (("m", len(before)),), after, "h")
-    assert found == (("h", 799_999), ("m", 1))
+    authorship = inherited(before, (("m", len(before)),), after, "h")
+    assert authorship == (("h", 799_999), ("m", 1))
 
 
 def together(parts: list[tuple[str, list[tuple[str, int]]]], text: str) -> list[tuple[str, str]]:

@@ -33,7 +33,7 @@ def _text(headings: list[tuple[int, str]]) -> str:
 
 def _kept_before(now: list[tuple[int, str]], before: list[Section]) -> list[str]:
     """The ids as they were kept while every heading was compared with every other."""
-    old = [(one.level, one.text) for one in before]
+    old = [(section.level, section.text) for section in before]
     ids = [""] * len(now)
     left = set(range(len(old)))
     loose = []
@@ -51,7 +51,9 @@ def _kept_before(now: list[tuple[int, str]], before: list[Section]) -> list[str]
             left.discard(same[0])
     for were, places in loose:
         free = [place for place in places if not ids[place]]
-        for was, place in zip([one for one in were if one in left], free, strict=False):
+        for was, place in zip(
+            [section_id for section_id in were if section_id in left], free, strict=False
+        ):
             ids[place] = before[was].id
             left.discard(was)
     return ids
@@ -61,8 +63,8 @@ def _agrees(before: list[tuple[int, str]], after: list[tuple[int, str]]) -> None
     old = sections_of(_text(before))
     now = sections_of(_text(after), old)
     for section, was in zip(now, _kept_before(after, old), strict=True):
-        assert section.id == was or (not was and section.id not in {one.id for one in old})
-    assert len({one.id for one in now}) == len(now)
+        assert section.id == was or (not was and section.id not in {section.id for section in old})
+    assert len({section.id for section in now}) == len(now)
 
 
 @given(SMALL, SMALL)
@@ -124,7 +126,7 @@ def test_a_long_document_keeps_ids_through_one_change(place: int, to: int, what:
 def test_a_heading_that_is_repeated_loses_no_id(place: int, to: int) -> None:
     old = sections_of(_text(MANY))
     after = sections_of(_text([*MANY[:to], MANY[place], *MANY[to:]]), old)
-    assert {one.id for one in old} < {one.id for one in after}
+    assert {section.id for section in old} < {section.id for section in after}
 
 
 @given(st.lists(HEADING, min_size=FEW, max_size=90), st.data())
@@ -139,7 +141,7 @@ def test_a_chapter_that_goes_takes_only_its_own_ids_along(
     gone = data.draw(st.integers(0, len(chapters) - 1))
     old = sections_of(_text(before))
     after = before[: 2 * gone] + before[2 * gone + 2 :]
-    left = [one.id for number, one in enumerate(old) if number // 2 != gone]
+    left = [section.id for number, section in enumerate(old) if number // 2 != gone]
     assert [section.id for section in sections_of(_text(after), old)] == left
 
 

@@ -60,7 +60,7 @@ def test_the_names_of_all_frames_are_known() -> None:
     source = "".join(path.read_text() for path in folder.glob("*.py"))
     named = re.findall(r'framed\(\s*"([A-Z]+)"|"---([A-Z]+) ', source)
     assert {"REQUEST", "WINDOW"} <= {one or other for one, other in named} <= NAMES
-    assert {one.name for one in sections.every()} <= NAMES
+    assert {section.name for section in sections.every()} <= NAMES
 
 
 @pytest.mark.parametrize(

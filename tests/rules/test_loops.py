@@ -22,13 +22,13 @@ def views(*names: str, position: str = "r2d4") -> list[Past]:
 
 
 def test_the_same_view_is_warned_of_then_refused_then_halts() -> None:
-    found = walk(views("a7x2", "a7x2", "a7x2", "a7x2"))
-    assert [one.decision for one in found] == ["run", "warn", "refuse", "halt"]
-    assert {one.status for one in found[1:]} == {"exact"}
-    assert "step 1" in found[1].warning
-    assert found[2].refusal.code == "LOOP"
-    assert "step 1" in found[2].refusal.message
-    assert "halted" in found[3].refusal.hint
+    verdicts = walk(views("a7x2", "a7x2", "a7x2", "a7x2"))
+    assert [verdict.decision for verdict in verdicts] == ["run", "warn", "refuse", "halt"]
+    assert {verdict.status for verdict in verdicts[1:]} == {"exact"}
+    assert "step 1" in verdicts[1].warning
+    assert verdicts[2].refusal.code == "LOOP"
+    assert "step 1" in verdicts[2].refusal.message
+    assert "halted" in verdicts[3].refusal.hint
 
 
 def test_the_refusal_points_to_the_earlier_result() -> None:
@@ -55,7 +55,7 @@ def test_a_command_that_changes_the_tree_ends_a_loop() -> None:
 
 
 def test_four_different_children_in_a_row_are_no_loop() -> None:
-    assert {one.decision for one in walk(views("a1b2", "c3d4", "e5f6", "g7h8"))} == {"run"}
+    assert {verdict.decision for verdict in walk(views("a1b2", "c3d4", "e5f6", "g7h8"))} == {"run"}
 
 
 def test_a_block_three_times_is_found_wherever_it_is_said() -> None:
@@ -63,23 +63,23 @@ def test_a_block_three_times_is_found_wherever_it_is_said() -> None:
         Past(seq, f"→ view {name}", f"p{seq}", ((name, "1"),))
         for seq, name in enumerate("abcabcabcab", 1)
     ]
-    found = walk(steps)
-    assert {one.decision for one in found[:8]} == {"run"}
-    assert [(one.decision, one.status) for one in found[8:]] == [
+    verdicts = walk(steps)
+    assert {verdict.decision for verdict in verdicts[:8]} == {"run"}
+    assert [(verdict.decision, verdict.status) for verdict in verdicts[8:]] == [
         ("warn", "structural"),
         ("refuse", "structural"),
         ("halt", "structural"),
     ]
-    assert (found[9].earlier, found[9].position) == (1, "p1")
+    assert (verdicts[9].earlier, verdicts[9].position) == (1, "p1")
 
 
 @given(size=st.integers(1, 6), before=st.integers(0, 5))
 def test_blocks_of_one_to_six_steps_are_found_the_third_time(size: int, before: int) -> None:
     names = [f"x{at}" for at in range(before)] + [f"n{at}" for at in range(size)] * 3
     steps = [Past(at, name, f"p{at}", ((name, "1"),)) for at, name in enumerate(names)]
-    found = walk(steps)
-    assert found[-1] == LoopVerdict("warn", "structural", before, f"p{before}")
-    assert {one.decision for one in found[:-1]} == {"run"}
+    verdicts = walk(steps)
+    assert verdicts[-1] == LoopVerdict("warn", "structural", before, f"p{before}")
+    assert {verdict.decision for verdict in verdicts[:-1]} == {"run"}
 
 
 @given(size=st.integers(7, 20), times=st.integers(2, 4))
@@ -104,15 +104,15 @@ def test_an_agent_that_changes_the_tree_each_time_is_in_no_loop(names: list[str]
 @given(names=st.lists(st.sampled_from("abcdef"), min_size=24, max_size=60))
 def test_in_a_world_at_rest_nobody_goes_on_for_ever(names: list[str]) -> None:
     """Six lines are each run once, warned of, and refused before the nineteenth step halts."""
-    assert "halt" in {one.decision for one in walk(views(*names))[:19]}
+    assert "halt" in {verdict.decision for verdict in walk(views(*names))[:19]}
 
 
 @given(names=st.lists(st.sampled_from("abcdefgh"), max_size=60))
 def test_a_line_runs_at_most_twice_in_a_world_at_rest(names: list[str]) -> None:
     ran = [
         name
-        for name, found in zip(names, walk(views(*names)), strict=True)
-        if found.decision in ("run", "warn")
+        for name, verdict in zip(names, walk(views(*names)), strict=True)
+        if verdict.decision in ("run", "warn")
     ]
     assert all(count <= 2 for count in Counter(ran).values())
 

@@ -32,7 +32,7 @@ def test_a_difference_leads_from_one_text_to_the_other(old: str, new: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("base", "one", "two", "made"),
+    ("base", "one", "two", "expected"),
     [
         ("The old house stood.", "The house stood.", "The old house fell.", "The house fell."),
         ("a b c", "x b c", "a b y", "x b y"),
@@ -43,6 +43,6 @@ def test_a_difference_leads_from_one_text_to_the_other(old: str, new: str) -> No
     ],
 )
 def test_passages_that_both_changed_are_left_to_people(
-    base: str, one: str, two: str, made: str | None
+    base: str, one: str, two: str, expected: str | None
 ) -> None:
-    assert merged(base, one, two) == made
+    assert merged(base, one, two) == expected

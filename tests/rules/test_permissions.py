@@ -8,8 +8,8 @@ def test_people_are_sent_to_an_owner() -> None:
 
 
 def test_an_agent_is_told_where_its_asker_may_not_either() -> None:
-    said = remedy(frozenset({WRITE}), "reader", asked_by="Ada")
-    assert said == "Ada, who started this turn, may not do this either; conclude without it."
+    hint = remedy(frozenset({WRITE}), "reader", asked_by="Ada")
+    assert hint == "Ada, who started this turn, may not do this either; conclude without it."
 
 
 def test_an_agent_is_told_that_the_right_can_be_given() -> None:

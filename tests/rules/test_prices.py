@@ -79,8 +79,8 @@ print(json.dumps(found))
     }
     command = [sys.executable, "-c", script, *names]
     done = run(command, check=False, capture_output=True, text=True, timeout=PATIENCE_S)
-    found = json.loads(done.stdout or "{}")
-    assert found.keys() == names.keys(), done.stderr
+    costs_by_ref = json.loads(done.stdout or "{}")
+    assert costs_by_ref.keys() == names.keys(), done.stderr
     # Its own table, as it reads it itself; its import takes five seconds.
     package = find_spec("litellm")
     assert package is not None and package.submodule_search_locations
@@ -90,7 +90,7 @@ print(json.dumps(found))
         cost = costs[name]
         known = [cost["input_cost_per_token"], cost["output_cost_per_token"]]
         assert cost["litellm_provider"] == ref.partition(":")[0]
-        assert [round(one * 1e6, 6) for one in known] == found[ref][:2], (ref, known)
+        assert [round(price * 1e6, 6) for price in known] == costs_by_ref[ref][:2], (ref, known)
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,14 @@ def again(reply: str, texts: dict[int, str]) -> str:
 
 
 def test_a_whole_text_is_named() -> None:
-    rest, (one,) = take_out_quotations(f'[a7x2] Ada\n"{LONG}"\n1 note', [(7, LONG)])
+    rest, (quotation,) = take_out_quotations(f'[a7x2] Ada\n"{LONG}"\n1 note', [(7, LONG)])
     assert rest == '[a7x2] Ada\n""\n1 note'
-    assert (one.at, one.node, one.start, one.length) == (12, 7, 0, len(LONG))
+    assert (quotation.at, quotation.node, quotation.start, quotation.length) == (
+        12,
+        7,
+        0,
+        len(LONG),
+    )
 
 
 def test_parts_of_texts_and_several_texts_are_named() -> None:
@@ -56,7 +61,7 @@ def test_a_text_that_is_gone_or_another_is_said_to_be() -> None:
 @given(st.lists(WORDS, max_size=3), st.lists(st.integers(0, 2), max_size=5), WORDS)
 def test_what_is_taken_out_comes_back(texts: list[str], order: list[int], more: str) -> None:
     held = dict(enumerate(texts))
-    reply = more + "".join(f"{held.get(one, '')}{more[:one]}" for one in order)
+    reply = more + "".join(f"{held.get(number, '')}{more[:number]}" for number in order)
     assert again(reply, held) == reply
     shown = escaped(reply)
     assert again(shown, held) == shown

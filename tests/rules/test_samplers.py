@@ -26,7 +26,7 @@ OTHERS = st.fixed_dictionaries(
     {},
     optional={
         "stop": st.lists(st.text(min_size=1, max_size=9), min_size=1, max_size=4),
-        "grammar": st.text(min_size=1, max_size=40).filter(lambda one: "\0" not in one),
+        "grammar": st.text(min_size=1, max_size=40).filter(lambda text: "\0" not in text),
         "logit_bias": st.dictionaries(
             st.integers(0, 99999).map(str), st.floats(-100, 100), min_size=1, max_size=3
         ),
@@ -59,5 +59,5 @@ def test_what_no_request_could_carry_is_refused_with_a_sentence(given: str) -> N
 def test_what_the_probe_found_goes_before_what_is_documented() -> None:
     assert "seed" in samplers_of("openai:gpt-4o", {})
     assert samplers_of("custom:m", {}) == {"stop"}
-    found = {"chat": True, "top_k": True, "seed": False, "grammar": True}
-    assert samplers_of("openai:gpt-4o", found) == {"top_k", "stop", "grammar"}
+    probed = {"chat": True, "top_k": True, "seed": False, "grammar": True}
+    assert samplers_of("openai:gpt-4o", probed) == {"top_k", "stop", "grammar"}

@@ -12,13 +12,13 @@ TEXTS = st.lists(st.sampled_from("abcd"), min_size=1, max_size=12).map("\n".join
 @given(TEXTS, TEXTS)
 def test_the_changes_of_a_text_make_the_new_one(old: str, new: str) -> None:
     one, two = old.split("\n"), new.split("\n")
-    made: list[str] = []
+    lines: list[str] = []
     at = 0
     for span in changes(old, new):
-        made += one[at : span.first - 1]
-        made += two[len(made) : len(made) + span.now]
+        lines += one[at : span.first - 1]
+        lines += two[len(lines) : len(lines) + span.now]
         at = span.last
-    assert [*made, *one[at:]] == two
+    assert [*lines, *one[at:]] == two
 
 
 @given(TEXTS, TEXTS, st.integers(1, 12), st.integers(0, 5), st.integers(0, 5))

@@ -62,7 +62,7 @@ def test_its_maker_exports_it_and_brings_it_into_another_grove(two_groves: TwoGr
     assert copy.sandbox_at == Node.objects.get(tree=tree, local_id=part["at"]).pk
     assert [node.text for node in new_nodes(copy)] == [WRITTEN, "Which owl?"]
     rows = ("local_id", "text", "hash", "parent_hash", "kind")
-    old, new = (Node.objects.filter(tree=one).order_by("id") for one in (sandbox, copy))
+    old, new = (Node.objects.filter(tree=home).order_by("id") for home in (sandbox, copy))
     assert list(new.values_list(*rows)) == list(old.values_list(*rows))
     assert verify_tree(there, copy, None)["broken"] == []
     assert list(copy.marks.values_list("kind", "label")) == [("tag", "owls")]

@@ -24,7 +24,7 @@ from loom.trees.commands import trees
 from loom.trees.commands.public_links import make_public_link
 from loom.trees.models import Tree
 from tests.interfaces.matrix import LINES, ROWS, filled
-from tests.interfaces.test_two_groves import NAMED, _posts, _unpacked, asked, said
+from tests.interfaces.test_two_groves import NAMED, _posts, _unpacked, asked, text_in
 from tests.interfaces.world import ends_of, fill_tree, furnish
 from tests.kept import kept
 from tests.queries.test_equal_counts import PAGES
@@ -109,7 +109,7 @@ class Surveyed:
             point = transaction.savepoint()
             answer = client.get(address.format(**{**self.here, "me": user.username}))
             transaction.savepoint_rollback(point)
-            answers[address] = f"{answer.status_code} {settled(said(answer))}"
+            answers[address] = f"{answer.status_code} {settled(text_in(answer))}"
         return answers
 
     def shared_events(self) -> list[tuple[str, int]]:
@@ -184,7 +184,7 @@ def test_no_address_of_the_api_answers_others_with_it(house: Surveyed) -> None:
             if not any("{" + name + "}" in row.address for name in own):
                 continue
             answer = asked(client, row, house.there, user)
-            if answer.status_code not in (404, 403, 401) or KESTREL in said(answer):
+            if answer.status_code not in (404, 403, 401) or KESTREL in text_in(answer):
                 wrong.append((user.username, row.method, row.address, answer.status_code))
     assert wrong == []
 
@@ -200,7 +200,7 @@ def test_no_page_shows_it_to_others(house: Surveyed) -> None:
                 continue
             answer = client.get(page.format(**house.there))
             is_hidden = answer.status_code == 404 or page.startswith("/documents/")
-            if not is_hidden or KESTREL in said(answer):
+            if not is_hidden or KESTREL in text_in(answer):
                 wrong.append((user.username, page, answer.status_code))
         for page in _posts():
             if "{tree}" not in page:
@@ -208,7 +208,7 @@ def test_no_page_shows_it_to_others(house: Surveyed) -> None:
             answer = client.post(
                 page.format(**{**house.there, **NAMED}), {"node": house.there["node"]}
             )
-            if answer.status_code not in (404, 405) or KESTREL in said(answer):
+            if answer.status_code not in (404, 405) or KESTREL in text_in(answer):
                 wrong.append((user.username, page, answer.status_code))
     assert wrong == []
 
@@ -282,7 +282,7 @@ def test_it_is_in_no_request_of_another_model(house: Surveyed) -> None:
     for user in (two.only_left, two.both):
         client = two.client(user)
         for address in ("/api/workspaces/{agents}/context", "/api/workspaces/{agents}/status"):
-            assert KESTREL not in said(client.get(address.format(**house.here)))
+            assert KESTREL not in text_in(client.get(address.format(**house.here)))
 
 
 def test_its_maker_reads_all_of_it(house: Surveyed) -> None:
@@ -293,7 +293,7 @@ def test_its_maker_reads_all_of_it(house: Surveyed) -> None:
         if "{tree}" in address:
             answer = client.get(address.format(**{**house.there, "me": "both"}))
             assert answer.status_code < 500, address
-            shown += [address] if KESTREL in said(answer) else []
+            shown += [address] if KESTREL in text_in(answer) else []
     assert len(shown) > 30
     listed = client.get(f"/api/trees?grove={house.two.left.grove.uid}").json()["results"]
     assert house.tree.uid in {tree["id"] for tree in listed}

@@ -64,8 +64,8 @@ def test_it_is_set_up_on_a_page_with_a_qr_code(owner: User) -> None:
     assert entered(other := Client(), owner)["Location"] == "/guide" and is_in(other)
     wrong = client.post("/second-factor/do/confirm", {"code": "000000"})
     assert wrong.status_code == 400 and "This code is wrong." in wrong.content.decode()
-    made = client.post("/second-factor/do/confirm", {"code": code_of(owner)}).content.decode()
-    assert len(set(listed(made))) == commands.RECOVERY_CODES == RecoveryCode.objects.count()
+    page = client.post("/second-factor/do/confirm", {"code": code_of(owner)}).content.decode()
+    assert len(set(listed(page))) == commands.RECOVERY_CODES == RecoveryCode.objects.count()
     assert client.get("/second-factor/set-up").status_code == 302
     settings = client.get("/settings/access").content.decode()
     assert "10 recovery codes are left" in settings
@@ -218,11 +218,11 @@ def test_new_recovery_codes_replace_those_before(owner: User) -> None:
 
 
 def test_no_secret_and_no_code_is_stored_as_it_is(owner: User) -> None:
-    made = set_up(owner)
+    recovery = set_up(owner)
     row = SecondFactor.objects.get(user=owner)
     secret = codes.open_sealed(row.sealed)
     assert secret not in row.sealed.encode() and codes.shown_secret(secret) not in row.sealed
-    assert not set(made) & set(RecoveryCode.objects.values_list("digest", flat=True))
+    assert not set(recovery) & set(RecoveryCode.objects.values_list("digest", flat=True))
 
 
 def test_another_secret_of_the_installation_is_reported(owner: User, settings: Any) -> None:

@@ -14,7 +14,7 @@ from loom.trees.models import Tree
 
 Bring = Callable[..., Import]
 _ABOVE = [parent / "shared" / "samples" for parent in Path(__file__).resolve().parents[3:5]]
-SAMPLES = next((one for one in _ABOVE if one.is_dir()), _ABOVE[0])
+SAMPLES = next((folder for folder in _ABOVE if folder.is_dir()), _ABOVE[0])
 
 
 def file_of(
@@ -40,13 +40,13 @@ def file_of(
 def bring(actor: Actor) -> Bring:
     """`bring({"text": "a"})`: the import of a file by the owner, after it was run."""
 
-    def one(content: Any, **more: Any) -> Import:
+    def import_content(content: Any, **more: Any) -> Import:
         row = file_of(actor, content, **more)
         importing.run(row.uid)
         row.refresh_from_db()
         return row
 
-    return one
+    return import_content
 
 
 @pytest.fixture

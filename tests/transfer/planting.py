@@ -38,16 +38,16 @@ def plant(
 ) -> tuple[Tree, list[Node]]:
     """The tree, and the node of each text."""
     tree = trees.new_tree(actor, mode=mode, **{"title": "T", **head})
-    made: list[Node] = []
+    nodes: list[Node] = []
     with transaction.atomic():
         writer = streams.lock(tree)
         for above, by_model, text in texts:
-            parent = made[above] if above >= 0 else tree.nodes.get(parent_slot=None)
+            parent = nodes[above] if above >= 0 else tree.nodes.get(parent_slot=None)
             author = muse if by_model else actor.participant
             new = node_writer.NewNode(text=text, parent=parent)
-            made.append(node_writer.add_node(writer, tree, author, new))
+            nodes.append(node_writer.add_node(writer, tree, author, new))
         writer.flush()
-    return tree, made
+    return tree, nodes
 
 
 def wanted(actor: Actor, tree: Tree, end: Node | None = None, **more: bool) -> ExportSelection:
@@ -59,7 +59,7 @@ def wanted(actor: Actor, tree: Tree, end: Node | None = None, **more: bool) -> E
 def paths(tree: Tree) -> list[tuple[str, ...]]:
     """The texts from the first below the root to each node, sorted: what no order may change."""
     nodes = {node.pk: node for node in tree.nodes.filter(kind="text")}
-    found = []
+    branches = []
     for node in nodes.values():
         path: list[str] = []
         at: Node | None = node
@@ -67,8 +67,8 @@ def paths(tree: Tree) -> list[tuple[str, ...]]:
             path.append(at.text)
             at = nodes.get(at.parent_slot_id)
         if path:
-            found.append(tuple(reversed(path)))
-    return sorted(found)
+            branches.append(tuple(reversed(path)))
+    return sorted(branches)
 
 
 def call_in(tree: Tree, muse: Participant) -> Call:

@@ -33,10 +33,10 @@ class Tree:
             for record in self.records
         ]
 
-    def one(self, text: str) -> NodeRecord:
+    def record(self, text: str) -> NodeRecord:
         """The record with this text."""
-        (found,) = [record for record in self.records if record.text == text]
-        return found
+        (record,) = [record for record in self.records if record.text == text]
+        return record
 
 
 def raw_of(content: Any) -> bytes:
@@ -44,7 +44,7 @@ def raw_of(content: Any) -> bytes:
     if isinstance(content, bytes):
         return content
     if isinstance(content, tuple):
-        return b"".join(json.dumps(one).encode() + b"\n" for one in content)
+        return b"".join(json.dumps(line).encode() + b"\n" for line in content)
     return json.dumps(content).encode()
 
 
@@ -55,7 +55,7 @@ def trees_of(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "file"
         path.write_bytes(raw_of(content))
-        found = []
+        trees = []
         with Upload(path, name, options or {}, lambda _: None) as upload:
             for form, part in upload.parts():
                 report = Report()
@@ -63,20 +63,20 @@ def trees_of(
                 with RecordFile(Path(folder) / "record_file") as record_file:
                     head = part.read(record_file.put, report)
                     records = [
-                        one
+                        record
                         for batch in record_file.batches(
                             count=1000, characters=10**9, plan=head.plan
                         )
-                        for one in batch
+                        for record in batch
                     ]
                 for record in records:
                     head.settle(record)
                 title = head.title or part.title
                 told = part.title if not head.title else title
-                found.append(
+                trees.append(
                     Tree(form, told, part.at, part.count, part.asks, head, records, report)
                 )
-        return found
+        return trees
 
 
 def tree_of(content: Any, **more: Any) -> Tree:

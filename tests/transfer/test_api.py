@@ -206,7 +206,7 @@ async def test_over_asgi_it_is_streamed_piece_by_piece(
     answer = await client.get(f"/api/trees/{grown.uid}/export")
     pieces = [piece async for piece in answer.streaming_content]  # type: ignore[attr-defined]
     assert len(pieces) > 5 and json.loads(b"".join(pieces))["heddle"] == 1
-    assert not [one for one in recwarn if "StreamingHttpResponse" in str(one.message)]
+    assert not [warning for warning in recwarn if "StreamingHttpResponse" in str(warning.message)]
     await sync_to_async(connections.close_all)()  # of the thread that views run in
 
 

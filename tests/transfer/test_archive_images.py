@@ -55,26 +55,26 @@ def of_chatgpt() -> dict[str, Any]:
 
 def of_claude() -> dict[str, Any]:
     file = {"file_kind": "image", "file_uuid": "11112222-3333", "file_name": "a_cat.png"}
-    said = {"uuid": "1", "sender": "human", "text": "Why?", "files_v2": [file]}
-    return {"uuid": "u", "name": "A chat", "chat_messages": [said]}
+    question = {"uuid": "1", "sender": "human", "text": "Why?", "files_v2": [file]}
+    return {"uuid": "u", "name": "A chat", "chat_messages": [question]}
 
 
 def of_openwebui(file: dict[str, Any]) -> dict[str, Any]:
-    said = {"id": "1", "parentId": None, "role": "user", "content": "Why?", "files": [file]}
-    return {"chat": {"title": "A chat", "history": {"messages": {"1": said}, "currentId": "1"}}}
+    question = {"id": "1", "parentId": None, "role": "user", "content": "Why?", "files": [file]}
+    return {"chat": {"title": "A chat", "history": {"messages": {"1": question}, "currentId": "1"}}}
 
 
 def of_librechat() -> dict[str, Any]:
     file = {"type": "image/png", "filepath": "/images/u/11__a_cat.png", "filename": "a_cat.png"}
-    said = {"messageId": "1", "text": "Why?", "sender": "User", "files": [file]}
-    return {"conversationId": "c", "title": "A chat", "messages": [said]}
+    question = {"messageId": "1", "text": "Why?", "sender": "User", "files": [file]}
+    return {"conversationId": "c", "title": "A chat", "messages": [question]}
 
 
 def of_sillytavern() -> bytes:
     head = {"user_name": "A", "character_name": "B", "chat_metadata": {}}
     extra = {"image": "/user/images/B/a_cat.png", "title": "a cat"}
-    said = {"name": "A", "is_user": True, "mes": "Why?", "extra": extra}
-    return b"\n".join(json.dumps(one).encode() for one in (head, said))
+    line_of_chat = {"name": "A", "is_user": True, "mes": "Why?", "extra": extra}
+    return b"\n".join(json.dumps(line).encode() for line in (head, line_of_chat))
 
 
 OPENAI = {
@@ -155,7 +155,7 @@ def test_an_import_that_fails_leaves_no_image(
     monkeypatch.setattr(message_images, "image_reference", broken)
     row = bring(packed(**FILES["chatgpt"]))
     assert row.status == "failed" and not Image.objects.exists()
-    assert not [one for one in data_folder.all() if one[1].read_bytes() == RED]
+    assert not [file for file in data_folder.all() if file[1].read_bytes() == RED]
 
 
 @pytest.mark.parametrize(
@@ -176,5 +176,5 @@ def test_what_names_no_image_is_none(value: Any) -> None:
 
 def test_names_that_cameras_make_up_say_nothing() -> None:
     for name in ("IMG_2031.jpg", "image.png", "file-abc.png", "Screenshot 2026-11-22.png"):
-        [one] = named_in({"type": "image", "name": name})
-        assert one["alt"] == "", name
+        [image] = named_in({"type": "image", "name": name})
+        assert image["alt"] == "", name

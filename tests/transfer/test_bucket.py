@@ -66,8 +66,8 @@ class Storage:
 
     def names(self) -> list[str]:
         """The names of all objects."""
-        found = self.client.list_objects_v2(Bucket=self.bucket.name)
-        return [content["Key"] for content in found.get("Contents", ())]
+        answer = self.client.list_objects_v2(Bucket=self.bucket.name)
+        return [content["Key"] for content in answer.get("Contents", ())]
 
 
 @pytest.fixture(scope="module")
@@ -121,9 +121,9 @@ def test_the_same_bytes_are_uploaded_once_and_go_with_the_last_tree(
     assert before["LastModified"] == after["LastModified"]
     own = trees.new_tree(actor, title="Own")
     green = images.keep(actor, own, picture(colour="green")).sha256
-    for number, one in enumerate((own, tree), 1):
-        _mark_erased(actor, one)
-        tasks.erase_tree(one.uid)
+    for number, erased in enumerate((own, tree), 1):
+        _mark_erased(actor, erased)
+        tasks.erase_tree(erased.uid)
         assert storage.names() == [_key(sha256)], number
     assert green not in str(storage.names())
     _mark_erased(actor, buffer)

@@ -44,8 +44,10 @@ def test_a_chat_of_chatgpt_keeps_branches_in_their_order() -> None:
     assert (tree.format.name, tree.title, tree.count) == ("chatgpt", "A chat", 4)
     assert tree.outline() == [("Why?", None), ("Two.", "Why?"), ("One.", "Why?")]
     assert tree.head.mode == "dialogue"
-    assert tree.one("Why?").author == "" and tree.one("Why?").at.startswith("2023-11-14T22:13:21")
-    assert (tree.one("Two.").author, tree.one("Two.").author_kind) == ("gpt-x", "model")
+    assert tree.record("Why?").author == "" and tree.record("Why?").at.startswith(
+        "2023-11-14T22:13:21"
+    )
+    assert (tree.record("Two.").author, tree.record("Two.").author_kind) == ("gpt-x", "model")
     assert tree.head.imported["current_node"] == "b"
 
 
@@ -62,11 +64,11 @@ def test_thinking_and_steps_of_tools_are_shown_and_not_sent() -> None:
         "v": message("tool", {"content_type": "execution_output", "text": "found"}),
     }
     above = "q"
-    for name, one in steps.items():
-        chat["mapping"][name] = {"id": name, "message": one, "parent": above, "children": []}
+    for name, step in steps.items():
+        chat["mapping"][name] = {"id": name, "message": step, "parent": above, "children": []}
         above = name
     tree = tree_of(chat)
-    assert [tree.one(text).flags for text in ("Hm.", "search", "found")] == [["excluded"]] * 3
+    assert [tree.record(text).flags for text in ("Hm.", "search", "found")] == [["excluded"]] * 3
     assert tree.report.kept["thinking and steps of tools"] == 3
 
 
@@ -94,17 +96,17 @@ def claude(*, with_parents: bool) -> dict[str, Any]:
         if sender == "assistant":
             content.insert(0, {"type": "thinking", "thinking": "They greet."})
             content.append({"type": "tool_use", "name": "clock", "input": {}})
-        one: dict[str, Any] = {"uuid": uid, "sender": sender, "text": text, "content": content}
-        one["created_at"] = "2024-05-06T07:08:09.123456Z"
-        one["attachments"] = [{"file_name": "a.txt", "extracted_content": "inside"}]
-        messages.append({**one, "parent_message_uuid": parent} if with_parents else one)
+        sent: dict[str, Any] = {"uuid": uid, "sender": sender, "text": text, "content": content}
+        sent["created_at"] = "2024-05-06T07:08:09.123456Z"
+        sent["attachments"] = [{"file_name": "a.txt", "extracted_content": "inside"}]
+        messages.append({**sent, "parent_message_uuid": parent} if with_parents else sent)
     return {"uuid": "u", "name": "Greetings", "chat_messages": messages, "account": {"uuid": "x"}}
 
 
 def test_a_chat_of_claude_has_branches_where_the_archive_names_parents() -> None:
     tree = tree_of([claude(with_parents=True)])
     assert tree.outline() == [("Hello.", None), ("Hi.", "Hello."), ("A?", "Hi."), ("B?", "Hi.")]
-    answer = tree.one("Hi.")
+    answer = tree.record("Hi.")
     assert (answer.author, answer.author_kind) == ("Claude", "model")
     assert answer.imported["thinking"] == "They greet."
     assert answer.imported["content"] == [{"type": "tool_use", "name": "clock", "input": {}}]
@@ -136,7 +138,7 @@ def test_a_chat_of_librechat_may_be_flat_or_nested() -> None:
         assert tree.outline() == [("Q", None), ("A", "Q"), ("B", "Q")]
         assert [record.author for record in tree.records] == ["", "m", "GPT-4"]
         assert tree.head.system_context == "Be brief."
-        assert tree.one("A").tags == ["rated thumbsUp"]
+        assert tree.record("A").tags == ["rated thumbsUp"]
 
 
 def test_a_chat_of_open_webui_keeps_branches_and_ratings() -> None:
@@ -166,9 +168,9 @@ def test_a_chat_of_open_webui_keeps_branches_and_ratings() -> None:
     tree = tree_of([{"id": "x", "title": "T", "user_id": "u", "chat": chat, "meta": tags}])
     assert tree.format.name == "openwebui" and tree.head.system_context == "S"
     assert tree.outline() == [("Q", None), ("B", "Q"), ("A", "Q")]
-    assert (tree.one("B").author, tree.one("B").tags) == ("llama", ["rated 1"])
+    assert (tree.record("B").author, tree.record("B").tags) == ("llama", ["rated 1"])
     assert "user_id" not in tree.head.imported and tree.head.imported["currentId"] == "3"
-    assert tree.one("B").bookmark == "" and tree.one("A").bookmark is None
+    assert tree.record("B").bookmark == "" and tree.record("A").bookmark is None
     assert [(mark.kind, mark.label, mark.number) for mark in tree.head.marks] == [
         ("tag", "sea", -1)
     ]
@@ -187,11 +189,11 @@ def test_what_open_webui_writes_into_a_text_is_beside_it() -> None:
     rows = {key: {"id": key, "role": "assistant", "content": text} for key, text in texts.items()}
     rows["4"] = {"id": "4", "role": "user", "content": thought}
     tree = tree_of([{"chat": {"history": {"messages": rows}}}])
-    found = [
+    parts = [
         (record.text, record.imported.get("thinking"), record.imported.get("steps"))
         for record in tree.records
     ]
-    assert found == [
+    assert parts == [
         ("It is noon.", "> Hm.", [step[: step.index("\n")]]),
         ("", "> Hm.", None),
         (texts["3"], None, None),
@@ -224,15 +226,15 @@ def test_a_chat_of_arc_has_the_branches_of_its_messages() -> None:
     )
     assert tree.format.name == "arc" and tree.title == "T"
     assert tree.outline() == [("Q", None), ("A", "Q"), ("B", "Q")]
-    assert (tree.one("A").author, tree.one("B").author) == ("Opus", "m")
-    assert (tree.one("B").flags, tree.one("B").bookmark) == (["excluded"], "good")
+    assert (tree.record("A").author, tree.record("B").author) == ("Opus", "m")
+    assert (tree.record("B").flags, tree.record("B").bookmark) == (["excluded"], "good")
     assert tree.head.current == "b" and not tree.report.kept["bookmarks"]
 
 
 def test_fields_that_are_named_like_facts_are_not_counted_as_such() -> None:
     chat = {**chatgpt(), "tags": ["x"], "images": [1]}
     says = tree_of(chat).report.says()
-    assert not [one for one in says["came"] if one.startswith(("Tags", "Images"))]
+    assert not [line for line in says["came"] if line.startswith(("Tags", "Images"))]
     assert "field.tags" in says["beside"][0] and "field.images" in says["beside"][0]
 
 

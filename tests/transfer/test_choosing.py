@@ -39,9 +39,10 @@ def sent(client: APIClient, *contents: Any, **form: str) -> Any:
     """The address of an import of these files."""
     files = [
         SimpleUploadedFile(
-            f"{number}.json", one if isinstance(one, bytes) else json.dumps(one).encode()
+            f"{number}.json",
+            content if isinstance(content, bytes) else json.dumps(content).encode(),
         )
-        for number, one in enumerate(contents)
+        for number, content in enumerate(contents)
     ]
     answer = client.post("/api/import", {"file": files, **form}, format="multipart")
     assert answer.status_code == 202, answer.content
@@ -135,7 +136,7 @@ def test_how_to_split_a_text_is_asked_unless_it_was_sent(api: Client, writer: Us
     tasks.run_import(address.rpartition("/")[2])
     tree = Tree.objects.get()
     assert tree.title == "One"
-    assert [one for one, _ in texts(tree)] == ["", "# One\n\nFirst.\n\n", "# Two\n\nSecond.\n"]
+    assert [words for words, _ in texts(tree)] == ["", "# One\n\nFirst.\n\n", "# Two\n\nSecond.\n"]
     address = sent(client, text, split="whole")
     assert client.get(address).json()["status"] == "done"
 

@@ -32,12 +32,12 @@ TEXTS: list[Plant] = [
 @pytest.fixture
 def lived(actor: Actor, muse: Participant) -> tuple[Tree, list[Node]]:
     """A dialogue with one of everything that a format may have no place for."""
-    tree, made = plant(actor, muse, TEXTS, mode="dialogue")
+    tree, nodes = plant(actor, muse, TEXTS, mode="dialogue")
 
     def say(line: str) -> None:
         execute_line(actor, tree, Request(line))
 
-    tell, once, never, on = (one.local_id for one in made)
+    tell, once, never, on = (node.local_id for node in nodes)
     say(f'edit {once} "Twice." as:version')
     say(f"prune {never}")
     say(f"exclude {on}")
@@ -46,7 +46,7 @@ def lived(actor: Actor, muse: Participant) -> tuple[Tree, list[Node]]:
     say(f'bookmark {on} "here"')
     say(f"tag {tell} #old")
     say(f"switch to {on}")
-    return tree, made
+    return tree, nodes
 
 
 def get(client: APIClient, tree: Tree, query: str) -> Any:
@@ -63,7 +63,7 @@ def read(client: APIClient, tree: Tree, query: str) -> str:
 def test_every_format_is_written_for_members_alone(
     name: str, api: Client, reader: User, outsider: User, lived: tuple[Tree, list[Node]]
 ) -> None:
-    tree, made = lived
+    tree, nodes = lived
     answer = get(api(reader), tree, f"format={name}")
     assert answer.status_code == 200
     content = b"".join(answer.streaming_content)
@@ -71,9 +71,9 @@ def test_every_format_is_written_for_members_alone(
     assert answer["Content-Type"] == FORMATS[name].media
     assert f".{FORMATS[name].ending}" in answer["Content-Disposition"]
     if FORMATS[name].scope != "tree":
-        answer = get(api(reader), tree, f"format={name}&node={made[3].local_id}")
+        answer = get(api(reader), tree, f"format={name}&node={nodes[3].local_id}")
         assert answer.status_code == 200 and b"".join(answer.streaming_content)
-    for asked in (f"format={name}", f"format={name}&node={made[3].local_id}"):
+    for asked in (f"format={name}", f"format={name}&node={nodes[3].local_id}"):
         assert get(api(outsider), tree, asked).status_code == 404
         shown = api(outsider).get(f"/api/trees/{tree.uid}/export/preview?{asked}")
         assert shown.status_code == 404
@@ -122,11 +122,11 @@ def test_a_preview_names_what_belongs_to_the_tree(
     execute_line(actor, tree, Request(f"link tree:{tree.uid} to doc:{document.uid}"))
     execute_line(actor, tree, Request('think "hm"'))
     every = {"documents": 1, "thoughts": 1, "description": 1, "context": 1, "steering": 2}
-    found = {one: left_out(api(owner), tree, f"format={one}") for one in FORMATS}
-    lost = {one: {what for what in every if found[one].get(what)} for one in FORMATS}
+    lost_by_format = {name: left_out(api(owner), tree, f"format={name}") for name in FORMATS}
+    lost = {name: {what for what in every if lost_by_format[name].get(what)} for name in FORMATS}
     assert lost["zip"] == set() and lost["heddle"] == {"documents"}
     assert lost["pyloom"] == set(every)
-    assert {one: found["text"][one] for one in every} == every
+    assert {what: lost_by_format["text"][what] for what in every} == every
     assert lost["html"] == lost["exoloom"] == set(every) - {"description"}
     assert lost["jsonl"] == lost["preferences"] == set(every) - {"context"}
     page = api(owner).get(f"/trees/{tree.uid}/export?format=pyloom").content.decode()
@@ -137,11 +137,11 @@ def test_a_preview_names_what_belongs_to_the_tree(
 def test_a_preview_of_a_path_counts_the_path(
     api: Client, owner: User, lived: tuple[Tree, list[Node]]
 ) -> None:
-    tree, made = lived
-    execute_line(get_actor(owner, tree.grove), tree, Request(f"restore {made[2].local_id}"))
-    found = left_out(api(owner), tree, f"format=text&node={made[0].local_id}")
-    assert found == {"other": 3, "authors": 1, "times": 2, "notes": 1, "tags": 1, "proofs": 2}
-    swiped = left_out(api(owner), tree, f"format=sillytavern&node={made[3].local_id}")
+    tree, nodes = lived
+    execute_line(get_actor(owner, tree.grove), tree, Request(f"restore {nodes[2].local_id}"))
+    lost = left_out(api(owner), tree, f"format=text&node={nodes[0].local_id}")
+    assert lost == {"other": 3, "authors": 1, "times": 2, "notes": 1, "tags": 1, "proofs": 2}
+    swiped = left_out(api(owner), tree, f"format=sillytavern&node={nodes[3].local_id}")
     assert "other" not in swiped, "the text beside the path is a swipe"
     answer = api(owner).get(f"/api/trees/{tree.uid}/export/preview?format=text")
     assert (answer.json()["nodes"], answer.json()["characters"]) == (3, len("Tell me.Twice.Go on."))
@@ -150,10 +150,10 @@ def test_a_preview_of_a_path_counts_the_path(
 def test_markdown_has_notes_if_asked_for(
     api: Client, owner: User, lived: tuple[Tree, list[Node]]
 ) -> None:
-    tree, made = lived
+    tree, nodes = lived
     assert "why?" not in read(api(owner), tree, "format=markdown")
     shown = read(api(owner), tree, "format=markdown&notes=1")
-    assert f"**{made[0].local_id}** Tell me.\n\n> note · Owner: why?\n" in shown
+    assert f"**{nodes[0].local_id}** Tell me.\n\n> note · Owner: why?\n" in shown
 
 
 # Provenance.
@@ -213,9 +213,9 @@ def test_a_fence_is_longer_than_what_is_in_it(actor: Actor, tree: Tree, muse: Pa
 
 def test_an_export_is_sent_in_pieces(actor: Actor, muse: Participant) -> None:
     texts: list[Plant] = [(n - 1, False, "word " * 4000) for n in range(30)]
-    tree, made = plant(actor, muse, texts)
+    tree, nodes = plant(actor, muse, texts)
     for name in ("pyloom", "miniloom", "html", "jsonl"):
-        pieces = list(FORMATS[name].pieces(wanted(actor, tree, made[-1])))
+        pieces = list(FORMATS[name].pieces(wanted(actor, tree, nodes[-1])))
         if name != "jsonl":  # one line, which is one piece
             assert len(pieces) > 3, name
             assert all(len(piece) < 4 * exporting.PIECE for piece in pieces), name

@@ -168,8 +168,8 @@ def test_exports_hold_it_or_say_what_it_shows(name: str, actor: Actor, tree: Tre
         assert sha256.encode() in content
     elif name in ("epub", "docx"):
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            files = {one: archive.read(one) for one in archive.namelist()}
-        [inside] = [content for one, content in files.items() if one.endswith(".png")]
+            files = {member: archive.read(member) for member in archive.namelist()}
+        [inside] = [content for member, content in files.items() if member.endswith(".png")]
         assert inside == raw
         assert any(b'"a cat"' in content for content in files.values())
     elif name == "parquet":  # packed; a row has the text as it is stored, with the image's hash
@@ -186,15 +186,15 @@ def test_a_book_has_webp_as_png_and_describes_what_is_gone(
     kept = images.keep(actor, tree, picture("WEBP")).sha256
     gone = images.keep(actor, tree, picture(colour="green")).sha256
     damaged = images.keep(actor, tree, picture(colour="blue")).sha256
-    every = " ".join(image_texts.image_reference(one, "a cat") for one in (kept, gone, damaged))
+    every = " ".join(image_texts.image_reference(image, "a cat") for image in (kept, gone, damaged))
     data_folder.path(gone).unlink()
     data_folder.path(damaged).write_bytes(b"no image")
     local_id = execute_line(actor, tree, Request(f"respond root\n{every}")).body["refs"][0]
     end = tree.nodes.get(local_id=local_id)
     with zipfile.ZipFile(io.BytesIO(b"".join(writer(wanted(actor, tree, end))))) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
-    shown = [content for one, content in files.items() if one.endswith((".png", ".webp"))]
-    assert [one[:4] for one in shown] == [b"\x89PNG"]
+    shown = [content for member, content in files.items() if member.endswith((".png", ".webp"))]
+    assert [content[:4] for content in shown] == [b"\x89PNG"]
     assert any(b"[image: a cat]" in content for content in files.values())
 
 
@@ -202,7 +202,7 @@ def test_a_preview_counts_images(actor: Actor, api: Client, owner: User, tree: T
     written(actor, tree, picture())
     address = f"/api/trees/{tree.uid}/export/preview?format="
     assert {"images": 1}.items() <= {
-        one["what"]: one["count"] for one in api(owner).get(f"{address}jsonl").json()["left_out"]
+        loss["what"]: loss["count"] for loss in api(owner).get(f"{address}jsonl").json()["left_out"]
     }.items()
     assert "images" not in json.dumps(api(owner).get(f"{address}zip").json())
 
@@ -238,10 +238,10 @@ def test_an_image_goes_with_its_last_tree(
     sha256, _ = written(actor, tree, raw)
     other = trees.new_tree(actor, title="Other")
     execute_line(actor, other, Request(f"respond root\n{image_texts.image_reference(sha256, '')}"))
-    for one, is_left in ((tree, True), (other, False)):
-        trees.change_tree(actor, one, {"archived": True})
-        trees.erase(actor, one, one.title)
-        tasks.erase_tree(one.uid)
+    for erased, is_left in ((tree, True), (other, False)):
+        trees.change_tree(actor, erased, {"archived": True})
+        trees.erase(actor, erased, erased.title)
+        tasks.erase_tree(erased.uid)
         assert data_folder.path(sha256).is_file() == is_left
         answer = api(owner).get(f"/api/images/{sha256}")
         assert answer.status_code == (200 if is_left else 404)
@@ -283,10 +283,10 @@ def test_a_zip_brings_its_tree_and_images_into_another_grove(
     data_folder.path(sha256).unlink()
     importing.run(row.uid)
     row.refresh_from_db()
-    found = tree_of(row)
-    assert paths(found) == paths(tree) and found.grove != tree.grove
+    imported = tree_of(row)
+    assert paths(imported) == paths(tree) and imported.grove != tree.grove
     assert row.report["kept"]["images"] == 1 and row.report["warnings"] == []
-    assert images.bytes_of(Image.objects.get(tree=found)) == raw
+    assert images.bytes_of(Image.objects.get(tree=imported)) == raw
 
 
 # What a camera and its owner write into an image.
@@ -322,8 +322,8 @@ def told_by(raw: bytes) -> list[bytes]:
     """What an image says about its maker."""
     with Pillow.open(io.BytesIO(raw)) as image:
         exif = image.getexif()
-        said = [b"exif"] * bool(dict(exif)) + [b"place"] * bool(exif.get_ifd(PLACE))
-    return said + [secret for secret in SECRETS if secret in raw]
+        leaks = [b"exif"] * bool(dict(exif)) + [b"place"] * bool(exif.get_ifd(PLACE))
+    return leaks + [secret for secret in SECRETS if secret in raw]
 
 
 @pytest.mark.parametrize("kind", image_texts.IMAGE_TYPES)

@@ -33,16 +33,16 @@ Live = Callable[..., LiveFile]
 def live(actor: Actor, tmp_path: Path) -> Live:
     """A file in step with a tree, once written. What it says is in `said`."""
 
-    def one(tree: Tree, kind: str = "markdown", by: Actor = actor) -> LiveFile:
-        file = LiveFile(tmp_path, by, tree, kind, said.append)
+    def live_file(tree: Tree, kind: str = "markdown", by: Actor = actor) -> LiveFile:
+        file = LiveFile(tmp_path, by, tree, kind, reported.append)
         file.step()
         return file
 
-    said.clear()
-    return one
+    reported.clear()
+    return live_file
 
 
-said: list[str] = []
+reported: list[str] = []
 
 
 def saved(file: LiveFile, old: str, new: str) -> None:
@@ -53,19 +53,19 @@ def saved(file: LiveFile, old: str, new: str) -> None:
 
 
 def grown(actor: Actor, muse: Participant, mode: str = "buffer") -> tuple[Tree, list[Node]]:
-    tree, made = plant(
+    tree, nodes = plant(
         actor, muse, [(-1, False, "It was"), (0, True, " day"), (0, True, " dusk")], mode=mode
     )
-    execute_line(actor, tree, Request(f"switch to {made[1].local_id}"))
-    return tree, made
+    execute_line(actor, tree, Request(f"switch to {nodes[1].local_id}"))
+    return tree, nodes
 
 
 def test_the_file_holds_the_path_and_is_written_only_when_it_differs(
     live: Live, actor: Actor, muse: Participant
 ) -> None:
-    tree, made = grown(actor, muse)
+    tree, nodes = grown(actor, muse)
     file = live(tree)
-    ids = [one.local_id for one in made]
+    ids = [node.local_id for node in nodes]
     assert file.path.read_text() == f"<!--{ids[0]}-->It was<!--{ids[1]}--> day"
     assert not file.step()
     execute_line(actor, tree, Request(f"switch to {ids[2]}"))
@@ -76,15 +76,15 @@ def test_the_file_holds_the_path_and_is_written_only_when_it_differs(
 def test_an_edit_becomes_a_version_and_an_addition_a_text(
     mode: str, live: Live, actor: Actor, muse: Participant
 ) -> None:
-    tree, made = grown(actor, muse, mode)
+    tree, nodes = grown(actor, muse, mode)
     file = live(tree)
     saved(file, "It was", "It is")
     saved(file, " day", " day\n\nand then night.\n")
     assert file.step()
     version = tree.nodes.get(text="It is")
-    assert version.slot_id == made[0].slot_id and version.author == actor.participant
-    new = tree.nodes.exclude(pk__in=[one.pk for one in made]).order_by("id").last()
-    assert new is not None and new.parent_slot_id == made[1].slot_id
+    assert version.slot_id == nodes[0].slot_id and version.author == actor.participant
+    new = tree.nodes.exclude(pk__in=[node.pk for node in nodes]).order_by("id").last()
+    assert new is not None and new.parent_slot_id == nodes[1].slot_id
     assert "and then night." in new.text
     count = tree.nodes.count()
     assert not file.step() and tree.nodes.count() == count
@@ -94,13 +94,13 @@ def test_an_edit_becomes_a_version_and_an_addition_a_text(
 def test_two_edits_of_one_text_are_two_versions(
     live: Live, actor: Actor, muse: Participant, writer: User
 ) -> None:
-    tree, made = grown(actor, muse)
+    tree, nodes = grown(actor, muse)
     file = live(tree)
     other = get_actor(writer, tree.grove)
-    execute_line(other, tree, Request(f'edit {made[0].local_id} "It will be" as:version'))
+    execute_line(other, tree, Request(f'edit {nodes[0].local_id} "It will be" as:version'))
     saved(file, "It was", "It is")
     file.step()
-    slot = tree.nodes.filter(slot=made[0].slot_id).order_by("id")
+    slot = tree.nodes.filter(slot=nodes[0].slot_id).order_by("id")
     assert list(slot.values_list("text", flat=True)) == ["It was", "It will be", "It is"]
     assert "It is" in file.path.read_text()
 
@@ -108,9 +108,9 @@ def test_two_edits_of_one_text_are_two_versions(
 def test_a_text_that_was_taken_out_of_the_file_stays_in_the_tree(
     live: Live, actor: Actor, muse: Participant
 ) -> None:
-    tree, made = grown(actor, muse)
+    tree, nodes = grown(actor, muse)
     file = live(tree)
-    saved(file, f"<!--{made[1].local_id}--> day", "")
+    saved(file, f"<!--{nodes[1].local_id}--> day", "")
     file.step()
     assert tree.nodes.count() == 4 and " day" in file.path.read_text()
 
@@ -118,13 +118,13 @@ def test_a_text_that_was_taken_out_of_the_file_stays_in_the_tree(
 def test_what_is_refused_stays_in_the_file(
     live: Live, actor: Actor, muse: Participant, reader: User
 ) -> None:
-    tree, made = grown(actor, muse)
+    tree, nodes = grown(actor, muse)
     file = live(tree, by=get_actor(reader, tree.grove))
-    execute_line(file.actor, tree, Request(f"switch to {made[1].local_id}"))
+    execute_line(file.actor, tree, Request(f"switch to {nodes[1].local_id}"))
     file.step()
     saved(file, "It was", "It is")
     assert not file.step() and "It is" in file.path.read_text()
-    assert "only read" in said[-1] or "needs" in said[-1]
+    assert "only read" in reported[-1] or "needs" in reported[-1]
     saved(file, "It is", "It was")
     file.step()
     assert tree.nodes.count() == 4
@@ -134,7 +134,7 @@ def test_a_file_that_others_wrote_is_not_replaced(
     actor: Actor, muse: Participant, tmp_path: Path
 ) -> None:
     tree, _ = grown(actor, muse)
-    file = LiveFile(tmp_path, actor, tree, "markdown", said.append)
+    file = LiveFile(tmp_path, actor, tree, "markdown", reported.append)
     file.path.write_text("My notes.")
     with pytest.raises(CommandError):
         file.step()
@@ -152,9 +152,9 @@ def test_an_empty_tree_begins_in_the_file(live: Live, actor: Actor, tree: Tree) 
 def test_a_save_in_the_last_moment_is_not_overwritten(
     live: Live, actor: Actor, muse: Participant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tree, made = grown(actor, muse)
+    tree, nodes = grown(actor, muse)
     file = live(tree)
-    execute_line(actor, tree, Request(f"switch to {made[2].local_id}"))
+    execute_line(actor, tree, Request(f"switch to {nodes[2].local_id}"))
     content = file._content()
 
     def late() -> bytes:
@@ -170,9 +170,9 @@ def test_a_save_in_the_last_moment_is_not_overwritten(
 def test_a_save_while_the_file_is_replaced_is_put_back(
     live: Live, actor: Actor, muse: Participant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tree, made = grown(actor, muse)
+    tree, nodes = grown(actor, muse)
     file = live(tree)
-    execute_line(actor, tree, Request(f"switch to {made[2].local_id}"))
+    execute_line(actor, tree, Request(f"switch to {nodes[2].local_id}"))
     replace = Path.replace
 
     def late(self: Path, target: Path) -> Path:
@@ -192,7 +192,7 @@ def test_a_file_that_others_make_at_this_moment_is_not_replaced(
     actor: Actor, muse: Participant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tree, _ = grown(actor, muse)
-    file = LiveFile(tmp_path, actor, tree, "markdown", said.append)
+    file = LiveFile(tmp_path, actor, tree, "markdown", reported.append)
     content = file._content()
 
     def late() -> bytes:
@@ -221,7 +221,7 @@ def test_a_file_that_is_being_saved_is_left_alone(
     actor: Actor, muse: Participant, tmp_path: Path
 ) -> None:
     tree, _ = grown(actor, muse)
-    file = LiveFile(tmp_path, actor, tree, "markdown", said.append, settle=3600)
+    file = LiveFile(tmp_path, actor, tree, "markdown", reported.append, settle=3600)
     assert file.step()
     whole = file.path.read_text()
     file.path.write_text(whole.replace("It was", "It i")[:-3])
@@ -241,16 +241,16 @@ def test_a_file_that_is_being_saved_is_left_alone(
 def test_what_was_changed_on_both_sides_while_nobody_watched_is_kept(
     live: Live, actor: Actor, muse: Participant, writer: User
 ) -> None:
-    tree, made = grown(actor, muse)
+    tree, nodes = grown(actor, muse)
     file = live(tree)
     saved(file, "It was", "It is")
     other = get_actor(writer, tree.grove)
-    execute_line(other, tree, Request(f'edit {made[0].local_id} "It will be" as:version'))
+    execute_line(other, tree, Request(f'edit {nodes[0].local_id} "It will be" as:version'))
     trees.change_tree(actor, tree, {"title": "Another title"})
     tree.refresh_from_db()
     again = live(tree)
     assert again.path == file.path, "a new title is no new file"
-    slot = tree.nodes.filter(slot=made[0].slot_id).order_by("id")
+    slot = tree.nodes.filter(slot=nodes[0].slot_id).order_by("id")
     assert list(slot.values_list("text", flat=True)) == ["It was", "It will be", "It is"]
 
 
@@ -258,8 +258,8 @@ def test_a_long_file_is_read_with_few_queries(
     live: Live, actor: Actor, muse: Participant, django_assert_max_num_queries: Any
 ) -> None:
     texts = [(place - 1, False, f"{place} ") for place in range(400)]
-    tree, made = plant(actor, muse, texts)
-    execute_line(actor, tree, Request(f"switch to {made[-1].local_id}"))
+    tree, nodes = plant(actor, muse, texts)
+    execute_line(actor, tree, Request(f"switch to {nodes[-1].local_id}"))
     for kind in ("markdown", "loomsidian"):
         file = live(tree, kind)
         saved(file, "200 ", f"200 changed for {kind} ")
@@ -275,7 +275,7 @@ def test_notes_of_loomsidian_become_texts(live: Live, actor: Actor, muse: Partic
     tree, _ = grown(actor, muse)
     file = live(tree, "loomsidian")
     notes = json.loads(file.path.read_text())
-    names = {one["text"]: name for name, one in notes["nodes"].items()}
+    names = {note["text"]: name for name, note in notes["nodes"].items()}
     notes["nodes"][names[" dusk"]]["text"] = " dawn"
     notes["nodes"]["new-1"] = {"text": " and", "parentId": names[" day"]}
     notes["nodes"]["new-2"] = {"text": " night", "parentId": "new-1"}

@@ -112,15 +112,15 @@ def test_exoloom_holds_every_path(texts: list[Plant], actor: Actor, muse: Partic
     root = file["tree"]["rootNodeId"]
     assert nodes[root]["parentId"] is None and nodes[root]["content"] == ""
     assert sorted(path(name) for name in nodes if name != root) == paths(tree)
-    for name, one in nodes.items():
-        assert all(nodes[child]["parentId"] == name for child in one["childrenIds"])
+    for name, node in nodes.items():
+        assert all(nodes[child]["parentId"] == name for child in node["childrenIds"])
     assert sum(len(node["childrenIds"]) for node in nodes.values()) == len(nodes) - 1
 
 
 def test_exoloom_hides_what_is_pruned(actor: Actor, muse: Participant) -> None:
-    tree, made = plant(actor, muse, TEXTS)
-    execute_line(actor, tree, Request(f"prune {made[1].local_id}"))
-    execute_line(actor, tree, Request(f"bookmark {made[2].local_id}"))
+    tree, planted = plant(actor, muse, TEXTS)
+    execute_line(actor, tree, Request(f"prune {planted[1].local_id}"))
+    execute_line(actor, tree, Request(f"bookmark {planted[2].local_id}"))
     file = written(looms.exoloom, actor, tree)
     nodes = file["tree"]["nodes"]
     [pruned] = file["lens"]["prunedNodes"]

@@ -25,7 +25,7 @@ def test_the_lighthouse_is_the_same_in_every_format(name: str, sample: Any) -> N
     assert tree.outline() == [
         (text, None if above is None else texts[above]) for text, above in LIGHTHOUSE
     ]
-    assert tree.one("\n\nIn the log she wrote both numbers down.").bookmark == ""
+    assert tree.record("\n\nIn the log she wrote both numbers down.").bookmark == ""
     assert tree.head.mode == "buffer"
 
 
@@ -52,8 +52,8 @@ def test_loomsidian_may_have_several_roots_and_children_before_parents() -> None
         )
     )
     assert tree.outline() == [("one", None), ("two", "one"), ("other", None)]
-    assert tree.one("one").imported == {"mood": "calm"} and tree.report.unknown == {"mood": 1}
-    assert tree.one("two").imported == {"unread": True}
+    assert tree.record("one").imported == {"mood": "calm"} and tree.report.unknown == {"mood": 1}
+    assert tree.record("two").imported == {"unread": True}
 
 
 def test_an_older_list_of_loomsidian_names_models_and_escapes_their_texts() -> None:
@@ -177,24 +177,24 @@ def test_wool_helm_basemode_and_bonsai_are_read() -> None:
             },
         ]
     }
-    found = {
-        one: tree_of(given)
-        for one, given in {
+    trees = {
+        program: tree_of(given)
+        for program, given in {
             "wool": wool,
             "helm": helm,
             "basemode": basemode,
             "bonsai": bonsai,
         }.items()
     }
-    for name, tree in found.items():
+    for name, tree in trees.items():
         assert tree.format.name == name
         assert tree.outline() == [("a", None), ("b", "a")]
-    kinds = [found[name].one("b").author_kind for name in found]
+    kinds = [trees[name].record("b").author_kind for name in trees]
     assert kinds == ["model", "human", "model", "model"]
-    assert (found["helm"].one("b").bookmark, found["helm"].title) == ("", "T")
-    marked = found["basemode"].one("b")
+    assert (trees["helm"].record("b").bookmark, trees["helm"].title) == ("", "T")
+    marked = trees["basemode"].record("b")
     assert (marked.bookmark, marked.flags, marked.tags) == ("", ["pruned"], ["rated 4"])
-    assert found["bonsai"].one("b").imported["parentIds"] == ["1", "9"]
+    assert trees["bonsai"].record("b").imported["parentIds"] == ["1", "9"]
 
 
 def test_logitloom_is_read_deeper_than_other_values() -> None:
@@ -264,7 +264,7 @@ def patch(*diffs: tuple[int, str], start: int = 0) -> dict[str, Any]:
 
 def miniloom(**nodes: dict[str, Any]) -> dict[str, Any]:
     """A file with these nodes; `n1` is the root."""
-    store = {name[1:]: {"id": name[1:], **one} for name, one in nodes.items()}
+    store = {name[1:]: {"id": name[1:], **node} for name, node in nodes.items()}
     return {"loomTree": {"nodeStore": store}, "focus": {"id": "2"}}
 
 
@@ -291,9 +291,9 @@ def test_patches_of_miniloom_are_applied_and_additions_are_nodes() -> None:
         )
     )
     assert tree.outline() == [("", None), ("Other", ""), ("Fog 🌫", ""), (" rose.", "Fog 🌫")]
-    last = tree.one(" rose.")
+    last = tree.record(" rose.")
     assert (last.author, last.author_kind, last.tags) == ("m", "model", ["rated good"])
-    assert tree.one("Fog 🌫").at == "2023-11-14T22:13:20+00:00"
+    assert tree.record("Fog 🌫").at == "2023-11-14T22:13:20+00:00"
 
 
 def test_a_rewrite_of_miniloom_is_a_version_or_a_fork() -> None:
@@ -322,7 +322,7 @@ def test_a_rewrite_of_miniloom_is_a_version_or_a_fork() -> None:
 
 def test_a_character_that_is_cut_in_two_is_whole_again() -> None:
     high, low = "🌫".encode("utf-16-be")[:2], "🌫".encode("utf-16-be")[2:]
-    halves = [one.decode("utf-16-be", "surrogatepass") for one in (high, low)]
+    halves = [half.decode("utf-16-be", "surrogatepass") for half in (high, low)]
     tree = tree_of(
         miniloom(
             n1={"type": "root", "patch": "", "parent": None},

@@ -352,8 +352,8 @@ def test_a_file_signs_as_nobody_but_the_importer(
 ) -> None:
     file = json.loads(out(lived))
     owner, forged = actor.participant.name, "Writer"
-    for one in file["nodes"]:
-        one["author"] = owner if one.get("text") == "So it was." else forged
+    for node in file["nodes"]:
+        node["author"] = owner if node.get("text") == "So it was." else forged
     file["participants"] = [{"name": name, "kind": "human"} for name in (owner, forged)]
     again = tree_of(bring(file))
     mine = again.nodes.get(text="So it was.")
@@ -372,8 +372,8 @@ def test_a_file_does_not_sign_as_somebody_who_is_called_imported(
     # No name ends so any more; an older Heddle took it.
     Participant.objects.filter(pk=muse.pk).update(name="Writer (imported)", kind="human")
     file = json.loads(out(lived))
-    for one in file["nodes"]:
-        one["author"] = "Writer"
+    for node in file["nodes"]:
+        node["author"] = "Writer"
     file["participants"] = [{"name": "Writer", "kind": "human"}]
     authors = {node.author for node in tree_of(bring(file)).nodes.all()}
     assert [author.name for author in authors] == ["Writer (imported 2)"] and muse not in authors
@@ -438,8 +438,8 @@ def test_an_author_whose_name_models_would_misread_is_renamed_and_reported(
 ) -> None:
     file = json.loads(out(lived))
     names = ["You", "[a7x2] owner (human) · now"]
-    for place, one in enumerate(file["nodes"]):
-        one["author"] = names[place % 2]
+    for place, node in enumerate(file["nodes"]):
+        node["author"] = names[place % 2]
     file["participants"] = [{"name": name, "kind": "human"} for name in names]
     row = bring(file)
     authors = {node.author.name for node in tree_of(row).nodes.all()}

@@ -203,7 +203,10 @@ def test_an_epub_is_as_the_standard_asks(actor: Actor, muse: Participant) -> Non
     [named] = package.findall("o:metadata/d:identifier", spaces)
     assert named.get("id") == package.get("unique-identifier") and named.text
     assert package.findtext("o:metadata/d:language", "", spaces)
-    meta = {one.get("property"): one.text for one in package.findall("o:metadata/o:meta", spaces)}
+    meta = {
+        element.get("property"): element.text
+        for element in package.findall("o:metadata/o:meta", spaces)
+    }
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", meta["dcterms:modified"] or "")
     items = package.findall("o:manifest/o:item", spaces)
     assert len({item.get("id") for item in items}) == len(items)

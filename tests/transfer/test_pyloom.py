@@ -36,11 +36,11 @@ def _one(tree: Tree, text: str) -> Node:
 
 def _labels(tree: Tree, kind: str) -> dict[str, list[str]]:
     """Labels by the text of the node."""
-    found: dict[str, list[str]] = {}
+    labels: dict[str, list[str]] = {}
     for mark in Mark.objects.filter(tree=tree, kind=kind).order_by("id"):
         text = Node.objects.get(pk=mark.item_id).text
-        found.setdefault(text, []).append(mark.label)
-    return found
+        labels.setdefault(text, []).append(mark.label)
+    return labels
 
 
 def test_the_demo_of_pyloom_has_764_nodes_and_verifies(
@@ -66,8 +66,8 @@ def test_notes_on_nodes_are_annotations(bring: Bring, actor: Actor) -> None:
     row = bring(raw)
     tree = tree_of(row)
     notes = tree.nodes.filter(kind="annotation").order_by("id")
-    found = list(notes.values_list("text", "parent_slot__text", "form"))
-    assert found == [
+    annotations = list(notes.values_list("text", "parent_slot__text", "form"))
+    assert annotations == [
         ("Too short?", "Two.", "note"),
         ("Ask Ada.", "Two.", "note"),
         ("A first line.", "One.", "note"),
@@ -75,7 +75,7 @@ def test_notes_on_nodes_are_annotations(bring: Bring, actor: Actor) -> None:
         ("Too.", "Three.", "note"),
     ]
     plain = tree.nodes.filter(kind="text").order_by("id")
-    assert [one.text for one in plain] == ["", "One.", "Two.", "Three.", "Four."]
+    assert [row.text for row in plain] == ["", "One.", "Two.", "Three.", "Four."]
     assert _one(tree, "Four.").imported == {"id": "d", "notes": [{"lines": []}]}
     assert (_one(tree, "Three.").imported or {})["notes"][0]["at"] == 3
     assert row.report["kept"]["notes, as annotations"] == 5
@@ -85,9 +85,9 @@ def test_notes_on_nodes_are_annotations(bring: Bring, actor: Actor) -> None:
 def _walk(root: Any) -> Any:
     waiting = [(root, None)]
     while waiting:
-        one, above = waiting.pop()
-        yield one["text"], above
-        waiting += [(child, one["text"]) for child in reversed(one["children"])]
+        branch, above = waiting.pop()
+        yield branch["text"], above
+        waiting += [(child, branch["text"]) for child in reversed(branch["children"])]
 
 
 def test_the_demos_bookmarks_and_tags_are_all_kept(bring: Bring, sample: Any) -> None:
@@ -103,9 +103,9 @@ def test_the_demos_bookmarks_and_tags_are_all_kept(bring: Bring, sample: Any) ->
 def _nodes(root: Any) -> Any:
     waiting = [root]
     while waiting:
-        one = waiting.pop()
-        yield one
-        waiting += one["children"]
+        branch = waiting.pop()
+        yield branch
+        waiting += branch["children"]
 
 
 def test_the_lighthouse_comes_whole(bring: Bring, sample: Any, actor: Actor) -> None:
@@ -180,24 +180,24 @@ def test_what_the_file_says_of_the_whole_tree_is_kept(bring: Bring) -> None:
 def test_a_model_of_the_same_name_does_not_sign_what_a_file_brings(
     bring: Bring, muse: Participant
 ) -> None:
-    made = node("a", generation={"id": "g", "model": "muse"}, meta={"source": "AI"})
-    tree = tree_of(bring(full(made)))
+    brought = node("a", generation={"id": "g", "model": "muse"}, meta={"source": "AI"})
+    tree = tree_of(bring(full(brought)))
     author = _one(tree, "a").author
     assert author != muse and author.archived_at is not None
     assert author.name == "muse (imported)"
-    assert _one(tree_of(bring(full(made), name="again.json")), "a").author == author
+    assert _one(tree_of(bring(full(brought), name="again.json")), "a").author == author
 
 
 def test_a_model_named_like_a_person_is_not_that_person(bring: Bring, actor: Actor) -> None:
     name = actor.participant.name
-    made = node("a", generation={"id": "g", "model": name}, meta={"source": "AI"})
-    author = _one(tree_of(bring(full(made))), "a").author
+    brought = node("a", generation={"id": "g", "model": name}, meta={"source": "AI"})
+    author = _one(tree_of(bring(full(brought))), "a").author
     assert author.kind == "model" and author != actor.participant
 
 
 def test_what_a_person_wrote_over_a_models_text_is_his(bring: Bring, actor: Actor) -> None:
-    made = node("a", generation={"id": "g"}, meta={"source": "mixed", "modified": True})
-    tree = tree_of(bring(full(made, model_responses={"g": {"id": "g", "model": "base"}})))
+    brought = node("a", generation={"id": "g"}, meta={"source": "mixed", "modified": True})
+    tree = tree_of(bring(full(brought, model_responses={"g": {"id": "g", "model": "base"}})))
     assert _one(tree, "a").author == actor.participant
 
 
@@ -213,7 +213,7 @@ def test_a_client_that_replays_the_events_has_the_tree(bring: Bring, sample: Any
     row = bring(sample("pyloom/loom_demo.json"))
     tree = tree_of(row)
     events = events_of(tree)
-    assert [one["seq"] for one in events] == list(range(1, len(events) + 1))
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
     assert events[0]["kind"] == "tree.created" and events[-1]["kind"] == "import.finished"
     state = Replayed()
     for event in events[:-1]:
@@ -228,8 +228,8 @@ def test_a_new_node_goes_on_below_an_imported_one(bring: Bring, actor: Actor) ->
 
     tree = tree_of(bring(full(node("a"))))
     tree = Tree.objects.select_related("grove").get(pk=tree.pk)
-    said = execute_line(actor, tree, Request(f'respond {_one(tree, "a").local_id} "b"'))
-    assert said.body["ok"] and tree.nodes.count() == 3
+    answer = execute_line(actor, tree, Request(f'respond {_one(tree, "a").local_id} "b"'))
+    assert answer.body["ok"] and tree.nodes.count() == 3
     assert verify_tree(actor, tree, None)["status"] == "valid"
 
 
@@ -256,11 +256,14 @@ def _chain(deep: int) -> bytes:
 def test_a_chain_of_100_000_nodes_is_read_like_any_other(tmp_path: Path) -> None:
     path = tmp_path / "deep.json"
     path.write_bytes(_chain(100_000))
-    found: list[NodeRecord] = []
+    records: list[NodeRecord] = []
     with files.SourceFile(path, lambda at: None) as source:
-        pyloom.read_full(files.parsed(source), found.append, Report())
-    assert [(one.number, one.parent) for one in found[:2]] == [(99_999, 99_998), (99_998, 99_997)]
-    assert (len(found), found[-1].number, found[-1].parent) == (100_000, 0, -1)
+        pyloom.read_full(files.parsed(source), records.append, Report())
+    assert [(record.number, record.parent) for record in records[:2]] == [
+        (99_999, 99_998),
+        (99_998, 99_997),
+    ]
+    assert (len(records), records[-1].number, records[-1].parent) == (100_000, 0, -1)
 
 
 def test_a_deep_chain_comes_in_whole(bring: Bring) -> None:

@@ -42,9 +42,9 @@ def test_every_branch_and_kind_of_author_comes_again(
     name: str, texts: list[Plant], actor: Actor, muse: Participant, bring: Bring
 ) -> None:
     tree, _ = plant(actor, muse, texts)
-    found = again(name, actor, tree, bring)
-    assert paths(found) == paths(tree)
-    assert kinds(found) == kinds(tree)
+    imported = again(name, actor, tree, bring)
+    assert paths(imported) == paths(tree)
+    assert kinds(imported) == kinds(tree)
 
 
 @FEW
@@ -62,8 +62,8 @@ def test_chat_lines_give_the_dialogue_again(
     texts: list[Plant], actor: Actor, muse: Participant, bring: Bring
 ) -> None:
     tree, _ = plant(actor, muse, texts, mode="dialogue")
-    found = again("jsonl", actor, tree, bring)
-    assert set(paths(found)) == set(paths(tree)), "two siblings that are the same become one"
+    imported = again("jsonl", actor, tree, bring)
+    assert set(paths(imported)) == set(paths(tree)), "two siblings that are the same become one"
 
 
 def test_a_chat_of_sillytavern_gives_its_path_and_swipes(
@@ -71,8 +71,8 @@ def test_a_chat_of_sillytavern_gives_its_path_and_swipes(
 ) -> None:
     texts: list[Plant] = [(-1, False, "Tell me."), (0, True, "Once."), (0, True, "Never."),
                           (1, False, "Go on.")]  # fmt: skip
-    tree, made = plant(actor, muse, texts, mode="dialogue")
-    content = b"".join(FORMATS["sillytavern"].pieces(wanted(actor, tree, made[3])))
+    tree, nodes = plant(actor, muse, texts, mode="dialogue")
+    content = b"".join(FORMATS["sillytavern"].pieces(wanted(actor, tree, nodes[3])))
     assert paths(tree_of(bring(content, name="chat.jsonl"))) == paths(tree)
 
 
@@ -107,8 +107,8 @@ def test_a_book_gives_its_text_again(
     name: str, actor: Actor, muse: Participant, bring: Bring
 ) -> None:
     texts: list[Plant] = [(-1, False, BOOK[:90]), (0, True, BOOK[90:])]
-    tree, made = plant(actor, muse, texts)
-    content = b"".join(FORMATS[name].pieces(wanted(actor, tree, made[1])))
+    tree, nodes = plant(actor, muse, texts)
+    content = b"".join(FORMATS[name].pieces(wanted(actor, tree, nodes[1])))
     row = bring(content, name=f"book.{name}")
     importing.choose(row, None, "whole")
     importing.run(row.uid)
@@ -124,8 +124,8 @@ def test_a_zip_gives_every_branch_again(
     texts: list[Plant], actor: Actor, muse: Participant, bring: Bring
 ) -> None:
     tree, _ = plant(actor, muse, texts)
-    found = again("zip", actor, tree, bring)
-    assert paths(found) == paths(tree) and kinds(found) == kinds(tree)
+    imported = again("zip", actor, tree, bring)
+    assert paths(imported) == paths(tree) and kinds(imported) == kinds(tree)
 
 
 @FEW
@@ -133,21 +133,21 @@ def test_a_zip_gives_every_branch_again(
 def test_any_path_of_sillytavern_comes_again_with_its_swipes(
     texts: list[Plant], actor: Actor, muse: Participant, bring: Bring
 ) -> None:
-    tree, made = plant(actor, muse, texts, mode="dialogue")
-    content = b"".join(FORMATS["sillytavern"].pieces(wanted(actor, tree, made[-1])))
-    found = paths(tree_of(bring(content, name="chat.jsonl")))
-    path, at = [], made[-1]
+    tree, nodes = plant(actor, muse, texts, mode="dialogue")
+    content = b"".join(FORMATS["sillytavern"].pieces(wanted(actor, tree, nodes[-1])))
+    branches = paths(tree_of(bring(content, name="chat.jsonl")))
+    path, at = [], nodes[-1]
     while at.parent_slot is not None:
         path.append(at)
         at = at.parent_slot
     beside = {
-        (*(one.text for one in reversed(path[rank + 1 :])), other.text)
-        for rank, one in enumerate(path)
-        if one.author.kind == "model"
-        for other in tree.nodes.filter(parent_slot=one.parent_slot, author__kind="model")
+        (*(later.text for later in reversed(path[rank + 1 :])), other.text)
+        for rank, node in enumerate(path)
+        if node.author.kind == "model"
+        for other in tree.nodes.filter(parent_slot=node.parent_slot, author__kind="model")
     }
-    way = [tuple(one.text for one in reversed(path[rank:])) for rank in range(len(path))]
-    assert set(found) == {*way, *beside}
+    way = [tuple(node.text for node in reversed(path[rank:])) for rank in range(len(path))]
+    assert set(branches) == {*way, *beside}
 
 
 @FEW
@@ -160,11 +160,11 @@ def test_pairs_of_preferences_come_again_as_tagged_siblings(
     if not content:
         return
     lines = [json.loads(line) for line in content.splitlines()]
-    found = tree_of(bring(content, name="pairs.jsonl"))
+    imported = tree_of(bring(content, name="pairs.jsonl"))
     for field, tag in (("preferred_output", "preferred"), ("non_preferred_output", "rejected")):
         written = {line[field][0]["content"] for line in lines}
-        marked = Mark.objects.filter(tree=found, kind="tag", label=tag)
-        read = found.nodes.filter(pk__in=marked.values("item__node"))
+        marked = Mark.objects.filter(tree=imported, kind="tag", label=tag)
+        read = imported.nodes.filter(pk__in=marked.values("item__node"))
         assert set(read.values_list("text", flat=True)) == written
 
 
@@ -173,13 +173,13 @@ def test_pairs_of_preferences_come_again_as_tagged_siblings(
 def test_the_text_of_a_path_comes_again_to_the_character(
     texts: list[Plant], actor: Actor, muse: Participant, bring: Bring
 ) -> None:
-    tree, made = plant(actor, muse, texts)
-    content = b"".join(FORMATS["text"].pieces(wanted(actor, tree, made[-1])))
+    tree, nodes = plant(actor, muse, texts)
+    content = b"".join(FORMATS["text"].pieces(wanted(actor, tree, nodes[-1])))
     row = bring(content, name="book.txt", options={"split": "whole"})
     if row.status == "failed":
         assert not content.strip() or (row.error or {})["code"] == "INVALID_SYNTAX"
         return
-    assert "".join(one for (one,) in paths(tree_of(row))).encode() == content
+    assert "".join(text for (text,) in paths(tree_of(row))).encode() == content
 
 
 @FEW
@@ -191,8 +191,8 @@ def test_an_import_hides_what_was_hidden(
     for node in tree.nodes.filter(kind="text", depth__gt=0, slot_id=F("id")):
         if node.pk % 3 == 0:
             execute_line(actor, tree, Request(f"prune {node.local_id}"))
-    found = again("heddle", actor, tree, bring)
-    demand_right(found)
-    texts_found = found.nodes.filter(kind="text", depth__gt=0)
+    imported = again("heddle", actor, tree, bring)
+    demand_right(imported)
+    texts_found = imported.nodes.filter(kind="text", depth__gt=0)
     assert not texts_found.filter(parent_chain=None).exists()
-    assert found.nodes.filter(pruned=True).count() == tree.nodes.filter(pruned=True).count()
+    assert imported.nodes.filter(pruned=True).count() == tree.nodes.filter(pruned=True).count()

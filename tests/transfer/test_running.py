@@ -35,14 +35,14 @@ def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
     """What was asked of the worker."""
-    found: Asked = []
+    enqueued: Asked = []
 
     def enqueue(task: str, args: list[str], *, queue: str) -> None:
         assert queue == "transfer"
-        found.append((task, args))
+        enqueued.append((task, args))
 
     monkeypatch.setattr(importing, "enqueue", enqueue)
-    return found
+    return enqueued
 
 
 def _at_batch(monkeypatch: pytest.MonkeyPatch, which: int, run: Callable[[], None]) -> None:

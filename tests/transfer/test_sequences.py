@@ -21,7 +21,7 @@ from tests.transfer.reading import raw_of, tree_of, trees_of
 HEADER = {"user_name": "Ada", "character_name": "Seraph", "create_date": "2023-1-8 @12h 34m 56s"}
 
 
-def said(text: str, *, user: bool = False, **more: Any) -> dict[str, Any]:
+def message(text: str, *, user: bool = False, **more: Any) -> dict[str, Any]:
     """A message of SillyTavern."""
     return {"name": "Ada" if user else "Seraph", "is_user": user, "mes": text, **more}
 
@@ -44,9 +44,9 @@ def test_a_chat_of_sillytavern_has_swipes_beside_the_chosen_message() -> None:
     tree = tree_of(
         (
             HEADER,
-            said("Hello.", user=True, send_date="January 8, 2023 12:34pm"),
-            said("Three.", swipe_id=1, swipes=["One.", "Two.", "Last."], extra={"model": "m"}),
-            said("Hidden.", is_system=True, extra={"bookmark_link": "Checkpoint"}),
+            message("Hello.", user=True, send_date="January 8, 2023 12:34pm"),
+            message("Three.", swipe_id=1, swipes=["One.", "Two.", "Last."], extra={"model": "m"}),
+            message("Hidden.", is_system=True, extra={"bookmark_link": "Checkpoint"}),
         ),
         name="Seraph - 2023.jsonl",
     )
@@ -58,25 +58,25 @@ def test_a_chat_of_sillytavern_has_swipes_beside_the_chosen_message() -> None:
         ("Last.", "Hello."),
         ("Hidden.", "Three."),
     ]
-    chosen, hidden = tree.one("Three."), tree.one("Hidden.")
+    chosen, hidden = tree.record("Three."), tree.record("Hidden.")
     assert chosen.imported["edited_from"] == "Two." and chosen.imported["extra"] == {"model": "m"}
     assert (chosen.author, chosen.author_kind) == ("Seraph", "model")
     assert (hidden.flags, hidden.bookmark) == (["excluded"], "Checkpoint")
-    assert tree.one("Hello.").author == "" and tree.at == "2023-01-08T12:34:56+00:00"
-    assert tree.one("Hello.").at == "2023-01-08T12:34:00+00:00"
+    assert tree.record("Hello.").author == "" and tree.at == "2023-01-08T12:34:56+00:00"
+    assert tree.record("Hello.").at == "2023-01-08T12:34:00+00:00"
 
 
 def test_the_note_of_a_chat_of_sillytavern_is_that_of_the_author() -> None:
     meta: Any = {"note_prompt": "Keep it short.", "note_depth": 400}
-    tree = tree_of(({**HEADER, "chat_metadata": meta}, said("Hello.")))
+    tree = tree_of(({**HEADER, "chat_metadata": meta}, message("Hello.")))
     assert (tree.head.author_note, tree.head.note_depth) == ("Keep it short.", 100)
 
 
 def test_files_of_one_family_are_one_tree_and_others_are_their_own() -> None:
-    begin = [said("Hi.", user=True), said("Hello.")]
+    begin = [message("Hi.", user=True), message("Hello.")]
     raw = zipped(
-        main__jsonl=(header(integrity="i"), *begin, said("A")),
-        branch__jsonl=(header(integrity="j", main_chat="main"), *begin, said("B")),
+        main__jsonl=(header(integrity="i"), *begin, message("A")),
+        branch__jsonl=(header(integrity="j", main_chat="main"), *begin, message("B")),
         other__jsonl=(header(integrity="k"), *begin),
     )
     first, second = trees_of(raw)
@@ -87,7 +87,7 @@ def test_files_of_one_family_are_one_tree_and_others_are_their_own() -> None:
 
 def test_a_line_that_is_not_a_message_refuses_the_chat() -> None:
     with pytest.raises(CommandError, match="Line 3 of chat"):
-        tree_of((HEADER, said("a"), ["b"]), name="chat")
+        tree_of((HEADER, message("a"), ["b"]), name="chat")
 
 
 def chat(*pairs: tuple[str, Any], **more: Any) -> dict[str, Any]:
@@ -106,15 +106,15 @@ def test_chats_of_openai_share_what_they_begin_with() -> None:
     )
     assert tree.format.name == "openai" and tree.head.system_context == "Be brief."
     assert tree.outline() == [("", None), ("Q1", ""), ("A1", "Q1"), ("A2", "Q1"), ("Q2", "")]
-    assert tree.one("Q2").imported["content"] == parts[1:]
-    assert (tree.one("A1").author, tree.one("A1").author_kind) == ("Assistant", "model")
+    assert tree.record("Q2").imported["content"] == parts[1:]
+    assert (tree.record("A1").author, tree.record("A1").author_kind) == ("Assistant", "model")
     assert tree.head.imported["lines"] == {"line 3": {"tools": [{"type": "function"}]}}
 
 
 def test_different_system_messages_stay_nodes() -> None:
     tree = tree_of((chat(("system", "A"), ("user", "Q")), chat(("system", "B"), ("user", "Q"))))
     assert tree.outline() == [("A", None), ("Q", "A"), ("B", None), ("Q", "B")]
-    assert tree.one("A").author == "System"
+    assert tree.record("A").author == "System"
 
 
 def test_pairs_of_preferences_are_tagged_siblings() -> None:
@@ -191,15 +191,15 @@ def test_the_world_of_a_session_of_mikupad_is_lore() -> None:
 def test_lore_that_comes_with_a_tree_is_linked_to_it_and_sent(bring: Bring, actor: Actor) -> None:
     tree = imported_tree(bring(mikupad(worldInfo=WORLD)))
     again = imported_tree(bring(mikupad(worldInfo=WORLD)))
-    for one in (tree, again):
-        linked = linked_to(one, Document.objects.filter(grove=actor.grove)).order_by("pk")
+    for brought in (tree, again):
+        linked = linked_to(brought, Document.objects.filter(grove=actor.grove)).order_by("pk")
         assert [document.title for document in linked] == ["Thomas", "house, old"]
     assert Document.objects.count() == 2, "the same documents are not made twice"
     events = Event.objects.filter(stream__name=f"tree:{tree.uid}", kind="link.added").order_by(
         "seq"
     )
     told = [event.payload["link"]["target"] for event in events.order_by("seq")]
-    assert told == [f"doc:{one.uid}" for one in Document.objects.order_by("pk")]
+    assert told == [f"doc:{document.uid}" for document in Document.objects.order_by("pk")]
 
 
 def test_a_store_of_mikupad_has_a_tree_for_each_session() -> None:

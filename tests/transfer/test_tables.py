@@ -33,19 +33,19 @@ TEXTS: list[Plant] = [(-1, False, "Tell me."), (0, True, "Once ❄"), (0, True, 
 @pytest.fixture
 def lived(actor: Actor, muse: Participant) -> tuple[Tree, list[Node]]:
     """A dialogue with candidates, versions, a link and a pruned text."""
-    tree, made = plant(actor, muse, TEXTS, mode="dialogue")
-    tell, once, never, on = (one.local_id for one in made)
+    tree, nodes = plant(actor, muse, TEXTS, mode="dialogue")
+    tell, once, never, on = (node.local_id for node in nodes)
     for line in (f'edit {once} "Twice." as:version', f"prune {never}",
                  f"link {on} to {tell} as:supports"):  # fmt: skip
         execute_line(actor, tree, Request(line))
     call = Call.objects.create(tree=tree, participant=muse, provider="openai", status=200)
-    for index, node in enumerate(made[1:3]):
+    for index, node in enumerate(nodes[1:3]):
         Generation.objects.create(
             tree=tree, call=call, participant=muse, asked_by=actor.participant, batch="b",
-            point=made[0], index=index, node=node, finish="stop", tokens_in=7, tokens_out=3,
+            point=nodes[0], index=index, node=node, finish="stop", tokens_in=7, tokens_out=3,
             ended_at=node.created_at,
         )  # fmt: skip
-    return tree, made
+    return tree, nodes
 
 
 def rows(client: APIClient, tree: Tree, name: str) -> list[dict[str, Any]]:
@@ -58,8 +58,8 @@ def rows(client: APIClient, tree: Tree, name: str) -> list[dict[str, Any]]:
 def test_every_table_says_what_is_there(
     api: Client, reader: User, lived: tuple[Tree, list[Node]]
 ) -> None:
-    (tree, made), client = lived, api(reader)
-    tell, once, never, on = (one.local_id for one in made)
+    (tree, planted), client = lived, api(reader)
+    tell, once, never, on = (node.local_id for node in planted)
     nodes = {row["node"]: row for row in rows(client, tree, "nodes")}
     assert len(nodes) == 5 and nodes[tell]["children"] == 2
     assert nodes[once]["versions"] == 2 and nodes[once]["current"] != once
@@ -98,23 +98,23 @@ def test_parquet_holds_the_same_rows_with_their_hashes(
         files = {name: archive.read(name) for name in archive.namelist()}
     assert manifest["seq"] == extent_of(actor, tree).head and set(manifest["tables"]) == set(TABLES)
     for name, table in manifest["tables"].items():
-        found: list[dict[str, Any]] = []
+        from_parquet: list[dict[str, Any]] = []
         for file in table["files"]:
             packed = files[file["path"]]
             assert hashlib.sha256(packed).hexdigest() == file["sha256"]
             read = read_parquet(io.BytesIO(packed)).read_all()
             assert read.column_names == [column["name"] for column in table["columns"]]
             assert read.num_rows == file["rows"]
-            columns = {one: read[one].to_pylist() for one in read.column_names}
-            found += [
+            columns = {column: read[column].to_pylist() for column in read.column_names}
+            from_parquet += [
                 {column: columns[column][at] for column in columns} for at in range(read.num_rows)
             ]
-        said = rows(api(owner), tree, name)
-        assert len(found) == len(said) == table["rows"]
+        from_api = rows(api(owner), tree, name)
+        assert len(from_parquet) == len(from_api) == table["rows"]
         texts = [
             column["name"] for column in table["columns"] if column["type"] in ("text", "integer")
         ]
-        for ours, theirs in zip(found, said, strict=True):
+        for ours, theirs in zip(from_parquet, from_api, strict=True):
             assert [ours[text] for text in texts] == [theirs[text] for text in texts]
     assert len(manifest["tables"]["versions"]["files"]) == 3
 

@@ -134,7 +134,9 @@ FILES: dict[str, Any] = {
     },
     "sillytavern": (
         test_sequences.header(integrity="i"),
-        test_sequences.said("Hi.", swipes=["Hi.", "Ho."], swipe_id=0, swipe_info=[{"extra": {}}]),
+        test_sequences.message(
+            "Hi.", swipes=["Hi.", "Ho."], swipe_id=0, swipe_info=[{"extra": {}}]
+        ),
     ),
     "openai": (
         test_sequences.chat(("system", "S"), ("user", [{"type": "text", "text": "Q"}])),
@@ -241,8 +243,8 @@ def read(raw: bytes) -> None:
 
 
 def test_every_format_has_a_file_here() -> None:
-    found = {form.name for name in FILES for form in _formats(raw_of(FILES[name]))}
-    assert found >= set(FORMAT_NAMES)
+    formats = {form.name for name in FILES for form in _formats(raw_of(FILES[name]))}
+    assert formats >= set(FORMAT_NAMES)
 
 
 def _formats(raw: bytes) -> list[ImportFormat]:
@@ -265,10 +267,10 @@ def test_a_file_that_is_cut_off_anywhere(name: str, data: st.DataObject) -> None
 def places(value: Any) -> Iterator[tuple[Any, Any]]:
     """Every container of a value with each of its keys."""
     pairs = value.items() if isinstance(value, dict) else enumerate(value)
-    for key, one in list(pairs):
+    for key, child in list(pairs):
         yield value, key
-        if isinstance(one, dict | list):
-            yield from places(one)
+        if isinstance(child, dict | list):
+            yield from places(child)
 
 
 CHANGED = [name for name, given in FILES.items() if not isinstance(given, bytes)]

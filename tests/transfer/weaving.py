@@ -102,7 +102,7 @@ def weave(knots: list[Knot], *, version: int = 0, meta: dict[str, str] | None = 
         _fixed(out, place, 65, bytes([knot.is_marked]))
         _content(out, place + 68, knot)
     root = out.put(bytes(112))
-    tops = [one.key for one in knots if one.above is None]
+    tops = [knot.key for knot in knots if knot.above is None]
     tail = len(out.out)
     _fixed(out, root, 0, _pointer(root, control) + struct.pack("<II", len(knots), len(knots)))
     _ids(out, root, 12, tops)

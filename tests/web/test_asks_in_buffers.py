@@ -30,9 +30,9 @@ def test_the_page_sets_off_what_a_turn_was_asked_for_in_a_buffer(
     assert asked is not None
     page = visitor(owner).get(f"/trees/{tree.uid}?node={asked.local_id}").content.decode()
     assert "Go on in one sentence." in page
-    found = re.search(rf'class="([^"]*)" id="n-{asked.local_id}"', page)
-    assert found is not None
-    assert ("ask" in found[1].split(" ")) is (mode == "buffer")
+    match = re.search(rf'class="([^"]*)" id="n-{asked.local_id}"', page)
+    assert match is not None
+    assert ("ask" in match[1].split(" ")) is (mode == "buffer")
 
 
 def test_the_texts_of_a_buffer_name_what_was_asked(

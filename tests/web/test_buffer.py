@@ -51,11 +51,11 @@ def nodes_for(client: Client, tree: Tree, query: str = "") -> list[dict[str, Any
     answer = client.get(f"/trees/{tree.uid}/buffer{query}")
     assert answer.status_code == 200
     told = answer.json()
-    people, found = told["people"], []
+    people, drawn = told["people"], []
     for at, (name, text) in enumerate(zip(told["ids"], told["texts"], strict=True)):
         by = told["by"][at]
         whole = [[by, len(text.encode("utf-16-le")) // 2]] if isinstance(by, int) and text else []
-        one = {
+        node = {
             "id": name,
             "slot": told["slots"].get(str(at), name),
             "text": text,
@@ -63,8 +63,8 @@ def nodes_for(client: Client, tree: Tree, query: str = "") -> list[dict[str, Any
             "excluded": at in told["excluded"],
         }
         wordings = told.get("wordings", {}).get(str(at), ...)
-        found.append(one if wordings is ... else {**one, "wordings": wordings})
-    return found
+        drawn.append(node if wordings is ... else {**node, "wordings": wordings})
+    return drawn
 
 
 def test_texts_come_to_the_byte_and_lengths_as_browsers_count(
@@ -72,10 +72,10 @@ def test_texts_come_to_the_byte_and_lengths_as_browsers_count(
 ) -> None:
     for text in ("  🦉\r\n", "e\u0301 \r"):
         say(actor, buffer, f"respond\n{text}\n←")
-    found = nodes(visitor, owner, buffer)
-    assert [one["text"] for one in found] == ["  🦉\r\n", "e\u0301 \r"]
+    shown = nodes(visitor, owner, buffer)
+    assert [node["text"] for node in shown] == ["  🦉\r\n", "e\u0301 \r"]
     me = actor.participant.uid
-    assert [one["by"] for one in found] == [[[me, 6]], [[me, 4]]]
+    assert [node["by"] for node in shown] == [[[me, 6]], [[me, 4]]]
 
 
 def test_a_models_words_stay_its_own_through_versions_and_splits(
@@ -84,10 +84,10 @@ def test_a_models_words_stay_its_own_through_versions_and_splits(
     (version,) = say(actor, buffer, f'edit {by_model.local_id} "It seemed to hold her."')
     head, tail = say(actor, buffer, f"split {version} at:13")
     say(actor, buffer, f"switch to {tail}")
-    found = nodes(visitor, owner, buffer)
+    shown = nodes(visitor, owner, buffer)
     me = actor.participant.uid
-    assert [one["id"] for one in found] == [head, tail]
-    assert [one["by"] for one in found] == [[[muse.uid, 13]], [[me, 4], [muse.uid, 5]]]
+    assert [node["id"] for node in shown] == [head, tail]
+    assert [node["by"] for node in shown] == [[[muse.uid, 13]], [[me, 4], [muse.uid, 5]]]
     (whole,) = nodes(visitor, owner, buffer, f"?node={version}")
     assert (whole["slot"], whole["by"][1]) == (by_model.local_id, [me, 4])
 
@@ -135,8 +135,8 @@ def test_nodes_are_asked_for_by_name(
 ) -> None:
     (one,) = say(actor, buffer, 'respond root "a"')
     (two,) = say(actor, buffer, 'respond root "b"')
-    found = nodes(visitor, owner, buffer, f"?ids={two},{one},zzzz,'")
-    assert {each["id"] for each in found} == {one, two}
+    shown = nodes(visitor, owner, buffer, f"?ids={two},{one},zzzz,'")
+    assert {node["id"] for node in shown} == {one, two}
     assert visitor(outsider).get(f"/trees/{buffer.uid}/buffer").status_code == 404
 
 
@@ -156,14 +156,14 @@ def test_random_scripts_of_lines_keep_texts_places_authors_and_hashes(
 
     def path(end: str = "") -> list[str]:
         nodes = nodes_for(client, buffer, end and f"?node={end}")
-        for one in nodes:
-            units = len(one["text"].encode("utf-16-le")) // 2
-            assert sum(length for _, length in one["by"]) == units
-        return [one["text"] for one in nodes]
+        for row in nodes:
+            units = len(row["text"].encode("utf-16-le")) // 2
+            assert sum(length for _, length in row["by"]) == units
+        return [row["text"] for row in nodes]
 
-    def line(said: str) -> bool:
+    def line(command: str) -> bool:
         try:
-            say(actor, buffer, said)
+            say(actor, buffer, command)
         except CommandError:
             return False
         return True
@@ -176,22 +176,22 @@ def test_random_scripts_of_lines_keep_texts_places_authors_and_hashes(
             say(actor, buffer, f"respond\n{words()}\n←")
             continue
         place = roll.randrange(len(before))
-        ids = [one["id"] for one in nodes_for(client, buffer)]
+        ids = [row["id"] for row in nodes_for(client, buffer)]
         node, end = ids[place], ids[-1]
         kind = roll.choice(["edit", "split", "respond", "undo", "undo"])
         text = before[place]
         if kind == "edit":
             at, to = sorted(roll.choices(range(len(text) + 1), k=2))
-            made = text[:at] + words() + text[to:]
-            assert line(f"edit {node} as:version\n{made}\n←") or made == text
-            assert path() == [*before[:place], made, *before[place + 1 :]], f"step {step}"
+            written = text[:at] + words() + text[to:]
+            assert line(f"edit {node} as:version\n{written}\n←") or written == text
+            assert path() == [*before[:place], written, *before[place + 1 :]], f"step {step}"
         elif kind == "split" and len(text) > 1:
             at = roll.randrange(1, len(text))
             _, tail = say(actor, buffer, f"split {node} at:{at}")
             assert path(tail) == [*before[:place], text[:at], text[at:]], f"step {step}"
         elif kind == "respond":
-            made = words()
-            assert line(f"respond\n{made}\n←") and path()[-1] == made
+            written = words()
+            assert line(f"respond\n{written}\n←") and path()[-1] == written
         elif kind == "undo" and line("undo"):
             assert line("redo") and path(end) == before, f"step {step}: redo after undo"
             assert line("undo")

@@ -20,10 +20,10 @@ pytestmark = pytest.mark.django_db
 def say(actor: Actor, tree: Tree) -> Callable[[str], str]:
     """Runs a line as the owner; returns the first id that it names."""
 
-    def one(line: str) -> str:
+    def run_line(line: str) -> str:
         return str(execute_line(actor, tree, Request(line)).body["refs"][0])
 
-    return one
+    return run_line
 
 
 def _client(user: User) -> Client:
@@ -135,8 +135,8 @@ def test_a_reader_sees_claims_without_forms_and_outsiders_nothing(
 
 def test_evidence_of_another_grove_is_not_on_the_card(two_groves: TwoGroves) -> None:
     world, left = two_groves, two_groves.left
-    said = left.run(world.both, f'claim "The tower is kept" cite:{world.far}')
-    claim = said.split("[")[1][:4]
+    reply = left.run(world.both, f'claim "The tower is kept" cite:{world.far}')
+    claim = reply.split("[")[1][:4]
     address = f"/trees/{left.tree.uid}/claims/{claim}"
     assert "kestrel" in _client(world.both).get(address).content.decode()
     hidden = _client(world.only_left).get(address).content.decode()

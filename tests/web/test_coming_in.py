@@ -73,10 +73,10 @@ def test_many_addresses_leave_a_few_attempts_to_each_other_one(
     form = {"username": "owner", "password": "wrong"}
     for number in range(people.MOST_FOR):
         visitor().post("/signin", form, REMOTE_ADDR=f"192.0.2.{number}")
-    said = [
+    statuses = [
         visitor().post("/signin", form, REMOTE_ADDR="198.51.100.9").status_code for _ in range(5)
     ]
-    assert said == [400, 400, 400, 429, 429]
+    assert statuses == [400, 400, 400, 429, 429]
     right = {**form, "password": "owner-password"}
     assert visitor().post("/signin", right, REMOTE_ADDR="198.51.100.10").status_code == 302
 
@@ -123,22 +123,22 @@ def test_a_right_password_takes_the_wrong_ones_back(owner: User, visitor: Visito
 
 def test_one_network_of_ipv6_counts_as_one_address(owner: User, visitor: Visitor) -> None:
     form = {"username": "owner", "password": "wrong"}
-    said = [
+    statuses = [
         visitor().post("/signin", form, REMOTE_ADDR=f"2001:db8:1:2::{number:x}").status_code
         for number in range(11)
     ]
-    assert said == [400] * 10 + [429]
+    assert statuses == [400] * 10 + [429]
 
 
 def test_addresses_of_ipv4_written_as_ipv6_are_not_one_network(
     owner: User, visitor: Visitor
 ) -> None:
     form = {"username": "owner", "password": "wrong"}
-    said = [
+    statuses = [
         visitor().post("/signin", form, REMOTE_ADDR=f"::ffff:10.1.2.{number}").status_code
         for number in range(11)
     ]
-    assert said == [400] * 11
+    assert statuses == [400] * 11
 
 
 def test_no_secret_of_a_link_stands_in_the_log(

@@ -35,12 +35,12 @@ def _signed_in(user: User) -> Client:
 
 @pytest.fixture(name="page")
 def _page(owner: User) -> Page:
-    def one(address: str, *, by: User | None = None, status: int = 200) -> str:
+    def open_page(address: str, *, by: User | None = None, status: int = 200) -> str:
         answer = _signed_in(by or owner).get(address)
         assert answer.status_code == status, answer.content
         return answer.content.decode()
 
-    return one
+    return open_page
 
 
 def test_the_list_has_all_documents_or_those_of_a_tree(
@@ -81,9 +81,9 @@ def test_beside_a_tree_are_its_documents_and_others_to_link(
     near = Document.objects.get(title="Near")
     assert "a b c" in page(f"{beside}?document={near.uid}")
     for number in ("", " 2", " 3"):
-        made = _signed_in(owner).post(beside).content.decode()
-        assert f'value="Notes on {tree.title}{number}"' in made
-        assert 'data-documents-do="unlink"' in made
+        listed = _signed_in(owner).post(beside).content.decode()
+        assert f'value="Notes on {tree.title}{number}"' in listed
+        assert 'data-documents-do="unlink"' in listed
     assert _signed_in(reader).post(beside).status_code == 403
     assert 'data-documents-do="new"' not in page(beside, by=reader)
     assert 'data-documents-do="unlink"' not in page(f"{beside}?document={near.uid}", by=reader)
@@ -132,7 +132,7 @@ def test_who_signed_which_letters_is_told_of_the_clients_that_are_named(
     answer = told(",".join(map(str, named)))
     assert answer["clients"] == {str(key): who for key, who in wrote.items()}
     assert {who: name for who, (_, name) in answer["cast"].items()} == {
-        one.participant.uid: one.participant.name for one in (actor, theirs)
+        person.participant.uid: person.participant.name for person in (actor, theirs)
     }
     assert told("") == told("x,,'") == told("9" * 40) == {"clients": {}, "cast": {}}
 

@@ -21,9 +21,9 @@ TEXTS: list[Plant] = [(-1, False, "One."), (0, True, "Two."), (0, True, "Three."
 
 @pytest.fixture
 def grown(actor: Actor, muse: Participant) -> tuple[Tree, list[str]]:
-    tree, made = plant(actor, muse, TEXTS, mode="dialogue")
-    execute_line(actor, tree, Request(f'annotate {made[0].local_id} "why?"'))
-    return tree, [one.local_id for one in made]
+    tree, nodes = plant(actor, muse, TEXTS, mode="dialogue")
+    execute_line(actor, tree, Request(f'annotate {nodes[0].local_id} "why?"'))
+    return tree, [node.local_id for node in nodes]
 
 
 @pytest.fixture
@@ -42,8 +42,8 @@ Show = Callable[[Tree, str], str]
 
 
 def offered(page: str) -> str:
-    [found] = re.findall(r'href="(/api/trees/[^"]+)" download', page)
-    return str(found)
+    [address] = re.findall(r'href="(/api/trees/[^"]+)" download', page)
+    return str(address)
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -48,7 +48,7 @@ def test_values_have_their_kind() -> None:
     assert type(given["whole"]) is int
     assert given["flag"] is True
     assert given["words"] == ["b", "a"]
-    assert [_read(days=one)["days"] for one in ("never", "100000", "-1")] == [None] * 3
+    assert [_read(days=days)["days"] for days in ("never", "100000", "-1")] == [None] * 3
 
 
 @pytest.mark.parametrize(

@@ -18,16 +18,16 @@ from loom.trees.models import Tree
 from tests.two_groves import SECRET, TwoGroves
 
 pytestmark = pytest.mark.django_db
-Said = Callable[[str], str]
+Say = Callable[[str], str]
 
 
 @pytest.fixture
-def said(actor: Actor, tree: Tree) -> Said:
-    def one(line: str) -> str:
+def say(actor: Actor, tree: Tree) -> Say:
+    def run_line(line: str) -> str:
         body = execute_line(actor, tree, Request(line)).body
         return str(body["refs"][0]) if body["refs"] else ""
 
-    return one
+    return run_line
 
 
 def graph(client: Client, tree: Tree, **asked: str) -> tuple[dict[str, Any], str]:
@@ -39,14 +39,14 @@ def graph(client: Client, tree: Tree, **asked: str) -> tuple[dict[str, Any], str
 
 
 def test_a_graph_holds_what_is_one_or_two_links_away_and_a_list_says_the_same(
-    said: Said, actor: Actor, tree: Tree, owner: User, client: Client
+    say: Say, actor: Actor, tree: Tree, owner: User, client: Client
 ) -> None:
     client.force_login(owner)
-    a, b, c, d = (said(f'respond root "{name}"') for name in ("lamp", "oil", "debt", "will"))
+    a, b, c, d = (say(f'respond root "{name}"') for name in ("lamp", "oil", "debt", "will"))
     for source, target, kind in ((a, b, "uses"), (b, c, "supports"), (c, d, "supports")):
-        said(f"link {source} to {target} as:{kind}")
+        say(f"link {source} to {target} as:{kind}")
     paper = make_document(actor, title="Notes", text="# Notes\n")
-    said(f"link {a} to doc:{paper.uid} as:evidence")
+    say(f"link {a} to doc:{paper.uid} as:evidence")
     data, page = graph(client, tree, node=a)
     items = {entry["item"]: entry["depth"] for entry in data["nodes"]}
     assert items == {a: 0, b: 1, f"doc:{paper.uid}": 1, c: 2}
@@ -70,14 +70,14 @@ def test_a_graph_holds_what_is_one_or_two_links_away_and_a_list_says_the_same(
 
 
 def test_a_hub_is_shown_and_passed_through_only_when_asked(
-    said: Said, actor: Actor, tree: Tree, owner: User, client: Client
+    say: Say, actor: Actor, tree: Tree, owner: User, client: Client
 ) -> None:
     client.force_login(owner)
-    a, hub = said('respond root "a"'), said('respond root "hub"')
-    said(f"link {a} to {hub} as:uses")
+    a, hub = say('respond root "a"'), say('respond root "hub"')
+    say(f"link {a} to {hub} as:uses")
     for number in range(HUB):
-        far = said(f'respond root "far {number}"')
-        said(f"link {far} to {hub} as:uses")
+        far = say(f'respond root "far {number}"')
+        say(f"link {far} to {hub} as:uses")
     data, page = graph(client, tree, node=a)
     assert [entry["item"] for entry in data["nodes"]] == [a, hub]
     assert f'data-through="{hub}"' in page

@@ -90,14 +90,14 @@ def test_a_row_shows_how_the_tree_begins_now(
 def test_a_row_says_how_many_words_a_tree_has_and_reads_no_more_for_a_longer_one(
     owner: User, actor: Actor, tree: Tree, visitor: Visitor
 ) -> None:
-    for line, said in (
+    for line, words in (
         ('respond "It rained." node:root', "2 words"),
         ('respond "And then it snowed." here', "6 words"),
         ('edit here "And then it snowed for a week." as:version', "9 words"),
         ('annotate here "A note is none of them."', "9 words"),
     ):
         execute_line(actor, tree, Request(line=line))
-        assert said in listed(visitor, owner)
+        assert words in listed(visitor, owner)
     kept = Stream.objects.filter(name=f"tree:{tree.uid}")
     assert list(kept.values_list("words", flat=True)) == [9]
     kept.update(words=1_234_567)

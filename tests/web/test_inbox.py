@@ -19,42 +19,45 @@ def _mention(two_groves: TwoGroves) -> Mention:
 
 
 def test_a_reply_goes_below_the_note_and_the_mention_is_seen(two_groves: TwoGroves) -> None:
-    one = _mention(two_groves)
+    mention = _mention(two_groves)
     client = two_groves.client(two_groves.only_right)
     assert "question" not in client.get("/mentions").content.decode()
     assert "Inbox, 1 new" in client.get("/mentions/unseen").content.decode()
-    answer = client.post("/mentions", {"mention": one.pk, "text": "Yes."})
+    answer = client.post("/mentions", {"mention": mention.pk, "text": "Yes."})
     assert answer.status_code == 302
     reply = Node.objects.get(text="Yes.")
-    assert (reply.parent_slot_id, reply.kind) == (one.node_id, "annotation")
-    one.refresh_from_db()
-    assert one.seen_at is not None
+    assert (reply.parent_slot_id, reply.kind) == (mention.node_id, "annotation")
+    mention.refresh_from_db()
+    assert mention.seen_at is not None
     assert "new" not in client.get("/mentions/unseen").content.decode()
 
 
 def test_a_mention_is_marked_as_read_without_a_reply(two_groves: TwoGroves) -> None:
-    one = _mention(two_groves)
+    mention = _mention(two_groves)
     many = Node.objects.count()
     client = two_groves.client(two_groves.only_right)
-    assert client.post("/mentions", {"mention": one.pk, "text": "", "seen": "1"}).status_code == 302
-    one.refresh_from_db()
-    assert one.seen_at is not None
+    assert (
+        client.post("/mentions", {"mention": mention.pk, "text": "", "seen": "1"}).status_code
+        == 302
+    )
+    mention.refresh_from_db()
+    assert mention.seen_at is not None
     assert Node.objects.count() == many
 
 
 def test_nobody_replies_to_the_mention_of_somebody_else(two_groves: TwoGroves) -> None:
-    one = _mention(two_groves)
+    mention = _mention(two_groves)
     for user in (two_groves.only_left, two_groves.both):
         client = two_groves.client(user)
-        answer = client.post("/mentions", {"mention": one.pk, "text": "Not mine."})
+        answer = client.post("/mentions", {"mention": mention.pk, "text": "Not mine."})
         assert answer.status_code == 404
         assert SECRET not in answer.content.decode()
     for key in ("", "x", "-1", "9" * 40):
         client = two_groves.client(two_groves.only_right)
         assert client.post("/mentions", {"mention": key, "text": "?"}).status_code == 404
     assert not Node.objects.filter(text="Not mine.").exists()
-    one.refresh_from_db()
-    assert one.seen_at is None
+    mention.refresh_from_db()
+    assert mention.seen_at is None
 
 
 def test_names_are_found_in_a_long_text_of_signs() -> None:

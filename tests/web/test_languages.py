@@ -26,13 +26,15 @@ def _forms(texts: str | Sequence[str] | None) -> tuple[str, ...]:
 
 def _pairs(locale: str, domain: str) -> list[tuple[str, str]]:
     """Each text of the sources with what the language has for it, all forms."""
-    found = []
+    pairs = []
     for message in stored(LOCALES / locale / "LC_MESSAGES", domain, locale):
-        ids, said = _forms(message.id), _forms(message.string)
+        ids, translations = _forms(message.id), _forms(message.string)
         if message.id:
             # Languages with more forms say the same in all but the first.
-            found += list(zip((*ids, *[ids[-1]] * (len(said) - len(ids))), said, strict=True))
-    return found
+            pairs += list(
+                zip((*ids, *[ids[-1]] * (len(translations) - len(ids))), translations, strict=True)
+            )
+    return pairs
 
 
 def test_there_are_two_more_languages() -> None:
@@ -49,17 +51,20 @@ def test_no_text_is_missing_or_uncertain(locale: str, domain: str) -> None:
 
 @every
 def test_values_and_markup_stay(locale: str, domain: str) -> None:
-    for text, said in _pairs(locale, domain):
+    for text, translation in _pairs(locale, domain):
         for what in (VALUES, MARKUP):
-            assert Counter(what.findall(said)) == Counter(what.findall(text)), (text, said)
+            assert Counter(what.findall(translation)) == Counter(what.findall(text)), (
+                text,
+                translation,
+            )
 
 
 @every
 def test_blanks_at_the_ends_stay(locale: str, domain: str) -> None:
-    for text, said in _pairs(locale, domain):
+    for text, translation in _pairs(locale, domain):
         ends = [re.match(r"\s*", text), re.search(r"\s*$", text)]
-        other = [re.match(r"\s*", said), re.search(r"\s*$", said)]
-        assert [end and end[0] for end in ends] == [one and one[0] for one in other], text
+        other = [re.match(r"\s*", translation), re.search(r"\s*$", translation)]
+        assert [end and end[0] for end in ends] == [blank and blank[0] for blank in other], text
 
 
 @every
@@ -73,8 +78,8 @@ def test_what_programs_read_was_compiled_from_it(locale: str, domain: str) -> No
         if isinstance(message.id, str):
             assert compiled.gettext(message.id) == message.string, "run: script/messages update"
         else:
-            one, many = message.id
-            forms = {compiled.ngettext(one, many, n) for n in range(200)}
+            singular, many = message.id
+            forms = {compiled.ngettext(singular, many, n) for n in range(200)}
             assert forms <= set(_forms(message.string)), "run: script/messages update"
 
 

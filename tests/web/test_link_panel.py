@@ -58,8 +58,8 @@ def test_what_can_be_linked_is_found_by_words_as_far_as_one_may_read_it(
     )
 
     def targets(user: User, query: str) -> list[tuple[str, str]]:
-        found = world.client(user).get(f"/trees/{uid}/targets", {"q": query}).json()["targets"]
-        return [(target["kind"], target["words"]) for target in found]
+        hits = world.client(user).get(f"/trees/{uid}/targets", {"q": query}).json()["targets"]
+        return [(target["kind"], target["words"]) for target in hits]
 
     mine = [
         ("here", "A kestrel sleeps."),

@@ -85,8 +85,8 @@ def test_what_is_missing_is_asked_for(
 def _errors(page: str) -> list[tuple[str, str]]:
     """The name of each field that is marked as wrong, with what the page says beside it."""
     marked = re.findall(r'name="(\w+)" aria-invalid="true"', page)
-    said = re.findall(r'<span class="field-error">([^<]+)</span>', page)
-    return list(zip(marked, (html.unescape(words).strip() for words in said), strict=True))
+    texts = re.findall(r'<span class="field-error">([^<]+)</span>', page)
+    return list(zip(marked, (html.unescape(words).strip() for words in texts), strict=True))
 
 
 def test_each_field_that_is_wrong_says_so_and_keeps_what_was_typed(
@@ -135,11 +135,11 @@ def test_only_owners_ask_for_lists_and_see_their_own(
     page = visitor(owner).post(address, sent).content.decode()
     assert "Loading from https://models.example.com/v1" in page and "sk-secret" not in page
     uid = page.split("participants/models/")[1].split('"')[0]
-    found = participants.asked(uid)
-    assert found is not None and found[0] == ProviderAddress(
+    listing = participants.asked(uid)
+    assert listing is not None and listing[0] == ProviderAddress(
         "custom", sent["base_url"], "sk-secret"
     )
-    participants.note_models(found[1], {"m-1": 131_072, "<b>": 0}, None)
+    participants.note_models(listing[1], {"m-1": 131_072, "<b>": 0}, None)
     shown = visitor(owner).get(f"{address}/{uid}").content.decode()
     assert (
         "2 models available" in shown
@@ -246,7 +246,7 @@ def test_a_page_that_is_open_can_read_who_takes_part_now(
 def test_participants_are_told_apart_by_their_initials() -> None:
     names = ["GPT-4", "GPT-5", "GPT-5 mini", "Gp", "Gpt", "Анна", "漢字", "🦉", "  "]
     models = [Participant(uid=name, name=name, kind="model") for name in names]
-    shown = [one.initials for one in cast_from(models).values()]
+    shown = [person.initials for person in cast_from(models).values()]
     assert shown == ["Gp", "G5", "Gm", "G2", "Gt", "Ан", "漢字", "🦉", "?"]
     people = [Participant(uid=name, name=name, kind="human") for name in ("Ada", "Anna", "Abe")]
-    assert [one.initials for one in cast_from(people).values()] == ["A", "An", "Ab"]
+    assert [person.initials for person in cast_from(people).values()] == ["A", "An", "Ab"]

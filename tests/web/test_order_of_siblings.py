@@ -87,7 +87,7 @@ def test_an_export_in_our_own_format_keeps_the_order(
     expected = begun(actor, tree)
     whole = json.loads(b"".join(heddle_writer.pieces(actor, tree)))
     listed = [node["id"] for node in whole["nodes"]]
-    assert [one for one in listed if one in expected] == expected
+    assert [local_id for local_id in listed if local_id in expected] == expected
     assert listed[0] == lookup.root_of(tree).local_id
 
 
@@ -125,8 +125,8 @@ def test_siblings_are_in_one_order_everywhere(
         assert (beside.before, beside.after) == (expected[place - 1], expected[place + 1])
 
     events = event_log.events_since(actor, f"tree:{tree.uid}", since=before["seq"])["events"]
-    for found in _in_the_page({"before": before, "events": events, "now": skeleton(actor, tree)}):
-        assert found == expected
+    for order in _in_the_page({"before": before, "events": events, "now": skeleton(actor, tree)}):
+        assert order == expected
 
 
 def _in_the_page(columns: object) -> list[list[str]]:
@@ -141,9 +141,9 @@ def _in_the_page(columns: object) -> list[list[str]]:
         check=False,
     )
     assert ran.returncode == 0, ran.stderr[-3000:]
-    found: list[list[str]] = json.loads(ran.stdout)
-    assert len(found) == 12
-    return found
+    orders: list[list[str]] = json.loads(ran.stdout)
+    assert len(orders) == 12
+    return orders
 
 
 def test_a_candidate_keeps_its_key_when_it_ends(

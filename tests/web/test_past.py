@@ -41,18 +41,23 @@ def test_every_seq_has_the_nodes_and_flags_of_its_time(
 ) -> None:
     actor = get_actor(owner, grove)
     seen: dict[int, tuple[str, bool]] = {}
-    last = one = say(actor, tree, 'respond root "One."')
+    last = first = say(actor, tree, 'respond root "One."')
     seen[head(tree)] = (last, False)
-    for line in (f'respond {one} "Two."', f"prune {one}", f"restore {one}", f"tag {one} #a"):
-        made = say(actor, tree, line)
-        last = made if "respond" in line else last
+    for line in (
+        f'respond {first} "Two."',
+        f"prune {first}",
+        f"restore {first}",
+        f"tag {first} #a",
+    ):
+        written = say(actor, tree, line)
+        last = written if "respond" in line else last
         seen[head(tree)] = (last, "prune" in line)
-    say(actor, tree, f"prune {one}")
+    say(actor, tree, f"prune {first}")
     for seq, (newest, pruned) in seen.items():
-        found = moment(visitor, owner, tree, seq)
-        assert (found["last"], found["by"], found["head"]) == (newest, "You", head(tree))
-        flags = {(node, name): value for node, name, value in found["flags"]}
-        assert flags.get((one, "pruned"), True) == pruned
+        shown = moment(visitor, owner, tree, seq)
+        assert (shown["last"], shown["by"], shown["head"]) == (newest, "You", head(tree))
+        flags = {(node, name): value for node, name, value in shown["flags"]}
+        assert flags.get((first, "pruned"), True) == pruned
 
 
 def test_the_path_has_the_wordings_and_continuations_of_its_time(
@@ -75,9 +80,9 @@ def test_what_was_not_there_yet_is_not_found(
     owner: User, reader: User, outsider: User, grove: Grove, tree: Tree, visitor: Visitor
 ) -> None:
     actor = get_actor(owner, grove)
-    one = say(actor, tree, 'respond root "One."')
+    node = say(actor, tree, 'respond root "One."')
     address = f"/trees/{tree.uid}/past"
-    assert visitor(owner).get(f"{address}/path?seq=1&node={one}").status_code == 404
+    assert visitor(owner).get(f"{address}/path?seq=1&node={node}").status_code == 404
     for asked in ("0", "999", "-1", "x", "", "9" * 20, "٣"):
         assert visitor(owner).get(f"{address}?seq={asked}").status_code == 400
     assert visitor(reader).get(f"{address}?seq=1").status_code == 200
@@ -89,13 +94,13 @@ def test_ticks_say_who_changed_most_at_a_cost_that_stays(
     owner: User, grove: Grove, tree: Tree, visitor: Visitor
 ) -> None:
     actor = get_actor(owner, grove)
-    one = say(actor, tree, 'respond root "One."')
-    found = visitor(owner).get(f"/trees/{tree.uid}/past?seq=1&ticks=1").json()["ticks"]
-    assert found[-1] == [actor.participant.uid, 8]
+    node = say(actor, tree, 'respond root "One."')
+    ticks = visitor(owner).get(f"/trees/{tree.uid}/past?seq=1&ticks=1").json()["ticks"]
+    assert ticks[-1] == [actor.participant.uid, 8]
     for _ in range(70):
-        say(actor, tree, f"prune {one}")
-        say(actor, tree, f"restore {one}")
-    found = ticks_of(actor, tree)
-    assert len(found) == 96
-    assert found[-1] == (actor.participant.uid, 0)
+        say(actor, tree, f"prune {node}")
+        say(actor, tree, f"restore {node}")
+    ticks = ticks_of(actor, tree)
+    assert len(ticks) == 96
+    assert ticks[-1] == (actor.participant.uid, 0)
     assert "ticks" not in moment(visitor, owner, tree, 1)

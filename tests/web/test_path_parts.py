@@ -50,11 +50,11 @@ def test_a_portal_never_shows_what_the_reader_may_not_see(
     secret = trees.new_tree(get_actor(owner, own), title="Secret plan")
     hidden = say(get_actor(owner, own), secret, 'respond root "Nobody knows."')
     actor = get_actor(owner, grove)
-    one = say(actor, tree, 'respond root "One."')
-    say(actor, tree, f"link {one} to tree:{secret.uid} node:{hidden} as:supports")
-    address = f"/trees/{tree.uid}/nodes/{one}/portal?type=supports"
+    node = say(actor, tree, 'respond root "One."')
+    say(actor, tree, f"link {node} to tree:{secret.uid} node:{hidden} as:supports")
+    address = f"/trees/{tree.uid}/nodes/{node}/portal?type=supports"
     assert "Nobody knows." in page(visitor, owner, address)
-    assert "[supports]" not in page(visitor, reader, f"/trees/{tree.uid}?node={one}")
+    assert "[supports]" not in page(visitor, reader, f"/trees/{tree.uid}?node={node}")
     shown = page(visitor, reader, address)
     assert "Nobody knows." not in shown and "Secret plan" not in shown
 
@@ -62,8 +62,8 @@ def test_a_portal_never_shows_what_the_reader_may_not_see(
 def test_outsiders_find_no_portal(
     owner: User, outsider: User, grove: Grove, tree: Tree, visitor: Visitor
 ) -> None:
-    one = say(get_actor(owner, grove), tree, 'respond root "One."')
-    address = f"/trees/{tree.uid}/nodes/{one}/portal?type=supports"
+    node = say(get_actor(owner, grove), tree, 'respond root "One."')
+    address = f"/trees/{tree.uid}/nodes/{node}/portal?type=supports"
     assert visitor(outsider).get(address).status_code == 404
 
 

@@ -66,7 +66,7 @@ def test_a_link_ends_when_it_is_revoked_or_over_or_its_tree_is_erased(
 ) -> None:
     client, actor = visitor(owner), get_actor(owner, grove)
     first, second, third = (shared(client, tree) for _ in range(3))
-    assert {status(one) for one in (first, second, third)} == {200}
+    assert {status(link) for link in (first, second, third)} == {200}
     revoked = PublicLink.objects.order_by("id")[0]
     client.post(f"/trees/{tree.uid}/share/revoke", {"link": revoked.uid})
     assert (status(first), status(second)) == (404, 200)

@@ -133,9 +133,9 @@ def grow(actor: Actor, tree: Tree, length: int) -> list[str]:
     """A path of that length; every third text has a note with a reply, a link, and marks."""
     ids: list[str] = []
     for number in range(length):
-        ids.append(said(actor, tree, f'respond "Text {number}."'))
+        ids.append(first_ref(actor, tree, f'respond "Text {number}."'))
         if number % 3 == 1:
-            note = said(actor, tree, f'annotate {ids[-1]} "A note."')
+            note = first_ref(actor, tree, f'annotate {ids[-1]} "A note."')
             for line in (
                 f'annotate {note} "A reply."',
                 f"bookmark {ids[-1]}",
@@ -143,11 +143,11 @@ def grow(actor: Actor, tree: Tree, length: int) -> list[str]:
                 f"link {ids[-1]} to {ids[0]} as:supports",
                 f'edit {ids[-1]} "Text {number} again." as:version',
             ):
-                said(actor, tree, line)
+                first_ref(actor, tree, line)
     return ids
 
 
-def said(actor: Actor, tree: Tree, line: str) -> str:
+def first_ref(actor: Actor, tree: Tree, line: str) -> str:
     """The first item that the line made or found."""
     return str(execute_line(actor, tree, Request(line)).body["refs"][0])
 
@@ -188,15 +188,15 @@ def test_who_wrote_what_in_a_buffer_is_one_query_however_often_it_was_edited(
     tree = trees.new_tree(actor, title="Buffer", mode="buffer")
     tips = []
     for number in range(5):
-        tip = said(actor, tree, f'respond "Words number {number} and more."')
+        tip = first_ref(actor, tree, f'respond "Words number {number} and more."')
         for edit in range(edits):
-            tip = said(actor, tree, f'edit {tip} "Words number {number}, {edit}." as:version')
+            tip = first_ref(actor, tree, f'edit {tip} "Words number {number}, {edit}." as:version')
         tips.append(tip)
     visit, cast = access.get_visit(actor.user, tree.uid), cast_of(actor)
     end = find_node(tree, tips[-1])
     with at_most(3):
         drawn = drawn_on(tree, way_of(visit, end, most=60), cast)
-    assert [one.id for one in drawn] == tips
+    assert [node.id for node in drawn] == tips
 
 
 def too_dear(
@@ -204,7 +204,7 @@ def too_dear(
 ) -> dict[str, list[str]]:
     """The queries of each page that makes more than it may. Each is asked for as for the first
     time: nothing is kept in the cache, and who asks has just signed in."""
-    found = {}
+    dear = {}
     for page, (address, most) in pages.items():
         cache.clear()
         client = visit()
@@ -212,8 +212,8 @@ def too_dear(
             answer = client.get(address, follow=True)
         assert answer.status_code == 200, page
         if len(captured) > most:
-            found[page] = [query["sql"][:100] for query in captured]
-    return found
+            dear[page] = [query["sql"][:100] for query in captured]
+    return dear
 
 
 @pytest.mark.parametrize("length", [4, 40])
@@ -222,7 +222,7 @@ def test_a_part_costs_no_more_on_a_longer_path(
 ) -> None:
     ids = grow(actor, tree, length)
     own = node_writer.workspace_of(actor.participant, tree).uid
-    claim = said(actor, tree, f'claim "It is so" cite:{ids[0]}')
+    claim = first_ref(actor, tree, f'claim "It is so" cite:{ids[0]}')
     names = {
         "claim": claim,
         "at": ids[-1],
@@ -244,8 +244,8 @@ def test_a_page_costs_no_more_for_more_of_everything(
 ) -> None:
     for number in range(many):
         tree = trees.new_tree(actor, title=f"Tree {number}")
-        node = said(actor, tree, 'respond root "Words."')
-        said(actor, tree, f'write doc:"D{number}" new "[[D0]] ![[{node}]] and [[{node}]]."')
+        node = first_ref(actor, tree, 'respond root "Words."')
+        first_ref(actor, tree, f'write doc:"D{number}" new "[[D0]] ![[{node}]] and [[{node}]]."')
         for line in (f"view {node}", f'trail save "T{number}"'):
             execute_line(actor, tree, Request(line))
         join(grove, make_user(f"member{number}"), "reader")
@@ -280,9 +280,9 @@ def test_what_was_drawn_is_not_drawn_again_until_it_changes(
     drawn: list[int] = []
     inside = node_parts._inside
 
-    def noting(found: node_parts.NodeData, key: int) -> str:
+    def noting(data: node_parts.NodeData, key: int) -> str:
         drawn.append(key)
-        return inside(found, key)
+        return inside(data, key)
 
     monkeypatch.setattr(node_parts, "_inside", noting)
 

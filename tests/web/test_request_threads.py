@@ -96,9 +96,9 @@ ANSWERS = [("/plain", b"0" + b"x" * 200_000), ("/streamed", b"000")]
 async def test_who_reads_slowly_holds_no_thread(address: str, body: bytes) -> None:
     server = Handler()
     slow = [Client(server, address) for _ in range(COUNT)]
-    await _until(lambda: all(one.pieces for one in slow))
+    await _until(lambda: all(client.pieces for client in slow))
     await _until(lambda: len(server.threads.idle) == server.threads.count)
-    assert [await one.body() for one in slow] == [body] * COUNT
+    assert [await client.body() for client in slow] == [body] * COUNT
     await _until(lambda: len(server.threads.idle) == server.threads.count)
 
 
@@ -115,7 +115,7 @@ async def test_no_more_run_at_once_than_there_may_be_and_the_rest_wait_in_order(
     clients[2].leave()
     opened.set()
     staying = [client for client in clients if client is not clients[2]]
-    assert [await one.body() for one in staying] == [b"0"] * (COUNT - 1)
+    assert [await client.body() for client in staying] == [b"0"] * (COUNT - 1)
     await asyncio.wait_for(clients[2].done, PATIENCE_S)
     await _until(lambda: len(server.threads.idle) == server.threads.count == 2)
     assert server.threads.waiting == 0

@@ -22,10 +22,10 @@ def text(client: Client, path: str) -> str:
 
 def table(client: Client, tree: Tree) -> dict[str, str]:
     """The combos that the scripts of a tree's page are told."""
-    found = re.search(r'id="tree-settings"[^>]*>(.*?)</script>', text(client, f"/trees/{tree.uid}"))
-    assert found
-    groups = json.loads(found[1])["keys"]
-    return {one["id"]: one["combo"] for group in groups for one in group["keys"]}
+    match = re.search(r'id="tree-settings"[^>]*>(.*?)</script>', text(client, f"/trees/{tree.uid}"))
+    assert match
+    groups = json.loads(match[1])["keys"]
+    return {key["id"]: key["combo"] for group in groups for key in group["keys"]}
 
 
 def test_every_action_stands_in_the_table_once(owner: User, tree: Tree, visitor: Visitor) -> None:
@@ -170,8 +170,8 @@ def test_an_owner_says_on_the_page_what_readers_may_do(
     # A form without the field, such as one of an older page, leaves it as it is.
     visitor(owner).post(page, name)
     assert '<option value="comment" selected>' in text(visitor(owner), page)
-    said = visitor(owner).post(page, {**name, "readers_may": "write"}, follow=True)
-    assert "readers_may" in said.content.decode()
+    answer = visitor(owner).post(page, {**name, "readers_may": "write"}, follow=True)
+    assert "readers_may" in answer.content.decode()
     assert '<option value="comment" selected>' in text(visitor(owner), page)
     visitor(owner).post(page, {**name, "readers_may": "read"})
     assert 'data-can=""' in text(visitor(reader), f"/trees/{tree.uid}")

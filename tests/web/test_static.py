@@ -99,7 +99,7 @@ async def test_a_file_is_served_through_the_whole_application(built: Path) -> No
             body, more = body + piece.get("body", b""), piece.get("more_body", False)
         await wire.wait(PATIENCE_S)
     assert (start["status"], body) == (200, b"x" * 300_000)
-    assert not [str(one.message) for one in warned if "Streaming" in str(one.message)]
+    assert not [str(warning.message) for warning in warned if "Streaming" in str(warning.message)]
 
 
 def _colours() -> list[tuple[str, str]]:
@@ -132,10 +132,10 @@ def test_twenty_authors_have_colours_that_can_be_told_apart_and_read() -> None:
     assert len({name for name, _ in colours}) == 20
     for theme, grounds in enumerate((("#fbf9f5", "#f4f1ea"), ("#17181b", "#24262b"))):
         own = [pair[theme] for pair in colours]
-        for one in own:
+        for colour in own:
             for ground in grounds:
-                high, low = sorted((_light(one), _light(ground)), reverse=True)
-                assert (high + 0.05) / (low + 0.05) >= 4.5, one
-        for at, one in enumerate(own):
+                high, low = sorted((_light(colour), _light(ground)), reverse=True)
+                assert (high + 0.05) / (low + 0.05) >= 4.5, colour
+        for at, colour in enumerate(own):
             for other in own[:at]:
-                assert math.dist(_seen(one), _seen(other)) >= 0.06, (one, other)
+                assert math.dist(_seen(colour), _seen(other)) >= 0.06, (colour, other)

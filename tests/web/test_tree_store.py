@@ -54,8 +54,8 @@ def test_the_store_of_a_page_agrees_with_a_fresh_read_after_every_event(
     followed = Followed(get_actor(owner, grove), tree)
     every = [*(line for many in LINES.values() for line in many), *MORE]
     for line in every:
-        said = line.replace("{last}", str(tree.nodes.latest("id").local_id))
-        followed.say(filled(said, world))
+        command = line.replace("{last}", str(tree.nodes.latest("id").local_id))
+        followed.say(filled(command, world))
     api = APIClient()
     api.force_login(owner)
     for row in ROWS:  # what has no line: settings, tags, turns, the tree itself

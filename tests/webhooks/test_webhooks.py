@@ -50,7 +50,7 @@ def say(actor: Actor, tree: Tree, line: str) -> None:
 
 def got(receiver: ScriptedProvider) -> list[dict[str, Any]]:
     """The events that arrived."""
-    return [one.json["data"] for one in receiver.seen]
+    return [request.json["data"] for request in receiver.seen]
 
 
 def due(hook: Webhook) -> None:
@@ -64,14 +64,14 @@ def test_events_arrive_once_and_in_order_with_their_signature(
     for text in ("one", "two", "three"):
         say(actor, tree, f'respond root "{text}"')
     assert delivery.sweep() == 3 and delivery.sweep() == 0
-    assert [one["payload"]["node"]["text"] for one in got(receiver)] == ["one", "two", "three"]
+    assert [event["payload"]["node"]["text"] for event in got(receiver)] == ["one", "two", "three"]
     for seen in receiver.seen:
         headers = dict(seen.headers)
-        said = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + seen.body
+        content = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + seen.body
         key = base64.b64decode(hook[1].removeprefix("whsec_"))
-        signed = base64.b64encode(hmac.new(key, said, hashlib.sha256).digest()).decode()
+        signed = base64.b64encode(hmac.new(key, content, hashlib.sha256).digest()).decode()
         assert headers["webhook-signature"] == f"v1,{signed}"
-    assert len({dict(one.headers)["webhook-id"] for one in receiver.seen}) == 3
+    assert len({dict(request.headers)["webhook-id"] for request in receiver.seen}) == 3
 
 
 def test_a_failed_event_is_repeated_before_any_later_one(
@@ -88,9 +88,9 @@ def test_a_failed_event_is_repeated_before_any_later_one(
     assert delivery.sweep() == 0
     due(row)
     assert delivery.sweep() == 2
-    texts = [one["payload"]["node"]["text"] for one in got(receiver)]
+    texts = [event["payload"]["node"]["text"] for event in got(receiver)]
     assert texts == ["one", "one", "one", "two"]
-    assert len({dict(one.headers)["webhook-id"] for one in receiver.seen[:3]}) == 1
+    assert len({dict(request.headers)["webhook-id"] for request in receiver.seen[:3]}) == 1
     row.refresh_from_db()
     assert row.tries == 0 and row.error == "" and row.delivered_at is not None
 
@@ -102,7 +102,7 @@ def test_only_the_chosen_kinds_are_sent(
     say(actor, tree, 'respond root "one"')
     say(actor, tree, "prune here")
     delivery.sweep()
-    assert [one["kind"] for one in got(receiver)] == ["node.flagged"]
+    assert [event["kind"] for event in got(receiver)] == ["node.flagged"]
 
 
 def test_a_new_secret_signs_beside_the_former_one_for_a_day(
@@ -138,13 +138,13 @@ def test_addresses_are_checked(actor: Actor, url: str) -> None:
 def test_a_private_address_behind_https_is_not_called(
     hook: tuple[Webhook, str], receiver: ScriptedProvider, actor: Actor, tree: Tree
 ) -> None:
-    made, _ = commands.make_webhook(
+    webhook, _ = commands.make_webhook(
         actor.user, actor.grove.uid, url="https://127.0.0.1:9/", tree=tree.uid
     )
     say(actor, tree, 'respond root "one"')
     delivery.sweep()
-    made.refresh_from_db()
-    assert made.tries == 1 and made.error
+    webhook.refresh_from_db()
+    assert webhook.tries == 1 and webhook.error
 
 
 def test_410_stops_it_and_days_of_failing_do_too(
