@@ -138,11 +138,11 @@ def _exchange_of(order: "GenerationOrder", attempt: "ProviderAttempt") -> TokenE
     )
 
 
-def _fewer(body: Mapping[str, Any], said: str) -> dict[str, Any] | None:
+def _fewer(body: Mapping[str, Any], complaint: str) -> dict[str, Any] | None:
     """The body with fewer rivals, if a refusal is about their number; None if not."""
     name = "top_logprobs" if "top_logprobs" in body else "logprobs"
     asked = body.get(name)
-    if "logprobs" not in said or not isinstance(asked, int) or asked is True or asked <= FEWER:
+    if "logprobs" not in complaint or not isinstance(asked, int) or asked is True or asked <= FEWER:
         return None
     return {**body, name: FEWER}
 

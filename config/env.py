@@ -380,8 +380,8 @@ def _images() -> Bucket | None:
     given, endpoint, region, key, secret = (os.environ.get(name, "").strip() for name in _IMAGES)
     if not given:
         return None
-    found = _BUCKET.fullmatch(given)
-    if found is None:
+    match = _BUCKET.fullmatch(given)
+    if match is None:
         raise WrongSetting(
             "HEDDLE_IMAGES is no bucket. Write s3://bucket or s3://bucket/prefix, or leave it out "
             "to keep images in the data folder."
@@ -392,7 +392,7 @@ def _images() -> Bucket | None:
         )
     if bool(key) != bool(secret):
         raise WrongSetting("Set HEDDLE_IMAGES_KEY and HEDDLE_IMAGES_SECRET, or neither of them.")
-    return Bucket(found[1], (found[2] or "").strip("/"), endpoint, region, key, secret)
+    return Bucket(match[1], (match[2] or "").strip("/"), endpoint, region, key, secret)
 
 
 def host_of(origin: str) -> str:

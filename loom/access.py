@@ -314,12 +314,12 @@ def erased_trees_for(actor: Actor, trees: Iterable[int]) -> set[int]:
     rows = ErasedTree.objects.filter(pk__in=asked, grove__memberships__user=actor.user)
     if actor.participant != actor.person:
         rows = rows.filter(grove=actor.grove)
-    user, found = actor.user.pk, set()
+    user, erased = actor.user.pk, set()
     for row in rows.annotate(role=F("grove__memberships__role")):
         by_role = row.role not in row.hidden_roles and user not in row.hidden_from
         if row.role == "owner" or user in row.shown_to or by_role:
-            found.add(row.tree)
-    return found
+            erased.add(row.tree)
+    return erased
 
 
 def grove_trees(actor: Actor) -> QuerySet[Tree]:

@@ -301,7 +301,7 @@ def chain(messages: Iterable[Message], before: str = "") -> list[str]:
     return digests
 
 
-def said(message: Message) -> str:
+def hash_of(message: Message) -> str:
     """A hash of the message alone, whatever stands before it."""
     return hashlib.sha256(canonical(message).encode(errors="replace")).hexdigest()[:32]
 

@@ -53,19 +53,23 @@ def same(sent: Sequence[Message], kept: Sequence[KeptMessage], last: Message) ->
     What people and providers said must be equal. Two things are left out: a message with an answer
     that no provider gave, which a program says by itself; and what stands behind a message, or is
     one, and stands again at the end of the request. Time is linear in the texts."""
-    told = [_Said(message["role"] == "assistant", message["blocks"]) for message in sent]
-    had = [_Said(message.is_answer, message.content) for message in kept]
+    told = [_Compared(message["role"] == "assistant", message["blocks"]) for message in sent]
+    had = [_Compared(message.is_answer, message.content) for message in kept]
     end = _text(last["blocks"])
-    given = {said.content for said, message in zip(had, kept, strict=True) if message.is_given}
-    own_kept = _own(had, [said.is_answer and said.content not in given for said in had])
-    own_told = _own(told, [said.is_answer and said.content not in given for said in told])
+    given = {
+        compared.content for compared, message in zip(had, kept, strict=True) if message.is_given
+    }
+    own_kept = _own(had, [compared.is_answer and compared.content not in given for compared in had])
+    own_told = _own(
+        told, [compared.is_answer and compared.content not in given for compared in told]
+    )
     places: list[int | None] = []
     at = 0
-    for number, said in enumerate(told):
+    for number, compared in enumerate(told):
         if own_told[number]:
             places.append(None)
             continue
-        while at < len(had) and not _is(said, had[at], end):
+        while at < len(had) and not _is(compared, had[at], end):
             if not own_kept[at] and not _is_moved(had[at], end):
                 return []
             at += 1
@@ -76,7 +80,7 @@ def same(sent: Sequence[Message], kept: Sequence[KeptMessage], last: Message) ->
     return places
 
 
-class _Said:
+class _Compared:
     """A message as it is compared: its content, and its words if it is nothing but text."""
 
     def __init__(self, is_answer: bool, blocks: list[Block]) -> None:
@@ -85,16 +89,16 @@ class _Said:
         self.text = _text(blocks)
 
 
-def _own(said: Sequence[_Said], canned: Sequence[bool]) -> list[bool]:
+def _own(messages: Sequence[_Compared], canned: Sequence[bool]) -> list[bool]:
     """Which messages a program says by itself: the `canned` answers, and what they answer."""
     own = list(canned)
     for number in range(1, len(own)):
-        if canned[number] and not said[number - 1].is_answer:
+        if canned[number] and not messages[number - 1].is_answer:
             own[number - 1] = True
     return own
 
 
-def _is(told: _Said, had: _Said, end: str) -> bool:
+def _is(told: _Compared, had: _Compared, end: str) -> bool:
     """Whether it is this message, perhaps without what stands at the end of the request now."""
     if told.is_answer != had.is_answer:
         return False
@@ -105,7 +109,7 @@ def _is(told: _Said, had: _Said, end: str) -> bool:
     return end.endswith(had.text[len(told.text) :].strip())
 
 
-def _is_moved(had: _Said, end: str) -> bool:
+def _is_moved(had: _Compared, end: str) -> bool:
     return bool(had.text) and not had.is_answer and end.endswith(had.text)
 
 
@@ -124,7 +128,7 @@ def continued(
     """What a request goes on from, of those `requests`, if the tree has not got its beginning as it
     is. At most four queries, and three for each of four candidates; one for most."""
     answers = [
-        (number, rules.said(message))
+        (number, rules.hash_of(message))
         for number, message in enumerate(messages[:-1])
         if message["role"] == "assistant"
     ][-LOOKED_AT:]

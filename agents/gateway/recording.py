@@ -541,7 +541,7 @@ def end(request_id: int, received: Received, *, cut: str = "") -> list[Node]:
         status=status,
         answer_id=answered.answer_id,
         answer_digest=digest,
-        answer_said=rules.said(answered.choices[0][-1]) if digest else "",
+        answer_said=rules.hash_of(answered.choices[0][-1]) if digest else "",
         partial=b"",
         ended_at=timezone.now(),
     )

@@ -251,8 +251,8 @@ def sent_as_it_was(incoming: Incoming, session: GatewaySession) -> None:
     messages = incoming.history.messages
     before = recording.previous_digest(session, incoming.previous_answer)
     digests = _names(incoming, before)
-    said = zip(digests, messages, strict=True)
-    users = [digest for digest, message in said if message["role"] == "user"]
+    pairs = zip(digests, messages, strict=True)
+    users = [digest for digest, message in pairs if message["role"] == "user"]
     rows = _rows(incoming, session.uid, [_head_name(incoming), *users])
     if not AddedText.objects.filter(session=session.uid).exists():
         _begin(rows, digests)
@@ -394,10 +394,10 @@ def _with_arrived(text: str, arrived: list[str]) -> str:
 
 def _sizes(incoming: Incoming, told: SentBefore, shown: list[tuple[str, str]]) -> str:
     """The STATUS line: about how many tokens each part of the request has, and all of them."""
-    said = sum(rules.size_of(message, told.hidden) for message in incoming.history.messages)
+    history = sum(rules.size_of(message, told.hidden) for message in incoming.history.messages)
     parts = {
         "PROMPT": count(told.head or incoming.history.system),
-        "MESSAGES": said + sum(count(row.text) for row in told.path if not row.lasts_a_turn),
+        "MESSAGES": history + sum(count(row.text) for row in told.path if not row.lasts_a_turn),
         **{name: count(text) for name, text in shown},
     }
     sizes = " | ".join(f"{name} ≈{size}" for name, size in parts.items())

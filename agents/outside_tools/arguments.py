@@ -50,10 +50,10 @@ def _pattern(validator: Any, pattern: Any, instance: Any, schema: Any) -> Iterat
     if not isinstance(instance, str) or not isinstance(pattern, str):
         return
     try:
-        found = re2.search(pattern, instance)
+        match = re2.search(pattern, instance)
     except re2.error:
         return
-    if not found:
+    if not match:
         yield ValidationError(f"{instance!r} does not match {pattern!r}")
 
 
@@ -86,8 +86,8 @@ def why_wrong(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
     if error is None:
         return ""
     place = ".".join(str(part) for part in error.absolute_path)
-    said = error.message if len(error.message) <= BRIEF else f"{error.message[:BRIEF]}…"
-    return f"{place}: {said}" if place else said
+    reason = error.message if len(error.message) <= BRIEF else f"{error.message[:BRIEF]}…"
+    return f"{place}: {reason}" if place else reason
 
 
 def brief(schema: Mapping[str, Any]) -> str:
@@ -122,7 +122,7 @@ def _kind_of(schema: object) -> str:
         return "|".join(json.dumps(choice, ensure_ascii=False)[:40] for choice in choices[:6])
     kind = schema.get("type")
     if isinstance(kind, list):
-        return "|".join(str(one)[:20] for one in kind[:4])
+        return "|".join(str(choice)[:20] for choice in kind[:4])
     return str(kind)[:20] if kind else "any"
 
 

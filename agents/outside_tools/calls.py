@@ -249,8 +249,8 @@ class CallEnd:
 
 def refused_by(actor: Actor) -> CallEnd:
     """The end of a call that a person refused."""
-    said = f"{as_sent(actor.participant.name)} did not allow this tool."
-    return CallEnd("refused", said, "PERMISSION_DENIED", "conclude without it")
+    sentence = f"{as_sent(actor.participant.name)} did not allow this tool."
+    return CallEnd("refused", sentence, "PERMISSION_DENIED", "conclude without it")
 
 
 # The part that a worker runs.
@@ -347,8 +347,8 @@ def failure(address: ServerAddress, failed: ToolFailure) -> CallEnd:
         error = Failure("refused", failed.said).error
         return CallEnd("failed", error["message"], error["code"], error["hint"])
     message, hint = _SAID.get(failed.kind, _UNREACHED)
-    said = " ".join(_UNKEPT.sub("", without_key(failed.said[:2_000], address.key)).split())
-    text = f"{message}: {said[:300]}" if said else message
+    reply = " ".join(_UNKEPT.sub("", without_key(failed.said[:2_000], address.key)).split())
+    text = f"{message}: {reply[:300]}" if reply else message
     code = _CODES.get(failed.kind, "UNAVAILABLE")
     if failed.is_sent:
         return unknown(f"{text.rstrip('.')}.", code)
@@ -417,6 +417,6 @@ def _not_agreed(row: ToolCall) -> CallEnd | None:
         spent = spent_of(turn, timezone.now())
         if row.allowed_id is not None and not budgets.is_late(budget_of(turn), spent):
             return None
-    said = f"{as_sent(row.person.name)} has not allowed {row.name} yet."
+    sentence = f"{as_sent(row.person.name)} has not allowed {row.name} yet."
     hint = "write your answer without it, and say what you would have asked the tool"
-    return CallEnd("refused", said, "PERMISSION_DENIED", hint)
+    return CallEnd("refused", sentence, "PERMISSION_DENIED", hint)

@@ -47,8 +47,8 @@ class _Bytes(httpx2.AsyncByteStream):
                 # Only the chunks are needed, and a stream may be long.
                 self._came.body.clear()
                 if self._bridge.left < 0:
-                    said = f"its answers are over {MOST_BYTES:,} bytes"
-                    raise BrokenConnection(Failure("invalid", said))
+                    reason = f"its answers are over {MOST_BYTES:,} bytes"
+                    raise BrokenConnection(Failure("invalid", reason))
                 yield chunk
         except BrokenConnection as broken:
             raise self._bridge.noted(broken.failure) from None
@@ -92,8 +92,8 @@ class CheckedBridge(httpx2.AsyncBaseTransport):
         self.status = response.status_code
         if 300 <= self.status < 400:
             await response.aclose()
-            said = "it redirects to another address, and redirects are not followed"
-            raise self.noted(Failure("not_found", said))
+            reason = "it redirects to another address, and redirects are not followed"
+            raise self.noted(Failure("not_found", reason))
         came = Exchange(response, self._limits, Clock(self._limits))
         kept = [
             (name, value)
@@ -168,9 +168,9 @@ def _failure_of(error: BaseException, bridge: CheckedBridge, seconds: float) -> 
         return ToolFailure("timeout", f"it did not answer within {seconds:g} s", is_sent=is_sent)
     if bridge.status >= 400:
         kind = _OF_STATUS.get(bridge.status, "server" if bridge.status >= 500 else "answered")
-        said = f"it answered {bridge.status}"
+        reason = f"it answered {bridge.status}"
         # Whoever answers so has refused the request; after an error of its own who knows.
-        return ToolFailure(kind, said, is_sent=is_sent and kind == "server")
+        return ToolFailure(kind, reason, is_sent=is_sent and kind == "server")
     if isinstance(error, MCPError) and error.code not in (CONNECTION_CLOSED, PARSE_ERROR):
         return ToolFailure("answered", error.message)
     if isinstance(error, MCPError | ValidationError | ValueError | RuntimeError):

@@ -37,12 +37,14 @@ def _tools(place: PromptPlace) -> dict[str, Any]:
     lines = []
     for row in rows[:MOST]:
         tool = row.tool
-        said = plain(tool.description)
-        said = said if len(said) <= DESCRIBED else f"{said[:DESCRIBED]}…"
+        description = plain(tool.description)
+        description = (
+            description if len(description) <= DESCRIBED else f"{description[:DESCRIBED]}…"
+        )
         asks = "" if row.pk in agreed else f" · {as_sent(person.name)} is asked at the first use"
         lines.append(
             f"{quote(tool.full_name)} {plain(arguments.brief(tool.schema))} · "
-            f"{host_of(tool.server)}{asks} · {said}"
+            f"{host_of(tool.server)}{asks} · {description}"
         )
     if len(rows) > MOST:
         names = ", ".join(quote(row.tool.full_name) for row in rows[MOST:])

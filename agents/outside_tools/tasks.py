@@ -45,8 +45,8 @@ async def ask_for_tools(uid: str) -> None:
         await in_thread(commands.note_failure, server, f"{refused.message} {refused.hint}")
     except ToolFailure as failed:
         end = calls.failure(address, ToolFailure(failed.kind, failed.said))
-        said = end.text.removesuffix(" Nothing was done.")
-        await in_thread(commands.note_failure, server, without_key(said, address.key))
+        reason = end.text.removesuffix(" Nothing was done.")
+        await in_thread(commands.note_failure, server, without_key(reason, address.key))
     else:
         described = [(tool.name, tool.description or "", tool.input_schema) for tool in tools]
         try:

@@ -24,10 +24,10 @@ LINKS = "links_account"  # in the session: who has pressed the button, and for w
 
 def demand(asked: AsksFor) -> Issuer:
     """The organisation that is asked for. NOT_FOUND where there is none."""
-    found = asked()
-    if found is None:
+    identity = asked()
+    if identity is None:
         raise not_found("Signing in at an organisation", "The operator has not set it up.")
-    return found
+    return identity
 
 
 def let_in(

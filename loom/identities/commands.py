@@ -74,7 +74,7 @@ def unlink(issuer: Issuer, user: User) -> None:
 @way_in
 def ways_in(user: User) -> int:
     """With how many accounts at organisations the user can sign in."""
-    known = [one.entity for one in issuers()]
+    known = [issuer.entity for issuer in issuers()]
     return Identity.objects.filter(user=user, issuer__in=known).count() if known else 0
 
 

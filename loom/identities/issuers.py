@@ -52,4 +52,4 @@ def offers_accounts(asked: AsksFor) -> AsksFor:
 
 def issuers() -> list[Issuer]:
     """Those that the operator has set up."""
-    return [one for asked in _known if (one := asked()) is not None]
+    return [issuer for asked in _known if (issuer := asked()) is not None]

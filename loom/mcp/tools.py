@@ -298,15 +298,15 @@ async def _claims(caller: McpCaller, given: Mapping[str, Any]) -> dict[str, Any]
     """The claims of the session's tree."""
     tree = _session(caller, given).tree
     page = await caller.get("claims", tree=tree, limit=str(MOST_CLAIMS))
-    found = page["results"]
+    claims = page["results"]
     lines = [
         f"{claim['id']} · {claim['state']} · {claim['strong']} strong, "
         f"{claim['moderate']} moderate, {claim['weak']} weak, {claim['against']} against · "
         f"{short(claim['statement'])}"
-        for claim in found
+        for claim in claims
     ]
-    head = f"{len(found)} of {page['count']} claims, the last changed first"
-    return {"claims": found, "message": "\n".join([head, *lines])}
+    head = f"{len(claims)} of {page['count']} claims, the last changed first"
+    return {"claims": claims, "message": "\n".join([head, *lines])}
 
 
 # -- the list

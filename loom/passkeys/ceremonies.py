@@ -148,7 +148,7 @@ def asks_to_add(
     )
     options, state = site.server.register_begin(
         user,
-        [_descriptor(one) for one in known],
+        [_descriptor(passkey) for passkey in known],
         resident_key_requirement=ResidentKeyRequirement.REQUIRED,
         user_verification=_VERIFIED,
     )
@@ -173,7 +173,9 @@ def made_by(request: HttpRequest, site: Site, user_pk: int, answer: str) -> Made
         _demand_own_page(response.response.client_data)
         data = site.server.register_complete(state, response)
         credential = AttestedCredentialData(bytes(data.credential_data or b""))
-        if credential.public_key[3] not in [one.alg for one in site.server.allowed_algorithms]:
+        if credential.public_key[3] not in [
+            algorithm.alg for algorithm in site.server.allowed_algorithms
+        ]:
             raise ValueError("The algorithm of the key is not one that was asked for.")
     except Exception as error:  # of a parser that is given a stranger's bytes
         raise _refused(f"This passkey was not accepted: {_reason(error)}") from None
@@ -188,7 +190,7 @@ def asks_to_sign_in(
 ) -> dict[str, Any]:
     """The options of `navigator.credentials.get`, as JSON: of any passkey of this site, or of one
     of the `known`, where it is clear whose it has to be."""
-    wanted = None if known is None else [_descriptor(one) for one in known]
+    wanted = None if known is None else [_descriptor(passkey) for passkey in known]
     options, state = site.server.authenticate_begin(wanted, user_verification=_VERIFIED)
     _remember(request, state, "sign in", of)
     return dict(options.public_key)

@@ -61,14 +61,14 @@ def begin(request: HttpRequest, user: User) -> dict[str, Any]:
     # The answer does not repeat it.
     request.session["passkey_handle"] = handle
     owner = Owner(user.pk, handle, user.username, str(user))
-    here = [bytes(one.credential) for one in own if one.site == site.host]
+    here = [bytes(passkey.credential) for passkey in own if passkey.site == site.host]
     return ceremonies.asks_to_add(request, site, owner, here)
 
 
 def add(request: HttpRequest, user: User, *, name: str, answer: str) -> Passkey:
     """Stores the passkey that a browser has made."""
     site = ceremonies.site_of(request)
-    made = ceremonies.made_by(request, site, user.pk, answer)
+    credential = ceremonies.made_by(request, site, user.pk, answer)
     handle = str(request.session.pop("passkey_handle", ""))
     try:
         with transaction.atomic():
@@ -82,9 +82,9 @@ def add(request: HttpRequest, user: User, *, name: str, answer: str) -> Passkey:
                 name=_name(name),
                 site=site.host,
                 handle=handle,
-                digest=made.digest,
-                credential=made.credential,
-                count=made.count,
+                digest=credential.digest,
+                credential=credential.credential,
+                count=credential.count,
             )
     except IntegrityError:
         raise CommandError(
@@ -115,7 +115,7 @@ def ask(request: HttpRequest) -> dict[str, Any]:
     if waits is None:
         return ceremonies.asks_to_sign_in(request, site, None, None)
     rows = Passkey.objects.filter(user=waits[0], site=site.host)
-    known = [bytes(one.credential) for one in rows]
+    known = [bytes(row.credential) for row in rows]
     return ceremonies.asks_to_sign_in(request, site, known, waits[0].pk)
 
 

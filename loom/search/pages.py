@@ -63,15 +63,15 @@ def _documents(actor: Actor, tree: Tree, query: str) -> Iterator[dict[str, Any]]
         for text in grove_texts().every(actor, MOST_TEXTS):
             yield _target(f"doc:{text.uid}", "documents", text.title, "")
         return
-    for found in find_texts(actor, query, Filters())[:MOST_TEXTS]:
-        yield _target(f"doc:{found.of.uid}", "documents", found.of.title, _plain(found.text))
+    for hit in find_texts(actor, query, Filters())[:MOST_TEXTS]:
+        yield _target(f"doc:{hit.of.uid}", "documents", hit.of.title, _plain(hit.text))
 
 
 def _elsewhere(actor: Actor, tree: Tree, query: str) -> Iterator[dict[str, Any]]:
     if query:
         wanted = Filters(type="text", archived=False)
-        found = find_in_grove(actor, query, limit=MOST_TEXTS * 3, only=wanted, by="words")
-        others = [(hit, hit.node) for hit in found.hits if hit.tree.pk != tree.pk]
+        matches = find_in_grove(actor, query, limit=MOST_TEXTS * 3, only=wanted, by="words")
+        others = [(hit, hit.node) for hit in matches.hits if hit.tree.pk != tree.pk]
         for hit, node in others[:MOST_TEXTS]:
             if node is not None:
                 ref = f"tree:{hit.tree.uid} node:{node.local_id}"

@@ -84,13 +84,13 @@ def qr_code(words: str, title: str) -> SafeString:
     # Here, as it costs 16 MB of memory, which most processes never need.
     from reportlab.graphics.barcode.qrencoder import QR8bitByte, QRCode, QRErrorCorrectLevel
 
-    made = QRCode(None, QRErrorCorrectLevel.M)
-    made.addData(QR8bitByte(words))
-    made.make()
-    size = len(made.modules) + 2 * QUIET
+    code = QRCode(None, QRErrorCorrectLevel.M)
+    code.addData(QR8bitByte(words))
+    code.make()
+    size = len(code.modules) + 2 * QUIET
     dots = "".join(
         f"M{column + QUIET} {row + QUIET}h1v1h-1z"
-        for row, line in enumerate(made.modules)
+        for row, line in enumerate(code.modules)
         for column, is_dark in enumerate(line)
         if is_dark
     )

@@ -73,12 +73,14 @@ def confirm(user: User, code: str) -> list[str]:
 
 def _new_codes(user: User) -> list[str]:
     RecoveryCode.objects.filter(user=user).delete()
-    made = [
+    plain_codes = [
         "-".join("".join(secrets.choice(LETTERS) for _ in range(IN_GROUP)) for _ in range(GROUPS))
         for _ in range(RECOVERY_CODES)
     ]
-    RecoveryCode.objects.bulk_create([RecoveryCode(user=user, digest=digest(one)) for one in made])
-    return made
+    RecoveryCode.objects.bulk_create(
+        [RecoveryCode(user=user, digest=digest(code)) for code in plain_codes]
+    )
+    return plain_codes
 
 
 def check(user: User, code: str) -> None:

@@ -37,9 +37,9 @@ class CodeForm(PageForm):
 def _checked(request: HttpRequest, user: User, run: Callable[[User, str], object]) -> object:
     """What `run` returns for the code of the form; attempts are counted, as with passwords."""
     attempt = people.PasswordAttempt(request, f"second factor of {user.username}")
-    made = run(user, CodeForm.read(request)["code"])
+    outcome = run(user, CodeForm.read(request)["code"])
     attempt.succeeded()
-    return made
+    return outcome
 
 
 @never_cache
@@ -88,9 +88,9 @@ def _set_up(request: PersonRequest, refused: CommandError | None = None) -> Http
     return render(request, "second_factor/set_up.html", context, status=400 if refused else 200)
 
 
-def _with_codes(request: PersonRequest, made: object) -> HttpResponse:
+def _with_codes(request: PersonRequest, recovery_codes: object) -> HttpResponse:
     """The recovery codes, shown only this once."""
-    context = {"current": "access", "recovery_codes": made}
+    context = {"current": "access", "recovery_codes": recovery_codes}
     return render(request, "second_factor/recovery_codes.html", context)
 
 
@@ -111,7 +111,7 @@ def change(request: PersonRequest, action: str) -> HttpResponse:
         return shown_once(
             request,
             lambda: _checked(request, request.user, commands.renew_codes),
-            lambda made: _with_codes(request, made),
+            lambda recovery_codes: _with_codes(request, recovery_codes),
             back=ACCESS,
         )
     if action == "remove":

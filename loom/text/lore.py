@@ -73,7 +73,7 @@ def divided(text: str) -> tuple[dict[str, str], str]:
             name = match[1].lower()
             fields[name] = match[2].strip()
         elif name and item.startswith("- "):
-            fields[name] = ", ".join(one for one in (fields[name], item[2:].strip()) if one)
+            fields[name] = ", ".join(part for part in (fields[name], item[2:].strip()) if part)
     body = "\n".join(lines[end + 1 :])
     return fields, body
 

@@ -35,9 +35,9 @@ def sealed(call: Call, nodes: list[str]) -> Body:
 
 @completes("generation.started")
 def _started(_: str, payloads: Stored) -> Stored:
-    ids = [one["generation"]["id"] for one in payloads if len(one["generation"]) == 1]
+    ids = [payload["generation"]["id"] for payload in payloads if len(payload["generation"]) == 1]
     rows = _rows(ids, _OF_STARTED)
-    return [_start(one, rows.get(one["generation"]["id"])) for one in payloads]
+    return [_start(payload, rows.get(payload["generation"]["id"])) for payload in payloads]
 
 
 def _start(payload: Body, row: Body | None) -> Body:
@@ -59,9 +59,11 @@ def _start(payload: Body, row: Body | None) -> Body:
 
 @completes("generation.ended")
 def _ended(_: str, payloads: Stored) -> Stored:
-    ids = [one["generation"]["id"] for one in payloads if "round" not in one["generation"]]
+    ids = [
+        payload["generation"]["id"] for payload in payloads if "round" not in payload["generation"]
+    ]
     rows = _rows(ids, _OF_ENDED)
-    return [_end(one, rows.get(one["generation"]["id"])) for one in payloads]
+    return [_end(payload, rows.get(payload["generation"]["id"])) for payload in payloads]
 
 
 def _end(payload: Body, row: Body | None) -> Body:
@@ -84,14 +86,14 @@ def _end(payload: Body, row: Body | None) -> Body:
 
 @completes("call.sealed")
 def _sealed(_: str, payloads: Stored) -> Stored:
-    ids = [one["call"] for one in payloads if "sha256" not in one]
-    found = Call.objects.filter(uid__in=ids).values_list("uid", "sha256", "bytes") if ids else ()
-    rows = {uid: {"sha256": sha256, "bytes": how} for uid, sha256, how in found}
+    ids = [payload["call"] for payload in payloads if "sha256" not in payload]
+    hashes = Call.objects.filter(uid__in=ids).values_list("uid", "sha256", "bytes") if ids else ()
+    rows = {uid: {"sha256": sha256, "bytes": how} for uid, sha256, how in hashes}
     return [
-        {"call": one["call"], **rows.get(one["call"], {}), "nodes": one["nodes"]}
-        if "sha256" not in one
-        else one
-        for one in payloads
+        {"call": payload["call"], **rows.get(payload["call"], {}), "nodes": payload["nodes"]}
+        if "sha256" not in payload
+        else payload
+        for payload in payloads
     ]
 
 

@@ -149,8 +149,8 @@ class _Adding:
         except CommandError as bad:
             self.refused.append(f"line {number}: {bad.message} {bad.hint}".rstrip())
             return
-        said = reply.text.removeprefix("✓ ").partition("\n")[0]
-        self.replies.append(f"{head}{said}")
+        text = reply.text.removeprefix("✓ ").partition("\n")[0]
+        self.replies.append(f"{head}{text}")
         self.refs += reply.refs
         self.items += reply.items
         self.inverse += reply.inverse

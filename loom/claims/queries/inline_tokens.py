@@ -113,7 +113,7 @@ def _decided_in_documents(actor: Actor, tree: Tree) -> list[DecidedTask]:
     by_key = {(row.item, row.key): row for row in kept}
     texts = grove_texts().current_of(read)
     tokens = {item: _tasks_in(text) for item, text in texts.items()}
-    states = states_among({item: found for item, found in tokens.items() if found})
+    states = states_among({item: own_tokens for item, own_tokens in tokens.items() if own_tokens})
     tasks = []
     for item, known in states.items():
         for token in tokens[item]:

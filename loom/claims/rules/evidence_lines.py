@@ -85,7 +85,7 @@ def read_line(text: str) -> EvidenceLine | None:
         return None
     ref = named[1] or named[2]
     rest = rest[named.end() :].lstrip()
-    found = {"part": "", "strength": "", "words": "", "other": ""}
+    fields = {"part": "", "strength": "", "words": "", "other": ""}
     patterns = (
         ("part", _PART),
         ("other", _UNDERCUTS),
@@ -94,16 +94,16 @@ def read_line(text: str) -> EvidenceLine | None:
     )
     for name, pattern in patterns:
         if match := pattern.match(rest):
-            found[name] = next(group for group in match.groups() if group is not None)
+            fields[name] = next(group for group in match.groups() if group is not None)
             rest = rest[match.end() :].lstrip()
     if rest and not rest.startswith("·"):
         return None
-    found["words"] = re.sub(r"\\(.)", lambda it: "\n" if it[1] == "n" else it[1], found["words"])
+    fields["words"] = re.sub(r"\\(.)", lambda it: "\n" if it[1] == "n" else it[1], fields["words"])
     tail = [part for part in _BREAKS.split(rest) if part]
     answer = ""
     if tail and tail[-1].startswith(ANSWERED.rstrip()):
         answer = tail.pop().removeprefix(ANSWERED.rstrip()).strip()
-    return EvidenceLine(side=side, ref=ref.strip(), why=" · ".join(tail), answer=answer, **found)
+    return EvidenceLine(side=side, ref=ref.strip(), why=" · ".join(tail), answer=answer, **fields)
 
 
 @dataclass(frozen=True)
@@ -190,10 +190,10 @@ class _Asked:
 
     def _old(self, new: EvidenceLine) -> EvidenceLine | None:
         """The record that a line was made from: of the same item, best of the same side."""
-        same = [one for one in self.left if one.whole is not None and one.whole.ref == new.ref]
+        same = [line for line in self.left if line.whole is not None and line.whole.ref == new.ref]
         if not same:
             return None
-        shown = next((one for one in same if one.whole and one.whole.side == new.side), same[0])
+        shown = next((line for line in same if line.whole and line.whole.side == new.side), same[0])
         self.left.remove(shown)
         self.changed += 1
         return shown.whole

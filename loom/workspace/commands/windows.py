@@ -342,7 +342,7 @@ def merge_into(context: Context, window: Window) -> None:
     while overlapping := [other for other in others if lines_of(other).overlaps(lines_of(window))]:
         merged = lines_of(window).with_all(map(lines_of, overlapping))
         if merged != lines_of(window):
-            window.place = _place_of([one.place for one in (window, *overlapping)], merged)
+            window.place = _place_of([joined.place for joined in (window, *overlapping)], merged)
         window.first, window.last = merged.first, merged.last
         window.is_kept = window.is_kept or any(other.is_kept for other in overlapping)
         window.label = window.label or next(

@@ -54,9 +54,9 @@ _BY_CODE: dict[str, type[Refused]] = {
 
 def refusal(status: int, body: Any, retry_after: str | None) -> Refused:
     """The exception for an answer of 400 and above."""
-    said: dict[str, Any] = body if isinstance(body, dict) else {}
+    fields: dict[str, Any] = body if isinstance(body, dict) else {}
     try:
         seconds = float(retry_after) if retry_after else None
     except ValueError:  # a date: the usual wait will do
         seconds = None
-    return _BY_CODE.get(str(said.get("code")), Refused)(status, said, seconds)
+    return _BY_CODE.get(str(fields.get("code")), Refused)(status, fields, seconds)

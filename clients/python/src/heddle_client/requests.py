@@ -44,7 +44,9 @@ class Request:
 
     def options(self) -> dict[str, Any]:
         """The arguments of a call of httpx."""
-        params = {name: _word(one) for name, one in self.params.items() if one not in (None, "")}
+        params = {
+            name: _word(param) for name, param in self.params.items() if param not in (None, "")
+        }
         body = {} if self.json is None else {"json": self.json}
         return {"method": self.method, "url": self.path, "params": params, **body}
 
@@ -155,7 +157,7 @@ class Progress:
     def complete(self, answers: Sequence[Any]) -> bool:
         """Takes the texts of ended generations; returns whether that told something new: those
         that ended before the stream began were never in it."""
-        whole = {one["id"]: one["text"] for one in answers}
+        whole = {answer["id"]: answer["text"] for answer in answers}
         is_new = whole != self.texts
         self.texts = whole
         return is_new
@@ -193,10 +195,10 @@ def frame_of(table: str, columns: Sequence[dict[str, Any]], rows: Sequence[dict[
         import pandas
     except ImportError as error:
         raise ImportError("Data frames need pandas: pip install heddle-client[frames]") from error
-    frame = pandas.DataFrame(rows, columns=[one["name"] for one in columns])
+    frame = pandas.DataFrame(rows, columns=[column["name"] for column in columns])
     types = {"integer": "Int64", "real": "Float64", "truth": "boolean"}
-    for one in columns:
-        name, kind = one["name"], one["type"]
+    for column in columns:
+        name, kind = column["name"], column["type"]
         if kind == "time":
             frame[name] = pandas.to_datetime(frame[name], utc=True, format="ISO8601")
         elif kind in types:
