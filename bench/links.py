@@ -20,7 +20,7 @@ AIM_MORE_MS, AIM_PORTAL_MS, AIM_FRAME_MS, AIM_FRAMES = 2.0, 100.0, 8.0, 60
 
 
 def join(actor: Any, tree: Any, pairs: list[tuple[Any, Any]]) -> None:
-    """Links each of the pairs of nodes, and counts all links anew."""
+    """Links each of the pairs of nodes, and counts all links again."""
     from django.utils import timezone
 
     from loom.engine.items import make_items

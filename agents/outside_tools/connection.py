@@ -30,7 +30,7 @@ CALL_S = 60.0  # seconds for one call
 MOST_TOOLS = 200
 MOST_PAGES = 10  # of a list of tools
 _CLIENT = types.Implementation(name="heddle", version="1")
-# Said by the answer of the transport, which is unpacked and framed anew.
+# Said by the answer of the transport, which is unpacked and framed again.
 _OWN_HEADERS = {"content-encoding", "content-length", "transfer-encoding", "connection"}
 
 

@@ -19,7 +19,7 @@ LOST_S = 120  # seconds of silence after which a worker is taken to be lost
 
 
 def ask(actor: Actor, grove: Grove, tree: Tree | None) -> Landscape:
-    """Asks for the map of a tree, or of a grove, to be drawn, or drawn anew; changes nothing while
+    """Asks for the map of a tree, or of a grove, to be drawn, or drawn again; changes nothing while
     it is being drawn. UNAVAILABLE without an embedder."""
     embedder = demand_embedder(grove)
     own = Landscape.objects.filter(grove=grove, tree=tree, embedder=embedder.name)

@@ -1,6 +1,6 @@
 """Titles of the regions of a map by a model. Somebody who may write and generate asks for them,
 sees before what one call costs at most, and pays it. They are kept with the map until it is
-drawn anew.
+drawn again.
 
 All who see a map of a grove see its titles. So they are given by texts of trees that every member
 may see, and the call is kept with the tree that has most of them."""
@@ -233,7 +233,7 @@ def texts_of_regions(_asker: Actor, generation: Generation) -> tuple[str, str]:
 
 @ends_as(TITLES)
 def titled(_writer: Writer, generation: Generation) -> None:
-    """Keeps the titles with the map, unless it was drawn anew meanwhile."""
+    """Keeps the titles with the map, unless it was drawn again meanwhile."""
     if generation.status != "done":
         return
     asked = generation.settings

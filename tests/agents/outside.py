@@ -11,7 +11,7 @@ from tests.agents.acting import went
 
 
 class Outside:
-    """Somebody with an API key, and the agent he asks."""
+    """Somebody with an API key, and the agent that they ask."""
 
     def __init__(self, client: APIClient, tree: Tree, agent: Participant) -> None:
         self.client, self.tree, self.agent = client, tree, agent

@@ -193,7 +193,7 @@ def test_all_of_it_is_undone_by_one_line(actor: Actor, tree: Tree, begin: Began)
     assert note.pruned
 
 
-def test_what_it_may_do_and_use_is_said_before(
+def test_what_it_may_do_and_use_is_shown_before(
     actor: Actor, tree: Tree, opening: str, model: Participant
 ) -> None:
     model.prices = {"input": 10, "output": 20}

@@ -68,7 +68,7 @@ def card_of(actor: Actor, tree: Tree, row: Generation) -> Card:
         (stalls(), "timeout", "timed out", "Try again.", True),
     ],
 )
-def test_every_failure_is_told_at_the_node(
+def test_every_failure_is_shown_at_the_node(
     ask: Say,
     provider: ScriptedProvider,
     actor: Actor,

@@ -142,7 +142,7 @@ def test_an_image_of_another_grove_is_never_sent(
     assert provider.seen[0].json["messages"][-1]["content"] == "Show [image: it]"
 
 
-def test_a_missing_file_is_said_in_words(
+def test_a_missing_file_is_reported_in_words(
     ask: Say, provider: ScriptedProvider, model: Participant, shown: str
 ) -> None:
     data_folder.path(shown).unlink()

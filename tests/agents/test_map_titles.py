@@ -108,7 +108,7 @@ class TestAsking:
         assert not title_requests.is_asked(row) and row.titled == 1
         # The price that was said before was not exceeded.
         assert title.spent is not None and 0 < title.spent <= offer.most
-        # A map that is drawn anew has other regions.
+        # A map that is drawn again has other regions.
         asking.ask(actor, tree.grove, tree)
         drawing.draw(row.uid)
         assert "Storms at sea" not in names(actor, row)
@@ -128,7 +128,7 @@ class TestAsking:
         run_lane(title.lane)
         assert "Storms at sea" not in names(actor, row)
 
-    def test_the_price_is_said_before_and_asking_is_a_writers(
+    def test_the_price_is_shown_before_and_asking_takes_a_writer(
         self, actor: Actor, tree: Tree, row: Landscape, model: Participant, reader: User
     ) -> None:
         view = view_of(actor, row, trees_seen(actor, row), below=None, find="")
@@ -152,7 +152,7 @@ class TestAsking:
         assert api.post(f"/api/trees/{tree.uid}/landscape/titles").status_code == 403
         assert not Generation.objects.filter(round=TITLES).exists()
 
-    def test_a_failure_is_told_and_nothing_is_lost(
+    def test_a_failure_is_reported_and_nothing_is_lost(
         self,
         actor: Actor,
         tree: Tree,

@@ -57,7 +57,7 @@ def test_an_endpoint_that_is_told_to_continue_the_last_message_does_so(
     assert (sent["continue_final_message"], sent["add_generation_prompt"]) == (True, False)
 
 
-def test_what_an_answer_repeats_is_never_shown_and_stands_in_its_bytes(
+def test_what_an_answer_repeats_is_never_shown_but_is_in_its_bytes(
     ask: Say, provider: ScriptedProvider, model: Participant, buffer: Tree, actor: Actor
 ) -> None:
     able(model, "instruction")

@@ -59,7 +59,7 @@ def test_the_api_gives_call_hash_proof_path_and_verification(
 
 
 @live
-def test_what_was_changed_behind_the_program_is_said(ask: Say, api: Api, reader: User) -> None:
+def test_what_was_changed_behind_the_program_is_reported(ask: Say, api: Api, reader: User) -> None:
     _, node, _ = _written(ask)
     with triggers_aside(connection):
         Node.objects.filter(pk=node.pk).update(text="somebody else's words")

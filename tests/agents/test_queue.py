@@ -81,7 +81,7 @@ def test_members_take_turns_whatever_each_asked_for(
         assert payers[:done].count(other.person) == done // 2
 
 
-def test_a_place_is_kept_for_somebody_who_comes_new(
+def test_a_place_is_kept_for_somebody_new(
     ask: Say, other: Actor, tree: Tree, model: Participant
 ) -> None:
     bears(model, 8)

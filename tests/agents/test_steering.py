@@ -42,7 +42,7 @@ def buffer(*texts: str, **more: object) -> SubjectRequest:
 # -- in a buffer
 
 
-def test_of_a_buffer_memory_lore_and_note_stand_where_they_belong() -> None:
+def test_memory_lore_and_note_of_a_buffer_are_where_they_belong() -> None:
     steering = Steering(
         "A cold novel.", "[Slow.]", 2, (entry("gate", "gate", text="The gate is iron."),)
     )

@@ -87,7 +87,7 @@ def merged() -> tuple[PathPiece, ...]:
     )
 
 
-def test_sources_stand_where_their_role_says() -> None:
+def test_sources_are_where_their_role_says() -> None:
     sent = arrange(SubjectPath("dialogue", "chat", merged(), persona="You write."))
     assert shown(sent) == (
         "SYSTEM\nYou write.\n\nUse short words.\n"

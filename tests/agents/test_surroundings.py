@@ -65,7 +65,7 @@ def test_memory_groups_neighbouring_actions() -> None:
     )
 
 
-def test_sections_stand_in_the_order_of_the_contract_and_empty_ones_are_left_out() -> None:
+def test_sections_are_in_the_order_of_the_contract_and_empty_ones_are_left_out() -> None:
     full = replace(VIEW, outline=TWIGS, near=NEAR, actions=DEEDS, notifications=("✓ x",))
     names = [name for name, _ in rendered(full)]
     assert names == ["STATUS", "OUTLINE", "PATH", "MEMORY", "NOTIFICATIONS", "LOOM"]

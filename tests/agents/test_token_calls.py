@@ -116,7 +116,7 @@ class TestNextTokens:
         assert body["messages"][-1] == {"role": "assistant", "content": " door"}
         assert body["continue_final_message"] is True and body["top_logprobs"] == 10
 
-    def test_what_fails_costs_nothing_and_is_said(
+    def test_what_fails_costs_nothing_and_is_reported(
         self, actor: Actor, text: Node, local: Participant, provider: ScriptedProvider
     ) -> None:
         plain = {"choices": [{"index": 0, "text": " a", "finish_reason": "length"}]}

@@ -191,7 +191,7 @@ def test_nothing_but_a_second_turn_is_held_up_by_a_turn(
     assert outside.ask(opening, **{"as": "aside"})["http"] == 202
 
 
-def test_the_agent_stands_where_its_turn_does(
+def test_the_agent_is_at_the_node_of_its_turn(
     outside: Outside, opening: str, provider: ScriptedProvider
 ) -> None:
     where = f"workspaces?tree={outside.tree.uid}&participant={outside.agent.uid}"
@@ -214,7 +214,7 @@ def test_what_a_subject_writes_is_never_run_also_where_it_is_an_agent(
     assert not outside.node(opening)["pruned"]
 
 
-def test_the_text_somebody_is_editing_is_not_taken_from_him(
+def test_the_text_somebody_is_editing_is_not_taken_from_them(
     outside: Outside, opening: str, provider: ScriptedProvider
 ) -> None:
     mine = outside.get(f"trees/{outside.tree.uid}")["workspace"]["id"]
@@ -301,7 +301,7 @@ def test_who_says_the_same_again_is_warned_and_then_halted(
 
 
 @BOTH_SHAPES
-def test_bytes_that_were_sent_stand_in_the_call_without_the_key(
+def test_bytes_that_were_sent_are_in_the_call_without_the_key(
     outside: Outside, opening: str, provider: ScriptedProvider
 ) -> None:
     provider.script(says("Cold."))

@@ -421,7 +421,7 @@ def _without_clock(message: dict[str, str]) -> str:
     return re.sub(r"\d+:\d\d/", "", message["content"])
 
 
-def test_a_turn_is_asked_for_told_and_ended_over_the_api(
+def test_a_turn_is_asked_for_read_and_ended_over_the_api(
     tree: Tree,
     agent: Participant,
     actor: Actor,

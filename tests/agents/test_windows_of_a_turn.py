@@ -128,7 +128,7 @@ def test_hidden_windows_and_results_are_named_in_memory(
     assert "#3 view" not in provider.seen[1].json["messages"][-1]["content"].partition("Hidden")[2]
 
 
-def test_what_is_empty_now_stands_where_it_stood() -> None:
+def test_what_is_empty_now_stays_where_it_was() -> None:
     _, second = sent(
         replace(seeing(ONE), actions=(AgentLine("view", past="viewed"),)),
         replace(seeing(), actions=(AgentLine("hide", past="hid"),)),

@@ -117,7 +117,7 @@ def test_an_owner_allows_a_private_address_and_the_open_page_offers_the_model(
                 heddle.archive(result)
 
 
-def test_what_a_model_cannot_read_is_said_beside_the_composer(heddle: Heddle, visit: Open) -> None:
+def test_what_a_model_cannot_read_is_shown_beside_the_composer(heddle: Heddle, visit: Open) -> None:
     settings = {"name": "Sieve", "model_ref": "custom:tiny", "base_url": heddle.provider.url}
     response = heddle.post("participants", {**settings, "context_limit": 1100})
     tree = heddle.tree("A long path", "It rained, and it rained. " * 60)

@@ -137,7 +137,7 @@ def test_a_note_is_typed_at_its_passage_by_keys_alone(heddle: Heddle, visit: Ope
     assert text_of(page) == "One. " * 300 + " The end."
 
 
-def test_a_version_is_read_before_it_is_chosen_and_choosing_it_is_said(
+def test_a_version_is_read_before_it_is_chosen_and_choosing_it_is_announced(
     heddle: Heddle, visit: Open
 ) -> None:
     tree = heddle.tree("Versions", "One day.", "What follows.")

@@ -26,7 +26,7 @@ def line_at(page: Page, at: int) -> tuple[float, float]:
     return edges[0], edges[1]
 
 
-def test_save_discard_and_the_question_stand_at_the_passage(heddle: Heddle, visit: Open) -> None:
+def test_save_discard_and_the_question_are_at_the_passage(heddle: Heddle, visit: Open) -> None:
     tree = heddle.tree("Passage", LINES, " The end.", mode="buffer")
     for size in ({"width": 1440, "height": 900}, PHONE):
         page = opened(visit(f"/trees/{tree}", size=size))
@@ -64,7 +64,7 @@ def test_an_edit_that_was_typed_before_a_reload_is_told_where_it_was_typed(
     assert box["y"] + box["height"] <= line_at(page, LINES.index("The river") + 8)[0] + 1
 
 
-def test_why_an_edit_was_refused_stands_at_the_passage(
+def test_why_an_edit_was_refused_is_shown_at_the_passage(
     heddle: Heddle, visit: Open, ada: Cookies
 ) -> None:
     tree = heddle.tree("Refused", LINES, " The end.", mode="buffer")
@@ -169,7 +169,7 @@ def test_the_pane_of_the_node_follows_the_position(heddle: Heddle, visit: Open) 
     heddle.provider.release()
 
 
-def test_what_was_done_is_said_in_plain_words_and_the_exact_line_is_one_click_away(
+def test_what_was_done_is_shown_in_plain_words_and_the_exact_line_is_one_click_away(
     heddle: Heddle, visit: Open
 ) -> None:
     tree = heddle.tree("Plain words", "One day.", "What follows.")

@@ -24,7 +24,7 @@ def grown(heddle: Heddle) -> tuple[str, str]:
     return tree, at
 
 
-def test_a_file_is_chosen_and_its_losses_are_said(heddle: Heddle, visit: Open) -> None:
+def test_a_file_is_chosen_and_its_losses_are_listed(heddle: Heddle, visit: Open) -> None:
     tree, at = grown(heddle)
     for size in (DESK, PHONE):
         page = visit(f"/trees/{tree}/export?node={at}", size=size)

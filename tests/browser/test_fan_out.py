@@ -211,7 +211,7 @@ def test_taking_one_stops_the_rest_where_that_is_wished(
     expect(page.get_by_label("Accepting one stops the rest")).to_be_checked()
 
 
-def test_what_asking_costs_is_said_before_and_what_waits_says_its_place(
+def test_what_asking_costs_is_shown_before_and_what_waits_shows_its_place(
     heddle: Heddle, visit: Open, duo: tuple[str, str]
 ) -> None:
     tree = heddle.tree("Cost", "Marie opens the door. " * 20)

@@ -99,7 +99,7 @@ def titles(heddle: Heddle) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("titles")
-def test_a_model_gives_titles_for_a_price_that_is_said(heddle: Heddle, visit: Open) -> None:
+def test_a_model_gives_titles_for_a_price_that_is_shown(heddle: Heddle, visit: Open) -> None:
     tree = heddle.tree(f"Titled {uuid4().hex[:6]}", *SEA, *BREAD)
     page = visit(f"/trees/{tree}/landscape")
     _drawn(page)

@@ -14,7 +14,7 @@ HIDE = """() => {
 SHOW = HIDE.replace('"hidden"', '"visible"')
 
 
-def test_what_others_did_is_told_when_one_comes_back(
+def test_what_others_did_is_shown_to_whoever_comes_back(
     heddle: Heddle, visit: Open, ada: Cookies
 ) -> None:
     tree = heddle.tree("Meanwhile", "One.")

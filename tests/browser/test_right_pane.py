@@ -340,7 +340,7 @@ def test_the_page_of_an_agent_shows_what_it_is_taught(heddle: Heddle, visit: Ope
 
 
 @pytest.mark.parametrize("size", [DESK, {"width": 1200, "height": 800}, PHONE])
-def test_the_tabs_stand_in_one_row_in_which_the_chosen_one_is_seen(
+def test_the_tabs_are_in_one_row_in_which_the_chosen_one_is_seen(
     heddle: Heddle, visit: Open, size: dict[str, int]
 ) -> None:
     tree = heddle.tree("One row", "Who is Marie?")

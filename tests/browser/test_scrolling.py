@@ -26,7 +26,7 @@ def top(element: Locator) -> float:
     """Where an element is drawn, in pixels from the top of the window."""
     at = "one => one.isConnected ? one.getBoundingClientRect().top : null"
     while (pixels := element.evaluate(at)) is None:
-        pass  # drawn anew between being found and being measured
+        pass  # drawn again between being found and being measured
     return float(pixels)
 
 

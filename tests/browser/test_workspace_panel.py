@@ -119,7 +119,7 @@ def test_the_scratchpad_of_an_agent_is_read_and_changed_beside_its_windows(
     expect(cleared).to_have_attribute("title", re.compile("→ scratchpad clear$"))
 
 
-def test_a_question_of_an_agent_is_told_with_a_field_and_answered_in_it(
+def test_a_question_of_an_agent_is_shown_with_a_field_and_answered_in_it(
     heddle: Heddle, visit: Open
 ) -> None:
     tree = heddle.tree("Asked", "Who is Marie?")

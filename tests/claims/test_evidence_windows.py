@@ -82,7 +82,7 @@ def test_what_is_added_is_a_new_record_and_the_old_ones_stay(
     assert shown[-1].startswith("* [") and shown[-1].endswith(": Who lit it?")
 
 
-def test_a_changed_line_contradicts_quotes_anew_or_addresses(
+def test_a_changed_line_contradicts_quotes_again_or_addresses(
     say: Say, claim: str, texts: list[str], writer: User
 ) -> None:
     window = _opened(say, claim)

@@ -52,7 +52,7 @@ def test_what_fits_what() -> None:
         ('find "lamp" | bookmark', "node → node"),
     ],
 )
-def test_the_kinds_are_said(say: Say, lines: str, kinds: str) -> None:
+def test_the_kinds_are_listed(say: Say, lines: str, kinds: str) -> None:
     say('write doc:"Notes" new "a"')
     quoted = lines.replace('"', '\\"')
     assert say(f'pipe "{quoted}"').reply == f"✓ pipe valid: {kinds}"

@@ -98,7 +98,7 @@ def test_replies_resolving_and_undo(say: Say, actor: Actor, document: Document) 
     assert queries.annotations_on(actor, document, queries.current(document)) == []
 
 
-def test_what_cannot_be_commented_on_is_said(
+def test_what_cannot_be_commented_on_is_refused_with_a_reason(
     say: Say, reader: User, tree: Tree, document: Document
 ) -> None:
     assert refused(say, 'annotate doc:"Notes" "?" of:"watchmaker"') == "NOT_FOUND"

@@ -112,7 +112,7 @@ def test_it_lands_once_as_a_node_below_its_point(taken: Generation, tree: Tree) 
     assert (done, reply.refs, errors) == (True, (node.local_id,), [])
 
 
-def test_a_stop_is_told_to_the_worker_and_keeps_the_text(taken: Generation) -> None:
+def test_a_stop_reaches_the_worker_and_keeps_the_text(taken: Generation) -> None:
     assert (
         generation_lifecycle.progress(taken.uid, lease="me", text="a", chunk=1, seconds=900) == "go"
     )

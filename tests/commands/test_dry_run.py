@@ -19,7 +19,7 @@ from tests.patience import PATIENCE_S
 
 
 def _said(actor: Actor, tree: Tree, request: Request) -> Any:
-    """The answer without what is drawn anew each time, or the refusal."""
+    """The answer without what is drawn again each time, or the refusal."""
     try:
         body = execute_line(actor, tree, request).body
     except CommandError as refused:

@@ -253,7 +253,7 @@ def test_requests_that_models_were_sent_are_cleared(two_groves: TwoGroves) -> No
     assert "keeps the tower" in json.dumps(own.request)
 
 
-def test_what_was_read_in_a_grove_is_withheld_from_who_has_left_it(
+def test_what_was_read_in_a_grove_is_withheld_from_whoever_has_left_it(
     far: tuple[TwoGroves, str],
 ) -> None:
     two, node = far

@@ -156,7 +156,7 @@ def test_the_sixth_portal_by_lines_is_refused_and_the_chain_is_named(
         chain = " → ".join(["supports"] * 6)
         assert refused.value.message == f"Portals lie at most 5 deep: {chain}."
     assert len(_visible()) == 6
-    # The text is opened by itself, and portals begin anew below it; the grove may allow more.
+    # The text is opened by itself, and portals begin again below it; the grove may allow more.
     say(f"open {ids[6]}")
     say(f"expand supports of {ids[6]}")
     change_grove(actor, settings={"portal_depth": 12})

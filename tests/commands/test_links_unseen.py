@@ -93,7 +93,7 @@ def _told(world: TwoGroves, user: User, a: str) -> list[str]:
 
 
 @pytest.mark.parametrize("way", ["another grove", "hidden"])
-def test_an_erasure_is_told_to_those_alone_who_could_read_the_tree(
+def test_an_erasure_is_reported_only_to_those_who_could_read_the_tree(
     two_groves: TwoGroves, way: str
 ) -> None:
     """Links to a tree that is erased are counted as erased for who could see it until then. For

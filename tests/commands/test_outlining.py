@@ -53,7 +53,7 @@ def test_tree_reset_folds_and_keeps_the_marks(
     assert outline(actor, tree)["depth"] == 2
 
 
-def test_the_outline_is_each_persons_own_and_told_in_its_stream(
+def test_the_outline_is_each_persons_own_and_reported_in_its_stream(
     say: Say, write: Write, actor: Actor, other_actor: Actor, tree: Tree, writer: User
 ) -> None:
     write("needle")

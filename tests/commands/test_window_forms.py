@@ -70,7 +70,7 @@ def newest() -> str:
     return str(Node.objects.latest("id").local_id)
 
 
-def test_a_range_is_inclusive_and_clipped_which_is_said(view: View, node: str) -> None:
+def test_a_range_is_inclusive_and_clipped_which_is_reported(view: View, node: str) -> None:
     reply = view.say(f"open {node} lines:18-99")
     assert reply == f"✓ opened #2 [{node}] lines 18–20 (clipped: there are 20 lines)"
     window = view.windows()[2]

@@ -71,8 +71,8 @@ def _in_blocks(value: Any) -> Any:
 
 @dataclass
 class StrictProvider:
-    """What a provider has seen of one session. Without a name, a conversation that begins anew is a
-    session of its own, with a head of its own."""
+    """What a provider has seen of one session. Without a name, a conversation that begins again
+    is a session of its own, with a head of its own."""
 
     kind: Kind
     is_named: bool = True

@@ -157,7 +157,7 @@ PROGRAMS = {
     "Claude Code": CLAUDE_CODE,
     "Codex CLI": CODEX,
     "opencode": _chat({"x_session_id": "ses_1"}, "You are opencode.", lambda at: [_choice(at)]),
-    # Blanks at the end go, and arguments are written anew.
+    # Blanks at the end go, and arguments are written again.
     "LibreChat": _chat(
         {"x_session_id": "conversation-1"},
         "",

@@ -129,7 +129,7 @@ def test_no_byte_changes_where_records_are_lost(
 def test_the_check_finds_a_workspace_that_is_stated_again(
     world: OwnProcess, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With nothing stored, each request states the workspace anew behind its newest message."""
+    """With nothing stored, each request states the workspace again behind its newest message."""
     monkeypatch.setattr(workspace, "store", lambda _: None)
     with pytest.raises(AssertionError, match=r"bytes changed|a thinking lost"):
         RandomSession(world, seed).hold(12)

@@ -73,7 +73,7 @@ def test_without_any_form_a_reply_is_prose() -> None:
 
 
 @given(reply=strings(rules_of(grammar_of(REGISTERED, KNOWN, acts=True))))
-def test_who_has_to_act_writes_one_line(reply: str) -> None:
+def test_whoever_has_to_act_writes_one_line(reply: str) -> None:
     segments = segments_of(reply, registry.language(), finished=True)
     (batch,) = (segment for segment in segments if isinstance(segment, Batch))
     assert len(batch.commands) == 1

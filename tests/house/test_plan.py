@@ -100,12 +100,12 @@ def test_an_empty_address_of_a_database_is_none(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("port", ["-1", "70000"])
-def test_a_port_that_is_none_is_said_in_a_sentence(port: str, tmp_path: Path) -> None:
+def test_a_port_that_is_none_is_refused_in_a_sentence(port: str, tmp_path: Path) -> None:
     with pytest.raises(StartError, match="cannot listen"):
         processes.read(["--port", port, "--data", str(tmp_path)])
 
 
-def test_a_data_folder_that_cannot_be_is_said_in_a_sentence(tmp_path: Path) -> None:
+def test_a_data_folder_that_cannot_be_is_refused_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StartError, match="t be created"):
         processes.read(["--port", "0", "--data", str(tmp_path / "file" / "data")])

@@ -67,7 +67,7 @@ def test_the_command_of_the_readme_starts_it_and_says_how_to_come_in(tmp_path: P
         wait_for(lambda: running.family() == {})
 
 
-def test_a_taken_port_is_said_in_a_sentence(tmp_path: Path) -> None:
+def test_a_taken_port_is_reported_in_a_sentence(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         started = Server(tmp_path, "--port", str(port), "--no-browser", "--no-model")
@@ -101,7 +101,7 @@ def test_a_wrong_setting_stops_the_start_with_a_sentence(tmp_path: Path) -> None
     assert "Traceback" not in output
 
 
-def test_a_database_that_is_away_is_said(tmp_path: Path) -> None:
+def test_a_database_that_is_away_is_reported(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/no/such/folder/heddle.sqlite3"
     with server(tmp_path, "--no-model", DATABASE_URL=url) as running:
         said = running.rest()

@@ -183,7 +183,7 @@ def test_a_bad_number_in_a_query_is_refused(
         assert answer.json()["code"] == ("LIMIT_EXCEEDED" if status == 429 else "INVALID_SYNTAX")
 
 
-def test_an_unknown_address_and_method_are_said_in_json(owner: User, api: Client) -> None:
+def test_an_unknown_address_and_method_are_answered_in_json(owner: User, api: Client) -> None:
     client = api(owner)
     for address in ("/api/nothing", "/api/", "/api/trees/", "/api/me/x"):
         for method in ("GET", "POST", "PUT", "DELETE"):
@@ -227,7 +227,7 @@ def test_a_foreign_host_is_refused_in_json(host: str, owner: User, api: Client) 
     assert (answer.status_code, answer.json()["code"]) == (400, "INVALID_SYNTAX")
 
 
-def test_a_fault_of_our_own_is_said_in_json(
+def test_a_fault_of_our_own_is_answered_in_json(
     owner: User, api: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(user: User) -> None:

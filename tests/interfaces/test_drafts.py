@@ -1,4 +1,4 @@
-"""Drafts: what a person types is kept as it is, told to him alone, and ends as a node."""
+"""Drafts: what a person types is kept as it is, shown to them alone, and ends as a node."""
 
 from collections.abc import Callable
 from typing import Any

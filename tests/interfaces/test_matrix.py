@@ -100,7 +100,7 @@ def _lines(world: World) -> Iterator[tuple[Command, str]]:
 
 
 @pytest.mark.parametrize("name", EVERYBODY)
-def test_each_person_may_say_what_his_role_allows(name: str, world: World, api: Client) -> None:
+def test_each_person_may_run_what_their_role_allows(name: str, world: World, api: Client) -> None:
     client = api(person(name))
     role = LIKE.get(name, name)
     if role in ("writer", "reader"):

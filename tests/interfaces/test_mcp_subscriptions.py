@@ -157,7 +157,7 @@ def test_nobody_is_told_of_a_tree_that_they_may_not_read(two_groves: TwoGroves) 
 
 
 @pytest.mark.parametrize("lost", ("key", "membership"))
-def test_who_loses_access_is_told_nothing_more(two_groves: TwoGroves, lost: str) -> None:
+def test_whoever_loses_access_is_sent_nothing_more(two_groves: TwoGroves, lost: str) -> None:
     left, user = two_groves.left, two_groves.only_left
     tree = f"loom://trees/{left.tree.uid}"
     secret = key_of(user)
@@ -176,7 +176,7 @@ def test_who_loses_access_is_told_nothing_more(two_groves: TwoGroves, lost: str)
     talk(secret, work)
 
 
-def test_changes_are_told_together_and_silent_ones_not_at_all(
+def test_changes_are_sent_together_and_silent_ones_not_at_all(
     two_groves: TwoGroves, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subscriptions, "BETWEEN_S", 0.0)

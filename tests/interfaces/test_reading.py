@@ -192,7 +192,7 @@ def test_what_cannot_be_read_is_refused(
 
 
 @pytest.mark.parametrize("rest", ["nodes", "nodes/a2a2", "path", "skeleton", "events", "verify"])
-def test_outsiders_learn_nothing_and_nobody_is_asked_who_he_is(
+def test_outsiders_learn_nothing_and_strangers_are_asked_to_sign_in(
     tree: Tree, outsider: User, api: Client, rest: str
 ) -> None:
     assert _refused(api(outsider), tree, rest) == (404, "NOT_FOUND")

@@ -62,7 +62,7 @@ def test_an_invitation_ends_at_a_time_that_can_be(
     assert not Invitation.objects.exists()
 
 
-def test_the_last_owner_is_told_why_he_stays(mine: APIClient, grove: Grove) -> None:
+def test_the_last_owner_is_told_why_they_stay(mine: APIClient, grove: Grove) -> None:
     address = f"/api/groves/{grove.uid}/members"
     for answer in (
         mine.patch(address, {"user": "owner", "role": "reader"}, format="json"),
@@ -140,7 +140,7 @@ def test_a_model_that_cannot_be_is_refused(
     assert not Participant.objects.filter(kind="model").exists()
 
 
-def test_a_person_shows_what_his_role_allows(mine: APIClient, reader: User, grove: Grove) -> None:
+def test_a_person_shows_what_their_role_allows(mine: APIClient, reader: User, grove: Grove) -> None:
     listed = sent(mine.get("/api/participants"))["results"]
     shown = {member["user"]: member["permissions"] for member in listed}
     assert shown["reader"] == ["loom_aware", "doc_read", "cross_tree"]

@@ -59,7 +59,7 @@ class Page:
             self.kinds[self.seq] = event["kind"]
 
 
-def test_who_reloads_and_who_comes_second_see_the_same_text_go_on(
+def test_whoever_reloads_and_whoever_comes_second_see_the_same_text_go_on(
     heddle: Heddle, client: httpx.Client, tree: str, provider: ScriptedProvider
 ) -> None:
     provider.script(holds("One, ", HOLD, "two, ", HOLD, "three."))

@@ -24,7 +24,7 @@ def purity(places: np.ndarray, kind: np.ndarray) -> float:
     return float((kind[near] == kind[:, None]).mean())
 
 
-def test_texts_of_one_kind_stand_together() -> None:
+def test_texts_of_one_kind_are_together() -> None:
     vectors, kind = groups(400, 8)
     places = lay_out(vectors)
     assert purity(places, kind) > 0.95
@@ -44,7 +44,7 @@ def test_few_texts_have_places_too(count: int) -> None:
     assert len({tuple(place) for place in places.tolist()}) == count
 
 
-def test_equal_texts_stand_near_each_other_and_apart() -> None:
+def test_equal_texts_are_near_each_other_and_apart() -> None:
     vectors = np.repeat(groups(30, 3)[0], 4, axis=0)
     places = lay_out(vectors)
     assert np.isfinite(places).all()
@@ -62,7 +62,7 @@ def test_neighbours_of_many_are_nearly_those_of_all(monkeypatch: pytest.MonkeyPa
     assert not (nearest == np.arange(len(vectors))[:, None]).any()
 
 
-def test_new_texts_stand_among_their_kind() -> None:
+def test_new_texts_are_among_their_kind() -> None:
     old, kind = groups(600, 6)
     places = to_whole(lay_out(old))
     new, new_kind = groups(200, 6, seed=5)

@@ -43,7 +43,7 @@ async def _delta(tree: Tree, generation: Generation, chunk: int, text: str) -> N
     await announcements.send_async(streams.name_of(tree), message)
 
 
-async def test_who_comes_late_is_told_the_whole_text_and_then_what_follows(
+async def test_whoever_comes_late_is_sent_the_whole_text_and_then_what_follows(
     connect: Opener, tree: Tree, owner: User, generation: Generation
 ) -> None:
     line = await connect(tree, await in_db(bearer)(owner))
@@ -105,7 +105,7 @@ async def test_deltas_are_merged_for_a_viewer_but_nothing_is_left_out(
     assert len(line.frames) - before < 100
 
 
-async def test_all_of_a_text_is_told_before_its_end_is(
+async def test_all_of_a_text_is_sent_before_its_end_is(
     connect: Opener, actor: Actor, tree: Tree, owner: User, generation: Generation
 ) -> None:
     line = await connect(tree, await in_db(bearer)(owner))

@@ -80,7 +80,7 @@ async def test_events_follow_each_other_and_are_resumed(
 @pytest.mark.parametrize(
     ("who", "status"), [("outsider", 404), ("nobody", 401), ("cookie", 401), ("number", 400)]
 )
-async def test_who_may_not_listen_is_told_so(
+async def test_whoever_may_not_listen_is_told_so(
     connect: Callable[..., Awaitable[Any]],
     owner: User,
     outsider: User,

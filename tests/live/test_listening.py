@@ -18,7 +18,7 @@ from tests.live.conftest import Opener, bearer, cookie, in_db, write
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-async def test_the_log_is_told_from_the_cursor_and_then_what_happens(
+async def test_the_log_is_sent_from_the_cursor_and_then_what_happens(
     connect: Opener, actor: Actor, tree: Tree, owner: User
 ) -> None:
     head = await write(actor, tree, 3)

@@ -103,7 +103,7 @@ def test_others_places_expire() -> None:
     assert here.places() == []
 
 
-def test_the_same_place_is_told_once() -> None:
+def test_the_same_place_is_sent_once() -> None:
     here, place = Positions(), {"participant": "a", "node": "a2b2"}
     assert here.put(1, place)
     assert not here.put(1, dict(place))

@@ -467,7 +467,7 @@ def test_a_card_reads_the_story_once_to_store_and_once_to_show(
 
 
 @pytest.mark.django_db
-def test_what_is_wrong_with_the_book_is_said_beside_its_field(
+def test_what_is_wrong_with_the_book_is_shown_beside_its_field(
     client: Client, owner: User, story: Tree, written: Say
 ) -> None:
     client.force_login(owner)

@@ -93,7 +93,9 @@ def test_a_name_that_is_taken_is_nobody_elses(
 
 
 @pytest.mark.parametrize("new", ["nobody", "groups"])
-def test_who_is_not_let_in_is_told_why(openid: Any, issuer: str, client: Client, new: str) -> None:
+def test_whoever_is_not_let_in_is_told_why(
+    openid: Any, issuer: str, client: Client, new: str
+) -> None:
     openid(new=new)
     account(issuer, "3", **MARIE)
     refused = sign_in(client, "3")
@@ -217,7 +219,7 @@ def test_without_an_organisation_there_is_no_such_way(client: Client, owner: Use
     assert client.post("/openid/link").status_code == 404
 
 
-def test_an_organisation_that_is_away_is_said_in_a_sentence(
+def test_an_organisation_that_is_away_is_reported_in_a_sentence(
     openid: Any, client: Client, settings: Any
 ) -> None:
     settings.OPENID = OpenId(issuer="http://localhost:9", client="x", name="Sorbonne")

@@ -129,7 +129,7 @@ def test_young_events_stay(actor: Actor, tree: Tree) -> None:
     assert events.filter(kind="node.added").count() == 8
 
 
-def test_who_asks_for_what_is_gone_is_told_to_load_again(actor: Actor, tree: Tree) -> None:
+def test_whoever_asks_for_what_is_gone_is_told_to_load_again(actor: Actor, tree: Tree) -> None:
     write(actor, tree, 12)
     keep("tree_events", 30)
     trim.trim(seconds=60)

@@ -78,7 +78,7 @@ def test_settings_that_are_not_sent_stay_and_no_change_is_not_an_event(actor: Ac
     assert kinds(actor.grove) == ["grove.changed"] * 2
 
 
-def test_a_new_member_is_a_participant_with_a_name_of_his_own(actor: Actor) -> None:
+def test_a_new_member_is_a_participant_with_a_name_of_their_own(actor: Actor) -> None:
     Participant.objects.create(grove=actor.grove, kind="model", name="Ångström")
     Participant.objects.create(grove=actor.grove, kind="model", name="ångström 2")
     people.make_user("ångström")
@@ -96,7 +96,7 @@ def test_the_first_grove_stays_the_first_for_who_is_invited_elsewhere(
     assert list(visible_groves(outsider)) == [own, actor.grove]
 
 
-def test_who_comes_back_is_who_he_was(actor: Actor, writer: User) -> None:
+def test_whoever_comes_back_is_who_they_were(actor: Actor, writer: User) -> None:
     person = Participant.objects.get(user=writer)
     groves.remove_member(actor, "writer")
     person.refresh_from_db()
@@ -105,7 +105,7 @@ def test_who_comes_back_is_who_he_was(actor: Actor, writer: User) -> None:
     assert again.participant == person and again.participant.archived_at is None
 
 
-def test_a_change_of_role_is_told_to_sockets_after_commit(
+def test_a_change_of_role_reaches_sockets_after_commit(
     actor: Actor, writer: User, sent: list[Any], django_capture_on_commit_callbacks: Any
 ) -> None:
     with django_capture_on_commit_callbacks(execute=True):

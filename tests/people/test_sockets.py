@@ -1,4 +1,4 @@
-"""What changes for a person reaches his open sockets at once."""
+"""What changes for a person reaches their open sockets at once."""
 
 from collections.abc import Callable
 from typing import Any

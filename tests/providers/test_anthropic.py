@@ -54,7 +54,7 @@ async def test_a_chat_is_sent_as_it_should_be(provider: ScriptedProvider) -> Non
     assert "x-api-key" not in attempt.request["headers"]
 
 
-async def test_system_text_stands_apart_and_a_prefilled_answer_ends_without_blanks(
+async def test_system_text_is_apart_and_a_prefilled_answer_ends_without_blanks(
     provider: ScriptedProvider,
 ) -> None:
     messages = (
@@ -156,7 +156,7 @@ async def test_answers_of_many_servers_are_read(provider: ScriptedProvider, scri
         (says("a", finish="refusal"), "filtered"),
     ],
 )
-async def test_failures_are_told_last_and_by_their_kind(
+async def test_failures_are_reported_last_and_by_their_kind(
     provider: ScriptedProvider, script: Script, kind: str
 ) -> None:
     provider.script(script)

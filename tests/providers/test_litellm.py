@@ -68,7 +68,7 @@ async def test_what_is_kept_is_marked_as_put_together_and_holds_no_key(
         (cuts("a"), {"network", "server"}),
     ],
 )
-async def test_failures_are_told_by_their_kind(
+async def test_failures_are_reported_by_their_kind(
     provider: ScriptedProvider, script: Script, kinds: set[str]
 ) -> None:
     provider.default = script

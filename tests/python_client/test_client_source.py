@@ -137,7 +137,7 @@ def test_a_stream_that_is_refused_ends() -> None:
     assert frames.add("") == {"type": "close", "code": 4404}
 
 
-def test_progress_takes_deltas_in_and_starts_anew_with_whole_ones() -> None:
+def test_progress_takes_deltas_in_and_starts_again_with_whole_ones() -> None:
     progress = Progress({"g": ""})
     delta = {"type": "delta", "generation": "g", "text": "wo"}
     assert progress.take(delta) and progress.take({**delta, "text": "rd"})

@@ -60,7 +60,9 @@ def test_the_body_of_a_tree_is_that_of_the_contract(actor: Actor, tree: Tree) ->
     assert tree_body(tree, None)["workspace"] is None
 
 
-def test_a_position_that_was_hidden_is_told_as_the_nearest_seen(actor: Actor, tree: Tree) -> None:
+def test_a_position_that_was_hidden_is_reported_as_the_nearest_seen(
+    actor: Actor, tree: Tree
+) -> None:
     a, b = chain(tree, actor.participant, "a", "b")
     workspace = node_writer.workspace_of(actor.participant, tree)
     workspace.position = b

@@ -94,7 +94,7 @@ def test_what_is_hidden_is_not_found(actor: Actor, tree: Tree) -> None:
     assert _texts(actor, tree, "river") == ["beside the river"]
 
 
-def test_only_the_version_that_stands_is_found(actor: Actor, tree: Tree) -> None:
+def test_only_the_selected_version_is_found(actor: Actor, tree: Tree) -> None:
     (a,) = chain(tree, actor.participant, "the old river")
     version(actor.participant, a, "the new river")
     assert _texts(actor, tree, "river") == ["the new river"]

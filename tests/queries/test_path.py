@@ -45,7 +45,7 @@ def test_without_a_node_it_ends_where_the_workspace_stands(actor: Actor, tree: T
     assert len(path_of(actor, tree, None)) == 1
 
 
-def test_the_newest_version_stands_where_none_is_chosen(actor: Actor, tree: Tree) -> None:
+def test_the_newest_version_is_selected_where_none_is_chosen(actor: Actor, tree: Tree) -> None:
     a, b = chain(tree, actor.participant, "a", "b")
     second = version(actor.participant, a, "a second")
     assert path_of(actor, tree, None, b)[1].id == second.pk

@@ -176,7 +176,7 @@ def test_ids_in_the_worst_order_take_no_square_of_steps() -> None:
     assert work(800) < 2.8 * work(400)
 
 
-def test_headings_above_the_bound_are_text_and_this_is_said() -> None:
+def test_headings_above_the_bound_are_text_and_this_is_reported() -> None:
     text = "# h\n" * (MOST_SECTIONS + 1)
     sections = sections_of(text)
     assert len(sections) == MOST_SECTIONS == len({section.id for section in sections})

@@ -121,7 +121,7 @@ def test_a_one_time_link_asks_for_it_too(owner: User) -> None:
     assert is_in(client)
 
 
-def test_who_has_entered_no_password_is_asked_for_nothing(owner: User) -> None:
+def test_whoever_has_entered_no_password_is_asked_for_nothing(owner: User) -> None:
     set_up(owner)
     client = Client()
     for answer in (

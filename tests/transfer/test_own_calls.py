@@ -101,7 +101,7 @@ def test_an_answer_that_cannot_be_unpacked_refuses_the_whole_file(
     nothing_left(row)
 
 
-def test_a_call_that_somebody_may_not_read_stays_out_of_his_file(
+def test_a_call_that_somebody_may_not_read_stays_out_of_their_file(
     written: Tree, writer: User, bring: Bring, actor: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("loom.transfer.writers.heddle.may_read_call", lambda actor, call: False)

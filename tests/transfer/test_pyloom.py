@@ -195,7 +195,7 @@ def test_a_model_named_like_a_person_is_not_that_person(bring: Bring, actor: Act
     assert author.kind == "model" and author != actor.participant
 
 
-def test_what_a_person_wrote_over_a_models_text_is_his(bring: Bring, actor: Actor) -> None:
+def test_what_a_person_wrote_over_a_models_text_is_theirs(bring: Bring, actor: Actor) -> None:
     brought = node("a", generation={"id": "g"}, meta={"source": "mixed", "modified": True})
     tree = tree_of(bring(full(brought, model_responses={"g": {"id": "g", "model": "base"}})))
     assert _one(tree, "a").author == actor.participant

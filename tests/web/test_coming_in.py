@@ -141,7 +141,7 @@ def test_addresses_of_ipv4_written_as_ipv6_are_not_one_network(
     assert statuses == [400] * 11
 
 
-def test_no_secret_of_a_link_stands_in_the_log(
+def test_no_secret_of_a_link_is_in_the_log(
     db: None, visitor: Visitor, caplog: pytest.LogCaptureFixture
 ) -> None:
     for path in ("/signin/", "/invitations/", "/public/"):

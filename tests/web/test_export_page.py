@@ -61,7 +61,9 @@ def test_every_format_offers_a_file_that_is_there(
         assert client.get(address).status_code == 200
 
 
-def test_what_is_left_out_is_said_in_plain_words(show: Show, grown: tuple[Tree, list[str]]) -> None:
+def test_what_is_left_out_is_listed_in_plain_words(
+    show: Show, grown: tuple[Tree, list[str]]
+) -> None:
     tree, ids = grown
     page = show(tree, f"?format=text&node={ids[1]}")
     for told in ("1 text on another branch", "the names of 2 authors", "1 annotation"):

@@ -9,7 +9,7 @@ from tests.two_groves import TwoGroves
 from tests.web.conftest import Visitor
 
 
-def test_the_best_are_told_in_words_and_all_are_lit(
+def test_the_best_are_listed_in_words_and_all_are_lit(
     owner: User, actor: Actor, tree: Tree, visitor: Visitor
 ) -> None:
     ids = [

@@ -62,7 +62,7 @@ def test_values_have_their_kind() -> None:
         ({"whole": "x" * 60}, f"whole: '{'x' * 40}' is not a number.", "Write digits."),
     ],
 )
-def test_what_is_wrong_is_said_with_its_field(
+def test_what_is_wrong_is_shown_with_its_field(
     given: dict[str, str], message: str, hint: str
 ) -> None:
     if not message:

@@ -48,7 +48,7 @@ def test_tags_are_given_and_taken_on_the_page_of_the_tree(
     assert 'value="draft, study"' in page
 
 
-def test_who_has_a_tree_open_is_shown_but_not_oneself(
+def test_whoever_has_a_tree_open_is_shown_but_not_oneself(
     owner: User, actor: Actor, tree: Tree, writer: User, visitor: Visitor
 ) -> None:
     uid = Participant.objects.get(user=writer).uid

@@ -62,7 +62,7 @@ def test_markdown_is_drawn() -> None:
     assert html.count("<li>") == 2
 
 
-def test_headings_stand_below_those_of_the_page() -> None:
+def test_headings_are_below_those_of_the_page() -> None:
     assert "<h3>" in rendered("# One")
     assert "<h6>" in rendered("##### Five")
     assert "<h1" not in rendered("# One")

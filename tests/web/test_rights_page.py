@@ -66,7 +66,7 @@ def test_the_page_offers_what_the_right_allows(
         assert (says in page) if says else ('class="composer read-only' not in page), right
 
 
-def test_who_lost_a_tree_is_told_in_the_list(
+def test_whoever_lost_a_tree_is_told_in_the_list(
     grove: Grove, tree: Tree, reader: User, visitor: Visitor
 ) -> None:
     TreeRight.objects.create(tree=tree, user=reader, right="hidden")

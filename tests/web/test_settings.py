@@ -28,7 +28,7 @@ def table(client: Client, tree: Tree) -> dict[str, str]:
     return {key["id"]: key["combo"] for group in groups for key in group["keys"]}
 
 
-def test_every_action_stands_in_the_table_once(owner: User, tree: Tree, visitor: Visitor) -> None:
+def test_every_action_is_in_the_table_once(owner: User, tree: Tree, visitor: Visitor) -> None:
     assert table(visitor(owner), tree) == shortcuts.bound_keys({})
 
 
@@ -55,7 +55,7 @@ def test_two_actions_with_one_key_are_refused_and_nothing_changes(
     assert table(client, tree)["edit"] == "e"
 
 
-def test_the_look_is_told_to_the_style_sheet(owner: User, visitor: Visitor) -> None:
+def test_the_look_reaches_the_style_sheet(owner: User, visitor: Visitor) -> None:
     client = visitor(owner)
     assert 'data-page-prose="serif"' in text(client, "/settings/look")
     form = {"prose": "sans", "size": "large", "width": "wide", "nodes": "quiet"}

@@ -30,7 +30,7 @@ _FLAGGED = """
     AND links_linkcount.grove_id = seen.grove_id AND links_linkcount.home = %s
     AND links_linkcount.outward = {outward}
 """
-# All of them anew, for links that came as rows.
+# All of them again, for links that came as rows.
 _SLOT = "COALESCE((SELECT n.slot_id FROM trees_node n WHERE n.id = links_link.{0}_id), {0}_id)"
 _RECOUNT = """
     INSERT INTO links_linkcount (slot, type, outward, grove_id, home, count, pruned, last)
