@@ -1,4 +1,4 @@
-"""More sockets than a web process takes: how many it lets in, what the others are told, and whether
+"""More sockets than a web process takes: how many it lets in, what the others are sent, and whether
 it still answers requests meanwhile.
 
 A whole Heddle in its own processes. Run: python -m bench.crowd [sockets] [requests]

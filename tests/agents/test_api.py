@@ -102,7 +102,7 @@ def test_stop_keeps_what_came(
 
 
 def landed(generation: Generation) -> Generation:
-    """The generation after an answer, told by the worker's verbs without a worker."""
+    """The generation after an answer, recorded by the worker's verbs without a worker."""
     generation_lifecycle.take(generation.uid, lease="x", seconds=60)
     call = Call(tree=generation.tree, participant=generation.participant, provider="openai")
     generation_lifecycle.begin_call(generation, call)

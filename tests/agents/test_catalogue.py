@@ -38,7 +38,7 @@ def lists(*names: str) -> Any:
 
 
 def catalogue_of(actor: Actor, source: ProviderAddress, *, again: bool = False) -> dict[str, Any]:
-    """What is told once a worker has done what was asked."""
+    """The list of models once a worker has asked for it."""
     uid = ask_models(actor, source, again=again)["id"]
     probing.run_listing(uid)
     return listing_of(actor, uid)

@@ -1,4 +1,4 @@
-"""What goes wrong at a provider is told at the node: what it was, what to do, and whether asking
+"""What goes wrong at a provider is shown at the node: what it was, what to do, and whether asking
 again may help."""
 
 import asyncio

@@ -64,7 +64,7 @@ def plant(actor: Actor, tree: Tree, words: list[str], *, below: str = "") -> str
 
 
 def world(tree: Tree) -> dict[str, object]:
-    """What stands in a tree, so that it can be compared."""
+    """What is in a tree, so that it can be compared."""
     return {
         "nodes": [
             (key, text, of_slot or of_version, excluded)

@@ -1,4 +1,4 @@
-"""Probing an endpoint: what it can do is found by asking, told, and remembered."""
+"""Probing an endpoint: what it can do is found by asking, shown, and kept."""
 
 import json
 from typing import Any

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 class Talk:
-    """Turns of one agent, each told what it says in its rounds."""
+    """Turns of one agent, each with the replies of its rounds."""
 
     def __init__(
         self, actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, node: str

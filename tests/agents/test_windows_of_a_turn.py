@@ -1,4 +1,4 @@
-"""Windows within a turn: each is sent once, as it is, and what hiding saves is said truly."""
+"""Windows within a turn: each is sent once, as it is, and what hiding saves is reported truly."""
 
 import re
 from dataclasses import replace

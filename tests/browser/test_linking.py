@@ -1,4 +1,4 @@
-"""A link in the page, from the words it stands on to its removal, and the way back."""
+"""A link in the page, from the words it is on to its removal, and the way back."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Without a network: it is said, what is typed is kept, and the page comes back by itself."""
+"""Without a network: the page says so, what is typed is kept, and the page comes back by itself."""
 
 import pytest
 from playwright.sync_api import Browser, Page, expect

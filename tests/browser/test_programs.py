@@ -22,7 +22,7 @@ CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest())
 
 
 def fits(page: Page) -> None:
-    """Nothing stands out of the window at the side."""
+    """Nothing reaches out of the window at the side."""
     wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
     assert wide <= 0, f"{wide} pixels too wide"
 

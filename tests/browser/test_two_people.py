@@ -16,7 +16,7 @@ def live(page: Page) -> Page:
 
 
 def both(visit: Open, heddle: Heddle, tree: str, ada: Cookies) -> tuple[Page, Page]:
-    """The owner's page and Ada's, at the same text: where the owner stands."""
+    """The owner's page and Ada's, at the same text: the owner's position."""
     place = heddle.get(f"trees/{tree}")["workspace"]["position"]  # type: ignore[index]
     path = f"/trees/{tree}?node={place}"
     return live(visit(path)), live(visit(path, who=ada))

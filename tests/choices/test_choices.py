@@ -159,7 +159,7 @@ def test_nobody_reads_the_choices_of_another(
 
 
 def _choices_of_short_ones(actor: Actor, tree: Tree, say: Say, count: int) -> None:
-    """Somebody who always goes on from the shortest text, wherever it stands."""
+    """Somebody who always goes on from the shortest text, wherever it is."""
     for number in range(count):
         at = say(f'respond root "Scene {number}."')
         texts = ["word " * (5 + 12 * ((number + place) % 4)) for place in range(4)]

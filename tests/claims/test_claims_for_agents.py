@@ -76,7 +76,7 @@ def _of_a_person() -> str:
 
 
 def _quote(text: str) -> str:
-    """Some words of a line that stands behind the middle of a text."""
+    """Some words of a line that is behind the middle of a text."""
     lines = text[len(text) // 2 :].split("\n")[1:]
     plain = (re.sub(r'["“”`\\\\|*]', " ", line).strip() for line in lines)
     pairs = zip(lines, plain, strict=True)

@@ -70,7 +70,7 @@ def test_nothing_tells_of_links_into_a_hidden_tree(
 
 
 def _told(world: TwoGroves, user: User, a: str) -> list[str]:
-    """What the user is told of the links of a text of the left tree, in every way."""
+    """What the user is shown of the links of a text of the left tree, in every way."""
     uid = world.left.tree.uid
     lines = (f"list {a}", f"list {a} links", f"list {a} supports", f"graph {a}", f"view {a}")
     told = [world.left.run(user, line) for line in lines]

@@ -1,4 +1,4 @@
-"""A feature that nothing else knows: all of it stands in this file, as in a folder of its own."""
+"""A feature that nothing else knows: all of it is in this file, as in a folder of its own."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

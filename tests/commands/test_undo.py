@@ -273,7 +273,7 @@ FORMS = (
 
 
 def own(name: str) -> list[Any]:
-    """What stands of one participant's: their nodes, with what was done to them, and marks."""
+    """What is there of one participant's: their nodes, with what was done to them, and marks."""
     nodes = Node.objects.filter(author__name=name).order_by("id")
     marks = Mark.objects.filter(participant__name=name, removed_at=None)
     return [

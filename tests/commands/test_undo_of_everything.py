@@ -38,7 +38,7 @@ FORMS = (
 
 
 def own(tree: Tree, name: str) -> dict[str, Any]:
-    """What stands of one participant's, and what stands in the documents that are theirs."""
+    """What is there of one participant's, and what is in the documents that are theirs."""
     nodes = Node.objects.filter(tree=tree, author__name=name, pruned=False, version_pruned=False)
     shared = queries.newest(Document.objects.get(title="Shared")).text
     return {

@@ -145,7 +145,7 @@ class StrictProvider:
 
 
 def _head(body: dict[str, Any]) -> list[Any]:
-    """What stands in front of the messages."""
+    """What comes before the messages."""
     return [body.get("system"), body.get("tools")]
 
 

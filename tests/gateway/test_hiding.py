@@ -85,7 +85,7 @@ def test_a_hidden_result_is_one_line_from_the_next_request_on(
 def test_what_a_thinking_was_about_stays_as_it_was(
     program: Program, provider: ScriptedProvider, actor: Actor
 ) -> None:
-    """Also where the thinking stands on another branch, or only in the answer."""
+    """Also where the thinking is on another branch, or only in the answer."""
     use = {"type": "tool_use", "id": "t0", "name": "look", "input": {}}
     result = {"type": "tool_result", "tool_use_id": "t0", "content": LONG}
     history = [{"role": "user", "content": "Begin"}, {"role": "assistant", "content": [use]},
@@ -197,7 +197,7 @@ def test_a_key_that_passes_everything_hides_nothing(
 def test_what_a_provider_has_bound_never_changes(
     program: Program, provider: ScriptedProvider, actor: Actor, seed: int
 ) -> None:
-    """Random sessions with thinking, cache marks, hides and lines: all that stands before a
+    """Random sessions with thinking, cache marks, hides and lines: all that comes before a
     thinking or a mark is in every later request as it was."""
     dice = random.Random(seed)
     provider.default = Script(body=b'{"id":"m","content":[{"type":"text","text":"Yes."}]}')

@@ -1,4 +1,4 @@
-"""Calls over MCP that are told how far they have come."""
+"""Calls over MCP that are sent how far they have come."""
 
 import pytest
 from mcp.client import Client

@@ -44,7 +44,7 @@ def _texts_in(node: ast.AST) -> list[str]:
 
 
 def _registered(path: Path) -> set[ast.AST]:
-    """What stands inside the registrations of a file."""
+    """What is inside the registrations of a file."""
     nodes: set[ast.AST] = set()
     for node in nodes_of(path):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Verb", "command"):

@@ -1,4 +1,4 @@
-"""Layouts: like stands near like, the same each time; new texts move nothing."""
+"""Layouts: like is near like, the same each time; new texts move nothing."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What is typed while the database fails: nobody is sent it, those who type are told, nothing
+"""What is typed while the database fails: nobody is sent it, those who type are shown it, nothing
 typed is lost, and neither the retries nor the shutdown go on for ever."""
 
 import logging

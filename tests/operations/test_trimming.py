@@ -1,4 +1,4 @@
-"""Old rows are trimmed by rules: what goes, what stays, and what readers are told."""
+"""Old rows are trimmed by rules: what goes, what stays, and what readers are sent."""
 
 from datetime import timedelta
 from typing import Any

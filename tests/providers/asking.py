@@ -1,4 +1,4 @@
-"""Asking the scripted provider as the worker does, and gathering what is told."""
+"""Asking the scripted provider as the worker does, and gathering the events."""
 
 import asyncio
 from dataclasses import replace
@@ -34,7 +34,7 @@ async def ask(
     adapter: Adapter | None = None,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> tuple[list[StreamEvent], ProviderAttempt]:
-    """Everything one attempt is told."""
+    """Every event of one attempt."""
     adapter = adapter or OpenAI()
     attempt = ProviderAttempt(adapter, asked, adapter.body(asked))
     transport = transport or CheckedTransport((provider.entry,))
@@ -42,18 +42,18 @@ async def ask(
 
 
 def text_of(events: list[StreamEvent]) -> str:
-    """The text that was told."""
+    """The text of the events."""
     return "".join(event.text for event in events if isinstance(event, Delta))
 
 
 def failure_of(events: list[StreamEvent]) -> Failure:
-    """The failure, which must be the last thing told."""
+    """The failure, which must be the last event."""
     assert isinstance(events[-1], Failure), events
     return events[-1]
 
 
 def is_whole(events: list[StreamEvent]) -> bool:
-    """Whether an end was told and no failure."""
+    """Whether there was an end and no failure."""
     return any(isinstance(event, Finished) for event in events) and not any(
         isinstance(event, Failure) for event in events
     )
@@ -69,7 +69,7 @@ async def ask_as_time_passes(
     adapter: Adapter | None = None,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> list[StreamEvent]:
-    """Everything that is told where so many seconds pass, by the loop's clock, after the first text
+    """Every event where so many seconds pass, by the loop's clock, after the first text
     came; else as soon as the provider has the request."""
     adapter = adapter or OpenAI()
     attempt = ProviderAttempt(adapter, asked, adapter.body(asked))

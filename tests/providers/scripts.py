@@ -137,7 +137,7 @@ class Shape:
         )
 
     def begin(self) -> bytes:
-        """Nothing stands before the first text."""
+        """Nothing comes before the first text."""
         return b""
 
     def end(self, script: Script) -> bytes:

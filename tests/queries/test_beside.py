@@ -1,4 +1,4 @@
-"""What stands beside one node."""
+"""What is beside one node."""
 
 from loom.access import Actor
 from loom.reading.queries import margins

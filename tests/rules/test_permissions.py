@@ -1,4 +1,4 @@
-"""What is said about a right that is lacking."""
+"""The hint about a right that is lacking."""
 
 from loom.permissions import WRITE, remedy
 

@@ -1,4 +1,4 @@
-"""Images: checked, kept once, read by members of the grove alone, and told to models in words."""
+"""Images: checked, kept once, read by members of the grove alone, and described to models."""
 
 import base64
 import io

@@ -262,7 +262,7 @@ def test_entities_of_a_docx_are_not_expanded() -> None:
 
 
 def test_a_docx_keeps_what_its_paragraphs_look_like() -> None:
-    """As programs write it: tab stops are no text, a box stands once, an item has its sign."""
+    """As programs write it: tab stops are no text, a box is written once, an item has its sign."""
     box = (
         "<mc:AlternateContent><mc:Choice><w:txbxContent><w:p><w:r><w:t>boxed</w:t></w:r></w:p>"
         "</w:txbxContent></mc:Choice><mc:Fallback><w:txbxContent><w:p><w:r><w:t>boxed</w:t></w:r>"

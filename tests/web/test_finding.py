@@ -1,4 +1,4 @@
-"""What the search of a tree tells its page."""
+"""What the search of a tree sends its page."""
 
 from loom.access import Actor
 from loom.engine.context import Request

@@ -1,4 +1,4 @@
-"""The bookmarks and tags of a tree, told at once for map and outline."""
+"""The bookmarks and tags of a tree, sent at once for map and outline."""
 
 from loom.access import Actor
 from loom.engine.context import Request

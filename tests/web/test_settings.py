@@ -21,7 +21,7 @@ def text(client: Client, path: str) -> str:
 
 
 def table(client: Client, tree: Tree) -> dict[str, str]:
-    """The combos that the scripts of a tree's page are told."""
+    """The combos that the scripts of a tree's page are given."""
     match = re.search(r'id="tree-settings"[^>]*>(.*?)</script>', text(client, f"/trees/{tree.uid}"))
     assert match
     groups = json.loads(match[1])["keys"]
