@@ -1,5 +1,7 @@
 """Texts side by side: from the weave, the sibling rail, the menu, by key; one is taken."""
 
+import time
+from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
@@ -9,6 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.conftest import DESK, PHONE, Cookies, Heddle, Open
 from tests.browser.test_tree_page import ids
 from tests.browser.test_two_people import live
+from tests.patience import PATIENCE_S
 
 
 @pytest.fixture
@@ -193,6 +196,15 @@ def test_a_reader_compares_but_does_not_edit(
     expect(dialog(page).get_by_role("button", name="Edit")).to_have_count(0)
 
 
+def position_once(page: Page, heddle: Heddle, tree: str, is_so: Callable[[str], bool]) -> str:
+    """The owner's position, once it is as expected: the page shows a text before it is stored."""
+    end = time.monotonic() + PATIENCE_S
+    while not is_so(position := str(heddle.get(f"trees/{tree}")["workspace"]["position"])):  # type: ignore[index]
+        assert time.monotonic() < end, position
+        page.wait_for_timeout(50)
+    return position
+
+
 @pytest.mark.parametrize("mode", ["dialogue", "buffer"])
 def test_sentences_of_several_become_a_text_that_keeps_their_authors(
     heddle: Heddle, visit: Open, mode: str
@@ -222,7 +234,7 @@ def test_sentences_of_several_become_a_text_that_keeps_their_authors(
     expect(dialog(page)).to_be_hidden()
     written = page.locator("article.node" if mode == "dialogue" else ".cm-content").last
     expect(written).to_contain_text("The house was still. Nobody came.")
-    position = heddle.get(f"trees/{tree}")["workspace"]["position"]  # type: ignore[index]
+    position = position_once(page, heddle, tree, lambda position: position != start)
     node = heddle.get(f"trees/{tree}/nodes/{position}")
     assert node["text"] == " The house was still. Nobody came."
     sources: Any = node["sources"]
@@ -230,4 +242,4 @@ def test_sentences_of_several_become_a_text_that_keeps_their_authors(
     page.locator("main").focus()
     page.keyboard.press("ControlOrMeta+z")
     expect(written).not_to_contain_text("The house was still. Nobody came.")
-    assert heddle.get(f"trees/{tree}")["workspace"]["position"] == start  # type: ignore[index]
+    position_once(page, heddle, tree, lambda position: position == start)
