@@ -32,15 +32,15 @@ def start() -> tuple[subprocess.Popen[str], str]:
     process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     for line in process.stdout:
-        if found := re.match(r"ready (\S+)", line):
-            return process, found[1]
+        if match := re.match(r"ready (\S+)", line):
+            return process, match[1]
     raise SystemExit("The embedded model did not start.")
 
 
 def replies(url: str, grammar: str, many: int) -> list[tuple[str, bool]]:
     """Answers of the model at a high temperature, each with whether it ended by itself."""
-    found: list[tuple[str, bool]] = []
-    while len(found) < many:
+    answers: list[tuple[str, bool]] = []
+    while len(answers) < many:
         body = {
             "model": "smollm2",
             "messages": [
@@ -59,8 +59,8 @@ def replies(url: str, grammar: str, many: int) -> list[tuple[str, bool]]:
         with urllib.request.urlopen(request, timeout=120) as answer:
             for choice in json.load(answer)["choices"]:
                 ended = choice["finish_reason"] == "stop"
-                found.append((choice["message"]["content"], ended))
-    return found
+                answers.append((choice["message"]["content"], ended))
+    return answers
 
 
 def judge(texts: list[tuple[str, bool]]) -> Counter[str]:
@@ -71,14 +71,16 @@ def judge(texts: list[tuple[str, bool]]) -> Counter[str]:
     counter: Counter[str] = Counter()
     for text, ended in texts:
         parts = segments_of(text, registry.language(), finished=ended)
-        commands = [one for part in parts if isinstance(part, Batch) for one in part.commands]
+        commands = [
+            command for part in parts if isinstance(part, Batch) for command in part.commands
+        ]
         counter["acting"] += bool(commands)
-        for number, one in enumerate(commands, 1):
+        for number, command in enumerate(commands, 1):
             is_last = number == len(commands) and not ended
-            kind = "read" if one.line else "cut off" if is_last else "not read"
+            kind = "read" if command.line else "cut off" if is_last else "not read"
             counter[kind] += 1
             if kind == "not read":
-                sys.stdout.write(f"  not read: {one.text!r}\n")
+                sys.stdout.write(f"  not read: {command.text!r}\n")
     return counter
 
 
@@ -105,14 +107,14 @@ def main(many: int) -> int:
     try:
         for name, grammar in kinds.items():
             began = time.perf_counter()
-            found = judge(replies(url, grammar, many))
+            counts = judge(replies(url, grammar, many))
             taken = time.perf_counter() - began
             print(
-                f"{name:18} {many} replies, {found['acting']} acting; "
-                f"lines: {found['read']} read, "
-                f"{found['not read']} not read, {found['cut off']} cut off · {taken:.1f} s"
+                f"{name:18} {many} replies, {counts['acting']} acting; "
+                f"lines: {counts['read']} read, "
+                f"{counts['not read']} not read, {counts['cut off']} cut off · {taken:.1f} s"
             )
-            wrong += found["not read"] if grammar else 0
+            wrong += counts["not read"] if grammar else 0
     finally:
         process.terminate()
         process.wait()

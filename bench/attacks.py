@@ -180,7 +180,7 @@ def _named(text: str, names: Mapping[str, str]) -> str:
 def _grown(value: Any, text: str) -> Any:
     """A body in which each text that names nothing is as long as it may be sent."""
     if isinstance(value, dict):
-        return {key: _grown(one, text) for key, one in value.items()}
+        return {key: _grown(child, text) for key, child in value.items()}
     if isinstance(value, str) and "{" not in value and " " in value + " ":
         return text
     return value
@@ -249,9 +249,9 @@ def missing() -> list[str]:
     rows = list(attacks(size=80))
     known = {(row.kind, _plain(row.route)) for row in rows}
     of_http = {route for kind, route in known if kind in ("api", "page")}
-    lacking = [one for one in _routes(get_resolver()) if _plain(one) not in of_http]
+    lacking = [route for route in _routes(get_resolver()) if _plain(route) not in of_http]
     lacking += [f"the command {verb}" for verb in verbs() if ("line", verb) not in known]
-    patterns = " ".join(str(one.pattern) for one in routes.routes)
+    patterns = " ".join(str(route.pattern) for route in routes.routes)
     served = {*re.findall(r"[a-z]{2,}", patterns.partition("(?P<uid>")[0]), *of_features()}
     served -= {"ws", "kind"}
     lacking += [f"the tool {tool}" for tool in OF_MCP if ("mcp", tool) not in known]
@@ -263,10 +263,10 @@ WORDS = {"name", "invite", "title", "make"}
 
 
 def _routes(resolver: Any, prefix: str = "") -> Iterator[str]:
-    for one in resolver.url_patterns:
-        pattern = prefix + str(one.pattern)
-        if hasattr(one, "url_patterns"):
-            yield from _routes(one, pattern)
+    for route in resolver.url_patterns:
+        pattern = prefix + str(route.pattern)
+        if hasattr(route, "url_patterns"):
+            yield from _routes(route, pattern)
         elif not pattern.startswith(("api/^", "^")):
             parts = ["{}" if part.startswith("<") else part for part in pattern.split("/")]
             yield "/".join(parts)

@@ -141,6 +141,6 @@ def main(many: int, clicks: int, port: int) -> None:
 if __name__ == "__main__":
     free = free_port()
     open_installation(f"http://127.0.0.1:{free}")
-    arguments = [int(each) for each in sys.argv[1:3]]
+    arguments = [int(argument) for argument in sys.argv[1:3]]
     many, clicks = [*arguments, *(10_000, 40)[len(arguments) :]]
     main(many, clicks, free)

@@ -34,29 +34,29 @@ def shares() -> None:
     for number in range(ROUNDS):
         budget = f"steps {number}/100 · rounds {number}/20"
         view = replace(AWARE.view, revision=118 + number, budget=budget, notifications=notes)
-        made = assemble(replace(AWARE, path=path, view=view, rounds=tuple(done), stated=stated))
-        stated = dict(made.stated)
-        sent.append(made)
+        request = assemble(replace(AWARE, path=path, view=view, rounds=tuple(done), stated=stated))
+        stated = dict(request.stated)
+        sent.append(request)
         reply = LineReply("→ view a7x2", "word " * (RESULT * 4 // 5), number + 1)
-        done.append(Round(f"Round {number}.\n→ view a7x2", (reply,), workspace=made.workspace))
-    ours = ["".join(body["content"] for body in made.bodies) for made in sent]
+        done.append(Round(f"Round {number}.\n→ view a7x2", (reply,), workspace=request.workspace))
+    ours = ["".join(body["content"] for body in request.bodies) for request in sent]
     _say("what changes comes last", ours)
-    _say("what changes comes before the path", [_naive(made) for made in sent])
+    _say("what changes comes before the path", [_naive(request) for request in sent])
 
 
-def _naive(made: "object") -> str:
+def _naive(request: "object") -> str:
     """The texts with the WORKSPACE before the conversation."""
     from agents.context.agent_request import AgentRequest
 
-    assert isinstance(made, AgentRequest)
-    rest = "".join(block for message in made.messages for block in message.blocks)
-    return f"{made.system}{made.workspace}{rest.replace(made.workspace, '')}"
+    assert isinstance(request, AgentRequest)
+    rest = "".join(block for message in request.messages for block in message.blocks)
+    return f"{request.system}{request.workspace}{rest.replace(request.workspace, '')}"
 
 
 def _say(what: str, texts: Sequence[str]) -> None:
-    found = [common(*pair) / len(pair[1]) for pair in pairwise(texts)]
+    ratios = [common(*pair) / len(pair[1]) for pair in pairwise(texts)]
     whole = sum(common(*pair) for pair in pairwise(texts)) / sum(map(len, texts[1:]))
-    print(f"{what}: {min(found):.3f} to {max(found):.3f}, of all rounds together {whole:.3f}")
+    print(f"{what}: {min(ratios):.3f} to {max(ratios):.3f}, of all rounds together {whole:.3f}")
 
 
 def times(count: int) -> None:

@@ -83,8 +83,8 @@ class Bench:
 
         if (piece, size) not in self.documents:
             title = f"{len(self.documents)}"
-            made = document_actions.make_document(self.actor, title=title, text=piece * size)
-            self.documents[piece, size] = made
+            document = document_actions.make_document(self.actor, title=title, text=piece * size)
+            self.documents[piece, size] = document
         return self.documents[piece, size]
 
     def type_in(self, row: Any, at: int, words: str) -> float:

@@ -56,34 +56,34 @@ async def _join(address: str, tries: int = 200) -> Any:
     raise RuntimeError("the server does not answer")
 
 
-async def _read(wire: Any, sent: dict[bytes, float], found: list[float], *, looks: bool) -> None:
+async def _read(wire: Any, sent: dict[bytes, float], delays: list[float], *, looks: bool) -> None:
     async for frame in wire:
         if looks and frame[:2] == b"\x00\x02":
             now = time.perf_counter()
-            found += [now - sent[mark] for mark in MARK.findall(frame) if mark in sent]
+            delays += [now - sent[mark] for mark in MARK.findall(frame) if mark in sent]
 
 
 async def _type(wire: Any, number: int, seconds: float, sent: dict[bytes, float]) -> None:
     doc: Doc[Text] = Doc()
     text: Text = doc.get("text", type=Text)
-    made: list[bytes] = []
-    doc.observe(lambda event: made.append(event.update))
+    updates: list[bytes] = []
+    doc.observe(lambda event: updates.append(event.update))
     await asyncio.sleep(number / 50 / KEYS_A_SECOND)
     for key in range(int(seconds * KEYS_A_SECOND)):
         mark = f"k{number:03}_{key:05}"
         text.insert(len(text), mark)
         sent[mark.encode()] = time.perf_counter()
-        await wire.send(create_update_message(made.pop()))
+        await wire.send(create_update_message(updates.pop()))
         await asyncio.sleep(1 / KEYS_A_SECOND)
 
 
 async def many(address: str, typing: int, reading: int, seconds: float) -> list[float]:
     """How long each key took to each reader that looks, in seconds."""
     sent: dict[bytes, float] = {}
-    found: list[float] = []
+    delays: list[float] = []
     wires = [await _join(address) for _ in range(typing + reading)]
     tasks = [
-        asyncio.create_task(_read(wire, sent, found, looks=typing <= at < typing + SAMPLED))
+        asyncio.create_task(_read(wire, sent, delays, looks=typing <= at < typing + SAMPLED))
         for at, wire in enumerate(wires)
     ]
     await asyncio.gather(*(_type(wires[at], at, seconds, sent) for at in range(typing)))
@@ -92,8 +92,8 @@ async def many(address: str, typing: int, reading: int, seconds: float) -> list[
         task.cancel()
     await asyncio.gather(*(wire.close() for wire in wires), return_exceptions=True)
     expected = int(seconds * KEYS_A_SECOND) * typing * min(SAMPLED, reading)
-    print(f"  {len(found):,} of {expected:,} keys arrived at {min(SAMPLED, reading)} readers")
-    return found
+    print(f"  {len(delays):,} of {expected:,} keys arrived at {min(SAMPLED, reading)} readers")
+    return delays
 
 
 async def joined(address: str) -> float:
@@ -183,8 +183,8 @@ def main() -> None:
     home = f"ws://127.0.0.1:{port}/ws/documents"
     try:
         print(f"{typing} typing and {reading} reading for {seconds} s")
-        found = sorted(asyncio.run(many(f"{home}/{short.uid}", typing, reading, seconds)))
-        p50, p95 = (found[int(len(found) * part)] * 1000 for part in (0.5, 0.95))
+        delays = sorted(asyncio.run(many(f"{home}/{short.uid}", typing, reading, seconds)))
+        p50, p95 = (delays[int(len(delays) * part)] * 1000 for part in (0.5, 0.95))
         verdict = "met" if p95 <= AIM_MS else "MISSED"
         print(f"  to another screen: p50 {p50:.0f} ms, p95 {p95:.0f} ms   aim ≤ {AIM_MS} {verdict}")
         print(f"1 MB after {UPDATES:,} updates")

@@ -92,19 +92,19 @@ def measure(browser: Browser, page: Page, tree: str, client: httpx.Client) -> No
 def _while_others_write(page: Page, tree: str, client: httpx.Client, bare: float) -> None:
     at = client.get(f"/api/trees/{tree}").json()["workspace"]["position"]
     stop = threading.Event()
-    made: list[int] = []
+    statuses: list[int] = []
 
     def write() -> None:
         while not stop.wait(0.05):
-            line = {"line": f'respond {at} "other {len(made)}"', "at": at}
-            made.append(client.post(f"/api/trees/{tree}/commands", json=line).status_code)
+            line = {"line": f'respond {at} "other {len(statuses)}"', "at": at}
+            statuses.append(client.post(f"/api/trees/{tree}/commands", json=line).status_code)
 
     writer = threading.Thread(target=write)
     writer.start()
     times = typed(page, ".cm-content")
     stop.set()
     writer.join()
-    report(f"a key while {len(made)} changes came", times, bare)
+    report(f"a key while {len(statuses)} changes came", times, bare)
 
 
 def main(nodes: int, size: int) -> None:

@@ -113,11 +113,11 @@ def main(shows_all: bool) -> None:
     shares: list[float] = []
     with ScriptedProvider() as provider:
         for name, rounds in TASKS.items():
-            found = Task(name, provider).replay(rounds)
-            total += found.counts
-            shares += found.shares
-            print(f"{name:<18} {_shown(found.counts)}{_kept(found.shares)}")
-            for note in found.notes if shows_all else ():
+            task = Task(name, provider).replay(rounds)
+            total += task.counts
+            shares += task.shares
+            print(f"{name:<18} {_shown(task.counts)}{_kept(task.shares)}")
+            for note in task.notes if shows_all else ():
                 print(f"    {note}")
     print(f"{'all':<18} {_shown(total)}{_kept(shares)}")
     share = total["accepted"] / max(1, total["meant to run"])
@@ -127,9 +127,9 @@ def main(shows_all: bool) -> None:
     )
 
 
-def _shown(found: Counter[str]) -> str:
+def _shown(counts: Counter[str]) -> str:
     keys = ("meant to run", "accepted", "answered", "wrong", "vanished", "rounds", "turns")
-    return " · ".join([*(f"{key} {found[key]}" for key in keys), f"tokens {found['tokens']:,}"])
+    return " · ".join([*(f"{key} {counts[key]}" for key in keys), f"tokens {counts['tokens']:,}"])
 
 
 def _kept(shares: list[float]) -> str:
@@ -173,13 +173,13 @@ class Task:
 
     def replay(self, rounds: tuple[Round, ...]) -> "Task":
         """Runs all replies, in as many turns as they make."""
-        rest = [self._named(one) for one in rounds]
+        rest = [self._named(round_) for round_ in rounds]
         while rest:
             rest = rest[self._turn(rest) :]
         return self
 
-    def _named(self, one: Round) -> Round:
-        reply, meant = one.reply, one.meant
+    def _named(self, round_: Round) -> Round:
+        reply, meant = round_.reply, round_.meant
         for key, value in self.ids.items():
             reply = reply.replace(f"{{{key}}}", value)
             meant = tuple(line.replace(f"{{{key}}}", value) for line in meant)
@@ -195,16 +195,18 @@ class Task:
 
         before = len(self.provider.seen)
         self.provider._queue.clear()
-        self.provider.script(*(says(one.reply) for one in rest), says("That is all."))
+        self.provider.script(*(says(round_.reply) for round_ in rest), says("That is all."))
         turn = went(asked(self.actor, self.tree, self.agent, node=self.ids["a"]))
         taken = rest[: len(turn.rounds)]
-        for number, one in enumerate(taken, 1):
+        for number, round_ in enumerate(taken, 1):
             steps = Step.objects.filter(turn_uid=turn.uid, turn_place__startswith=f"{number}.")
             told = [step for step in steps.order_by("seq") if step.canonical or step.line]
-            _count(self.counts, self.notes, one.meant, [_outcome(step) for step in told])
+            _count(self.counts, self.notes, round_.meant, [_outcome(step) for step in told])
         sent = [text_of(seen.json) for seen in self.provider.seen[before:]]
         self.shares += [common(*pair) / len(pair[0]) for pair in pairwise(sent)]
-        self.counts["tokens"] += sum(map(count, sent)) + sum(count(one.reply) for one in taken)
+        self.counts["tokens"] += sum(map(count, sent)) + sum(
+            count(round_.reply) for round_ in taken
+        )
         self.counts["rounds"] += len(sent)
         self.counts["turns"] += 1
         return max(1, len(taken))

@@ -55,13 +55,13 @@ def main(count: int, names: list[str]) -> None:
     tree, _ = grow(actor, count=count, chain=min(2000, count // 2))
     length = sum(tree.nodes.values_list("length", flat=True))
     print(f"{tree.nodes.count():,} nodes, {length:,} characters")
-    for name in names or [one for one in FORMATS if one not in SLOW]:
+    for name in names or [name for name in FORMATS if name not in SLOW]:
         words = [sys.executable, "-m", "bench.exports", "--one", tree.uid, name]
         done = subprocess.run(words, check=True, capture_output=True, text=True)
-        found = json.loads(done.stdout.splitlines()[-1])
+        measured = json.loads(done.stdout.splitlines()[-1])
         print(
-            f"{name:12} {found['seconds']:7.2f} s  {found['bytes'] / 1e6:8.2f} MB  "
-            f"peak +{found['added_mb']:.0f} MB"
+            f"{name:12} {measured['seconds']:7.2f} s  {measured['bytes'] / 1e6:8.2f} MB  "
+            f"peak +{measured['added_mb']:.0f} MB"
         )
 
 

@@ -140,12 +140,12 @@ class Scene:
         await hub().close()
 
 
-def report(name: str, title: str, found: Counter[str]) -> None:
+def report(name: str, title: str, files: Counter[str]) -> None:
     """Prints the number, whether the aim is met, and the files with their calls."""
     aim = AIMS[name]
-    verdict = "met" if len(found) <= aim else "MISSED"
-    print(f"({name}) {title}: {len(found)} files, aim ≤ {aim} {verdict}")
-    for file, calls in sorted(found.items()):
+    verdict = "met" if len(files) <= aim else "MISSED"
+    print(f"({name}) {title}: {len(files)} files, aim ≤ {aim} {verdict}")
+    for file, calls in sorted(files.items()):
         print(f"  {calls:6}  {Path(file).relative_to(ROOT)}")
 
 

@@ -27,13 +27,13 @@ TURNS = 4
 PAUSE_S = 0.05
 
 
-Said = list[dict[str, str]]
+Messages = list[dict[str, str]]
 
 
-async def first_token(client: httpx.AsyncClient, url: str, key: str, said: Said) -> float:
+async def first_token(client: httpx.AsyncClient, url: str, key: str, messages: Messages) -> float:
     """Milliseconds from sending a request to the first piece of its text. The answer is added to
     what was `said`."""
-    body = {"model": "m", "stream": True, "messages": said}
+    body = {"model": "m", "stream": True, "messages": messages}
     headers = {"authorization": f"Bearer {key}"}
     start, first = time.perf_counter(), 0.0
     pieces = []
@@ -47,7 +47,7 @@ async def first_token(client: httpx.AsyncClient, url: str, key: str, said: Said)
             if line.startswith("data: {"):
                 for choice in json.loads(line[6:])["choices"]:
                     pieces.append(choice["delta"].get("content") or "")
-    said.append({"role": "assistant", "content": "".join(pieces)})
+    messages.append({"role": "assistant", "content": "".join(pieces)})
     return (first - start) * 1000
 
 
@@ -58,7 +58,7 @@ async def measure(direct: str, gateway: str, keys: dict[str, str], rounds: int) 
     opening: dict[str, list[float]] = {name: [] for name in ways}
     async with httpx.AsyncClient(timeout=60) as client:
         for number in range(rounds + 2):
-            held: dict[str, Said] = {name: [] for name in ways}
+            held: dict[str, Messages] = {name: [] for name in ways}
             for turn in range(TURNS):
                 for name, (url, key) in ways.items():
                     await asyncio.sleep(PAUSE_S)
@@ -80,11 +80,11 @@ def prepared(heddle: Heddle, provider: ScriptedProvider) -> dict[str, str]:
     with heddle.client() as client:
         body = {"name": "Scripted", "model_ref": "openai:s", "base_url": provider.url}
         client.post("participants", json=body).raise_for_status()
-    made = {}
+    keys = {}
     for mode in ("observe", "workspace"):
-        said = heddle.manage("gatewaykey", "owner", mode, "--model", "Scripted", "--mode", mode)
-        made[mode] = said.strip().splitlines()[-1]
-    return made
+        output = heddle.manage("gatewaykey", "owner", mode, "--model", "Scripted", "--mode", mode)
+        keys[mode] = output.strip().splitlines()[-1]
+    return keys
 
 
 def main() -> None:

@@ -54,8 +54,8 @@ def _loomsidian(count: int) -> Iterator[Any]:
 def _exoloom(count: int) -> Iterator[Any]:
     nodes: dict[str, Any] = {"0": {"content": "", "authorType": "USER", "parentId": None}}
     for number, parent in _parents(count):
-        made = {"content": _text(number), "authorType": "LLM", "authorName": "m"}
-        nodes[str(number)] = {**made, "parentId": parent, "createdAt": "2026-01-01T00:00:00Z"}
+        fields = {"content": _text(number), "authorType": "LLM", "authorName": "m"}
+        nodes[str(number)] = {**fields, "parentId": parent, "createdAt": "2026-01-01T00:00:00Z"}
     yield {"loomType": "Exoloom", "tree": {"rootNodeId": 0, "nodes": nodes}, "lens": {}}
 
 
@@ -229,14 +229,14 @@ def report(name: str, path: Path, modes: tuple[str, ...], base: float) -> None:
     loaded = 0.0
     for mode in modes:
         seconds, peak = measure(mode, path)
-        said = f"  {mode:10} {seconds:7.2f} s  {peak:6.0f} MB"
+        line = f"  {mode:10} {seconds:7.2f} s  {peak:6.0f} MB"
         if mode == "json.load":
             loaded = seconds
-            print(f"{said}, {peak / size:.1f} times the file", flush=True)
+            print(f"{line}, {peak / size:.1f} times the file", flush=True)
             continue
         above = peak - base
-        said += f", {above:.0f} above nothing: {above / size:.1f} times the file"
-        print(f"{said}; {seconds / loaded:.0f} times json.load" if loaded else said, flush=True)
+        line += f", {above:.0f} above nothing: {above / size:.1f} times the file"
+        print(f"{line}; {seconds / loaded:.0f} times json.load" if loaded else line, flush=True)
 
 
 def main() -> None:

@@ -3,7 +3,7 @@ long a frame takes while the reader pans and zooms, and how many a second that i
 100,000 texts.
 
 Vectors are made up: 60 subjects of several kinds each, as texts of a grove have. Frames are
-measured in Chromium without a graphics card, so that they are the slowest that a reader has.
+frames in Chromium without a graphics card, so that they are the slowest that a reader has.
 
 Run: python -m bench.landscape [numbers of texts]
 """
@@ -113,14 +113,14 @@ def _body(rows: map_rows.Rows, regions: list[Any]) -> str:
             "lit": None,
             "regions": [
                 {
-                    "level": one.level,
-                    "x": one.x,
-                    "y": one.y,
-                    "count": len(one.members),
-                    "within": one.within,
+                    "level": region.level,
+                    "x": region.x,
+                    "y": region.y,
+                    "count": len(region.members),
+                    "within": region.within,
                     "words": ["hill", str(at)],
                 }
-                for at, one in enumerate(regions)
+                for at, region in enumerate(regions)
             ],
         }
     )
@@ -153,21 +153,19 @@ def _frames(body: str) -> None:
         page.locator(".landscape-frame[data-ready]").wait_for(timeout=120_000)
         page.wait_for_function("() => document.querySelector('loom-landscape').picture.took > 0")
         opened = (time.perf_counter() - begun) * 1000
-        found = page.evaluate(MOVES)
+        frames = page.evaluate(MOVES)
         browser.close()
     for name, words in (("took", "work of a frame"), ("apart", "from frame to frame")):
-        ordered = sorted(found[name])
+        ordered = sorted(frames[name])
         late = ordered[int(0.95 * len(ordered))]
         print(f"  {words}: {median(ordered):.1f} ms, p95 {late:.1f} ms")
-    ordered = sorted(found["apart"])
+    ordered = sorted(frames["apart"])
     rate, slow = per_second(ordered), per_second(ordered[int(0.95 * len(ordered)) :])
     usual = 1000 / median(ordered)
     print(
         f"  {usual:.0f} frames a second of {SCREEN}: {rate:.0f} on average, {slow:.0f} at the worst"
     )
-    print(
-        f"  {per_second(found['took']):,.0f} a second on average if the screen did not set the pace"
-    )
+    print(f"  {per_second(frames['took']):,.0f} a second on average if the screen set no pace")
     print(f"  seen after {opened:.0f} ms")
 
 

@@ -68,7 +68,7 @@ def growth(read: Reader, piece: str, size: int) -> tuple[float, float]:
     from loom.errors import CommandError
     from loom.language.refs import ParseError
 
-    found = []
+    times = []
     for long in (size, size * TIMES):
         text = (piece * (long // len(piece) + 1))[:long]
         best = float("inf")
@@ -77,8 +77,8 @@ def growth(read: Reader, piece: str, size: int) -> tuple[float, float]:
             with contextlib.suppress(CommandError, ParseError, APIException):
                 read(text)
             best = min(best, time.process_time() - began)
-        found.append(best)
-    return found[0], found[1]
+        times.append(best)
+    return times[0], times[1]
 
 
 Readers = dict[str, tuple[Reader, list[str], int]]

@@ -53,8 +53,8 @@ def as_lines(count: Count) -> dict[str, int]:
     from loom.engine import registry
 
     manual = "\n".join(f"→ {command.syntax}" for command in registry.every())
-    each = len(SESSION) // ROUNDS
-    rounds = [SESSION[at : at + each] for at in range(0, len(SESSION), each)]
+    per_round = len(SESSION) // ROUNDS
+    rounds = [SESSION[at : at + per_round] for at in range(0, len(SESSION), per_round)]
     written = sum(count("\n".join(line for line, _ in some)) for some in rounds)
     answers = (f"---RESULTS\n{chr(10).join(a for _, a in some)}\n---RESULTS_END" for some in rounds)
     return {
@@ -64,13 +64,13 @@ def as_lines(count: Count) -> dict[str, int]:
     }
 
 
-def _tool(one: Any) -> dict[str, Any]:
-    schema = one.args.model_json_schema()
+def _tool(form: Any) -> dict[str, Any]:
+    schema = form.args.model_json_schema()
     schema.pop("title", None)
     schema.pop("description", None)
     for field in schema.get("properties", {}).values():
         field.pop("title", None)
-    function = {"name": one.verb, "parameters": schema}
+    function = {"name": form.verb, "parameters": schema}
     return {"type": "function", "function": function}
 
 
@@ -79,7 +79,7 @@ def _plain(value: Any) -> Any:
 
     if isinstance(value, Ref):
         return print_ref(value)
-    return [_plain(one) for one in value] if isinstance(value, tuple) else value
+    return [_plain(part) for part in value] if isinstance(value, tuple) else value
 
 
 def as_tools(count: Count) -> dict[str, int]:
@@ -112,12 +112,12 @@ def main() -> None:
     """Prints both, and how much less the lines take."""
     count = counter()
     lines, tools = as_lines(count), as_tools(count)
-    for found in (lines, tools):
-        found["one request"] = sum(found.values())
+    for tokens in (lines, tools):
+        tokens["one request"] = sum(tokens.values())
         # Each round sends the definitions again, and half of the session on average.
-        spent = found["written"] + found["answers"]
-        found[f"sent in {ROUNDS} rounds"] = (
-            found["definitions"] * ROUNDS + spent * (ROUNDS + 1) // 2
+        spent = tokens["written"] + tokens["answers"]
+        tokens[f"sent in {ROUNDS} rounds"] = (
+            tokens["definitions"] * ROUNDS + spent * (ROUNDS + 1) // 2
         )
     print(f"{len(SESSION)} commands in {ROUNDS} rounds      lines      tools   tools/lines")
     for name in lines:

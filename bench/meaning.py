@@ -101,16 +101,16 @@ def recall(samples: Path) -> None:
     names: dict[int, str] = {}
     waiting = [json.loads(file.read_text())["root"]]
     while waiting:
-        one = waiting.pop()
-        waiting += one.get("children", [])
+        node = waiting.pop()
+        waiting += node.get("children", [])
         key = (tree.pk << 32) + len(names) + 1
-        names[key] = str(one["id"])
+        names[key] = str(node["id"])
         Node.objects.create(
             id=key,
             tree=tree,
             local_id=f"n{len(names)}",
-            text=one.get("text", ""),
-            length=len(one.get("text", "")),
+            text=node.get("text", ""),
+            length=len(node.get("text", "")),
             author=who,
             slot_id=key,
             depth=1,
@@ -120,7 +120,7 @@ def recall(samples: Path) -> None:
     indexing.index_tree(tree.uid)
     actor = Actor(who, who, user, grove, "owner")
     known = set(names.values())
-    asked = {name: said for name, said in PARAPHRASES.items() if name in known}
+    asked = {name: wording for name, wording in PARAPHRASES.items() if name in known}
     print(f"{len(asked)} paraphrases, {len(names)} texts of {file.name}")
     ways: tuple[tuple[str, By], ...] = (
         ("words only", "words"),

@@ -38,13 +38,13 @@ class House:
             text=True,
         )
         assert self.process.stdout is not None
-        said = ""
+        output = ""
         for line in self.process.stdout:
-            said += line
-            if found := re.match(r"ready (\S+)", line):
-                self.url = found[1]
+            output += line
+            if match := re.match(r"ready (\S+)", line):
+                self.url = match[1]
                 return
-        raise SystemExit(said)
+        raise SystemExit(output)
 
     def key(self) -> str:
         """A fresh API key of the owner."""
@@ -55,13 +55,13 @@ class House:
     def resident_mb(self) -> dict[str, float]:
         """Resident memory by process, in MB."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
-        found = {}
+        sizes = {}
         for pid in children.read_text().split():
             line = Path(f"/proc/{pid}/cmdline").read_text()
             status = Path(f"/proc/{pid}/status").read_text()
             name = next((name for name, word in WORDS.items() if word in line), line)
-            found[name] = int(re.findall(r"VmRSS:\s+(\d+)", status)[0]) / 1024
-        return found
+            sizes[name] = int(re.findall(r"VmRSS:\s+(\d+)", status)[0]) / 1024
+        return sizes
 
     def web_has(self, module: str) -> bool:
         """Whether the web process has a file of this module open or mapped."""
@@ -118,13 +118,13 @@ async def listen(url: str, key: str, tree: str) -> None:
     headers = {"Authorization": f"Bearer {key}"}
     address = f"{url.replace('http', 'ws')}/ws/trees/{tree}?since=0"
 
-    async def one() -> None:
+    async def socket() -> None:
         async with websockets.connect(address, additional_headers=headers, max_size=None) as line:
             async for frame in line:
                 if '"heartbeat"' in str(frame)[:40]:
                     return
 
-    await asyncio.gather(*(one() for _ in range(SOCKETS)))
+    await asyncio.gather(*(socket() for _ in range(SOCKETS)))
 
 
 def main(nodes: int) -> None:

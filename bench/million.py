@@ -59,15 +59,15 @@ def sentences(dice: random.Random, many: int) -> list[str]:
         dict.fromkeys("".join(dice.choices(SYLLABLES, k=dice.randint(1, 4))) for _ in range(30_000))
     )
     weights = [1 / (place + 3) for place in range(len(vocabulary))]
-    made = []
+    texts = []
     for _ in range(many):
         words = dice.choices(vocabulary, weights, k=dice.randint(8, 20))
         if dice.random() < 0.1:
             words.insert(dice.randrange(len(words)), COMMON)
         if dice.random() < 0.0005:
             words.insert(dice.randrange(len(words)), PHRASE)
-        made.append(" ".join(words).capitalize() + ".")
-    return made
+        texts.append(" ".join(words).capitalize() + ".")
+    return texts
 
 
 def shape(dice: random.Random, count: int) -> list[int]:
@@ -116,15 +116,15 @@ def local_ids(dice: random.Random, count: int) -> list[str]:
 
     space = ids.space(ids.length_for(count))
     length = ids.length_for(count)
-    made = []
+    names = []
     for number in dice.sample(range(space), count):
         name, left = "", number
         for place in range(length):
             signs = ids.DIGITS if place % 2 else ids.LETTERS
             left, sign = divmod(left, len(signs))
             name += signs[sign]
-        made.append(name)
-    return made
+        names.append(name)
+    return names
 
 
 def rows(tree: Any, root: str, count: int, author: int) -> Iterator[tuple[Any, ...]]:
@@ -137,7 +137,7 @@ def rows(tree: Any, root: str, count: int, author: int) -> Iterator[tuple[Any, .
     from loom.trees.chains import Chains
 
     dice = random.Random(7)
-    said = sentences(dice, 40_000)
+    texts = sentences(dice, 40_000)
     parents = shape(dice, count)
     pruned = pruned_of(dice, parents)
     # The root's was drawn before, and is one of them now and then.
@@ -167,7 +167,9 @@ def rows(tree: Any, root: str, count: int, author: int) -> Iterator[tuple[Any, .
     # The bulk of rows goes past Django's fields.
     stored = connection.ops.adapt_datetimefield_value
     for ordinal, parent in enumerate(parents, 2):
-        words = [said[int(dice.random() * len(said))] for _ in range(dice.choice((2, 3, 3, 4, 5)))]
+        words = [
+            texts[int(dice.random() * len(texts))] for _ in range(dice.choice((2, 3, 3, 4, 5)))
+        ]
         if dice.random() < 0.0005:
             words.append(f"The {SOME} went home.")
         if ordinal % (count // 7) == 11:
@@ -224,13 +226,13 @@ def write(count: int) -> None:
 
     actor = make_owner("bench")
     tree: Any = trees.new_tree(actor, title="being written")
-    made = rows(tree, root_of(tree).local_id, count, actor.participant.pk)
+    table_rows = rows(tree, root_of(tree).local_id, count, actor.participant.pk)
     names = ", ".join(COLUMNS)
     if connection.vendor == "postgresql":
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("DROP INDEX trees_node_trigrams")
             with cursor.copy(f"COPY trees_node ({names}) FROM STDIN") as copy:
-                for row in made:
+                for row in table_rows:
                     copy.write_row(row)
         with connection.cursor() as cursor:
             cursor.execute("SET maintenance_work_mem = '512MB'")
@@ -248,7 +250,7 @@ def write(count: int) -> None:
                 cursor.executemany(f"INSERT INTO trees_node ({names}) VALUES ({marks})", batch)
             batch.clear()
 
-        for row in made:
+        for row in table_rows:
             batch.append(row)
             if len(batch) == BATCH:
                 put()
@@ -283,20 +285,20 @@ def mark(actor: Any, tree: Any, count: int) -> None:
 
     dice = random.Random(11)
     base = tree.pk << ORDINAL_BITS
-    chosen = [base + one for one in dice.sample(range(3, count), min(4_000, count // 250))]
+    chosen = [base + ordinal for ordinal in dice.sample(range(3, count), min(4_000, count // 250))]
     Item.objects.bulk_create(
-        [Item(id=one, kind="node", tree_id=tree.pk, node_id=one) for one in chosen], batch_size=500
+        [Item(id=pk, kind="node", tree_id=tree.pk, node_id=pk) for pk in chosen], batch_size=500
     )
     marks = [
         Mark(
             tree=tree,
-            item_id=one,
+            item_id=pk,
             participant=actor.participant,
             kind="bookmark" if place % 4 == 0 else "tag",
             label="" if place % 4 == 0 else dice.choice(("motive", "place", "voice")),
             at=timezone.now(),
         )
-        for place, one in enumerate(chosen)
+        for place, pk in enumerate(chosen)
     ]
     Mark.objects.bulk_create(marks, batch_size=500)
 

@@ -164,8 +164,8 @@ class Use:
         waiting = Generation.objects.filter(ended_at=None)
         for lane in waiting.order_by("lane").values_list("lane", flat=True).distinct():
             run_lane(lane)
-        made = Generation.objects.filter(node__isnull=False).order_by("-pk")
-        self.line(who, f"switch to {made.values_list('node__local_id', flat=True)[0]}")
+        generations = Generation.objects.filter(node__isnull=False).order_by("-pk")
+        self.line(who, f"switch to {generations.values_list('node__local_id', flat=True)[0]}")
 
     def type_in_document(self, who: Any) -> None:
         """A passage is typed at the end of the document, in three pauses."""

@@ -55,12 +55,12 @@ def written(file: Path, nodes: int, size: int) -> None:
     file.write_text(json.dumps(body))
 
 
-def opened(browser: Browser, made: Heddle, address: str) -> tuple[Page, float, float]:
+def opened(browser: Browser, heddle: Heddle, address: str) -> tuple[Page, float, float]:
     """A fresh browser at the novel, and milliseconds until it can be read and typed into."""
     context = browser.new_context(viewport={"width": 1440, "height": 900})
-    give(context, made.owner, made.url)
+    give(context, heddle.owner, heddle.url)
     page = context.new_page()
-    page.goto(made.url + address)
+    page.goto(heddle.url + address)
     page.wait_for_selector("loom-buffer[data-on]", timeout=PATIENCE_MS)
     typed_into = page.evaluate("performance.now()")
     paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
@@ -94,13 +94,15 @@ def report(name: str, value: float, aim: float, unit: str = "ms") -> None:
     print(f"{name:46} {value:9.1f} {unit}   {value / aim:6.2f} of the aim")
 
 
-def measure(browser: Browser, made: Heddle, tree: str, keys: int) -> None:
+def measure(browser: Browser, heddle: Heddle, tree: str, keys: int) -> None:
     """Opens the novel ROUNDS times, types at its end and in its middle, looks at the memory."""
     rounds = [
-        opened(browser, made, f"/trees/{tree}?node={_last(made, tree)}") for _ in range(ROUNDS)
+        opened(browser, heddle, f"/trees/{tree}?node={_last(heddle, tree)}") for _ in range(ROUNDS)
     ]
-    report("text can be read", statistics.median(one[1] for one in rounds), AIM_OPEN_MS)
-    report("text can be typed into", statistics.median(one[2] for one in rounds), AIM_OPEN_MS)
+    report("text can be read", statistics.median(opening[1] for opening in rounds), AIM_OPEN_MS)
+    report(
+        "text can be typed into", statistics.median(opening[2] for opening in rounds), AIM_OPEN_MS
+    )
     page = rounds[-1][0]
     for other, _, _ in rounds[:-1]:
         other.context.close()
@@ -139,8 +141,8 @@ def _bare(browser: Browser, page: Page) -> list[float]:
     return times
 
 
-def _last(made: Heddle, tree: str) -> str:
-    rows: Any = made.get(f"trees/{tree}/skeleton")
+def _last(heddle: Heddle, tree: str) -> str:
+    rows: Any = heddle.get(f"trees/{tree}/skeleton")
     return str(rows["ids"][-1])
 
 

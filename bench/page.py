@@ -29,9 +29,9 @@ LONG = 200  # ms that no task of the page should take
 FLAGS = ["--no-sandbox", "--disable-gpu", "--enable-precise-memory-info"]
 
 
-def brought_in(made: Heddle, file: Path) -> str:
+def brought_in(heddle: Heddle, file: Path) -> str:
     """The id of the tree that a file became."""
-    with made.client() as client, file.open("rb") as sent:
+    with heddle.client() as client, file.open("rb") as sent:
         asked = client.post("/api/import", files={"file": sent}, timeout=600).json()["id"]
         while True:
             state = client.get(f"/api/imports/{asked}", timeout=60).json()
@@ -42,25 +42,25 @@ def brought_in(made: Heddle, file: Path) -> str:
             time.sleep(0.5)
 
 
-def _visit(chrome: Browser, made: Heddle, address: str) -> tuple[BrowserContext, Watched]:
+def _visit(chrome: Browser, heddle: Heddle, address: str) -> tuple[BrowserContext, Watched]:
     """A new browser context at an address, with an empty cache."""
     context = chrome.new_context(viewport={"width": 1440, "height": 900})
-    give(context, made.owner, made.url)
+    give(context, heddle.owner, heddle.url)
     context.add_init_script(page_actions.WATCH)
     page = context.new_page()
     # From one of ours: Chromium would begin another process, with other counters, else.
-    page.goto(f"{made.url}/static/img/mark.svg")
+    page.goto(f"{heddle.url}/static/img/mark.svg")
     watched = Watched(page)
-    page.goto(made.url + address, wait_until="commit")
+    page.goto(heddle.url + address, wait_until="commit")
     return context, watched
 
 
-def _open(chrome: Browser, made: Heddle, address: str) -> dict[str, float]:
-    context, watched = _visit(chrome, made, address)
+def _open(chrome: Browser, heddle: Heddle, address: str) -> dict[str, float]:
+    context, watched = _visit(chrome, heddle, address)
     page = watched.page
     first = float(page.evaluate(page_actions.FIRST))
     page.wait_for_selector("loom-map[data-ready]", timeout=PATIENCE_MS)
-    found = {
+    figures = {
         "first": first,
         "map": float(page.evaluate("performance.now()")),
         "sent": float(page.evaluate(page_actions.SENT, first)) / 1000,
@@ -69,9 +69,9 @@ def _open(chrome: Browser, made: Heddle, address: str) -> dict[str, float]:
         "near": float(page.evaluate(page_actions.FRAMES)),
     }
     page.evaluate(page_actions.FIT)
-    found["far"] = float(page.evaluate(page_actions.FRAMES))
+    figures["far"] = float(page.evaluate(page_actions.FRAMES))
     context.close()
-    return found
+    return figures
 
 
 def _report(name: str, value: float, unit: str, aim: float, *, least: bool = False) -> None:
@@ -80,12 +80,12 @@ def _report(name: str, value: float, unit: str, aim: float, *, least: bool = Fal
     print(f"  {name:<44} {value:9.1f} {unit:<5} aim {sign} {aim:g} {'met' if met else 'MISSED'}")
 
 
-def _opening(chrome: Browser, made: Heddle, where: str, address: str, *, soon: float) -> None:
+def _opening(chrome: Browser, heddle: Heddle, where: str, address: str, *, soon: float) -> None:
     """Prints how long a page takes to open at a place, and whether its map, which shows the shape
     of the tree, is drawn within `soon` ms; medians."""
-    _open(chrome, made, address)
-    opened = [_open(chrome, made, address) for _ in range(ROUNDS)]
-    median = {name: statistics.median(one[name] for one in opened) for name in opened[0]}
+    _open(chrome, heddle, address)
+    opened = [_open(chrome, heddle, address) for _ in range(ROUNDS)]
+    median = {name: statistics.median(figures[name] for figures in opened) for name in opened[0]}
     print(f" at {where}: {median['cpu']:.0f} ms of CPU until the map is drawn")
     _report("first node readable", median["first"], "ms", 1500)
     _report("sent before it", median["sent"], "kB", 300)
@@ -106,9 +106,9 @@ def _cost(name: str, costs: Sequence[Cost], aim: float | None = None) -> None:
     print("" if aim is None else f", aim ≤ {aim:g} {'met' if took <= aim else 'MISSED'}")
 
 
-def _actions(chrome: Browser, made: Heddle, address: str, moves: int) -> None:
+def _actions(chrome: Browser, heddle: Heddle, address: str, moves: int) -> None:
     """Prints what moving, looking and searching cost, and what a long visit leaves behind."""
-    context, watched = _visit(chrome, made, address)
+    context, watched = _visit(chrome, heddle, address)
     page = watched.page
     page.wait_for_selector("loom-map[data-ready]", timeout=PATIENCE_MS)
     siblings = [shapes.name_of(place) for place in (3, 2)]
@@ -138,14 +138,16 @@ def _actions(chrome: Browser, made: Heddle, address: str, moves: int) -> None:
     context.close()
 
 
-def measure(chrome: Browser, made: Heddle, tree: str, parents: shapes.Parents, moves: int) -> None:
+def measure(
+    chrome: Browser, heddle: Heddle, tree: str, parents: shapes.Parents, moves: int
+) -> None:
     """Prints medians of one tree with their aims."""
     top, low = shapes.name_of(2), shapes.name_of(shapes.deepest(parents))
     soon = 1000 if len(parents) <= SMALL else 3000
-    _opening(chrome, made, "the top", f"/trees/{tree}?node={top}", soon=soon)
-    _opening(chrome, made, "the deepest node", f"/trees/{tree}?node={low}", soon=soon)
+    _opening(chrome, heddle, "the top", f"/trees/{tree}?node={top}", soon=soon)
+    _opening(chrome, heddle, "the deepest node", f"/trees/{tree}?node={low}", soon=soon)
     print(" then")
-    _actions(chrome, made, f"/trees/{tree}?node={top}", moves)
+    _actions(chrome, heddle, f"/trees/{tree}?node={top}", moves)
 
 
 def main(names: Sequence[str], count: int, moves: int) -> None:

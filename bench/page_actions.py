@@ -106,8 +106,8 @@ class Watched:
 
     def metrics(self) -> dict[str, float]:
         """The page's counters by Chromium's names; times in seconds of CPU."""
-        found: dict[str, Any] = self.tools.send("Performance.getMetrics")
-        return {metric["name"]: float(metric["value"]) for metric in found["metrics"]}
+        answer: dict[str, Any] = self.tools.send("Performance.getMetrics")
+        return {metric["name"]: float(metric["value"]) for metric in answer["metrics"]}
 
     def do(self, case: str, arg: object = None) -> Cost:
         """Does something in the page, and waits until it has been drawn."""

@@ -38,7 +38,9 @@ def main(count: int, depth: int) -> None:
     address = f"/api/trees/{tree.uid}/path?node={end.local_id}"
     answer = client.get(address)
     assert answer.status_code == 200, answer.content
-    narrow, wide = (BARE.format(columns=one) for one in ("v.id, v.local_id, v.text", columns("v")))
+    narrow, wide = (
+        BARE.format(columns=selected) for selected in ("v.id, v.local_id, v.text", columns("v"))
+    )
     cases: dict[str, Case] = {
         NARROW: lambda: fetch(narrow, [end.pk]),
         WIDE: lambda: fetch(wide, [end.pk]),

@@ -66,7 +66,7 @@ def _measure() -> None:
         agent.refresh_from_db()
         for number in range(TURNS):
             named = {"first": ids[1], "middle": ids[len(ids) // 2], "last": ids[-1]}
-            provider.script(*(says(one.format(**named)) for one in ROUNDS))
+            provider.script(*(says(reply.format(**named)) for reply in ROUNDS))
             before = len(provider.seen)
             turn = went(asked(actor, tree, agent, node=ids[-1], input=f"What of it, {number}?"))
             assert turn.status == "done" and turn.node is not None and turn.input_node is not None

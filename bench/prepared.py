@@ -56,7 +56,7 @@ def main() -> None:
     }
     cases: dict[str, Case] = {}
     for name, (prepared, values) in queries.items():
-        cases[f"{name}, built once"] = lambda one=prepared, given=values: one.all(**given)  # type: ignore[misc]
+        cases[f"{name}, built once"] = lambda query=prepared, given=values: query.all(**given)  # type: ignore[misc]
         cases[f"{name}, built each time"] = plain(prepared, values)
     stream, numbers = Stream.objects.get(name=f"tree:{tree.uid}"), count(1_000_000)
 

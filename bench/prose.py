@@ -83,15 +83,15 @@ class Tried:
 
 def openings(many: int) -> list[str]:
     """The texts: as they are, with a blank at the end, cut in the last word."""
-    made = []
+    texts = []
     for number in range(many):
         text = OPENINGS[number % len(OPENINGS)]
         if number % 3 == 2:
             text += " "
         elif number % 4 == 3 and len(text.split()[-1]) > 3:
             text = text[:-2]
-        made.append(text)
-    return made
+        texts.append(text)
+    return texts
 
 
 async def tried(url: str, model: str, text: str, way: str) -> Tried:
@@ -103,10 +103,10 @@ async def tried(url: str, model: str, text: str, way: str) -> Tried:
     adapter = OpenAI()
     attempt = ProviderAttempt(adapter, ask, adapter.body(ask))
     transport = CheckedTransport(("127.0.0.1",))
-    said = [
+    pieces = [
         event.text async for event in attempt.events(transport, PATIENT) if isinstance(event, Delta)
     ]
-    answer = "".join(said)
+    answer = "".join(pieces)
     if is_prompt:
         return Tried(text, answer, answer, "")
     overlap = Overlap(text, way)
@@ -119,23 +119,23 @@ async def measured(url: str, model: str, way: str, texts: list[str]) -> None:
     places = asyncio.Semaphore(AT_ONCE)
     times: list[float] = []
 
-    async def one(text: str) -> Tried:
+    async def timed(text: str) -> Tried:
         async with places:
             began = time.perf_counter()
-            found = await tried(url, model, text, way)
+            reply = await tried(url, model, text, way)
             times.append(time.perf_counter() - began)
-            return found
+            return reply
 
-    found = await asyncio.gather(*(one(text) for text in texts))
-    many = len(found)
+    replies = await asyncio.gather(*(timed(text) for text in texts))
+    many = len(replies)
     print(
-        f"{way:15} goes on {share(sum(one.is_text for one in found), many)}  "
-        f"repeated the end {share(sum('repeat' in one.note for one in found), many)}  "
-        f"overlap right {share(sum(one.fits for one in found), many)}  "
+        f"{way:15} goes on {share(sum(reply.is_text for reply in replies), many)}  "
+        f"repeated the end {share(sum('repeat' in reply.note for reply in replies), many)}  "
+        f"overlap right {share(sum(reply.fits for reply in replies), many)}  "
         f"median {statistics.median(times):.1f} s",
         flush=True,
     )
-    for shown in found[:3]:
+    for shown in replies[:3]:
         print(f"    …{shown.text[-24:]!r} → {shown.stands[:60]!r}", flush=True)
 
 

@@ -46,19 +46,19 @@ async def measure(provider: ScriptedProvider, rounds: int) -> None:
     other = LiteLLM(), LiteLLMTransport((provider.entry,)), "openai/m"
     for rate in (RATE, 0.0):
         provider.default = tokens(TOKENS, rate)
-        found: dict[str, list[Figures]] = {"own": [], "LiteLLM": []}
+        by_provider: dict[str, list[Figures]] = {"own": [], "LiteLLM": []}
         for number in range(rounds + 1):
             for name, way in (("own", own), ("LiteLLM", other)):
                 figures = await once(provider, *way)
                 if number:
-                    found[name].append(figures)
-        show(f"{rate:g} tokens a second" if rate else "as fast as it goes", found)
+                    by_provider[name].append(figures)
+        show(f"{rate:g} tokens a second" if rate else "as fast as it goes", by_provider)
 
 
-def show(title: str, found: dict[str, list[Figures]]) -> None:
+def show(title: str, by_provider: dict[str, list[Figures]]) -> None:
     """Medians, and ratios of them."""
-    print(f"{title}, {TOKENS} tokens, {len(found['own'])} rounds")
-    middle = {name: _medians(rows) for name, rows in found.items()}
+    print(f"{title}, {TOKENS} tokens, {len(by_provider['own'])} rounds")
+    middle = {name: _medians(rows) for name, rows in by_provider.items()}
     for name, (first, speed, cpu) in middle.items():
         print(f"  {name:8} first token {first:7.1f} ms   {speed:8.1f} tokens/s   cpu {cpu:6.1f} ms")
     ratios = [a / b if b else 0 for a, b in zip(middle["LiteLLM"], middle["own"], strict=True)]

@@ -20,12 +20,12 @@ def local_id(place: int) -> str:
     """An id of six characters for each place."""
     from loom.language.ids import DIGITS, LETTERS
 
-    found = ""
+    name = ""
     for _ in range(3):
         place, pair = divmod(place, len(LETTERS) * len(DIGITS))
         letter, digit = divmod(pair, len(DIGITS))
-        found = f"{LETTERS[letter]}{DIGITS[digit]}{found}"
-    return found
+        name = f"{LETTERS[letter]}{DIGITS[digit]}{name}"
+    return name
 
 
 def plant(actor: Any, above: Sequence[int], pruned: range = range(0)) -> tuple[Any, list[Any]]:
@@ -145,4 +145,4 @@ def main(pruned: Sequence[int], depth: int, branch: int) -> None:
 if __name__ == "__main__":
     given = sys.argv[1:] + ["0,2000", "2000", "2000"][len(sys.argv) - 1 :]
     open_installation()
-    main([int(one) for one in given[0].split(",")], int(given[1]), int(given[2]))
+    main([int(number) for number in given[0].split(",")], int(given[1]), int(given[2]))

@@ -116,11 +116,11 @@ def _rounds(actor: Any, agent: Any, at: tuple[Any, list[str]], mode: str, provid
     from tests.providers.scripts import says
 
     tree, ids = at
-    provider.script(*(says(one.format(*ids[4:8])) for one in OPENS))
+    provider.script(*(says(reply.format(*ids[4:8])) for reply in OPENS))
     before = len(provider.seen)
     turn = went(asked(actor, tree, agent, node=ids[-1], input="Read the four of them."))
     sent = [text_of(seen.json) for seen in provider.seen[before:]]
-    sizes = " ".join(f"{count(one):,}" for one in sent)
+    sizes = " ".join(f"{count(text):,}" for text in sent)
     copies = sent[-1].count("---WINDOW #")
     print(f"{mode}, a turn ({turn.status}): {sizes} tokens; windows in the last request: {copies}")
 

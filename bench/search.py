@@ -46,27 +46,27 @@ def cases(actor: Any, tree: Any) -> dict[str, Callable[[], object]]:
         ", by": Filters(author=actor.participant.uid),
         ", since": Filters(since=since),
     }
-    found: dict[str, Callable[[], object]] = {}
+    searches: dict[str, Callable[[], object]] = {}
 
-    def one(query: str, **more: Any) -> Callable[[], object]:
+    def in_tree(query: str, **more: Any) -> Callable[[], object]:
         return lambda: find_in_tree(actor, tree, None, query, **more)
 
     def everywhere(query: str) -> Callable[[], object]:
         return lambda: find_in_grove(actor, query)
 
     for name, query in WORDS.items():
-        found[name] = one(query)
-        found[f"{name}, below the big branch"] = one(query, below=big)
-        found[f"{name}, in the grove"] = everywhere(query)
+        searches[name] = in_tree(query)
+        searches[f"{name}, below the big branch"] = in_tree(query, below=big)
+        searches[f"{name}, in the grove"] = everywhere(query)
     for name, only in filters.items():
         for word in ("common", "rare"):
-            found[f"{word}{name}"] = one(WORDS[word], only=only)
-    return found
+            searches[f"{word}{name}"] = in_tree(WORDS[word], only=only)
+    return searches
 
 
-def measured(found: dict[str, Callable[[], object]], rounds: int) -> None:
+def measured(searches: dict[str, Callable[[], object]], rounds: int) -> None:
     """Runs each case so often, and prints its figures."""
-    for name, case in found.items():
+    for name, case in searches.items():
         case()
         taken, cpu = [], []
         for _ in range(rounds):
@@ -101,10 +101,10 @@ def main(nodes: int, rounds: int, folder: str) -> None:
 
 
 if __name__ == "__main__":
-    given = [int(one) for one in sys.argv[1:3]]
+    given = [int(argument) for argument in sys.argv[1:3]]
     nodes, rounds = given + [1_000_000, 20][len(given) :]
     if len(sys.argv) > 3:
         main(nodes, rounds, sys.argv[3])
     else:
-        with tempfile.TemporaryDirectory(prefix="heddle-bench-") as made:
-            main(nodes, rounds, made)
+        with tempfile.TemporaryDirectory(prefix="heddle-bench-") as directory:
+            main(nodes, rounds, directory)

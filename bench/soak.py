@@ -75,25 +75,29 @@ class Live:
 
     async def _live(self) -> None:
         everybody = [*self.pages, *self.typists]
-        for one in everybody:
-            one.join()
-        await until(lambda: all(one.text == "Begin." for one in self.typists), what="the text")
-        self.is_there.set()
-        await asyncio.gather(*(one.type(self._pause_s) for one in self.typists))
-        await asyncio.to_thread(self.has_head.wait)
-        letters = Counter("Begin." + "".join(one.typed for one in self.typists))
+        for person in everybody:
+            person.join()
         await until(
-            lambda: all(Counter(one.text) == letters for one in self.typists),
+            lambda: all(typist.text == "Begin." for typist in self.typists), what="the text"
+        )
+        self.is_there.set()
+        await asyncio.gather(*(typist.type(self._pause_s) for typist in self.typists))
+        await asyncio.to_thread(self.has_head.wait)
+        letters = Counter("Begin." + "".join(typist.typed for typist in self.typists))
+        await until(
+            lambda: all(Counter(typist.text) == letters for typist in self.typists),
             what="each letter is in every copy, once",
-            tell=lambda: [(len(one.text), one.connected, one.refused) for one in self.typists],
+            tell=lambda: [
+                (len(typist.text), typist.connected, typist.refused) for typist in self.typists
+            ],
         )
         text = self.typists[0].text
-        assert {one.text for one in self.typists} == {text}
+        assert {typist.text for typist in self.typists} == {text}
         client = self._house.client(self._key)
 
         async def is_stored() -> bool:
-            found = await asyncio.to_thread(client.get, f"/documents/{self._document}")
-            return bool(found.status_code == 200 and found.json()["text"] == text)
+            answer = await asyncio.to_thread(client.get, f"/documents/{self._document}")
+            return bool(answer.status_code == 200 and answer.json()["text"] == text)
 
         await until(is_stored, what="the stored text is that of the copies")
         await until(
@@ -103,8 +107,8 @@ class Live:
         )
         for page in self.pages:
             assert page.seqs == list(range(1, page.head + 1))
-        for one in everybody:
-            await one.leave()
+        for person in everybody:
+            await person.leave()
 
 
 class Soak:
@@ -118,13 +122,13 @@ class Soak:
         grove = client.get("/groves").json()["results"][0]["id"]
         house.manage("adduser", "cleo", "--grove", grove)
         cleo = house.make_key("cleo")
-        made = client.post("/documents", json={"title": "Soak", "text": "Begin."})
-        assert made.status_code == 201, made.text
+        answer = client.post("/documents", json={"title": "Soak", "text": "Begin."})
+        assert answer.status_code == 201, answer.text
         self._people: list[Person] = [
             *self.chaos.people(pause_s=PAUSE_S),
             Pruner(house.client(cleo), self.chaos.tree, "Cleo", seed, pause_s=PAUSE_S),
         ]
-        document = made.json()["id"]
+        document = answer.json()["id"]
         self.live = Live(house, self.chaos.tree, document, [owner, cleo], seconds)
         self._bag: list[str] = []
         self.memory: list[tuple[float, dict[str, float]]] = []
@@ -163,7 +167,7 @@ class Soak:
 
     def tell(self) -> list[str]:
         """What was counted, as lines."""
-        letters = sum(len(one.typed) for one in self.live.typists)
+        letters = sum(len(typist.typed) for typist in self.live.typists)
         again = sum(page.connected - 1 for page in self.live.pages)
         lines = [
             str(self.chaos.score),
@@ -199,10 +203,10 @@ def main(minutes: float, processes: int, seed: int, *, is_sqlite: bool) -> None:
     kind = "SQLite" if is_sqlite or not is_able() else "PostgreSQL"
     print(f"{kind}, {minutes:g} minutes, seed {seed}", flush=True)
     with (
-        tempfile.TemporaryDirectory(prefix="heddle-soak-") as made,
+        tempfile.TemporaryDirectory(prefix="heddle-soak-") as directory,
         ScriptedProvider(default=WHOLE) as provider,
     ):
-        folder = Path(made)
+        folder = Path(directory)
         postgres = Postgres(folder / "postgres") if kind == "PostgreSQL" else None
         if postgres is not None:
             postgres.start()
@@ -217,7 +221,7 @@ def main(minutes: float, processes: int, seed: int, *, is_sqlite: bool) -> None:
             house.start()
             soak = Soak(house, provider, minutes * 60, seed)
             soak.run()
-            print("nothing lost, nothing twice\n" + "\n".join(f"  {one}" for one in soak.tell()))
+            print("nothing lost, nothing twice\n" + "\n".join(f"  {line}" for line in soak.tell()))
         finally:
             house.stop()
             if postgres is not None:

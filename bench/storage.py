@@ -20,14 +20,14 @@ def prose(count: int, characters: int) -> list[str]:
     """Texts of about `characters` characters: runs of words from the documentation."""
     words = " ".join(path.read_text() for path in sorted(WORDS_FROM.rglob("*.md"))).split()
     dice = random.Random(7)
-    made = []
+    texts = []
     for _ in range(count):
         text = ""
         while len(text) < characters:
             at = dice.randrange(len(words) - 20)
             text += " ".join(words[at : at + dice.randrange(3, 20)]) + " "
-        made.append(text[:characters].rstrip("\\"))
-    return made
+        texts.append(text[:characters].rstrip("\\"))
+    return texts
 
 
 def sizes() -> dict[str, int]:
@@ -41,10 +41,10 @@ def sizes() -> dict[str, int]:
                 """SELECT relname, pg_total_relation_size(oid) FROM pg_class
                 WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"""
             )
-            found = dict(cursor.fetchall())
+            tables = dict(cursor.fetchall())
             cursor.execute("SELECT pg_relation_size('trees_node_trigrams')")
-            found["trees_node"] -= (index := cursor.fetchone()[0])
-            return {**found, "search index": index, "all": sum(found.values()) + index}
+            tables["trees_node"] -= (index := cursor.fetchone()[0])
+            return {**tables, "search index": index, "all": sum(tables.values()) + index}
         cursor.execute("INSERT INTO trees_node_fts(trees_node_fts) VALUES ('optimize')")
         cursor.execute("VACUUM")
         cursor.execute("PRAGMA page_size")

@@ -61,8 +61,8 @@ def make_world() -> tuple[dict[str, str], dict[str, str]]:
     names = furnish(attacker, tree, muse)
     end = names["node"]
     for number in range(PATH):
-        said = f'respond {end} "{number} ![[{end}]] a sentence of the usual length."'
-        end = str(execute_line(attacker, tree, Request(said)).body["refs"][0])
+        command = f'respond {end} "{number} ![[{end}]] a sentence of the usual length."'
+        end = str(execute_line(attacker, tree, Request(command)).body["refs"][0])
     worst = end
     for text in ("# a\n" * 15_000, "![[root]]\n" * 6_000, "\n" * 60_000 + "x"):
         with suppress(CommandError):
@@ -196,10 +196,10 @@ async def measure(url: str, names: Mapping[str, str], rows: Sequence[Attack], *,
     print(f"{'':<78} {'read p50    p95    max':>20}  {'write p50   p95    max':>20} errors answers")
 
     def drained() -> list[Sample]:
-        found: list[Sample] = []
+        heard_samples: list[Sample] = []
         while heard.poll():
-            found.append(heard.recv())
-        return found
+            heard_samples.append(heard.recv())
+        return heard_samples
 
     await asyncio.sleep(1.0)
     drained()

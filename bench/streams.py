@@ -28,7 +28,7 @@ MORE_MS, SHARE = {1: 25.0, 3: 30.0}, 0.9  # what this aims at, by the number of 
 async def bare(url: str, streams: int) -> tuple[float, float]:
     """(ms to the first token, tokens a second after it) of `streams` plain requests."""
 
-    async def one(client: httpx.AsyncClient) -> tuple[float, float]:
+    async def stream(client: httpx.AsyncClient) -> tuple[float, float]:
         start = time.perf_counter()
         first = 0.0
         body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "x"}]}
@@ -40,8 +40,8 @@ async def bare(url: str, streams: int) -> tuple[float, float]:
         return (first - start) * 1000, (COUNT - 1) / (last - first)
 
     async with httpx.AsyncClient(timeout=60) as client:
-        found = await asyncio.gather(*(one(client) for _ in range(streams)))
-    return max(f for f, _ in found), min(r for _, r in found)
+        measured = await asyncio.gather(*(stream(client) for _ in range(streams)))
+    return max(f for f, _ in measured), min(r for _, r in measured)
 
 
 async def woven(heddle: Heddle, key: str, tree: str, streams: int) -> tuple[float, float]:
@@ -77,7 +77,7 @@ async def woven(heddle: Heddle, key: str, tree: str, streams: int) -> tuple[floa
                 ended.add(frame["event"]["payload"]["generation"]["id"])
         (await asking).raise_for_status()
     rates = [(COUNT - 1) / (last[uid] - first[uid]) for uid in first]
-    return max((one - start) * 1000 for one in first.values()), min(rates)
+    return max((at - start) * 1000 for at in first.values()), min(rates)
 
 
 def _prepared(heddle: Heddle, provider: ScriptedProvider) -> tuple[str, str]:

@@ -35,8 +35,8 @@ Row = tuple[str, Case, float | None]  # name, case, the aim in ms at the 95th pe
 
 def resident_mb(word: str = "VmRSS") -> float:
     """The memory of this process now, or with `VmHWM` at its peak."""
-    found = re.findall(rf"{word}:\s+(\d+)", Path("/proc/self/status").read_text())
-    return int(found[0]) / 1024
+    sizes = re.findall(rf"{word}:\s+(\d+)", Path("/proc/self/status").read_text())
+    return int(sizes[0]) / 1024
 
 
 def show(name: str, case: Case, rounds: int, aim: float | None) -> None:
@@ -320,5 +320,5 @@ if __name__ == "__main__":
     reader.add_argument("--rounds", type=int, default=20)
     reader.add_argument("--folder", type=Path)
     asked = reader.parse_args()
-    with tempfile.TemporaryDirectory(prefix="heddle-bench-") as made:
-        main(asked.nodes, asked.rounds, asked.folder or Path(made), asked.parts)
+    with tempfile.TemporaryDirectory(prefix="heddle-bench-") as directory:
+        main(asked.nodes, asked.rounds, asked.folder or Path(directory), asked.parts)

@@ -52,10 +52,10 @@ def grow(
     base, author = tree.pk << ORDINAL_BITS, actor.participant
     root = Node.objects.get(pk=base + 1)
     drawn = {root.local_id}
-    made: list[Node] = [root]
+    nodes: list[Node] = [root]
     at = timezone.now()
     for ordinal in range(2, count + 1):
-        parent = made[-1] if ordinal <= chain + 1 else dice.choice(made)
+        parent = nodes[-1] if ordinal <= chain + 1 else dice.choice(nodes)
         node = Node(
             id=base + ordinal,
             tree=tree,
@@ -66,13 +66,13 @@ def grow(
             slot_id=base + ordinal,
             created_at=at,
         )
-        made.append(_hung(node, parent))
+        nodes.append(_hung(node, parent))
         at += timedelta(microseconds=1)
-    Node.objects.bulk_create(made[1:], batch_size=1000)
+    Node.objects.bulk_create(nodes[1:], batch_size=1000)
     leaves, deepest = measured(tree.pk)
     sizes = {"items": count, "leaves": leaves, "deepest": deepest}
     Stream.objects.filter(name=f"tree:{tree.uid}").update(**sizes)
-    return tree, made[chain] if chain else made[-1]
+    return tree, nodes[chain] if chain else nodes[-1]
 
 
 def _local(dice: random.Random, drawn: set[str]) -> str:

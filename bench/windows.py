@@ -56,8 +56,8 @@ def _path(actor: Any, tree: Any, lines: int) -> list[str]:
     ids = ["root"]
     for number in range(PATH):
         text = "\n".join(f"the river {number} {line} " + "water " * 8 for line in range(lines))
-        said = execute_line(actor, tree, Request(f"respond {ids[-1]}\n{text}\n←"))
-        ids += said.body["refs"]
+        answer = execute_line(actor, tree, Request(f"respond {ids[-1]}\n{text}\n←"))
+        ids += answer.body["refs"]
     return ids
 
 
@@ -72,12 +72,12 @@ def _rendering(actor: Any, agent: Any) -> None:
 
     tree = trees.new_tree(actor, title="Rendering")
     view, own = acting_as(actor, agent), node_writer.workspace_of(agent, tree)
-    each = LINES // WINDOWS
+    per_window = LINES // WINDOWS
     for number in range(WINDOWS):
-        size = each + (number < LINES % WINDOWS)
+        size = per_window + (number < LINES % WINDOWS)
         text = "\n".join(f"text {number} line {line} " + "water " * 8 for line in range(size))
-        said = execute_line(actor, tree, Request(f"respond root\n{text}\n←"))
-        execute_line(view, tree, Request(f"open {said.body['refs'][0]} keep"), own)
+        answer = execute_line(actor, tree, Request(f"respond root\n{text}\n←"))
+        execute_line(view, tree, Request(f"open {answer.body['refs'][0]} keep"), own)
     own.refresh_from_db()
     place = next_place(actor, own)
     fields = sections.collected(place)
@@ -111,7 +111,7 @@ def _prefix(actor: Any, agent: Any) -> None:
         settings.PROVIDER_ALLOW = (provider.entry,)
         Participant.objects.filter(pk=agent.pk).update(base_url=provider.url)
         agent.refresh_from_db()
-        provider.script(*(says(one.format(a=ids[1], b=ids[2])) for one in ROUNDS))
+        provider.script(*(says(reply.format(a=ids[1], b=ids[2])) for reply in ROUNDS))
         turn = went(asked(actor, tree, agent, node=ids[-1], input="What of it?"))
         assert turn.status == "done"
         sent = [text_of(seen.json) for seen in provider.seen]

@@ -20,18 +20,18 @@ def judge(table: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
     from loom.language.lines import read
     from loom.language.refs import ParseError
 
-    found: dict[str, list[str]] = {"understood": [], "refused": [], "not read": [], "wrong": []}
-    for said, means in table:
+    outcomes: dict[str, list[str]] = {"understood": [], "refused": [], "not read": [], "wrong": []}
+    for wording, means in table:
         try:
-            line = read(said, registry.language()).canonical.removeprefix("→ ")
+            line = read(wording, registry.language()).canonical.removeprefix("→ ")
         except ParseError:
             line = ""
         line = "" if _NOBODY.search(line) else line
         if line == means:
-            found["understood" if means else "refused"].append(said)
+            outcomes["understood" if means else "refused"].append(wording)
         else:
-            found["wrong" if line else "not read"].append(f"{said}  ({line or means})")
-    return found
+            outcomes["wrong" if line else "not read"].append(f"{wording}  ({line or means})")
+    return outcomes
 
 
 def main(shows_all: bool) -> None:
@@ -41,16 +41,16 @@ def main(shows_all: bool) -> None:
     from tests.grammar.phrasings_fresh import FRESH
 
     for name, table in (("made with", KNOWN), ("kept apart", APART), ("fresh", FRESH)):
-        found = judge(table)
-        meant = len(found["understood"]) + len(found["not read"])
+        outcomes = judge(table)
+        meant = len(outcomes["understood"]) + len(outcomes["not read"])
         print(
-            f"wordings {name}: {len(table)}, {len(found['understood'])} of {meant} understood "
-            f"({len(found['understood']) / meant:.0%}), {len(found['refused'])} rightly refused, "
-            f"{len(found['wrong'])} wrong"
+            f"wordings {name}: {len(table)}, {len(outcomes['understood'])} of {meant} understood "
+            f"({len(outcomes['understood']) / meant:.0%}), "
+            f"{len(outcomes['refused'])} rightly refused, {len(outcomes['wrong'])} wrong"
         )
         for kind in ("wrong", "not read") if shows_all else ():
-            for one in found[kind]:
-                print(f"  {kind}: {one}")
+            for wording in outcomes[kind]:
+                print(f"  {kind}: {wording}")
 
 
 if __name__ == "__main__":
