@@ -13,16 +13,20 @@ import pytest
 if TYPE_CHECKING:
     from xdist.scheduler import LoadGroupScheduling
 
-# Tests that start processes wait for them most of the time. They are three groups, so that a run in
-# five processes does not end with one that has much left.
+# Where tests marked `kill` are: script/test runs them beside all others, from these folders alone.
+BESIDE = ("tests/kills", "tests/house", "tests/live/test_agreement.py")
+# Tests that start processes wait for them most of the time: three groups for three processes.
 GROUPS = {
     "tests/kills/test_turn_kills.py": "Heddles of their own",
     "tests/kills/test_random_kills.py": "Heddles of their own",
     "tests/house/test_server.py": "Heddles of their own",
     "tests/house/test_readme.py": "Heddles of their own",
+    "tests/house/test_wheel.py": "Heddles of their own",
     "tests/kills/test_benches.py": "benches",
     "tests/kills/": "a Heddle",
     "tests/providers/test_litellm": "LiteLLM",
+    "tests/gateway/test_sdks.py": "clients of the vendors",
+    "tests/interfaces/test_schema.py": "generated requests",
     "tests/house/test_catalogues.py": "catalogues of words",
     "tests/house/test_words.py": "catalogues of words",
     "tests/web/test_languages.py": "catalogues of words",
@@ -32,6 +36,18 @@ GROUPS = {
 def group_of(nodeid: str) -> str:
     """The group of a test; its own id where it has none."""
     return next((name for start, name in GROUPS.items() if nodeid.startswith(start)), "") or nodeid
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuses a test marked `kill` where script/test would not find it."""
+    lost = [
+        item.nodeid
+        for item in items
+        if item.get_closest_marker("kill") and not item.nodeid.startswith(BESIDE)
+    ]
+    if lost:
+        raise pytest.UsageError(f"script/test finds tests marked `kill` only in {BESIDE}: {lost}")
 
 
 @pytest.hookimpl(optionalhook=True)

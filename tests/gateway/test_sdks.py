@@ -1,5 +1,9 @@
 """The vendors' own clients over the gateway: conversations of ten turns with tools, a regenerated
-answer and an edit, whose tree has exactly those branches."""
+answer and an edit, whose tree has exactly those branches.
+
+The clients are imported by the tests: each takes longer than all tests of a folder, and every
+process of a run would pay for it.
+"""
 
 import asyncio
 import json
@@ -8,8 +12,6 @@ from typing import Any
 import httpx
 import httpx2
 import pytest
-from anthropic import AsyncAnthropic
-from openai import AsyncOpenAI
 
 from agents.gateway import forwarding
 from agents.gateway.models import GatewaySession
@@ -49,6 +51,8 @@ def chat_answer(number: int) -> Script:
 def test_openai_talks_with_tools_regenerates_and_edits(
     program: Program, provider: ScriptedProvider
 ) -> None:
+    from openai import AsyncOpenAI
+
     http = httpx.AsyncClient(transport=httpx.ASGITransport(app=application))
     client = AsyncOpenAI(
         api_key=program.secret, base_url="http://heddle/gateway/v1", http_client=http, max_retries=0
@@ -94,6 +98,8 @@ def message_answer(number: int) -> Script:
 def test_anthropic_talks_with_tools_regenerates_and_edits(
     program: Program, provider: ScriptedProvider
 ) -> None:
+    from anthropic import AsyncAnthropic
+
     http = httpx2.AsyncClient(transport=httpx2.ASGITransport(app=application))
     client = AsyncAnthropic(
         api_key=program.secret, base_url="http://heddle/gateway", http_client=http, max_retries=0
@@ -128,6 +134,8 @@ def test_a_stream_of_an_agent_is_read_by_the_client(
     program: Program, provider: ScriptedProvider, model: Participant, worker: None, shape: str
 ) -> None:
     async def of_openai() -> str:
+        from openai import AsyncOpenAI
+
         http = httpx.AsyncClient(transport=httpx.ASGITransport(app=application))
         client = AsyncOpenAI(
             api_key=program.secret, base_url="http://heddle/gateway/v1", http_client=http
@@ -139,6 +147,8 @@ def test_a_stream_of_an_agent_is_read_by_the_client(
         return "".join([piece.choices[0].delta.content or "" async for piece in stream])
 
     async def of_anthropic() -> str:
+        from anthropic import AsyncAnthropic
+
         http = httpx2.AsyncClient(transport=httpx2.ASGITransport(app=application))
         client = AsyncAnthropic(
             api_key=program.secret, base_url="http://heddle/gateway", http_client=http
