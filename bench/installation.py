@@ -23,16 +23,18 @@ def open_installation(*origins: str) -> None:
     os.environ["HEDDLE_DATA"] = folder
     os.environ["HEDDLE_ORIGINS"] = ",".join(("http://testserver", *origins))
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    is_migrated = False
     if "DATABASE_URL" not in os.environ:
         from tests.databases import copy_started_data
 
-        copy_started_data(Path(folder))
+        is_migrated = copy_started_data(Path(folder))
     open_broker()
     import django
     from django.core.management import call_command
 
     django.setup()
-    call_command("migrate", verbosity=0)
+    if not is_migrated:
+        call_command("migrate", verbosity=0)
 
 
 def open_broker() -> None:

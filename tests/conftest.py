@@ -42,8 +42,10 @@ hypothesis_settings.load_profile("heddle")
 
 # Files with tests that take seconds each, or that one process runs in one go.
 LONG = (
-    "test_bad_requests test_equal_counts test_injection test_litellm test_litellm_connections "
-    "test_readme test_schema test_stalls test_two_groves test_waiting"
+    "test_bad_requests test_dry_run test_equal_counts test_explorations test_exploring "
+    "test_injection test_litellm test_litellm_connections test_matrix test_readme test_schema "
+    "test_seen_by_others test_stalls test_turns test_two_groves test_two_sizes test_waiting "
+    "test_windows test_workspace"
 ).split()
 
 

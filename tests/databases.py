@@ -153,12 +153,13 @@ def _use(connection: BaseDatabaseWrapper, name: str) -> None:
     connection.settings_dict["NAME"] = name
 
 
-def copy_started_data(to: Path) -> None:
-    """Fills `to` with the data folder of a Heddle after its first start, made once in a run.
-    Outside of a run, as in a bench, `to` is left as it is: the start itself fills it."""
+def copy_started_data(to: Path) -> bool:
+    """Fills `to` with the data folder of a Heddle after its first start, made once in a run, or in
+    all that share the folder HEDDLE_TEST_STARTED. Outside of a run, as in a bench, returns False
+    and leaves `to` as it is: the start itself fills it."""
     if "HEDDLE_TEST_DATA" not in os.environ:
-        return
-    run = Path(os.environ["HEDDLE_TEST_DATA"])
+        return False
+    run = Path(os.environ.get("HEDDLE_TEST_STARTED") or os.environ["HEDDLE_TEST_DATA"])
     source = run / "started"
     run.mkdir(parents=True, exist_ok=True)
     with _alone(run / "lock"):
@@ -168,6 +169,7 @@ def copy_started_data(to: Path) -> None:
             _prepare(half)
             half.rename(source)
     shutil.copytree(source, to, dirs_exist_ok=True)
+    return True
 
 
 def _prepare(folder: Path) -> None:

@@ -1,5 +1,5 @@
-"""Which tests of a run in several processes go to one of them: those that share what is slow to
-start, such as a Heddle or the import of LiteLLM.
+"""Which tests of a run in several processes go to one of them: those of a file, and those of files
+that share what is slow to start, such as a Heddle or the import of LiteLLM.
 
 In place of the marks of pytest-xdist, which write the group into the id of a test; pytest 9.2 no
 longer takes it from there. Processes that do not collect tests know only the ids, so groups are
@@ -25,8 +25,6 @@ GROUPS = {
     "tests/kills/test_benches.py": "benches",
     "tests/kills/": "a Heddle",
     "tests/providers/test_litellm": "LiteLLM",
-    "tests/gateway/test_sdks.py": "clients of the vendors",
-    "tests/interfaces/test_schema.py": "generated requests",
     "tests/house/test_catalogues.py": "catalogues of words",
     "tests/house/test_words.py": "catalogues of words",
     "tests/web/test_languages.py": "catalogues of words",
@@ -34,8 +32,10 @@ GROUPS = {
 
 
 def group_of(nodeid: str) -> str:
-    """The group of a test; its own id where it has none."""
-    return next((name for start, name in GROUPS.items() if nodeid.startswith(start)), "") or nodeid
+    """The group of a test: its file where it is in none of these, as a fixture of a module would be
+    made again by each process that runs a test of it."""
+    name = next((name for start, name in GROUPS.items() if nodeid.startswith(start)), "")
+    return name or nodeid.partition("::")[0]
 
 
 @pytest.hookimpl(tryfirst=True)

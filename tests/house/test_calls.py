@@ -21,6 +21,13 @@ def _is_joined(value: ast.expr | None) -> bool:
     )
 
 
+def _last_name(function: ast.expr) -> str:
+    """`d` of `a(b).c.d`."""
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
+
+
 def _joined(path: Path) -> Iterator[str]:
     """Lines that a Python file makes of pieces to run them, at once or by way of a variable."""
     for scope in nodes_of(path):
@@ -35,7 +42,7 @@ def _joined(path: Path) -> Iterator[str]:
             if isinstance(target, ast.Name)
         }
         for node in within:
-            if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in RUNS:
+            if isinstance(node, ast.Call) and _last_name(node.func) in RUNS:
                 lines = [word.value for word in node.keywords if word.arg == "line"]
                 for value in (*node.args, *lines):
                     is_named = isinstance(value, ast.Name) and value.id in joined

@@ -78,7 +78,8 @@ def test_it_runs_small_and_prints_its_figures(name: str) -> None:
     foreign = ("HEDDLE_", "DJANGO_", "REDIS_", "DATABASE_", "PYTEST_")
     env = {key: value for key, value in os.environ.items() if not key.startswith(foreign)}
     # Where it copies the tables from, instead of making them.
-    env["HEDDLE_TEST_DATA"] = os.environ["HEDDLE_TEST_DATA"]
+    where = ("HEDDLE_TEST_DATA", "HEDDLE_TEST_STARTED")
+    env |= {key: os.environ[key] for key in where if key in os.environ}
     done = subprocess.run(
         [sys.executable, "-m", f"bench.{name}", *words.split()],
         cwd=ROOT, env=env, capture_output=True, text=True, check=False, timeout=2 * PATIENCE_S,
