@@ -541,7 +541,7 @@ def agents_for(actor: Actor) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def commands_for(actor: Actor) -> tuple[Syntax, ...]:
     """The commands that the agent may use here, as INSTRUCTIONS teach them."""
-    return _usable(actor.permissions, unusable(actor), len(registry.verbs()))
+    return _usable(actor.permissions, frozenset(unusable(actor)), len(registry.verbs()))
 
 
 @lru_cache(maxsize=64)

@@ -138,7 +138,8 @@ def instructions(teaching: Teaching, *, brief: bool = False) -> str:
     if brief:
         shown = dict.fromkeys(command.example for command in teaching.commands if command.example)
         return framed("INSTRUCTIONS", "\n".join([BRIEF, *shown]))
-    lines = [WHERE, HOW]
+    how = HOW if "annotate" in teaching.verbs else HOW.replace("→ annotate here", "→ think")
+    lines = [WHERE, how]
     if any(command.of_documents for command in teaching.commands):
         lines.append(DOCUMENTS)
     if "hide" in teaching.verbs:

@@ -311,8 +311,8 @@ Which one is meant?
 A line that begins with \\→ is no command, nor is one in ``` fences or after >.
 REF is a7x2, here, root or parent, or several: branch:a7x2 (root to a7x2), r2d4-a7x2. A part of a
 text: a7x2 para:2, lines:3-9 or §heading. [x] may be left out, a|b is a choice, CONTENT is a text.
-because:"why" may end any line. → a command · ✓ done · ✗ refused · ! a warning · in OUTLINE - is
-open, + has more below, · has nothing below, * is your position."""
+because:"why" may end any line. → command · ✓ done · ✗ refused · ! warning · ▶ closed ▼ open links ·
+OUTLINE: - open, + more below, · leaf, ● found, * your place."""
 DOCUMENTS = """A document is doc:"name", a part of it doc:"name" §heading."""
 MEMORY = """\
 Results and windows are for this turn; → open #14 keep keeps one, #14 in your answer for one turn

@@ -124,11 +124,11 @@ def use(context: Context, args: Use) -> Reply:
 
 
 @cannot_be_used
-def unusable(actor: Actor) -> frozenset[str]:
+def unusable(actor: Actor) -> dict[str, str]:
     """`use`, for people and for agents that were allowed no tool. One query; none for people."""
-    if actor.participant.kind == "model" and tools_of(actor.participant):
-        return frozenset()
-    return frozenset({"use"})
+    if actor.participant.kind != "model":
+        return {"use": "only agents use it, in their turns"}
+    return {} if tools_of(actor.participant) else {"use": "an owner has allowed no tool to you"}
 
 
 def _send(uid: str) -> None:

@@ -199,8 +199,8 @@ def _explained(context: Context, verb: str) -> Reply:
         missing = lacking(entry.permissions, context.actor.permissions)
         if missing:
             lines.append(f"  * you may not use it here: {', '.join(missing)} is missing")
-        if verb in unusable(context.actor):
-            lines.append("  the grove has no service for it: an owner can add one in its settings")
+        if why := unusable(context.actor).get(verb):
+            lines.append(f"  {why}")
         if entry.aliases:
             lines.append(f"  also: {', '.join(entry.aliases)}")
     return Reply("\n".join(lines))

@@ -105,14 +105,14 @@ def search(context: Context, args: Search) -> Reply:
 
 
 @cannot_be_used
-def unusable(actor: Actor) -> frozenset[str]:
-    """The verbs that nobody can use in the actor's grove at the moment, whatever their
-    permissions: `search` if no service is set. One query; none for actors who may not search
+def unusable(actor: Actor) -> dict[str, str]:
+    """`search`, if the actor's grove has no service. One query; none for actors who may not search
     anyway."""
     if WEB_SEARCH not in actor.permissions:
-        return frozenset()
-    is_set = SearchService.objects.filter(grove=actor.grove).exists()
-    return frozenset() if is_set else frozenset({"search"})
+        return {}
+    if SearchService.objects.filter(grove=actor.grove).exists():
+        return {}
+    return {"search": "the grove has no service for it: an owner can add one in its settings"}
 
 
 def _send(uid: str) -> None:

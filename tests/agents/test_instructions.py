@@ -137,6 +137,8 @@ def test_all_that_an_agent_may_do_is_taught_in_few_tokens(actor: Actor, model: P
     assert count(text) <= MOST
     names = set(re.findall(r"[a-z]+", text))
     assert {command.verb for command in commands_for(acting)} <= names
+    assert not {"allow", "veto"} & names  # for people only
+    assert set("▶▼●+-·*✓✗→") <= set(text)  # the signs of what is sent are explained
 
 
 @pytest.mark.django_db
@@ -145,7 +147,8 @@ def test_what_an_agent_may_not_do_is_not_taught(actor: Actor, model: Participant
     model.save()
     text = instructions(teaching_of(acting_as(actor, model)))
     assert "→ view REF [full" in text and "doc:" not in text
-    assert not {"respond", "prune", "write", "continue"} & set(re.findall(r"→ ([a-z]+)", text))
+    taken = {"respond", "annotate", "prune", "write", "continue"}
+    assert not taken & set(re.findall(r"→ ([a-z]+)", text))
     assert instructions(Teaching(())).startswith("---INSTRUCTIONS\n")
 
 

@@ -308,6 +308,34 @@ def test_a_document_is_overwritten_only_as_it_was_seen(
     assert '"At sea."' in section(talk.sent(-3), "RESULTS") or '"At sea."' in talk.sent(-2)
 
 
+def test_what_a_line_of_a_batch_wrote_is_not_overwritten_by_a_later_one(
+    talk: Talk, notes: str, actor: Actor
+) -> None:
+    """A model has read nothing of what its earlier lines made: places are those before the batch,
+    and the same place is not written twice."""
+    wrote = [
+        f'→ write {notes} replace:§motive "She stayed."',
+        f'→ write {notes} at:line:4 "By the sea."',
+        f'→ write {notes} replace:§motive "She fled."',
+        f'→ write {notes} replace:§place "A boat lay there."',
+    ]
+    turn = talk.turn(f"→ view {notes} full\n", "\n".join(wrote), f"→ view {notes} full\n", "Done.")
+    assert [code for _, code in outcomes(turn)] == ["ok", "ok", "ok", "CONFLICT", "CONFLICT", "ok"]
+    text = "# Motive\n\nShe stayed.\n# Place\nBy the sea.\nA lamp stood there.\nIt was late."
+    assert section(talk.sent(), "RESULTS").partition("revision 3)\n")[2].startswith(text)
+    assert "merged with" not in talk.sent()
+
+    opened = f"→ open {notes} §motive\n→ open {notes} §place\n"
+    both = '→ write #{0} "# Motive\\n\\nBoth."\n→ write #{1} "# Place\\nA mill."\n'
+    talk.turn(opened, "Seen.")
+    numbers = Window.objects.filter(kind="document").values_list("number", flat=True)
+    first, second = sorted(numbers)
+    lines = both.format(first, second) + f'→ write #{first} "# Motive\\nNeither."\n'
+    turn = talk.turn(f"→ show #{first} #{second}\n", lines, "Done.")
+    assert [code for _, code in outcomes(turn)] == ["ok", "ok", "ok", "CONFLICT"]
+    assert f"An earlier line of this batch changed lines 1–3 of {notes}" in talk.sent()
+
+
 def test_sections_of_a_long_document_cost_a_fraction_of_it(talk: Talk, actor: Actor) -> None:
     lines = [
         f"## Part {n // 10}" if n % 10 == 0 else f"Line {n} of a long text." for n in range(500)

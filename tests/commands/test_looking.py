@@ -190,6 +190,9 @@ def test_help_stars_what_an_agent_lacks_or_whoever_asked_it(
         agent = replace(by, participant=muse, permissions=by.permissions & aware)
         text = execute_line(agent, tree, Request("help")).reply
         assert ("→ continue*" in text, "→ respond*" in text) == (True, "respond" in starred)
+        assert "→ allow" not in text and "→ veto" not in text
+        explained = execute_line(agent, tree, Request("help veto")).reply
+        assert explained.endswith("\n  only people use it")
 
 
 def test_every_command_has_a_summary_and_a_known_permission() -> None:

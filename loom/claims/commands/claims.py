@@ -8,6 +8,7 @@ from typing import Annotated, Literal, TypeVar
 from django.db.models import F, Q
 
 from loom import access
+from loom.access import Actor
 from loom.claims.commands import checks as check_commands
 from loom.claims.models import Cite, Claim, Commitment
 from loom.claims.queries.brief import line_of_claim, progress
@@ -35,6 +36,7 @@ from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.registry import command, describe_verb
 from loom.engine.undo import Own, conflict, undoes
+from loom.engine.usable import cannot_be_used
 from loom.errors import CommandError
 from loom.language import ids
 from loom.language.refs import ParseError, Ref, print_slice
@@ -937,6 +939,12 @@ def withdraw(context: Context, args: Withdraw) -> Reply:
     _end_request(context, stored_claim)
     name = stored_claim.node.local_id
     return Reply(f"✓ withdrew [{name}]", refs=(name,), items=(ids.of_node(stored_claim.pk),))
+
+
+@cannot_be_used
+def unusable(actor: Actor) -> dict[str, str]:
+    """`veto`, for agents."""
+    return {"veto": "only people use it"} if actor.participant.kind == "model" else {}
 
 
 class Veto(Args):

@@ -44,7 +44,7 @@ from loom.text.lines import line_span
 from loom.text.shortening import SUMMARY_WORDS, excerpt
 from loom.trees.models import Tree
 from loom.trees.named_items import item_of
-from loom.workspace.commands.lenses import move_along, range_of
+from loom.workspace.commands.lenses import move_along, range_of, steps_of_batch
 from loom.workspace.commands.windows import known, move_window
 from loom.workspace.models import Window
 from loom.workspace.queries.open_windows import get_window
@@ -425,8 +425,18 @@ def write_window(context: Context, args: WriteWindow) -> Reply:
     before = queries.source_of(queries.revision_of(document, seen))
     lines = followed(seen_by(window) or before, before, lines_of(window))
 
+    observed = seen if args.revision else _observed(context, document, seen)
+
     def put(text: str, _: Sequence[Section]) -> list[Edit]:
-        return [Edit(*line_span(text, lines.first, lines.last), args.content)]
+        edits = [Edit(*line_span(text, lines.first, lines.last), args.content)]
+        base = queries.revision_of(document, observed).text if observed < seen else text
+        if rebased(edits, difference(text, base)) is None:
+            raise CommandError(
+                "CONFLICT",
+                f"An earlier line of this batch changed {lines_named(lines)} of {document.shown}.",
+                hint="look at the text, then write it again",
+            )
+        return edits
 
     name = f"#{window.number}"
     change = changing(put, seen=seen, name=document.shown, hint=f"→ refresh {name}, then repeat")
@@ -492,9 +502,10 @@ def _write(context: Context, args: _Existing, words: str, *, observed: bool = Fa
             hint="name the place: at:§heading or replace:§heading",
         )
     document = get_document(context, args.ref)
-    seen = args.revision
+    seen = since = args.revision
     if observed and seen is None:
-        seen = revision_seen(context.workspace, document)
+        since = revision_seen(context.workspace, document)
+        seen = _observed(context, document, since)
     written = document_log.write(
         context.world,
         document,
@@ -506,10 +517,26 @@ def _write(context: Context, args: _Existing, words: str, *, observed: bool = Fa
     reply = _written(context, words, written)
     if seen:
         context.add(DocumentSeen(document.pk, number))
-    if seen and seen < number - 1:
-        others = changes_since(document, seen, number - 1)
+    if since and since < number - 1:
+        others = changes_since(document, since, number - 1)
         reply = replace(reply, text=f"{reply.text}\n  merged with {others}")
     return reply
+
+
+def _observed(context: Context, document: Document, seen: int) -> int:
+    """The revision that a line was written for: in a batch of a turn, the last that was seen before
+    it, because nothing of what earlier lines made has been read yet. Two queries in a turn."""
+    if not context.turn:
+        return seen
+    lines = steps_of_batch(context.turn).filter(canonical__startswith="→ write ")
+    made = [
+        op["at"]
+        for inverse in lines.values_list("inverse", flat=True)
+        for op in inverse or []
+        if op.get("op") == "document" and op["document"] == document.pk
+    ]
+    # Whoever made the document in this batch knows its first text.
+    return min(seen, max(min(made) - 1, 1)) if made else seen
 
 
 def changing(

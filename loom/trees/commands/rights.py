@@ -14,6 +14,7 @@ from loom.engine.context import Context, Op, Reply
 from loom.engine.execute import execute
 from loom.engine.registry import command, describe_verb
 from loom.engine.undo import Own, conflict, undoes
+from loom.engine.usable import cannot_be_used
 from loom.errors import CommandError, not_found
 from loom.language.ids import ids_in
 from loom.language.verbs import Verb
@@ -197,6 +198,12 @@ def give(actor: Actor, tree: Tree, who: str, right: Given) -> None:
             execute(actor, tree, allow_role, AllowRole(who=who, right=right))
         else:
             execute(actor, tree, allow, AllowMember(who=who, right=right))
+
+
+@cannot_be_used
+def unusable(actor: Actor) -> dict[str, str]:
+    """`allow`, for agents."""
+    return {"allow": "only owners use it"} if actor.participant.kind == "model" else {}
 
 
 def _tree(context: Context) -> Tree:

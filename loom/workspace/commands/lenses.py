@@ -7,6 +7,8 @@ was read changes nothing, and the last of two writes counts, also if the number 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from django.db.models import QuerySet
+
 from loom.access import may_reach
 from loom.engine.context import Context, Reply
 from loom.engine.models import Step
@@ -246,16 +248,22 @@ def with_slice(text: str, part: Slice | None, new: str) -> str:
         raise CommandError(bad.code, bad.message, hint=bad.hint) from None
 
 
+def steps_of_batch(turn_uid: str) -> QuerySet[Step]:
+    """The lines of the current round of a turn that ran and were not undone; one query."""
+    number = Turn.objects.values_list("round", flat=True).get(uid=turn_uid)
+    return Step.objects.filter(
+        turn_uid=turn_uid, turn_place__startswith=f"{number}.", outcome="ok", is_undone=False
+    )
+
+
 def edited_in_batch(turn_uid: str, node: Node) -> tuple[Node, list[Span] | None]:
     """The node, or the one that earlier lines of the current round of a turn made from it (two
     edits of one node in one batch build on each other); and the lines that each of them changed,
     None if that is not known. Two queries, none outside of a turn."""
     if not turn_uid:
         return node, []
-    number = Turn.objects.values_list("round", flat=True).get(uid=turn_uid)
-    steps = Step.objects.filter(
-        turn_uid=turn_uid, turn_place__startswith=f"{number}.", outcome="ok", is_undone=False
-    ).filter(canonical__startswith="→ edit ")  # a split also makes nodes from one
+    # A split also makes nodes from one.
+    steps = steps_of_batch(turn_uid).filter(canonical__startswith="→ edit ")
     lines_by_node = {
         op["node"]: op.get("lines")
         for inverse in steps.order_by("id").values_list("inverse", flat=True)
