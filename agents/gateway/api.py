@@ -191,12 +191,17 @@ def _session(session: GatewaySession) -> dict[str, object]:
     "gateway sessions",
     "Sessions of the caller's programs",
     answers=responses.Page[GatewaySessionBody],
-    asks=PAGES,
+    asks=(
+        *PAGES,
+        OpenApiParameter("tree", OpenApiTypes.STR, description="Only those of this tree."),
+    ),
 )
 @api_view(["GET"])
 def sessions(request: Request) -> Response:
     """The sessions of the caller's programs, the last used first."""
-    return paged(request, queries.sessions_of(user_of(request)), _session)
+    rows = queries.sessions_of(user_of(request))
+    tree = request.query_params.get("tree", "")[:32]
+    return paged(request, rows.filter(tree__uid=tree) if tree else rows, _session)
 
 
 @operation("GET", "gateway session", "A session of a program", answers=GatewaySessionBody)

@@ -78,7 +78,11 @@ def change(
     """Hides a result in every later request of the session, or shows it again. REJECTED where a
     thinking of the model or a marked cache hangs on its bytes; `anyway` gives the cache up.
     `dry_run` only says what it would mean."""
-    named = [result for result in results_of(session) if result.result.tool_use_id == tool_use_id]
+    named = [
+        hidable
+        for hidable in results_of(session)
+        if hidable.result.tool_use_id == tool_use_id and not hidable.result.is_clean
+    ]
     if not named:
         raise not_found("This result", "It is not in the last request of the session.")
     last = named[-1]

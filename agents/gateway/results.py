@@ -26,6 +26,7 @@ class ToolResult:
     length: int
     tokens: int
     is_error: bool
+    is_clean: bool
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,17 @@ class Hiding:
 def hidden_text(tool_use_id: str) -> str:
     """What stands in place of a hidden result."""
     return f"tool_use_id: {tool_use_id} (hidden)"
+
+
+def is_clean(content: str) -> bool:
+    """Whether a result is an answer of Heddle's own tools, which is short and is never hidden."""
+    if '"loom"' not in content:
+        return False
+    try:
+        answer = json.loads(content)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(answer, dict) and answer.get("loom") is True
 
 
 def results_in(shape: Shape, body: dict[str, Any]) -> list[ToolResult]:
@@ -60,6 +72,7 @@ def results_in(shape: Shape, body: dict[str, Any]) -> list[ToolResult]:
             length=len(block["content"]),
             tokens=count(block["content"]),
             is_error=block["is_error"],
+            is_clean=is_clean(block["content"]),
         )
         for number, message in enumerate(messages, 1)
         for block in message["blocks"]

@@ -7,6 +7,7 @@ same lines; what takes a claim back or commits to it for good is left to `loom_d
 """
 
 import asyncio
+import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -204,7 +205,8 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
         },
     ),
     "result": (
-        "What is shown of earlier results. `rest`: numbers such as `#3 #4`.",
+        "What is shown of earlier results. `rest`: numbers such as `#3 #4`; in the tree of a "
+        "session of the gateway also the program's own ids of its calls, such as `toolu_01A`.",
         {"hide": "hide", "show": "show", "collapse_all": "hide all"},
     ),
     "outline": (
@@ -285,6 +287,8 @@ def _grouped(group: str) -> Callable[[McpCaller, Mapping[str, Any]], Awaitable[d
             raise invalid("rest is one line.", "send lines with blocks by loom_write")
         if not operations[operation]:
             return await _claims(caller, given)
+        if group == "result":
+            return await _results(caller, given, operation, rest.split())
         line = f"{operations[operation]} {rest}".strip()
         verb = operations[operation].split()[0]
         if _command(line).verb != verb:
@@ -292,6 +296,65 @@ def _grouped(group: str) -> Callable[[McpCaller, Mapping[str, Any]], Awaitable[d
         return await _line(caller, given, line)
 
     return run
+
+
+_OF_WINDOWS = re.compile(r"#?\d+|all|full|label:.*")
+
+
+async def _results(
+    caller: McpCaller, given: Mapping[str, Any], operation: str, names: list[str]
+) -> dict[str, Any]:
+    """What hides or shows results answers, with how many were `modified` and the names that were
+    `not_found`. Windows are named by their numbers, results that a program has sent through the
+    gateway by its own ids."""
+    own = [name for name in names if not _OF_WINDOWS.fullmatch(name)]
+    if not own:
+        answer = await _line(caller, given, f"{GROUPS['result'][1][operation]} {' '.join(names)}")
+        done, _, missing = answer["message"].partition("\n")[0].partition("not found")
+        numbers = re.findall(r"#\d+", done)
+        return {**answer, "modified": len(numbers), "not_found": re.findall(r"#\d+", missing)}
+    if len(own) < len(names):
+        raise invalid("Numbers and ids of a program are two calls.", "send the numbers alone")
+    tree = _session(caller, given).tree
+    sessions = (await caller.get("sessions", tree=tree))["results"]
+    changed: list[str] = []
+    for tool_use_id in own:
+        if await _changed(caller, sessions, tool_use_id, operation):
+            changed.append(tool_use_id)
+    missing_ids = [tool_use_id for tool_use_id in own if tool_use_id not in changed]
+    if not changed:
+        raise Refused(
+            {
+                "code": "NOT_FOUND",
+                "message": f"No result here is called {', '.join(missing_ids)}.",
+                "hint": "ids are those of the results in the last request of the session",
+                "modified": 0,
+                "not_found": missing_ids,
+            }
+        )
+    word = "hidden" if operation == "hide" else "shown"
+    more = f" · not found {' '.join(missing_ids)}" if missing_ids else ""
+    return {
+        "message": f"✓ {word} {' '.join(changed)}{more}",
+        "modified": len(changed),
+        "not_found": missing_ids,
+    }
+
+
+async def _changed(
+    caller: McpCaller, sessions: list[dict[str, Any]], tool_use_id: str, operation: str
+) -> bool:
+    """Hides or shows a result in the session whose last request has it; False if none has."""
+    sent = {"tool_use_id": tool_use_id, "visible": operation == "show"}
+    for session in sessions:
+        try:
+            await caller.post(f"sessions/{session['id']}/results", sent)
+        except Refused as refusal:
+            if refusal.body.get("code") != "NOT_FOUND":
+                raise
+        else:
+            return True
+    return False
 
 
 async def _claims(caller: McpCaller, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -333,6 +396,8 @@ _OUTPUT = {
         "generations": {"type": "array", "items": _TEXT},
         "needs_confirmation": {"type": "boolean"},
         "claims": {"type": "array", "items": {"type": "object"}},
+        "modified": {"type": "integer", "description": "How many results were hidden or shown."},
+        "not_found": {"type": "array", "items": _TEXT},
     },
     "required": ["success", "loom", "message"],
 }

@@ -203,10 +203,11 @@ def unknown(context: Context, tree: Tree, ref: Ref) -> CommandError:
         )
         names = [f"in {titled(other_tree.title or other_tree.uid)}" for other_tree in elsewhere]
         if names:
+            may_name = CROSS_TREE in context.actor.permissions
             return CommandError(
                 "CROSS_TREE",
                 f"[{ref.id}] is in another tree.",
-                hint=f"add {' or '.join(names)}",
+                hint=f"add {' or '.join(names)}" if may_name else "ask an owner for cross_tree",
             )
     return not_found(f"[{ref.id}]", "→ find or → tree shows what is here")
 

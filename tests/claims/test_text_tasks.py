@@ -7,7 +7,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from loom.claims.models import Cite, Claim, TokenState
-from loom.claims.rules.inline_tokens import MACHINES, tokens_in
+from loom.claims.rules.inline_tokens import MACHINES, optimised, tokens_in
 from loom.documents.models import Document
 from loom.documents.queries import newest
 from loom.engine.models import Event
@@ -66,6 +66,18 @@ def test_the_machine_of_tasks_is_the_table_of_the_model() -> None:
     assert table[("checked", "toggle")] == "unchecked"
     assert table[("checked", "archive")] == "archived"
     assert ("archived", "toggle") not in table and ("archived", "uncheck") not in table
+
+
+def test_a_portal_loads_before_it_is_open_and_is_tried_again_after_an_error() -> None:
+    portal = MACHINES["portal"]
+    assert set(portal.states) == {"collapsed", "loading", "expanded", "error"}
+    assert {state: portal.inputs(state) for state in portal.states} == {
+        "collapsed": ["expand"],
+        "loading": ["collapse"],
+        "expanded": ["collapse"],
+        "error": ["expand"],
+    }
+    assert optimised("portal", "collapsed", ["expand", "collapse"])[0] == []
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from loom.access import Actor, get_actor
+from loom.access import Actor, acting_as, get_actor
 from loom.engine import registry
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
@@ -247,7 +247,12 @@ def test_a_part_that_is_not_there_is_refused_and_parts_are_read_only(
 
 
 def test_an_id_of_other_trees_names_them_all(
-    say: Say, write: Write, actor: Actor, monkeypatch: pytest.MonkeyPatch
+    say: Say,
+    write: Write,
+    actor: Actor,
+    tree: Tree,
+    muse: Participant,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     others = [trees.new_tree(actor, title=title) for title in ("A", "B")]
     monkeypatch.setattr(ids, "draw", lambda *_: "z9z9")
@@ -255,3 +260,8 @@ def test_an_id_of_other_trees_names_them_all(
     with pytest.raises(CommandError) as refused:
         say("view z9z9")
     assert refused.value.hint == 'add in tree:"A" or in tree:"B"'
+    muse.permissions = [LOOM.value]
+    muse.save()
+    with pytest.raises(CommandError) as refused:
+        execute_line(acting_as(actor, muse), tree, Request("view z9z9"))
+    assert (refused.value.code, refused.value.hint) == ("CROSS_TREE", "ask an owner for cross_tree")

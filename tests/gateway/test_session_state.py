@@ -15,6 +15,7 @@ from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.people.models import Participant
 from loom.text.tokens import count
+from loom.trees.models import Node
 from tests.gateway.conftest import Program, run
 from tests.gateway.test_observed import whole
 from tests.interfaces.test_mcp import call_tool, key_of, session_in, talk
@@ -50,6 +51,46 @@ def test_a_command_over_mcp_is_in_the_next_request(
     sent = provider.seen[-1].json["messages"]
     assert sent[: len(before)] == before and len(sent) == 3
     assert "weigh it" in sent[-1]["content"] and "weigh it" not in json.dumps(before)
+
+
+def test_a_program_hides_its_results_over_mcp_by_its_own_ids(
+    actor: Actor, secret: str, provider: ScriptedProvider
+) -> None:
+    """How many were found is said; what Heddle's own tools answered is not hidden."""
+    program = Program(secret, {"x-loom-session": "s"})
+    provider.default = whole("Yes.")
+    history: list[Any] = [("user", "Look")]
+    for name, output in (("toolu_1", "long " * 400), ("toolu_2", '{"loom":true,"message":"✓"}')):
+        use = {"id": name, "type": "function", "function": {"name": "ls", "arguments": "{}"}}
+        history.append({"role": "assistant", "content": None, "tool_calls": [use]})
+        history.append({"role": "tool", "tool_call_id": name, "content": output})
+    run(program.chat(*history))
+    tree = GatewaySession.objects.get().tree
+    node = Node.objects.get(text="Look").local_id
+
+    async def work(client: Client) -> None:
+        session = await session_in(client, tree.uid)
+        rest = "toolu_1 toolu_2 toolu_9"
+        answer = await said(client, "result", session=session, operation="hide", rest=rest)
+        assert answer["message"] == "✓ hidden toolu_1 · not found toolu_2 toolu_9"
+        assert (answer["modified"], answer["not_found"]) == (1, ["toolu_2", "toolu_9"])
+        answer = await said(client, "result", session=session, operation="hide", rest="toolu_9")
+        assert (answer["success"], answer["code"]) == (False, "NOT_FOUND")
+        await said(client, "windows", session=session, operation="open_frame", rest=node)
+        answer = await said(client, "result", session=session, operation="hide", rest="#1 #99")
+        assert (answer["modified"], answer["not_found"]) == (1, ["#99"])
+        answer = await said(client, "result", session=session, operation="show", rest="#1")
+        assert (answer["modified"], answer["not_found"]) == (1, [])
+        answer = await said(client, "result", session=session, operation="collapse_all")
+        assert (answer["modified"], answer["not_found"]) == (1, [])
+
+    talk(key_of(actor.user), work)
+    run(program.chat(*history, ("assistant", "Yes."), ("user", "Go on")))
+    sent = provider.seen[-1].json["messages"]
+    assert [one["content"] for one in sent if one["role"] == "tool"] == [
+        "tool_use_id: toolu_1 (hidden)",
+        '{"loom":true,"message":"✓"}',
+    ]
 
 
 def test_two_sessions_at_once_have_tasks_and_hidden_results_of_their_own(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 MOST = 500  # tokens of one text
 LONGEST = 500  # characters of a task
-BY_TIME = "expire"
+BY_ITSELF = ("expire", "open", "fail")  # what no reader gives: time, and what is asked for arrives
 
 # What a reader may do with a token in each state: (state, input) to the state after it.
 Transitions = Mapping[tuple[str, str], str]
@@ -31,8 +31,8 @@ class Machine:
     obligations: str = ""
 
     def inputs(self, state: str) -> list[str]:
-        """What may be done in a state, in order; not what only time does."""
-        return [given for (of, given) in self.transitions if of == state and given != BY_TIME]
+        """What may be done in a state, in order; not what happens by itself."""
+        return [given for (of, given) in self.transitions if of == state and given not in BY_ITSELF]
 
 
 def _machine(facts: Sequence[str]) -> Machine:
@@ -62,7 +62,8 @@ MACHINES: Mapping[str, Machine] = {
             "portal",
             "AGENTESE_PORTAL",
             "@[type -> …]",
-            "collapsed expand expanded, expanded collapse collapsed",
+            "collapsed expand loading, loading open expanded, loading fail error,"
+            "loading collapse collapsed, error expand loading, expanded collapse collapsed",
             "expanded",
             "expand, collapse",
             "weak: explored",
