@@ -71,17 +71,19 @@ def test_a_program_hides_its_results_over_mcp_by_its_own_ids(
     async def work(client: Client) -> None:
         session = await session_in(client, tree.uid)
         rest = "toolu_1 toolu_2 toolu_9"
-        answer = await said(client, "result", session=session, operation="hide", rest=rest)
+        answer = await call_tool(client, "result", session=session, operation="hide", rest=rest)
         assert answer["message"] == "✓ hidden toolu_1 · not found toolu_2 toolu_9"
         assert (answer["modified"], answer["not_found"]) == (1, ["toolu_2", "toolu_9"])
-        answer = await said(client, "result", session=session, operation="hide", rest="toolu_9")
+        answer = await call_tool(
+            client, "result", session=session, operation="hide", rest="toolu_9"
+        )
         assert (answer["success"], answer["code"]) == (False, "NOT_FOUND")
-        await said(client, "windows", session=session, operation="open_frame", rest=node)
-        answer = await said(client, "result", session=session, operation="hide", rest="#1 #99")
+        await call_tool(client, "windows", session=session, operation="open_frame", rest=node)
+        answer = await call_tool(client, "result", session=session, operation="hide", rest="#1 #99")
         assert (answer["modified"], answer["not_found"]) == (1, ["#99"])
-        answer = await said(client, "result", session=session, operation="show", rest="#1")
+        answer = await call_tool(client, "result", session=session, operation="show", rest="#1")
         assert (answer["modified"], answer["not_found"]) == (1, [])
-        answer = await said(client, "result", session=session, operation="collapse_all")
+        answer = await call_tool(client, "result", session=session, operation="collapse_all")
         assert (answer["modified"], answer["not_found"]) == (1, [])
 
     talk(key_of(actor.user), work)
