@@ -175,12 +175,12 @@ export class CiteMenu {
       event.preventDefault();
       if (!this.chosen) return;
       const { ref, words } = this.chosen;
-      const said = statement.value.trim();
-      const values = { statement: said, test: test.value.trim(), cite: ref, words };
-      const refused = await this.cite(call("claim", again === said ? { ...values, again: true } : values));
+      const claim = statement.value.trim();
+      const values = { statement: claim, test: test.value.trim(), cite: ref, words };
+      const refused = await this.cite(call("claim", again === claim ? { ...values, again: true } : values));
       // What was claimed before is shown; whoever sends it again means it.
       if (refused?.code !== "CONFLICT") return;
-      again = said;
+      again = claim;
       send.textContent = t("Open it again");
     });
     this.fill([form]);
@@ -205,10 +205,10 @@ export class CiteMenu {
 
   /** @param {string} words */
   refuse(words) {
-    const said = make("p", { className: "refused", textContent: words });
-    said.setAttribute("role", "alert");
+    const refusal = make("p", { className: "refused", textContent: words });
+    refusal.setAttribute("role", "alert");
     this.menu.querySelector(".refused")?.remove();
-    this.menu.append(said);
+    this.menu.append(refusal);
     this.bar.put();
   }
 }

@@ -11,12 +11,12 @@ import { summaryOf } from "../tree/check-badges.js";
 /** @typedef {import("../tree/check-badges.js").Result & {version: string}} Result */
 
 /** The results of the newest version among those known and new ones.
- * @param {Result[]} known @param {Result[]} said @returns {Result[]} */
-export function newestOf(known, said) {
-  const now = new Set(said.map((one) => one.check));
-  const all = [...known.filter((one) => !now.has(one.check)), ...said];
-  const version = Math.max(0, ...all.map((one) => Number(one.version)));
-  return all.filter((one) => Number(one.version) === version);
+ * @param {Result[]} known @param {Result[]} results @returns {Result[]} */
+export function newestOf(known, results) {
+  const now = new Set(results.map((result) => result.check));
+  const all = [...known.filter((result) => !now.has(result.check)), ...results];
+  const version = Math.max(0, ...all.map((result) => Number(result.version)));
+  return all.filter((result) => Number(result.version) === version);
 }
 
 export class CheckBadge {

@@ -56,12 +56,12 @@ export function placeOfNote(state, note) {
  * @param {import("@codemirror/state").EditorState} state @param {number} at */
 export function noteAt(state, at) {
   /** @type {{note: string, from: number} | null} */
-  let found = null;
+  let note = null;
   let length = Infinity;
   state.field(comments).marks.between(at, at, (from, to, { spec }) => {
     if (to - from >= length) return;
-    found = { note: spec.attributes["data-of-comment"], from };
+    note = { note: spec.attributes["data-of-comment"], from };
     length = to - from;
   });
-  return /** @type {{note: string, from: number} | null} */ (found);
+  return /** @type {{note: string, from: number} | null} */ (note);
 }

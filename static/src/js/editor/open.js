@@ -172,7 +172,7 @@ export class BufferEditor {
   /** The stretches of which characters are between two places. @param {number} from @param {number} to */
   stretchesIn(from, to) {
     const all = this.book.nodes.map((_, place) => this.stretch(place));
-    return all.filter((one) => one.from < to && one.from + one.text.length > from);
+    return all.filter((stretch) => stretch.from < to && stretch.from + stretch.text.length > from);
   }
 
   /** The nodes that are drawn now and were not typed into. */
@@ -481,8 +481,8 @@ export class BufferEditor {
 
   /** The note on the words at the caret, and the id of their text; null: there is none. */
   noteHere() {
-    const found = noteAt(this.view.state, this.view.state.selection.main.head);
-    return found && { note: found.note, id: this.stretchAt(found.from).id };
+    const note = noteAt(this.view.state, this.view.state.selection.main.head);
+    return note && { note: note.note, id: this.stretchAt(note.from).id };
   }
 
   /** Opens what finds in the text. */

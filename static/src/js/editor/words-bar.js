@@ -112,7 +112,7 @@ export class WordsBar {
   start(button) {
     clearTimeout(this.timer);
     const back = document.activeElement;
-    const asked = [...this.choices].find(([, one]) => one === button)?.[0];
+    const asked = [...this.choices].find(([, shown]) => shown === button)?.[0];
     if (!asked || !this.show(asked.of) || button.hidden) return false;
     this.back = back;
     button.focus();

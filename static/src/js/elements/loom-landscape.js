@@ -131,8 +131,8 @@ export class LoomLandscape extends HTMLElement {
         const now = await json(this.dataset.status ?? "", { signal: this.stop?.signal });
         const meter = this.querySelector("progress");
         if (meter) meter.value = now.done;
-        const said = this.querySelector("[data-percent]");
-        if (said) said.textContent = `${Math.round(now.done * 100)} %`;
+        const percent = this.querySelector("[data-percent]");
+        if (percent) percent.textContent = `${Math.round(now.done * 100)} %`;
         if (now.status !== "waiting" && now.status !== "running") return location.reload();
       } catch (error) {
         if (error instanceof DOMException) return;
@@ -231,12 +231,12 @@ export class LoomLandscape extends HTMLElement {
     if (!list) return;
     /** @param {number} within @returns {HTMLElement[]} */
     const rows = (within) =>
-      points.regions.flatMap((one, at) => {
-        if (one.within !== within || (within < 0 && one.level)) return [];
-        const link = make("a", { href: `?${[this.dataset.asked, `region=${at}`].filter(Boolean).join("&")}`, textContent: nameOf(one), dir: "auto" });
+      points.regions.flatMap((region, at) => {
+        if (region.within !== within || (within < 0 && region.level)) return [];
+        const link = make("a", { href: `?${[this.dataset.asked, `region=${at}`].filter(Boolean).join("&")}`, textContent: nameOf(region), dir: "auto" });
         link.dataset.region = String(at);
-        const inner = one.level < 1 ? rows(at) : [];
-        return [make("li", {}, link, " ", make("span", { className: "soft", textContent: String(one.count) }), ...(inner.length > 1 ? [make("ul", {}, ...inner)] : []))];
+        const inner = region.level < 1 ? rows(at) : [];
+        return [make("li", {}, link, " ", make("span", { className: "soft", textContent: String(region.count) }), ...(inner.length > 1 ? [make("ul", {}, ...inner)] : []))];
       });
     list.replaceChildren(...rows(-1));
   }
@@ -290,7 +290,7 @@ export class LoomLandscape extends HTMLElement {
     this.colours = [...this.colouring.entries.map(({ colour }) => colour), faint];
     const last = this.colours.length - 1;
     const count = this.points.ids.length;
-    this.shade = Uint8Array.from(this.colouring.of, (one, at) => (this.isLit[at] && (!this.only.size || this.only.has(one)) ? one : last));
+    this.shade = Uint8Array.from(this.colouring.of, (colour, at) => (this.isLit[at] && (!this.only.size || this.only.has(colour)) ? colour : last));
     if (this.grown < 1 && this.byTime) {
       for (const at of this.byTime.subarray(Math.round(this.grown * count))) this.shade[at] = last + 1;
     } else this.legend();
@@ -364,7 +364,7 @@ export class LoomLandscape extends HTMLElement {
       event.preventDefault();
       this.showRegion(Number(/** @type {HTMLElement} */ (link).dataset.region));
     }, { signal });
-    for (const one of this.querySelectorAll(".landscape-tools, .landscape-frame, .landscape-legend")) one.removeAttribute("hidden");
+    for (const part of this.querySelectorAll(".landscape-tools, .landscape-frame, .landscape-legend")) part.removeAttribute("hidden");
   }
 
   /** Flies to a region and lists its texts. @param {number} number */
@@ -376,7 +376,7 @@ export class LoomLandscape extends HTMLElement {
       this.eye.scale = this.eye.whole * zoom;
       this.eye.centre(region.x, region.y);
     });
-    for (const one of this.querySelectorAll("[data-region]")) one.toggleAttribute("aria-current", /** @type {HTMLElement} */ (one).dataset.region === String(number));
+    for (const row of this.querySelectorAll("[data-region]")) row.toggleAttribute("aria-current", /** @type {HTMLElement} */ (row).dataset.region === String(number));
     void this.several?.region(number, nameOf(region));
   }
 
@@ -506,7 +506,7 @@ export class LoomLandscape extends HTMLElement {
   wayOf(at) {
     /** @type {number[]} */
     const way = [];
-    for (let one = at; one >= 0 && way.length < 5000; one = this.points?.ups[one] ?? -1) way.push(one);
+    for (let text = at; text >= 0 && way.length < 5000; text = this.points?.ups[text] ?? -1) way.push(text);
     return way.reverse();
   }
 
@@ -515,7 +515,7 @@ export class LoomLandscape extends HTMLElement {
     if (!this.points) return [];
     if (!this.offspring.length) {
       this.offspring = this.points.ids.map(() => []);
-      this.points.ups.forEach((up, one) => up >= 0 && this.offspring[up].push(one));
+      this.points.ups.forEach((up, text) => up >= 0 && this.offspring[up].push(text));
     }
     return this.offspring[at] ?? [];
   }
@@ -551,8 +551,8 @@ export class LoomLandscape extends HTMLElement {
       if (!this.excerpts.has(`${tree}/${id}`)) asked.set(tree, [...(asked.get(tree) ?? []), id]);
     }
     for (const [tree, ids] of asked) {
-      const found = JSON.parse(await part(`/trees/${tree}/excerpts?ids=${ids.join(",")}`, this.stop?.signal));
-      for (const id of ids) this.excerpts.set(`${tree}/${id}`, typeof found[id] === "string" ? found[id] : "");
+      const excerpts = JSON.parse(await part(`/trees/${tree}/excerpts?ids=${ids.join(",")}`, this.stop?.signal));
+      for (const id of ids) this.excerpts.set(`${tree}/${id}`, typeof excerpts[id] === "string" ? excerpts[id] : "");
     }
   }
 
@@ -622,10 +622,10 @@ export class LoomLandscape extends HTMLElement {
 
   /** Picks the texts within a line. @param {[number, number][]} line in pixels */
   lasso(line) {
-    const found = this.finder?.within(line.map(([x, y]) => this.eye.toWorld(x, y)), (at) => this.counts(at)) ?? [];
-    this.pick(found);
+    const texts = this.finder?.within(line.map(([x, y]) => this.eye.toWorld(x, y)), (at) => this.counts(at)) ?? [];
+    this.pick(texts);
     this.setLasso(false);
-    this.say(tn("{n} text picked.", "{n} texts picked.", found.length));
+    this.say(tn("{n} text picked.", "{n} texts picked.", texts.length));
   }
 
   /** @param {number[]} texts */
@@ -682,7 +682,7 @@ export class LoomLandscape extends HTMLElement {
     const { canvas } = this;
     if (!canvas) return;
     const entries = [...this.querySelectorAll(".landscape-entry, .landscape-ramp")];
-    const names = entries.map((one) => /** @type {[string, string]} */ ([one.querySelector(".landscape-name")?.textContent ?? "", getComputedStyle(one.querySelector(".landscape-swatch") ?? one).backgroundColor]));
+    const names = entries.map((entry) => /** @type {[string, string]} */ ([entry.querySelector(".landscape-name")?.textContent ?? "", getComputedStyle(entry.querySelector(".landscape-swatch") ?? entry).backgroundColor]));
     const sheet = withCaption(canvas, this.dataset.title ?? "", names.filter(([name]) => name), this.ink(), this.eye.frame.width);
     const picture = await new Promise((/** @type {(blob: Blob | null) => void} */ done) => sheet.toBlob(done, "image/png"));
     if (!picture) return;
@@ -699,8 +699,8 @@ export class LoomLandscape extends HTMLElement {
 
   /** @param {string} words */
   say(words) {
-    const said = this.querySelector("[data-said]");
-    if (said) said.textContent = words;
+    const status = this.querySelector("[data-said]");
+    if (status) status.textContent = words;
   }
 }
 
@@ -746,12 +746,12 @@ function nameOf(region) {
 /** The numbers in an order without pattern, always the same: no colour lies over all others.
  * @param {Int32Array} numbers */
 function shuffled(numbers) {
-  const found = numbers.slice();
+  const order = numbers.slice();
   let seed = 1;
-  for (let at = found.length - 1; at > 0; at -= 1) {
+  for (let at = order.length - 1; at > 0; at -= 1) {
     seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
     const other = seed % (at + 1);
-    [found[at], found[other]] = [found[other], found[at]];
+    [order[at], order[other]] = [order[other], order[at]];
   }
-  return found;
+  return order;
 }

@@ -159,9 +159,9 @@ export class LoomMultiverse extends HTMLElement {
 
   /** @param {string} words @param {boolean} [isBad] */
   say(words, isBad = false) {
-    const said = this.box("said");
-    said.textContent = words;
-    said.classList.toggle("refusal", isBad);
+    const line = this.box("said");
+    line.textContent = words;
+    line.classList.toggle("refusal", isBad);
   }
 
   draw() {

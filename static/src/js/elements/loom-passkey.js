@@ -19,7 +19,7 @@ export function read(text) {
 
 /** @param {{id: string}[] | undefined} known */
 function listed(known) {
-  return known?.map((one) => ({ ...one, id: read(one.id) }));
+  return known?.map((credential) => ({ ...credential, id: read(credential.id) }));
 }
 
 /** Why the browser gave no passkey. @param {unknown} error */
@@ -39,7 +39,7 @@ export class LoomPasskey extends HTMLElement {
     this.hidden = false;
     this.form().addEventListener("submit", (event) => this.send(event), { signal });
     if (window.PublicKeyCredential) return;
-    for (const one of this.form().querySelectorAll("button")) one.disabled = true;
+    for (const button of this.form().querySelectorAll("button")) button.disabled = true;
     this.say(t("This browser can't use passkeys here. They need https."));
   }
 
@@ -84,9 +84,9 @@ export class LoomPasskey extends HTMLElement {
       user: { ...asked.user, id: read(asked.user.id) },
       excludeCredentials: listed(asked.excludeCredentials),
     };
-    const made = /** @type {PublicKeyCredential} */ (await navigator.credentials.create({ publicKey }));
-    const response = /** @type {AuthenticatorAttestationResponse} */ (made.response);
-    return this.answered(made, { attestationObject: written(response.attestationObject) });
+    const credential = /** @type {PublicKeyCredential} */ (await navigator.credentials.create({ publicKey }));
+    const response = /** @type {AuthenticatorAttestationResponse} */ (credential.response);
+    return this.answered(credential, { attestationObject: written(response.attestationObject) });
   }
 
   /** What a passkey signs. @param {any} asked */

@@ -59,18 +59,18 @@ export class ChosenText {
    * @param {number[]} way @param {number} at @param {number[]} below @param {number} more above */
   tree(way, at, below, more) {
     const { map } = this;
-    const row = (/** @type {number} */ one, /** @type {string} */ kind) => {
-      const words = make("button", { type: "button", className: "landscape-step", textContent: map.excerptOf(one) || map.points?.ids[one], dir: "auto" });
-      if (one === at) words.setAttribute("aria-current", "true");
+    const row = (/** @type {number} */ text, /** @type {string} */ kind) => {
+      const words = make("button", { type: "button", className: "landscape-step", textContent: map.excerptOf(text) || map.points?.ids[text], dir: "auto" });
+      if (text === at) words.setAttribute("aria-current", "true");
       words.addEventListener("click", () => {
-        map.choose(one);
-        map.see(one);
+        map.choose(text);
+        map.see(text);
       });
       return make("li", { className: kind }, words);
     };
     const above = more > 0 ? [make("li", { className: "soft", textContent: tn("⋮ {n} text above", "⋮ {n} texts above", more) })] : [];
     const rest = below.length > 20 ? [make("li", { className: "soft", textContent: tn("{n} more", "{n} more", below.length - 20) })] : [];
-    return make("ol", { className: "landscape-way" }, ...above, ...way.map((one) => row(one, "")), row(at, "here"), ...below.slice(0, 20).map((one) => row(one, "below")), ...rest);
+    return make("ol", { className: "landscape-way" }, ...above, ...way.map((text) => row(text, "")), row(at, "here"), ...below.slice(0, 20).map((text) => row(text, "below")), ...rest);
   }
 }
 
@@ -197,7 +197,7 @@ export class PickedTexts {
     button.addEventListener("click", () => {
       const label = tn("Tags for {n} text", "Tags for {n} texts", texts.length);
       openForm(place, { label, single: true, submit: t("Tag"), hint: label }, async ({ text }) => {
-        const names = text.split(/[\s,]+/).filter(Boolean).map((one) => `#${one.replace(/^#/, "")}`);
+        const names = text.split(/[\s,]+/).filter(Boolean).map((name) => `#${name.replace(/^#/, "")}`);
         let done = 0;
         for (const at of texts) {
           await json(`/api/trees/${map.treeOf(at)}/commands`, { method: "POST", body: asBody(call("tag", { ref: map.points?.ids[at], names })) });

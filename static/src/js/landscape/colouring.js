@@ -51,16 +51,16 @@ export function colouringOf(points, way, isDark, words) {
 
 /** @param {Points} points @param {string} way @param {{people: string, untitled: string}} words */
 function kindsOf(points, way, words) {
-  if (way === "branch") return { keys: points.branch, names: points.branches.map((one) => one.words || words.untitled) };
-  if (way === "author") return { keys: points.authors, names: points.participants.map((one) => one.name) };
+  if (way === "branch") return { keys: points.branch, names: points.branches.map((branch) => branch.words || words.untitled) };
+  if (way === "author") return { keys: points.authors, names: points.participants.map((participant) => participant.name) };
   /** @type {string[]} */
   const names = [];
-  const numbers = points.participants.map((one) => {
-    const name = one.kind === "model" ? one.model.replace(/^[^:]*:/, "") || one.name : words.people;
+  const numbers = points.participants.map((participant) => {
+    const name = participant.kind === "model" ? participant.model.replace(/^[^:]*:/, "") || participant.name : words.people;
     if (!names.includes(name)) names.push(name);
     return names.indexOf(name);
   });
-  return { keys: points.authors.map((one) => (one < 0 ? -1 : numbers[one])), names };
+  return { keys: points.authors.map((author) => (author < 0 ? -1 : numbers[author])), names };
 }
 
 /** @param {number[]} keys @param {string[]} names @param {"light" | "dark"} theme @param {string} others */
@@ -96,7 +96,7 @@ function bySurprise({ ids, surprise }, theme, words) {
   order.forEach(([at], rank) => {
     of[at] = Math.floor((rank * STEPS) / order.length);
   });
-  const [least, most] = [order[0], order.at(-1)].map((one) => (one ? words.bits(one[1]) : ""));
+  const [least, most] = [order[0], order.at(-1)].map((end) => (end ? words.bits(end[1]) : ""));
   const names = Array.from({ length: STEPS }, (_, at) => (at ? most : least));
   return { ...counted(of, [...names, words.unknown], [...rampOf(SURPRISE[theme]), rgb(REST[theme])]), ramp: STEPS };
 }
@@ -114,6 +114,6 @@ function rampOf(hexes) {
 /** @param {Uint8Array} of @param {string[]} words @param {number[][]} colours */
 function counted(of, words, colours) {
   const counts = new Array(colours.length).fill(0);
-  for (const one of of) counts[one] += 1;
+  for (const colour of of) counts[colour] += 1;
   return { of, entries: colours.map((colour, at) => ({ words: words[at], count: counts[at], colour })) };
 }

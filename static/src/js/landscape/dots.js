@@ -18,9 +18,9 @@ export function stampOf(radius) {
       alpha[(y + half) * size + x + half] = Math.max(0, Math.min(1, r + 0.5 - Math.hypot(x, y)));
     }
   }
-  const made = { r, size, alpha };
-  STAMPS.set(r, made);
-  return made;
+  const stamp = { r, size, alpha };
+  STAMPS.set(r, stamp);
+  return stamp;
 }
 
 /**
@@ -37,11 +37,11 @@ export function drawDots(out, view) {
   const dot = stampOf(view.radius);
   const around = rim ? stampOf(view.radius + view.radius * 0.3 + 0.3) : null;
   for (let number = view.from; number < view.to; number += 1) {
-    const one = order[number];
-    const colour = colours[colourOf[one]];
+    const text = order[number];
+    const colour = colours[colourOf[text]];
     if (!colour) continue;
-    const px = Math.round(x[one] * scale + left);
-    const py = Math.round(y[one] * scale + top);
+    const px = Math.round(x[text] * scale + left);
+    const py = Math.round(y[text] * scale + top);
     if (px < -20 || py < -20 || px >= width + 20 || py >= height + 20) continue;
     const share = strength * (colour[3] ?? 1);
     if (around && rim && share > 0.5) stampAt(out, width, height, around, px, py, rim, 0.55);

@@ -26,8 +26,8 @@ export function fieldOf(x, y, only, peak) {
   const count = only ? only.length : x.length;
   const cells = new Int32Array(count);
   for (let at = 0; at < count; at += 1) {
-    const one = only ? only[at] : at;
-    const [cx, cy] = [cellOf(x[one]), cellOf(y[one])];
+    const text = only ? only[at] : at;
+    const [cx, cy] = [cellOf(x[text]), cellOf(y[text])];
     const [left, top] = [Math.floor(cx), Math.floor(cy)];
     const [fx, fy] = [cx - left, cy - top];
     const base = top * SIDE + left;
@@ -87,9 +87,9 @@ export const CELLS = { scale: ((1 - 2 * MARGIN) * (SIDE - 2)) / WORLD, first: MA
 
 /** @param {Float32Array} values */
 function top(values) {
-  let found = 1e-9;
-  for (let at = 0; at < values.length; at += 1) if (values[at] > found) found = values[at];
-  return found;
+  let highest = 1e-9;
+  for (let at = 0; at < values.length; at += 1) if (values[at] > highest) highest = values[at];
+  return highest;
 }
 
 /** Three means over boxes, which come near to a bell. @param {Float32Array} raw @param {number} width of the bell, in cells */

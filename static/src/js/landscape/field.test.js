@@ -22,7 +22,7 @@ test("a part of the texts is measured as all of them, so that land only grows", 
   const whole = fieldOf(X, Y, null);
   const part = fieldOf(X, Y, [0, 3], whole.peak);
   for (let cell = 0; cell < part.height.length; cell += 97) assert.ok(part.height[cell] <= whole.height[cell] + 1e-6);
-  assert.equal(fieldOf([], [], null).height.every((one) => one === 0), true);
+  assert.equal(fieldOf([], [], null).height.every((height) => height === 0), true);
 });
 
 test("painting in parts is painting at once", () => {
@@ -48,7 +48,7 @@ test("dots are drawn in their colours, and none without one", () => {
 test("the nearest text is found, and those within a line", () => {
   const finder = new Finder(X, Y);
   assert.equal(finder.nearest(10300, 20300, 500, () => true), 1);
-  assert.equal(finder.nearest(10300, 20300, 500, (one) => one !== 1), 0);
+  assert.equal(finder.nearest(10300, 20300, 500, (text) => text !== 1), 0);
   assert.equal(finder.nearest(30000, 30000, 500, () => true), -1);
   assert.deepEqual(finder.within([[9000, 19000], [11000, 19000], [11000, 21000], [9000, 21000]], () => true).sort(), [0, 1, 2]);
 });

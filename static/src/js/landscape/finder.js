@@ -38,13 +38,13 @@ export class Finder {
    * @param {(at: number) => boolean} counts */
   within(line, counts) {
     /** @type {number[]} */
-    const found = [];
+    const texts = [];
     const xs = line.map(([px]) => px);
     const ys = line.map(([, py]) => py);
     this.each(Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys), (at) => {
-      if (counts(at) && inside(line, this.x[at], this.y[at])) found.push(at);
+      if (counts(at) && inside(line, this.x[at], this.y[at])) texts.push(at);
     });
-    return found;
+    return texts;
   }
 
   /** @param {number} x0 @param {number} y0 @param {number} x1 @param {number} y1 @param {(at: number) => void} visit */

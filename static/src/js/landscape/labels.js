@@ -15,8 +15,8 @@ export function levelAt(zoom) {
  * @param {{width: number, height: number}} frame @returns {Label[]} */
 export function labelsOf(regions, level, toScreen, measure, { width, height }) {
   const split = new Set();
-  for (const one of regions) if (one.level <= level && one.within >= 0) split.add(one.within);
-  const most = Math.max(1, ...regions.map((one) => one.count));
+  for (const region of regions) if (region.level <= level && region.within >= 0) split.add(region.within);
+  const most = Math.max(1, ...regions.map((region) => region.count));
   /** @type {Label[]} */
   const placed = [];
   /** @type {number[][]} */

@@ -122,7 +122,7 @@ export class Picture {
    * @param {Sight} sight */
   lines({ eye, points, ink, way, below, chosen, hovered, picked, fresh, line, order }) {
     const { pen } = this;
-    const at = (/** @type {number} */ one) => eye.toScreen(points.x[one], points.y[one]);
+    const at = (/** @type {number} */ text) => eye.toScreen(points.x[text], points.y[text]);
     pen.lineCap = pen.lineJoin = "round";
     if (way.length > 1) {
       for (const [colour, width] of /** @type {[string, number][]} */ ([[ink.paper, 4.5], [ink.ink, 1.8]])) {
@@ -131,27 +131,27 @@ export class Picture {
         pen.stroke(through(way.map(at)));
       }
       pen.fillStyle = ink.ink;
-      for (const one of way) pen.fill(disc(...at(one), 2.6));
+      for (const text of way) pen.fill(disc(...at(text), 2.6));
     }
     pen.strokeStyle = ink.ink;
     pen.lineWidth = 1;
     pen.setLineDash([2, 4]);
-    for (const one of below) if (chosen >= 0) pen.stroke(through([at(chosen), at(one)]));
+    for (const text of below) if (chosen >= 0) pen.stroke(through([at(chosen), at(text)]));
     pen.setLineDash([]);
     const r = dotRadius(eye, order.length);
     const rings = new Path2D();
-    for (const one of [...picked, ...fresh]) rings.addPath(disc(...at(one), r + 2));
+    for (const text of [...picked, ...fresh]) rings.addPath(disc(...at(text), r + 2));
     pen.strokeStyle = ink.link;
     pen.lineWidth = 1.5;
     pen.stroke(rings);
-    for (const [one, width] of [[hovered, 2], [chosen, 3]]) {
-      if (one < 0) continue;
+    for (const [text, width] of [[hovered, 2], [chosen, 3]]) {
+      if (text < 0) continue;
       pen.strokeStyle = ink.paper;
       pen.lineWidth = width + 2.5;
-      pen.stroke(disc(...at(one), r + 4));
+      pen.stroke(disc(...at(text), r + 4));
       pen.strokeStyle = ink.ink;
       pen.lineWidth = width;
-      pen.stroke(disc(...at(one), r + 4));
+      pen.stroke(disc(...at(text), r + 4));
     }
     if (line.length > 1) {
       const shape = new Path2D();

@@ -37,7 +37,7 @@ function socket(seq = { now: 7 }) {
   });
   const states = [];
   live.addEventListener("state", (event) => states.push(event.detail.state));
-  return { made: live, states };
+  return { live, states };
 }
 
 beforeEach(() => {
@@ -47,14 +47,14 @@ beforeEach(() => {
 });
 
 test("it begins where the page is, and over TLS where the page is", () => {
-  const { made: live } = socket();
+  const { live } = socket();
   live.start();
   assert.equal(opened[0].url, "wss://heddle.test/ws/trees/t?since=7");
   live.stop();
 });
 
 test("frames are told as they come", () => {
-  const { made: live } = socket();
+  const { live } = socket();
   const frames = [];
   live.addEventListener("frame", (event) => frames.push(event.detail));
   live.start();
@@ -66,7 +66,7 @@ test("frames are told as they come", () => {
 
 test("after a cut it says so and resumes from the cursor of then", () => {
   const seq = { now: 7 };
-  const { made: live, states } = socket(seq);
+  const { live, states } = socket(seq);
   live.start();
   opened[0].accept();
   seq.now = 9;
@@ -79,7 +79,7 @@ test("after a cut it says so and resumes from the cursor of then", () => {
 });
 
 test("silence is a dead connection", () => {
-  const { made: live } = socket();
+  const { live } = socket();
   live.start();
   opened[0].accept();
   mock.timers.tick(44_000);
@@ -92,7 +92,7 @@ test("silence is a dead connection", () => {
 });
 
 test("who may not see the tree any more is not tried again", () => {
-  const { made: live, states } = socket();
+  const { live, states } = socket();
   live.start();
   opened[0].accept();
   opened[0].onclose({ code: 4404 });
@@ -103,7 +103,7 @@ test("who may not see the tree any more is not tried again", () => {
 });
 
 test("coming back to a page whose connection is alive changes nothing", () => {
-  const { made: live } = socket();
+  const { live } = socket();
   live.start();
   page.dispatchEvent(new Event("visibilitychange"));
   opened[0].accept();
@@ -113,7 +113,7 @@ test("coming back to a page whose connection is alive changes nothing", () => {
 });
 
 test("frames of a connection that was dropped are not heard", () => {
-  const { made: live } = socket();
+  const { live } = socket();
   const frames = [];
   live.addEventListener("frame", (event) => frames.push(event.detail));
   live.start();

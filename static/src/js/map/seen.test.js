@@ -9,11 +9,11 @@ const frame = { width: 300, height: 500 };
 
 function fan(/** @type {number} */ count) {
   const places = layout(Int32Array.from({ length: count }, (_, place) => (place ? 0 : -1)));
-  return { made: places, rows: new Rows(places, places.kept, places.rows) };
+  return { places, rows: new Rows(places, places.kept, places.rows) };
 }
 
 test("from near, what is in the frame is seen, and nothing else", () => {
-  const { made: places, rows } = fan(1000);
+  const { places, rows } = fan(1000);
   const camera = new Camera();
   camera.put(0, 0, 150, 100);
   const seen = [];
@@ -22,7 +22,7 @@ test("from near, what is in the frame is seen, and nothing else", () => {
 });
 
 test("from afar, no more is drawn than there is room for", () => {
-  const { made: places, rows } = fan(100_000);
+  const { places, rows } = fan(100_000);
   const camera = new Camera();
   camera.fit({ x0: places.x[1], x1: places.x[99_999], y0: 0, y1: 1 }, frame.width, frame.height);
   let drawn = 0;
@@ -31,7 +31,7 @@ test("from afar, no more is drawn than there is room for", () => {
 });
 
 test("lines that leave the frame are some of all, on both sides", () => {
-  const { made: places, rows } = fan(20_001);
+  const { places, rows } = fan(20_001);
   const camera = new Camera();
   camera.put(0, 0, 150, 100);
   const ends = [];

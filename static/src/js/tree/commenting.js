@@ -33,8 +33,8 @@ function selected() {
   if (!range || !element) return null;
   const text = element.closest(TEXTS);
   const around = text ? null : element.closest(".stretch");
-  const texts = text ? [text] : [...(around?.querySelectorAll(TEXTS) ?? [])].filter((one) => range.intersectsNode(one) && within(range, one).toString().trim());
-  return texts.length && !texts.some((one) => one.querySelector(":scope > form")) ? { range, texts } : null;
+  const texts = text ? [text] : [...(around?.querySelectorAll(TEXTS) ?? [])].filter((text) => range.intersectsNode(text) && within(range, text).toString().trim());
+  return texts.length && !texts.some((text) => text.querySelector(":scope > form")) ? { range, texts } : null;
 }
 
 /** The part of a selection that is in a text. @param {Range} range @param {Element} text */
@@ -85,12 +85,12 @@ async function inEditor() {
   const editor = host?.editor;
   if (!host || !editor) return null;
   const { from, to } = editor.view.state.selection.main;
-  const within = () => editor.stretchesIn(from, to).filter((one) => one.slot);
+  const within = () => editor.stretchesIn(from, to).filter((stretch) => stretch.slot);
   if (!within().length) throw new Refused({ message: t("This is not saved yet: save it, then comment on it."), hint: "" }, 0);
   if (within().some(({ slot }) => editor.book.dirty.has(slot)) && !(await host.saving?.edits())) throw new Refused({ message: t("Not saved."), hint: "" }, 0);
   const stretches = within();
   if (stretches.length > MOST_TEXTS) throw tooMany();
-  const all = stretches.map((one) => wordsAt(one.id, one.text, Math.max(0, from - one.from), Math.min(to - one.from, one.text.length)));
+  const all = stretches.map((stretch) => wordsAt(stretch.id, stretch.text, Math.max(0, from - stretch.from), Math.min(to - stretch.from, stretch.text.length)));
   const words = together(all, "");
   return words?.also ? { ...words, whole: editor.view.state.sliceDoc(from, to) } : words;
 }

@@ -32,7 +32,7 @@ export function refOf(typed) {
   return ID.exec(text)?.[1].toLowerCase() ?? (REF.test(text) ? text : "");
 }
 
-let made = 0;
+let pickers = 0;
 
 export class LinkPicker {
   /** @type {Target[]} */
@@ -51,7 +51,7 @@ export class LinkPicker {
     this.field = field;
     this.address = address;
     this.nearby = nearby;
-    this.list = make("ul", { className: "link-targets", id: `link-targets-${++made}`, hidden: true });
+    this.list = make("ul", { className: "link-targets", id: `link-targets-${++pickers}`, hidden: true });
     this.list.setAttribute("role", "listbox");
     this.list.setAttribute("aria-label", t("What can be linked"));
     const attributes = { role: "combobox", autocomplete: "off", "aria-autocomplete": "list", "aria-controls": this.list.id, "aria-expanded": "false", placeholder: t("Words of a text, a document or a tree") };

@@ -111,7 +111,7 @@ export function makeOwn(node, page, above) {
 
 /** Lets who may comment resolve notes of their own. @param {Element} drawn @param {string} me */
 export function letOwnResolve(drawn, me) {
-  const notes = [drawn, ...drawn.querySelectorAll(".note")].filter((one) => one.matches(".note"));
+  const notes = [drawn, ...drawn.querySelectorAll(".note")].filter((element) => element.matches(".note"));
   for (const note of notes) {
     if (note.querySelector(`:scope > header [data-by="${CSS.escape(me)}"]`)) note.querySelector("[data-act='resolve']")?.setAttribute("data-needs", "comment");
   }

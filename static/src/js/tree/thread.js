@@ -21,8 +21,8 @@ export class Thread {
     page.addEventListener("event", (event) => {
       const { payload } = /** @type {CustomEvent} */ (event).detail;
       const { note, id } = this.shown ?? {};
-      const about = [payload?.node?.id, payload?.node?.parent, payload?.node].filter((one) => typeof one === "string");
-      if (note && about.some((one) => one === note || page.store?.textOf(one) === id)) void this.refresh();
+      const about = [payload?.node?.id, payload?.node?.parent, payload?.node].filter((uid) => typeof uid === "string");
+      if (note && about.some((uid) => uid === note || page.store?.textOf(uid) === id)) void this.refresh();
     }, { signal });
     page.addEventListener("text", () => this.shown && !this.shown.editor.hasNote(this.shown.note) && this.close(), { signal });
     signal.addEventListener("abort", () => this.close());
