@@ -10,7 +10,7 @@ from loom.trees.models import Tree
 
 class Landscape(PublicIdentity):
     """The map of a tree, or (tree None) of all trees of a grove. `status`: waiting, running, done,
-    stopped or failed; while it is drawn anew, the blocks of before are shown. `done` of 1,000 is
+    stopped or failed; while it is drawn again, the blocks of before are shown. `done` of 1,000 is
     how far it has come. `revision` counts how often it was drawn, `placed` the texts that found
     their place since then. A worker that draws says so in `moved_at`."""
 

@@ -73,7 +73,7 @@ export function shares(runs, writers) {
 
 const known = /** @type {import("@codemirror/state").StateEffectType<null>} */ (StateEffect.define());
 
-/** Draws each letter in the colour of whoever typed it, while that is wanted. `writers` says when to draw anew.
+/** Draws each letter in the colour of whoever typed it, while that is wanted. `writers` says when to draw again.
  * @param {DocumentRoom} room @param {Writers} writers @param {() => boolean} isWanted
  * @param {(shares: [string, number][]) => void} tell who has written how much */
 export function authors(room, writers, isWanted, tell) {

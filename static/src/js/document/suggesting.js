@@ -64,7 +64,7 @@ class NewWords extends WidgetType {
   }
 }
 
-/** Reads the suggestions and comments of a document anew, and draws them. @param {EditorView} view @param {string} address of the page or pane that lists them */
+/** Reads the suggestions and comments of a document again, and draws them. @param {EditorView} view @param {string} address of the page or pane that lists them */
 export async function reread(view, address) {
   const page = new DOMParser().parseFromString(await (await fetch(address, { credentials: "same-origin" })).text(), "text/html");
   for (const part of ["[data-suggestions]", "[data-comments]"]) {
@@ -76,7 +76,7 @@ export async function reread(view, address) {
   view.dispatch({ effects: [heard.of(listed(view.dom)), commented.of(null)] });
 }
 
-/** What runs lines of a tree about a document, and reads anew what changed. @param {string} address of the page or pane @param {(words: string) => void} say */
+/** What runs lines of a tree about a document, and reads again what changed. @param {string} address of the page or pane @param {(words: string) => void} say */
 export const runner = (address, say) =>
   async (/** @type {EditorView} */ view, /** @type {string} */ where, /** @type {import("../live/calls.js").Call} */ what) => {
     try {

@@ -131,7 +131,7 @@ export class LoomGraph extends HTMLElement {
     try {
       localStorage.setItem(this.key, JSON.stringify(this.kept));
     } catch {
-      // no room is left: they are placed anew next time
+      // no room is left: they are placed again next time
     }
   }
 

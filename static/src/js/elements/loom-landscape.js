@@ -124,7 +124,7 @@ export class LoomLandscape extends HTMLElement {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   later;
 
-  /** Looks again and again how far the drawing has come; once it is done the page is loaded anew. */
+  /** Looks again and again how far the drawing has come; once it is done the page is loaded again. */
   watch() {
     this.later = setTimeout(async () => {
       try {
@@ -456,7 +456,7 @@ export class LoomLandscape extends HTMLElement {
     this.moved();
   }
 
-  /** The view has moved: images are made anew once it rests. */
+  /** The view has moved: images are made again once it rests. */
   moved() {
     this.movedAt = performance.now();
     this.redraw();

@@ -1,5 +1,5 @@
 // @ts-check
-// Draws the map: the land and the dots are images that are made anew when the reader rests, and
+// Draws the map: the land and the dots are images that are made again when the reader rests, and
 // only moved and stretched while they pan and zoom; names and lines are drawn in every frame.
 
 import { drawDots } from "./dots.js";
@@ -57,7 +57,7 @@ export class Picture {
     const began = performance.now();
     const { pen, ratio } = this;
     const { eye } = sight;
-    // What is wrong is made anew at once; what is only old while nothing else is to be done.
+    // What is wrong is made again at once; what is only old while nothing else is to be done.
     const budget = isResting ? 3 * SLICE_MS : SLICE_MS;
     this.land.renew(eye, 1, budget, isResting, (sheet) => this.paintLand(sheet, sight));
     this.dots.renew(eye, ratio, budget, isResting, (sheet) => this.paintDots(sheet, sight));

@@ -97,7 +97,7 @@ function isOwn(name, element) {
   return name === "data-whole" || name === "data-taken" || (name === "title" && element.matches("time"));
 }
 
-/** Fills in, for the reader of this page, a node that was drawn for everybody: his own name,
+/** Fills in, for the reader of this page, a node that was drawn for everybody: their own name,
  * bookmark and keys, ages, and whether another wording is above it than the one it continues.
  * @param {Element} node @param {TreePage} page @param {string} above the version above it */
 export function makeOwn(node, page, above) {

@@ -55,7 +55,7 @@ export async function handOver(drafts, place) {
   await Promise.race([drafts.flush(place), patience]);
 }
 
-// Where two tabs or devices of one person have different texts in one place, he says which.
+// Where two tabs or devices of one person have different texts in one place, they say which.
 
 /** @param {string} text */
 const start = (text) => (text ? `“${text.slice(0, 120)}${text.length > 120 ? "…" : ""}”` : t("nothing: the text was sent or deleted"));
