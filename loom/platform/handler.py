@@ -20,6 +20,7 @@ from django.http import HttpRequest, HttpResponseBase
 
 from loom.platform import deadlines, request_log, request_metrics, request_threads
 from loom.platform.deadlines import Deadline
+from loom.platform.fetched import FetchedResponse
 from loom.platform.long_forms import FormRequest
 from loom.platform.request_threads import RequestThread, Threads
 
@@ -96,6 +97,9 @@ class Handler(ASGIHandler):
         """Sends the response. A client that takes it slowly holds no thread meanwhile; what is made
         while it is sent takes one for each piece."""
         running, thread = request_metrics.current.get(), request_threads.current.get()
+        if thread is not None and isinstance(response, FetchedResponse):
+            thread.release()
+            await response.complete()
         if running is not None:
             running.answered(response.status_code)
         if thread is None:

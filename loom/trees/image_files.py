@@ -6,6 +6,7 @@ The bucket is private: only Heddle reads it, after it has looked who asks. Every
 timeouts, and each failure is UNAVAILABLE with a sentence; its details are in the log.
 """
 
+import asyncio
 import logging
 import os
 import secrets
@@ -14,20 +15,28 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from math import inf
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
+import httpx
 from django.conf import settings
 from django.core.files.base import ContentFile
 from django.core.files.storage import storages
 
 from loom.errors import CommandError
+from loom.platform.fetched import Fetch
+from loom.text.images import MOST_IMAGE_BYTES
 
 log = logging.getLogger("heddle.images")
 REMEMBERED_S = 30.0  # for how long the state of the bucket is not asked for again
 WAIT_S = 1.0  # for its answer
+SIGNED_S = 60  # for which an address is good
+READ_S, FETCHED_S = 15.0, 30.0  # for one piece of an image, and for all of it
+MOST_FETCHED = 32  # images at the same time in a process; the others wait
+CANNOT_BE_REACHED = "The storage of images cannot be reached."
 
 
 class ImageFiles(ABC):
@@ -38,6 +47,11 @@ class ImageFiles(ABC):
     @abstractmethod
     def read(self, sha256: str) -> bytes:
         """The bytes; empty if there is no such file. UNAVAILABLE if that cannot be told."""
+
+    def fetching(self, sha256: str) -> Fetch | None:
+        """What fetches the bytes on a loop, without a thread; None where they are read at once.
+        Otherwise as `read`."""
+        return None
 
     @abstractmethod
     def store(self, sha256: str, raw: bytes) -> None:
@@ -122,6 +136,13 @@ class BucketFiles(ImageFiles):
             except FileNotFoundError:
                 return b""
 
+    def fetching(self, sha256: str) -> Fetch:
+        """Fetches the object by an address that is signed for a minute, and that nobody but this
+        process is told."""
+        with _answered("The image could not be read"):
+            address = str(self._objects.url(_key(sha256), expire=SIGNED_S))
+        return partial(_fetched, address)
+
     def store(self, sha256: str, raw: bytes) -> None:
         """Uploads the bytes unless they are there. An object is seen when all of it is stored."""
         with _answered("The image could not be stored"):
@@ -179,6 +200,37 @@ class BucketFiles(ImageFiles):
         return storages["images"]
 
 
+# A client for each loop, as its connections belong to it.
+_clients: "WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient]" = WeakKeyDictionary()
+
+
+def _client() -> httpx.AsyncClient:
+    loop = asyncio.get_running_loop()
+    if loop not in _clients:
+        limits = httpx.Limits(max_connections=MOST_FETCHED, max_keepalive_connections=8)
+        _clients[loop] = httpx.AsyncClient(timeout=httpx.Timeout(READ_S), limits=limits)
+    return _clients[loop]
+
+
+async def _fetched(address: str) -> bytes:
+    """The bytes at an address of the storage; empty if there are none."""
+    what, raw = "The image could not be read", bytearray()
+    try:
+        async with asyncio.timeout(FETCHED_S), _client().stream("GET", address) as answer:
+            if answer.status_code == 404:
+                return b""
+            if answer.status_code != 200:
+                raise _unavailable(what, _why_status(answer.status_code))
+            async for piece in answer.aiter_raw():
+                raw += piece
+                if len(raw) > MOST_IMAGE_BYTES:
+                    return b""  # it is none of ours
+    except (httpx.HTTPError, TimeoutError) as error:
+        log.warning("%s: %s", what, type(error).__name__)
+        raise _unavailable(what, CANNOT_BE_REACHED) from None
+    return bytes(raw)
+
+
 def _key(sha256: str) -> str:
     return f"{sha256[:2]}/{sha256}"
 
@@ -195,13 +247,12 @@ def _answered(what: str) -> Iterator[None]:
         if isinstance(error, FileNotFoundError):
             raise
         log.warning("%s: %s", what, error)
-        why = _why(error)
-        raise CommandError(
-            "UNAVAILABLE",
-            f"{what}. {why}",
-            hint="try again; nothing else was changed",
-            retryable=True,
-        ) from None
+        raise _unavailable(what, _why(error)) from None
+
+
+def _unavailable(what: str, why: str) -> CommandError:
+    hint = "try again; nothing else was changed"
+    return CommandError("UNAVAILABLE", f"{what}. {why}", hint=hint, retryable=True)
 
 
 def _status(error: Exception) -> int:
@@ -212,13 +263,17 @@ def _status(error: Exception) -> int:
 def _why(error: Exception) -> str:
     """A sentence without addresses and names."""
     status = _status(error)
-    if status in (401, 403) or "Credentials" in type(error).__name__:
+    if "Credentials" in type(error).__name__:
+        return _why_status(403)
+    return _why_status(status) if status else CANNOT_BE_REACHED
+
+
+def _why_status(status: int) -> str:
+    if status in (401, 403):
         return "The storage of images refuses the key."
     if status == 404:
         return "The storage of images has no such bucket."
-    if status:
-        return f"The storage of images answered {status}."
-    return "The storage of images cannot be reached."
+    return f"The storage of images answered {status}."
 
 
 @cache

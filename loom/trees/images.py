@@ -6,6 +6,7 @@ import hashlib
 import io
 import logging
 import warnings
+from functools import partial
 
 from django.db import transaction
 from django.http import HttpResponse
@@ -13,6 +14,7 @@ from PIL import Image as Pillow
 
 from loom.access import Actor, demand_role, demand_writable
 from loom.errors import CommandError, not_found
+from loom.platform.fetched import FetchedResponse, can_wait
 from loom.text.images import (
     IMAGE_TYPES,
     MOST_IMAGE_BYTES,
@@ -28,7 +30,10 @@ log = logging.getLogger("heddle.images")
 
 def bytes_of(image: Image) -> bytes:
     """The bytes of an image; UNAVAILABLE if the file is missing or was changed."""
-    raw = image_files().read(image.sha256)
+    return _whole(image, image_files().read(image.sha256))
+
+
+def _whole(image: Image, raw: bytes) -> bytes:
     if hashlib.sha256(raw).hexdigest() != image.sha256:
         raise CommandError(
             "UNAVAILABLE",
@@ -69,7 +74,11 @@ def keep(actor: Actor, tree: Tree, raw: bytes, *, as_it_is: bool = False) -> Ima
 def shown_bytes(image: Image) -> bytes:
     """The bytes of an image for somebody who looks at it, also outside of the grove: without the
     metadata that images stored by an older version, or that came in one of our ZIPs, may have."""
-    raw = bytes_of(image)
+    return _shown(image, image_files().read(image.sha256))
+
+
+def _shown(image: Image, stored: bytes) -> bytes:
+    raw = _whole(image, stored)
     try:
         return without_metadata(raw)
     except Exception:  # Pillow's decoders raise many kinds of errors
@@ -165,9 +174,14 @@ _MEDIA = frozenset(media for media, _ in IMAGE_TYPES.values())
 
 
 def served(image: Image) -> HttpResponse:
-    """A response with the image and headers that let a browser only show it."""
+    """A response with the image and headers that let a browser only show it. What is in a bucket
+    is fetched without a thread, where the server can do that."""
     if image.media_type not in _MEDIA:
         raise not_found("This image")
+    fetch = image_files().fetching(image.sha256) if can_wait() else None
+    if fetch is not None:
+        finish = partial(_shown, image)
+        return FetchedResponse(fetch, finish, content_type=image.media_type, headers=_HEADERS)
     return HttpResponse(shown_bytes(image), content_type=image.media_type, headers=_HEADERS)
 
 

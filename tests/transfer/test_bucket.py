@@ -1,5 +1,6 @@
 """Images in a bucket: objects of a server that speaks S3, which only Heddle reads."""
 
+import asyncio
 import hashlib
 import io
 import logging
@@ -25,6 +26,7 @@ from loom.engine.execute import execute_line
 from loom.errors import CommandError
 from loom.management.commands import restore
 from loom.people.models import User
+from loom.platform.fetched import FetchedResponse
 from loom.trees import image_files as image_files_module
 from loom.trees import images
 from loom.trees.commands import trees
@@ -153,6 +155,36 @@ def test_what_is_missing_or_changed_is_told(
         storage.client.delete_object(Bucket=storage.bucket.name, Key=_key(sha256))
     assert images.keep(actor, tree, picture()).sha256 == sha256
     assert api(owner).get(f"/api/images/{sha256}").status_code == 200
+
+
+def test_an_object_is_fetched_without_a_thread(
+    storage: Storage, actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raw = picture()
+    row = images.keep(actor, tree, raw)
+
+    def fetched(sha256: str) -> bytes:
+        fetch = image_files().fetching(sha256)
+        assert fetch is not None
+
+        async def run() -> bytes:
+            return await fetch()
+
+        return asyncio.run(run())
+
+    assert fetched(row.sha256) == raw
+    assert fetched("0" * 64) == b""
+    monkeypatch.setattr(image_files_module, "MOST_IMAGE_BYTES", 10)
+    assert fetched(row.sha256) == b""
+    # Only the handler of a web process sends it so.
+    assert images.served(row).content == raw
+    monkeypatch.setattr(images, "can_wait", lambda: True)
+    assert isinstance(images.served(row), FetchedResponse)
+    storage.away()
+    with pytest.raises(CommandError, match="The storage of images cannot be reached"):
+        fetched(row.sha256)
+    storage.settings.IMAGES_BUCKET = ""
+    assert image_files().fetching(row.sha256) is None
 
 
 def test_without_the_bucket_nothing_is_stored_and_texts_are_written(

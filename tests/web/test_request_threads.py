@@ -15,9 +15,12 @@ from django.urls import path
 from loom.access import Actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
+from loom.errors import CommandError
 from loom.people.models import Grove, Participant
 from loom.platform import handler
+from loom.platform.fetched import FetchedResponse
 from loom.platform.handler import Handler
+from loom.platform.request_threads import Threads
 from loom.transfer import exporting
 from loom.transfer.exporting import FORMATS
 from loom.trees.models import Image
@@ -47,7 +50,31 @@ def streamed(request: HttpRequest) -> StreamingHttpResponse:
     return StreamingHttpResponse(pieces())
 
 
-urlpatterns = [path("held", held), path("plain", plain), path("streamed", streamed)]
+def fetched(request: HttpRequest) -> FetchedResponse:
+    """Its bytes come when the test says so, or not at all."""
+
+    async def fetch() -> bytes:
+        begun.release()
+        while not opened.is_set():  # noqa: ASYNC110 (an event of threads)
+            await asyncio.sleep(0.01)
+        return b"" if request.path == "/missing" else b"from elsewhere"
+
+    def finish(raw: bytes) -> bytes:
+        if not raw:
+            raise CommandError("UNAVAILABLE", "The image is missing.", hint="try again")
+        return raw + str(Grove.objects.count()).encode()
+
+    kept = {"Cache-Control": "private, max-age=3600"}
+    return FetchedResponse(fetch, finish, content_type="image/png", headers=kept)
+
+
+urlpatterns = [
+    path("held", held),
+    path("plain", plain),
+    path("streamed", streamed),
+    path("fetched", fetched),
+    path("missing", fetched),
+]
 
 
 class Client:
@@ -161,3 +188,27 @@ def test_no_export_keeps_a_cursor_from_one_piece_to_the_next(
         whole += piece
         connection.close()  # what the next piece gets is the connection of another thread
     assert len(whole) == len(expected)
+
+
+async def test_what_is_fetched_from_elsewhere_holds_no_thread_meanwhile() -> None:
+    server = Handler()
+    server.threads = Threads(1)
+    clients = [Client(server, "/fetched") for _ in range(COUNT)]
+    missing = Client(server, "/missing")
+    for client in (*clients, missing):
+        client.taken.set()
+    await _until(lambda: begun._value == COUNT + 1)  # type: ignore[attr-defined]
+    # All of them wait, and the only thread serves others.
+    assert (await Client(server, "/plain").body()).endswith(b"x")
+    assert not any(client.pieces for client in clients)
+    opened.set()
+    for client in clients:
+        assert (await client.body()).startswith(b"from elsewhere")
+        start = client.pieces[0]
+        headers = {name.lower(): value for name, value in start["headers"]}
+        assert (start["status"], headers[b"content-type"]) == (200, b"image/png")
+        assert int(headers[b"content-length"]) == len(await client.body())
+    assert b"The image is missing." in await missing.body()
+    start = missing.pieces[0]
+    headers = {name.lower(): value for name, value in start["headers"]}
+    assert (start["status"], headers[b"cache-control"]) == (503, b"no-store")
