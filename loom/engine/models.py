@@ -185,7 +185,8 @@ class Receipt(models.Model):
 class PutAside(models.Model):
     """A unit of work that failed, or did not come to an end: a document that does not settle, a
     lost generation. After `tries` attempts it is left alone until its `version` changes (for a
-    document: until somebody writes in it) or an owner asks for another attempt."""
+    document: until somebody writes in it) or an owner asks for another attempt. `dropped_at`: an
+    operator has decided to leave it as it is, so it is not shown until it fails anew."""
 
     id = models.BigAutoField(primary_key=True)
     kind = models.CharField(max_length=16)  # document or generation
@@ -195,6 +196,7 @@ class PutAside(models.Model):
     reason = models.CharField(max_length=300)
     tries = models.IntegerField(default=0)
     at = models.DateTimeField()
+    dropped_at = models.DateTimeField(null=True)
 
     class Meta:
         ordering = ["-at", "-id"]

@@ -85,12 +85,13 @@ def among(kind: str, *, version: str) -> Exists:
 
 def of_grove(grove: Grove) -> QuerySet[PutAside]:
     """The units of a grove that are put aside, the last first."""
-    return PutAside.objects.filter(grove=grove, tries__gte=MOST_TRIES)
+    return everywhere().filter(grove=grove)
 
 
 def everywhere() -> QuerySet[PutAside]:
-    """The units of the installation that are put aside, the last first; for operators."""
-    return PutAside.objects.filter(tries__gte=MOST_TRIES)
+    """The units of the installation that are put aside and were not dropped, the last first; for
+    operators."""
+    return PutAside.objects.filter(tries__gte=MOST_TRIES, dropped_at__isnull=True)
 
 
 def count() -> int:
@@ -103,13 +104,19 @@ def again(rows: QuerySet[PutAside], kind: str, uid: str) -> bool:
     return bool(rows.filter(kind=kind, uid=uid).update(tries=0, at=timezone.now()))
 
 
+def drop(rows: QuerySet[PutAside], kind: str, uid: str) -> bool:
+    """Leaves a unit of `rows` as it is, for good unless it fails anew; whether it was there."""
+    return bool(rows.filter(kind=kind, uid=uid).update(dropped_at=timezone.now()))
+
+
 def _count(kind: str, uid: str, reason: str, *, version: int, grove: Grove | None) -> None:
     now = timezone.now()
     with transaction.atomic():
         rows = PutAside.objects.filter(kind=kind, uid=uid)
         again = rows.filter(version=version).update(tries=F("tries") + 1, reason=reason, at=now)
         if not again:
-            fields = {"version": version, "reason": reason, "tries": 1, "at": now, "grove": grove}
+            fields = {"version": version, "reason": reason, "tries": 1, "at": now}
+            fields |= {"grove": grove, "dropped_at": None}
             PutAside.objects.update_or_create(kind=kind, uid=uid, defaults=fields)
 
 

@@ -106,6 +106,14 @@ def take_up_again(operator: User, kind: str, uid: str) -> None:
     log.info("operator %s had the %s %s tried again", operator.pk, kind, uid)
 
 
+def drop(operator: User, kind: str, uid: str) -> None:
+    """Leaves work that was put aside as it is, and shows it no more."""
+    demand_operator(operator)
+    if not put_aside.drop(put_aside.everywhere(), kind, uid):
+        raise not_found("This work")
+    log.info("operator %s dropped the %s %s", operator.pk, kind, uid)
+
+
 def keep_for(operator: User, name: str, days: int) -> TrimRule:
     """Says for how many days the rows of a rule of trimming are kept; 0: for ever."""
     demand_operator(operator)

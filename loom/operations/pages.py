@@ -187,6 +187,12 @@ def _again(request: PersonRequest) -> str:
     return gettext("It is tried again within half a minute.")
 
 
+def _drop(request: PersonRequest) -> str:
+    given = WorkForm.read(request)
+    commands.drop(request.user, given["kind"], given["unit"])
+    return gettext("It stays as it is, and is not shown any more.")
+
+
 def _keep(request: PersonRequest) -> str:
     given = KeepForm.read(request)
     commands.keep_for(request.user, given["rule"], given["days"])
@@ -206,6 +212,7 @@ _ACTIONS: dict[str, tuple[Callable[[PersonRequest], str], str]] = {
     "reset": (_reset, "/operator/people"),
     "limit": (_ceiling, "/operator/groves"),
     "again": (_again, "/operator/work"),
+    "drop": (_drop, "/operator/work"),
     "keep": (_keep, "/operator/storage"),
     "measure": (_measure, HOME),
 }

@@ -187,6 +187,7 @@ def test_commands_refuse_who_is_no_operator(owner: User, writer: User, grove: Gr
         lambda: commands.signin_secret(owner, "writer"),
         lambda: commands.set_ceiling(owner, grove.uid, 1),
         lambda: commands.take_up_again(owner, "import", "a"),
+        lambda: commands.drop(owner, "import", "a"),
     ]
     for attempt in tries:
         with pytest.raises(CommandError) as refused:
@@ -251,6 +252,22 @@ def test_work_that_was_put_aside_is_tried_again(boss: User, grove: Grove) -> Non
     assert PutAside.objects.get(uid="b2").tries == 0
     assert PutAside.objects.get(uid="a1").tries == put_aside.MOST_TRIES
     assert "was not found" in sent(boss, "again", kind="import", unit="none")
+
+
+def test_work_that_was_put_aside_is_dropped_until_it_fails_anew(boss: User, grove: Grove) -> None:
+    def fail(version: int) -> None:
+        for _ in range(put_aside.MOST_TRIES):
+            put_aside.failed("document", "d1", ValueError("no room"), version=version, grove=grove)
+
+    fail(1)
+    assert "is not shown any more" in sent(boss, "drop", kind="document", unit="d1")
+    assert put_aside.count() == 0 and not put_aside.of_grove(grove).exists()
+    assert "Nothing was put aside." in shown(boss, "/operator/work")
+    # It is not tried again.
+    assert put_aside.is_left_alone(put_aside.find("document", "d1"), version=1)
+    assert "was not found" in sent(boss, "drop", kind="document", unit="d1")
+    fail(2)
+    assert put_aside.count() == 1
 
 
 def test_what_runs_is_listed(boss: User, actor: Actor, tree: Tree, muse: Participant) -> None:

@@ -80,6 +80,7 @@ class Migration(migrations.Migration):
                 ("reason", models.CharField(max_length=300)),
                 ("tries", models.IntegerField(default=0)),
                 ("at", models.DateTimeField()),
+                ("dropped_at", models.DateTimeField(null=True)),
                 (
                     "grove",
                     models.ForeignKey(
