@@ -17,6 +17,7 @@ import random
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
@@ -58,10 +59,10 @@ def sentences(dice: random.Random, many: int) -> list[str]:
     vocabulary = list(
         dict.fromkeys("".join(dice.choices(SYLLABLES, k=dice.randint(1, 4))) for _ in range(30_000))
     )
-    weights = [1 / (place + 3) for place in range(len(vocabulary))]
+    weights = list(accumulate(1 / (place + 3) for place in range(len(vocabulary))))
     texts = []
     for _ in range(many):
-        words = dice.choices(vocabulary, weights, k=dice.randint(8, 20))
+        words = dice.choices(vocabulary, cum_weights=weights, k=dice.randint(8, 20))
         if dice.random() < 0.1:
             words.insert(dice.randrange(len(words)), COMMON)
         if dice.random() < 0.0005:
@@ -212,9 +213,55 @@ def rows(tree: Any, root: str, count: int, author: int) -> Iterator[tuple[Any, .
         )
 
 
+def copy_into_postgres(table_rows: Iterator[tuple[Any, ...]]) -> None:
+    """Writes the rows of the nodes, and then their indexes."""
+    from django.db import connection, transaction
+
+    from loom.platform.bulk_loading import indexed_afterwards
+
+    copying = f"COPY trees_node ({', '.join(COLUMNS)}) FROM STDIN"
+    with (
+        transaction.atomic(),
+        connection.cursor() as cursor,
+        indexed_afterwards(cursor, ["trees_node"]),
+        cursor.copy(copying) as copy,
+    ):
+        for row in table_rows:
+            copy.write_row(row)
+
+
+def insert_into_sqlite(table_rows: Iterator[tuple[Any, ...]]) -> None:
+    """Writes the rows of the nodes, and then their indexes."""
+    from django.db import connection, transaction
+
+    marks = ", ".join(["%s"] * len(COLUMNS))
+    insert = f"INSERT INTO trees_node ({', '.join(COLUMNS)}) VALUES ({marks})"
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA cache_size = -400000")
+        cursor.execute("PRAGMA foreign_keys = OFF")
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT type, name, sql FROM sqlite_master WHERE tbl_name = 'trees_node'"
+            " AND (type = 'index' AND sql IS NOT NULL OR name = 'trees_node_fts_insert')"
+        )
+        later = cursor.fetchall()
+        for kind, name, _ in later:
+            cursor.execute(f"DROP {kind} {name}")
+        while batch := list(islice(table_rows, BATCH)):
+            cursor.executemany(insert, batch)
+        for _, _, sql in later:
+            cursor.execute(sql)
+        cursor.execute(
+            "INSERT INTO trees_node_fts(rowid, trigrams)"
+            " SELECT id, heddle_trigrams(text) FROM trees_node WHERE depth > 0 ORDER BY id"
+        )
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA foreign_keys = ON")
+
+
 def write(count: int) -> None:
     """Makes the owner and the tree."""
-    from django.db import connection, transaction
+    from django.db import connection
 
     from bench.trees import make_owner
     from loom.engine.models import Stream
@@ -227,34 +274,10 @@ def write(count: int) -> None:
     actor = make_owner("bench")
     tree: Any = trees.new_tree(actor, title="being written")
     table_rows = rows(tree, root_of(tree).local_id, count, actor.participant.pk)
-    names = ", ".join(COLUMNS)
     if connection.vendor == "postgresql":
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("DROP INDEX trees_node_trigrams")
-            with cursor.copy(f"COPY trees_node ({names}) FROM STDIN") as copy:
-                for row in table_rows:
-                    copy.write_row(row)
-        with connection.cursor() as cursor:
-            cursor.execute("SET maintenance_work_mem = '512MB'")
-            cursor.execute(
-                "CREATE INDEX trees_node_trigrams ON trees_node USING gin (text gin_trgm_ops)"
-            )
+        copy_into_postgres(table_rows)
     else:
-        marks = ", ".join(["%s"] * len(COLUMNS))
-        batch: list[tuple[Any, ...]] = []
-        with connection.cursor() as cursor:
-            cursor.execute("PRAGMA cache_size = -400000")
-
-        def put() -> None:
-            with transaction.atomic(), connection.cursor() as cursor:
-                cursor.executemany(f"INSERT INTO trees_node ({names}) VALUES ({marks})", batch)
-            batch.clear()
-
-        for row in table_rows:
-            batch.append(row)
-            if len(batch) == BATCH:
-                put()
-        put()
+        insert_into_sqlite(table_rows)
     base = tree.pk << ORDINAL_BITS
     chains = [Chain(id=base + first, tail=tail) for first, tail in tree.laid.tails.items()]
     Chain.objects.bulk_create(chains, batch_size=1000)

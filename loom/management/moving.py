@@ -19,6 +19,8 @@ from django.core.management.color import no_style
 from django.db import DatabaseError, connection, connections, transaction
 from django.db.models import Field, Model
 
+from loom.platform.bulk_loading import indexed_afterwards
+
 ALIAS = "moved"
 ROWS = 2_000  # read at a time
 # Each database has these from its migrations.
@@ -39,10 +41,11 @@ def move_in(file: Path, migrations: list[str], report: Report) -> dict[str, int]
                 tables = ", ".join(f'"{model._meta.db_table}"' for model in _models())
                 # It fires no trigger of a row, as those that guard the log.
                 cursor.execute(f"TRUNCATE {tables} CASCADE")
-                for model in _models():
-                    counts[model._meta.db_table] = _copy(model, cursor)
-                    if counts[model._meta.db_table] >= ROWS:
-                        report(f"{model._meta.db_table}: {counts[model._meta.db_table]:,} rows")
+                with indexed_afterwards(cursor, _long_tables()):
+                    for model in _models():
+                        counts[model._meta.db_table] = _copy(model, cursor)
+                        if counts[model._meta.db_table] >= ROWS:
+                            report(f"{model._meta.db_table}: {counts[model._meta.db_table]:,} rows")
                 for model in _models():
                     _demand_equal(model)
                 for statement in connection.ops.sequence_reset_sql(no_style(), _models()):
@@ -79,6 +82,16 @@ def _models() -> list[type[Model]]:
         for model in apps.get_models(include_auto_created=True)
         if model._meta.managed and model._meta.label_lower not in KEPT
     ]
+
+
+def _long_tables() -> list[str]:
+    """The tables with so many rows that their indexes are made afterwards."""
+    long = []
+    for model in _models():
+        rows = model._base_manager.using(ALIAS).order_by().values("pk")
+        if rows[:ROWS].count() == ROWS:
+            long.append(model._meta.db_table)
+    return long
 
 
 @contextmanager

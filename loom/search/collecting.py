@@ -26,6 +26,8 @@ from loom.trees.queries.lookup import fetch, listed, selected_versions
 from loom.trees.queries.places import in_chunks
 
 ENOUGH = 400  # matches that are collected, and ranked: the newest
+EASY = 4_000  # candidates after which fewer are
+PLENTY = 100  # enough: most of them are hidden, or do not pass the filters
 FEW = 1_500  # nodes that a filter or a branch leaves, which are then read instead of an index
 SMALL = 5_000  # nodes of a tree that is not sampled
 MARKED = "node_versions"  # the index of the versions of slots
@@ -62,6 +64,7 @@ class NodeSearch:
     passes: Callable[[list[int]], set[int]] | None = None
     matches: dict[int, Match] = field(default_factory=dict)
     characters: int = 0
+    looked_at: int = 0  # candidates, and texts that are compared to find some
 
     def run(self) -> Collected:
         """The newest ENOUGH matches, or nearly: those around samples come before others."""
@@ -73,30 +76,29 @@ class NodeSearch:
     def take(self, chunks: Iterator[list[IndexedVersion]]) -> bool:
         """Takes what matches from the chunks until there is enough; whether all were looked at."""
         for chunk in chunks:
-            if not self._check(chunk) or len(self.matches) >= ENOUGH:
+            if not self._check(chunk):
+                return False
+            if len(self.matches) >= (ENOUGH if self.looked_at < EASY else PLENTY):
                 return False
         return not self.is_cut
 
     is_cut = False
 
     def _check(self, chunk: list[IndexedVersion]) -> bool:
-        """Adds what matches of a chunk; False if too much text was read."""
-        sums = list(accumulate((version.length for version in chunk), initial=self.characters))
-        matches: dict[int, Match] = {}
-        if self.query.strip():
-            folded = fold(self.query)
-            within = [
-                version for version, sum_ in zip(chunk, sums[1:], strict=True) if sum_ < MOST_READ
-            ]
-            self.characters = sums[-1]
-            for key, text in _texts(within):
-                match_found = match(folded, text)
-                if match_found is not None:
-                    matches[key] = match_found
-        else:
-            matches = dict.fromkeys((version.id for version in chunk), Match(0, 1, 1.0))
-        seen = self._seen([version for version in chunk if version.id in matches])
-        self.matches |= {version.id: matches[version.id] for version in seen}
+        """Adds what matches of a chunk; False if too much text was read. Texts are read last: a
+        common word is in many that are hidden."""
+        seen = self._seen(chunk)
+        if not self.query.strip():
+            self.matches |= dict.fromkeys((version.id for version in seen), Match(0, 1, 1.0))
+            return True
+        sums = list(accumulate((version.length for version in seen), initial=self.characters))
+        within = [version for version, sum_ in zip(seen, sums[1:], strict=True) if sum_ < MOST_READ]
+        self.characters = sums[-1]
+        folded = fold(self.query)
+        for key, text in _texts(within):
+            match_found = match(folded, text)
+            if match_found is not None:
+                self.matches[key] = match_found
         return self.characters < MOST_READ
 
     def _seen(self, chunk: list[IndexedVersion]) -> list[IndexedVersion]:
@@ -107,19 +109,43 @@ class NodeSearch:
         return visible(self.actor, chunk, self.workspaces, below=self.below)
 
     def _ways(self) -> Iterator[list[IndexedVersion]]:
+        many: Scope | None = None
         for where in self._few_ones():
             part = self.scope._replace(where=self.scope.where.and_(where))
             few = index.few(part, MOST_MARKED if where.by == MARKED else FEW)
             if few is not None:
                 size = index.CHUNK
                 return (few[at : at + size] for at in range(0, len(few), size))
+            if where.is_by_age:
+                many = part
         if not self.query.strip():
             return self._bounded(index.newest(self.scope))
+        if many is not None and len(self.scope.trees) == 1:
+            return self._by_age(many)
+        return self._of_words()
+
+    def _of_words(self) -> Iterator[list[IndexedVersion]]:
+        self.looked_at = 0
         if len(self.scope.trees) == 1:
             return self._in_tree()
         if not index.is_indexed(self.query):
             return iter([index.scanned(self.scope, self.query, MOST_SCANNED)])
         return self._bounded(index.from_index(self.scope, self.query, most=MOST_LOOKED_AT + 1))
+
+    def _by_age(self, part: Scope) -> Iterator[list[IndexedVersion]]:
+        """Those with the words among the newest that the index of a filter finds. As soon as they
+        are so few that there would not be ENOUGH of them among MOST_SCANNED, by the words."""
+        last: int | None = None
+        while self.looked_at < MOST_SCANNED:
+            having, last = index.newest_with(part, self.query, last, BLOCK)
+            self.looked_at += BLOCK
+            yield having
+            if last is None:
+                return
+            if len(self.matches) < self.looked_at * ENOUGH / MOST_SCANNED:
+                yield from self._of_words()
+                return
+        self.is_cut = True
 
     def _few_ones(self) -> Iterator[NodeCondition]:
         yield from self.few
@@ -131,12 +157,11 @@ class NodeSearch:
 
     def _bounded(self, chunks: Iterator[list[IndexedVersion]]) -> Iterator[list[IndexedVersion]]:
         """The chunks, until MOST_LOOKED_AT candidates have been looked at."""
-        looked_at = 0
         for chunk in chunks:
-            if looked_at >= MOST_LOOKED_AT:
+            if self.looked_at >= MOST_LOOKED_AT:
                 self.is_cut = True
                 return
-            looked_at += len(chunk)
+            self.looked_at += len(chunk)
             yield chunk
 
     def _in_tree(self) -> Iterator[list[IndexedVersion]]:
@@ -170,12 +195,11 @@ class NodeSearch:
         return self._bounded_scan([*first, *sorted(others, reverse=True)])
 
     def _bounded_scan(self, blocks: Iterable[int]) -> Iterator[list[IndexedVersion]]:
-        scanned = 0
         for number in blocks:
-            if scanned >= MOST_SCANNED:
+            if self.looked_at >= MOST_SCANNED:
                 self.is_cut = True
                 return
-            scanned += BLOCK
+            self.looked_at += BLOCK
             start = number * BLOCK
             yield index.block(self.scope, self.query, start, start + BLOCK - 1)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
 
-from django.db.models import F, OuterRef, QuerySet, Subquery
+from django.db.models import QuerySet
 from django.utils.dateparse import parse_date, parse_datetime
 
 from loom.language import ids as item_ids
@@ -13,6 +13,7 @@ from loom.language.ids import ORDINAL_BITS
 from loom.notes.models import Mark
 from loom.notes.queries import is_tag
 from loom.trees.models import Node, Tree
+from loom.trees.queries.lookup import fetch, within
 from loom.trees.queries.places import in_chunks
 
 Kind = Literal["", "text", "annotation", "tree", "document"]
@@ -86,11 +87,26 @@ def filtered(only: Filters, nodes: Iterable[int], trees: Iterable[int]) -> Filte
 def passing_nodes(only: Filters, ids: list[int]) -> dict[int, datetime | None]:
     """Which of these nodes pass, with their times."""
     times: dict[int, datetime | None] = {}
+    if only.is_leaf:
+        ids = sorted(leaves_among(ids))
     for chunk in in_chunks((key, 1) for key in ids):
         homes = {key >> ORDINAL_BITS for key in chunk}
         rows = _passing(only, Node.objects.filter(pk__in=chunk), homes)
         times |= dict(rows.values_list("pk", "created_at"))
     return times
+
+
+# Compared as a value: PostgreSQL would join with an index of all slots.
+_LEAVES = """SELECT n.id FROM trees_node n WHERE {those} AND n.kind = 'text' AND (
+        SELECT b.id FROM trees_node b WHERE b.parent_slot_id = n.slot_id AND b.kind = 'text'
+            AND b.slot_id = b.id AND NOT b.pruned LIMIT 1
+    ) IS NULL"""
+
+
+def leaves_among(ids: list[int]) -> set[int]:
+    """Those of the nodes that are texts without a text below, other than pruned ones; one query."""
+    those, given = within("n.id", ids)
+    return {key for (key,) in fetch(_LEAVES.format(those=those), [given])}
 
 
 def _passing(only: Filters, rows: QuerySet[Node], trees: Iterable[int]) -> QuerySet[Node]:
@@ -106,10 +122,6 @@ def _passing(only: Filters, rows: QuerySet[Node], trees: Iterable[int]) -> Query
         rows = rows.filter(created_at__gte=only.since)
     if only.before:
         rows = rows.filter(created_at__lt=only.before)
-    if only.is_leaf:  # compared as a value: PostgreSQL would join with an index of all slots
-        below = Node.objects.filter(parent_slot=OuterRef("slot"), slot=F("pk"), pruned=False)
-        first = below.filter(kind="text").order_by().values("pk")[:1]
-        rows = rows.annotate(first_below=Subquery(first)).filter(first_below=None, kind="text")
     if only.is_bookmarked:
         bookmarked = marked_with(replace(only, tag=""), trees)
         rows = rows.filter(slot__in=bookmarked.values("item__node__slot"))

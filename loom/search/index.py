@@ -72,11 +72,13 @@ class IndexedVersion(NamedTuple):
 
 class NodeCondition(NamedTuple):
     """A condition on the versions `n`, with its parameters; empty: all of them. SQLite, which knows
-    only how many rows a value has on average, is told the index `by` which they are found."""
+    only how many rows a value has on average, is told the index `by` which they are found;
+    `is_by_age` if that has those of a tree by their ids."""
 
     sql: str = ""
     params: tuple[Any, ...] = ()
     by: str = ""
+    is_by_age: bool = False
 
     def and_(self, other: "NodeCondition") -> "NodeCondition":
         """Both conditions, by the index of the other."""
@@ -138,6 +140,20 @@ def newest(scope: Scope) -> Iterator[list[IndexedVersion]]:
         if len(versions) < size:
             return
         last = versions[-1].id
+
+
+def newest_with(
+    scope: Scope, query: str, last: int | None, most: int
+) -> tuple[list[IndexedVersion], int | None]:
+    """Those with the words among the newest `most` candidates of one tree before `last`, and the
+    last of these `most`; None if there are no more."""
+    before = NodeCondition("n.id < %s", (1 << 62 if last is None else last,), scope.where.by)
+    sql, params = select(scope._replace(where=scope.where.and_(before)))
+    with_words, words = _compared(query)
+    sql = sql.replace("n.length FROM", f"n.length, {with_words} FROM", 1)
+    rows = fetch(f"{sql} ORDER BY n.id DESC LIMIT {most}", [*words, *params])
+    having = [IndexedVersion._make(row[:3]) for row in rows if row[3]]
+    return having, rows[-1][0] if len(rows) == most else None
 
 
 def scanned(scope: Scope, query: str, most: int) -> list[IndexedVersion]:

@@ -28,6 +28,7 @@ from loom.search.filters import (
     Filters,
     bearing,
     filtered,
+    leaves_among,
     marked_with,
     passing_nodes,
 )
@@ -125,7 +126,7 @@ def _collected(
     if rest.is_leaf or rest.tag:
 
         def passes(ids: list[int]) -> set[int]:
-            return set(passing_nodes(rest, ids))
+            return set(passing_nodes(rest, ids)) if rest.tag else leaves_among(ids)
 
     few = _few(only)
     return NodeSearch(actor, query, scope, workspaces, below, few=few, passes=passes).run()
@@ -157,7 +158,8 @@ def _few(only: Filters) -> list[NodeCondition]:
     if only.is_bookmarked or only.tag:
         conditions.append(NodeCondition(by=MARKED))
     if only.form or only.type == "annotation":
-        conditions.append(NodeCondition(by="node_annotations"))
+        # Within one form it is in the order of ids.
+        conditions.append(NodeCondition(by="node_annotations", is_by_age=bool(only.form)))
     if only.author:
         conditions.append(
             NodeCondition(f"n.author_id = {_BY_UID}", (only.author,), "node_by_author")

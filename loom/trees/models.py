@@ -204,7 +204,7 @@ class Node(models.Model):
             ),
             # Annotations are few: the filter of their kind and form finds them.
             models.Index(
-                fields=["tree", "form"],
+                fields=["tree", "form", "id"],
                 condition=models.Q(kind="annotation"),
                 name="node_annotations",
             ),

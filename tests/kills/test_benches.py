@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.kills.postgres import is_able
 from tests.patience import PATIENCE_S
 
 # Each opens an installation of its own, on SQLite.
 pytestmark = [pytest.mark.kill, pytest.mark.sqlite]
 ROOT = Path(__file__).resolve().parents[2]
+MOVED = r"[^~]*move to PostgreSQL +[\d.]+ s" if is_able() else ""
 # The words that make it small, and what it prints at last.
 SMALL = {
     "acting": ("1", r"grammar that acts +1 replies"),
@@ -60,7 +62,10 @@ SMALL = {
     "storage": ("10 200", r"all +[\d.]+"),
     "strangers": ("0.1 /ws/groves", r"\d+ rows, \d+ above"),
     "streams": ("1", r"3 stream\(s\): first token bare [\d.]+ ms"),
-    "tables": ("--nodes 400 --rounds 1 requests lines flags lists", r"home page +[\d.]+"),
+    "tables": (
+        "--nodes 2500 --rounds 1 requests lines flags lists backup move",
+        rf"home page +[\d.]+[^~]*restore in a new place +[\d.]+ s{MOVED}",
+    ),
     "windows": ("", r"three sections of 500 lines: \d+ tokens"),
     "wording": ("", r"wordings fresh: \d+, "),
 }

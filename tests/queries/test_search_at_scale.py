@@ -77,7 +77,7 @@ def plainly(tree: Tree, query: str, below: Node | None, only: Filters = EVERYTHI
                 break
             slot = nodes[slot.parent_slot_id]
         is_inside = below is None or below.slot_id in {node.pk for node in above}
-        is_kind = not only.type or node.kind == only.type
+        is_kind = (not only.type or node.kind == only.type) and only.form in ("", node.form)
         is_late = only.since is None or node.created_at >= only.since
         is_hidden = any(node.pruned for node in above) or not node.depth
         if is_inside and is_kind and is_late and not is_hidden and query in node.text:
@@ -97,7 +97,8 @@ def test_each_way_finds_what_a_plain_look_finds(
             assert set(hits.every) == plainly(tree, query, below), (way, query, below)
             assert hits.is_all
     middle = nodes[len(nodes) // 2].created_at
-    for only in (Filters(type="annotation"), Filters(since=middle), Filters(type="text")):
+    kinds = (Filters(type="annotation"), Filters(form="note"), Filters(type="text"))
+    for only in (*kinds, Filters(since=middle)):
         hits = find_in_tree(actor, tree, None, "tower", only=only, limit=100)
         assert set(hits.every) == plainly(tree, "tower", None, only), (way, only)
     other = trees.new_tree(actor, title="Another")
@@ -164,6 +165,46 @@ def test_the_plans_of_every_way_scan_nothing(actor: Actor, big: None) -> None:
                 find_in_grove(actor, query, only=only)
     assert len(queries.sent) > 15
     queries.demand_no_faults()
+
+
+def test_a_search_walks_up_without_joining_the_whole_table(actor: Actor, big: None) -> None:
+    """By the plans that PostgreSQL prefers for hundreds of nodes of a table of thousands."""
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite joins by nested loops")
+    tree, branch = bushy(actor, 4_000, pruned=True)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    with recorded() as queries:
+        find_in_tree(actor, tree, None, "text")
+        find_in_tree(actor, tree, None, "text", below=branch)
+        places.hidden_among(tree.nodes.values_list("pk", flat=True)[:400])
+    walks = {sql: params for sql, params in queries.sent.items() if "RECURSIVE up" in sql}
+    assert len(walks) > 2
+    for sql, params in walks.items():
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN {sql}", params)
+            plan = "\n".join(row[0] for row in cursor.fetchall())
+        assert "Hash Join" not in plan and "Merge Join" not in plan, plan
+
+
+def test_a_common_word_among_few_notes_costs_little_more_than_among_all_texts(
+    actor: Actor, big: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collecting, "IS_COMMON", 0.2)
+    tree, _ = bushy(actor, 3_000, pruned=False)
+    texts = list(tree.nodes.filter(kind="text", depth__gt=0).order_by("pk"))
+    for node in texts[::20]:
+        add(tree, actor.participant, "text of a note", node, kind="annotation", form="note")
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    works = []
+    for asked in (EVERYTHING, Filters(form="note")):
+        find_in_tree(actor, tree, None, "text", only=asked)
+        with work_done() as work:
+            hits = find_in_tree(actor, tree, None, "text", only=asked)
+        assert hits.total >= 60
+        works.append(work)
+    works[1].demand_no_more(works[0], rows=60, steps=2)
 
 
 def test_common_words_say_that_there_may_be_more(actor: Actor, big: None) -> None:

@@ -28,6 +28,7 @@ from loom.trees.queries.lookup import (
     fetch,
     listed,
     rows_of,
+    step_to,
     walked,
 )
 from loom.trees.queries.node_bodies import row_of
@@ -43,7 +44,7 @@ _BACK = """
     WITH RECURSIVE back(id, steps) AS (
         SELECT n.id, 1 FROM trees_node n WHERE n.id IN ({wanted})
         UNION
-        SELECT n.edited_from_id, back.steps + 1 FROM back JOIN trees_node n ON n.id = back.id
+        SELECT n.edited_from_id, back.steps + 1 FROM back {step}
         WHERE n.edited_from_id IS NOT NULL AND back.steps < {most} AND {walked}
     )
     SELECT {columns} FROM (SELECT DISTINCT id FROM back) b JOIN trees_node v ON v.id = b.id
@@ -375,7 +376,11 @@ def with_origins(ids: Collection[int]) -> dict[int, NodeRow]:
     if not ids:
         return {}
     sql = _BACK.format(
-        columns=columns(), wanted=listed(ids), most=MOST_EDITS, walked=walked("back.id")
+        columns=columns(),
+        wanted=listed(ids),
+        most=MOST_EDITS,
+        walked=walked("back.id"),
+        step=step_to("back", node="id", columns="n.edited_from_id"),
     )
     return {row[0]: as_row(row) for row in fetch(sql)}
 

@@ -425,7 +425,7 @@ class Migration(migrations.Migration):
             model_name="node",
             index=models.Index(
                 condition=models.Q(("kind", "annotation")),
-                fields=["tree", "form"],
+                fields=["tree", "form", "id"],
                 name="node_annotations",
             ),
         ),

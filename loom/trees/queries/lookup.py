@@ -227,6 +227,16 @@ def step_down(walk: str, *, slot: str, columns: str, kinds: str = "'text'") -> s
     return f"JOIN trees_node n ON {below.format('n')} WHERE {walked(f'{walk}.{slot}')}"
 
 
+def step_to(walk: str, *, node: str, columns: str) -> str:
+    """The join of a recursive query `walk` with the node of its column `node`, as `n`, of which
+    `columns` are read. PostgreSQL takes a walk from some hundred nodes for thousands of rows at
+    each step, and would read the whole table to join them: here it is forced to look up each."""
+    if connection.vendor == "postgresql":
+        return f"""CROSS JOIN LATERAL (
+            SELECT {columns} FROM trees_node n WHERE n.id = {walk}.{node} OFFSET 0) n"""
+    return f"JOIN trees_node n ON n.id = {walk}.{node}"
+
+
 def listed(ids: Iterable[int]) -> str:
     """Row ids as the inside of an SQL list; never empty. Only integers, so nothing to escape."""
     return ",".join([str(int(number)) for number in ids]) or "NULL"
@@ -420,14 +430,15 @@ def below_pruned(tree_id: int, slots: Iterable[int]) -> set[int]:
     return marked_below(asked, above, pruned, below=below)
 
 
+WALKED = "n.id, n.parent_chain, n.parent_slot_id, n.depth, n.pruned"  # what walks up read of a slot
 # UNION, not UNION ALL: a slot reached twice is walked once, and a ring ends the walk.
 _ABOVE = """
     WITH RECURSIVE up(slot, next, chain, depth, pruned) AS (
         SELECT id, COALESCE(parent_chain, parent_slot_id), parent_chain, depth, pruned
         FROM trees_node WHERE id IN ({slots})
         UNION
-        SELECT s.id, COALESCE(s.parent_chain, s.parent_slot_id), s.parent_chain, s.depth, s.pruned
-        FROM up JOIN trees_node s ON s.id = up.next
+        SELECT n.id, COALESCE(n.parent_chain, n.parent_slot_id), n.parent_chain, n.depth, n.pruned
+        FROM up {step}
     ) SELECT slot, next, pruned, EXISTS (SELECT 1 FROM trees_node p
         WHERE p.pruned_chain = up.chain AND p.depth < up.depth) FROM up
 """
@@ -439,7 +450,8 @@ def walked_up(slots: set[int]) -> tuple[dict[int, int | None], set[int], set[int
     slot of the chain that the walk passes over. One query."""
     above: dict[int, int | None] = {}
     pruned, below = set(), set()
-    for slot, then, is_pruned, is_below in fetch(_ABOVE.format(slots=listed(slots))):
+    step = step_to("up", node="next", columns=WALKED)
+    for slot, then, is_pruned, is_below in fetch(_ABOVE.format(slots=listed(slots), step=step)):
         above[slot] = then
         if is_pruned:
             pruned.add(slot)

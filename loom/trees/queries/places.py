@@ -14,6 +14,7 @@ from loom.trees.queries import lookup
 from loom.trees.queries.lookup import (
     NEWEST,
     UP,
+    WALKED,
     below_pruned,
     by_id,
     end_of,
@@ -195,8 +196,8 @@ _STANDING = """
         SELECT id, COALESCE(parent_chain, parent_slot_id), parent_chain, depth, pruned
         FROM trees_node WHERE {asked}
         UNION
-        SELECT s.id, COALESCE(s.parent_chain, s.parent_slot_id), s.parent_chain, s.depth, s.pruned
-        FROM up JOIN trees_node s ON s.id = up.next WHERE up.slot <> %s
+        SELECT n.id, COALESCE(n.parent_chain, n.parent_slot_id), n.parent_chain, n.depth, n.pruned
+        FROM up {step} WHERE up.slot <> %s
     ) SELECT slot, next,
         CASE WHEN up.pruned OR EXISTS (SELECT 1 FROM trees_node p
             WHERE p.pruned_chain = up.chain AND p.depth < up.depth) THEN 1 ELSE 0 END,
@@ -218,7 +219,8 @@ def standing_among(slots: Iterable[int], *, below: Node | None = None) -> set[in
     if below is not None and lookup.hidden_by(below) is not None:
         return set()
     steps: dict[int, tuple[int | None, int, int]] = {}
-    for slot, then, is_hidden, is_inside in fetch(_STANDING.format(asked=those), params):
+    sql = _STANDING.format(asked=those, step=lookup.step_to("up", node="next", columns=WALKED))
+    for slot, then, is_hidden, is_inside in fetch(sql, params):
         steps[slot] = (then, is_hidden, is_inside)
     verdicts: dict[int | None, bool] = {None: below is None}
     for asked_slot in asked:
