@@ -58,6 +58,16 @@ MOST_WORDS = 1_500  # characters of a quote that an address carries
 DEEP = 4  # levels of claims that rest on claims
 
 # Words of the model that pages show in the reader's language.
+KIND_WORDS = {
+    "contains": gettext_noop("words that must occur"),
+    "absent": gettext_noop("words that must not occur"),
+    "max_words": gettext_noop("at most so many words"),
+    "min_words": gettext_noop("at least so many words"),
+    "regex": gettext_noop("a pattern that must occur"),
+    "json": gettext_noop("must be JSON"),
+    "python": gettext_noop("must be Python"),
+    "judge": gettext_noop("a question that a model answers"),
+}
 WORDS = {
     "hypothesis": gettext_noop("hypothesis"),
     "testing": gettext_noop("being tested"),
@@ -494,7 +504,7 @@ def checks_page(request: PersonRequest, uid: str) -> HttpResponse:
     context = {
         **frame(request, actor, "settings"),
         "checks": _listed(actor),
-        "kinds": KINDS,
+        "kinds": [(kind, gettext(KIND_WORDS[kind])) for kind in KINDS],
         "agents": Participant.objects.filter(grove=grove, kind="model", archived_at=None),
         "trees": access.trees_for(actor).filter(grove=grove, archived_at=None)[:MOST],
         "documents": grove_texts().every(actor, MOST),
@@ -503,15 +513,15 @@ def checks_page(request: PersonRequest, uid: str) -> HttpResponse:
     return render(request, "pages/checks.html", context)
 
 
-def _listed(actor: Actor) -> list[tuple[Check, str, str]]:
-    """The checks that the actor sees, with their first parameter, and the title of the text outside
-    of trees that one is for."""
+def _listed(actor: Actor) -> list[tuple[Check, str, str, str]]:
+    """The checks that the actor sees, with what they ask for in words, their first parameter, and
+    the title of the text outside of trees that one is for."""
     checks = list(checks_for(actor))
     titles = grove_texts().titles(check.about for check in checks if check.about is not None)
     first = (next(iter(check.parameters.values()), "") for check in checks)
     return [
-        (parameter, value, titles.get(parameter.about or 0, ""))
-        for parameter, value in zip(checks, first, strict=True)
+        (check, gettext(KIND_WORDS[check.kind]), value, titles.get(check.about or 0, ""))
+        for check, value in zip(checks, first, strict=True)
     ]
 
 

@@ -279,7 +279,7 @@ def _details(row: Exploration, most: Amount, known: Learned | None) -> list[str]
     money = most.money if row.most_money is None else min(most.money, row.most_money)
     cost = f" · at most {dollars(money)}" if money else ""
     lines = [
-        f"{texts}{judged}; keeps {row.keep} of a round by {row.by}",
+        f"{texts}{judged}; keeps {row.keep} of each round, chosen by {row.by}",
         f"budget: {counted(row.most_steps, 'call')} · {row.most_tokens:,} tokens{cost}",
     ]
     if row.goal:

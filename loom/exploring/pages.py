@@ -120,7 +120,8 @@ def cost(request: PersonRequest, uid: str) -> HttpResponse:
     actor, tree = access.get_tree(request.user, uid)
     try:
         lines = _run(request, actor, tree, is_dry=True).reply.splitlines()[1:]
-        context: dict[str, object] = {"lines": [line.strip() for line in lines]}
+        # The last names the exploration, which does not exist yet.
+        context: dict[str, object] = {"lines": [line.strip() for line in lines[:-1]]}
     except CommandError as refused:
         context = {"refused": in_one_line(refused)}
     return render(request, "exploring/cost.html", context)

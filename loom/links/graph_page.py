@@ -114,7 +114,7 @@ def _names(request: PersonRequest, name: str) -> list[str]:
 def _rows(tree: Tree, body: dict[str, Any], reverses: dict[str, str]) -> list[GraphRow]:
     """The outline: each item after the one that it was reached from."""
     depths = {entry["item"]: entry["depth"] for entry in body["nodes"]}
-    names = {entry["item"]: _named(entry["item"], entry["words"]) for entry in body["nodes"]}
+    names = {entry["item"]: _quoted(entry["item"], entry["words"]) for entry in body["nodes"]}
     described: dict[str, list[str]] = {item: [] for item in depths}
     below: dict[str, list[str]] = {item: [] for item in depths}
     placed = {body["nodes"][0]["item"]}
@@ -146,6 +146,12 @@ def _named(item: str, words: str) -> str:
         node = item.partition(" node:")[2]
         return f"[{node}]" if node else tree_named(words)
     return f"[{item}]"
+
+
+def _quoted(item: str, words: str) -> str:
+    """An item in the list of another's links: the first words of a text, else as `_named`."""
+    named = _named(item, words)
+    return f"“{words}”" if words and named.startswith("[") else named
 
 
 def _row(tree: Tree, entry: dict[str, Any], links: Iterable[str]) -> GraphRow:

@@ -190,7 +190,7 @@ def _said(count: int, different: float) -> str:
     if number == count:
         return gettext("%(count)s different answers") % {"count": count}
     return ngettext(
-        "about %(number)s different answer of %(count)s",
+        "%(count)s answers that say nearly the same",
         "about %(number)s different answers of %(count)s",
         number,
     ) % {"number": number, "count": count}

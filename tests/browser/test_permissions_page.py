@@ -38,4 +38,4 @@ def test_presets_and_boxes_follow_each_other(heddle: Heddle, visit: Open) -> Non
     assert ticked(page) == ["loom_aware", "loom_generate", "doc_read", "doc_write"]
     preset.select_option("subject")
     page.get_by_role("button", name="Save").click()
-    expect(page.locator(".trees").first).to_contain_text("is sent text only")
+    expect(page.locator(".trees").first).to_contain_text("continues texts and sees nothing else")

@@ -71,7 +71,7 @@ def test_the_context_is_shown_before_anything_is_pressed_and_is_what_is_sent(
     assert section(page, "Path") == "Who is Marie angry at?\n\nHer father."
     heddle.provider.script(says("Or herself."))
     heddle.line(tree, f'continue n:1 using agent:"{MODEL}"')
-    expect(shown).to_contain_text("100% the same from the start, nothing differs")
+    expect(shown).to_contain_text("The same as the last request")
     heddle.line(tree, 'respond here "Why?"')
     page.goto(f"{heddle.url}/trees/{tree}")
     choose(page, MODEL)
@@ -332,7 +332,7 @@ def test_the_page_of_an_agent_shows_what_it_is_taught(heddle: Heddle, visit: Ope
     }
     agent = heddle.post("participants", given)
     page = visit(f"/groves/{agent['grove']}/participants/{agent['id']}")
-    page.get_by_text("What it is taught before any call").click()
+    page.get_by_text("Instructions that come with every request").click()
     expect(page.locator(".taught pre")).to_contain_text("→ annotate REF")
     page.locator(".taught select").select_option("buffer")
     expect(page.locator(".taught pre")).to_contain_text("︱")

@@ -118,7 +118,7 @@ def test_claims_rest_on_claims_and_are_filtered(
     shown = client.get(page).content.decode()
     assert shown.index(upper) < shown.index(lower) and 'data-depth="1"' in shown
     assert "lower" not in client.get(page, {"source": lower}).content.decode().split('claims">')[1]
-    assert "There are no claims yet" in client.get(page, {"state": "committed"}).content.decode()
+    assert "No claim is like this" in client.get(page, {"state": "committed"}).content.decode()
 
 
 def test_a_reader_sees_claims_without_forms_and_outsiders_nothing(

@@ -140,6 +140,8 @@ function differenceFold(before, opened) {
   const lines = before.lines.map((line) => make(line.startsWith("+") ? "ins" : line.startsWith("-") ? "del" : "span", { textContent: `${line}\n` }));
   const words = before.lines.length ? tn("{n} line differs", "{n} lines differ", before.lines.filter((line) => /^[+-]/.test(line)).length) : t("nothing differs");
   const body = make("pre", { className: "diff", dir: "auto" }, ...lines, before.cut ? "…" : "");
+  const isSame = !before.lines.length && before.share >= 1;
+  if (isSame) return fold("difference", t("The same as the last request"), body, opened);
   return fold("difference", t("Since the last request: {share}% the same from the start, {words}", { share, words }), body, opened);
 }
 
