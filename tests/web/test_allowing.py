@@ -50,7 +50,8 @@ def test_single_permissions_and_the_rest_are_kept_and_shown(
     for name in Permission:
         box = page.split(f'value="{name}"')[1].split(">")[0]
         assert ("checked" in box) == (name in ticked), name
-    assert "acts in the tree within the quick budget" in text(client, f"/groves/{grove.uid}/participants")
+    page = text(client, f"/groves/{grove.uid}/participants")
+    assert "acts in the tree within the quick budget" in page
 
 
 def test_permissions_that_break_a_rule_are_refused_and_stay_in_the_form(
