@@ -58,6 +58,13 @@ function keepDraft(pen, { draft, text = "" }) {
   return [again];
 }
 
+/** The focus goes back to what had it, else to the path: a key that opened a form was pressed nowhere.
+ * @param {HTMLElement | null} opener */
+function giveBack(opener) {
+  const isLost = !opener?.isConnected || opener === document.body;
+  (isLost ? document.getElementById("main") : opener)?.focus({ preventScroll: true });
+}
+
 /**
  * Opens a form inside `host`; `onSubmit` may refuse, which is shown in the form.
  * @param {Element} host @param {Shape} shape @param {(filled: Filled) => Promise<unknown>} onSubmit
@@ -83,7 +90,7 @@ export function openForm(host, shape, onSubmit, { before = null, onClose = () =>
   const close = () => {
     form.remove();
     onClose();
-    opener?.focus({ preventScroll: true });
+    giveBack(opener);
   };
   form.addEventListener("close-form", close);
   cancel.addEventListener("click", close);
