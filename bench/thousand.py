@@ -193,7 +193,9 @@ def measure(house: StampedHouse, key: str, asked: argparse.Namespace, generation
     waits = sorted(reader.waits_s)
     for name in ("read", "given"):
         told = {"read": "read by a web process", "given": "given to a protocol"}[name]
-        print(f"  written until {told:<22} {quantiles([s for one in stamps for s in one[name]])}")
+        print(
+            f"  written until {told:<22} {quantiles([s for stamp in stamps for s in stamp[name]])}"
+        )
     print(f"  written until at a page              {quantiles(waits)}")
     events = len(waits) / asked.sockets
     p95 = waits[int(len(waits) * 0.95)] * 1000

@@ -87,7 +87,7 @@ def _end(asked: logout.AskedToLeave) -> int:
     identity = rows.first()
     if identity is None:
         return 0
-    browsers = {one.session_key: one.uid for one in identity.user.browsers.all()}
+    browsers = {browser.session_key: browser.uid for browser in identity.user.browsers.all()}
     ended = 0
     for session in Session.objects.filter(session_key__in=browsers):
         signed = session.get_decoded().get(SIGNED_IN)

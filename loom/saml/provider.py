@@ -134,8 +134,8 @@ def current() -> Any:
 
 def metadata() -> bytes:
     """What the organisation needs to know of this installation, as XML."""
-    made = current().get_sp_metadata()
-    return made if isinstance(made, bytes) else str(made).encode()
+    xml = current().get_sp_metadata()
+    return xml if isinstance(xml, bytes) else str(xml).encode()
 
 
 def entity() -> str:
@@ -258,20 +258,20 @@ def _confirmed(read: Any) -> Confirmed:
 
 
 def _texts(assertion: Any, path: str) -> list[str]:
-    found = assertion.xpath(path, namespaces=NAMES)
-    return ["".join(one.itertext()).strip() for one in found]
+    elements = assertion.xpath(path, namespaces=NAMES)
+    return ["".join(element.itertext()).strip() for element in elements]
 
 
 def _signed_assertion(document: Any) -> Any:
     """The only assertion, which has the only reference of its own signature."""
     path = "/samlp:Response/saml:Assertion | /samlp:Response/saml:EncryptedAssertion"
-    found = document.xpath(path, namespaces=NAMES)
-    if len(found) != 1 or found[0].tag != f"{{{NAMES['saml']}}}Assertion":
+    assertions = document.xpath(path, namespaces=NAMES)
+    if len(assertions) != 1 or assertions[0].tag != f"{{{NAMES['saml']}}}Assertion":
         raise refused("its answer has no assertion, or several.")
-    (assertion,) = found
+    (assertion,) = assertions
     path = "ds:Signature/ds:SignedInfo/ds:Reference"
     references = assertion.xpath(path, namespaces=NAMES)
-    if [one.get("URI") for one in references] != [f"#{assertion.get('ID')}"]:
+    if [reference.get("URI") for reference in references] != [f"#{assertion.get('ID')}"]:
         raise refused("its signature is about something else.")
     transforms = references[0].xpath("ds:Transforms/ds:Transform/@Algorithm", namespaces=NAMES)
     if not set(transforms) <= _TRANSFORMS:
@@ -284,9 +284,13 @@ def _confirmation(assertion: Any) -> tuple[str, int]:
     that is for this address."""
     times = library("utils").OneLogin_Saml2_Utils
     path = "saml:Subject/saml:SubjectConfirmation"
-    for one in assertion.xpath(path, namespaces=NAMES):
-        data = one.find("saml:SubjectConfirmationData", namespaces=NAMES)
-        if one.get("Method") != BEARER or data is None or data.get("Recipient") != back_address():
+    for confirmation in assertion.xpath(path, namespaces=NAMES):
+        data = confirmation.find("saml:SubjectConfirmationData", namespaces=NAMES)
+        if (
+            confirmation.get("Method") != BEARER
+            or data is None
+            or data.get("Recipient") != back_address()
+        ):
             continue
         request, end = data.get("InResponseTo"), data.get("NotOnOrAfter")
         if request and end and times.parse_SAML_to_time(end) > time.time():

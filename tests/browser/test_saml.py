@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import MOST_MS
 from tests.house.processes import server
-from tests.saml.organisation import Provider, Said
+from tests.saml.organisation import Claims, Provider
 
 PAGE = """<!doctype html><title>Sorbonne</title><form method="post" action="{action}">
 <input type="hidden" name="SAMLResponse" value="{answer}"><button>I am Marie</button></form>"""
@@ -31,13 +31,13 @@ def organisation() -> Iterator[Provider]:
                 return
             asked = provider.asked(f"http://localhost:{sso.server_port}{self.path}")
             back = str(asked.get("AssertionConsumerServiceURL"))
-            said = Said(
+            claims = Claims(
                 audience=back.replace("/back", "/metadata"),
                 recipient=back,
                 destination=back,
                 attributes={"uid": ["marie"], "mail": ["marie@example.org"]},
             )
-            answer = provider.answer(str(asked.get("ID")), said)
+            answer = provider.answer(str(asked.get("ID")), claims)
             page = PAGE.format(action=escape(back), answer=answer).encode()
             self.send_response(200)
             self.send_header("Content-Type", "text/html; charset=utf-8")

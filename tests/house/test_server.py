@@ -104,9 +104,9 @@ def test_a_wrong_setting_stops_the_start_with_a_sentence(tmp_path: Path) -> None
 def test_a_database_that_is_away_is_reported(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/no/such/folder/heddle.sqlite3"
     with server(tmp_path, "--no-model", DATABASE_URL=url) as running:
-        said = running.rest()
-    assert "heddle.sqlite3 can't be used: unable to open database file." in said
-    assert "Traceback" not in said
+        output = running.rest()
+    assert "heddle.sqlite3 can't be used: unable to open database file." in output
+    assert "Traceback" not in output
     assert running.family() == {}
 
 

@@ -44,7 +44,7 @@ MADE = json.loads(
     json.dumps(SchemaGenerator().get_schema(public=True), cls=JSONEncoder)  # type: ignore[no-untyped-call]
 )
 SCHEMA = schemathesis.openapi.from_dict(MADE)
-OPERATIONS: list[Any] = [found.ok() for found in SCHEMA.get_all_operations()]  # type: ignore[union-attr]
+OPERATIONS: list[Any] = [loaded.ok() for loaded in SCHEMA.get_all_operations()]  # type: ignore[union-attr]
 
 
 EXAMPLES = examples(
@@ -67,25 +67,25 @@ def try_operation(operation: Any, uid: str, headers: dict[str, str]) -> None:
     """Sends good and bad requests of an operation, and checks each answer."""
     checks = CHECKS[2:] if operation.label in LESS_CHECKED else CHECKS
 
-    def one(case: Any) -> None:
+    def check(case: Any) -> None:
         if "uid" in case.path_parameters and uid:
             case.path_parameters["uid"] = uid
         case.call_and_validate(checks=checks, headers=headers)
 
     for mode in GenerationMode:
         cases = operation.as_strategy(generation_mode=mode)
-        EXAMPLES(given(case=cases)(one))()
+        EXAMPLES(given(case=cases)(check))()
 
 
 def refused(operation: Any, uid: str, headers: dict[str, str]) -> int:
     """How many of six good requests of an operation are refused as bad ones."""
     count = 0
 
-    def one(case: Any) -> None:
+    def check(case: Any) -> None:
         nonlocal count
         if "uid" in case.path_parameters and uid:
             case.path_parameters["uid"] = uid
         count += case.call(headers=headers).status_code in (400, 413)
 
-    FEW(given(case=operation.as_strategy(generation_mode=GenerationMode.POSITIVE))(one))()
+    FEW(given(case=operation.as_strategy(generation_mode=GenerationMode.POSITIVE))(check))()
     return count

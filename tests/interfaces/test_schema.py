@@ -62,9 +62,11 @@ def headers(
 
 def test_the_schema_is_one_that_others_can_read(generated: ModuleType) -> None:
     generated.SCHEMA.validate()
-    made = generated.MADE
-    assert made["openapi"].startswith("3.1")
-    operations = [one for methods in made["paths"].values() for one in methods.values()]
+    schema = generated.MADE
+    assert schema["openapi"].startswith("3.1")
+    operations = [
+        operation for methods in schema["paths"].values() for operation in methods.values()
+    ]
     names = [operation["operationId"] for operation in operations]
     assert len(names) == len(set(names))
     assert all(operation["summary"] and operation["tags"] for operation in operations)
@@ -161,13 +163,14 @@ def test_a_whole_number_may_be_written_with_a_point(
 
 def test_ids_in_queries_have_the_shape_of_ids(generated: ModuleType) -> None:
     asked = [
-        one
+        parameter
         for methods in generated.MADE["paths"].values()
         for operation in methods.values()
-        for one in operation.get("parameters", ())
-        if one["in"] == "query" and one["name"] in ("tree", "workspace", "turn", "participant")
+        for parameter in operation.get("parameters", ())
+        if parameter["in"] == "query"
+        and parameter["name"] in ("tree", "workspace", "turn", "participant")
     ]
     assert len(asked) >= 4
-    assert all("A-Za-z0-9" in one["schema"]["pattern"] for one in asked)
+    assert all("A-Za-z0-9" in parameter["schema"]["pattern"] for parameter in asked)
     title = generated.MADE["components"]["schemas"]["DocumentSent"]["properties"]["title"]
     assert (title["minLength"], title["maxLength"]) == (1, 200)

@@ -36,7 +36,7 @@ pytestmark = pytest.mark.django_db
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def said(*words: str, **options: Any) -> list[str]:
+def output_of(*words: str, **options: Any) -> list[str]:
     """The lines that a command prints."""
     out = io.StringIO()
     call_command(*words, stdout=out, **options)
@@ -55,18 +55,18 @@ def _no_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: Any) -> 
 
 
 def test_a_key_is_alone_on_the_last_line(owner: User) -> None:
-    key = said("apikey", "OWNER", "laptop")[-1]
+    key = output_of("apikey", "OWNER", "laptop")[-1]
     client = APIClient()
     assert client.get("/api/me", HTTP_AUTHORIZATION=f"Bearer {key}").json()["user"] == "owner"
-    less = said("apikey", "owner", "desk", scope="read", days=2)[-1]
+    less = output_of("apikey", "owner", "desk", scope="read", days=2)[-1]
     client.credentials(HTTP_AUTHORIZATION=f"Bearer {less}")
     assert client.patch("/api/settings", {"theme": "dark"}).status_code == 403
     with pytest.raises(CommandError, match="nobody"):
-        said("apikey", "nobody", "laptop")
+        output_of("apikey", "nobody", "laptop")
     with pytest.raises(CommandError, match="days"):
-        said("apikey", "owner", "laptop", days=-1)
+        output_of("apikey", "owner", "laptop", days=-1)
     with pytest.raises(CommandError):
-        said("apikey", "owner", "")
+        output_of("apikey", "owner", "")
 
 
 @pytest.mark.parametrize("words", [("apikey", "owner", "k"), ("adduser", "ada"), ("signin", "a")])
@@ -83,7 +83,7 @@ def test_an_empty_data_folder_is_reported_with_what_to_do(
 
 
 def test_a_user_is_made_with_a_link_that_works_once(grove: Grove) -> None:
-    link = said("adduser", "ada", grove=grove.name.upper(), role="reader")[-1]
+    link = output_of("adduser", "ada", grove=grove.name.upper(), role="reader")[-1]
     assert link.startswith("http://testserver/signin/")
     assert Membership.objects.get().role == "reader"
     client = APIClient()
@@ -91,8 +91,8 @@ def test_a_user_is_made_with_a_link_that_works_once(grove: Grove) -> None:
     assert client.post(secret).status_code == 302
     assert client.get("/api/me").json()["user"] == "ada"
     assert APIClient().post(secret).status_code == 404
-    again = said("signin", "ADA")[-1]
-    said("adduser", "bob")
+    again = output_of("signin", "ADA")[-1]
+    output_of("adduser", "bob")
     assert Membership.objects.get(user__username="bob").role == "owner"
     assert again != link and APIClient().post(again.removeprefix("http://testserver"))
 
@@ -100,17 +100,17 @@ def test_a_user_is_made_with_a_link_that_works_once(grove: Grove) -> None:
 def test_a_user_that_cannot_be_is_not_half_made(grove: Grove) -> None:
     for words in (("adduser", "a b"), ("adduser", "ada", "--grove", "Nowhere")):
         with pytest.raises(CommandError):
-            said(*words)
-    said("adduser", "ada")
+            output_of(*words)
+    output_of("adduser", "ada")
     with pytest.raises(CommandError, match="taken"):
-        said("adduser", "Ada")
+        output_of("adduser", "Ada")
     with pytest.raises(CommandError):
-        said("signin", "nobody")
+        output_of("signin", "nobody")
     assert User.objects.count() == 1
 
 
 def test_a_first_start_makes_what_one_begins_with() -> None:
-    link = said("firststart")[-1]
+    link = output_of("firststart")[-1]
     owner = User.objects.get(username="owner")
     grove = Grove.objects.get()
     actor = get_actor(owner, grove)
@@ -130,23 +130,23 @@ def test_a_first_start_makes_what_one_begins_with() -> None:
 
 
 def test_a_second_start_changes_nothing_but_the_link() -> None:
-    first = said("firststart")
+    first = output_of("firststart")
     rows = (Event.objects.count(), Participant.objects.count())
-    second = said("firststart")
+    second = output_of("firststart")
     assert (Event.objects.count(), Participant.objects.count()) == rows
     assert second[-1] != first[-1]
     APIClient().post(second[-1].removeprefix("http://testserver"))
-    assert "/signin/" in said("firststart")[-1]
+    assert "/signin/" in output_of("firststart")[-1]
     owner = User.objects.get()
     owner.set_password("a password to come in with")
     owner.save()
-    assert said("firststart") == ["Sign in at http://testserver/signin"]
+    assert output_of("firststart") == ["Sign in at http://testserver/signin"]
     assert SigninLink.objects.count() == 3
 
 
 def test_somebody_called_owner_becomes_the_operator() -> None:
-    said("adduser", "owner")
-    said("firststart")
+    output_of("adduser", "owner")
+    output_of("firststart")
     assert User.objects.get().is_operator
 
 
@@ -157,7 +157,7 @@ def test_the_analyst_takes_the_first_key_of_the_environment(
     name: str, ref: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, "sk-found")
-    said("firststart")
+    output_of("firststart")
     analyst = Participant.objects.get(name="Analyst")
     assert analyst.model_ref.startswith(ref)
     assert open_sealed(analyst.sealed_key, analyst.base_url) == "sk-found"
@@ -168,7 +168,7 @@ def test_no_key_of_the_environment_is_taken_where_the_setting_says_none(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-found")
     settings.ENV_KEYS = ("none",)
-    said("firststart")
+    output_of("firststart")
     assert Participant.objects.get(name="Analyst").sealed_key == ""
 
 
@@ -176,10 +176,10 @@ def test_every_tree_is_verified_and_a_broken_node_is_named(
     actor: Actor, tree: Tree, buffer: Tree
 ) -> None:
     execute_line(actor, tree, Request('respond root "a"'))
-    lines = said("verify")
+    lines = output_of("verify")
     assert lines[0] == f"{tree.uid} Marie: valid, 2 nodes, 0 calls"
     assert lines[-1] == "2 trees checked, 0 broken."
-    assert said("verify", "marie")[-1] == "1 trees checked, 0 broken."
+    assert output_of("verify", "marie")[-1] == "1 trees checked, 0 broken."
     root = tree.nodes.get(parent_slot__isnull=True)
     broken = tree.nodes.exclude(pk=root.pk).get()
     with triggers_aside(connection), connection.cursor() as cursor:
@@ -190,7 +190,7 @@ def test_every_tree_is_verified_and_a_broken_node_is_named(
     assert ended.value.code == 1
     assert f"  {broken.local_id}: " in out.getvalue()
     with pytest.raises(CommandError, match="no tree"):
-        said("verify", "Nowhere")
+        output_of("verify", "Nowhere")
 
 
 def test_a_full_disk_is_reported(
@@ -237,7 +237,7 @@ def test_links_lead_to_where_it_was_started_last(settings: Any, owner: User) -> 
     shell.keep_address()
     settings.ORIGINS = ["http://127.0.0.1:8000"]
     settings.ENV = type("Env", (), {"origins": ()})
-    assert said("signin", "owner")[-1].startswith("http://127.0.0.1:8123/signin/")
+    assert output_of("signin", "owner")[-1].startswith("http://127.0.0.1:8123/signin/")
 
 
 @pytest.mark.django_db(transaction=True)
@@ -247,17 +247,17 @@ def test_a_backup_brings_everything_back(
     execute_line(actor, tree, Request('respond "before →\u00e9🙂"'))
     (tmp_path / "secret").write_text("another secret")
     file = tmp_path / "one.backup"
-    said("backup", str(file))
+    output_of("backup", str(file))
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     execute_line(actor, tree, Request('respond "after"'))
     events = Event.objects.count()
-    lines = said("restore", str(file))
+    lines = output_of("restore", str(file))
     assert set(Node.objects.values_list("text", flat=True)) == {"", "before →é🙂"}
     assert Event.objects.count() < events
     assert (tmp_path / "secret").read_text() == settings.SECRET_KEY
     assert stat.S_IMODE((tmp_path / "secret").stat().st_mode) == 0o600
     # What was there before can be had again.
-    said("restore", lines[0].split()[-1])
+    output_of("restore", lines[0].split()[-1])
     assert Node.objects.filter(text="after").exists()
     execute_line(actor, tree, Request('respond "and on"'))
 
@@ -268,7 +268,7 @@ def test_a_backup_is_restored_on_a_new_machine(
     actor: Actor, tree: Tree, tmp_path: Path, settings: Any
 ) -> None:
     execute_line(actor, tree, Request('respond "carried over"'))
-    said("backup", str(tmp_path / "one.backup"))
+    output_of("backup", str(tmp_path / "one.backup"))
     env = {"HEDDLE_DATA": str(tmp_path / "new"), "PATH": os.environ["PATH"]}
     command = [sys.executable, "manage.py", "restore", str(tmp_path / "one.backup")]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
@@ -282,7 +282,7 @@ def test_a_backup_is_restored_on_a_new_machine(
 @pytest.mark.django_db(transaction=True)
 def test_what_is_not_a_backup_changes_nothing(actor: Actor, tree: Tree, tmp_path: Path) -> None:
     good = tmp_path / "good.backup"
-    said("backup", str(good))
+    output_of("backup", str(good))
     (tmp_path / "text").write_text("nothing")
     (tmp_path / "empty").write_bytes(b"")
     (tmp_path / "half").write_bytes(good.read_bytes()[:5000])
@@ -293,7 +293,7 @@ def test_what_is_not_a_backup_changes_nothing(actor: Actor, tree: Tree, tmp_path
     _rewritten(good, tmp_path / "unknown", heddle=99)
     for name in ("text", "empty", "half", "other", "newer", "foreign", "unknown", "missing"):
         with pytest.raises(CommandError):
-            said("restore", str(tmp_path / name))
+            output_of("restore", str(tmp_path / name))
     assert Tree.objects.count() == 1
     assert not (tmp_path / "secret").exists()
     assert not (tmp_path.parent / "outside").exists()
@@ -312,7 +312,7 @@ def _rewritten(good: Path, to: Path, **about: Any) -> None:
 
 def test_a_backup_that_cannot_be_written_leaves_the_old_one(tmp_path: Path, db: None) -> None:
     with pytest.raises(CommandError, match="can't be written"):
-        said("backup", str(tmp_path / "no" / "such" / "folder"))
+        output_of("backup", str(tmp_path / "no" / "such" / "folder"))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -326,7 +326,7 @@ def test_a_backup_on_a_full_disk_is_refused_and_leaves_the_old_one(
     (tmp_path / "old.backup").write_text("whole")
     monkeypatch.setattr(backup, "dump", full)
     with pytest.raises(CommandError, match="can't be written: database or disk is full"):
-        said("backup", str(tmp_path / "old.backup"))
+        output_of("backup", str(tmp_path / "old.backup"))
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [
         ("old.backup", "whole")
     ]
@@ -339,7 +339,7 @@ def test_nothing_is_restored_under_a_running_heddle(tmp_path: Path) -> None:
     with (tmp_path / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(CommandError, match="running"):
-            said("restore", str(file))
+            output_of("restore", str(file))
 
 
 @pytest.mark.postgres
@@ -350,7 +350,7 @@ def test_nothing_is_restored_while_a_worker_elsewhere_is_connected(tmp_path: Pat
         psycopg.connect(**words, application_name="heddle celery"),
         pytest.raises(CommandError, match=r"running on this database \(celery\)"),
     ):
-        said("restore", str(tmp_path / "one.backup"))
+        output_of("restore", str(tmp_path / "one.backup"))
 
 
 def test_a_database_without_a_connection_left_is_told_from_one_that_is_away() -> None:

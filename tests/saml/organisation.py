@@ -40,20 +40,20 @@ class Key:
     @classmethod
     def new(cls) -> "Key":
         """A new one."""
-        made = rsa.generate_private_key(65537, 2048)
+        private_key = rsa.generate_private_key(65537, 2048)
         name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "id.example.org")])
         now = datetime.now(UTC)
         certificate = (
             x509.CertificateBuilder()
             .subject_name(name)
             .issuer_name(name)
-            .public_key(made.public_key())
+            .public_key(private_key.public_key())
             .serial_number(1)
             .not_valid_before(now - timedelta(days=1))
             .not_valid_after(now + timedelta(days=30))
-            .sign(made, hashes.SHA256())
+            .sign(private_key, hashes.SHA256())
         )
-        secret = made.private_bytes(
+        secret = private_key.private_bytes(
             serialization.Encoding.PEM,
             serialization.PrivateFormat.PKCS8,
             serialization.NoEncryption(),
@@ -68,7 +68,7 @@ class Key:
 
 
 @dataclass
-class Said:
+class Claims:
     """What an answer says. `None` leaves something out."""
 
     subject: str = "u-1"
@@ -127,8 +127,8 @@ class Provider:
         query = "&".join(f"{part}={quote(value, safe='')}" for part, value in parts)
         secret = serialization.load_pem_private_key((key or self.key).secret.encode(), None)
         assert isinstance(secret, rsa.RSAPrivateKey)
-        made = secret.sign(query.encode(), padding.PKCS1v15(), hashes.SHA256())
-        return f"{query}&Signature={quote(base64.b64encode(made).decode(), safe='')}"
+        signature = secret.sign(query.encode(), padding.PKCS1v15(), hashes.SHA256())
+        return f"{query}&Signature={quote(base64.b64encode(signature).decode(), safe='')}"
 
     def leaves(self, subject: str = "u-1", *indexes: str, **changed: str) -> str:
         """That somebody has signed out at the organisation."""
@@ -140,7 +140,7 @@ class Provider:
             "id": f"_l{uuid4().hex}",
             **changed,
         }
-        sessions = "".join(f"<samlp:SessionIndex>{one}</samlp:SessionIndex>" for one in indexes)
+        sessions = "".join(f"<samlp:SessionIndex>{index}</samlp:SessionIndex>" for index in indexes)
         issuer = f"<saml:Issuer>{given['issuer']}</saml:Issuer>" if given["issuer"] else ""
         return (
             f'<samlp:LogoutRequest xmlns:samlp="{PROTOCOL}" xmlns:saml="{ASSERTION}"'
@@ -186,40 +186,40 @@ class Provider:
         context.encrypt_xml(data, box[0])
         return etree.tostring(box).decode()
 
-    def assertion(self, request: str, said: Said, *, key: Key | None = None) -> str:
+    def assertion(self, request: str, claims: Claims, *, key: Key | None = None) -> str:
         """What is signed, signed."""
         attributes = "".join(
             f'<saml:Attribute Name="{name}">'
             + "".join(f"<saml:AttributeValue>{value}</saml:AttributeValue>" for value in values)
             + "</saml:Attribute>"
-            for name, values in said.attributes.items()
+            for name, values in claims.attributes.items()
         )
         statement = f"<saml:AttributeStatement>{attributes}</saml:AttributeStatement>"
         data = (
-            _given("InResponseTo", request if said.answers else None)
-            + _given("Recipient", said.recipient)
-            + _given("NotOnOrAfter", _end(said.confirmed_for))
+            _given("InResponseTo", request if claims.answers else None)
+            + _given("Recipient", claims.recipient)
+            + _given("NotOnOrAfter", _end(claims.confirmed_for))
         )
         audience = (
-            f"<saml:AudienceRestriction><saml:Audience>{said.audience}</saml:Audience>"
+            f"<saml:AudienceRestriction><saml:Audience>{claims.audience}</saml:Audience>"
             "</saml:AudienceRestriction>"
         )
         plain = (
-            f'<saml:Assertion xmlns:saml="{ASSERTION}" ID="{said.id}" Version="2.0"'
-            f' IssueInstant="{instant(0)}"><saml:Issuer>{said.issuer}</saml:Issuer><saml:Subject>'
-            f'<saml:NameID Format="{said.format}">{said.subject}</saml:NameID>'
+            f'<saml:Assertion xmlns:saml="{ASSERTION}" ID="{claims.id}" Version="2.0"'
+            f' IssueInstant="{instant(0)}"><saml:Issuer>{claims.issuer}</saml:Issuer><saml:Subject>'
+            f'<saml:NameID Format="{claims.format}">{claims.subject}</saml:NameID>'
             f'<saml:SubjectConfirmation Method="{Names.CM_BEARER}"><saml:SubjectConfirmationData'
             f"{data}/></saml:SubjectConfirmation></saml:Subject>"
-            f'<saml:Conditions NotBefore="{instant(said.begins)}"'
-            f"{_given('NotOnOrAfter', _end(said.ends))}>{audience if said.audience else ''}"
+            f'<saml:Conditions NotBefore="{instant(claims.begins)}"'
+            f"{_given('NotOnOrAfter', _end(claims.ends))}>{audience if claims.audience else ''}"
             f'</saml:Conditions><saml:AuthnStatement AuthnInstant="{instant(0)}"'
-            f"{_given('SessionIndex', said.session or None)}>"
+            f"{_given('SessionIndex', claims.session or None)}>"
             "<saml:AuthnContext>"
             f"<saml:AuthnContextClassRef>{Names.AC_PASSWORD}</saml:AuthnContextClassRef>"
             "</saml:AuthnContext></saml:AuthnStatement>"
             f"{statement if attributes else ''}</saml:Assertion>"
         )
-        return plain if said.id == "" else self.signed(plain, key=key)
+        return plain if claims.id == "" else self.signed(plain, key=key)
 
     def signed(self, xml: str, *, key: Key | None = None, **more: str) -> str:
         """The element, signed."""
@@ -232,26 +232,26 @@ class Provider:
         request: str | None,
         assertion: str,
         *,
-        said: Said | None = None,
+        claims: Claims | None = None,
         status: str = Names.STATUS_SUCCESS,
     ) -> str:
         """The message that holds what is signed."""
-        said = said or Said()
+        claims = claims or Claims()
         inner = assertion.partition("?>")[2] if assertion.startswith("<?xml") else assertion
         return (
             f'<samlp:Response xmlns:samlp="{PROTOCOL}" xmlns:saml="{ASSERTION}"'
             f' ID="_r{uuid4().hex}" Version="2.0" IssueInstant="{instant(0)}"'
-            f' Destination="{said.destination}"{_given("InResponseTo", request)}>'
-            f"<saml:Issuer>{said.issuer}</saml:Issuer><samlp:Status><samlp:StatusCode"
+            f' Destination="{claims.destination}"{_given("InResponseTo", request)}>'
+            f"<saml:Issuer>{claims.issuer}</saml:Issuer><samlp:Status><samlp:StatusCode"
             f' Value="{status}"/></samlp:Status>{inner}</samlp:Response>'
         )
 
     def answer(
-        self, request: str, said: Said | None = None, *, change: Change | None = None
+        self, request: str, claims: Claims | None = None, *, change: Change | None = None
     ) -> str:
         """The answer as a form has it, after a change that somebody on its way has made."""
-        said = said or Said()
-        xml = self.response(request, self.assertion(request, said), said=said)
+        claims = claims or Claims()
+        xml = self.response(request, self.assertion(request, claims), claims=claims)
         return encoded(xml, change)
 
 

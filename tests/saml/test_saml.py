@@ -15,7 +15,7 @@ from config.env import Saml, WrongSetting, _saml
 from loom.identities.models import Identity
 from loom.people.models import Grove, Membership, User
 from loom.saml import provider as ours
-from tests.saml.organisation import ASSERTION, HOST, PROTOCOL, Key, Provider, Said, encoded
+from tests.saml.organisation import ASSERTION, HOST, PROTOCOL, Claims, Key, Provider, encoded
 
 pytestmark = pytest.mark.django_db
 MARIE = {
@@ -52,10 +52,10 @@ def post(client: Client, answer: str) -> Any:
 
 
 def sign_in(
-    client: Client, organisation: Provider, said: Said | None = None, path: str = "/saml/start"
+    client: Client, organisation: Provider, claims: Claims | None = None, path: str = "/saml/start"
 ) -> Any:
     """What the browser gets who goes there, says who it is, and comes back."""
-    return post(client, organisation.answer(start(client, organisation, path), said))
+    return post(client, organisation.answer(start(client, organisation, path), claims))
 
 
 def whose(client: Client) -> str:
@@ -64,9 +64,9 @@ def whose(client: Client) -> str:
     return User.objects.get(pk=pk).username if pk else ""
 
 
-def marie(**more: Any) -> Said:
+def marie(**more: Any) -> Claims:
     """What the organisation says of Marie."""
-    return Said(attributes={**MARIE, **more})
+    return Claims(attributes={**MARIE, **more})
 
 
 def test_somebody_new_gets_an_account_once(saml: Any, organisation: Provider) -> None:
@@ -79,7 +79,7 @@ def test_somebody_new_gets_an_account_once(saml: Any, organisation: Provider) ->
     assert (whose(client), user.display_name) == ("marie", "Marie Curie")
     assert not user.has_usable_password()
     other = browser()
-    sign_in(other, organisation, Said(attributes={**MARIE, "uid": ["mme"]}))
+    sign_in(other, organisation, Claims(attributes={**MARIE, "uid": ["mme"]}))
     assert whose(other) == "marie" and user.browsers.count() == 2
     row = Identity.objects.get()
     assert (row.issuer, row.subject, row.shown_as) == (
@@ -209,7 +209,7 @@ def test_an_answer_that_is_not_for_here_and_now_lets_nobody_in(
     saml: Any, organisation: Provider, wrong: dict[str, Any]
 ) -> None:
     client = browser()
-    refused = sign_in(client, organisation, Said(**wrong))
+    refused = sign_in(client, organisation, Claims(**wrong))
     assert refused.status_code in (400, 401), refused.content.decode()
     assert "did not confirm who you are" in refused.content.decode()
     assert whose(client) == "" and not Identity.objects.exists()
@@ -227,7 +227,7 @@ def test_what_another_browser_has_asked_is_of_no_use(saml: Any, organisation: Pr
     unasked = browser()
     assert post(unasked, organisation.answer("_x")).status_code == 400
     assert whose(unasked) == ""
-    none = organisation.response(None, organisation.assertion("_x", Said(answers=False)))
+    none = organisation.response(None, organisation.assertion("_x", Claims(answers=False)))
     assert post(browser(), encoded(none)).status_code == 401
 
 
@@ -262,26 +262,26 @@ def test_a_request_and_an_answer_do_not_last(
 
 
 def _assertion(document: etree._Element) -> etree._Element:
-    found = document.find(f"{{{ASSERTION}}}Assertion")
-    assert found is not None
-    return found
+    assertion = document.find(f"{{{ASSERTION}}}Assertion")
+    assert assertion is not None
+    return assertion
 
 
 def _signature(of: etree._Element) -> etree._Element:
-    found = of.find(f"{{{DS}}}Signature")
-    assert found is not None
-    return found
+    signature = of.find(f"{{{DS}}}Signature")
+    assert signature is not None
+    return signature
 
 
 def _forged(document: etree._Element, **more: str) -> etree._Element:
     """A copy of the assertion that names somebody else, without a signature."""
-    made = copy.deepcopy(_assertion(document))
-    made.remove(_signature(made))
-    name = made.find(f".//{{{ASSERTION}}}NameID")
+    forged = copy.deepcopy(_assertion(document))
+    forged.remove(_signature(forged))
+    name = forged.find(f".//{{{ASSERTION}}}NameID")
     assert name is not None
     name.text = "evil"
-    made.set("ID", more.get("id", "_evil"))
-    return made
+    forged.set("ID", more.get("id", "_evil"))
+    return forged
 
 
 def unsigned(document: etree._Element) -> None:
@@ -389,7 +389,7 @@ def test_a_message_around_a_signed_message_lets_nobody_in(
     client = browser()
     request = start(client, organisation)
     whole = organisation.signed(
-        organisation.response(request, organisation.assertion(request, Said()))
+        organisation.response(request, organisation.assertion(request, Claims()))
     )
 
     def wrapped(document: etree._Element) -> None:
@@ -409,7 +409,7 @@ def test_a_message_around_a_signed_message_lets_nobody_in(
 def test_a_signed_message_is_not_enough(saml: Any, organisation: Provider) -> None:
     client = browser()
     request = start(client, organisation)
-    plain = organisation.assertion(request, Said(id=""))
+    plain = organisation.assertion(request, Claims(id=""))
     message = organisation.signed(
         organisation.response(request, plain.replace('ID=""', 'ID="_plain"'))
     )
@@ -420,7 +420,7 @@ def test_a_signed_message_is_not_enough(saml: Any, organisation: Provider) -> No
 def test_another_key_signs_for_nobody(saml: Any, organisation: Provider) -> None:
     client = browser()
     request = start(client, organisation)
-    forged = organisation.assertion(request, Said(), key=Key.new())  # its certificate is in it
+    forged = organisation.assertion(request, Claims(), key=Key.new())  # its certificate is in it
     assert post(client, encoded(organisation.response(request, forged))).status_code == 401
     assert whose(client) == ""
 
@@ -428,7 +428,7 @@ def test_another_key_signs_for_nobody(saml: Any, organisation: Provider) -> None
 def test_an_old_way_of_signing_is_refused(saml: Any, organisation: Provider) -> None:
     client = browser()
     request = start(client, organisation)
-    plain = organisation.assertion(request, Said(id="")).replace('ID=""', 'ID="_old"')
+    plain = organisation.assertion(request, Claims(id="")).replace('ID=""', 'ID="_old"')
     signed = organisation.signed(
         plain, sign_algorithm=f"{DS}rsa-sha1", digest_algorithm=f"{DS}sha1"
     )
@@ -440,7 +440,7 @@ def test_a_comment_cuts_no_name_off(saml: Any, organisation: Provider) -> None:
     """Comments are not signed: `u-1<!-- -->.evil` must not be read as `u-1`."""
     client = browser()
     request = start(client, organisation)
-    answer = organisation.response(request, organisation.assertion(request, Said("u-1.evil")))
+    answer = organisation.response(request, organisation.assertion(request, Claims("u-1.evil")))
     cut = answer.replace("u-1.evil", "u-1<!-- -->.evil")
     came = post(client, encoded(cut))
     assert came.status_code in (302, 401)
@@ -507,7 +507,7 @@ def test_metadata_that_cannot_be_used_are_named(
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "sentence"),
     [
         ("HEDDLE_SAML_METADATA", "/nowhere.xml", "can't be read"),
         ("HEDDLE_SAML_METADATA", __file__, "is no metadata"),
@@ -521,7 +521,7 @@ def test_a_wrong_variable_ends_the_start_with_a_sentence(
     organisation: Provider,
     name: str,
     value: str,
-    said: str,
+    sentence: str,
 ) -> None:
     file = tmp_path / "provider.xml"
     file.write_text(organisation.metadata)
@@ -535,7 +535,7 @@ def test_a_wrong_variable_ends_the_start_with_a_sentence(
         "nobody",
     )
     monkeypatch.setenv(name, value)
-    with pytest.raises(WrongSetting, match=said):
+    with pytest.raises(WrongSetting, match=sentence):
         _saml()
 
 

@@ -15,7 +15,7 @@ from onelogin.saml2.utils import OneLogin_Saml2_Utils as Signing
 
 from config.env import WrongSetting, _saml
 from loom.people.models import User, UserSession
-from tests.saml.organisation import HOST, Key, Provider, Said, encoded, instant
+from tests.saml.organisation import HOST, Claims, Key, Provider, encoded, instant
 from tests.saml.test_saml import (
     browser,
     marie,
@@ -60,9 +60,9 @@ def signed_by(own: Key, address: str, name: str) -> None:
 def signed_in(organisation: Provider, session: str = "s-1") -> Client:
     """A browser of Marie, who has come from the organisation."""
     client = browser()
-    said = marie()
-    said.session = session
-    sign_in(client, organisation, said)
+    claims = marie()
+    claims.session = session
+    sign_in(client, organisation, claims)
     assert whose(client) == "marie"
     return client
 
@@ -132,7 +132,7 @@ def test_what_is_encrypted_but_wrong_lets_nobody_in_and_never_says_why(
     own: Key,
 ) -> None:
     def unsigned(request: str) -> str:
-        plain = organisation.assertion(request, Said(id="")).replace('ID=""', 'ID="_plain"')
+        plain = organisation.assertion(request, Claims(id="")).replace('ID=""', 'ID="_plain"')
         return organisation.encrypted(plain, own)
 
     def of_another_key(request: str) -> str:
@@ -162,11 +162,11 @@ def test_another_audience_is_refused_when_encrypted_too(
     own: Key,
 ) -> None:
     client = browser()
-    said = Said(audience="https://other.example.org/saml/metadata")
+    claims = Claims(audience="https://other.example.org/saml/metadata")
     came = answer_with(
         client,
         organisation,
-        lambda request: organisation.encrypted(organisation.assertion(request, said), own),
+        lambda request: organisation.encrypted(organisation.assertion(request, claims), own),
     )
     assert came.status_code == 401 and whose(client) == ""
 
@@ -182,7 +182,7 @@ def test_an_encrypted_assertion_beside_a_forged_one_lets_nobody_in(
         def both(request: str, *, before: bool = before) -> str:
             real = organisation.assertion(request, marie())
             sealed = organisation.encrypted(real, own)
-            plain = organisation.assertion(request, Said("owner", id=""))
+            plain = organisation.assertion(request, Claims("owner", id=""))
             forged = plain.replace('ID=""', 'ID="_forged"')
             return forged + sealed if before else sealed + forged
 
@@ -233,9 +233,9 @@ def test_who_signs_out_here_can_sign_out_there(
     assert sent["Location"] == "/saml/leave" and not is_signed_in(client)
     page = client.get("/saml/leave").content.decode()
     assert "Sign out of Sorbonne too" in page
-    found = re.search(r'href="(https://id\.example\.org/slo[^"]*)"', page)
-    assert found is not None
-    address = found[1].replace("&amp;", "&")
+    match = re.search(r'href="(https://id\.example\.org/slo[^"]*)"', page)
+    assert match is not None
+    address = match[1].replace("&amp;", "&")
     signed_by(own, address, "SAMLRequest")
     asked = organisation.asked(address, at=SLO)
     assert asked.findtext(f"{{{Names.NS_SAML}}}NameID") == "u-1"
@@ -250,9 +250,9 @@ def test_an_answer_that_is_wrong_is_not_believed(with_key: Any, organisation: Pr
     def asked_by(client: Client) -> str:
         client.post("/signout")
         page = client.get("/saml/leave").content.decode()
-        found = re.search(r'href="(https://id\.example\.org/slo[^"]*)"', page)
-        assert found is not None
-        return str(organisation.asked(found[1].replace("&amp;", "&"), at=SLO).get("ID"))
+        match = re.search(r'href="(https://id\.example\.org/slo[^"]*)"', page)
+        assert match is not None
+        return str(organisation.asked(match[1].replace("&amp;", "&"), at=SLO).get("ID"))
 
     tries: list[Callable[[str], str]] = [
         lambda request: organisation.sends(
@@ -311,7 +311,7 @@ def test_the_organisation_ends_the_session_it_names(
     assert parse_qs(urlsplit(sent["Location"]).query)["RelayState"] == ["r & 1"]
     answer = organisation.asked(sent["Location"], at=SLO, name="SAMLResponse")
     assert answer.get("InResponseTo") and b"status:Success" in etree.tostring(answer)
-    assert [is_signed_in(one) for one in (first, second)] == [False, True]
+    assert [is_signed_in(client) for client in (first, second)] == [False, True]
     # Without an index, all that came from there.
     told(browser(), organisation.sends("SAMLRequest", organisation.leaves("u-1")))
     assert not is_signed_in(second)
