@@ -8,7 +8,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.db.backends.sqlite3 import operations
+from django.db.backends.sqlite3 import base  # first: its operations import it
 from django.utils.dateparse import parse_datetime
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -36,7 +36,7 @@ def instant_text(stored: int) -> str:
     return f"{_EPOCH + stored * _MICROSECOND:%Y-%m-%dT%H:%M:%S.%fZ}".rjust(27, "0")
 
 
-class DatabaseOperations(operations.DatabaseOperations):
+class DatabaseOperations(base.DatabaseOperations):
     """Django's own, but for instants and JSON. A lookup of a part of an instant, such as its day,
     is given it as the text that Django's functions read, to the second."""
 
