@@ -123,7 +123,7 @@ class AddedText(models.Model):
     text replaces ("": they go as they are).
     `lasts_a_turn` if it is a message that the provider shows for one turn alone. `left_out` are the
     tools that are not passed on, and with a message the results that were hidden when it was sent,
-    by their ids."""
+    by their ids. `names_results` if the results in the message are sent with their ids above."""
 
     key = models.ForeignKey(GatewayKey, models.CASCADE, related_name="+")
     session = models.CharField(max_length=32)
@@ -134,6 +134,7 @@ class AddedText(models.Model):
     lasts_a_turn = models.BooleanField(default=False)
     stands = models.CharField(max_length=5, choices=Standing.choices, default=Standing.LATER)
     left_out = models.JSONField(default=list)
+    names_results = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

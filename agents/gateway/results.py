@@ -44,6 +44,11 @@ def hidden_text(tool_use_id: str) -> str:
     return f"tool_use_id: {tool_use_id} (hidden)"
 
 
+def id_above(tool_use_id: str) -> str:
+    """What stands above a visible result that is not clean: by its id it can be hidden."""
+    return f"tool_use_id: {tool_use_id}\n---"
+
+
 def is_clean(content: str) -> bool:
     """Whether a result is an answer of Heddle's own tools, which is short and is never hidden."""
     if '"loom"' not in content:
@@ -146,6 +151,55 @@ def without(shape: Shape, body: dict[str, Any], hidden: Collection[str]) -> dict
     if not hidden or not isinstance(raws, list):
         return body
     return {**body, _key(shape): [_without(shape, raw, hidden) for raw in raws]}
+
+
+# What a result may have beside a text of its own; a list of anything else has a meaning as a whole.
+_BESIDE_TEXTS = {"text", "image", "document", "search_result", "image_url"} | {
+    "input_text",
+    "input_image",
+    "input_file",
+}
+
+
+def with_ids(
+    shape: Shape, body: dict[str, Any], places: Collection[int], hidden: Collection[str]
+) -> dict[str, Any]:
+    """The request in which the results in the messages at these places have their ids above, but
+    for clean and hidden ones."""
+    raws = body.get(_key(shape))
+    if not places or not isinstance(raws, list):
+        return body
+    sent = [
+        _with_ids(shape, raw, hidden) if place in places else raw for place, raw in enumerate(raws)
+    ]
+    return {**body, _key(shape): sent}
+
+
+def _with_ids(shape: Shape, raw: Any, hidden: Collection[str]) -> Any:
+    content = raw.get("content") if isinstance(raw, dict) else None
+    if shape == "messages" and isinstance(content, list):
+        return {**raw, "content": [_with_id(shape, block, hidden) for block in content]}
+    return _with_id(shape, raw, hidden)
+
+
+def _with_id(shape: Shape, raw: Any, hidden: Collection[str]) -> Any:
+    own = _result_id(shape, raw)
+    if not own or own in hidden:
+        return raw
+    name = "output" if shape == "responses" else "content"
+    given = raw.get(name)
+    if isinstance(given, str) and not is_clean(given):
+        return {**raw, name: f"{id_above(own)}\n{given}"}
+    if not isinstance(given, list) or not given or not all(map(_is_beside_texts, given)):
+        return raw
+    if is_clean("".join(str(block.get("text", "")) for block in given)):
+        return raw
+    kind = "input_text" if shape == "responses" else "text"
+    return {**raw, name: [{"type": kind, "text": id_above(own)}, *given]}
+
+
+def _is_beside_texts(block: Any) -> bool:
+    return isinstance(block, dict) and block.get("type") in _BESIDE_TEXTS
 
 
 def _without(shape: Shape, raw: Any, hidden: Collection[str]) -> Any:

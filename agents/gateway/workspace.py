@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import json
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -99,15 +99,7 @@ def is_known(incoming: Incoming) -> bool:
 def prepare(incoming: Incoming, uid: str = "", *, failure: str = "") -> PreparedRequest:
     """A request with the workspace; only reads. Because of a `failure`, what is new goes as the
     program sent it."""
-    session = recording.find_session(incoming, uid)
-    is_unnamed = incoming.named.is_empty and not incoming.previous_answer
-    if session is None and not uid and is_unnamed:
-        uid = unrecorded.find_uid(incoming.key, _names(incoming))
-        session = recording.find_session(incoming, uid) if uid else None
-    if session is not None and session.tree.erasing_at is not None:
-        session, uid = None, new_uid()
-    else:
-        uid = session.uid if session is not None else uid or _uid_of_new(incoming)
+    session, uid = _session_of(incoming, uid)
     before = ""
     if session is not None:
         before = recording.previous_digest(session, incoming.previous_answer)
@@ -137,11 +129,12 @@ def prepare(incoming: Incoming, uid: str = "", *, failure: str = "") -> Prepared
     arrived = _arrived(messages, [digest not in known for digest in digests])
     if not is_begun and not copied:
         _begin(new, digests)
-    for row in new:
-        row.left_out = [] if row.name == names[0] else hidden
+    _begin_rows(new, names[0], hidden)
     if not failure:
+        since = _since_answer(messages, digests, known) if is_told else set()
         try:
             for row in new:
+                row.names_results = row.name in since
                 if row.name == names[0]:
                     row.text, row.left_out = _system(incoming, basis), _hidden(incoming)
                 elif is_told and row.name == digests[-1] == users[-1]:
@@ -152,18 +145,30 @@ def prepare(incoming: Incoming, uid: str = "", *, failure: str = "") -> Prepared
         except Exception as error:  # whatever it is: what is new goes as the program sent it
             log.warning("a workspace could not be added", exc_info=True)
             failure = type(error).__name__
-            for row in new:
-                row.text, row.stated, row.lasts_a_turn = "", {}, False
-                row.left_out = [] if row.name == names[0] else hidden
+            _begin_rows(new, names[0], hidden)
     known |= {row.name: row for row in new}
     added = [
         (known[digest].text, known[digest].lasts_a_turn) if digest in known else ("", False)
         for digest in digests
     ]
     body = results.without(incoming.shape, _with_head(incoming, known[names[0]]), hidden)
+    named = {digest for digest in digests if digest in known and known[digest].names_results}
+    body = results.with_ids(incoming.shape, body, _places(incoming, body, digests, named), hidden)
     body = with_added(incoming.shape, body, added)
     raw = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
     return PreparedRequest(incoming, uid, body, raw, (*copied, *new), failure)
+
+
+def _session_of(incoming: Incoming, uid: str) -> tuple[GatewaySession | None, str]:
+    """The session that a request belongs to, None if it is not stored yet, and its uid."""
+    session = recording.find_session(incoming, uid)
+    is_unnamed = incoming.named.is_empty and not incoming.previous_answer
+    if session is None and not uid and is_unnamed:
+        uid = unrecorded.find_uid(incoming.key, _names(incoming))
+        session = recording.find_session(incoming, uid) if uid else None
+    if session is None:
+        return None, uid or _uid_of_new(incoming)
+    return (session, session.uid) if session.tree.erasing_at is None else (None, new_uid())
 
 
 def _inherited(
@@ -180,6 +185,37 @@ def _inherited(
     if incoming.named.is_empty and not incoming.previous_answer:
         return unrecorded.copies(incoming.key, uid, digests, names)
     return []
+
+
+def _since_answer(
+    messages: Sequence[Message], digests: Sequence[str], known: Collection[str]
+) -> set[str]:
+    """The names of the messages that the user has sent since the last answer, if they are new: no
+    provider has seen them yet."""
+    since: set[str] = set()
+    for message, digest in zip(reversed(messages), reversed(digests), strict=True):
+        if message["role"] != "user" or digest in known:
+            break
+        since.add(digest)
+    return since
+
+
+def _places(
+    incoming: Incoming, body: dict[str, Any], digests: Sequence[str], named: Collection[str]
+) -> set[int]:
+    """Where the messages that have these names are in the list of the body."""
+    raws = body.get("input" if incoming.shape == "responses" else "messages")
+    if not named or not isinstance(raws, list):
+        return set()
+    pairs = zip(rules.places_of(incoming.shape, raws), digests, strict=True)
+    return {place for place, digest in pairs if digest in named}
+
+
+def _begin_rows(rows: Iterable[AddedText], head: str, hidden: list[str]) -> None:
+    """Makes these the rows of messages that go as the program sent them, but for hidden results."""
+    for row in rows:
+        row.text, row.stated, row.lasts_a_turn, row.names_results = "", {}, False, False
+        row.left_out = [] if row.name == head else hidden
 
 
 def _rows(incoming: Incoming, uid: str, names: Iterable[str]) -> list[AddedText]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from agents.gateway.results import id_above
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import Script
 
@@ -125,9 +126,9 @@ class StrictProvider:
     def _still(self, text: str) -> str:
         """The bytes without the results that somebody hid or showed."""
         for call_id in self.turned:
-            text = text.replace(
-                json.dumps(OUTPUT + call_id)[1:-1], f"tool_use_id: {call_id} (hidden)"
-            )
+            hidden = f"tool_use_id: {call_id} (hidden)"
+            for shown in (f"{id_above(call_id)}\n{OUTPUT}{call_id}", OUTPUT + call_id):
+                text = text.replace(json.dumps(shown)[1:-1], hidden)
         return text
 
     def _paired(self, messages: Messages) -> None:

@@ -71,7 +71,9 @@ def test_a_hidden_result_is_one_line_from_the_next_request_on(
     run(program.chat(*history))
     sent = provider.seen[-1].json["messages"]
     assert sent[2] == {**history[2], "content": "tool_use_id: t0 (hidden)"}
-    assert sent[3:21] == before[3:21] == history[3:21]  # nothing else has changed
+    last = {**history[20], "content": f"tool_use_id: t9\n---\n{history[20]['content']}"}
+    # Nothing else has changed. Only what came since the last answer has its id above.
+    assert sent[3:21] == before[3:21] == [*history[3:20], last]
     assert provider.seen[-1].body == provider.seen[-2].body
     assert GatewayRequest.objects.first().original["messages"] == history  # type: ignore[union-attr]
     hiding.change(actor, session(), "t0", visible=True)
@@ -263,7 +265,7 @@ def test_each_part_says_what_differs(
         "hidden" in parts["message 3 · tool"].ours and LONG[:9] in parts["message 3 · tool"].theirs
     )
     assert parts["workspace"].state == "added" and parts["model"].state == "equal"
-    assert parts["message 5 · tool"].state == "equal"
+    assert parts["message 5 · tool"].ours == "tool_use_id: t1\\n---\\n"
 
 
 def test_the_page_shows_it_and_hides_by_a_button(

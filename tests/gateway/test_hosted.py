@@ -174,7 +174,8 @@ def test_tools_of_the_program_are_passed_on_and_answered_by_it(
     assert first["model"] == "echo-1" and first["tools"] == second["tools"] == [LS]
     assert first["messages"][0]["content"].startswith("You are Marie.\n\n---CORE\nYou code.")
     assert "---WORKSPACE" in first["messages"][1]["content"]
-    assert second["messages"][:2] == first["messages"] and second["messages"][3] == history[3]
+    assert second["messages"][:2] == first["messages"]
+    assert second["messages"][3] == {**history[3], "content": "tool_use_id: t1\n---\na.txt"}
     nodes = list(GatewaySession.objects.get().tree.nodes.order_by("id"))[1:]
     authors = [node.author.name for node in nodes]
     assert authors[1::2] == ["Marie", "Marie"] and "Marie" not in authors[::2]

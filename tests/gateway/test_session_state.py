@@ -8,7 +8,7 @@ import pytest
 from mcp.client import Client
 
 from agents.gateway.keys import make_key
-from agents.gateway.models import GatewaySession
+from agents.gateway.models import GatewayKey, GatewaySession
 from agents.gateway.results import hidden_text
 from loom.access import Actor
 from loom.engine.context import Request
@@ -134,7 +134,35 @@ def test_all_blocks_of_a_result_are_sent_in_their_order(
     run(program.send("POST", "/messages", {"model": "m", "max_tokens": 9, "messages": messages}))
     sent = provider.seen[-1].json["messages"]
     assert [message["role"] for message in sent] == ["user", "assistant", "user"]
-    assert sent[2]["content"][0] == result
+    with_id = [{"type": "text", "text": "tool_use_id: t\n---"}, *blocks]
+    assert sent[2]["content"][0] == {**result, "content": with_id}
+
+
+def test_a_result_has_its_id_above_unless_it_is_clean_or_was_sent_without(
+    secret: str, provider: ScriptedProvider
+) -> None:
+    program = Program(secret, {"x-loom-session": "s"})
+    provider.default = whole("Yes.")
+    history: list[Any] = [("user", "Begin")]
+
+    def go_on(use_id: str, content: str) -> str:
+        call = {"id": use_id, "type": "function", "function": {"name": "f", "arguments": "{}"}}
+        history.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        history.append({"role": "tool", "tool_call_id": use_id, "content": content})
+        run(program.chat(*history))
+        return sent_as(use_id)
+
+    def sent_as(use_id: str) -> str:
+        messages = provider.seen[-1].json["messages"]
+        return next(str(raw["content"]) for raw in messages if raw.get("tool_call_id") == use_id)
+
+    GatewayKey.objects.update(mode="observe")
+    assert go_on("t1", "a.txt") == "a.txt"
+    GatewayKey.objects.update(mode="workspace")
+    assert go_on("t2", "b.txt") == "tool_use_id: t2\n---\nb.txt"
+    own = '{"success": true, "loom": true, "message": "Noted."}'
+    assert go_on("t3", own) == own
+    assert (sent_as("t1"), sent_as("t2")) == ("a.txt", "tool_use_id: t2\n---\nb.txt")
 
 
 def test_a_hidden_result_costs_less_than_20_tokens() -> None:

@@ -256,7 +256,7 @@ def test_results_of_tools_keep_their_place(program: Program, provider: ScriptedP
     result = {"role": "tool", "tool_call_id": "t1", "content": "a"}
     run(program.chat(("user", "List"), asked, result))
     messages = sent(provider)[0]["messages"]
-    assert messages[1:3] == [asked, result]
+    assert messages[1:3] == [asked, {**result, "content": "tool_use_id: t1\n---\na"}]
     assert messages[3]["role"] == "user" and messages[3]["content"].startswith("---WORKSPACE")
 
 

@@ -91,6 +91,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("left_out", models.JSONField(default=list)),
+                ("names_results", models.BooleanField(default=False)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
                 (
                     "key",
