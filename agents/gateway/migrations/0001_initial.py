@@ -65,6 +65,12 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-created_at", "-id"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("mode__in", ["observe", "workspace"])),
+                        name="gateway_mode",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -102,6 +108,22 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("is_unnamed", True)),
+                        fields=["key", "name"],
+                        name="gateway_sent_unnamed",
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("session", "name"), name="gateway_sent_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(("stands__in", ["lead", "last", "later"])),
+                        name="gateway_standing",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="GatewayMessage",
@@ -131,6 +153,14 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [
+                    models.Index(fields=["digest"], name="gateway_digest"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("tree", "digest"), name="gateway_message_once"),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="GatewaySession",
@@ -189,6 +219,16 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-seen_at", "-id"],
+                "indexes": [
+                    models.Index(fields=["key", "seen_at"], name="gateway_session_seen"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("agent", ""), ("name", ""), _negated=True),
+                        fields=("key", "name", "agent"),
+                        name="gateway_session_once",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -255,86 +295,29 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-id"],
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("ended_at__isnull", True)),
+                        fields=["alive_at"],
+                        name="gateway_request_open",
+                    ),
+                    models.Index(
+                        condition=models.Q(("answer_id", ""), _negated=True),
+                        fields=["session", "answer_id"],
+                        name="gateway_answer",
+                    ),
+                    models.Index(
+                        condition=models.Q(("answer_said", ""), _negated=True),
+                        fields=["answer_said", "session"],
+                        name="gateway_answer_said",
+                    ),
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("status__in", ["open", "done", "broken", "refused"])),
+                        name="gateway_progress",
+                    ),
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="gatewaykey",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("mode__in", ["observe", "workspace"])), name="gateway_mode"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="addedtext",
-            index=models.Index(
-                condition=models.Q(("is_unnamed", True)),
-                fields=["key", "name"],
-                name="gateway_sent_unnamed",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="addedtext",
-            constraint=models.UniqueConstraint(
-                fields=("session", "name"), name="gateway_sent_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="addedtext",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("stands__in", ["lead", "last", "later"])),
-                name="gateway_standing",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="gatewaymessage",
-            index=models.Index(fields=["digest"], name="gateway_digest"),
-        ),
-        migrations.AddConstraint(
-            model_name="gatewaymessage",
-            constraint=models.UniqueConstraint(
-                fields=("tree", "digest"), name="gateway_message_once"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="gatewaysession",
-            index=models.Index(fields=["key", "seen_at"], name="gateway_session_seen"),
-        ),
-        migrations.AddConstraint(
-            model_name="gatewaysession",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("agent", ""), ("name", ""), _negated=True),
-                fields=("key", "name", "agent"),
-                name="gateway_session_once",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="gatewayrequest",
-            index=models.Index(
-                condition=models.Q(("ended_at__isnull", True)),
-                fields=["alive_at"],
-                name="gateway_request_open",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="gatewayrequest",
-            index=models.Index(
-                condition=models.Q(("answer_id", ""), _negated=True),
-                fields=["session", "answer_id"],
-                name="gateway_answer",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="gatewayrequest",
-            index=models.Index(
-                condition=models.Q(("answer_said", ""), _negated=True),
-                fields=["answer_said", "session"],
-                name="gateway_answer_said",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="gatewayrequest",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("status__in", ["open", "done", "broken", "refused"])),
-                name="gateway_progress",
-            ),
         ),
     ]

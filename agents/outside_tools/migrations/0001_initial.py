@@ -66,6 +66,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["id"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("agent", "tool"), name="allowed_tool_of_agent"),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -120,6 +123,19 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["id"],
+                "indexes": [
+                    models.Index(fields=["turn_uid"], name="tool_call_of_turn"),
+                    models.Index(
+                        condition=models.Q(("ended_at__isnull", True)),
+                        fields=["created_at"],
+                        name="tool_call_open",
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("workspace", "seq"), name="tool_call_of_a_step"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -160,6 +176,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["id"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("allowed", "person"), name="tool_consent_of_person"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -193,6 +214,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["name"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("grove", "name"), name="tool_server_name_of_grove"
+                    ),
+                ],
             },
         ),
         migrations.AddField(
@@ -202,42 +228,6 @@ class Migration(migrations.Migration):
                 on_delete=django.db.models.deletion.CASCADE,
                 related_name="tools",
                 to="outside_tools.toolserver",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="allowedtool",
-            constraint=models.UniqueConstraint(
-                fields=("agent", "tool"), name="allowed_tool_of_agent"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="toolcall",
-            index=models.Index(fields=["turn_uid"], name="tool_call_of_turn"),
-        ),
-        migrations.AddIndex(
-            model_name="toolcall",
-            index=models.Index(
-                condition=models.Q(("ended_at__isnull", True)),
-                fields=["created_at"],
-                name="tool_call_open",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="toolcall",
-            constraint=models.UniqueConstraint(
-                fields=("workspace", "seq"), name="tool_call_of_a_step"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="toolconsent",
-            constraint=models.UniqueConstraint(
-                fields=("allowed", "person"), name="tool_consent_of_person"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="toolserver",
-            constraint=models.UniqueConstraint(
-                fields=("grove", "name"), name="tool_server_name_of_grove"
             ),
         ),
         migrations.AddConstraint(

@@ -73,6 +73,13 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["id"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("archived_at__isnull", True)),
+                        fields=("grove", "name_key"),
+                        name="check_name_once",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -105,6 +112,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["id"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("item", "rule", "version"), name="result_of_a_version_once"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -164,6 +176,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["node"],
+                "indexes": [
+                    models.Index(fields=["statement_key"], name="claim_statement"),
+                    models.Index(fields=["tree", "-changed_at"], name="claim_newest"),
+                    models.Index(fields=["tree", "by", "-changed_at"], name="claim_own"),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -242,6 +259,10 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["id"],
+                "indexes": [
+                    models.Index(fields=["claim", "item"], name="cite_of_claim"),
+                    models.Index(fields=["item"], name="cite_of_item"),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -309,6 +330,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["id"],
+                "indexes": [
+                    models.Index(fields=["tree", "-id"], name="commitment_newest"),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -374,43 +398,5 @@ class Migration(migrations.Migration):
                 "ordering": ["id"],
                 "constraints": [models.UniqueConstraint(fields=("item", "key"), name="token_once")],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="check",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("archived_at__isnull", True)),
-                fields=("grove", "name_key"),
-                name="check_name_once",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="checkresult",
-            constraint=models.UniqueConstraint(
-                fields=("item", "rule", "version"), name="result_of_a_version_once"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="claim",
-            index=models.Index(fields=["statement_key"], name="claim_statement"),
-        ),
-        migrations.AddIndex(
-            model_name="claim",
-            index=models.Index(fields=["tree", "-changed_at"], name="claim_newest"),
-        ),
-        migrations.AddIndex(
-            model_name="claim",
-            index=models.Index(fields=["tree", "by", "-changed_at"], name="claim_own"),
-        ),
-        migrations.AddIndex(
-            model_name="cite",
-            index=models.Index(fields=["claim", "item"], name="cite_of_claim"),
-        ),
-        migrations.AddIndex(
-            model_name="cite",
-            index=models.Index(fields=["item"], name="cite_of_item"),
-        ),
-        migrations.AddIndex(
-            model_name="commitment",
-            index=models.Index(fields=["tree", "-id"], name="commitment_newest"),
         ),
     ]

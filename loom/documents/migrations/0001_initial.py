@@ -59,6 +59,18 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-touched_at", "-id"],
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("head__gt", models.F("settled"))),
+                        fields=["head"],
+                        name="document_unsettled",
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("grove", "title_key"), name="document_title_once"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -101,6 +113,13 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("document", "client"), name="document_client_once"
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="DocumentEmbed",
@@ -117,6 +136,16 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [
+                    models.Index(fields=["name", "document"], name="document_embed_name"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("document", "name"), name="document_embed_once"
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="DocumentText",
@@ -145,6 +174,13 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("document", "sha256"), name="document_text_once"
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="DocumentUpdate",
@@ -166,6 +202,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["document_id", "seq"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("document", "seq"), name="update_once"),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -191,6 +230,13 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("workspace", "document"), name="document_view_once"
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Revision",
@@ -247,56 +293,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["document_id", "number"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("document", "number"), name="revision_once"),
+                ],
             },
-        ),
-        migrations.AddIndex(
-            model_name="document",
-            index=models.Index(
-                condition=models.Q(("head__gt", models.F("settled"))),
-                fields=["head"],
-                name="document_unsettled",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="document",
-            constraint=models.UniqueConstraint(
-                fields=("grove", "title_key"), name="document_title_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="documentclient",
-            constraint=models.UniqueConstraint(
-                fields=("document", "client"), name="document_client_once"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="documentembed",
-            index=models.Index(fields=["name", "document"], name="document_embed_name"),
-        ),
-        migrations.AddConstraint(
-            model_name="documentembed",
-            constraint=models.UniqueConstraint(
-                fields=("document", "name"), name="document_embed_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="documenttext",
-            constraint=models.UniqueConstraint(
-                fields=("document", "sha256"), name="document_text_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="documentupdate",
-            constraint=models.UniqueConstraint(fields=("document", "seq"), name="update_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="documentview",
-            constraint=models.UniqueConstraint(
-                fields=("workspace", "document"), name="document_view_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="revision",
-            constraint=models.UniqueConstraint(fields=("document", "number"), name="revision_once"),
         ),
     ]

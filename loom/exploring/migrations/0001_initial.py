@@ -110,6 +110,18 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["id"],
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("ended_at__isnull", True)),
+                        fields=["id"],
+                        name="exploration_open",
+                    ),
+                    models.Index(
+                        condition=models.Q(("turn", ""), _negated=True),
+                        fields=["turn"],
+                        name="exploration_of_turn",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -156,21 +168,5 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["id"],
             },
-        ),
-        migrations.AddIndex(
-            model_name="exploration",
-            index=models.Index(
-                condition=models.Q(("ended_at__isnull", True)),
-                fields=["id"],
-                name="exploration_open",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="exploration",
-            index=models.Index(
-                condition=models.Q(("turn", ""), _negated=True),
-                fields=["turn"],
-                name="exploration_of_turn",
-            ),
         ),
     ]

@@ -69,6 +69,25 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["id"],
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("status__in", ("waiting", "running"))),
+                        fields=["id"],
+                        name="landscape_open",
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("tree__isnull", False)),
+                        fields=("tree", "embedder"),
+                        name="landscape_of_a_tree_once",
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("tree__isnull", True)),
+                        fields=("grove", "embedder"),
+                        name="landscape_of_a_grove_once",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -104,36 +123,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["id"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("landscape", "tree", "number"), name="landscape_block_once"
+                    ),
+                ],
             },
-        ),
-        migrations.AddIndex(
-            model_name="landscape",
-            index=models.Index(
-                condition=models.Q(("status__in", ("waiting", "running"))),
-                fields=["id"],
-                name="landscape_open",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="landscape",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("tree__isnull", False)),
-                fields=("tree", "embedder"),
-                name="landscape_of_a_tree_once",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="landscape",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("tree__isnull", True)),
-                fields=("grove", "embedder"),
-                name="landscape_of_a_grove_once",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="landscapeblock",
-            constraint=models.UniqueConstraint(
-                fields=("landscape", "tree", "number"), name="landscape_block_once"
-            ),
         ),
     ]

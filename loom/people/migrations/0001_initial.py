@@ -147,6 +147,12 @@ class Migration(migrations.Migration):
                 "verbose_name": "user",
                 "verbose_name_plural": "users",
                 "abstract": False,
+                "constraints": [
+                    models.UniqueConstraint(fields=("skeleton",), name="user_skeleton_once"),
+                    models.UniqueConstraint(
+                        django.db.models.functions.text.Lower("username"), name="user_name_once"
+                    ),
+                ],
             },
             managers=[
                 ("objects", django.contrib.auth.models.UserManager()),
@@ -250,6 +256,21 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["id"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        models.F("grove"),
+                        django.db.models.functions.text.Lower("name"),
+                        condition=models.Q(
+                            ("archived_at__isnull", True), ("kind", "human"), _connector="OR"
+                        ),
+                        name="participant_name_once",
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("user__isnull", False)),
+                        fields=("grove", "user"),
+                        name="person_once",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -288,6 +309,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["id"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("grove", "user"), name="member_once"),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -374,38 +398,5 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["-seen_at", "-id"],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="user",
-            constraint=models.UniqueConstraint(fields=("skeleton",), name="user_skeleton_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="user",
-            constraint=models.UniqueConstraint(
-                django.db.models.functions.text.Lower("username"), name="user_name_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="participant",
-            constraint=models.UniqueConstraint(
-                models.F("grove"),
-                django.db.models.functions.text.Lower("name"),
-                condition=models.Q(
-                    ("archived_at__isnull", True), ("kind", "human"), _connector="OR"
-                ),
-                name="participant_name_once",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="participant",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("user__isnull", False)),
-                fields=("grove", "user"),
-                name="person_once",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="membership",
-            constraint=models.UniqueConstraint(fields=("grove", "user"), name="member_once"),
         ),
     ]

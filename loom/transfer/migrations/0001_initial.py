@@ -60,6 +60,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-id"],
+                "indexes": [
+                    models.Index(fields=["status", "created_at"], name="import_by_status"),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -94,14 +97,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["number"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("of", "number"), name="part_once"),
+                ],
             },
-        ),
-        migrations.AddIndex(
-            model_name="import",
-            index=models.Index(fields=["status", "created_at"], name="import_by_status"),
-        ),
-        migrations.AddConstraint(
-            model_name="importpart",
-            constraint=models.UniqueConstraint(fields=("of", "number"), name="part_once"),
         ),
     ]

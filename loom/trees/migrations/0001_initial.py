@@ -250,6 +250,65 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["id"],
+                "indexes": [
+                    models.Index(fields=["parent_slot", "id"], name="node_below"),
+                    models.Index(fields=["slot", "id"], name="node_versions"),
+                    models.Index(fields=["author", "id"], name="node_by_author"),
+                    models.Index(fields=["tree", "created_at"], name="node_by_time"),
+                    models.Index(
+                        condition=models.Q(("edited_from__isnull", False)),
+                        fields=["edited_from"],
+                        name="node_edited_from",
+                    ),
+                    models.Index(
+                        condition=models.Q(
+                            ("pruned", True),
+                            ("excluded", True),
+                            ("sandbox", True),
+                            ("version_pruned", True),
+                            ("resolved_at__isnull", False),
+                            _connector="OR",
+                        ),
+                        fields=["tree", "id"],
+                        name="node_flagged",
+                    ),
+                    models.Index(
+                        condition=models.Q(("kind", "annotation")),
+                        fields=["tree", "form", "id"],
+                        name="node_annotations",
+                    ),
+                    models.Index(
+                        models.F("parent_slot"),
+                        models.F("kind"),
+                        models.Func(
+                            "place",
+                            "id",
+                            output_field=models.BigIntegerField(),
+                            template="COALESCE(%(expressions)s & 4294967295 << 20)",
+                        ),
+                        models.F("id"),
+                        condition=models.Q(("pruned", False), ("slot", models.F("id"))),
+                        name="node_seen_below",
+                    ),
+                    models.Index(
+                        condition=models.Q(("pruned", True)), fields=["tree"], name="node_pruned"
+                    ),
+                    models.Index(
+                        condition=models.Q(("pruned_chain__isnull", False)),
+                        fields=["pruned_chain", "depth"],
+                        name="node_hides",
+                    ),
+                    models.Index(
+                        condition=models.Q(
+                            ("kind", "text"), ("pruned", False), ("slot", models.F("id"))
+                        ),
+                        fields=["tree", "depth", "id"],
+                        name="node_by_depth",
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("tree", "local_id"), name="local_id_once"),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -308,6 +367,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["id"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("sha256", "tree"), name="image_of_a_tree_once"),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -346,6 +408,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["id"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("slot",), name="branch_settings_once"),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -381,105 +446,6 @@ class Migration(migrations.Migration):
                 "ordering": ["id"],
                 "indexes": [models.Index(fields=["item"], name="source_item")],
             },
-        ),
-        migrations.AddIndex(
-            model_name="node",
-            index=models.Index(fields=["parent_slot", "id"], name="node_below"),
-        ),
-        migrations.AddIndex(
-            model_name="node",
-            index=models.Index(fields=["slot", "id"], name="node_versions"),
-        ),
-        migrations.AddIndex(
-            model_name="node",
-            index=models.Index(fields=["author", "id"], name="node_by_author"),
-        ),
-        migrations.AddIndex(
-            model_name="node",
-            index=models.Index(fields=["tree", "created_at"], name="node_by_time"),
-        ),
-        migrations.AddIndex(
-            model_name="node",
-            index=models.Index(
-                condition=models.Q(("edited_from__isnull", False)),
-                fields=["edited_from"],
-                name="node_edited_from",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="node",
-            index=models.Index(
-                condition=models.Q(
-                    ("pruned", True),
-                    ("excluded", True),
-                    ("sandbox", True),
-                    ("version_pruned", True),
-                    ("resolved_at__isnull", False),
-                    _connector="OR",
-                ),
-                fields=["tree", "id"],
-                name="node_flagged",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="node",
-            index=models.Index(
-                condition=models.Q(("kind", "annotation")),
-                fields=["tree", "form", "id"],
-                name="node_annotations",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="node",
-            index=models.Index(
-                models.F("parent_slot"),
-                models.F("kind"),
-                models.Func(
-                    "place",
-                    "id",
-                    output_field=models.BigIntegerField(),
-                    template="COALESCE(%(expressions)s & 4294967295 << 20)",
-                ),
-                models.F("id"),
-                condition=models.Q(("pruned", False), ("slot", models.F("id"))),
-                name="node_seen_below",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="node",
-            index=models.Index(
-                condition=models.Q(("pruned", True)), fields=["tree"], name="node_pruned"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="node",
-            index=models.Index(
-                condition=models.Q(("pruned_chain__isnull", False)),
-                fields=["pruned_chain", "depth"],
-                name="node_hides",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="node",
-            index=models.Index(
-                condition=models.Q(("kind", "text"), ("pruned", False), ("slot", models.F("id"))),
-                fields=["tree", "depth", "id"],
-                name="node_by_depth",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="node",
-            constraint=models.UniqueConstraint(fields=("tree", "local_id"), name="local_id_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="image",
-            constraint=models.UniqueConstraint(
-                fields=("sha256", "tree"), name="image_of_a_tree_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="branchsettings",
-            constraint=models.UniqueConstraint(fields=("slot",), name="branch_settings_once"),
         ),
         migrations.CreateModel(
             name="Workspace",
@@ -540,6 +506,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["id"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("participant", "tree"), name="workspace_once"),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -578,6 +547,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["id"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("workspace", "slot"), name="choice_once"),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -607,26 +579,14 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["id"],
+                "indexes": [
+                    models.Index(fields=["slot", "kind"], name="draft_at_slot"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("workspace", "slot", "kind"), name="draft_once"
+                    ),
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="workspace",
-            constraint=models.UniqueConstraint(
-                fields=("participant", "tree"), name="workspace_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="versionchoice",
-            constraint=models.UniqueConstraint(fields=("workspace", "slot"), name="choice_once"),
-        ),
-        migrations.AddIndex(
-            model_name="draft",
-            index=models.Index(fields=["slot", "kind"], name="draft_at_slot"),
-        ),
-        migrations.AddConstraint(
-            model_name="draft",
-            constraint=models.UniqueConstraint(
-                fields=("workspace", "slot", "kind"), name="draft_once"
-            ),
         ),
     ]

@@ -185,6 +185,28 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["id"],
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("ended_at__isnull", True)),
+                        fields=["status"],
+                        name="generation_open",
+                    ),
+                    models.Index(
+                        condition=models.Q(("ended_at__isnull", True)),
+                        fields=["lane", "rank", "id"],
+                        name="generation_in_lane",
+                    ),
+                    models.Index(
+                        condition=models.Q(("ended_at__isnull", True)),
+                        fields=["payer", "day"],
+                        name="generation_unpaid",
+                    ),
+                    models.Index(
+                        condition=models.Q(("about__isnull", False)),
+                        fields=["about", "id"],
+                        name="generation_about_text",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -294,6 +316,14 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["id"],
+                "indexes": [
+                    models.Index(fields=["tree", "id"], name="turn_of_tree"),
+                    models.Index(
+                        condition=models.Q(("ended_at__isnull", True)),
+                        fields=["status"],
+                        name="turn_open",
+                    ),
+                ],
             },
         ),
         migrations.AddField(
@@ -314,48 +344,6 @@ class Migration(migrations.Migration):
                 on_delete=django.db.models.deletion.PROTECT,
                 related_name="calls",
                 to="turns.turn",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="turn",
-            index=models.Index(fields=["tree", "id"], name="turn_of_tree"),
-        ),
-        migrations.AddIndex(
-            model_name="turn",
-            index=models.Index(
-                condition=models.Q(("ended_at__isnull", True)), fields=["status"], name="turn_open"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="generation",
-            index=models.Index(
-                condition=models.Q(("ended_at__isnull", True)),
-                fields=["status"],
-                name="generation_open",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="generation",
-            index=models.Index(
-                condition=models.Q(("ended_at__isnull", True)),
-                fields=["lane", "rank", "id"],
-                name="generation_in_lane",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="generation",
-            index=models.Index(
-                condition=models.Q(("ended_at__isnull", True)),
-                fields=["payer", "day"],
-                name="generation_unpaid",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="generation",
-            index=models.Index(
-                condition=models.Q(("about__isnull", False)),
-                fields=["about", "id"],
-                name="generation_about_text",
             ),
         ),
         migrations.AddField(

@@ -75,6 +75,37 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["number"],
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("is_visible", True)),
+                        fields=["workspace", "number"],
+                        name="window_visible",
+                    ),
+                    models.Index(fields=["workspace", "kind", "number"], name="window_kind"),
+                    models.Index(
+                        condition=models.Q(("parent_number__gt", 0)),
+                        fields=["workspace", "turn_uid"],
+                        name="window_nested",
+                    ),
+                    models.Index(
+                        condition=models.Q(("collapsed_step__gt", 0)),
+                        fields=["workspace", "collapsed_step"],
+                        name="window_collapsed",
+                    ),
+                    models.Index(fields=["step"], name="window_step"),
+                    models.Index(fields=["item"], name="window_item"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("workspace", "number"), name="window_number_once"
+                    ),
+                    models.UniqueConstraint(
+                        models.F("workspace"),
+                        django.db.models.functions.text.Lower("label"),
+                        condition=models.Q(("is_closed", False), ("kind", "stash")),
+                        name="stash_label_once",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -99,6 +130,18 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["place", "number"],
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("is_removed", False)),
+                        fields=["workspace", "state", "number"],
+                        name="task_listed",
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("workspace", "number"), name="task_number_once"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -149,70 +192,5 @@ class Migration(migrations.Migration):
                     ),
                 ],
             },
-        ),
-        migrations.AddIndex(
-            model_name="window",
-            index=models.Index(
-                condition=models.Q(("is_visible", True)),
-                fields=["workspace", "number"],
-                name="window_visible",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="window",
-            index=models.Index(fields=["workspace", "kind", "number"], name="window_kind"),
-        ),
-        migrations.AddIndex(
-            model_name="window",
-            index=models.Index(
-                condition=models.Q(("parent_number__gt", 0)),
-                fields=["workspace", "turn_uid"],
-                name="window_nested",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="window",
-            index=models.Index(
-                condition=models.Q(("collapsed_step__gt", 0)),
-                fields=["workspace", "collapsed_step"],
-                name="window_collapsed",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="window",
-            index=models.Index(fields=["step"], name="window_step"),
-        ),
-        migrations.AddIndex(
-            model_name="window",
-            index=models.Index(fields=["item"], name="window_item"),
-        ),
-        migrations.AddConstraint(
-            model_name="window",
-            constraint=models.UniqueConstraint(
-                fields=("workspace", "number"), name="window_number_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="window",
-            constraint=models.UniqueConstraint(
-                models.F("workspace"),
-                django.db.models.functions.text.Lower("label"),
-                condition=models.Q(("is_closed", False), ("kind", "stash")),
-                name="stash_label_once",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="task",
-            index=models.Index(
-                condition=models.Q(("is_removed", False)),
-                fields=["workspace", "state", "number"],
-                name="task_listed",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="task",
-            constraint=models.UniqueConstraint(
-                fields=("workspace", "number"), name="task_number_once"
-            ),
         ),
     ]
