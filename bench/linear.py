@@ -91,10 +91,9 @@ def of_requests() -> Readers:
     from rest_framework.renderers import JSONRenderer
     from rest_framework.request import Request
 
-    from loom.search.index import match
+    from loom.search.index import fold, match
     from loom.search.queries import MAX_QUERY
     from loom.site.api_requests import read_json
-    from loom.text.folding import fold
     from loom.transfer.files import demand_readable
 
     file = Path(tempfile.mkdtemp()) / "file.json"

@@ -252,8 +252,7 @@ def insert_into_sqlite(table_rows: Iterator[tuple[Any, ...]]) -> None:
         for _, _, sql in later:
             cursor.execute(sql)
         cursor.execute(
-            "INSERT INTO trees_node_fts(rowid, trigrams)"
-            " SELECT id, heddle_trigrams(text) FROM trees_node WHERE depth > 0 ORDER BY id"
+            "INSERT INTO trees_node_fts(rowid, text) SELECT id, text FROM trees_node ORDER BY id"
         )
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA foreign_keys = ON")

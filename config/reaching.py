@@ -4,6 +4,7 @@ anything waits for them: without an answer within seconds, one sentence that say
 
 import os
 import sqlite3
+from typing import Any
 
 import redis
 from django.conf import settings
@@ -52,7 +53,7 @@ def _demand_postgresql() -> None:
         "password": given["PASSWORD"],
         "dbname": given["NAME"],
     }
-    asked = {name: str(value) for name, value in wanted.items() if value}
+    asked: dict[str, Any] = {name: str(value) for name, value in wanted.items() if value}
     more = given["OPTIONS"].items()
     asked.update({name: value for name, value in more if name not in ("pool", "options")})
     try:

@@ -15,7 +15,7 @@ _ORDINAL = (1 << ORDINAL_BITS) - 1
 _NODES = """SELECT id, slot_id, parent_slot_id, author_id, {time}, local_id FROM trees_node
     WHERE id BETWEEN %s AND %s ORDER BY id"""
 _SECONDS = {
-    "sqlite": "created_at / 1000000",
+    "sqlite": "CAST(strftime('%%s', created_at) AS INTEGER)",
     "postgresql": "CAST(EXTRACT(EPOCH FROM created_at) AS BIGINT)",
 }
 MOST_READ = 20_000  # nodes of a query

@@ -38,7 +38,9 @@ class FetchedResponse(HttpResponse):
             self._refuse(refused)
         except Exception:
             log.exception("what a response needs could not be fetched")
-            self._refuse(CommandError("INTERNAL", "This went wrong.", hint="Try again."))
+            self._refuse(
+                CommandError("UNAVAILABLE", "This could not be fetched.", hint="try again")
+            )
         self["Content-Length"] = str(len(self.content))
 
     def _refuse(self, refused: CommandError) -> None:

@@ -18,8 +18,7 @@ from django.db import connection
 from loom.access import Actor
 from loom.language.ids import ORDINAL_BITS
 from loom.search import index
-from loom.search.index import IndexedVersion, Match, NodeCondition, Scope, match
-from loom.text.folding import fold
+from loom.search.index import TRIGRAM, IndexedVersion, Match, NodeCondition, Scope, fold, match
 from loom.trees.models import Node, Workspace
 from loom.trees.queries import lookup, places
 from loom.trees.queries.lookup import fetch, listed, selected_versions
@@ -128,7 +127,7 @@ class NodeSearch:
         self.looked_at = 0
         if len(self.scope.trees) == 1:
             return self._in_tree()
-        if not index.is_indexed(self.query):
+        if len(self.query) < TRIGRAM:
             return iter([index.scanned(self.scope, self.query, MOST_SCANNED)])
         return self._bounded(index.from_index(self.scope, self.query, most=MOST_LOOKED_AT + 1))
 
@@ -176,7 +175,7 @@ class NodeSearch:
             having = [version for version, text in sample if match(folded, text) is not None]
             if len(having) > SAMPLES * IS_COMMON:
                 return self._around(having, size)
-        if not index.is_indexed(self.query):
+        if len(self.query) < TRIGRAM:
             return self._bounded_scan(range(size // BLOCK, -1, -1))
         if connection.vendor == "postgresql" and size <= MOST_SCANNED:
             # Its index holds all trees, and finds the words in all of them before it asks where.

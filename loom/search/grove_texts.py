@@ -6,8 +6,7 @@ from loom.access import Actor
 from loom.notes.models import Mark
 from loom.notes.queries import is_tag
 from loom.search.filters import Filters
-from loom.search.index import match
-from loom.text.folding import fold
+from loom.search.index import fold, match
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import GroveText
 

@@ -32,8 +32,7 @@ from loom.search.filters import (
     marked_with,
     passing_nodes,
 )
-from loom.search.index import IndexedVersion, Match, NodeCondition, Scope, match
-from loom.text.folding import fold
+from loom.search.index import IndexedVersion, Match, NodeCondition, Scope, fold, match
 from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries.lookup import NodeRow, rows_of
 

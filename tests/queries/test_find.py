@@ -7,8 +7,8 @@ import pytest
 from loom.access import Actor
 from loom.errors import CommandError
 from loom.people.models import Grove
+from loom.search.index import fold
 from loom.search.queries import find_in_grove, find_in_tree
-from loom.text.folding import fold
 from loom.trees.commands import node_writer
 from loom.trees.models import Tree, VersionChoice
 from tests.queries.growing import add, chain, flag, version

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loom.search.index import match
-from loom.text.folding import fold, spellings
+from loom.search.index import fold, match, spellings
 
 
 @given(st.text())

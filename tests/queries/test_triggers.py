@@ -76,11 +76,7 @@ def test_a_node_that_is_erased_leaves_the_index(actor: Actor, tree: Tree) -> Non
     assert find_in_tree(actor, tree, None, "the river").total == 1
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
-            for word, many in (("sea", 0), ("riv", 1)):
-                cursor.execute(
-                    "SELECT COUNT(*) FROM trees_node_fts WHERE trees_node_fts MATCH %s", [word]
-                )
-                assert cursor.fetchone()[0] == many
+            cursor.execute("INSERT INTO trees_node_fts(trees_node_fts) VALUES ('integrity-check')")
 
 
 @pytest.mark.parametrize("table", ["engine_event", "trees_node"])

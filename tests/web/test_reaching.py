@@ -6,6 +6,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+import redis
 from django.conf import settings
 from django.db import OperationalError, connections
 
@@ -96,7 +97,7 @@ def test_a_broker_that_is_away_or_refuses_the_password_is_named(
     with pytest.raises(WrongSetting, match="Redis cannot be reached"):
         reaching._demand_broker()
     monkeypatch.setattr(
-        "redis.Redis.ping", lambda *_: (_ for _ in ()).throw(reaching.redis.AuthenticationError())
+        "redis.Redis.ping", lambda *_: (_ for _ in ()).throw(redis.AuthenticationError())
     )
     with pytest.raises(WrongSetting, match="refuses the password"):
         reaching._demand_broker()

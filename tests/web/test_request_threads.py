@@ -197,7 +197,7 @@ async def test_what_is_fetched_from_elsewhere_holds_no_thread_meanwhile() -> Non
     missing = Client(server, "/missing")
     for client in (*clients, missing):
         client.taken.set()
-    await _until(lambda: begun._value == COUNT + 1)  # type: ignore[attr-defined]
+    await _until(lambda: begun._value == COUNT + 1)
     # All of them wait, and the only thread serves others.
     assert (await Client(server, "/plain").body()).endswith(b"x")
     assert not any(client.pieces for client in clients)

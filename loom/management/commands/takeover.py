@@ -1,8 +1,7 @@
 """`manage.py takeover`: a database of the build before 0.1.0, in which every table belonged to the
 app loom, with its rows in the tables of today.
 
-The rows are copied as they are: ids, hashes and instants stay (SQLite stores these as numbers
-today). A backup is made first, and put
+The rows are copied as they are: ids, hashes and instants stay. A backup is made first, and put
 back if anything fails. Remove this command when no database of that build is left.
 """
 
@@ -15,8 +14,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.management.color import no_style
 from django.db import connection, transaction
-from django.db.migrations.recorder import MigrationRecorder
-from django.db.models import DateTimeField, Field, Model
+from django.db.models import Field, Model
 from django.utils import timezone
 
 from loom.engine.models import Step
@@ -25,7 +23,6 @@ from loom.links.commands.counting import recount
 from loom.management.commands.backup import dump, load
 from loom.people.models import User
 from loom.people.names import skeleton
-from loom.platform.sqlite3.operations import FROM_TEXT
 from loom.trees.chains import Chains
 from loom.trees.models import Chain, Node, Tree
 
@@ -54,8 +51,6 @@ def take_over() -> dict[str, int]:
         _move_aside()
         call_command("migrate", verbosity=0, interactive=False)
         counts = _copy()
-        if connection.vendor == "sqlite":
-            _renew_instants()
         recount()
         _lay_chains()
     except BaseException:
@@ -164,29 +159,6 @@ def _copy() -> dict[str, int]:
     return counts
 
 
-def _taken(field: "Field[Any, Any]", column: str) -> str:
-    """SQL for a value of the old table: instants were texts in SQLite."""
-    is_text = connection.vendor == "sqlite" and isinstance(field, DateTimeField)
-    return FROM_TEXT.format(column) if is_text else column
-
-
-def _renew_instants() -> None:
-    """The instants of tables that are not Heddle's, which stay where they are."""
-    ours = set(_models())
-    others: list[type[Model]] = [*apps.get_models(include_auto_created=True)]
-    others.append(MigrationRecorder.Migration)
-    with connection.cursor() as cursor:
-        for model in others:
-            for field in model._meta.local_concrete_fields:
-                if model not in ours and isinstance(field, DateTimeField):
-                    column = f'"{field.column}"'
-                    cursor.execute(
-                        f'UPDATE "{model._meta.db_table}" SET {column} = {_taken(field, column)}'  # noqa: S608
-                        f" WHERE typeof({column}) = 'text'",
-                        [],
-                    )
-
-
 def _copy_table(model: type[Model]) -> int:
     old = _old_name(model)
     known = _columns(old)
@@ -197,7 +169,7 @@ def _copy_table(model: type[Model]) -> int:
         column = str(field.column)
         names.append(f'"{column}"')
         if column in known:
-            values.append(_taken(field, f'"{column}"'))
+            values.append(f'"{column}"')
         elif column == "about" and "document_id" in known:
             values.append('-"document_id"')  # the item of the document (loom.language.ids)
         else:

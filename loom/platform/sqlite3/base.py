@@ -12,7 +12,6 @@ import threading
 import time
 from collections import deque
 from contextlib import closing
-from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,23 +20,9 @@ from django.db import OperationalError
 from django.db.backends.sqlite3 import base
 
 from loom.platform.deadlines import interrupts
-from loom.platform.sqlite3.operations import (
-    DatabaseOperations,
-    instant_text,
-    read_instant,
-    stored_instant,
-)
-from loom.text.folding import fold
-from loom.text.trigrams import trigrams
 
 LOOK_STEPS = 50_000  # steps of SQLite's machine between two looks at the time: about a millisecond
 SHORTEST_S, LONGEST_S = 0.0002, 0.002  # pauses between checks of what other processes hold
-
-
-# Of columns that are declared as `datetime`, in place of Django's function, and of values in
-# statements that are written by hand.
-sqlite3.register_converter("datetime", read_instant)
-sqlite3.register_adapter(datetime, stored_instant)
 
 
 class Queue:
@@ -116,11 +101,6 @@ def _begin_file(path: str) -> None:
         )
 
 
-def _trigrams_of(text: str) -> str:
-    """What the search index holds of a text (triggers of `trees_node` ask for it)."""
-    return " ".join(trigrams(fold(text)))
-
-
 # The connection: waits for its turn before a transaction or a single statement that writes.
 
 
@@ -130,7 +110,6 @@ _WRITES = ("INSERT", "UPDATE", "DELETE", "REPLAC")
 class DatabaseWrapper(base.DatabaseWrapper):
     """Django's own, whose writers take turns in the order in which they arrived."""
 
-    ops_class = DatabaseOperations
     _entered: Queue | None = None
 
     def get_new_connection(self, conn_params: Any) -> Any:
@@ -140,8 +119,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
             _begin_file(conn_params["database"])
         connection = super().get_new_connection(conn_params)
         connection.set_progress_handler(interrupts, LOOK_STEPS)
-        connection.create_function("heddle_trigrams", 1, _trigrams_of, deterministic=True)
-        connection.create_function("heddle_instant", 1, instant_text, deterministic=True)
         return connection
 
     def create_cursor(self, name: str | None = None) -> Any:

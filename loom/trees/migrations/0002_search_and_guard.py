@@ -1,37 +1,33 @@
 """Search by trigrams, and a trigger that refuses changes of a node's content.
 
-SQLite's index keeps which texts hold a trigram of a word, and not where: positions cost 2.4 bytes
-for each byte of text, trigrams with blanks a third of the rest, and what holds all trigrams of a
-query is compared with the query itself anyway. The function heddle_trigrams is in
-`loom.platform.sqlite3`. SQLite rebuilds a table by copying it, which drops its triggers: a later migration that
+SQLite's index keeps which texts hold a trigram, and not where: positions cost 2.4 bytes for
+each byte of text, and what holds all trigrams of a query is compared with the query itself
+anyway. SQLite rebuilds a table by copying it, which drops its triggers: a later migration that
 changes trees_node there makes them again (tests/queries/test_triggers.py notices when one is
 missing). Rows may be deleted, as erasing a tree does.
 """
 
 from django.db import migrations
 
-from loom.text.trigrams import SIGNS
-
 FIXED = """tree_id local_id kind form text blocks length author_id edited_from_id slot_id
     parent_slot_id depth parent_hash hash configuration call_uid generation_uid finish
     created_at proof_author imported""".split()
 MESSAGE = "the content of a node is never changed"
-# Each trigram is a token of its own; quotes are doubled, as SQL and FTS5 read them.
-TOKENS = f"ascii tokenchars '{SIGNS.replace(chr(39), chr(39) * 2)}'".replace('"', '""')
 SQLITE = [
-    f"""CREATE VIRTUAL TABLE trees_node_fts USING fts5(
-        trigrams, content='', tokenize="{TOKENS}", detail=none, columnsize=0)""",
+    """CREATE VIRTUAL TABLE trees_node_fts USING fts5(
+        text, content='trees_node', content_rowid='id', tokenize='trigram', detail=none,
+        columnsize=0)""",
     """CREATE TRIGGER trees_node_fts_insert AFTER INSERT ON trees_node BEGIN
-        INSERT INTO trees_node_fts(rowid, trigrams) VALUES (new.id, heddle_trigrams(new.text));
+        INSERT INTO trees_node_fts(rowid, text) VALUES (new.id, new.text);
     END""",
     """CREATE TRIGGER trees_node_fts_delete AFTER DELETE ON trees_node BEGIN
-        INSERT INTO trees_node_fts(trees_node_fts, rowid, trigrams)
-        VALUES ('delete', old.id, heddle_trigrams(old.text));
+        INSERT INTO trees_node_fts(trees_node_fts, rowid, text)
+        VALUES ('delete', old.id, old.text);
     END""",
     """CREATE TRIGGER trees_node_fts_update AFTER UPDATE OF text ON trees_node BEGIN
-        INSERT INTO trees_node_fts(trees_node_fts, rowid, trigrams)
-        VALUES ('delete', old.id, heddle_trigrams(old.text));
-        INSERT INTO trees_node_fts(rowid, trigrams) VALUES (new.id, heddle_trigrams(new.text));
+        INSERT INTO trees_node_fts(trees_node_fts, rowid, text)
+        VALUES ('delete', old.id, old.text);
+        INSERT INTO trees_node_fts(rowid, text) VALUES (new.id, new.text);
     END""",
     f"""CREATE TRIGGER trees_node_no_change BEFORE UPDATE OF {", ".join(FIXED)} ON trees_node
     WHEN {" OR ".join(f"old.{name} IS NOT new.{name}" for name in FIXED)} BEGIN
