@@ -18,7 +18,7 @@ from agents.gateway.models import GatewayKey, GatewaySession
 from loom import access
 from loom.site import responses
 from loom.site.api_requests import Body, demand_browser, read, user_of
-from loom.site.schema import PAGES, operation, paged
+from loom.site.schema import PAGES, an_id, operation, paged, word
 from loom.text.hashes import instant, instant_or_none
 
 
@@ -193,14 +193,14 @@ def _session(session: GatewaySession) -> dict[str, object]:
     answers=responses.Page[GatewaySessionBody],
     asks=(
         *PAGES,
-        OpenApiParameter("tree", OpenApiTypes.STR, description="Only those of this tree."),
+        an_id("tree", "Only those of this tree."),
     ),
 )
 @api_view(["GET"])
 def sessions(request: Request) -> Response:
     """The sessions of the caller's programs, the last used first."""
     rows = queries.sessions_of(user_of(request))
-    tree = request.query_params.get("tree", "")[:32]
+    tree = word(request, "tree")
     return paged(request, rows.filter(tree__uid=tree) if tree else rows, _session)
 
 
