@@ -133,8 +133,15 @@ ENDS.append("/api/trees/{tree}/nodes/{linked}")
 
 
 @pytest.fixture(name="ends")
-def _ends(world: dict[str, str], actor: Actor, tree: Tree) -> dict[str, str]:  # noqa: F811
-    """The names in the addresses."""
+def _ends(
+    world: dict[str, str],  # noqa: F811
+    actor: Actor,
+    tree: Tree,
+    monkeypatch: pytest.MonkeyPatch,
+) -> dict[str, str]:
+    """The names in the addresses. Who is here stays, however long all of them are asked."""
+    monkeypatch.setattr(presence, "LEASE_S", 3600)
+    monkeypatch.setattr(presence, "KEPT_S", 3600)
     _, secret = make_public_link(actor, tree, days=1)
     return {**world, "me": "owner", "secret": secret}
 
