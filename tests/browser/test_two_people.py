@@ -174,6 +174,8 @@ def test_what_others_do_is_shown_beside_the_text_too_and_nobody_asks_for_it(
     hers.get_by_role("tab", name="Node").click()
     foot = hers.locator("#panel-node .details > footer")
     expect(foot).to_have_count(1)
+    # What an agent would read is asked for once she stays at a text.
+    expect(hers.locator("[data-ask-other]")).to_contain_text("tokens")
     hers.wait_for_load_state("networkidle")
     asked: list[str] = []
     # That she saw it, she says herself.
