@@ -17,7 +17,7 @@ from loom.saml import logout, provider
 from loom.saml.asked import saml
 from loom.text.hashes import digest
 
-SIGNED_IN = "saml_signed_in"  # in the session: `provider.SignedIn`
+SIGNED_IN = "saml_signed_in"  # in the session: `provider.SamlSignIn`
 LEAVING, LEAVING_S = "saml_leaving", 1800  # in the session: the request and its address
 PAGE = "/saml/leave"
 
@@ -34,14 +34,14 @@ def leaves(request: HttpRequest) -> accounts.Farewell | None:
     try:
         if not logout.is_offered():
             return None
-        address, asked = logout.ask(provider.SignedIn(**signed))
+        address, asked = logout.ask(provider.SamlSignIn(**signed))
     except CommandError:
         return None
     kept = {"id": asked, "address": address, "until": time.time() + LEAVING_S}
     return accounts.Farewell(PAGE, {LEAVING: kept})
 
 
-def remember(request: HttpRequest, who: provider.SignedIn) -> None:
+def remember(request: HttpRequest, who: provider.SamlSignIn) -> None:
     """Notes that this browser has signed in at the organisation."""
     request.session[SIGNED_IN] = asdict(who)
 

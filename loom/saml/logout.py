@@ -38,7 +38,7 @@ def is_offered() -> bool:
     return bool(settings.SAML.key and provider.current().get_idp_slo_url())
 
 
-def ask(who: provider.SignedIn) -> tuple[str, str]:
+def ask(who: provider.SamlSignIn) -> tuple[str, str]:
     """The address at the organisation that signs somebody out there, and the id of that request."""
     auth = _auth()
     address = auth.logout(

@@ -108,7 +108,7 @@ def finish(request: HttpRequest) -> HttpResponse:
         issuer,
         account,
         wanted=wanted,
-        then=lambda: leaving.remember(request, provider.SignedIn(**known["signed_in"])),
+        then=lambda: leaving.remember(request, provider.SamlSignIn(**known["signed_in"])),
     )
 
 

@@ -167,7 +167,7 @@ def ask() -> tuple[str, str]:
 
 
 @dataclass(frozen=True)
-class SignedIn:
+class SamlSignIn:
     """As whom a browser has signed in, in the words of the organisation, which it is asked to sign
     out with them."""
 
@@ -184,7 +184,7 @@ class Confirmed:
     that it answers, its own id, and how long it is good for, in seconds since 1970."""
 
     account: Account
-    signed_in: SignedIn
+    signed_in: SamlSignIn
     request: str
     id: str
     until: int
@@ -247,7 +247,7 @@ def _confirmed(read: Any) -> Confirmed:
         raise refused("it names nobody.")
     if str(name.get("Format", "")).endswith(f":{FLEETING}"):
         raise refused("it gives another name each time; the operator has to ask for a lasting one.")
-    signed_in = SignedIn(
+    signed_in = SamlSignIn(
         subject=subject,
         format=str(name.get("Format") or ""),
         qualifier=str(name.get("NameQualifier") or ""),

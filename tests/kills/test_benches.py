@@ -58,6 +58,11 @@ SMALL = {
     "request_tokens": ("", r"of all: the requests in both trees begin alike"),
     "respond": ("30 60", r"large / small +× +[\d.]+"),
     "search": ("400 1", r"rare, since +[\d.]+ +[\d.]+ ms[^~]*restore +[\d.]+ ms"),
+    "migrating": ("300", r"by one statement [^~]*longest +\d+ ms"),
+    "thousand": (
+        "--sockets 5 --writes 2 --generations 1 --seconds 2 --processes 1",
+        r"aim ≤ 100 [^~]*5 sockets, once and in order",
+    ),
     "soak": ("--minutes 0.1 --processes 1 --sqlite", r"nothing lost, nothing twice[^~]*web +\d+"),
     "storage": ("10 200", r"all +[\d.]+"),
     "strangers": ("0.1 /ws/groves", r"\d+ rows, \d+ above"),
@@ -72,13 +77,15 @@ SMALL = {
 # What the benches share, which measures nothing by itself; and `many`, all of which
 # test_many_processes.py runs small, on both databases, one after the other.
 SHARED = {
-    "many",
+    *("many", "stamped"),
     *("__init__", "attacks", "bare", "installation", "million", "page_actions", "shapes", "trees"),
 }
 
 
 @pytest.mark.parametrize("name", SMALL)
 def test_it_runs_small_and_prints_its_figures(name: str) -> None:
+    if name == "thousand" and not is_able():
+        pytest.skip("it starts PostgreSQL, which is not here")
     words, figures = SMALL[name]
     foreign = ("HEDDLE_", "DJANGO_", "REDIS_", "DATABASE_", "PYTEST_")
     env = {key: value for key, value in os.environ.items() if not key.startswith(foreign)}

@@ -167,10 +167,9 @@ def test_the_plans_of_every_way_scan_nothing(actor: Actor, big: None) -> None:
     queries.demand_no_faults()
 
 
+@pytest.mark.postgres
 def test_a_search_walks_up_without_joining_the_whole_table(actor: Actor, big: None) -> None:
     """By the plans that PostgreSQL prefers for hundreds of nodes of a table of thousands."""
-    if connection.vendor != "postgresql":
-        pytest.skip("SQLite joins by nested loops")
     tree, branch = bushy(actor, 4_000, pruned=True)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
