@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.gateway.messages import Message, Shape, history_of, printable
+from agents.gateway.messages import Message, Shape, history_of, key_of, printable
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def _list(value: Any) -> list[dict[str, Any]]:
 
 def _message(shape: Shape, raw: dict[str, Any]) -> Message | None:
     """One message of the API, read as a request's would be."""
-    key = "input" if shape == "responses" else "messages"
+    key = key_of(shape)
     read = history_of(shape, {key: [raw]}).messages
     return read[0] if read else None
 

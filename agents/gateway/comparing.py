@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agents.gateway.messages import Shape
+from agents.gateway.messages import Shape, key_of
 from loom.text.beginnings import common_length
 
 State = Literal["equal", "changed", "added", "removed"]
@@ -34,7 +34,7 @@ class ComparedPart:
 def compared(shape: Shape, original: dict[str, Any], sent: dict[str, Any]) -> list[ComparedPart]:
     """The parts of a request, in the order in which a model reads them: head, tools, messages, then
     the other fields that differ."""
-    key = "input" if shape == "responses" else "messages"
+    key = key_of(shape)
     head = "instructions" if shape == "responses" else "system"
     theirs, ours = original.get(key), sent.get(key)
     parts: list[ComparedPart] = []

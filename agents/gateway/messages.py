@@ -90,6 +90,11 @@ def lead_of(items: list[Any]) -> int:
     return next((place for place, leads in enumerate(is_lead) if not leads), len(items))
 
 
+def key_of(shape: Shape) -> str:
+    """Under which name a request has its messages."""
+    return "input" if shape == "responses" else "messages"
+
+
 def places_of(shape: Shape, raws: list[Any]) -> list[int]:
     """Where each message of a history is in the list of a request's own messages."""
     read = {"chat": _chat, "messages": _anthropic, "responses": _items}[shape]

@@ -2,11 +2,11 @@
 some of them, whatever the API. Pure (docs/model.md §11)."""
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agents.gateway.messages import THINKING, Shape, history_of
+from agents.gateway.messages import THINKING, Shape, history_of, key_of
 from loom.text.tokens import count
 
 Hangs = Literal["", "thinking", "cache"]
@@ -94,7 +94,7 @@ def hiding_of(shape: Shape, body: dict[str, Any], result: ToolResult) -> Hiding:
             own_place = place
         if place == own_place:
             own.append(block)  # the result, and what is behind it in its message
-    raws = body.get(_key(shape))
+    raws = body.get(key_of(shape))
     behind = raws[own_place + 1 :] if isinstance(raws, list) else []
     size = len(json.dumps(behind, ensure_ascii=False)) // 4
     saves = max(0, result.tokens - count(hidden_text(result.tool_use_id)))
@@ -116,7 +116,7 @@ def _is_thinking(value: dict[str, Any]) -> bool:
 
 def last_thought(shape: Shape, body: dict[str, Any]) -> int:
     """The place of the last message with a thinking of the model; -1 if there is none."""
-    given = body.get(_key(shape))
+    given = body.get(key_of(shape))
     raws = given if isinstance(given, list) else []
     places = range(len(raws) - 1, -1, -1)
     return next((at for at in places if any(map(_is_thinking, _values(raws[at])))), -1)
@@ -147,10 +147,15 @@ def _values(value: Any) -> Iterator[dict[str, Any]]:
 
 def without(shape: Shape, body: dict[str, Any], hidden: Collection[str]) -> dict[str, Any]:
     """The request with these results hidden; every tool's use keeps its result."""
-    raws = body.get(_key(shape))
+    key = key_of(shape)
+    raws = body.get(key)
     if not hidden or not isinstance(raws, list):
         return body
-    return {**body, _key(shape): [_without(shape, raw, hidden) for raw in raws]}
+
+    def written(own: str, given: Any) -> Any:
+        return hidden_text(own) if own in hidden else given
+
+    return {**body, key: [_rewritten(shape, raw, written) for raw in raws]}
 
 
 # What a result may have beside a text of its own; a list of anything else has a meaning as a whole.
@@ -166,64 +171,56 @@ def with_ids(
 ) -> dict[str, Any]:
     """The request in which the results in the messages at these places have their ids above, but
     for clean and hidden ones."""
-    raws = body.get(_key(shape))
+    key = key_of(shape)
+    raws = body.get(key)
     if not places or not isinstance(raws, list):
         return body
-    sent = [
-        _with_ids(shape, raw, hidden) if place in places else raw for place, raw in enumerate(raws)
-    ]
-    return {**body, _key(shape): sent}
+
+    def written(own: str, given: Any) -> Any:
+        return given if own in hidden else _with_id(shape, own, given)
+
+    sent = list(raws)
+    for place in places:
+        sent[place] = _rewritten(shape, raws[place], written)
+    return {**body, key: sent}
 
 
-def _with_ids(shape: Shape, raw: Any, hidden: Collection[str]) -> Any:
-    content = raw.get("content") if isinstance(raw, dict) else None
-    if shape == "messages" and isinstance(content, list):
-        return {**raw, "content": [_with_id(shape, block, hidden) for block in content]}
-    return _with_id(shape, raw, hidden)
-
-
-def _with_id(shape: Shape, raw: Any, hidden: Collection[str]) -> Any:
-    own = _result_id(shape, raw)
-    if not own or own in hidden:
-        return raw
-    name = "output" if shape == "responses" else "content"
-    given = raw.get(name)
+def _with_id(shape: Shape, own: str, given: Any) -> Any:
     if isinstance(given, str) and not is_clean(given):
-        return {**raw, name: f"{id_above(own)}\n{given}"}
+        return f"{id_above(own)}\n{given}"
     if not isinstance(given, list) or not given or not all(map(_is_beside_texts, given)):
-        return raw
+        return given
     if is_clean("".join(str(block.get("text", "")) for block in given)):
-        return raw
+        return given
     kind = "input_text" if shape == "responses" else "text"
-    return {**raw, name: [{"type": kind, "text": id_above(own)}, *given]}
+    return [{"type": kind, "text": id_above(own)}, *given]
 
 
 def _is_beside_texts(block: Any) -> bool:
     return isinstance(block, dict) and block.get("type") in _BESIDE_TEXTS
 
 
-def _without(shape: Shape, raw: Any, hidden: Collection[str]) -> Any:
-    if not isinstance(raw, dict):
-        return raw
-    own = _result_id(shape, raw)
-    if own in hidden:
-        name = "output" if shape == "responses" else "content"
-        return {**raw, name: hidden_text(own)}
-    content = raw.get("content")
+def _rewritten(shape: Shape, raw: Any, written: Callable[[str, Any], Any]) -> Any:
+    """A message in which the content of each result, with its id, is what `written` makes of it."""
+    content = raw.get("content") if isinstance(raw, dict) else None
     if shape == "messages" and isinstance(content, list):
-        blocks = [_without_block(block, hidden) for block in content]
-        return {**raw, "content": blocks}
-    return raw
+        return {**raw, "content": [_rewritten_result(shape, block, written) for block in content]}
+    return _rewritten_result(shape, raw, written)
 
 
-def _without_block(block: Any, hidden: Collection[str]) -> Any:
-    own = _result_id("messages", block)
-    return {**block, "content": hidden_text(own)} if own in hidden else block
+def _rewritten_result(shape: Shape, raw: Any, written: Callable[[str, Any], Any]) -> Any:
+    own = _result_id(shape, raw)
+    if not own:
+        return raw
+    name = "output" if shape == "responses" else "content"
+    given = raw.get(name)
+    new = written(own, given)
+    return raw if new is given else {**raw, name: new}
 
 
 def _blocks(shape: Shape, body: dict[str, Any]) -> Iterator[tuple[int, Any]]:
     """(place of the message, block) of everything that may be a result."""
-    raws = body.get(_key(shape))
+    raws = body.get(key_of(shape))
     for place, raw in enumerate(raws if isinstance(raws, list) else []):
         content = raw.get("content") if isinstance(raw, dict) else None
         if shape == "messages" and isinstance(content, list):
@@ -246,7 +243,3 @@ def _result_id(shape: Shape, raw: Any) -> str:
         is_result = isinstance(kind, str) and kind.endswith("tool_result")
         use_id = raw.get("tool_use_id") if is_result else None
     return use_id if isinstance(use_id, str) else ""
-
-
-def _key(shape: Shape) -> str:
-    return "input" if shape == "responses" else "messages"

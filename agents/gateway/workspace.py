@@ -204,7 +204,7 @@ def _places(
     incoming: Incoming, body: dict[str, Any], digests: Sequence[str], named: Collection[str]
 ) -> set[int]:
     """Where the messages that have these names are in the list of the body."""
-    raws = body.get("input" if incoming.shape == "responses" else "messages")
+    raws = body.get(rules.key_of(incoming.shape))
     if not named or not isinstance(raws, list):
         return set()
     pairs = zip(rules.places_of(incoming.shape, raws), digests, strict=True)
@@ -248,7 +248,7 @@ def _hidden_results(
     shape, body = incoming.shape, incoming.sent
     thought = results.last_thought(shape, body)
     then: set[str] = set()
-    raws = body.get("input" if shape == "responses" else "messages")
+    raws = body.get(rules.key_of(shape))
     if thought >= 0 and isinstance(raws, list):
         places = zip(rules.places_of(shape, raws), digests, strict=True)
         asked = [digest for place, digest in places if place < thought and digest in known]
@@ -452,7 +452,7 @@ def with_added(shape: Shape, body: dict[str, Any], added: list[tuple[str, bool]]
     text becomes a part of the user's message; a result of a tool that is a message of its own is
     followed by one. If it lasts one turn (True), it is a message of the system behind the user's,
     unless another of the user follows, before which no such message may stand."""
-    key = "input" if shape == "responses" else "messages"
+    key = rules.key_of(shape)
     messages = body.get(key)
     if shape == "responses" and isinstance(messages, str):
         content = [{"type": "input_text", "text": messages}]

@@ -7,15 +7,13 @@ from dataclasses import asdict
 from typing import Any
 
 from django.contrib.sessions.models import Session
-from django.core.cache import cache
 from django.http import HttpRequest
 
 from loom.errors import CommandError
 from loom.identities.models import Identity
 from loom.people.commands import accounts
-from loom.saml import logout, provider
+from loom.saml import logout, once, provider
 from loom.saml.asked import saml
-from loom.text.hashes import digest
 
 SIGNED_IN = "saml_signed_in"  # in the session: `provider.SamlSignIn`
 LEAVING, LEAVING_S = "saml_leaving", 1800  # in the session: the request and its address
@@ -65,16 +63,7 @@ def end_where_asked(request: HttpRequest) -> str:
     """Ends the sessions that the organisation has signed out; the address at which it is answered.
     They are found by what it says, as browsers send no cookie from a page inside of another."""
     asked = logout.asked_in(request)
-    try:
-        is_first = cache.add(f"saml:left:{digest(asked.id)}", 1, 3 * logout.MOST_AGE_S)
-    except Exception as error:
-        raise CommandError(
-            "UNAVAILABLE",
-            "Messages cannot be kept at the moment.",
-            hint="Try again in a moment.",
-            retryable=True,
-        ) from error
-    if not is_first:
+    if not once.is_first(asked.id, seconds=3 * logout.MOST_AGE_S):
         raise logout.refused("its message was used before.")
     ended = _end(asked)
     log.info("%s sessions ended, as their organisation asked", ended)

@@ -22,15 +22,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_POST
 
-from loom.errors import CommandError
 from loom.identities import coming_back
 from loom.identities.issuers import Account
 from loom.people.pages.accounts import next_address
-from loom.saml import leaving, provider
+from loom.saml import leaving, once, provider
 from loom.saml.asked import saml
 from loom.site.forms import PageForm, Word
 from loom.site.page_requests import anybody
-from loom.text.hashes import digest
 
 ASKED, ASKED_S = "saml_request", 1800  # in the session: the request, and where to go afterwards
 WAITS_S = 120
@@ -70,18 +68,10 @@ def back(request: HttpRequest) -> HttpResponse:
         "account": kept,
         "signed_in": asdict(confirmed.signed_in),
     }
-    try:
-        is_first = cache.add(f"saml:seen:{digest(confirmed.id)}", 1, left)
-        cache.set(f"saml:{word}", answer, WAITS_S)
-    except Exception as error:
-        raise CommandError(
-            "UNAVAILABLE",
-            "Answers cannot be kept at the moment.",
-            hint="Try again in a moment.",
-            retryable=True,
-        ) from error
-    if not is_first:
+    if not once.is_first(confirmed.id, seconds=left):
         raise provider.refused("its answer was used before.")
+    with once.kept():
+        cache.set(f"saml:{word}", answer, WAITS_S)
     sent_on = HttpResponseRedirect(f"/saml/finish?answer={word}")
     sent_on.status_code = 303
     return sent_on
