@@ -199,15 +199,15 @@ def _demand_free(point: Node) -> None:
 
 
 def is_stalled(turn: Turn) -> bool:
-    """Whether the turn made no progress for two minutes and does not wait for a model."""
+    """Whether the turn made no progress for two minutes and does not wait for a model. The end of
+    an answer is progress, too: one that took longer than two minutes has only just arrived."""
     asked = any(name == CALLS or name.startswith(asks.WAITS) for name in turn.waits_for)
     time = timedelta(milliseconds=budget_of(turn).milliseconds) if asked else timedelta()
-    if timezone.now() - turn.moved_at < STALLED + time:
+    since = timezone.now() - STALLED - time
+    if turn.moved_at > since:
         return False
-    is_writing = Generation.objects.filter(
-        turn=turn, status__in=generation_lifecycle.OPEN_STATUSES
-    ).exists()
-    return not is_writing
+    is_going = Q(status__in=generation_lifecycle.OPEN_STATUSES) | Q(ended_at__gt=since)
+    return not Generation.objects.filter(is_going, turn=turn).exists()
 
 
 def time_out(turn: Turn) -> None:

@@ -27,7 +27,9 @@ SAID = 'One.\n→ annotate here "a"\n'
 
 def _two_minutes_later() -> None:
     """As if nothing had moved for as long as a turn may stand still."""
-    Turn.objects.update(moved_at=timezone.now() - turn_lifecycle.STALLED)
+    then = timezone.now() - turn_lifecycle.STALLED
+    Turn.objects.update(moved_at=then)
+    Generation.objects.filter(ended_at__isnull=False).update(ended_at=then)
 
 
 def _half_way(actor: Actor, tree: Tree, agent: Participant) -> Turn:
@@ -75,6 +77,22 @@ def test_a_turn_that_waits_for_a_model_is_not_still(
     _two_minutes_later()
     tasks.sweep()
     assert rows().get(pk=turn.pk).status == "generating"
+
+
+def test_an_answer_that_took_long_is_taken_by_its_turn(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider
+) -> None:
+    provider.script(says("One."))
+    turn = asked(actor, tree, agent, input="Begin.")
+    run_turn(turn.uid)
+    _two_minutes_later()
+    run_queued(turn)
+    tasks.sweep()
+    with pytest.raises(CommandError, match="is working at"):
+        asked(actor, tree, agent, node=turn.invoked_at.local_id)
+    turn = went(turn)
+    assert (turn.status, turn.finish) == ("done", "")
+    assert turn.node is not None and turn.node.text == "One."
 
 
 def test_a_turn_that_cannot_even_be_finished_ends_without_an_answer(

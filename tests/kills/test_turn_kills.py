@@ -12,6 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from loom.participants.budgets import BUDGETS
 from tests.kills.heddle import until
 from tests.kills.house import House
 from tests.kills.postgres import Postgres
@@ -42,6 +43,11 @@ class Scene:
         self.client = house.client()
         base = {"model_ref": "openai:scripted", "base_url": provider.url, "endpoint": "chat"}
         aware = {"name": "Marie", "permissions": ["loom_aware", "loom_write", "loom_generate"]}
+        # A minute is too little where starting a killed process takes longer than that.
+        grove = self.client.get("/groves").json()["results"][0]["id"]
+        hours = {f"{preset}_seconds": 3600 for preset in BUDGETS}
+        patient = self.client.patch(f"/groves/{grove}/settings", json=hours)
+        assert patient.status_code == 200, patient.text
         self.agent = self._made("/participants", {**base, **aware, "context_limit": 50_000})
         self._made("/participants", {**base, "name": "Other"})
         self.tree = self.point = ""
@@ -146,6 +152,11 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
                 postgres.stop()
 
 
+@pytest.fixture(autouse=True)
+def no_script_of_another_test(scene: Scene) -> None:
+    scene.provider.forget()
+
+
 def _is_waiting(gate: psycopg.Connection[Any]) -> bool:
     asked = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
     row = gate.execute(asked).fetchone()
@@ -174,7 +185,7 @@ def test_a_turn_that_was_asked_while_no_worker_ran_goes_on_with_the_next(scene: 
     scene.provider.script(says(SAID), says("Two."))
     scene.house.kill("worker")
     turn = scene.ended(scene.asked())
-    assert turn["status"] == "done"
+    assert turn["status"] == "done", turn
     scene.check(turn, ["a", "b"])
 
 
@@ -187,7 +198,7 @@ def test_a_worker_killed_before_a_word_came_leaves_a_round_that_is_asked_again(
     scene.provider.wait_for(seen + 1)
     scene.killed("worker")
     turn = scene.ended(uid)
-    assert turn["status"] == "done"
+    assert turn["status"] == "done", turn
     scene.check(turn, ["a", "b"])
 
 
@@ -225,7 +236,7 @@ def test_a_worker_killed_while_a_line_waits_for_candidates_lets_the_turn_go_on(
     until(candidate, what="a candidate that writes")
     scene.killed("worker")
     turn = scene.ended(uid)
-    assert turn["status"] == "done"
+    assert turn["status"] == "done", turn
     asked = scene.provider.seen[-1].json["messages"][-1]["content"]
     assert "Some" in asked and "interrupted" in asked
     scene.check(turn, [])
@@ -241,7 +252,7 @@ def test_what_else_dies_while_a_round_is_written_does_not_end_the_turn(
     scene.killed(name)
     scene.provider.release()
     turn = scene.ended(uid)
-    assert turn["status"] == "done"
+    assert turn["status"] == "done", turn
     scene.check(turn, ["a", "b"])
 
 

@@ -22,6 +22,8 @@ from tests.providers.messages import Messages, Prefixes
 from tests.providers.scripts import CUT, HOLD, STALL, Script, Seen, Shape, tokens
 from tests.providers.wire import Out, request_of, write_whole
 
+SIGN_S = 20.0  # seconds between two signs of life of an answer that waits
+
 
 class ScriptedProvider:
     """Answers on a loopback port, in a thread of its own. Scripts are used up in order; after
@@ -175,7 +177,7 @@ class ScriptedProvider:
         while pieces:
             piece = pieces[0] if script.forever and len(pieces) == 1 else pieces.popleft()
             if piece == HOLD:
-                await self._held(reader)
+                await self._held(out, reader)
                 continue
             if piece == STALL:
                 await reader.read()  # ends when the other side hangs up
@@ -193,11 +195,17 @@ class ScriptedProvider:
         await out.send(shape.end(script))
         await out.end()
 
-    async def _held(self, reader: asyncio.StreamReader) -> None:
-        """Waits for a release, which nobody takes who has hung up meanwhile."""
+    async def _held(self, out: Out, reader: asyncio.StreamReader) -> None:
+        """Waits for a release, which nobody takes who has hung up meanwhile. A comment now and then
+        says that more will come."""
         released = asyncio.ensure_future(self._release.acquire())
         gone = asyncio.ensure_future(reader.read())
-        await asyncio.wait((released, gone), return_when=asyncio.FIRST_COMPLETED)
+        while not (released.done() or gone.done()):
+            await asyncio.wait(
+                (released, gone), timeout=SIGN_S, return_when=asyncio.FIRST_COMPLETED
+            )
+            if not (released.done() or gone.done()):
+                await out.send(b": still here\n\n")
         gone.cancel()
         if not released.done():
             released.cancel()
