@@ -30,9 +30,18 @@ REMEMBERED_S = 30.0  # seconds for which an answer shows that the worker is aliv
 LEAST_FREE_BYTES = 32 * 1024 * 1024  # less than an import and a checkpoint of the database need
 
 
+class _ReadOnly(Exception):
+    """The database answers, but does not take writes."""
+
+
 def _database() -> None:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT 1")
+        if connection.vendor != "postgresql":
+            cursor.execute("SELECT 1")
+            return
+        cursor.execute("SHOW transaction_read_only")
+        if cursor.fetchone() == ("on",):
+            raise _ReadOnly
 
 
 def _broker() -> None:
@@ -106,6 +115,8 @@ def _fault(check: Callable[[], None]) -> Exception | None:
 
 def _why_database(error: Exception) -> str:
     cause = error.__cause__ or error
+    if isinstance(error, _ReadOnly):
+        return "The database can be read but not written."
     if getattr(cause, "sqlstate", "") == TOO_MANY_CONNECTIONS:
         return "The database has no connection left."
     if "pool" in type(cause).__module__:

@@ -41,6 +41,7 @@ def retry_while_busy(write: Callable[[], T]) -> T:
 # low byte of SQLite's codes, whose other bytes say which kind it was.
 _BUSY = (("40P01", "40001"), sqlite3.SQLITE_BUSY)  # deadlock_detected, serialization_failure
 _FULL = (("53100",), sqlite3.SQLITE_FULL)  # disk_full
+_READ_ONLY = (("25006",), sqlite3.SQLITE_READONLY)  # read_only_sql_transaction, as on a standby
 _INTERRUPTED = (("57014",), sqlite3.SQLITE_INTERRUPT)  # query_canceled
 
 
@@ -53,6 +54,11 @@ def is_busy(error: Exception) -> bool:
 def is_full(error: Exception) -> bool:
     """Whether the database's disk is full."""
     return _is(error, *_FULL)
+
+
+def is_read_only(error: Exception) -> bool:
+    """Whether the database can be read but not written now, such as a standby of PostgreSQL."""
+    return _is(error, *_READ_ONLY)
 
 
 def is_interrupted(error: Exception) -> bool:

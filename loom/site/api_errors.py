@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
-from django.db import DataError, IntegrityError, InterfaceError, OperationalError
+from django.db import DatabaseError, DataError, IntegrityError, InterfaceError, OperationalError
 from django.http import Http404
 from django.http.multipartparser import MultiPartParserError
 from django.http.request import UnreadablePostError
@@ -31,7 +31,7 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
     refused = refusal_of(error)
     if refused is None:
         return None
-    if isinstance(error, IntegrityError | OperationalError | InterfaceError):
+    if isinstance(error, DatabaseError | InterfaceError):
         log.error("the database refused", exc_info=error)
     request, view = context["request"], context["view"]
     view.headers["Allow"] = ", ".join(
@@ -66,6 +66,12 @@ def refusal_of(error: Exception) -> CommandError | None:
         return error
     if isinstance(error, Http404 | exceptions.NotFound):
         return not_found("This", "GET /api/schema/ lists all addresses")
+    if isinstance(error, DatabaseError) and busy.is_read_only(error):
+        return CommandError(
+            "UNAVAILABLE",
+            "The database can only be read now; nothing was written.",
+            hint="ask the operator of this Heddle which database it writes to",
+        )
     if isinstance(error, OperationalError | InterfaceError):
         return _down(error)
     for kind in type(error).__mro__:

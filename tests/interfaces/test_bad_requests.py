@@ -7,13 +7,23 @@ from typing import Any
 import pytest
 from django.core.cache import cache
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
-from django.db import DataError, IntegrityError, OperationalError, connection
+from django.db import (
+    DatabaseError,
+    DataError,
+    IntegrityError,
+    OperationalError,
+    connection,
+    transaction,
+)
 from rest_framework.exceptions import APIException, ParseError
 from rest_framework.test import APIClient
 
+from config import health
 from loom.errors import CommandError
 from loom.people.models import User
+from loom.site.api_errors import refusal_of
 from loom.site.api_requests import MAX_BYTES, MAX_DEPTH, read_json
+from loom.trees.models import Tree
 from tests.interfaces.matrix import ROWS
 from tests.interfaces.world import (
     counted,
@@ -288,3 +298,41 @@ def test_a_full_disk_is_called_so(world: World, api: Client, owner: User) -> Non
             cursor.execute("PRAGMA max_page_count = 1073741823")
     assert answer.status_code == 503
     assert answer.json()["message"] == "The disk is full; nothing was written."
+
+
+READ_ONLY = "The database can only be read now; nothing was written."
+
+
+@pytest.mark.sqlite
+def test_a_file_that_can_only_be_read_is_called_so(world: World, api: Client, owner: User) -> None:
+    client = api(owner)
+    line = {"line": 'respond root "Late."'}
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA query_only = on")
+        try:
+            answer = client.post(f"/api/trees/{world['tree']}/commands", line, format="json")
+            read = client.get(f"/api/trees/{world['tree']}")
+        finally:
+            cursor.execute("PRAGMA query_only = off")
+    assert (answer.status_code, read.status_code) == (503, 200)
+    assert answer.json()["message"] == READ_ONLY
+    assert "operator" in answer.json()["hint"]
+
+
+@pytest.mark.postgres
+def test_a_standby_that_can_only_be_read_is_called_so() -> None:
+    with pytest.raises(DatabaseError) as caught, transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION READ ONLY")
+        Tree.objects.update(title="Late")
+    refused = refusal_of(caught.value)
+    assert refused is not None and (refused.status, refused.message) == (503, READ_ONLY)
+
+
+@pytest.mark.postgres
+def test_health_names_a_standby_that_can_only_be_read() -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET TRANSACTION READ ONLY")
+        with pytest.raises(health._ReadOnly) as caught:
+            health._database()
+    assert health._why_database(caught.value) == "The database can be read but not written."
