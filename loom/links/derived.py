@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from loom.access import Actor
 from loom.language.ids import looks_like_id
 from loom.links.link_types import MENTIONED_BY, OF_NODES, SAME
+from loom.text.counts import MOST_COUNTED
 from loom.trees.models import Node, Workspace
 from loom.trees.queries import around, lookup, places
 
@@ -24,7 +25,8 @@ def nodes_of(
     actor: Actor, node: Node, kind: str, workspace: Workspace, *, after: int = 0, most: int
 ) -> tuple[list[Node], int]:
     """The nodes of a derived type of a node: at most `most` after the first ones, and how many
-    there are. Continuations and siblings come in the reader's selected wording."""
+    there are; more than MOST_COUNTED are one more. Continuations and siblings come in the reader's
+    selected wording."""
     if kind in ("continued_by", "annotates"):
         above = places.version_above(node, workspace)
         fits = above is not None and (kind == "annotates") == (node.kind == "annotation")
@@ -45,7 +47,7 @@ def nodes_of(
     nodes = list(rows[after : after + most])
     if kind in ("continuations", "siblings"):
         nodes = [lookup.selected_version(shown.slot_id, workspace) or shown for shown in nodes]
-    return nodes, rows.count()
+    return nodes, max(after + len(nodes), rows.order_by()[: MOST_COUNTED + 1].count())
 
 
 def _part(nodes: Sequence[Node], after: int, most: int) -> tuple[list[Node], int]:

@@ -1,6 +1,7 @@
 """What a line reads grows neither with what was pruned nor with depth (ARCHITECTURE.md, rule 5):
 rows and steps of the database are counted at two sizes of a tree."""
 
+from collections import defaultdict
 from collections.abc import Callable
 
 import pytest
@@ -12,9 +13,11 @@ from agents.agent_prompt import near
 from loom.access import Actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
-from loom.engine.models import Step
+from loom.engine.models import Event, Step
+from loom.live.to_render import ToRender, changed_by
 from loom.notes.models import Mark
 from loom.people.models import Participant, User
+from loom.reading.pages.live_parts import parts_for
 from loom.trees.commands import trees
 from loom.trees.models import Item, Tree, Workspace
 from loom.trees.queries import lookup
@@ -32,6 +35,17 @@ def pruned_siblings(tree: Tree, author: Participant, count: int) -> str:
     above += [(-1, 1, 2)[place % 3] for place in range(count)]
     above += list(range(3, 3 + count // 10))
     return plant(tree, author, above, pruned=range(3, 3 + count))[2].local_id
+
+
+def many_siblings(tree: Tree, author: Participant, count: int) -> str:
+    """A text in the middle of so many, each with one below it; every hundredth is pruned."""
+    above = [-1] * count + list(range(count))
+    return plant(tree, author, above, pruned=range(0, count, 100))[count // 2 + 1].local_id
+
+
+def many_below(tree: Tree, author: Participant, count: int) -> str:
+    """A text with so many below it."""
+    return plant(tree, author, [-1, *[0] * count])[0].local_id
 
 
 def deep(tree: Tree, author: Participant, count: int) -> str:
@@ -114,6 +128,53 @@ def test_a_line_reads_no_more_in_a_deep_tree(
 ) -> None:
     small, large = both(actor, make_tree, deep, (90, 2_100), LINES[verb])
     large.demand_no_more(small)
+
+
+SHOWN = (
+    "/trees/{tree}?node={node}",
+    "/trees/{tree}/weave?node={node}",
+    "/trees/{tree}/nodes/{node}/drawn",
+    "/api/trees/{tree}/path?node={node}",
+    "/api/trees/{tree}/nodes/{node}",
+)
+
+
+@pytest.mark.parametrize("prepare", [many_siblings, many_below])
+def test_nothing_reads_more_where_there_are_more_siblings(
+    actor: Actor, owner: User, make_tree: Callable[[], Tree], client: Client, prepare: Prepare
+) -> None:
+    """Of two sizes: of both more are before and after than are counted."""
+    client.force_login(owner)
+    works: dict[str, list[Work]] = defaultdict(list)
+    for size in (2_200, 4_400):
+        tree = make_tree()
+        named = prepare(tree, actor.participant, size)
+        for template in SHOWN:
+            address = template.format(tree=tree.uid, node=named)
+            client.get(address)
+            with work_done() as work:
+                assert client.get(address).status_code == 200
+            works[template].append(work)
+        for line in sorted({*LINES.values()} - {LINES["find"]}):
+            works[line].append(work_of(actor, tree, line.format(named)))
+        for line in ('respond {} "more"', 'edit {} "other" as:version', "prune {}"):
+            works[f"drawn: {line}"].append(drawing_after(actor, tree, line.format(named)))
+    more = {name: pair for name, pair in works.items() if pair[1].steps > 1.1 * pair[0].steps + 30}
+    assert not more
+    assert all(large.rows <= small.rows + 20 for small, large in works.values()), works
+
+
+def drawing_after(actor: Actor, tree: Tree, line: str) -> Work:
+    """What it takes to draw for everybody what a line changed; few nodes are named."""
+    before = Event.objects.count()
+    execute_line(actor, tree, Request(line=line))
+    changed = ToRender()
+    for event in Event.objects.order_by("id")[before:]:
+        changed |= changed_by(event.kind, event.payload)
+    with work_done() as work:
+        drawn = parts_for(tree.uid, ["en"], near=changed.near, points=changed.points)["en"]
+    assert sum(len(part) for part in drawn.values()) < 250
+    return work
 
 
 @pytest.mark.parametrize("lines", ["prune {}", "prune {}\nrestore {}", "prune {}\nundo"])

@@ -33,7 +33,7 @@ from loom.permissions import LOOM
 from loom.reading.queries import margins
 from loom.reading.queries.tree_bodies import tree_body
 from loom.text.ages import age
-from loom.text.counts import counted
+from loom.text.counts import MOST_COUNTED, counted
 from loom.text.frames import escaped
 from loom.text.shortening import excerpt, summary_or_excerpt
 from loom.trees.lists import LISTS, lister_of
@@ -353,7 +353,7 @@ def _foot(context: Context, node: Node) -> str:
     counts = margins.counts_of(context.actor, node)
     parts = [
         *places.places_of([node.pk], context.workspace)[node.pk],
-        counted(counts.continuations, "continuation"),
+        counted(counts.continuations, "continuation", most=MOST_COUNTED),
         counted(counts.annotations, "annotation"),
         counted(counts.links, "link"),
     ]
@@ -581,7 +581,7 @@ def _listed(
     nodes = nodes[:MAX_LINES]
     refs = tuple(lookup.node_ref(row, context.tree.pk) for row in nodes)
     lines = [
-        f"[{node.local_id}] → {counted(every, thing)}:"
+        f"[{node.local_id}] → {counted(every, thing, most=MOST_COUNTED)}:"
         if every
         else f"[{node.local_id}] → no {kind}"
     ]
@@ -591,19 +591,23 @@ def _listed(
         marks[key] = f"{words} · {marks[key]}" if key in marks else words
     lines += [line_of(row, context.now, withheld=gone, marks=marks) for row in nodes]
     line = f"list {lookup.node_ref(node, context.tree.pk)} {kind}"
-    lines += _left(line, names, part[0] + len(nodes), every)
+    is_all = every <= MOST_COUNTED
+    lines += _left(line, names, part[0] + len(nodes), every, is_all=is_all)
     return Reply("\n".join(lines), refs=refs, items=touched(node))
 
 
-def _left(line: str, names: Sequence[str], shown: int, every: int) -> list[str]:
+def _left(
+    line: str, names: Sequence[str], shown: int, every: int, *, is_all: bool = True
+) -> list[str]:
     """`  … and [b3k9] [k2m9] … (950 more: → list a7x2 supports after:50)`: what has no line, how
-    many there are, and the line that shows them."""
+    many there are (if that `is_all`), and the line that shows them."""
     if every <= shown:
         return []
     named = " ".join(
         [*(f"[{name}]" for name in names), *(["…"] if every > shown + len(names) else [])]
     )
-    return [f"  … and {named} ({every - shown:,} more: → {line} after:{shown})"]
+    more = f"{every - shown:,} more" if is_all else "more"
+    return [f"  … and {named} ({more}: → {line} after:{shown})"]
 
 
 def _of_tree(context: Context, tree: Tree, kind: str, skip: int) -> Reply:
@@ -673,6 +677,10 @@ def _counts(portals: Iterable[Portal]) -> list[str]:
     return [f"{portal.type} {portal.many}{_gone(portal)}" for portal in ordered]
 
 
+def _at_most(number: int) -> str:
+    return f"{MOST_COUNTED}+" if number > MOST_COUNTED else str(number)
+
+
 def _gone(portal: Portal) -> str:
     gone = ", ".join(f"{many:,} {word}" for many, word in portal.gone)
     state = portal.state if portal.many == 1 else ""
@@ -701,5 +709,5 @@ def _affordances(context: Context, node: Node) -> Reply:
         ("merges", counts.merges),
         ("mentioned_by", mentions),
     )
-    parts += [f"{name} {number}" for name, number in derived if number]
+    parts += [f"{name} {_at_most(number)}" for name, number in derived if number]
     return Reply(f"[{node.local_id}] links: {' · '.join(parts) or 'none'}", items=touched(node))

@@ -23,12 +23,20 @@ from loom.errors import CommandError
 from loom.language.refs import Ref, print_ref
 from loom.participants.provider_kinds import samplers_written
 from loom.reading.pages.node_parts import painted
-from loom.reading.queries.path_page import AskedSettings, Candidate, Way, candidates_of, rests_of
+from loom.reading.queries.path_page import (
+    MAX_CARDS,
+    AskedSettings,
+    Candidate,
+    Way,
+    candidates_of,
+    rests_of,
+)
 from loom.reading.queries.provenance import writers_of
 from loom.site.display import Who, age_of, broken_reason, call
 from loom.site.forms import PageForm, Text, Word, Words
 from loom.site.page_requests import PersonRequest, person
 from loom.text.changes import Pieces
+from loom.text.counts import MOST_COUNTED
 from loom.trees.commands.nodes import Respond, respond
 from loom.trees.models import Tree
 from loom.trees.queries.lookup import NodeRow
@@ -111,7 +119,6 @@ def _run(actor: Actor, tree: Tree, asked: str | Respond | Continue, at: str) -> 
 # The weave below the position: continuations, finished and running.
 
 
-MAX_CARDS = 60
 MAX_CARD_TEXT = 700
 
 
@@ -142,6 +149,11 @@ class Card:
     rest: str = ""  # of the second half of a split: the undivided text
     # Others with the same text, or nearly the same, folded into this one.
     alike: tuple["Card", ...] = ()
+
+    @property
+    def below(self) -> str:
+        """The number of its continuations, in words."""
+        return f"{MOST_COUNTED}+" if self.children > MOST_COUNTED else str(self.children)
 
     @property
     def are_identical(self) -> bool:
@@ -178,9 +190,11 @@ class Weave:
         return json.dumps({name: asdict(settings) for name, settings in self.asked.items()})
 
     @property
-    def more(self) -> int:
-        """The number of finished ones that are not shown."""
-        return max(0, self.total - MAX_CARDS)
+    def more(self) -> str:
+        """The number of finished ones that are not shown; empty: none."""
+        if self.total > MOST_COUNTED:
+            return f"{MOST_COUNTED - MAX_CARDS}+"
+        return str(self.total - MAX_CARDS) if self.total > MAX_CARDS else ""
 
 
 class Point(Protocol):
@@ -267,8 +281,8 @@ def weave_of(
     nodes_below = NodesBelow(
         point=end,
         rows=cards,
-        total=len(way.around.texts(end.slot_id)),
-        children=way.children,
+        total=way.around.children[end.slot_id],
+        children=way.around.children,
         places=way.around.places,
         begun=candidates.begun,
         coming=candidates.coming,

@@ -25,10 +25,16 @@ from loom import access
 from loom.errors import not_found
 from loom.language.ids import looks_like_id
 from loom.people.models import Participant
-from loom.reading.pages.candidates import MAX_CARDS, NodesBelow, woven
+from loom.reading.pages.candidates import NodesBelow, woven
 from loom.reading.pages.node_parts import NodeData, drawn_from, drawn_of, found_for
 from loom.reading.queries.margins import margins_of
-from loom.reading.queries.path_page import Candidate, PathText, candidates_of, texts_of_path
+from loom.reading.queries.path_page import (
+    MAX_CARDS,
+    Candidate,
+    PathText,
+    candidates_of,
+    texts_of_path,
+)
 from loom.reading.queries.provenance import pieces_of, with_origins
 from loom.site.display import Who, cast_from, cast_of
 from loom.site.page_requests import PersonRequest, known_node, person, place_at
@@ -41,6 +47,7 @@ from loom.turns.pages.turns import drawable
 MOST_NODES = 6  # rendered at once, 7 kB each. Pages count siblings, and fetch others that they show
 MOST_POINTS = 4
 BESIDE = 3  # the rank of siblings
+MOST_NAMED = 100  # nodes below others, and beside them; of more those above are named instead
 
 # The text slots that were named (an annotation stands for its text), those around the ones in
 # `near`, and the slots below which candidates came or went. `rank` 0 is what was named.
@@ -60,21 +67,25 @@ _CHANGED = """
     ), points(slot) AS (
         SELECT slot FROM texts WHERE role = 'point'
         UNION SELECT above FROM texts WHERE role = 'near' AND above IS NOT NULL
+    ), under(slot) AS (
+        SELECT b.id FROM trees_node b WHERE b.slot_id = b.id AND b.kind = 'text'
+            AND b.parent_slot_id IN (SELECT slot FROM texts WHERE role = 'near') LIMIT {most}
+    ), beside(slot) AS (
+        SELECT b.id FROM trees_node b WHERE b.slot_id = b.id AND b.kind = 'text'
+            AND b.parent_slot_id IN (SELECT above FROM texts WHERE role = 'near') LIMIT {most}
     ), drawn(slot, rank) AS (
         SELECT slot, 0 FROM texts WHERE role <> 'point'
         UNION SELECT above, 1 FROM texts WHERE role = 'near' AND above IS NOT NULL
-        UNION SELECT b.id, 2 FROM trees_node b WHERE b.slot_id = b.id AND b.kind = 'text'
-            AND b.parent_slot_id IN (SELECT slot FROM texts WHERE role = 'near')
-        UNION SELECT b.id, 3 FROM trees_node b WHERE b.slot_id = b.id AND b.kind = 'text'
-            AND b.parent_slot_id IN (SELECT above FROM texts WHERE role = 'near')
+        UNION SELECT slot, 2 FROM under
+        UNION SELECT slot, 3 FROM beside
     )
     SELECT 'drawn', MIN(drawn.rank), v.id, v.slot_id, v.local_id
         FROM drawn JOIN trees_node v ON v.slot_id = drawn.slot GROUP BY v.id, v.slot_id, v.local_id
     UNION ALL SELECT 'point', 0, slot, slot, '' FROM points
-    UNION ALL SELECT 'below', (SELECT COUNT(*) FROM trees_node n WHERE n.parent_slot_id = b.id
-            AND n.kind = 'text' AND n.slot_id = n.id AND NOT n.pruned), b.id, b.id, ''
-        FROM trees_node b WHERE b.slot_id = b.id AND b.kind = 'text'
-            AND b.parent_slot_id IN (SELECT slot FROM points)
+    UNION ALL SELECT 'under', (SELECT COUNT(*) FROM under), s.id, s.id, s.local_id
+        FROM texts JOIN trees_node s ON s.id = texts.slot WHERE texts.role = 'near'
+    UNION ALL SELECT 'beside', (SELECT COUNT(*) FROM beside), s.id, s.id, s.local_id
+        FROM texts JOIN trees_node s ON s.id = texts.above WHERE texts.role = 'near'
 """
 
 Names = Iterable[str]
@@ -91,10 +102,11 @@ def parts_for(
     generations: Names = (),
     turns: Names = (),
 ) -> dict[str, Parts]:
-    """For each language the changed parts: `{nodes, changed, beside, weaves, turns}`: elements by
-    local id, the ids of nodes that were not rendered, and of those whose place among their
-    siblings alone changed, weaves by the id of the node above, and turns by their ids ("": not for
-    everybody). Empty if it is too much.
+    """For each language the changed parts: `{nodes, changed, beside, under, among, weaves, turns}`:
+    elements by local id, the ids of nodes that were not rendered, and of those whose place among
+    their siblings alone changed; where that are many, the ids of the nodes directly below which all
+    changed, and all places did; weaves by the id of the node above, and turns by their ids ("": not
+    for everybody). Empty if it is too much.
 
     The parameters are named as in `ToRender`. At most six queries, in any number of languages, and
     those of `turns.drawable` if there are turns."""
@@ -115,6 +127,8 @@ def parts_for(
                 else {},
                 "changed": named.rest,
                 "beside": named.beside,
+                "under": named.under,
+                "among": named.among,
                 "weaves": {
                     below.point.local_id: _weave(named.tree, below, cast) for below in nodes_below
                 },
@@ -143,7 +157,8 @@ class _Named:
     generations: Names
     rest: list[str] = field(default_factory=list)
     beside: list[str] = field(default_factory=list)
-    below: dict[int, int] = field(default_factory=dict)
+    under: list[str] = field(default_factory=list)
+    among: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         key, mode, grove, created_at = _lasting(self.tree_uid)
@@ -156,7 +171,13 @@ class _Named:
             self.spots, self.points = [], []
             return
         marks = [", ".join(["%s"] * len(keys)) or "NULL" for keys in names]
-        sql = _CHANGED.format(near=marks[0], only=marks[1], points=marks[2], generations=marks[3])
+        sql = _CHANGED.format(
+            near=marks[0],
+            only=marks[1],
+            points=marks[2],
+            generations=marks[3],
+            most=MOST_NAMED + 1,
+        )
         first = [*names[0], *names[1], key, *names[0], *names[1], *names[2]]
         rows = fetch(sql, [*first, *names[3], key])
         drawn = sorted(
@@ -167,12 +188,16 @@ class _Named:
         self.rest = [name for rank, _, _, name in left if rank < BESIDE]
         self.beside = [name for rank, _, _, name in left if rank == BESIDE]
         self.points = [slot for kind, _, slot, _, _ in rows if kind == "point"]
-        self.below = {slot: count for kind, count, slot, _, _ in rows if kind == "below"}
+        self.under, self.among = (
+            sorted({name for kind, many, _, _, name in rows if kind == of and many > MOST_NAMED})
+            for of in ("under", "beside")
+        )
 
 
 def _nodes_and_weaves(named: _Named, cast: dict[str, Who]) -> tuple[NodeData, list[NodesBelow]]:
     """The data of the nodes and weaves. Three queries for nodes, one for weaves."""
-    around = Around({*(spot.slot_id for spot in named.spots), *named.points})
+    slots = {*(spot.slot_id for spot in named.spots), *named.points}
+    around = Around(slots, points=named.points, most=MAX_CARDS)
     shown = {slot: around.texts(slot)[:MAX_CARDS] for slot in named.points}
     cards = [around.newest(slot_below).id for slots in shown.values() for slot_below in slots]
     nodes = found_for(named.tree, named.spots, cast, around=around, also=cards)
@@ -189,8 +214,8 @@ def _nodes_and_weaves(named: _Named, cast: dict[str, Who]) -> tuple[NodeData, li
         NodesBelow(
             point=around.newest(slot),
             rows=[nodes.rows[around.newest(slot_below).id] for slot_below in shown[slot]],
-            total=len(around.texts(slot)),
-            children=named.below,
+            total=around.children[slot],
+            children=around.children,
             places=around.places,
             begun=below.begun,
             coming=running[slot],

@@ -8,8 +8,9 @@ from typing import Any
 
 from loom.access import Actor
 from loom.links.foot import JOINED, OTHER_END, THERE, CountRow, count_of
+from loom.text.counts import MOST_COUNTED
 from loom.trees.models import Node, Tree, Workspace
-from loom.trees.queries import lookup
+from loom.trees.queries import places
 from loom.trees.queries.around import (
     AnnotationThread,
     Around,
@@ -23,8 +24,9 @@ from loom.trees.queries.lookup import fetch, listed
 
 @dataclass(frozen=True)
 class NodeCounts:
-    """What belongs to a node: visible continuations, annotations, links, versions, the `sources`
-    that it was made from, and the nodes that it is a source of (`merges`)."""
+    """What belongs to a node: visible continuations (more than MOST_COUNTED are one more),
+    annotations, links, versions, the `sources` that it was made from, and the nodes that it is a
+    source of (`merges`)."""
 
     continuations: int
     annotations: int
@@ -37,7 +39,7 @@ class NodeCounts:
 def counts_of(actor: Actor, node: Node) -> NodeCounts:
     """The counts of one node; eleven queries at most."""
     return NodeCounts(
-        continuations=lookup.slots_below(node.slot_id).count(),
+        continuations=places.count_directly_below(node.slot_id),
         annotations=annotations_of(node).count(),
         links=count_of(actor, {node.pk: node.slot_id})[node.pk],
         versions=Node.objects.filter(slot=node.slot_id).count(),
@@ -113,8 +115,9 @@ def _in_order(row: Sequence[Any]) -> tuple[int, int]:
 class Margin:
     """What is shown beside one node; all ids are local.
 
-    `place` of `of` siblings (text slots; pruned ones are left out, except its own), `before` and
-    `after` the newest versions of its neighbours; `versions` oldest first, without pruned ones;
+    `place` of `of` siblings (text slots; pruned ones are left out, except its own); they are
+    counted up to MOST_COUNTED: with more, `of` is one more, and so may the place be. `before` and
+    `after` are the newest versions of its neighbours; `versions` oldest first, without pruned ones;
     `notes` oldest first. `wordings` are the versions above that the node was written after or
     accepted below; None: all of them. Below any other it is marked as written after an older
     version. `made_on`: the version that a note (row id) was written on, where that is another one.
@@ -134,6 +137,17 @@ class Margin:
     children: int = 0
     wordings: tuple[str, ...] | None = None
     links: tuple[CountRow, ...] = ()
+
+    @property
+    def standing(self) -> str:
+        """`3 / 12`: its place among its siblings; `3 / 1000+` and `1000+` where there are many."""
+        of = f"{MOST_COUNTED}+" if self.of > MOST_COUNTED else str(self.of)
+        return of if self.place > MOST_COUNTED else f"{self.place} / {of}"
+
+    @property
+    def more_children(self) -> int:
+        """So many that it has more continuations than that; 0: they are counted."""
+        return MOST_COUNTED if self.children > MOST_COUNTED else 0
 
 
 Margins = dict[int, Margin]
@@ -161,7 +175,7 @@ def _margin(around: Around, spot: Spot) -> Margin:
     versions = around.versions[spot.slot_id]
     margin = Margin(
         versions=[version.local_id for version in versions if not version.version_pruned],
-        children=len(around.texts(spot.slot_id)),
+        children=around.children[spot.slot_id],
         notes=around.threads(spot.slot_id),
     )
     by_hash = {version.hash: version.id for version in versions}
@@ -172,7 +186,9 @@ def _margin(around: Around, spot: Spot) -> Margin:
     beside = around.texts(versions[0].parent_slot_id, own=spot.slot_id)
     if spot.slot_id in beside:
         at = beside.index(spot.slot_id)
-        margin.place, margin.of = at + 1, len(beside)
+        counts, own = around.counts[spot.slot_id], int(versions[0].is_pruned)
+        margin.place = counts.before + 1
+        margin.of = min(counts.beside + own, MOST_COUNTED + 1)
         margin.before = around.newest(beside[at - 1]).local_id if at else ""
         margin.after = around.newest(beside[at + 1]).local_id if at + 1 < len(beside) else ""
     return margin

@@ -11,8 +11,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from django.db import connection
-from django.db.models import Count, F, OuterRef, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
 from loom.access import Visit
@@ -20,17 +19,19 @@ from loom.language.ids import LAST_PLACE, place_asked
 from loom.participants.provider_kinds import samplers_written
 from loom.people.models import Participant
 from loom.trees.models import Node, Tree, Workspace
-from loom.trees.queries.around import NEAR, Around, Spot
+from loom.trees.queries.around import Around, Spot, first_below, near_sql
 from loom.trees.queries.lookup import (
     ASK,
     PARTS,
     UP,
     NodeRow,
+    counted_sql,
     end_of,
     fetch,
     hidden_by,
     in_utc,
     listed,
+    order_sql,
     root_of,
     selected_sql,
     selected_version_sql,
@@ -53,21 +54,16 @@ _PAGE = """
     ), path(slot, above, depth, version) AS (
         SELECT up.slot, up.above, up.depth, {selected} FROM up
         WHERE up.depth > (SELECT MAX(depth) FROM up) - %s
-    ), own(slot, above) AS (
-        SELECT slot, above FROM path WHERE depth > (SELECT MAX(depth) FROM path) - %s
+    ), own(slot, above, place) AS (
+        SELECT path.slot, path.above, {order} FROM path JOIN trees_node s ON s.id = path.slot
+        WHERE path.depth > (SELECT MAX(depth) FROM path) - %s
     ), {near}
     UNION ALL SELECT version, '', slot, above, '', '', '', FALSE, FALSE, FALSE, NULL, NULL,
             'path', depth
         FROM path
-    UNION ALL SELECT b.id, '', b.id, b.parent_slot_id, '', '', '', FALSE, FALSE, FALSE, NULL, NULL,
-            'below', (
-            SELECT COUNT(*) FROM trees_node n WHERE n.parent_slot_id = b.id AND n.kind = 'text'
-            AND n.slot_id = n.id AND NOT n.pruned
-        ) FROM trees_node b WHERE b.slot_id = b.id AND b.kind = 'text' AND NOT b.pruned
-            AND b.parent_slot_id = (
-            SELECT slot FROM path WHERE depth = (SELECT MAX(depth) FROM path)
-        )
 """
+_END = "(SELECT slot FROM path WHERE depth = (SELECT MAX(depth) FROM path))"
+MAX_CARDS = 60  # continuations of the end that are read
 
 
 @dataclass(frozen=True)
@@ -84,13 +80,11 @@ class PathEnd:
 @dataclass(frozen=True)
 class Way:
     """The end of a path as somebody reads it: its last NEAREST versions, root first, and what is
-    around the last of them. `has_root`: the first of them is the root. `children` is the number of
-    texts below each text slot that is below the end."""
+    around the last of them and below the end. `has_root`: the first of them is the root."""
 
     path: list[Spot]
     around: Around
     has_root: bool
-    children: dict[int, int]
 
     @property
     def here(self) -> PathEnd:
@@ -166,16 +160,16 @@ def _way(start: _Start, workspace: Workspace, most: int) -> Way:
         ways=f"{ONLY_WAY}, " if start.ways else "",
         start=start.slot,
         selected=selected,
-        near=NEAR.format(more=", '', 0"),
+        order=order_sql("s"),
+        near=near_sql(first_below(_END, MAX_CARDS)),
     )
     rows = fetch(sql, [*start.ways, start.top, *params, NEAREST, most])
-    near = sorted((row for row in rows if not row[12]), key=itemgetter(0))
+    near = [row for row in rows if row[12] != "path"]
     path = sorted((row[13], row[0], row[2], row[3]) for row in rows if row[12] == "path")
     return Way(
         path=[Spot(version, slot) for _, version, slot, _ in path],
         around=Around((), near),
         has_root=path[0][3] is None,
-        children={row[0]: row[13] for row in rows if row[12] == "below"},
     )
 
 
@@ -352,12 +346,9 @@ def rests_of(rows: Sequence[NodeRow], children: Mapping[int, int]) -> dict[int, 
     wanted = {row.more.edited_from_id for row in halves if row.more.edited_from_id is not None}
     if not wanted:
         return {}
-    below = Node.objects.filter(
-        parent_slot=OuterRef("slot"), kind="text", pruned=False, slot=F("id")
-    )
-    count = below.order_by().values("parent_slot").annotate(n=Count("id")).values("n")
     whole = Node.objects.filter(pk__in=wanted, version_pruned=False, slot__pruned=False)
-    originals = {node.pk: node for node in whole.annotate(texts_below=Coalesce(Subquery(count), 0))}
+    texts_below = RawSQL(counted_sql("trees_node.slot_id"), [])  # noqa: S611 (nothing given is in it)
+    originals = {node.pk: node for node in whole.annotate(texts_below=texts_below)}
     rests = {}
     for half in halves:
         original = originals.get(half.more.edited_from_id or 0)

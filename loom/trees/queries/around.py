@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 from django.db.models import Exists, F, OuterRef, QuerySet
@@ -12,7 +12,7 @@ from loom.language import ids
 from loom.permissions import CROSS_TREE
 from loom.trees.models import Node, NodeSource
 from loom.trees.queries import lookup
-from loom.trees.queries.lookup import fetch, listed
+from loom.trees.queries.lookup import SEEN_BELOW, counted_sql, fetch, listed, order_sql
 
 
 class NearbyVersion(NamedTuple):
@@ -48,17 +48,38 @@ class Spot(NamedTuple):
     slot_id: int
 
 
-_SHOWN = "('text', 'annotation')"
-# All versions of the slots, of those above and below them that are not pruned, and of the replies
-# to their notes.
+def first_below(above: str, most: int) -> str:
+    """SQL for the first visible texts below a slot, in the order of siblings."""
+    below, order = SEEN_BELOW.format(above=above), order_sql("n")
+    return f"""SELECT * FROM (SELECT n.id FROM trees_node n WHERE {below}
+        ORDER BY {order}, n.id LIMIT {most}) firsts"""
+
+
+def _is_beside(than: str) -> str:
+    order = order_sql("n")
+    return f"AND {order} {than}= own.place AND ({order} {than} own.place OR n.id {than} own.slot)"
+
+
+def _next_to(than: str, way: str) -> str:
+    below, order = SEEN_BELOW.format(above="own.above"), order_sql("n")
+    return f"""(SELECT n.id FROM trees_node n WHERE {below} {_is_beside(than)}
+        ORDER BY {order} {way}, n.id {way} LIMIT 1)"""
+
+
+# All versions of the slots, of those above them and of the texts next to them, of the slots in
+# `firsts`, and of the notes on the slots with their replies. Then for each slot how many texts are
+# below it, beside it and before it, and how many below those in `firsts`. However many texts there
+# are, few are read.
 # Each branch walks one index; kinds are named so that SQLite takes that of what is below.
-# `own(slot, above)` are the slots.
-NEAR = f"""near(slot) AS (
+# `own(slot, above, place)` are the slots.
+_NEAR = f"""firsts(slot) AS ({{firsts}}), near(slot) AS (
         SELECT slot FROM own
         UNION SELECT above FROM own WHERE above IS NOT NULL
-        UNION SELECT b.id FROM trees_node b WHERE b.slot_id = b.id AND b.kind IN {_SHOWN}
-            AND NOT b.pruned
-            AND b.parent_slot_id IN (SELECT slot FROM own UNION SELECT above FROM own)
+        UNION SELECT slot FROM firsts
+        UNION SELECT {_next_to("<", "DESC")} FROM own
+        UNION SELECT {_next_to(">", "ASC")} FROM own
+        UNION SELECT b.id FROM trees_node b WHERE b.slot_id = b.id AND b.kind = 'annotation'
+            AND NOT b.pruned AND b.parent_slot_id IN (SELECT slot FROM own)
         UNION SELECT r.id FROM trees_node b JOIN trees_node r ON r.parent_slot_id = b.id
             AND r.slot_id = r.id AND r.kind = 'annotation' AND NOT r.pruned
             WHERE b.slot_id = b.id AND b.kind = 'annotation' AND NOT b.pruned
@@ -69,27 +90,65 @@ NEAR = f"""near(slot) AS (
         CASE WHEN v.kind = 'annotation' AND v.slot_id = v.id THEN (
             SELECT MIN(CAST(o.item_id AS VARCHAR(20)) || ':' || o.version_seen)
             FROM trees_nodesource o WHERE o.node_id = v.id AND o.role = 'primary'
-        ) END{{more}}
+        ) END, '', 0
     FROM near JOIN trees_node v ON v.slot_id = near.slot JOIN trees_node s ON s.id = near.slot
+    UNION ALL SELECT slot, '', {counted_sql("own.slot")}, {counted_sql("own.above")},
+            '', '', '', FALSE, FALSE, FALSE, {counted_sql("own.above", _is_beside("<"))}, NULL,
+            'counts', 0
+        FROM own
+    UNION ALL SELECT slot, '', {counted_sql("firsts.slot")}, 0, '', '', '', FALSE, FALSE, FALSE,
+            0, NULL, 'below', 0
+        FROM firsts
 """
-_AROUND = """
-    WITH own(slot, above) AS (
-        SELECT id, parent_slot_id FROM trees_node WHERE id IN ({slots})
-    ), {near} ORDER BY v.id
+_AROUND = f"""
+    WITH own(slot, above, place) AS (
+        SELECT s.id, s.parent_slot_id, {order_sql("s")} FROM trees_node s WHERE s.id IN ({{slots}})
+    ), {{near}}
 """
+
+
+def near_sql(firsts: str = "") -> str:
+    """SQL that reads what is around `own(slot, above, place)`, for a query that begins with it;
+    `firsts` selects more slots."""
+    return _NEAR.format(firsts=firsts or "SELECT slot FROM own WHERE slot IS NULL")
+
+
+class Counts(NamedTuple):
+    """How many texts are directly below a slot, below the slot above it, and before it there; more
+    than MOST_COUNTED are MOST_COUNTED + 1."""
+
+    below: int
+    beside: int
+    before: int
 
 
 class Around:
     """The versions around some slots, by slot and by the slot above."""
 
-    def __init__(self, slots: Iterable[int], rows: Iterable[Sequence[Any]] | None = None) -> None:
-        """Reads them with one query, unless `rows` are given (by id)."""
+    def __init__(
+        self,
+        slots: Iterable[int],
+        rows: Iterable[Sequence[Any]] | None = None,
+        *,
+        points: Iterable[int] = (),
+        most: int = 0,
+    ) -> None:
+        """Reads them with one query, and the first `most` texts below the `points`; unless `rows`
+        of `near_sql` are given."""
         self.versions: dict[int, list[NearbyVersion]] = defaultdict(list)
         self.below: dict[int, list[NearbyVersion]] = defaultdict(list)  # first versions
         self.by_id: dict[int, NearbyVersion] = {}
+        self.counts: dict[int, Counts] = {}
+        self.children: dict[int, int] = {}  # texts below the slots, counted as in Counts
         if rows is None:
-            rows = fetch(_AROUND.format(slots=listed(slots), near=NEAR.format(more="")))
-        for row in rows:
+            firsts = " UNION ALL ".join(first_below(str(int(slot)), most) for slot in points)
+            rows = fetch(_AROUND.format(slots=listed(slots), near=near_sql(firsts)))
+        for row in sorted(rows, key=itemgetter(12, 0)):
+            if row[12] == "counts":
+                self.counts[row[0]] = Counts(row[2], row[3], row[10])
+            if row[12]:
+                self.children[row[0]] = row[2]
+                continue
             place = ids.place_of(row[2], row[10])
             near = NearbyVersion._make((*row[:7], *map(bool, row[7:10]), place, row[11] or ""))
             self.by_id[near.id] = near
@@ -118,7 +177,8 @@ class Around:
         return self.newest(slot) if version is None or version.version_pruned else version
 
     def texts(self, above: int | None, *, own: int = 0) -> list[int]:
-        """The text slots below one that are not pruned, in order; `own` is never left out."""
+        """Those of the text slots below one that were read and are not pruned, in order; `own` is
+        never left out."""
         slots = self.below[above] if above is not None else []
         return [
             version.slot_id

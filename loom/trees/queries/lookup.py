@@ -16,8 +16,9 @@ from django.db import connection
 from django.db.models import F, QuerySet
 
 from loom.access import Actor
-from loom.language.ids import ORDINAL_BITS
+from loom.language.ids import ORDINAL_BITS, PLACE_BITS
 from loom.platform.prepared_queries import Given, PreparedQuery
+from loom.text.counts import MOST_COUNTED
 from loom.trees.models import ORDER, Node, Tree, VersionChoice, Workspace
 
 PRUNED, EXCLUDED, SANDBOX, VERSION_PRUNED, RESOLVED = 1, 2, 4, 8, 16
@@ -323,6 +324,24 @@ def slots_below(slot_id: int | Given, *, pruned: bool = False) -> QuerySet[Node]
     below = rows().filter(parent_slot=slot_id, kind="text", slot_id=F("id"))
     below = below.annotate(order=ORDER).order_by("order", "id")
     return below if pruned else below.filter(pruned=False)
+
+
+def order_sql(alias: str) -> str:
+    """SQL for the order of siblings, as `loom.trees.models.ORDER` writes it for the index."""
+    ordinal = f"{alias}.id & {(1 << ORDINAL_BITS) - 1}"
+    return f"COALESCE({alias}.place, {ordinal} << {PLACE_BITS})"
+
+
+# SQL for the visible texts below a slot, as the index node_seen_below has them.
+SEEN_BELOW = "n.parent_slot_id = {above} AND n.kind = 'text' AND n.slot_id = n.id AND NOT n.pruned"
+
+
+def counted_sql(above: str, where: str = "", *, kind: str = "text") -> str:
+    """SQL for the number of visible slots `n` directly below a slot, of which no more than
+    MOST_COUNTED + 1 are read; `where` may ask for some of them."""
+    below = SEEN_BELOW.format(above=above).replace("'text'", f"'{kind}'")
+    rows = f"SELECT 1 FROM trees_node n WHERE {below} {where} LIMIT {MOST_COUNTED + 1}"
+    return f"(SELECT COUNT(*) FROM ({rows}) counted)"
 
 
 # Hidden slots: those at or below a pruned one. Computed, never stored.

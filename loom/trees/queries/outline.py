@@ -9,11 +9,20 @@ from loom.access import Actor, may_reach
 from loom.engine.models import Stream
 from loom.language.ids import ORDINAL_BITS, place_of
 from loom.platform.prepared_queries import Given, PreparedQuery
+from loom.text.counts import MOST_COUNTED as MOST_BELOW
 from loom.text.shortening import summary_or_excerpt
 from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries import lookup, places
-from loom.trees.queries.lookup import NodeRow, fetch, rows_of, selected_versions, step_down, walked
-from loom.trees.queries.places import counted_below, order_sql
+from loom.trees.queries.lookup import (
+    NodeRow,
+    fetch,
+    order_sql,
+    rows_of,
+    selected_versions,
+    step_down,
+    walked,
+)
+from loom.trees.queries.places import counted_below
 
 OUTLINE_DEPTH = 2  # levels shown by default
 SIBLINGS = 12  # siblings shown beside the position
@@ -38,15 +47,26 @@ def outline_of(workspace: Workspace) -> dict[str, Any]:
 
 MAX_ROWS = 1000
 
-# Breadth first, so that the deepest lines are left out. Bounded by depth and by rows.
-_DOWN = """
-    WITH RECURSIVE down(slot, above, level, place) AS (
-        SELECT id, parent_slot_id, 0, place FROM trees_node WHERE id = %s
+
+def _last_below(slot: str) -> str:
+    """SQL for the place of the last text below a slot that is read."""
+    return f"""COALESCE((
+        SELECT {order_sql("m")} FROM trees_node m WHERE m.parent_slot_id = {slot}
+            AND m.kind = 'text' AND m.slot_id = m.id AND NOT m.pruned
+        ORDER BY {order_sql("m")}, m.id LIMIT 1 OFFSET {MAX_ROWS}), {2**63 - 1})"""
+
+
+# Breadth first, so that the deepest lines are left out. Bounded by depth and by rows: of the texts
+# below one no more are read than there may be rows.
+_DOWN = f"""
+    WITH RECURSIVE down(slot, above, level, place, last) AS (
+        SELECT id, parent_slot_id, 0, place, {_last_below("trees_node.id")}
+        FROM trees_node WHERE id = %s
         UNION ALL
-        SELECT n.id, n.parent_slot_id, down.level + 1, n.place FROM down
+        SELECT n.id, n.parent_slot_id, down.level + 1, n.place, {_last_below("n.id")} FROM down
         JOIN trees_node n ON n.parent_slot_id = down.slot AND n.kind = 'text'
-            AND n.slot_id = n.id AND NOT n.pruned
-        WHERE down.level < %s AND {walked}
+            AND n.slot_id = n.id AND NOT n.pruned AND {order_sql("n")} <= down.last
+        WHERE down.level < %s AND {{walked}}
     ) SELECT slot, above, place FROM down LIMIT %s
 """
 
@@ -84,7 +104,8 @@ def drawn(lines: Sequence[OutlineRow], here: int, words: Callable[[NodeRow], str
         symbol = "+" if hidden > 0 else "-" if line.children else "·"
         star = "*" if row.slot_id == here else ""
         branch = "└─ " if line.is_last else "├─ "
-        tail = f" [{hidden}+]" if hidden > 0 else "" if line.children else " (leaf)"
+        folded = f" [{min(hidden, MOST_BELOW)}+]"
+        tail = folded if hidden > 0 else "" if line.children else " (leaf)"
         shown = f"{symbol} [{row.local_id}]{star} {words(row)}".rstrip() + tail
         drawn_lines.append(f"{''.join(bars)}{branch if line.level else ''}{shown}")
         if line.level:

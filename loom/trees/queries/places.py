@@ -7,7 +7,6 @@ from typing import Any
 from django.db.models import QuerySet
 
 from loom.access import Actor
-from loom.language.ids import ORDINAL_BITS, PLACE_BITS
 from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.trees.models import BranchSettings, Node, Tree, Workspace
 from loom.trees.queries import lookup
@@ -17,6 +16,7 @@ from loom.trees.queries.lookup import (
     WALKED,
     below_pruned,
     by_id,
+    counted_sql,
     end_of,
     fetch,
     listed,
@@ -283,12 +283,6 @@ def settings_at(
     return settings
 
 
-def order_sql(alias: str) -> str:
-    """SQL for the order of siblings, as `loom.trees.models.ORDER` writes it for the index."""
-    ordinal = f"{alias}.id & {(1 << ORDINAL_BITS) - 1}"
-    return f"COALESCE({alias}.place, {ordinal} << {PLACE_BITS})"
-
-
 def in_chunks(
     sized: Iterable[tuple[int, int]], *, count: int = 500, characters: int = 4_000_000
 ) -> Iterator[list[int]]:
@@ -306,9 +300,17 @@ def in_chunks(
         yield chunk
 
 
+def count_directly_below(slot_id: int) -> int:
+    """The number of visible texts directly below a slot; more than MOST_COUNTED are one more."""
+    return int(fetch(f"SELECT {counted_sql('%s')}", [slot_id])[0][0])
+
+
 def counted_below(slots: Iterable[int]) -> dict[tuple[int, str], int]:
-    """Slots directly below that are not pruned, counted by slot above and kind; one query."""
-    sql = f"""SELECT parent_slot_id, kind, COUNT(*) FROM trees_node
-        WHERE parent_slot_id IN ({listed(slots)}) AND slot_id = id AND NOT pruned
-        GROUP BY parent_slot_id, kind"""
-    return {(slot, kind): count for slot, kind, count in fetch(sql)}
+    """Texts and annotations directly below that are not pruned, counted by slot above and kind;
+    more than MOST_COUNTED are MOST_COUNTED + 1. One query."""
+    sql = f"""SELECT s.id, {counted_sql("s.id")}, {counted_sql("s.id", kind="annotation")}
+        FROM trees_node s WHERE s.id IN ({listed(slots)})"""
+    counts = {}
+    for slot, texts, notes in fetch(sql):
+        counts[slot, "text"], counts[slot, "annotation"] = texts, notes
+    return counts

@@ -21,7 +21,7 @@ from loom.links.portals import NamedItem, items_named
 from loom.links.portals import opened as opened_portal
 from loom.links.vocabulary import link_type
 from loom.permissions import LOOM
-from loom.text.counts import counted
+from loom.text.counts import MOST_COUNTED, counted
 from loom.text.tokens import count
 from loom.trees.commands.node_writer import demand_visible
 from loom.trees.effects import OutlineChanged, VersionChosen, outline_after
@@ -37,7 +37,7 @@ from loom.trees.queries.outline import (
     outline_of,
     outline_text,
 )
-from loom.trees.queries.places import path_ids
+from loom.trees.queries.places import count_directly_below, path_ids
 from loom.workspace.commands.windows import (
     MOST_LEFT,
     changed_windows,
@@ -128,11 +128,11 @@ def switch(context: Context, args: Switch) -> Reply:
     context.add(Moved(node))
     if Node.objects.filter(slot=node.slot_id).exclude(pk=node.pk).exists():
         context.add(VersionChosen(node))
-    below = lookup.slots_below(node.slot_id).count()
+    below = count_directly_below(node.slot_id)
     shown = lookup.node_ref(node, context.tree.pk)
+    many = counted(below, "continuation", most=MOST_COUNTED)
     return Reply(
-        f"✓ switched to [{shown}]\n"
-        f"  depth:{node.depth} · {counted(below, 'continuation')} · path: {_path(context, node)}",
+        f"✓ switched to [{shown}]\n  depth:{node.depth} · {many} · path: {_path(context, node)}",
         refs=(shown,),
         items=touched(node),
     )
@@ -232,8 +232,9 @@ def expand(context: Context, args: Branch) -> Reply:
     collapsed = [uid for uid in before["collapsed"] if uid != name]
     changed = {"expanded": opened[-MOST_EXPANDED:], "collapsed": collapsed}
     context.add(OutlineChanged({**before, **changed}))
-    shown = f"{CHILDREN} of {below}" if below > CHILDREN else f"{below}"
-    reply = f"✓ ▼ [{node.local_id}] → {shown} {'continuation' if below == 1 else 'continuations'}"
+    many = counted(below, "continuation", most=MOST_COUNTED)
+    shown = f"{CHILDREN} of {many}" if below > CHILDREN else many
+    reply = f"✓ ▼ [{node.local_id}] → {shown}"
     return Reply(reply + unfolding(context), items=touched(node))
 
 
@@ -559,7 +560,7 @@ def _twig(context: Context, ref: Ref) -> tuple[Node, int]:
             "REJECTED", f"[{node.local_id}] is not a text.", hint="the outline is of texts"
         )
     demand_visible(node)
-    return node, lookup.slots_below(node.slot_id).count()
+    return node, count_directly_below(node.slot_id)
 
 
 class Back(Args):

@@ -97,10 +97,17 @@ export class LoomPanel extends HTMLElement {
   }
 
   /** What was drawn for everybody. The path puts it in first.
-   * @param {{nodes?: Record<string, string>, changed?: string[], beside?: string[], again?: boolean}} drawn */
-  received({ nodes = {}, changed = [], beside = [], again }) {
-    if (again || changed.includes(this.node)) this.again();
-    else if (this.node in nodes || beside.includes(this.node)) setTimeout(() => this.mirror());
+   * @param {{nodes?: Record<string, string>, changed?: string[], beside?: string[], under?: string[], among?: string[], again?: boolean}} drawn */
+  received({ nodes = {}, changed = [], beside = [], under = [], among = [], again }) {
+    if (again || changed.includes(this.node) || this.isBelow(under)) this.again();
+    else if (this.node in nodes || beside.includes(this.node) || this.isBelow(among)) setTimeout(() => this.mirror());
+  }
+
+  /** Whether the node of this panel is directly below one of these. @param {string[]} names */
+  isBelow(names) {
+    const store = this.page?.store;
+    const parent = store?.parents[store.slotOf(this.node) ?? -1];
+    return parent !== undefined && names.some((name) => store?.slotOf(name) === parent);
   }
 
   /** Takes over what the path shows of the node: its buttons, marks, versions and siblings. */

@@ -253,27 +253,30 @@ export class LoomPath extends HTMLElement {
   }
 
   /** Puts in what changed, as the server drew it for everybody, or fetches what that lacks.
-   * @param {{nodes?: Record<string, string>, changed?: string[], beside?: string[], weaves?: Record<string, string>, again?: boolean}} drawn */
-  received({ nodes = {}, changed = [], beside = [], weaves = {}, again }) {
-    if (this.page?.store?.hasOnPath(this.page.position, [...Object.keys(nodes), ...changed, ...beside]) !== false) this.touches += 1;
+   * @param {{nodes?: Record<string, string>, changed?: string[], beside?: string[], under?: string[], among?: string[], weaves?: Record<string, string>, again?: boolean}} drawn */
+  received({ nodes = {}, changed = [], beside = [], under = [], among = [], weaves = {}, again }) {
+    if (this.page?.store?.hasOnPath(this.page.position, [...Object.keys(nodes), ...changed, ...beside, ...under, ...among]) !== false) this.touches += 1;
     if (again || Object.keys(weaves).some((point) => this.isHere(point))) this.news += 1;
     if (again || (!this.page?.store && !this.stretch().hidden)) return this.refresh();
-    if (!this.stretch().hidden) this.drawChanged(nodes, changed, beside);
+    if (!this.stretch().hidden) this.drawChanged(nodes, changed, beside, under, among);
     for (const [point, markup] of Object.entries(weaves)) if (this.isHere(point)) this.drawShared(point, markup);
   }
 
   /** @param {Record<string, string>} nodes @param {string[]} changed drawn by nobody yet
-   * @param {string[]} beside their place among their siblings changed, and nothing else */
-  drawChanged(nodes, changed, beside) {
+   * @param {string[]} beside their place among their siblings changed, and nothing else
+   * @param {string[]} under all directly below these changed @param {string[]} among only their places did */
+  drawChanged(nodes, changed, beside, under, among) {
     const page = /** @type {import("../tree/page.js").TreePage} */ (this.page);
     const store = /** @type {import("../tree/store.js").TreeStore} */ (page.store);
+    /** @param {number | null} slot @param {string[]} names */
+    const isBelow = (slot, names) => slot !== null && names.some((name) => store.slotOf(name) === store.parents[slot]);
     let above = "";
     for (const old of this.nodes()) {
       const id = keyOf(old);
       const slot = store.slotOf(id);
       const now = slot === null || this.isHere(id) ? id : store.selected(slot);
       if (nodes[now] !== undefined && this.touch(old)) this.replace(old, nodes[now], above);
-      else if (now !== id || changed.includes(now) || (beside.includes(now) && !countSiblings(old, store, slot ?? -1))) void this.fetchNode(old, now, above);
+      else if (now !== id || changed.includes(now) || isBelow(slot, under) || ((beside.includes(now) || isBelow(slot, among)) && !countSiblings(old, store, slot ?? -1))) void this.fetchNode(old, now, above);
       else old.classList.toggle("reworded", isReworded(old, above));
       above = now;
     }

@@ -145,6 +145,8 @@ function namesIn(node, attribute) {
   return (node.getAttribute(attribute) ?? "").split(" ");
 }
 
+const MOST_COUNTED = 1000; // as the server counts them
+
 /** Says which of how many siblings a node is; false where it had none yet.
  * @param {Element} node @param {import("./store.js").TreeStore} store @param {number} slot */
 export function countSiblings(node, store, slot) {
@@ -154,7 +156,8 @@ export function countSiblings(node, store, slot) {
   const siblings = store.childrenOf(parent);
   const place = siblings.indexOf(slot);
   const [before, count, after] = shown.children;
-  count.textContent = `${place + 1} / ${siblings.length}`;
+  const all = siblings.length > MOST_COUNTED ? `${MOST_COUNTED}+` : siblings.length;
+  count.textContent = place < MOST_COUNTED ? `${place + 1} / ${all}` : `${all}`;
   lead(before, siblings[place - 1]);
   lead(after, siblings[place + 1]);
   return true;
