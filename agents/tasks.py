@@ -210,8 +210,8 @@ async def _receive() -> None:
             worker_log.warning("no answer from the broker, asking again: %r", error)
             await asyncio.sleep(AGAIN_S)
             continue
-        if entry is not None and runs.ending:  # leave it for another worker
-            await lanes.rpush(lanes_module.LANES, entry[1])
+        if entry is not None and runs.ending:  # leave it, the first, for another worker
+            await lanes.lpush(lanes_module.LANES, entry[1])
         elif entry is not None:
             _spawn(runs.begin(str(entry[1])))
 

@@ -105,8 +105,27 @@ def again(rows: QuerySet[PutAside], kind: str, uid: str) -> bool:
 
 
 def drop(rows: QuerySet[PutAside], kind: str, uid: str) -> bool:
-    """Leaves a unit of `rows` as it is, for good unless it fails anew; whether it was there."""
-    return bool(rows.filter(kind=kind, uid=uid).update(dropped_at=timezone.now()))
+    """Leaves a unit of `rows` as it is, for good unless it fails anew; whether it was there. What
+    is shown as running is ended by what its kind has registered."""
+    with transaction.atomic():
+        if not rows.filter(kind=kind, uid=uid).update(dropped_at=timezone.now()):
+            return False
+        if kind in _dropped:
+            _dropped[kind](uid)
+    return True
+
+
+_dropped: dict[str, Callable[[str], None]] = {}
+
+
+def when_dropped(kind: str) -> Callable[[Callable[[str], None]], Callable[[str], None]]:
+    """Registers what ends a unit of a kind that an operator drops, in the same transaction."""
+
+    def register(ended: Callable[[str], None]) -> Callable[[str], None]:
+        _dropped[kind] = ended
+        return ended
+
+    return register
 
 
 def _count(kind: str, uid: str, reason: str, *, version: int, grove: Grove | None) -> None:

@@ -13,9 +13,9 @@ from django.db.models import F
 from django.utils import timezone
 
 from loom.access import Actor
-from loom.engine import busy, streams
+from loom.engine import busy, put_aside, streams
 from loom.engine.jobs import enqueue
-from loom.errors import require
+from loom.errors import CommandError, require
 from loom.language import ids
 from loom.money import spending
 from loom.platform.inserts import update_row
@@ -238,6 +238,20 @@ def end_generation(
             for wake in _wakers:
                 wake(row.wakes)
     return node
+
+
+@put_aside.when_dropped("generation")
+def give_up(generation_uid: str) -> None:
+    """Ends a generation that no sweep could end, as failed. It becomes no node, but its row keeps
+    the text."""
+    row = Generation.objects.filter(uid=generation_uid, ended_at__isnull=True).first()
+    if row is None:
+        return
+    message = "It could not be stored, and an operator gave it up."
+    error = CommandError("UNAVAILABLE", message, hint="Try again.").body
+    finish = "interrupted:worker lost"
+    end_generation(row.uid, lease=row.lease, text="", chunk=row.chunk, finish=finish, error=error)
+    Generation.objects.filter(pk=row.pk).update(text=row.text)
 
 
 _wakers: list[Callable[[str], None]] = []

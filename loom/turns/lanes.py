@@ -178,14 +178,15 @@ LANES = "heddle:lanes"
 
 
 def hand_over(lane: str) -> None:
-    """After commit, notifies one worker to begin what may begin in a lane. The rows are
+    """After commit, notifies one worker to begin what may begin in a lane, after those that were
+    handed over before. The rows are
     authoritative: if the notification is lost, the sweeper repeats it."""
     transaction.on_commit(lambda: _push(lane))
 
 
 def _push(lane: str) -> None:
     try:
-        _list(settings.REDIS_URL).lpush(LANES, lane)
+        _list(settings.REDIS_URL).rpush(LANES, lane)
     except redis.RedisError as error:
         jobs_log.warning("could not hand %s over, the sweeper will: %s", lane, error)
 

@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from agents import runs, tasks
 from agents.runs import begin_lane
 from loom.access import Actor, get_actor
+from loom.engine import put_aside
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.people.models import Grove, Participant, User
@@ -214,6 +215,37 @@ def test_a_worker_begins_what_is_handed_over(
         what="both have ended",
     )
     assert len(provider.seen) == 2
+
+
+def test_what_was_handed_over_first_is_begun_first(
+    handed: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for lane in ("first", "second", "third"):
+        lanes.hand_over(lane)
+    begun: list[str] = []
+
+    async def note(lane: str) -> None:
+        begun.append(lane)
+
+    monkeypatch.setattr(runs, "begin", note)
+    listening = tasks.begin_what_is_handed_over()
+    until(lambda: len(begun) == 3, what="all were taken")
+    listening.cancel()
+    assert begun == ["first", "second", "third"]
+
+
+def test_a_generation_whose_put_aside_work_is_dropped_ends_as_failed(ask: Say) -> None:
+    asked = ask()[0]
+    Generation.objects.filter(pk=asked.pk).update(
+        status="running", lease="gone", text="So far", chunk=2
+    )
+    for _ in range(put_aside.MOST_TRIES):
+        put_aside.failed("generation", asked.uid, ValueError("no room"), version=2)
+    assert put_aside.drop(put_aside.everywhere(), "generation", asked.uid)
+    ended = again(asked)
+    assert (ended.status, ended.node, ended.text) == ("failed", None, "So far")
+    assert ended.error["message"] == "It could not be stored, and an operator gave it up."
+    assert not put_aside.drop(put_aside.everywhere(), "generation", asked.uid)
 
 
 def test_a_broker_that_is_away_loses_nothing(
