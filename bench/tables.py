@@ -121,6 +121,14 @@ class Kept:
         )
         return [(names[key], many) for key, many in (most[0], most[-1])]
 
+    def below(self, local_id: str) -> str:
+        """The local id of the text in the middle of those below a node."""
+        from loom.trees.models import Node
+        from loom.trees.queries.lookup import slots_below
+
+        rows = slots_below(Node.objects.get(tree=self.tree, local_id=local_id).slot_id)
+        return rows[rows.count() // 2].local_id
+
     def deepest(self) -> tuple[str, int]:
         """The deepest node, as (local id, depth)."""
         from loom.trees.models import Node
@@ -167,6 +175,9 @@ def requests(kept: Kept) -> Iterator[Row]:
             kept.get(f"{api}/nodes/{local_id}"),
             SLOW_MS,
         )
+        yield f"page at {many:,} continuations", kept.get(f"{page}?node={local_id}"), SLOW_MS
+        beside = kept.below(local_id)
+        yield f"page at one of {many:,} siblings", kept.get(f"{page}?node={beside}"), SLOW_MS
     yield (
         "GET node, descendants, big branch",
         kept.get(f"{api}/nodes/{kept.named(million.BIG)}?descendants=1"),
@@ -262,6 +273,11 @@ def lists(kept: Kept) -> Iterator[Row]:
     yield (
         f"search in {many}, a word that is nowhere",
         kept.get(f"/api/groves/{grove}/search?q={million.ABSENT}"),
+        SLOW_MS,
+    )
+    yield (
+        f"search in {many}, a word in a third",
+        kept.get(f"/api/groves/{grove}/search?q={million.COMMON}"),
         SLOW_MS,
     )
     yield f"page of the grove, {many}", kept.get(f"/groves/{grove}"), None

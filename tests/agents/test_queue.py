@@ -244,6 +244,7 @@ def test_a_generation_whose_put_aside_work_is_dropped_ends_as_failed(ask: Say) -
     assert put_aside.drop(put_aside.everywhere(), "generation", asked.uid)
     ended = again(asked)
     assert (ended.status, ended.node, ended.text) == ("failed", None, "So far")
+    assert ended.error is not None
     assert ended.error["message"] == "It could not be stored, and an operator gave it up."
     assert not put_aside.drop(put_aside.everywhere(), "generation", asked.uid)
 

@@ -240,3 +240,19 @@ def test_a_tag_and_a_bookmark_are_both_demanded(actor: Actor, tree: Tree, way: s
         assert set(hits.every) == {node.pk for node in nodes[4:6]}
         hits = find_in_tree(actor, tree, None, query, only=Filters(tag="KEEP"), limit=100)
         assert set(hits.every) == {node.pk for node in nodes[:6]}
+
+
+def test_a_word_that_is_in_many_trees_is_found_with_as_many_queries(actor: Actor) -> None:
+    statements = []
+    for count in (3, 60):
+        for number in range(count):
+            tree = trees.new_tree(actor, title=f"Tree {number} of {count}")
+            first = add(tree, actor.participant, "lanterns", None)
+            flag(add(tree, actor.participant, "lanterns", first), pruned=number % 3 == 0)
+            execute_line(actor, tree, Request(f'edit {first.local_id} "lanterns, too" as:version'))
+        find_in_grove(actor, "lanterns")
+        with work_done() as work:
+            shown = find_in_grove(actor, "lanterns", limit=50)
+        assert len(shown.every) > count
+        statements.append(work.statements)
+    assert statements[1] <= statements[0], statements

@@ -504,10 +504,18 @@ def selected_versions(
 
     The workspace's choice, else the newest not pruned, else (all are pruned) the newest.
     """
+    return selected_in(slots, [workspace])
+
+
+def selected_in(
+    slots: Iterable[int], workspaces: Iterable[Workspace | None]
+) -> dict[int, tuple[int, str]]:
+    """As `selected_versions`, for slots of several trees and the workspaces of one reader there;
+    two queries."""
     wanted = set(slots)
     if not wanted:
         return {}
-    chosen = _choices(wanted, workspace)
+    chosen = _choices(wanted, [row.pk for row in workspaces if row is not None and row.pk])
     selected: dict[int, tuple[int, str]] = {}
     decided: set[int] = set()
     sql = f"""SELECT id, local_id, slot_id, version_pruned FROM trees_node
@@ -521,12 +529,12 @@ def selected_versions(
     return selected
 
 
-def _choices(slots: set[int], workspace: Workspace | None) -> dict[int, int]:
-    if workspace is None or not workspace.pk:
+def _choices(slots: set[int], workspaces: Sequence[int]) -> dict[int, int]:
+    if not workspaces:
         return {}
     sql = f"""SELECT slot_id, node_id FROM trees_versionchoice
-        WHERE workspace_id = %s AND slot_id IN ({listed(slots)})"""
-    return dict(fetch(sql, [workspace.pk]))
+        WHERE workspace_id IN ({listed(workspaces)}) AND slot_id IN ({listed(slots)})"""
+    return dict(fetch(sql))
 
 
 def selected_version(slot_id: int, workspace: Workspace | None) -> Node | None:
