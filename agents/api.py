@@ -8,7 +8,6 @@ from django.http import HttpResponse
 from django.urls import URLPattern, URLResolver, path
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
-from pydantic import BaseModel
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -34,6 +33,7 @@ from loom.people.models import Participant
 from loom.permissions import GENERATE, in_order
 from loom.reading.queries import provenance
 from loom.site.api_requests import user_of
+from loom.site.responses import Returned
 from loom.site.schema import a_choice, a_truth, an_id, operation, word
 from loom.site.waiting import hold_until_stopped
 from loom.text.hashes import instant
@@ -45,7 +45,7 @@ from loom.turns.left_out import parts_in
 from loom.turns.models import Generation
 
 
-class GenerationBody(BaseModel):
+class GenerationBody(Returned):
     """One candidate. `text` is the text so far, `chunk` the number of pieces; `node` is its node
     once it has ended with a text, `note` says what was cut from its path."""
 
@@ -66,7 +66,7 @@ class GenerationBody(BaseModel):
     note: str
 
 
-class CallBody(BaseModel):
+class CallBody(Returned):
     """One exchange with a provider, without keys. `response` is the start of the body as text;
     `sha256` is the hash of its bytes, transfer coding removed. Unless `open`, the caller may not
     see every item in it, and gets no texts; `sections` are names and lengths."""
@@ -99,7 +99,7 @@ class CallBody(BaseModel):
     sealed_at: str | None
 
 
-class SectionBody(BaseModel):
+class SectionBody(Returned):
     """A part of a request: its exact text and its approximate number of tokens. `detail` says what
     it contains, `note` why it is there, or what was shortened or left out and why; `nodes` are the
     ids of those whose texts it contains."""
@@ -112,7 +112,7 @@ class SectionBody(BaseModel):
     nodes: list[str] = []
 
 
-class PriceBody(BaseModel):
+class PriceBody(Returned):
     """Tokens of the whole request, and USD: to send it, to send it if its beginning is in the
     provider's cache, and for the longest answer; null if no price is known."""
 
@@ -123,7 +123,7 @@ class PriceBody(BaseModel):
     answer_usd: float | None
 
 
-class DifferenceBody(BaseModel):
+class DifferenceBody(Returned):
     """The difference from the previous request: its call, the share of this text that both begin
     with, and the lines that differ, as in a unified diff; `cut`: there are more of them."""
 
@@ -134,7 +134,7 @@ class DifferenceBody(BaseModel):
     cut: bool
 
 
-class ContextBody(BaseModel):
+class ContextBody(Returned):
     """What the next request will contain: the messages of a chat, system first, or a `prompt`.
     Unless `open`, the caller may not see every item in it, and gets no texts. `tokens` is the sum
     of the sections, `limit` the maximum for all of them."""
@@ -323,7 +323,7 @@ def _asked(request: Request, member: Actor, workspace: Workspace) -> Participant
     return participant
 
 
-class TaughtBody(BaseModel):
+class TaughtBody(Returned):
     """What a participant is taught: the permissions that apply when the caller asks it, and its
     INSTRUCTIONS; "" for one that is sent text only."""
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from django.urls import URLPattern, URLResolver, path
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
-from pydantic import BaseModel, Field
+from pydantic import Field
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -18,6 +18,7 @@ from agents.gateway.models import GatewayKey, GatewaySession
 from loom import access
 from loom.site import responses
 from loom.site.api_requests import Body, demand_browser, read, user_of
+from loom.site.responses import Returned
 from loom.site.schema import PAGES, an_id, operation, paged, word
 from loom.text.hashes import instant, instant_or_none
 
@@ -32,7 +33,7 @@ class GatewayKeySent(Body):
     days: int | None = Field(None, ge=1, le=MOST_DAYS)
 
 
-class GatewayKeyBody(BaseModel):
+class GatewayKeyBody(Returned):
     """A gateway key; `hint` is its last characters, to recognise it by."""
 
     id: str
@@ -52,7 +53,7 @@ class NewGatewayKey(GatewayKeyBody):
     key: str
 
 
-class GatewaySessionBody(BaseModel):
+class GatewaySessionBody(Returned):
     """A session of a program: what it calls itself, its tree, and its subagent's parent."""
 
     id: str
@@ -70,7 +71,7 @@ class GatewaySessionBody(BaseModel):
     seen_at: str
 
 
-class ResultBody(BaseModel):
+class ResultBody(Returned):
     """A result of a tool in the last request of a session, by the program's own id: the number of
     its message (from 1) and its size. To hide it `saves` tokens (about) of each later request, and
     its provider reads `rereads` tokens again, for `usd`; `why_not` says what hangs on it."""
@@ -105,14 +106,14 @@ class SessionSent(Body):
     transcript: str | None = Field(None, max_length=attaching.MOST_TRANSCRIPT)
 
 
-class SessionState(BaseModel):
+class SessionState(Returned):
     """The last requests of a session, newest first, and the results of tools in the last one."""
 
     requests: list[dict[str, Any]]
     results: list[ResultBody]
 
 
-class RequestBody(BaseModel):
+class RequestBody(Returned):
     """A request's body, without keys; null if it is no longer kept whole."""
 
     request: str

@@ -4,7 +4,7 @@ that its turn asks for."""
 from typing import Any
 
 from django.db.models import QuerySet
-from pydantic import BaseModel, Field
+from pydantic import Field
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,6 +16,7 @@ from loom import access
 from loom.errors import not_found
 from loom.site import responses
 from loom.site.api_requests import Body, PartialBody, read, user_of
+from loom.site.responses import Returned
 from loom.site.schema import PAGES, operation, paged
 from loom.turns import access as turn_access
 from loom.turns.api import TurnSchema
@@ -52,7 +53,7 @@ class ToolDecided(Body):
     allow: bool
 
 
-class ToolBody(BaseModel):
+class ToolBody(Returned):
     """A tool as its server describes it; `arguments` is its schema in brief, `gone` says that the
     server lists it no more, `agents` are the ids of those that may use it."""
 
@@ -67,7 +68,7 @@ class ToolBody(BaseModel):
     agents: list[str]
 
 
-class ToolServerBody(BaseModel):
+class ToolServerBody(Returned):
     """A server with its tools, without its key. `listed_at` is null while it is asked for them,
     `error` why it did not answer."""
 

@@ -7,12 +7,12 @@ the server checks its arguments in any case.
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import re2
-from jsonschema import Draft202012Validator, ValidationError
-from jsonschema.validators import extend
-from referencing import Registry
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
 
 MOST_STEPS = 20_000  # keywords of a schema that are looked at for one call
 MOST_ARGUMENTS = 16 * 1024  # characters of JSON
@@ -32,7 +32,8 @@ class _Steps:
         self.left = MOST_STEPS
 
 
-Keyword = Callable[[Any, Any, Any, Any], Iterator[ValidationError] | None]
+Errors = Iterator["ValidationError"]
+Keyword = Callable[[Any, Any, Any, Any], Errors | None]
 
 
 def _counted(keyword: Keyword, steps: _Steps) -> Keyword:
@@ -45,7 +46,7 @@ def _counted(keyword: Keyword, steps: _Steps) -> Keyword:
     return check
 
 
-def _pattern(validator: Any, pattern: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+def _pattern(validator: Any, pattern: Any, instance: Any, schema: Any) -> Errors:
     """`pattern`, in linear time; one that RE2 does not know is not checked."""
     if not isinstance(instance, str) or not isinstance(pattern, str):
         return
@@ -54,10 +55,12 @@ def _pattern(validator: Any, pattern: Any, instance: Any, schema: Any) -> Iterat
     except re2.error:
         return
     if not match:
+        from jsonschema import ValidationError
+
         yield ValidationError(f"{instance!r} does not match {pattern!r}")
 
 
-def _unchecked(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+def _unchecked(validator: Any, value: Any, instance: Any, schema: Any) -> Errors:
     yield from ()
 
 
@@ -67,7 +70,11 @@ _UNCHECKED = ("patternProperties", "uniqueItems", "unevaluatedProperties", "unev
 
 def why_wrong(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
     """What is wrong with the arguments, in a sentence; "" if nothing is, or if the schema cannot be
-    used for checking."""
+    used for checking. The first call loads what checks: 50 ms of a start otherwise (measured)."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
+    from referencing import Registry
+
     steps = _Steps()
     keywords: dict[str, Any] = {
         **Draft202012Validator.VALIDATORS,

@@ -1,7 +1,7 @@
 """Webhooks in the API, for owners of a grove."""
 
 from django.urls import URLPattern, URLResolver, path
-from pydantic import BaseModel, Field
+from pydantic import Field
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -10,6 +10,7 @@ from agents.webhooks import commands
 from agents.webhooks.models import Webhook
 from loom.site import responses
 from loom.site.api_requests import Body, PartialBody, read, user_of
+from loom.site.responses import Returned
 from loom.site.schema import PAGES, operation, paged
 from loom.text.hashes import instant, instant_or_none
 
@@ -31,7 +32,7 @@ class WebhookChanged(PartialBody):
     stopped: bool = False
 
 
-class WebhookBody(BaseModel):
+class WebhookBody(Returned):
     """A webhook. `cursor` is the last seq that was accepted or left out; `error` is the reason of
     the last failure, if there was one since."""
 

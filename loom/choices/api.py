@@ -5,7 +5,7 @@ from typing import Any, Literal
 from django.http import StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
-from pydantic import BaseModel, Field
+from pydantic import Field
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -19,6 +19,7 @@ from loom.choices.words import honest, leanings
 from loom.errors import CommandError
 from loom.site import api_requests as requests
 from loom.site.api_requests import read, user_of
+from loom.site.responses import Returned
 from loom.site.schema import operation
 from loom.text.hashes import instant_or_none
 
@@ -33,13 +34,13 @@ class ExposureSent(requests.Body):
     order: Literal["siblings", "nearness", "taste"] = "siblings"
 
 
-class ExposureLogged(BaseModel):
+class ExposureLogged(Returned):
     """Whether it was logged: not if the person has switched that off."""
 
     logged: bool
 
 
-class RivalOf(BaseModel):
+class RivalOf(Returned):
     """How often something put the taken text first, with its interval of 95 %."""
 
     share: float
@@ -47,7 +48,7 @@ class RivalOf(BaseModel):
     high: float
 
 
-class FiguresOf(BaseModel):
+class FiguresOf(Returned):
     """How good the order is on `n` later choices that were not shown in it: how often it put the
     taken text first, how often it ranked it above another (`auc`), and what chance, the longest
     and the first shown text do there; `better` names those that it beats beyond luck."""
@@ -61,7 +62,7 @@ class FiguresOf(BaseModel):
     better: list[Literal["chance", "longest", "first"]]
 
 
-class ChoicesOf(BaseModel):
+class ChoicesOf(Returned):
     """What the caller has decided about their choices, how much is logged and since when, how many
     choices there are, what was learned from them (weights by name; `author:` with the id of who
     wrote; `why` in words), and how good it is."""

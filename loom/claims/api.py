@@ -7,7 +7,7 @@ from typing import Any, Literal
 from django.db.models import QuerySet
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
-from pydantic import BaseModel, Field
+from pydantic import Field
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -54,13 +54,14 @@ from loom.errors import CommandError, not_found
 from loom.site import api_requests as requests
 from loom.site import responses
 from loom.site.api_requests import read, user_of
+from loom.site.responses import Returned
 from loom.site.schema import PAGES, a_choice, an_id, operation, paged, paged_at_once, word
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import GroveText, Node, Tree
 from loom.trees.queries.lookup import find_node
 
 
-class CheckOf(BaseModel):
+class CheckOf(Returned):
     """A check. `scope` is grove, tree:ID or doc:ID; `parameters` has the one of its kind: `text`
     (contains, absent), `n` (max_words, min_words), `pattern` (regex), `question` (judge)."""
 
@@ -148,7 +149,7 @@ MOST_REF = 100  # characters of a ref in a query
 MOST_ASKED = 200  # nodes whose results are asked for at once
 
 
-class ResultOf(BaseModel):
+class ResultOf(Returned):
     """What a check said about an item; `outcome` is passed, failed, unsure, or asked while a judge
     reads."""
 
@@ -162,7 +163,7 @@ class ResultOf(BaseModel):
     at: str
 
 
-class Results(BaseModel):
+class Results(Returned):
     """What checks said about the items that were asked for; `seq` is the last event of the grove
     before, after which changes to a document follow (0 for nodes)."""
 
@@ -202,7 +203,7 @@ def results(request: Request) -> Response:
     return Response({"count": len(rows), "results": rows, "seq": 0})
 
 
-class ObligationOf(BaseModel):
+class ObligationOf(Returned):
     """One thing that a level demands: `code` is the refusal that it would be, `have` and `need` are
     numbers, `status` is pending, compiling, proved, blocked or rejected."""
 
@@ -213,7 +214,7 @@ class ObligationOf(BaseModel):
     status: str
 
 
-class ClaimListed(BaseModel):
+class ClaimListed(Returned):
     """A claim without its evidence. The numbers count each item once; `against` is what is not
     addressed. `person` is responsible for the claimant, and has the request where
     `waits_for_a_person`."""
@@ -238,7 +239,7 @@ class ClaimListed(BaseModel):
     changed_at: str
 
 
-class QuoteOf(BaseModel):
+class QuoteOf(Returned):
     """The words of a cite, with a little before and after; `first` and `last` in code points."""
 
     words: str
@@ -248,7 +249,7 @@ class QuoteOf(BaseModel):
     last: int
 
 
-class CiteOf(BaseModel):
+class CiteOf(Returned):
     """A piece of evidence. `side` is for, against or undercuts; `gate` is what was said about its
     quote: found, elsewhere, joined or not there. `taken_back`: whoever gave it has undone that, and
     it counts for nothing."""
@@ -271,7 +272,7 @@ class CiteOf(BaseModel):
     at: str
 
 
-class OpeningOf(BaseModel):
+class OpeningOf(Returned):
     """An item that the claimant has opened from what the claim rests on: weak evidence that nobody
     gave, which counts for the level tentative only."""
 
@@ -285,7 +286,7 @@ class OpeningOf(BaseModel):
     at: str
 
 
-class CommitmentOf(BaseModel):
+class CommitmentOf(Returned):
     """A commitment: `hash` is the SHA-256 of the canonical JSON of `record`."""
 
     id: str
@@ -299,7 +300,7 @@ class CommitmentOf(BaseModel):
     veto: str
 
 
-class EvidenceRecord(BaseModel):
+class EvidenceRecord(Returned):
     """A piece of evidence with the fields that its file in an export has: `title` are the first
     words of the claim, `content` the exact words, or why it was given."""
 
@@ -322,7 +323,7 @@ class CiteIn(CiteOf):
     record: EvidenceRecord | None
 
 
-class EvidenceGroup(BaseModel):
+class EvidenceGroup(Returned):
     """The evidence of one claim, about one item, or of one strength."""
 
     group: str
@@ -330,7 +331,7 @@ class EvidenceGroup(BaseModel):
     evidence: list[CiteIn]
 
 
-class EvidenceGroups(BaseModel):
+class EvidenceGroups(Returned):
     """The newest evidence that was asked for, in groups: `accessible` pieces of `total`, which
     counts what the filter lets through, up to 10,000."""
 
@@ -355,7 +356,7 @@ class ClaimOne(ClaimListed):
     commitments: list[CommitmentOf]
 
 
-class Obligations(BaseModel):
+class Obligations(Returned):
     """What a level demands of a claim, in the order in which it is checked."""
 
     level: str
@@ -497,7 +498,7 @@ def _claim(request: Request, local_id: str) -> tuple[Actor, Claim]:
 # Tokens in texts.
 
 
-class TokenKind(BaseModel):
+class TokenKind(Returned):
     """A kind of token with its machine. `transitions` are [state, input, state after]."""
 
     kind: str
@@ -511,7 +512,7 @@ class TokenKind(BaseModel):
     obligations: str
 
 
-class TokenOf(BaseModel):
+class TokenOf(Returned):
     """A token of an item: its place in code points, its words, its state, and what may be done
     now (`inputs`)."""
 
@@ -530,14 +531,14 @@ class TokenOf(BaseModel):
     inputs: list[str]
 
 
-class TokenKinds(BaseModel):
+class TokenKinds(Returned):
     """The kinds of tokens."""
 
     count: int
     results: list[TokenKind]
 
 
-class Tokens(BaseModel):
+class Tokens(Returned):
     """The tokens of an item, in order."""
 
     count: int
@@ -557,21 +558,21 @@ class TokenSent(requests.Body):
     dry_run: bool = False
 
 
-class TokenObligation(BaseModel):
+class TokenObligation(Returned):
     """Something that has to hold before an input is run."""
 
     says: str
     met: bool
 
 
-class StateEvidence(BaseModel):
+class StateEvidence(Returned):
     """What the state of a task is evidence for, as a claim may say it: `task "…" is checked`."""
 
     says: str
     strength: str
 
 
-class TokenDelta(BaseModel):
+class TokenDelta(Returned):
     """What an input changes of a task: its place, its state and its notes afterwards. The state
     is strong `evidence`, for the state only."""
 
@@ -582,7 +583,7 @@ class TokenDelta(BaseModel):
     evidence: StateEvidence
 
 
-class TokenRun(BaseModel):
+class TokenRun(Returned):
     """What an input compiled to, the obligations, the reply, the token afterwards, and of a task
     what changes. `dropped`: lines that are not run, as each undoes another of them."""
 
@@ -806,7 +807,7 @@ def _item_of(request: Request, ref: str) -> tuple[Actor, Tree, TokenItem]:
 # Pipes.
 
 
-class PipeOf(BaseModel):
+class PipeOf(Returned):
     """A saved pipe: its lines as they were given, what they take and give (`kinds`), and whether
     models may run it, as those that a person saved."""
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 from drf_spectacular.utils import OpenApiParameter
-from pydantic import BaseModel
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,10 +10,11 @@ from rest_framework.response import Response
 from loom import access
 from loom.comparing.queries import FIGURES, compared, contributions
 from loom.site.api_requests import user_of
+from loom.site.responses import Returned
 from loom.site.schema import operation
 
 
-class EstimateOf(BaseModel):
+class EstimateOf(Returned):
     """A value of `n` texts or places with its interval of 95 %; null where there is none."""
 
     n: int
@@ -23,7 +23,7 @@ class EstimateOf(BaseModel):
     high: float | None
 
 
-class ModelOf(BaseModel):
+class ModelOf(Returned):
     """What a model was asked for: texts and places; for each text `length` in characters, `cost` in
     dollars and `speed` in characters a second; `variety`, the share of different answers among
     those of one place; `taken`, the share that somebody went on from; `failed`, the share that
@@ -41,7 +41,7 @@ class ModelOf(BaseModel):
     failed: EstimateOf
 
 
-class ContributionOf(BaseModel):
+class ContributionOf(Returned):
     """The texts and characters that somebody added on a day (UTC)."""
 
     day: str
@@ -50,7 +50,7 @@ class ContributionOf(BaseModel):
     characters: int
 
 
-class ModelsOfTree(BaseModel):
+class ModelsOfTree(Returned):
     """The models of a tree, and who contributed when."""
 
     models: list[ModelOf]

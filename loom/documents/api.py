@@ -8,7 +8,7 @@ from typing import Any, Literal
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
-from pydantic import BaseModel, Field
+from pydantic import Field
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -26,6 +26,7 @@ from loom.language.refs import ParseError, Slice
 from loom.site import api_requests as requests
 from loom.site import responses
 from loom.site.api_requests import read, user_of
+from loom.site.responses import Returned
 from loom.site.schema import (
     PAGES,
     a_number,
@@ -41,7 +42,7 @@ from loom.text.hashes import instant
 from loom.turns.summaries import MOST_TRIES
 
 
-class DocumentListed(BaseModel):
+class DocumentListed(Returned):
     """A document without its text."""
 
     id: str
@@ -55,7 +56,7 @@ class DocumentListed(BaseModel):
     touched_at: str
 
 
-class SectionOf(BaseModel):
+class SectionOf(Returned):
     """A heading with its stable id; `first` and `last` are lines, from 1."""
 
     id: str
@@ -65,7 +66,7 @@ class SectionOf(BaseModel):
     last: int
 
 
-class LinkOf(BaseModel):
+class LinkOf(Returned):
     """A link of the document: its type as read from this side, and the other end as a line names
     it."""
 
@@ -89,7 +90,7 @@ class DocumentOne(DocumentListed):
     left_out: list[str]
 
 
-class StepOfRevision(BaseModel):
+class StepOfRevision(Returned):
     """The step that wrote a revision: `seq` counts those of its workspace (of the grove, for what
     no line wrote: `workspace` and `tree` are then null). `window`: the number of the window through
     which it was written, which showed the lines `first` to `last` before."""
@@ -103,7 +104,7 @@ class StepOfRevision(BaseModel):
     last: int | None
 
 
-class RevisionOf(BaseModel):
+class RevisionOf(Returned):
     """A revision without its text. `restored` is the number of the revision whose text it
     restored; `step` is null for what people typed, and for steps of trees that the reader does not
     see."""
@@ -125,14 +126,14 @@ class RevisionOne(RevisionOf):
     text: str
 
 
-class PieceOf(BaseModel):
+class PieceOf(Returned):
     """A piece of two texts: in both (same), or only in the earlier (old) or later (new) one."""
 
     kind: Literal["same", "old", "new"]
     text: str
 
 
-class DifferenceSchema(BaseModel):
+class DifferenceSchema(Returned):
     """What changed from one revision to another, in order."""
 
     before: int
@@ -300,7 +301,7 @@ def difference(request: Request, uid: str, revision: int) -> Response:
     return Response({"before": before, "after": revision, "pieces": body})
 
 
-class SummaryOf(BaseModel):
+class SummaryOf(Returned):
     """The summary of a document (of its revision `revision`), and whether one is being made;
     `failed` are the attempts that have failed since."""
 

@@ -42,9 +42,12 @@ class Secret:
 
 
 class Args(BaseModel):
-    """Base class of all arguments: read-only, and unknown fields are refused."""
+    """Base class of all arguments: read-only, and unknown fields are refused. What checks them is
+    made by their first use: no process uses all."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True
+    )
 
 
 ArgsT = TypeVar("ArgsT", bound=Args)

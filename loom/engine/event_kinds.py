@@ -23,7 +23,7 @@ Body = dict[str, Any]  # an item as the API shows it, see its schema
 class Payload(BaseModel):
     """What the events of a kind say. A key that may be left out has a default."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
 
 P = TypeVar("P", bound=type[Payload])

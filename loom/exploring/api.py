@@ -2,7 +2,6 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -14,10 +13,11 @@ from loom.exploring.queries import exploration_body, explorations_in, whole_body
 from loom.permissions import GENERATE
 from loom.site import responses
 from loom.site.api_requests import user_of
+from loom.site.responses import Returned
 from loom.site.schema import PAGES, operation, paged
 
 
-class BudgetOfExploration(BaseModel):
+class BudgetOfExploration(Returned):
     """What an exploration may use, or has used: calls of models, tokens read and written, dollars
     (null: no limit of its own)."""
 
@@ -26,7 +26,7 @@ class BudgetOfExploration(BaseModel):
     usd: float | None
 
 
-class TextOfExploration(BaseModel):
+class TextOfExploration(Returned):
     """A text that it asked for: `node` is null while it is written or if it failed; `score` from 0
     to 10 with the reason; `kept` is null until the round is decided."""
 
@@ -39,7 +39,7 @@ class TextOfExploration(BaseModel):
     kept: bool | None
 
 
-class ExplorationOf(BaseModel):
+class ExplorationOf(Returned):
     """An exploration: in each of `depth` rounds `agent` writes `n` texts below each text that is
     kept, and `keep` of them are kept. `round` counts the complete ones; `said` is why it ended
     early; `note` sums up what was kept. `begun_by` is the agent whose line began it for

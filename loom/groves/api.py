@@ -8,7 +8,7 @@ from django.db.models import F
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, create_model
+from pydantic import ConfigDict, Field, WithJsonSchema, create_model
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -41,6 +41,7 @@ from loom.site.api_requests import (
     read,
     user_of,
 )
+from loom.site.responses import Returned
 from loom.site.schema import (
     PAGES,
     a_number,
@@ -156,7 +157,7 @@ def grove(request: Request, uid: str) -> Response:
     return Response(grove_body(actor))
 
 
-class SettingsBody(BaseModel):
+class SettingsBody(Returned):
     """All settings of a grove with their values, and their JSON schema."""
 
     values: dict[str, Any]
@@ -198,7 +199,7 @@ class SearchServiceSent(Body):
     price_usd: float = Field(0, ge=0, le=10)
 
 
-class SearchServiceBody(BaseModel):
+class SearchServiceBody(Returned):
     """The service with which a grove searches the web, without its key; `kind` is null if there is
     none. `services` are the available kinds."""
 
@@ -245,7 +246,7 @@ def _search_service_body(service: SearchService | None) -> SearchServiceBody:
     return SearchServiceBody(**body, services=[entry.name for entry in SEARCH_SERVICES])
 
 
-class PutAsideOf(BaseModel):
+class PutAsideOf(Returned):
     """A unit of work that failed again and again, or did not come to an end, and is left alone:
     its kind and id, the reason and time of the last of its tries."""
 
@@ -256,7 +257,7 @@ class PutAsideOf(BaseModel):
     at: str
 
 
-class PutAsideList(BaseModel):
+class PutAsideList(Returned):
     """What is put aside in a grove."""
 
     count: int
@@ -465,7 +466,7 @@ class TagChanged(TagNamedSchema):
     colour: str | None = Field(None, max_length=40)
 
 
-class TagOf(BaseModel):
+class TagOf(Returned):
     """A tag of a grove; `colour` is empty if it has none."""
 
     name: str
@@ -511,7 +512,7 @@ MOST = 100
 BEFORE, EXCERPT = 40, 200
 
 
-class FoundSchema(BaseModel):
+class FoundSchema(Returned):
     """One hit: a node, a tree with a matching title (node null), or a document (tree null). `near`:
     it has none of the words, but is near to them in meaning."""
 

@@ -4,7 +4,6 @@ from typing import Literal
 
 from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiParameter
-from pydantic import BaseModel
 from pydantic_core import to_json
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
@@ -27,12 +26,13 @@ from loom.participants.prices import NANO
 from loom.people.models import Grove
 from loom.permissions import GENERATE, WRITE
 from loom.site.api_requests import user_of
+from loom.site.responses import Returned
 from loom.site.schema import operation
 from loom.trees.models import Tree
 from loom.trees.queries import lookup
 
 
-class LandscapeOf(BaseModel):
+class LandscapeOf(Returned):
     """How far a map has come: `done` of 1; `revision` counts how often it was drawn (0: there is
     nothing to see yet), `placed` the texts that found their place since, `titled` how often a model
     gave titles; `said` why it failed."""
@@ -46,14 +46,14 @@ class LandscapeOf(BaseModel):
     at: str | None
 
 
-class TreeOnMap(BaseModel):
+class TreeOnMap(Returned):
     """A tree whose texts are on a map."""
 
     id: str
     title: str
 
 
-class PersonOnMap(BaseModel):
+class PersonOnMap(Returned):
     """Somebody who wrote texts of a map; `model` names the model of an agent."""
 
     id: str
@@ -62,7 +62,7 @@ class PersonOnMap(BaseModel):
     model: str
 
 
-class BranchOnMap(BaseModel):
+class BranchOnMap(Returned):
     """One of the largest branches: its tree and the text at its top, with its first words; on the
     map of a grove a tree with its title."""
 
@@ -71,7 +71,7 @@ class BranchOnMap(BaseModel):
     words: str
 
 
-class RegionOnMap(BaseModel):
+class RegionOnMap(Returned):
     """A region of a map: `level` 0 is seen from afar, 2 from near; where its middle is; how many
     texts it has; the place of the region around it (-1: none); words that name it, and its title by
     a model ("": none)."""
@@ -85,7 +85,7 @@ class RegionOnMap(BaseModel):
     title: str
 
 
-class PointsOf(BaseModel):
+class PointsOf(Returned):
     """The texts of a map in columns, as the caller may see them: each column has a value for each
     text, in the order of `ids`, which are local ids. `x` and `y` are from 1 to 65,535, y downwards;
     texts near each other are alike. `tree`, `authors` and `branch` are places in `trees`,
@@ -181,7 +181,7 @@ def _stopped(actor: Actor, grove: Grove, tree: Tree | None) -> Response:
     return Response(status_body(asking.stop(row) if row is not None else None))
 
 
-class TitlesOf(BaseModel):
+class TitlesOf(Returned):
     """What titles of the regions cost: the model that gives them (None: there is none, or the
     caller may not ask), how many regions, about how many tokens it reads, US dollars at most
     (None: not known); whether they are being made, and why the last ones were not made."""

@@ -7,7 +7,6 @@ from django.http import StreamingHttpResponse
 from django.utils.http import content_disposition_header
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
-from pydantic import BaseModel
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -17,6 +16,7 @@ from loom.errors import CommandError
 from loom.manuscript.books import book_of
 from loom.manuscript.queries.story import Manuscript, manuscript_of
 from loom.site.api_requests import user_of
+from loom.site.responses import Returned
 from loom.site.schema import operation
 from loom.transfer.exporting import FORMATS
 from loom.transfer.writers import pdf as pdf_writer
@@ -30,7 +30,7 @@ WRITERS: dict[str, tuple[Callable[[Book], Iterator[bytes]], str]] = {
 }
 
 
-class MainLineOf(BaseModel):
+class MainLineOf(Returned):
     """The main line of a tree: the text that it leads to, how deep that is, and whether it was
     `marked` (the text that it is led through, by whom) or is the path written on last."""
 
@@ -41,7 +41,7 @@ class MainLineOf(BaseModel):
     by: str | None
 
 
-class ChapterOf(BaseModel):
+class ChapterOf(Returned):
     """A chapter in its place: `key` names it, `node` is where it begins, `level` that of its
     heading; `words` without its title; `target` 0 if none was set."""
 
@@ -55,7 +55,7 @@ class ChapterOf(BaseModel):
     beginning: str
 
 
-class ManuscriptOf(BaseModel):
+class ManuscriptOf(Returned):
     """The manuscript of a tree. `number` is that of its version, 0 before the first."""
 
     tree: str

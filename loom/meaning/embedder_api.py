@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,6 +13,7 @@ from loom.meaning.embedder_settings import NewEmbedder, embedder_body
 from loom.meaning.index_progress import IndexProgress, progress_of
 from loom.site import api_requests as requests
 from loom.site.api_requests import read, user_of
+from loom.site.responses import Returned
 from loom.site.schema import operation
 
 
@@ -33,7 +34,7 @@ class IndexingChanged(requests.Body):
     is_stopped: bool
 
 
-class IndexedTree(BaseModel):
+class IndexedTree(Returned):
     """A tree that is not indexed up to its last change."""
 
     tree: str
@@ -41,7 +42,7 @@ class IndexedTree(BaseModel):
     error: str
 
 
-class EmbedderOf(BaseModel):
+class EmbedderOf(Returned):
     """The embedder of a grove: `name` is that of its vectors ("": nothing is installed), `model` is
     "" for the embedded one; what an endpoint has read and cost; and how far the trees are indexed
     that the caller may see. `pause` says why the embedder is not asked at the moment."""

@@ -1,6 +1,6 @@
 """Probabilities of tokens in the API: what could come next below a text, and scoring a text."""
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,6 +13,7 @@ from loom.meaning.tokens import Rival, unpacked_tokens
 from loom.participants.prices import NANO
 from loom.site import api_requests as requests
 from loom.site.api_requests import read, user_of
+from loom.site.responses import Returned
 from loom.site.schema import operation
 from loom.trees.models import Node
 from loom.trees.queries import lookup
@@ -26,7 +27,7 @@ class NextTokensSent(requests.Body):
     begun: str = Field("", max_length=token_calls.MOST_BEGUN)
 
 
-class NextToken(BaseModel):
+class NextToken(Returned):
     """A token that could come next; `goes_on` is false for the end of a text and for a part of a
     character, after which nothing can be asked."""
 
@@ -35,7 +36,7 @@ class NextToken(BaseModel):
     goes_on: bool
 
 
-class NextTokensOf(BaseModel):
+class NextTokensOf(Returned):
     """What could come next, the likeliest first; the tokens that were read, and the cost in dollars
     (null: not known)."""
 
@@ -51,7 +52,7 @@ class ScoreSent(requests.Body):
     agent: str = Field("", max_length=40)
 
 
-class ScoreOf(BaseModel):
+class ScoreOf(Returned):
     """Which model scored the text, how many tokens it has, their mean surprise in bits, and the
     cost in dollars (null: not known)."""
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
-from pydantic import BaseModel, Field
+from pydantic import Field
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -17,13 +17,14 @@ from loom.money.days import today
 from loom.money.queries import estimates, usage
 from loom.site.api_items import get_node
 from loom.site.api_requests import user_of
+from loom.site.responses import Returned
 from loom.site.schema import an_id, operation, word
 from loom.trees.models import Node, Tree, Workspace
 
 # Responses.
 
 
-class Sums(BaseModel):
+class Sums(Returned):
     """Tokens of ended candidates as counted by providers; `usd` null if no price was known."""
 
     generations: int
@@ -40,7 +41,7 @@ class OfParticipant(Sums):
     name: str
 
 
-class TreeUsage(BaseModel):
+class TreeUsage(Returned):
     """A tree's sums; `node` and `path` if a node was named."""
 
     tree: Sums
@@ -50,7 +51,7 @@ class TreeUsage(BaseModel):
     people: list[OfParticipant]
 
 
-class Money(BaseModel):
+class Money(Returned):
     """A member's money for today (UTC); `left_usd` null if there is no limit."""
 
     limit_usd: float
@@ -81,7 +82,7 @@ class OfTree(Sums):
     title: str
 
 
-class OfPerson(BaseModel):
+class OfPerson(Returned):
     """What a member spent, erased trees included, and has left today."""
 
     participant: str
@@ -90,7 +91,7 @@ class OfPerson(BaseModel):
     today: Money
 
 
-class GroveUsage(BaseModel):
+class GroveUsage(Returned):
     """A grove's sums from a day to a day."""
 
     from_: str = Field(alias="from")
@@ -103,7 +104,7 @@ class GroveUsage(BaseModel):
     people: list[OfPerson]
 
 
-class ToRead(BaseModel):
+class ToRead(Returned):
     """What one candidate of a model reads, and what that costs: `tokens` of the `whole` path and
     persona, at most `limit`; `prices` in USD per million tokens, null if unknown; `length` is
     reserved for the answer."""
@@ -119,7 +120,7 @@ class ToRead(BaseModel):
     caches_from: int | None
 
 
-class Estimate(BaseModel):
+class Estimate(Returned):
     """What continuing from a node would cost."""
 
     money: Money

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -17,6 +17,7 @@ from loom.people.participant_fields import DEFAULT_CONTEXT
 from loom.permissions import Permission
 from loom.site import responses
 from loom.site.api_requests import MAX_TEXT, PartialBody, Word, read, user_of
+from loom.site.responses import Returned
 from loom.site.schema import PAGES, a_truth, an_id, operation, paged, truth, word
 
 # Request bodies.
@@ -80,7 +81,7 @@ class ParticipantSent(ParticipantChangedSchema):
 # Responses.
 
 
-class ParticipantSchema(BaseModel):
+class ParticipantSchema(Returned):
     """A person or model that writes. `user` for people, `model_ref` for models."""
 
     id: str
@@ -187,7 +188,7 @@ def probe(request: Request, uid: str) -> Response:
     return Response(_body(verbs.ask_probe(actor, participant)), status=202)
 
 
-class TemplateBody(BaseModel):
+class TemplateBody(Returned):
     """A template for a new model: the `fields` and `permissions` that it sets."""
 
     name: str
@@ -196,7 +197,7 @@ class TemplateBody(BaseModel):
     fields: dict[str, Any]
 
 
-class TemplatesBody(BaseModel):
+class TemplatesBody(Returned):
     """All templates."""
 
     count: int

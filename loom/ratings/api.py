@@ -2,7 +2,6 @@
 
 from typing import Literal
 
-from pydantic import BaseModel
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,16 +10,17 @@ from loom import access
 from loom.ratings.queries.candidate_counts import counts_in
 from loom.ratings.queries.ratings import ratings_in
 from loom.site.api_requests import user_of
+from loom.site.responses import Returned
 from loom.site.schema import operation
 
 
-class OwnRatings(BaseModel):
+class OwnRatings(Returned):
     """The caller's ratings in a tree, by local id."""
 
     ratings: dict[str, Literal["plus", "minus"]]
 
 
-class AcceptanceRow(BaseModel):
+class AcceptanceRow(Returned):
     """What became of a model's candidates with these samplers. `accepted`: below how many of them
     somebody went on."""
 
@@ -33,7 +33,7 @@ class AcceptanceRow(BaseModel):
     minus: int
 
 
-class AcceptanceOfGrove(BaseModel):
+class AcceptanceOfGrove(Returned):
     """By model and samplers, the most candidates first."""
 
     results: list[AcceptanceRow]

@@ -351,7 +351,11 @@ class Body(BaseModel):
     them as they are read: a field with a default is optional."""
 
     model_config = ConfigDict(
-        strict=True, extra="forbid", frozen=True, json_schema_mode_override="validation"
+        strict=True,
+        extra="forbid",
+        frozen=True,
+        json_schema_mode_override="validation",
+        defer_build=True,  # as of `Returned`
     )
 
 

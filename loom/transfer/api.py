@@ -13,7 +13,7 @@ from django.http import StreamingHttpResponse
 from django.utils.http import content_disposition_header
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
-from pydantic import BaseModel, Field
+from pydantic import Field
 from rest_framework.decorators import api_view, parser_classes
 from rest_framework.exceptions import UnsupportedMediaType
 from rest_framework.parsers import MultiPartParser
@@ -26,6 +26,7 @@ from loom.engine.jobs import enqueue
 from loom.errors import Code, CommandError, not_found
 from loom.people.models import Grove, User
 from loom.site.api_requests import Body, read, user_of
+from loom.site.responses import Returned
 from loom.site.schema import a_number, form, number, operation
 from loom.text.hashes import instant
 from loom.transfer import access as import_access
@@ -50,13 +51,13 @@ IMPORT_FORM = form(
 )
 
 
-class Taken(BaseModel):
+class Taken(Returned):
     """A file was accepted and waits to be read."""
 
     id: str
 
 
-class ImportSays(BaseModel):
+class ImportSays(Returned):
     """The report in sentences: what was imported, what is kept with it, what was left out and
     why."""
 
@@ -65,7 +66,7 @@ class ImportSays(BaseModel):
     left_out: list[str]
 
 
-class ImportReport(BaseModel):
+class ImportReport(Returned):
     """The result of an import: what was kept, what the format does not define and is kept with the
     nodes, and what was dropped, each by name with its number."""
 
@@ -79,7 +80,7 @@ class ImportReport(BaseModel):
     warnings: list[str]
 
 
-class ImportProblem(BaseModel):
+class ImportProblem(Returned):
     """Why an import failed."""
 
     code: Code
@@ -88,7 +89,7 @@ class ImportProblem(BaseModel):
     retryable: bool
 
 
-class ImportAsks(BaseModel):
+class ImportAsks(Returned):
     """The choices before the import continues: which of `parts` trees, and if `split` is not
     empty, in which of these ways texts become nodes."""
 
@@ -98,7 +99,7 @@ class ImportAsks(BaseModel):
     notes: list[str]
 
 
-class ImportState(BaseModel):
+class ImportState(Returned):
     """An import: `done` of `total` bytes of the file; its tree once it exists, if there is only
     one; and while it is `waiting`, what it `asks`."""
 
@@ -253,7 +254,7 @@ def _asks(row: Import) -> dict[str, Any]:
 # The trees of a file with several: searching, choosing, and the result of each.
 
 
-class ImportPartShown(BaseModel):
+class ImportPartShown(Returned):
     """One tree of a file; `count` is the number of its messages, 0 if unknown."""
 
     number: int
@@ -265,7 +266,7 @@ class ImportPartShown(BaseModel):
     error: ImportProblem | None
 
 
-class ImportParts(BaseModel):
+class ImportParts(Returned):
     """A page of the trees of a file."""
 
     count: int
@@ -343,7 +344,7 @@ def choose(request: Request, uid: str) -> Response:
 # Exports.
 
 
-class LeftOut(BaseModel):
+class LeftOut(Returned):
     """A kind of data that an export does not contain, with its number and a sentence."""
 
     what: str
@@ -351,7 +352,7 @@ class LeftOut(BaseModel):
     says: str
 
 
-class ExportPreview(BaseModel):
+class ExportPreview(Returned):
     """What an export contains and leaves out."""
 
     format: str
@@ -441,14 +442,14 @@ def _safe(title: str) -> str:
 # Tables.
 
 
-class TableColumn(BaseModel):
+class TableColumn(Returned):
     """A column: its name, and the type of its values; `time` is RFC 3339 in JSON."""
 
     name: str
     type: Literal["text", "integer", "real", "truth", "time", "json"]
 
 
-class TableBody(BaseModel):
+class TableBody(Returned):
     """A table of a tree and its columns."""
 
     name: str
@@ -456,7 +457,7 @@ class TableBody(BaseModel):
     columns: list[TableColumn]
 
 
-class TablesOfTree(BaseModel):
+class TablesOfTree(Returned):
     """The tables that a tree can be read as; `seq` is the newest event that they hold."""
 
     seq: int

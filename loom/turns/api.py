@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from django.db import connection
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -22,6 +22,7 @@ from loom.language.refs import ParseError
 from loom.permissions import GENERATE
 from loom.site import responses
 from loom.site.api_requests import Body, read, user_of
+from loom.site.responses import Returned
 from loom.site.schema import operation
 from loom.site.waiting import Wait, hold, hold_until_stopped, of_search, of_turn
 from loom.trees.models import Tree, Workspace
@@ -76,7 +77,7 @@ class ExtensionSent(Body):
 # Responses.
 
 
-class AnswerSchema(BaseModel):
+class AnswerSchema(Returned):
     """The answer to a line that ran; `repeated` if its key was sent before. `canonical` names a
     long text that became a node: its first words, length and SHA-256."""
 
@@ -92,7 +93,7 @@ class AnswerSchema(BaseModel):
     repeated: bool = False
 
 
-class CommandForm(BaseModel):
+class CommandForm(Returned):
     """One form of one command, as the registry declares it. `name` is what a call by name takes,
     `arguments` the JSON schema of its `args`."""
 
@@ -289,7 +290,7 @@ def every(request: Request) -> Response:
     return Response({"count": len(listed), "results": listed})
 
 
-class BudgetSchema(BaseModel):
+class BudgetSchema(Returned):
     """The budget of a turn."""
 
     preset: Literal["quick", "standard", "thorough"]
@@ -301,7 +302,7 @@ class BudgetSchema(BaseModel):
     tokens: int
 
 
-class UsageSchema(BaseModel):
+class UsageSchema(Returned):
     """What a turn has used; `shown` is the line about it that people and models read."""
 
     steps: int
@@ -313,14 +314,14 @@ class UsageSchema(BaseModel):
     shown: str
 
 
-class WantedTool(BaseModel):
+class WantedTool(Returned):
     """An outside tool that a person has to allow, and the host of its server."""
 
     name: str
     host: str
 
 
-class ExtensionSchema(BaseModel):
+class ExtensionSchema(Returned):
     """Additional steps and tokens that the agent asks for, and why; and the outside tool that it
     asks for, if it does."""
 
@@ -330,7 +331,7 @@ class ExtensionSchema(BaseModel):
     tool: WantedTool | None = None
 
 
-class TurnSchema(BaseModel):
+class TurnSchema(Returned):
     """One turn. `answers_below` is the node that it answers below, `input` the caller's words;
     `generations` are its rounds in order, `steps` the numbers of its lines' steps in the agent's
     workspace; `node` is the answer once it has ended with one; `limit` is the part of its budget

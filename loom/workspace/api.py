@@ -4,7 +4,7 @@ from itertools import chain
 from typing import Annotated, Any, Literal
 
 from django.db.models import QuerySet
-from pydantic import BaseModel, Field, WithJsonSchema
+from pydantic import Field, WithJsonSchema
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -21,6 +21,7 @@ from loom.links.queries import written
 from loom.site import responses
 from loom.site.api_items import events_of
 from loom.site.api_requests import Body, PartialBody, demand_scope, read, user_of
+from loom.site.responses import Returned
 from loom.site.schema import (
     MOST_ROWS,
     USUAL_ROWS,
@@ -74,7 +75,7 @@ class WorkspaceChanged(PartialBody):
     ] = {}
 
 
-class DraftSchema(BaseModel):
+class DraftSchema(Returned):
     """Unsaved text at a slot; `at` identifies its state, null if it was deleted."""
 
     slot: str
@@ -124,7 +125,7 @@ def draft(request: Request, uid: str, slot: str) -> Response:
 # Responses about workspaces and their steps.
 
 
-class OutlineSchema(BaseModel):
+class OutlineSchema(Returned):
     """How an outline is folded: to a depth, except for what was expanded or collapsed; `hits` of
     the last `query` and those `found` earlier are local ids, too."""
 
@@ -137,7 +138,7 @@ class OutlineSchema(BaseModel):
     scores: dict[str, float]
 
 
-class Status(BaseModel):
+class Status(Returned):
     """`checkpoint` is the last step seen; `tokens` of what the view adds to a request, in total
     and by section; the running `turn`, with its `budget` as STATUS shows it."""
 
@@ -149,14 +150,14 @@ class Status(BaseModel):
     sections: dict[str, int]
 
 
-class Notification(BaseModel):
+class Notification(Returned):
     """Something that somebody else wrote in the tree since the participant last saw it, as a
     line."""
 
     text: str
 
 
-class WorkspaceSchema(BaseModel):
+class WorkspaceSchema(Returned):
     """A participant's own view of a tree; `seq` is the last event of its stream."""
 
     id: str
@@ -177,7 +178,7 @@ class WorkspaceSchema(BaseModel):
     seq: int
 
 
-class StepBody(BaseModel):
+class StepBody(Returned):
     """An attempt by somebody, and its outcome: `ok` or the code of its refusal. `message` is the
     reply; `place` is that of the line in its turn: `2.1` is the first of the second round;
     `loop_status` says whether it repeats earlier lines. Unless `open`, its texts are left out,
@@ -266,7 +267,7 @@ def outline(request: Request, uid: str) -> Response:
     return Response(outline_of(workspace))
 
 
-class WindowSchema(BaseModel):
+class WindowSchema(Returned):
     """A window that is not closed. `lines` are the first and last of a text of `of` lines, `count`
     of them; `before` and `after` are padding (`pad`). `as`: a difference or prose; `live`: it
     follows the current version; `read_only`: nothing can be written through it. `query` and
@@ -321,7 +322,7 @@ def windows(request: Request, uid: str) -> Response:
     return Response({"count": len(results), "results": results})
 
 
-class TaskSchema(BaseModel):
+class TaskSchema(Returned):
     """A task; `ref` is its name in lines; `place` is its order among those not archived."""
 
     number: int
@@ -359,7 +360,7 @@ def verification(request: Request, uid: str) -> Response:
     return Response(verify_view(actor, workspace))
 
 
-class AugmentSchema(BaseModel):
+class AugmentSchema(Returned):
     """A document that can be loaded into the prompt. `loaded` also if another one requires it;
     `missing` names requirements that do not exist."""
 

@@ -4,7 +4,7 @@ from typing import Any, get_args
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -12,11 +12,12 @@ from rest_framework.response import Response
 from loom import access
 from loom.site import responses
 from loom.site.api_requests import Body, read, user_of
+from loom.site.responses import Returned
 from loom.site.schema import PAGES, one_of, operation, paged
 from loom.workspace.commands import saved as saving
 
 
-class SavedOne(BaseModel):
+class SavedOne(Returned):
     """Something saved under a name; `shared`: for the whole grove."""
 
     id: str

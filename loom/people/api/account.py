@@ -1,6 +1,5 @@
 """The caller in the API: who calls, and their groves."""
 
-from pydantic import BaseModel
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -9,10 +8,11 @@ from loom import access
 from loom.people.queries import grove_bodies
 from loom.site import responses
 from loom.site.api_requests import user_of
+from loom.site.responses import Returned
 from loom.site.schema import operation
 
 
-class Me(BaseModel):
+class Me(Returned):
     """The caller."""
 
     user: str

@@ -1,6 +1,5 @@
 """The browsers that the caller is signed in with, in the API: listed, and signed out."""
 
-from pydantic import BaseModel
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -10,11 +9,12 @@ from loom.people.models import UserSession
 from loom.people.queries import browsers_of
 from loom.site import responses
 from loom.site.api_requests import demand_browser, user_of
+from loom.site.responses import Returned
 from loom.site.schema import PAGES, operation, paged
 from loom.text.hashes import instant
 
 
-class SessionSchema(BaseModel):
+class SessionSchema(Returned):
     """A signed-in browser; `here` marks the one that sent the request."""
 
     id: str

@@ -1,6 +1,6 @@
 """The caller's API keys in the API: listed, made, revoked. A key can only revoke itself."""
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -10,6 +10,7 @@ from loom.people.models import ApiKey
 from loom.permissions import Scope
 from loom.site import responses
 from loom.site.api_requests import Body, demand_browser, read, user_of
+from loom.site.responses import Returned
 from loom.site.schema import PAGES, operation, paged
 from loom.text.hashes import instant, instant_or_none
 
@@ -35,7 +36,7 @@ def _key(key: ApiKey) -> dict[str, object]:
     }
 
 
-class Key(BaseModel):
+class Key(Returned):
     """An API key; `hint` is its last characters, to recognise it by."""
 
     id: str

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 
 from django.conf import settings as conf
-from pydantic import BaseModel, Field
+from pydantic import Field
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -14,6 +14,7 @@ from loom.people.commands import accounts as people
 from loom.people.commands import groves
 from loom.people.models import User
 from loom.site.api_requests import PartialBody, read, user_of
+from loom.site.responses import Returned
 from loom.site.schema import operation
 
 
@@ -39,7 +40,7 @@ class SettingsChanged(PartialBody):
     keys: dict[str, str] = {}
 
 
-class Settings(BaseModel):
+class Settings(Returned):
     """One person's settings. `language` "": the browser's; `temperature` null: the model's own;
     `keys`: those that differ from the defaults, by action; `languages`: the codes that can be
     chosen."""

@@ -11,7 +11,6 @@ from django.http.response import HttpResponseBase
 from django.utils.cache import get_conditional_response, patch_vary_headers
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
-from pydantic import BaseModel
 from pydantic_core import to_json
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
@@ -29,6 +28,7 @@ from loom.reading.queries.provenance import provenance_of
 from loom.site import responses
 from loom.site.api_items import events_of, get_node
 from loom.site.api_requests import user_of
+from loom.site.responses import Returned
 from loom.site.schema import a_number, a_truth, an_id, number, operation, truth, word
 from loom.trees import models
 from loom.trees.models import Tree, Workspace
@@ -41,7 +41,7 @@ from loom.workspace.queries.view_problems import verify_view
 # Responses.
 
 
-class Author(BaseModel):
+class Author(Returned):
     """An author."""
 
     id: str
@@ -49,7 +49,7 @@ class Author(BaseModel):
     kind: Literal["human", "model"]
 
 
-class SourceSchema(BaseModel):
+class SourceSchema(Returned):
     """A source of a node in addition to its parent: a local id, `tree:ID`, or `tree:ID
     node:x9y3`."""
 
@@ -57,14 +57,14 @@ class SourceSchema(BaseModel):
     role: Literal["primary", "context", "instruction", "parts"]
 
 
-class BookmarkSchema(BaseModel):
+class BookmarkSchema(Returned):
     """Somebody's bookmark."""
 
     label: str
     participant: str
 
 
-class CountsSchema(BaseModel):
+class CountsSchema(Returned):
     """Counts of what belongs to a node and is visible. `descendants` only on request: counted up to
     10,000, and if there are more `is_more`."""
 
@@ -76,7 +76,7 @@ class CountsSchema(BaseModel):
     is_more: bool | None = None
 
 
-class ProofSchema(BaseModel):
+class ProofSchema(Returned):
     """The values that the hash covers: SHA-256 of their JSON with sorted keys, without blanks."""
 
     author: str
@@ -89,7 +89,7 @@ class ProofSchema(BaseModel):
     parent: str | None
 
 
-class NodeSchema(BaseModel):
+class NodeSchema(Returned):
     """One version of one slot, in full."""
 
     id: str
@@ -122,7 +122,7 @@ class NodeSchema(BaseModel):
     proof: ProofSchema
 
 
-class NodeLine(BaseModel):
+class NodeLine(Returned):
     """A node without its text; `length` in code points."""
 
     id: str
@@ -141,14 +141,14 @@ class NodePage(responses.Page[NodeLine]):
     next: int | None
 
 
-class Path(BaseModel):
+class Path(Returned):
     """A path, root first; `versions` names the selected version of each slot."""
 
     nodes: list[NodeSchema]
     versions: dict[str, str]
 
 
-class Skeleton(BaseModel):
+class Skeleton(Returned):
     """A whole tree in columns of the same length, in order of creation."""
 
     seq: int
@@ -164,7 +164,7 @@ class Skeleton(BaseModel):
     rests: list[tuple[int, int]]
 
 
-class SkeletonTile(BaseModel):
+class SkeletonTile(Returned):
     """Some nodes of a tree: columns whose values are joined by commas, and [ordinal, value] where
     something is said of a node. `ordinals` only where some are missing after `first`."""
 
@@ -181,7 +181,7 @@ class SkeletonTile(BaseModel):
     ordinals: list[int] | None = None
 
 
-class Overview(BaseModel):
+class Overview(Returned):
     """The largest branches of a tree in columns of the same length, parents first: `parents` are
     places in them (-1: the root), `sizes` the texts of each branch, `rows` how many texts one below
     the other a place stands for. The texts up to the ordinal `last` are counted."""
@@ -376,7 +376,7 @@ def verification(request: Request, uid: str) -> Response:
     return Response(verify.verify_tree(actor, tree, workspace))
 
 
-class Above(BaseModel):
+class Above(Returned):
     """One version that a node depends on; `call` if a model wrote it, else empty."""
 
     id: str
@@ -386,7 +386,7 @@ class Above(BaseModel):
     call: str
 
 
-class ProvenanceSchema(BaseModel):
+class ProvenanceSchema(Returned):
     """Where a node came from. `above` goes from the root downwards, without the `left_out`
     furthest ones; `call` is as in GET /api/calls/{id}; `verify.said` are sentences."""
 
@@ -418,7 +418,7 @@ def provenance(request: Request, uid: str, local_id: str) -> Response:
     return Response(provenance_of(actor, tree, _own_workspace(actor, tree), node).body())
 
 
-class GraphItem(BaseModel):
+class GraphItem(Returned):
     """A reached item: how lines name it (`erased` for one that is gone), its distance in links, its
     first words or title, whether the graph does not pass through it, and what became of it."""
 
@@ -429,7 +429,7 @@ class GraphItem(BaseModel):
     state: Literal["", "pruned", "erased"]
 
 
-class GraphLink(BaseModel):
+class GraphLink(Returned):
     """A link between two of them, as it is stored; `level` of its confidence."""
 
     source: str
@@ -439,7 +439,7 @@ class GraphLink(BaseModel):
     level: Literal["high", "medium", "low"] | None
 
 
-class GraphBody(BaseModel):
+class GraphBody(Returned):
     """What can be reached over links; `cut`: there is more."""
 
     nodes: list[GraphItem]

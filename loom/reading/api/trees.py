@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from rest_framework.decorators import api_view, parser_classes
 from rest_framework.exceptions import UnsupportedMediaType
 from rest_framework.parsers import MultiPartParser
@@ -27,6 +27,7 @@ from loom.site import api_requests as requests
 from loom.site import responses
 from loom.site.api_items import get_node
 from loom.site.api_requests import MAX_TEXT, Body, PartialBody, read, user_of
+from loom.site.responses import Returned
 from loom.site.schema import (
     PAGES,
     a_truth,
@@ -126,7 +127,7 @@ class PublicLinkSent(Body):
     days: float = Field(7, gt=0, le=erasing.MAX_DAYS)
 
 
-class PublicLinkSchema(BaseModel):
+class PublicLinkSchema(Returned):
     """A link with which anybody may read one tree."""
 
     id: str
@@ -198,7 +199,7 @@ class RightSent(Body):
     right: rights_module.Given
 
 
-class RoleRightSchema(BaseModel):
+class RoleRightSchema(Returned):
     """What readers or writers may do in a tree: `right` is what counts, `given` what the tree
     says."""
 
@@ -207,7 +208,7 @@ class RoleRightSchema(BaseModel):
     right: str
 
 
-class MemberRightSchema(BaseModel):
+class MemberRightSchema(Returned):
     """What a member may do in a tree: `right` is what counts, `given` what the tree says of them
     by name."""
 
@@ -219,7 +220,7 @@ class MemberRightSchema(BaseModel):
     right: str
 
 
-class RightsSchema(BaseModel):
+class RightsSchema(Returned):
     """Who may do what in a tree."""
 
     roles: list[RoleRightSchema]
@@ -248,14 +249,14 @@ def rights(request: Request, uid: str) -> Response:
 # Settings that are pinned to a branch.
 
 
-class PinnedSettings(BaseModel):
+class PinnedSettings(Returned):
     """Settings, and the slot where they are pinned."""
 
     node: str
     settings: dict[str, Any]
 
 
-class SettingsHere(BaseModel):
+class SettingsHere(Returned):
     """The `settings` that apply at a node, and the pins that they come from, topmost first."""
 
     settings: dict[str, Any]
@@ -400,7 +401,7 @@ def tree(request: Request, uid: str) -> Response:
 # Summaries of a tree and its nodes: the model, those being made, and those that failed.
 
 
-class SummaryFailed(BaseModel):
+class SummaryFailed(Returned):
     """A failed summary: of which node (null: the tree), when, and why."""
 
     node: str | None
@@ -408,7 +409,7 @@ class SummaryFailed(BaseModel):
     at: str
 
 
-class SummariesBody(BaseModel):
+class SummariesBody(Returned):
     """`model` makes summaries (null: none, so the first words are used); `open` are being made;
     failed ones are retried a few times where they are needed. `summary` is that of the node in
     `?node=`, else of the tree."""
@@ -477,7 +478,7 @@ IMAGE_FORM = form(
 _IMAGE_ANSWERS = {(200, media): OpenApiTypes.BINARY for media, _ in IMAGE_TYPES.values()}
 
 
-class ImageKept(BaseModel):
+class ImageKept(Returned):
     """An image of a tree, and `text`: the reference to it in a text."""
 
     sha256: str
