@@ -172,7 +172,8 @@ CHANNEL_LAYERS = {
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
 }
-SESSION_ENGINE = "django.contrib.sessions.backends.db"
+SESSION_ENGINE = "loom.people.sessions"
+AUTHENTICATION_BACKENDS = ["loom.people.sessions.Accounts"]
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 30
 ENDED_SESSION_DAYS = ENV.ended_session_days
 RECEIPT_DAYS = ENV.receipt_days

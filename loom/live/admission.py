@@ -8,7 +8,6 @@ from urllib.parse import parse_qs
 
 from django.conf import settings
 from django.contrib.auth import get_user
-from django.contrib.sessions.backends.db import SessionStore
 from django.http import HttpRequest, parse_cookie
 
 from loom import access, permissions
@@ -17,6 +16,7 @@ from loom.errors import CommandError
 from loom.live import kinds
 from loom.live.rechecks import Pass
 from loom.people.models import ApiKey, User
+from loom.people.sessions import SessionStore
 from loom.platform import request_log
 from loom.text.hashes import digest
 

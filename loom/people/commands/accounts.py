@@ -36,7 +36,7 @@ MAX_KEY_DAYS = 3650
 MIN_PASSWORD = 8  # the same number as in AUTH_PASSWORD_VALIDATORS
 MAX_SHOWN = 80
 log = logging.getLogger("heddle.people")
-BACKEND = "django.contrib.auth.backends.ModelBackend"
+BACKEND = "loom.people.sessions.Accounts"
 
 
 def make_user(username: str, password: str = "", **fields: Any) -> User:

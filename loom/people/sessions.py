@@ -1,0 +1,42 @@
+"""Who sends a request: their session and their account, by queries whose SQL is built once. Django
+builds both for each request, which was a quarter of what a small one took (measured)."""
+
+from typing import Any
+
+from django.contrib.auth.backends import ModelBackend
+from django.contrib.sessions.backends import db
+from django.utils import timezone
+
+from loom.people.models import User
+from loom.platform.prepared_queries import Given, PreparedQuery
+
+_data = PreparedQuery(
+    lambda: (
+        db.SessionStore.get_model_class()
+        .objects.filter(session_key=Given("key"), expire_date__gt=Given("now"))
+        .values_list("session_data")
+    )
+)
+_account = PreparedQuery(lambda: User.objects.filter(pk=Given("pk")))
+
+
+class SessionStore(db.SessionStore):
+    """Django's sessions in the database."""
+
+    def load(self) -> dict[str, Any]:
+        """What the session holds; nothing if it is over or unknown."""
+        row = _data.first(key=self.session_key or "", now=timezone.now())
+        if row is None:
+            self._session_key = None
+            return {}
+        held: dict[str, Any] = self.decode(row[0])
+        return held
+
+
+class Accounts(ModelBackend):
+    """Django's way to sign in with a name and a password."""
+
+    def get_user(self, user_id: int) -> User | None:
+        """The account of a session; None if it is gone or may not sign in."""
+        user = _account.first(pk=user_id)
+        return user if user is not None and self.user_can_authenticate(user) else None
