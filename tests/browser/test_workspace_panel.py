@@ -378,7 +378,7 @@ def test_a_window_leads_to_what_it_shows_and_says_what_changed_last(
     panel(page)
     rows = page.locator("loom-windows li[data-number]")
     plan = rows.filter(has_text='doc:"Plan"')
-    expect(plan.locator(".window-head")).to_contain_text("stale, now [revision 2]")
+    expect(plan.locator(".window-head")).to_contain_text("an older version")
     plan.get_by_text("Last changes").click()
     change = plan.locator(".change").first
     expect(change.locator("del")).to_have_text("lamp")

@@ -26,6 +26,10 @@ export class LoomComposer extends HTMLElement {
   resting;
   /** @type {{ids: string, estimate: import("../tree/asking.js").Estimate} | undefined} what those offered beside would be sent */
   beside;
+  /** what they were counted for: it is asked again when that has changed */
+  besideOf = "";
+  /** whether their button can be seen: nobody is counted for what is out of sight */
+  isOtherSeen = !globalThis.IntersectionObserver;
   /** @type {Set<string>} places where the reader wants to write beside an answer */
   besides = new Set();
 
@@ -42,7 +46,13 @@ export class LoomComposer extends HTMLElement {
     this.form.addEventListener("submit", (event) => this.submitted(event), { signal });
     this.form.addEventListener("change", (event) => this.changed(event.target), { signal });
     this.querySelector("[data-offer]")?.addEventListener("click", () => this.accept(), { signal });
-    this.querySelector("[data-ask-other]")?.addEventListener("click", () => this.askOther(), { signal });
+    const other = this.querySelector("[data-ask-other]");
+    other?.addEventListener("click", () => this.askOther(), { signal });
+    if (other && globalThis.IntersectionObserver) {
+      const watch = new IntersectionObserver((entries) => this.otherSeen(entries.at(-1)?.isIntersecting === true));
+      watch.observe(other);
+      signal.addEventListener("abort", () => watch.disconnect());
+    }
     this.page.addEventListener("moved", () => this.moved(), { signal });
     document.addEventListener("cast", () => this.asks?.show(this.asks.read()), { signal });
     for (const name of ["cast", "contexts"]) document.addEventListener(name, () => this.weigh(), { signal });
@@ -276,19 +286,39 @@ export class LoomComposer extends HTMLElement {
     if (this.weighs.isPast(number)) return;
     if (estimate) take(estimate, contexts);
     this.estimate = estimate;
-    this.beside = undefined;
+    if (this.besideOf !== this.besideNow()) this.beside = undefined;
     this.showCost();
+    this.besideSoon(number);
+  }
+
+  /** @param {boolean} isSeen */
+  otherSeen(isSeen) {
+    this.isOtherSeen = isSeen;
+    if (isSeen && this.estimate) this.besideSoon(this.weighs.asked);
+  }
+
+  /** @param {number} number of the count before */
+  besideSoon(number) {
     clearTimeout(this.resting);
     this.resting = setTimeout(() => void this.readBeside(number), REST_MS);
+  }
+
+  /** What those beside would be counted for now: whom, where, and after how long a text. */
+  besideNow() {
+    const other = this.asks?.other();
+    const parts = [other?.how, other?.ids, this.page?.position, this.estimate?.participants.map(({ tokens }) => tokens)];
+    return other && this.estimate ? JSON.stringify(parts) : "";
   }
 
   /** Counts what those beside would be sent, once the reader stays. @param {number} number of the count before */
   async readBeside(number) {
     const { page } = this;
     const other = this.asks?.other();
-    if (!other || !page || document.hidden) return;
+    const now = this.besideNow();
+    if (!other || !page || document.hidden || !this.isOtherSeen || (this.beside && this.besideOf === now)) return;
     const counted = await this.contexts(other.ids.map((id) => ({ id, how: other.how })));
     if (this.weighs.isPast(number) || !this.estimate) return;
+    this.besideOf = now;
     const participants = this.estimate.participants.map((one) => ({ ...one }));
     this.beside = { ids: other.ids.join(), estimate: take({ ...this.estimate, participants }, counted) };
     this.showCost();
@@ -308,7 +338,7 @@ export class LoomComposer extends HTMLElement {
     this.showOther();
     if (!shown || !asking || !this.estimate) return;
     const using = asking.actor ? [asking.actor] : asking.using;
-    const cost = costOf(this.estimate, { ...asking, using, n: asking.actor ? "1" : asking.n }, this.message());
+    const cost = { ...costOf(this.estimate, { ...asking, using, n: asking.actor ? "1" : asking.n }, this.message()), isTurn: Boolean(asking.actor) };
     // Its line is there from the start, so that nothing is covered when it comes.
     const isAsking = using.length && !this.form?.classList.contains("is-command");
     const without = asking.without && !asking.actor ? ` · ${t("without {parts}, this time", { parts: asking.without })}` : "";
@@ -327,7 +357,7 @@ export class LoomComposer extends HTMLElement {
     const isTurn = other.how === "turn";
     button.title = isTurn ? t("{name} acts in the tree and answers", { name: names }) : "";
     const asking = isTurn ? { using: other.names } : { ...this.asks?.read(), using: other.names, counts: this.asks?.models.counts };
-    const reads = this.beside?.ids === other.ids.join() ? inFewWords(costOf(this.beside.estimate, asking, this.message())) : "";
+    const reads = this.beside?.ids === other.ids.join() ? inFewWords({ ...costOf(this.beside.estimate, asking, this.message()), isTurn }) : "";
     const words = [isTurn ? t("Ask {name}", { name: names }) : t("Continue with {name}", { name: names }), reads];
     for (const [place, span] of [...button.children].entries()) if (span.textContent !== words[place]) span.textContent = words[place];
   }

@@ -141,3 +141,25 @@ test("what an agent's context counts takes the place of the estimate", async () 
   await element.readCost();
   assert.deepEqual(element.estimate.participants[0], { ...muse, tokens: 1234, how: "counted" });
 });
+
+test("what those beside would be sent is asked once for a text, and only where their button is seen", async () => {
+  const muse = { participant: "m", name: "Muse", tokens: 1, how: "estimated" };
+  const asked = [];
+  const of = async (id, at) => (asked.push(`${id} ${at}`), { tokens: 1234, price: { how: "counted" } });
+  const { element, page } = composer({ contexts: { of } }, () => ({ money: { left_usd: null }, participants: [muse] }));
+  element.asks.other = () => ({ names: ["Nestor"], ids: ["x"], how: "turn" });
+  const rest = async () => {
+    await element.readCost();
+    await element.readBeside(element.weighs.asked);
+  };
+  element.otherSeen(false);
+  await rest();
+  assert.deepEqual(asked, []);
+  element.otherSeen(true);
+  await rest();
+  await rest();
+  assert.deepEqual(asked, ["x n1"]);
+  page.position = "n2";
+  await rest();
+  assert.deepEqual(asked, ["x n1", "x n2"]);
+});

@@ -111,7 +111,7 @@ export class LoomDocument extends HTMLElement {
     this.turn(this.mayWrite ? "write" : "read");
     this.dataset.ready = "";
     // Who opens an empty one wants to write; who is somewhere else on the page is left there.
-    const isElsewhere = document.activeElement && document.activeElement !== document.body;
+    const isElsewhere = document.activeElement && !document.activeElement.contains(this);
     if (this.mayWrite && !room.text.length && !isElsewhere) this.view.focus();
   }
 

@@ -5,7 +5,9 @@ import { json, madePart, Newest, part, Refused } from "../live/api.js";
 import { call } from "../live/calls.js";
 import { showAges } from "../pages.js";
 import { styleNonce } from "../tree/editor-loader.js";
+import { giveBack, leave } from "../focus.js";
 import { pageOf } from "../tree/page.js";
+import { isTyping } from "../tree/typing.js";
 
 const ABOUT = /^(link|document)/;
 
@@ -24,6 +26,7 @@ export class LoomDocuments extends HTMLElement {
     const { signal } = this.stop;
     document.addEventListener("click", (event) => this.asked(event), { signal });
     this.addEventListener("click", (event) => this.pressed(event), { signal });
+    document.addEventListener("keydown", (event) => this.left(event), { signal });
     this.addEventListener("submit", (event) => this.submitted(/** @type {SubmitEvent} */ (event)), { signal });
     this.addEventListener("change", (event) => event.target instanceof HTMLInputElement && event.target.form?.matches("[data-documents-name]") && event.target.form.requestSubmit(), { signal });
     this.page.addEventListener("event", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
@@ -70,6 +73,15 @@ export class LoomDocuments extends HTMLElement {
     if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     void this.open(() => part(`${this.src}?document=${link.getAttribute("data-document-open")}`));
+  }
+
+  /** Esc leaves a text of the pane first, and then the pane. @param {KeyboardEvent} event */
+  left(event) {
+    const isOwn = event.key === "Escape" && !event.defaultPrevented && !this.hidden && this.contains(document.activeElement);
+    if (!isOwn || this.contains(document.querySelector("dialog[open]"))) return;
+    event.preventDefault();
+    if (isTyping(event.target)) leave(/** @type {Element} */ (event.target));
+    else this.close();
   }
 
   /** @param {SubmitEvent} event */
@@ -132,7 +144,7 @@ export class LoomDocuments extends HTMLElement {
     this.hidden = true;
     this.opened = "";
     this.replaceChildren();
-    /** @type {HTMLElement | null} */ (this.opener)?.focus();
+    giveBack(this.opener);
   }
 
   /** Says why something was refused, where it was asked for. @param {() => unknown} asked */

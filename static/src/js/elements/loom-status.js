@@ -61,11 +61,9 @@ export class LoomStatus extends HTMLElement {
   size() {
     const size = this.page?.store?.size();
     if (!size) return;
-    const words = `${tn("{n} node", "{n} nodes", size.nodes)} · ${tn("{n} branch", "{n} branches", size.branches)}`;
-    for (const place of document.querySelectorAll("[data-size]")) {
-      place.textContent = words;
-      place.setAttribute("title", t("All texts are counted, with their versions, notes and the root"));
-    }
+    // Who has one line to read need not count it.
+    const words = size.branches > 1 ? tn("{n} branch", "{n} branches", size.branches) : "";
+    for (const place of document.querySelectorAll("[data-size]")) place.textContent = words;
   }
 
   /** @param {ParentNode} root @param {string} selector @param {string} words */

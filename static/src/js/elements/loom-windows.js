@@ -8,7 +8,7 @@ import { composer } from "../tree/actions.js";
 import { make } from "../tree/forms.js";
 import { pageOf } from "../tree/page.js";
 import { openingOf } from "../tree/refs.js";
-import { revisionRow, windowList } from "../tree/window-list.js";
+import { drawAgain, revisionRow, windowList } from "../tree/window-list.js";
 import { t } from "../t.js";
 
 const SOON_MS = 200;
@@ -90,7 +90,7 @@ export class LoomWindows extends HTMLElement {
     const number = this.draws.ask();
     try {
       const { results, drawn } = await json(`${this.page?.web}/windows?of=${from}`);
-      if (from === this.workspace && !this.draws.isPast(number)) box.replaceChildren(...windowList(results, drawn, this.viewer));
+      if (from === this.workspace && !this.draws.isPast(number)) drawAgain(box, windowList(results, drawn, this.viewer));
     } catch (error) {
       this.refuse(error);
     }

@@ -50,4 +50,5 @@ test("what somebody would read is named in few words", () => {
   const cost = { tokens: 1390, how: "estimated", usd: null, left: null, over: false, cut: null };
   assert.equal(inFewWords(cost), "about 1,390 tokens");
   assert.equal(inFewWords({ ...cost, how: "counted", usd: 0.01 }), "1,390 tokens, at most $0.010");
+  assert.equal(inFewWords({ ...cost, how: "counted", usd: 0.01, isTurn: true }), "1,390 tokens, at most $0.010 for each request");
 });

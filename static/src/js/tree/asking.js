@@ -261,7 +261,7 @@ export function keysOf(card) {
  * @typedef {{input: number, output: number, cached?: number}} Prices USD per million tokens
  * @typedef {{name: string, tokens: number, whole?: number, limit?: number, how: string, length: number, prices: Prices | null, caches_from: number | null}} ToRead
  * @typedef {{money: {left_usd: number | null}, participants: (ToRead & {participant: string})[]}} Estimate
- * @typedef {{tokens: number, how: string, usd: number | null, left: number | null, over: boolean, cut: ToRead | null}} Cost
+ * @typedef {{tokens: number, how: string, usd: number | null, left: number | null, over: boolean, cut: ToRead | null, isTurn?: boolean}} Cost
  */
 
 /**
@@ -303,16 +303,22 @@ export function dollars(usd) {
   return `$${usd.toFixed(6)}`;
 }
 
+/** The most that is paid; a turn makes as many requests as it needs. @param {number} usd @param {boolean} isTurn */
+function mostOf(usd, isTurn) {
+  const money = dollars(usd);
+  return isTurn ? t("at most {money} for each request", { money }) : t("at most {money}", { money });
+}
+
 /** In few words, beside a name. @param {Cost} cost */
-export function inFewWords({ tokens, how, usd }) {
+export function inFewWords({ tokens, how, usd, isTurn = false }) {
   const words = how === "counted" ? tn("{n} token", "{n} tokens", tokens) : tn("about {n} token", "about {n} tokens", tokens);
-  return usd === null ? words : `${words}, ${t("at most {money}", { money: dollars(usd) })}`;
+  return usd === null ? words : `${words}, ${mostOf(usd, isTurn)}`;
 }
 
 /** @param {Cost} cost */
-export function inWords({ tokens, how, usd, left, over, cut }) {
+export function inWords({ tokens, how, usd, left, over, cut, isTurn = false }) {
   const parts = [how === "counted" ? tn("{n} input token", "{n} input tokens", tokens) : tn("about {n} input token", "about {n} input tokens", tokens)];
-  if (usd !== null) parts.push(t("at most {money}", { money: dollars(usd) }));
+  if (usd !== null) parts.push(mostOf(usd, isTurn));
   if (usd !== null && left !== null) parts.push(t("{money} left today", { money: dollars(left) }));
   if (over) parts.push(t("answers stop at this limit"));
   if (cut) parts.push(t("cut: {name} reads {limit} of about {all} tokens", { name: cut.name, limit: (cut.limit ?? 0).toLocaleString(language()), all: (cut.whole ?? 0).toLocaleString(language()) }));

@@ -5,6 +5,7 @@
 import { call } from "../live/calls.js";
 import { leavesIn } from "../buffer/leaves.js";
 import { json, Refused } from "../live/api.js";
+import { giveBack } from "../focus.js";
 import { t } from "../t.js";
 import { make } from "./forms.js";
 import { matchesIn } from "./matches.js";
@@ -94,6 +95,7 @@ class PathFind {
       if (event.key === "Escape") this.close();
       else void this.attempt(() => (event.target === this.put ? this.inTurn(() => this.replaceOne()) : this.step(event.shiftKey ? -1 : 1)));
     });
+    this.opener = document.activeElement;
     document.querySelector("loom-path")?.before(this.dom);
     const selected = getSelection()?.toString() ?? "";
     if (selected && selected.length < 200 && !selected.includes("\n")) this.input.value = selected;
@@ -105,7 +107,9 @@ class PathFind {
     clearTimeout(this.timer);
     this.stop.abort();
     CSS.highlights?.clear();
+    const held = this.dom.contains(document.activeElement);
     this.dom.remove();
+    if (held) giveBack(this.opener);
   }
 
   /** Asks for the texts of the path, and looks again. @returns {Promise<void>} */

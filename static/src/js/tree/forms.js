@@ -1,6 +1,7 @@
 // @ts-check
 // Small forms that open where they are needed and close with Escape.
 
+import { giveBack } from "../focus.js";
 import { t } from "../t.js";
 import { plainPen } from "./editor-loader.js";
 import { Refused, told } from "../live/api.js";
@@ -56,13 +57,6 @@ function keepDraft(pen, { draft, text = "" }) {
     pen.focus();
   });
   return [again];
-}
-
-/** The focus goes back to what had it, else to the path: a key that opened a form was pressed nowhere.
- * @param {HTMLElement | null} opener */
-function giveBack(opener) {
-  const isLost = !opener?.isConnected || opener === document.body;
-  (isLost ? document.getElementById("main") : opener)?.focus({ preventScroll: true });
 }
 
 /**

@@ -1,6 +1,7 @@
 // @ts-check
 // The keys of a tree page: which action a press means, by the table that came with the page.
 
+import { leave, rest } from "../focus.js";
 import { composer, perform } from "./actions.js";
 import { openFind } from "./finding.js";
 import { shut } from "./menus.js";
@@ -36,7 +37,13 @@ const turns = () => document.querySelector("loom-turns");
 const book = () => document.querySelector("loom-buffer[data-on]");
 
 /** @param {string} name @returns {(page: TreePage) => boolean} */
-const act = (name) => (page) => page.can[name === "annotate" ? "comment" : "write"] && !isEmpty() && perform(name, subject(page, name));
+const act = (name) => (page) => {
+  if (!page.can[name === "annotate" ? "comment" : "write"] || (isEmpty() && name !== "respond")) return false;
+  const what = subject(page, name);
+  // A form waits for its text, which the key before led to.
+  if (FORMS.has(name) && !what.host) return document.addEventListener("drawn", () => perform(name, subject(page, name)), { once: true }) === undefined;
+  return perform(name, what);
+};
 
 /** Whether the tree holds no text yet: there is nothing that a key could be about. */
 const isEmpty = () => document.querySelector("loom-weave .empty") !== null;
@@ -100,7 +107,7 @@ function stopOrLeave(typing) {
   const open = document.querySelectorAll("details.menu[open]");
   for (const menu of open) shut(menu);
   if (open.length || stopRunning()) return true;
-  if (typing) /** @type {HTMLElement} */ (document.activeElement).blur();
+  if (typing) leave(/** @type {Element} */ (document.activeElement));
   return typing;
 }
 
@@ -121,7 +128,10 @@ export function listenForKeys(page, signal) {
       if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) return;
       const key = meant(table, event);
       if (!key || belongsTo(event) || (isLetter(event) && wantsText(event.target))) return;
-      if (ACTIONS[key.id]?.(page)) event.preventDefault();
+      if (!ACTIONS[key.id]?.(page)) return;
+      event.preventDefault();
+      // From here on Tab, Page Down and a screen reader know where the reader is.
+      if (document.activeElement === document.body) rest();
     },
     { signal },
   );

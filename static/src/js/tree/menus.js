@@ -57,6 +57,11 @@ export function keepMenusInSight(signal) {
     const menu = event.target;
     if (menu instanceof HTMLDetailsElement && menu.open && menu.matches(".menu")) place(menu);
   };
+  // Who tabs on has left the menu.
+  document.addEventListener("focusout", ({ target, relatedTarget }) => {
+    const menu = /** @type {Element} */ (target).closest?.("details.menu[open]");
+    if (menu && relatedTarget instanceof Element && !menu.contains(relatedTarget)) menu.removeAttribute("open");
+  }, { signal });
   // A toggle does not bubble.
   document.addEventListener("toggle", opened, { capture: true, signal });
   window.addEventListener("resize", () => {

@@ -32,7 +32,7 @@ export function windowList(windows, markup, viewer) {
 /** @param {Shown} shown @param {string | undefined} markup @param {Viewer} viewer */
 function windowRow(shown, markup, viewer) {
   const head = make("p", { className: "window-head" }, make("code", { className: "id", textContent: `#${shown.number}` }), " ", ...nameOf(shown, viewer), " ");
-  const marks = [shown.document ? t("revision {number}", { number: shown.revision ?? 0 }) : "", shown.keep && shown.visible ? t("pinned") : "", shown.label && shown.kind !== "stash" ? shown.label : "", shown.current ? t("stale, now [{id}]", { id: shown.current }) : ""];
+  const marks = [shown.document ? t("revision {number}", { number: shown.revision ?? 0 }) : "", shown.keep && shown.visible ? t("pinned") : "", shown.label && shown.kind !== "stash" ? shown.label : "", shown.current ? t("an older version") : ""];
   head.append(make("span", { className: "soft", textContent: marks.filter(Boolean).join(" · ") }));
   const text = shown.as === "diff" ? differenceOf(shown.text) : textOf(shown, markup, viewer);
   const body = shown.visible && shown.text.length <= LONG ? text : make("details", {}, make("summary", { textContent: beginning(shown.text) || t("empty") }), text);
@@ -55,7 +55,11 @@ function textOf(shown, markup, viewer) {
 /** The name of what a window shows, as a link to it where there is one. @param {Shown} shown @param {Viewer} viewer */
 function nameOf(shown, viewer) {
   if (shown.document) return [make("a", { href: `/documents/${shown.document}`, textContent: shown.ref })];
-  return linked(shown.ref, shown.kind !== "stash", viewer);
+  const id = shown.kind === "node" ? /^\[([a-z0-9]+)\]/.exec(shown.ref)?.[1] : undefined;
+  if (!id || (viewer.store?.slotOf(id) ?? null) === null) return linked(shown.ref, shown.kind !== "stash", viewer);
+  const link = make("a", { href: `?node=${id}`, textContent: t("Go to the text"), title: shown.ref });
+  link.dataset.go = id;
+  return [link];
 }
 
 /** The words, with what opens each text that they name. @param {string} words @param {boolean} isNaming @param {Viewer} viewer */
@@ -100,6 +104,18 @@ function buttonsOf(shown, { isOwn, mode }) {
     buttons.push(drop);
   } else buttons.push(button(call("close", { windows: [`#${shown.number}`] }), t("Close")));
   return make("span", { className: "window-do" }, ...buttons);
+}
+
+/** Puts rows in place of those of before; the control that had the focus has it again, in the row of its window.
+ * @param {Element} box @param {Node[]} rows */
+export function drawAgain(box, rows) {
+  const controls = "button, a, summary";
+  const row = box.contains(document.activeElement) ? document.activeElement?.closest("li[data-number]") : null;
+  const at = row ? [...row.querySelectorAll(controls)].indexOf(/** @type {Element} */ (document.activeElement)) : -1;
+  box.replaceChildren(...rows);
+  const again = row && box.querySelector(`li[data-number="${row.getAttribute("data-number")}"]`);
+  const held = again ? [...again.querySelectorAll(controls)] : [];
+  /** @type {HTMLElement | undefined} */ (held[at] ?? held.at(-1))?.focus({ preventScroll: true });
 }
 
 /** A revision of a document: its number, who wrote it, and what it changed.

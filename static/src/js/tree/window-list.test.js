@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { freshPage } from "../testing/dom.js";
-import { revisionRow, windowList } from "./window-list.js";
+import { drawAgain, revisionRow, windowList } from "./window-list.js";
 
 const shown = (values) => ({ number: 3, kind: "node", visible: true, keep: false, ref: "[a7x2]", label: "", text: "The gate.", before: [], after: [], as: null, open: true, current: null, document: null, revision: null, ...values });
 
@@ -16,6 +16,16 @@ test("open windows come first, then stashes, then what is hidden", () => {
   const box = list([shown({ number: 1, visible: false }), shown({ number: 2, kind: "stash", visible: false, label: "line" }), shown({ number: 3 })]);
   assert.deepEqual([...box.querySelectorAll("h2")].map((head) => head.textContent), ["Open", "Stashed", "Hidden"]);
   assert.deepEqual([...box.querySelectorAll("li")].map((row) => row.dataset.number), ["3", "2", "1"]);
+});
+
+test("a list that is drawn again leaves the focus at the control of the same window", () => {
+  const box = list([shown({ number: 3 }), shown({ number: 4 })]);
+  const closing = (number) => [...box.querySelectorAll(`li[data-number="${number}"] button`)].at(-1);
+  closing(3).focus();
+  const rows = windowList([shown({ number: 4 }), shown({ number: 3 })], {}, { store: null, mode: "dialogue", isOwn: true, onChanges() {} });
+  drawAgain(box, rows);
+  assert.equal(document.activeElement, closing(3));
+  assert.equal(document.activeElement.textContent, "Close");
 });
 
 test("nothing open says what could be", () => {
@@ -45,7 +55,7 @@ test("a window leads to the text or document that it shows", () => {
 
 test("its marks say the revision, that it is pinned, and that its text is stale", () => {
   const marks = list([shown({ document: "d1", revision: 4, keep: true, current: "b2x9" })]).querySelector(".window-head .soft");
-  assert.equal(marks.textContent, "revision 4 · pinned · stale, now [b2x9]");
+  assert.equal(marks.textContent, "revision 4 · pinned · an older version");
 });
 
 test("a difference marks what was added and removed", () => {
