@@ -11,7 +11,8 @@ from loom.access import Actor
 from loom.engine.models import Event
 from loom.errors import CommandError
 from loom.people.models import Participant, User
-from loom.trees.models import Node, Tree
+from loom.trees.commands import drafts
+from loom.trees.models import Draft, Node, Tree, Workspace
 from loom.turns import generation_lifecycle
 from loom.turns.commands.continuing import outcome_of
 from loom.turns.models import Call, Generation
@@ -38,6 +39,32 @@ def test_it_answers_at_once_with_generations_and_no_node(
     row = Generation.objects.first()
     assert row is not None
     assert (row.status, row.tokens, row.temperature) == ("queued", 40, 0.5)
+
+
+def test_in_a_buffer_what_was_typed_becomes_a_node_first(
+    say: Say, tree: Tree, actor: Actor, muse: Participant
+) -> None:
+    Tree.objects.filter(pk=tree.pk).update(mode="buffer")
+    tree.refresh_from_db()
+    first = say('respond root "It rained."').body["refs"][0]
+    slot = Node.objects.get(local_id=first)
+    workspace = Workspace.objects.get(tree=tree, participant=actor.participant)
+    drafts.save(actor, workspace, slot, drafts.SentDraft("buffer", " And then"))
+    say("continue n:2", dry_run=True)
+    assert Draft.objects.count() == 1
+    answer = say("continue n:2")
+    typed = Node.objects.get(text=" And then")
+    assert (typed.parent_slot, typed.author) == (slot, actor.participant)
+    assert answer.reply == (
+        f"✓ created [{typed.local_id}] from what you typed\n"
+        f"✓ 2 continuations from [{typed.local_id}] started"
+    )
+    assert {row.point for row in Generation.objects.all()} == {typed}
+    assert (answer.body["position"], Draft.objects.count()) == (typed.local_id, 0)
+    say("undo")
+    typed.refresh_from_db()
+    assert typed.pruned
+    assert not Generation.objects.filter(ended_at__isnull=True, stop_asked=False).exists()
 
 
 @pytest.mark.parametrize(

@@ -137,6 +137,20 @@ def append_draft(writer: streams.Writer, draft: Draft, *, ended: bool) -> None:
     writer.flush()
 
 
+_BUFFER = PreparedQuery(
+    lambda: Draft.objects.select_related("slot").filter(
+        workspace=Given("workspace"), slot=Given("slot"), kind="buffer"
+    )
+)
+
+
+def working_buffer(context: Context, node: Node) -> Draft | None:
+    """What the actor has typed below a node of a buffer and not saved yet, if they may save it."""
+    if context.tree.mode != "buffer" or WRITE not in context.actor.permissions:
+        return None
+    return _BUFFER.first(workspace=context.workspace.pk, slot=node.slot_id)
+
+
 def settle_draft(context: Context, node: Node, kind: str, text: str) -> None:
     """Deletes the actor's own draft at the node's slot once its text has become a node. It runs in
     the same transaction, so that a crash neither loses nor duplicates the text."""

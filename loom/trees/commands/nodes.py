@@ -18,7 +18,7 @@ from loom.permissions import LOOM, WRITE
 from loom.text.counts import counted
 from loom.trees.commands import drafts as draft_commands
 from loom.trees.commands import node_writer
-from loom.trees.commands.drafts import settle_draft
+from loom.trees.commands.drafts import settle_draft, working_buffer
 from loom.trees.commands.node_writer import (
     NewNode,
     Source,
@@ -109,10 +109,7 @@ def respond(context: Context, args: Respond) -> Reply:
     sources = tuple(_source(find(context, ref), args.role) for ref in args.sources)
     form = PARTS if is_of_parts and sources else ""
     new = NewNode(args.content, form=form, parent=parent, sources=sources)
-    node = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
-    title_from(context, node.text)
-    context.add(Moved(node))
-    settle_draft(context, parent, "buffer", args.content)
+    node = _written(context, new, parent)
     return Reply(
         f"✓ created [{node.local_id}] as continuation from [{parent.local_id}]\n"
         f"  switched to [{node.local_id}]",
@@ -120,6 +117,23 @@ def respond(context: Context, args: Respond) -> Reply:
         items=touched(node, parent),
         inverse=made_nodes(node),
     )
+
+
+def _written(context: Context, new: NewNode, parent: Node) -> Node:
+    """A new text below a node, to which the actor moves; their draft of it ends."""
+    node = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
+    title_from(context, node.text)
+    context.add(Moved(node))
+    settle_draft(context, parent, "buffer", new.text)
+    return node
+
+
+def save_buffer(context: Context, parent: Node) -> Node | None:
+    """The node that the actor's working buffer below a node has become; None if there is none."""
+    draft = working_buffer(context, parent)
+    if draft is None or context.world.is_dry:
+        return None
+    return _written(context, NewNode(draft.text, parent=parent), parent)
 
 
 def _source(node: Node, role: str) -> Source:

@@ -26,6 +26,7 @@ from loom.permissions import GENERATE, LOOM
 from loom.text.counts import counted
 from loom.text.shortening import excerpt
 from loom.trees.commands.node_writer import demand_text_node, demand_visible
+from loom.trees.commands.nodes import made_nodes, save_buffer
 from loom.trees.models import Node, Workspace
 from loom.trees.named_items import get_own_node, touched
 from loom.trees.queries import places
@@ -101,7 +102,8 @@ describe_verb(
     makes_window=False,
 )
 def continue_(context: Context, args: Continue) -> Reply:
-    """Asks models for n continuations each; they are streamed and become nodes when they end."""
+    """Asks models for n continuations each; they are streamed and become nodes when they end. In a
+    buffer what the caller has typed below the node and not saved becomes a node first."""
     point = get_own_node(context, args.ref)
     demand_text_node(point, "continued")
     demand_visible(point)
@@ -118,6 +120,8 @@ def continue_(context: Context, args: Continue) -> Reply:
             hint="name another with using agent:…",
         )
     without = left_out.parts_in(args.without)
+    saved = save_buffer(context, point)
+    point = saved or point
     args, settings = resolved(context, point, args)
     day, shares = _reserved(context, point, agents, args)
     batch = new_uid()
@@ -130,11 +134,13 @@ def continue_(context: Context, args: Continue) -> Reply:
     ]
     if context.workspace.last_used_id != agents[-1].pk:
         Workspace.objects.filter(pk=context.workspace.pk).update(last_used=agents[-1])
+    asked = {"op": "generations", "uids": [generation.uid for generation in generations]}
+    words = f"✓ created [{saved.local_id}] from what you typed\n" if saved else ""
     return Reply(
-        f"✓ {counted(len(generations), 'continuation')} from [{point.local_id}] started",
+        f"{words}✓ {counted(len(generations), 'continuation')} from [{point.local_id}] started",
         generations=tuple(generation.uid for generation in generations),
         items=touched(point),
-        inverse=({"op": "generations", "uids": [generation.uid for generation in generations]},),
+        inverse=(asked, *(made_nodes(saved) if saved else ())),
         running=True,
     )
 
