@@ -210,6 +210,34 @@ def newest_with(
     return having, rows[-1][0] if len(rows) == most else None
 
 
+def with_texts(scope: Scope, grove_id: int) -> Scope:
+    """The scope, which is of one grove, without the trees that have only a root."""
+    sql = """SELECT t.id FROM trees_tree t JOIN engine_stream s ON s.name = 'tree:' || t.uid
+        WHERE t.grove_id = %s AND s.items > 1"""
+    trees = {tree for (tree,) in fetch(sql, [grove_id])}
+    return scope._replace(trees=[tree for tree in scope.trees if tree in trees])
+
+
+def newest_of_trees(
+    scope: Scope, query: str, last: int, most: int
+) -> tuple[list[IndexedVersion], int | None]:
+    """As `newest_with`, of several trees on PostgreSQL: those that were made last come first, and
+    each is looked up by itself, so that no other grove is read."""
+    with_words, words = _compared(query)
+    more = f" AND {scope.where.sql}" if scope.where.sql else ""
+    first = f"t.id << {ORDINAL_BITS}"
+    sql = f"""SELECT n.id, n.slot_id, n.length, {with_words}
+        FROM unnest(%s::bigint[]) t(id) CROSS JOIN LATERAL (
+            SELECT n.id, n.slot_id, n.length, n.text FROM trees_node n
+            WHERE n.id BETWEEN ({first}) AND LEAST(({first}) + {_ORDINAL}, %s)
+                AND {_SEEN}{more} ORDER BY n.id DESC LIMIT {most}
+        ) n LIMIT {most}"""
+    trees = sorted((tree for tree in scope.trees if tree <= last >> ORDINAL_BITS), reverse=True)
+    rows = fetch(sql, [*words, trees, last - 1, *scope.where.params])
+    having = [IndexedVersion._make(row[:3]) for row in rows if row[3]]
+    return having, rows[-1][0] if len(rows) == most else None
+
+
 def scanned(scope: Scope, query: str, most: int) -> list[IndexedVersion]:
     """Those with the words among the newest `most` candidates of several trees."""
     sql, params = select(scope)
