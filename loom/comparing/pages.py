@@ -34,11 +34,12 @@ from loom.engine.context import Request
 from loom.engine.execute import execute
 from loom.errors import CommandError, not_found
 from loom.language.refs import Ref
+from loom.notes.models import Mark
 from loom.people.models import Participant
 from loom.permissions import GENERATE
 from loom.site.forms import PageForm, Word, Words
 from loom.site.page_requests import PersonRequest, frame, in_one_line, person, place_at
-from loom.trees.models import Tree
+from loom.trees.models import Node, Tree
 from loom.turns.commands.continuing import Continue, continue_
 
 MOST_PLACES = 20
@@ -81,7 +82,7 @@ def models_page(request: PersonRequest, uid: str) -> HttpResponse:
     context = {
         **frame(request, actor, "trees"),
         "tree": tree,
-        "node": place.node,
+        "places": _offered(tree, place.node),
         "rows": [(row, [_figure(row, name) for name in FIGURES]) for row in rows],
         "names": [gettext(NAMES[name]) for name in FIGURES],
         "only_shared": only_shared,
@@ -103,6 +104,14 @@ def models_page(request: PersonRequest, uid: str) -> HttpResponse:
         "may_ask": GENERATE in actor.permissions and tree.archived_at is None,
     }
     return render(request, "comparing/models.html", context)
+
+
+def _offered(tree: Tree, here: Node) -> list[Node]:
+    """The texts at which models are asked by a press: the reader's, then those with bookmarks."""
+    marks = Mark.objects.filter(tree=tree, kind="bookmark", removed_at__isnull=True)
+    ids = list(marks.order_by("-at", "-id").values_list("item_id", flat=True)[:MOST_PLACES])
+    marked = Node.objects.filter(tree=tree, pk__in=ids, kind="text").exclude(pk=here.pk)
+    return [here, *marked.order_by("pk")]
 
 
 def _behind(request: PersonRequest, actor: Actor, tree: Tree) -> dict[str, object] | None:
@@ -170,8 +179,9 @@ def _file(tree: Tree, rows: Sequence[ModelCompared]) -> HttpResponse:
 
 
 class AskedForm(PageForm):
-    """The nodes (`places`), the models, and how many texts each writes at each place."""
+    """The nodes (`place`, and ids in `places`), the models, and how many texts each writes."""
 
+    place = Words()
     places = Word()
     using = Words()
     n = Word(empty="3")
@@ -181,14 +191,17 @@ def _asked(request: PersonRequest, actor: Actor, tree: Tree) -> HttpResponse:
     """Asks each chosen model for n texts at each place that the form names."""
     access.demand(actor, {GENERATE}, "asking models")
     given = AskedForm.read(request)
-    places = list(dict.fromkeys(_ID.findall(given["places"].lower())))[:MOST_PLACES]
+    named = " ".join([*given["place"][:MOST_PLACES], given["places"]]).lower()
+    places = list(dict.fromkeys(_ID.findall(named)))[:MOST_PLACES]
     models = tuple(Ref("agent", name=name) for name in given["using"][:20])
     act = uuid4().hex
     asked = 0
     try:
         if not places or not models:
             raise CommandError(
-                "INVALID_SYNTAX", "Name a place and a model.", hint="Choose at least one of each."
+                "INVALID_SYNTAX",
+                "Choose a place and a model.",
+                hint="One of each is the least.",
             )
         for place in places:
             args = checked(Continue, {"ref": place, "n": given["n"], "using": models})

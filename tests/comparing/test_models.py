@@ -109,7 +109,9 @@ def test_several_models_are_asked_at_the_same_places(
     before = Generation.objects.count()
     child = Node.objects.filter(tree=tree, author=muse).first()
     assert child is not None
-    form = {"places": f"{here.local_id}, {child.local_id}", "n": "2", "using": ["Muse", "=Other"]}
+    offered = client.get(f"/trees/{tree.uid}/models?node={here.local_id}").content.decode()
+    assert f'name="place" value="{here.local_id}" checked' in offered
+    form = {"place": here.local_id, "places": child.local_id, "n": "2", "using": ["Muse", "=Other"]}
     client.post(f"/trees/{tree.uid}/models", form)
     generations = Generation.objects.order_by("id")[before:]
     assert len(generations) == 8 and {generation.point_id for generation in generations} == {
