@@ -7,13 +7,14 @@ from loom.site.api_urls import nowhere
 
 urlpatterns = [
     path("healthz", healthz),
-    path("", include("agents.gateway.pages")),
-    path("", include("loom.site.page_urls")),
-    path("", include("agents.webhooks.pages")),
+    # The API first: Django tries one address after the other, and there are 150 of pages.
     path("", include("loom.site.api_urls")),
     path("api/", include("agents.api")),
     path("api/", include("agents.gateway.api")),
     path("api/", include("agents.webhooks.api")),
+    path("", include("agents.gateway.pages")),
+    path("", include("loom.site.page_urls")),
+    path("", include("agents.webhooks.pages")),
     nowhere,
 ]
 
