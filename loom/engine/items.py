@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from loom.language import ids
+from loom.platform.inserts import insert_rows
 from loom.trees.models import Item
 
 
@@ -15,4 +16,4 @@ def make_items(keys: Iterable[int]) -> None:
         kind = "document" if ids.document_id(key) is not None else kind
         kind = "trail" if ids.trail_id(key) is not None else kind
         rows.append(Item(id=key, kind=kind, tree_id=home, node_id=node))
-    Item.objects.bulk_create(rows, ignore_conflicts=True)
+    insert_rows(Item, [vars(row) for row in rows], unless_there=True)

@@ -9,7 +9,7 @@ from loom.access import Actor
 from loom.engine.context import Context
 from loom.engine.items import make_items
 from loom.engine.models import Step, StepItem
-from loom.platform.inserts import insert_row, update_row
+from loom.platform.inserts import insert_row, insert_rows, update_row
 from loom.trees.models import Workspace
 
 
@@ -64,10 +64,11 @@ def touch(step: Step, items: Sequence[int], led_to: Sequence[int] = ()) -> None:
     every = [*((item, False) for item in items), *((item, True) for item in led_to)]
     if every:
         make_items([item for item, _ in every])
-        StepItem.objects.bulk_create(
+        rows = (
             StepItem(step=step, item_id=item, place=place, led_to=was_led)
             for place, (item, was_led) in enumerate(every)
         )
+        insert_rows(StepItem, [vars(row) for row in rows])
 
 
 # Arguments of actions as steps store them.

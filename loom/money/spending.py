@@ -52,7 +52,7 @@ def reserve(
     """
     day = today()
     costs = [_cost(request, path_tokens) for request in requests]
-    if not limit_of(payer.grove) or not any(cost.full for cost in costs):
+    if not any(cost.full for cost in costs) or not limit_of(payer.grove):
         return day, [Share(cost.prices, cost.reading, 0) for cost in costs]
     lock(payer, day)
     rest = left_of(payer, day).rest

@@ -78,15 +78,19 @@ def insert_row(row: M) -> M:
     return row
 
 
-def insert_rows(model: type[Model], rows: Sequence[Mapping[str, Any]]) -> None:
+def insert_rows(
+    model: type[Model], rows: Sequence[Mapping[str, Any]], *, unless_there: bool = False
+) -> None:
     """Stores new rows, given as the values of all their columns by attribute (`vars` of an
-    instance works). The database sets a key that is None; nothing else is computed."""
+    instance works). The database sets a key that is None; nothing else is computed. With
+    `unless_there` rows are left out that are there already."""
     if not rows:
         return
     key = model._meta.pk
     insert = _insert_of(model, connection.vendor, rows[0].get(key.attname) is not None)
+    sql = f"{insert.sql} ON CONFLICT DO NOTHING" if unless_there else insert.sql
     with connection.cursor() as cursor:
-        cursor.executemany(insert.sql, [insert.values(row) for row in rows])
+        cursor.executemany(sql, [insert.values(row) for row in rows])
 
 
 @cache

@@ -6,6 +6,7 @@ from typing import Any
 
 from loom.money.spending import Share
 from loom.people.models import Participant
+from loom.platform.inserts import insert_row
 from loom.turns.lanes import hand_over, lane_of, ranks
 from loom.turns.models import Generation
 
@@ -39,6 +40,7 @@ def queue(
         for row in rows
     ]
     if not is_dry:
-        Generation.objects.bulk_create(generations)
+        for generation in generations:
+            insert_row(generation)
         hand_over(lane)
     return generations
