@@ -78,6 +78,9 @@ def insert_row(row: M) -> M:
     return row
 
 
+MOST_AT_ONCE = 50  # rows of one statement
+
+
 def insert_rows(
     model: type[Model], rows: Sequence[Mapping[str, Any]], *, unless_there: bool = False
 ) -> None:
@@ -88,9 +91,14 @@ def insert_rows(
         return
     key = model._meta.pk
     insert = _insert_of(model, connection.vendor, rows[0].get(key.attname) is not None)
-    sql = f"{insert.sql} ON CONFLICT DO NOTHING" if unless_there else insert.sql
+    end = " ON CONFLICT DO NOTHING" if unless_there else ""
+    values = [insert.values(row) for row in rows]
     with connection.cursor() as cursor:
-        cursor.executemany(sql, [insert.values(row) for row in rows])
+        if len(rows) > MOST_AT_ONCE:
+            cursor.executemany(insert.sql + end, values)
+            return
+        marks = f", ({', '.join(['%s'] * len(values[0]))})" * (len(rows) - 1)
+        cursor.execute(insert.sql + marks + end, [value for row in values for value in row])
 
 
 @cache

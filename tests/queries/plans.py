@@ -34,7 +34,7 @@ _WHOLE = re.compile(
 _OPEN = "USING INDEX document_unsettled"
 # A whole tree is looked through on purpose: it is verified, or a prune has changed its size.
 _ON_PURPOSE = ("slot_id <> id", "WITH RECURSIVE hidden(slot)")
-_LAST_RESORTS = ("enable_seqscan", "enable_mergejoin", "enable_hashjoin")
+_LAST_RESORTS = ("enable_seqscan",)
 _SCALE = 1_000  # how many times as many rows the planner is told of
 # Indexes that PostgreSQL could walk from end to end instead of looking something up. Partial ones
 # and those of tables with at most 100 rows cost it nothing here, so that it is not to blame.
