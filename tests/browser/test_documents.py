@@ -178,6 +178,13 @@ def test_words_are_commented_on_answered_and_resolved_at_their_place(
     expect(field).to_have_value("Which tower?")
     hers.keyboard.press("Control+Enter")
     expect(hers.locator(".commented")).to_have_text("tower")
+    # Who reads selects words as well, and comments on them at their place.
+    hers.get_by_role("button", name="Read", exact=True).click()
+    expect(hers.locator("[data-read]")).to_contain_text("Now. ")
+    hers.locator("[data-read]").get_by_text("Now. ").first.dblclick(position={"x": 8, "y": 8})
+    hers.get_by_role("toolbar").get_by_role("button", name="Comment", exact=True).click()
+    expect(field).to_be_focused()
+    hers.keyboard.press("Escape")
     # It is seen by who else is here, without a reload, and stays at its words.
     expect(mine.locator(".commented")).to_have_text("tower")
     mine.get_by_role("textbox", name=f"Commented {name}").click()

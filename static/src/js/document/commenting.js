@@ -223,7 +223,7 @@ export function commenting(place, id, tree, run, signal) {
 }
 
 /** Opens the form of a comment on the selection. @param {EditorView} view */
-function commentHere(view) {
+export function commentHere(view) {
   const { from, to } = view.state.selection.main;
   if (to > from) view.dispatch({ effects: shown.of({ pos: from, to }) });
 }

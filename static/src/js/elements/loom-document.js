@@ -2,7 +2,7 @@
 // A document: its editor, which several write in at once, and how it reads.
 
 import { standardKeymap } from "@codemirror/commands";
-import { EditorState } from "@codemirror/state";
+import { EditorSelection, EditorState } from "@codemirror/state";
 import { EditorView, keymap, placeholder } from "@codemirror/view";
 import { yCollab, yUndoManagerKeymap } from "y-codemirror.next";
 import { UndoManager } from "yjs";
@@ -12,11 +12,13 @@ import { CheckBadge } from "../document/check-badge.js";
 import { embedPicker } from "../document/embed-picker.js";
 import { embeds } from "../document/embeds.js";
 import { DocumentRoom } from "../document/room.js";
-import { commenting } from "../document/commenting.js";
+import { commentHere, commenting } from "../document/commenting.js";
 import { DocumentEvidence } from "../document/evidence.js";
+import { readBox, readWords } from "../document/reading.js";
 import { reread, runner, suggesting } from "../document/suggesting.js";
 import { Dropped } from "../editor/dropped.js";
 import { storable } from "../editor/pasting.js";
+import { wordsBar } from "../editor/words-bar.js";
 import { directions, styling } from "../editor/styling.js";
 import { Newest, part } from "../live/api.js";
 import { call } from "../live/calls.js";
@@ -122,11 +124,24 @@ export class LoomDocument extends HTMLElement {
     if (!address || !signal) return [];
     const say = (/** @type {string} */ words) => this.say(words);
     const run = runner(address, say);
+    const read = /** @type {HTMLElement} */ (this.querySelector("[data-read]"));
+    if (comments) wordsBar().add({ of: read, group: t("Notes and links"), order: 1, words: t("Comment"), offers: () => readBox(read), act: () => this.commentOn(read) }, signal);
     this.room?.addEventListener("noted", () => this.view && void reread(this.view, address));
     return [
       suggesting(this, { id, tree, address, mayWrite: this.mayWrite, say, signal }),
       commenting(this, id, comments, (view, where, command, given) => run(view, where, call(command, given)), signal),
     ];
+  }
+
+  /** A comment on words that are selected where the document is read is written at these words of its text.
+   * @param {HTMLElement} read */
+  commentOn(read) {
+    const { view } = this;
+    const place = view && readWords(read, view.state.doc.toString());
+    if (!place) return;
+    this.turn("write");
+    view.dispatch({ selection: EditorSelection.single(place.from, place.to), effects: EditorView.scrollIntoView(place.from, { y: "center" }) });
+    commentHere(view);
   }
 
   get isColoured() {
