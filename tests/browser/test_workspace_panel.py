@@ -387,7 +387,7 @@ def test_a_window_leads_to_what_it_shows_and_says_what_changed_last(
         "href", re.compile("^/documents/")
     )
     assert violations(page) == []
-    rows.get_by_role("link", name=f"[{first}]").first.click()
+    rows.filter(has_text="beside").get_by_role("link", name="Go to the text").click()
     expect(page.locator(f'.node[data-id="{first}"]')).to_be_in_viewport()
     expect(page).to_have_url(f"{heddle.url}/trees/{tree}?node={first}")
 
