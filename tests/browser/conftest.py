@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.browser.house import Cookies, Heddle, give, opened
+from tests.browser.windows import Window, Windows
 from tests.skips import chromium
 
 __all__ = ["DESK", "PHONE", "Cookies", "Heddle", "Open"]
@@ -45,13 +46,19 @@ def heddle(tmp_path_factory: pytest.TempPathFactory, chrome: Browser) -> Iterato
         yield running
 
 
+@pytest.fixture(scope="session")
+def windows(heddle: Heddle, chrome: Browser) -> Windows:
+    """Windows for all journeys."""
+    return Windows(chrome, heddle.url)
+
+
 Open = Callable[..., Page]
 
 
 @pytest.fixture
-def visit(heddle: Heddle, chrome: Browser) -> Iterator[Open]:
+def visit(heddle: Heddle, windows: Windows) -> Iterator[Open]:
     """Opens a page as somebody. Fails at the end if a page logged an error or violated CSP."""
-    contexts: list[BrowserContext] = []
+    used: list[Window] = []
     complaints: list[str] = []
     heddle.provider.forget()  # what an earlier journey scripted and did not use
 
@@ -64,17 +71,17 @@ def visit(heddle: Heddle, chrome: Browser) -> Iterator[Open]:
         anonymous: bool = False,
         bypass_csp: bool = False,
     ) -> Page:
-        context = chrome.new_context(
-            viewport=size,  # type: ignore[arg-type]
-            color_scheme=theme,  # type: ignore[arg-type]
+        window = windows.open(
+            () if anonymous else tuple(cookie["value"] for cookie in who or heddle.owner),
+            viewport=size,
+            color_scheme=theme,
             bypass_csp=bypass_csp,
-            reduced_motion="reduce",
         )
-        context.set_default_timeout(MOST_MS)
-        contexts.append(context)
+        used.append(window)
+        window.context.set_default_timeout(MOST_MS)
         if not anonymous:
-            give(context, who or heddle.owner, heddle.url)
-        page = context.new_page()
+            give(window.context, who or heddle.owner, heddle.url)
+        page = window.page
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on(
             "console",
@@ -85,8 +92,8 @@ def visit(heddle: Heddle, chrome: Browser) -> Iterator[Open]:
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for window in used:
+        windows.leave(window)
     # The browser and htmx log refused or cut off requests, which are not errors of the page: who
     # leaves a page cuts off what it was asking for.
     own = re.compile(
