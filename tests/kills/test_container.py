@@ -208,8 +208,11 @@ def test_the_model_starts_and_stops(installation: Installation) -> None:
         with socket.socket() as line:
             return line.connect_ex(address) == 0
 
+    def is_ready() -> bool:  # it takes connections before the weights are read
+        return "ready http" in (installation.folder / "model.log").read_text() and answers()
+
     with installation.running("model") as model:
-        installation.until("model", model, answers)
+        installation.until("model", model, is_ready)
         _stops(model, "model")
 
 

@@ -49,7 +49,7 @@ pytestmark = pytest.mark.django_db
 LONG = 66  # texts on a path: more than a page draws at once
 MOST = 17  # queries for an address; two or three of them say who asks
 DEAR = {  # what collects all that hangs at a tree or at a workspace
-    "/trees/{tree}/targets?q=Text": 25,  # searches the tree, documents, tags and other trees
+    "/trees/{tree}/targets?q=Text": 26,  # searches the tree, documents, tags and other trees
     "/api/workspaces/{workspace}": 43,
     "/api/workspaces?tree={tree}": 42,
     "/api/workspaces/{agents}/context": 39,
