@@ -67,12 +67,13 @@ def call(heddle: Heddle, key: str, session: str, *messages: dict[str, Any]) -> N
         assert program.post("/gateway/v1/chat/completions", json=body).is_success
 
 
-def session_of(heddle: Heddle, name: str) -> dict[str, Any]:
-    """A session, once it is recorded."""
+def session_of(heddle: Heddle, name: str, requests: int = 1) -> dict[str, Any]:
+    """A session, once so many of its requests are recorded."""
 
     def recorded() -> Any:
         rows: Any = heddle.get("sessions")["results"]
-        return next((row for row in rows if row["name"] == name), None)
+        named = (row for row in rows if row["name"] == name and row["requests"] >= requests)
+        return next(named, None)
 
     session: dict[str, Any] = until(recorded, what="the session is recorded")
     return session
@@ -102,6 +103,7 @@ def test_what_a_session_sent_is_compared_and_changed(
     heddle.line(session["tree"], 'todo add "look at the sea"')
     later = [{"role": "assistant", "content": "Yes."}, {"role": "user", "content": "Go on."}]
     call(heddle, key, name, first, *of_tool("call_1"), *later)
+    session_of(heddle, name, requests=2)
 
     page = visit(f"/settings/gateway/sessions/{session['id']}", size=size, theme=theme)
     compared = page.locator(".difference")
