@@ -112,7 +112,7 @@ class Installation:
         words = command[1:] if command[0] == "CMD" else ["sh", "-c", *command[1:]]
         return subprocess.run(
             self.words(words), cwd=self.image, env=self.environment(name), check=False,
-            capture_output=True, text=True, timeout=PATIENCE_S,
+            capture_output=True, text=True, timeout=5 * PATIENCE_S,
         )  # fmt: skip
 
     @contextmanager
