@@ -5,14 +5,13 @@ from typing import Any
 from agents.leases import end, is_paid_for
 from loom.errors import CommandError
 from loom.money import spending
+from loom.turns.generation_lifecycle import LOST
 from loom.turns.models import Generation
 
 # Ending a generation whose worker was lost.
 
 
 MAX_TRIES = 3
-
-LOST = "interrupted:worker lost"
 
 
 def was_lost(taken: Generation, lease: str) -> bool:

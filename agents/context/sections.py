@@ -29,7 +29,7 @@ from agents.context.values import (
 )
 from loom.language.slices import PART_CHARACTERS, parts_of
 from loom.people.names import as_sent
-from loom.text.counts import MOST_COUNTED, counted
+from loom.text.counts import MOST_COUNTED, counted, folded
 from loom.text.frames import escaped, frames_escaped
 from loom.text.shortening import plain
 from loom.text.tokens import count, thousands
@@ -444,7 +444,7 @@ def _outline_line(line: OutlineLine) -> str:
     parts = [
         f"{symbol} [{line.local_id}]{'*' if line.is_here else ''}",
         line.words,
-        f"[{min(hidden, MOST_COUNTED)}+]" if hidden else "",
+        folded(hidden) if hidden else "",
         f"● {line.score:.2f}" if line.score is not None else "",
     ]
     return " ".join(part for part in parts if part)

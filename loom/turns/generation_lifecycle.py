@@ -54,6 +54,7 @@ def is_generating(turn: Turn) -> bool:
     return _WRITING.first(turn=turn.pk) is not None
 
 
+LOST = "interrupted:worker lost"
 CUT_OFF = "length"  # the finish of a round whose answer reached its maximum: kept, but incomplete
 
 
@@ -249,8 +250,7 @@ def give_up(generation_uid: str) -> None:
         return
     message = "It could not be stored, and an operator gave it up."
     error = CommandError("UNAVAILABLE", message, hint="Try again.").body
-    finish = "interrupted:worker lost"
-    end_generation(row.uid, lease=row.lease, text="", chunk=row.chunk, finish=finish, error=error)
+    end_generation(row.uid, lease=row.lease, text="", chunk=row.chunk, finish=LOST, error=error)
     Generation.objects.filter(pk=row.pk).update(text=row.text)
 
 

@@ -179,8 +179,8 @@ LANES = "heddle:lanes"
 
 def hand_over(lane: str) -> None:
     """After commit, notifies one worker to begin what may begin in a lane, after those that were
-    handed over before. The rows are
-    authoritative: if the notification is lost, the sweeper repeats it."""
+    handed over before. The rows are authoritative: if the notification is lost, the sweeper repeats
+    it."""
     transaction.on_commit(lambda: _push(lane))
 
 

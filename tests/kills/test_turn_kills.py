@@ -43,7 +43,7 @@ class Scene:
         self.client = house.client()
         base = {"model_ref": "openai:scripted", "base_url": provider.url, "endpoint": "chat"}
         aware = {"name": "Marie", "permissions": ["loom_aware", "loom_write", "loom_generate"]}
-        # A minute is too little where starting a killed process takes longer than that.
+        # However long it takes to start what was killed, no turn ends by its time.
         grove = self.client.get("/groves").json()["results"][0]["id"]
         hours = {f"{preset}_seconds": 3600 for preset in BUDGETS}
         patient = self.client.patch(f"/groves/{grove}/settings", json=hours)

@@ -33,7 +33,7 @@ from loom.permissions import LOOM
 from loom.reading.queries import margins
 from loom.reading.queries.tree_bodies import tree_body
 from loom.text.ages import age
-from loom.text.counts import MOST_COUNTED, counted
+from loom.text.counts import MOST_COUNTED, at_most, counted
 from loom.text.frames import escaped
 from loom.text.shortening import excerpt, summary_or_excerpt
 from loom.trees.lists import LISTS, lister_of
@@ -677,10 +677,6 @@ def _counts(portals: Iterable[Portal]) -> list[str]:
     return [f"{portal.type} {portal.many}{_gone(portal)}" for portal in ordered]
 
 
-def _at_most(number: int) -> str:
-    return f"{MOST_COUNTED}+" if number > MOST_COUNTED else str(number)
-
-
 def _gone(portal: Portal) -> str:
     gone = ", ".join(f"{many:,} {word}" for many, word in portal.gone)
     state = portal.state if portal.many == 1 else ""
@@ -709,5 +705,5 @@ def _affordances(context: Context, node: Node) -> Reply:
         ("merges", counts.merges),
         ("mentioned_by", mentions),
     )
-    parts += [f"{name} {_at_most(number)}" for name, number in derived if number]
+    parts += [f"{name} {at_most(number)}" for name, number in derived if number]
     return Reply(f"[{node.local_id}] links: {' · '.join(parts) or 'none'}", items=touched(node))

@@ -36,7 +36,7 @@ from loom.site.display import Who, age_of, broken_reason, call
 from loom.site.forms import PageForm, Text, Word, Words
 from loom.site.page_requests import PersonRequest, person
 from loom.text.changes import Pieces
-from loom.text.counts import MOST_COUNTED
+from loom.text.counts import MOST_COUNTED, at_most
 from loom.trees.commands.nodes import Respond, respond
 from loom.trees.models import Tree
 from loom.trees.queries.lookup import NodeRow
@@ -153,7 +153,7 @@ class Card:
     @property
     def below(self) -> str:
         """The number of its continuations, in words."""
-        return f"{MOST_COUNTED}+" if self.children > MOST_COUNTED else str(self.children)
+        return at_most(self.children)
 
     @property
     def are_identical(self) -> bool:

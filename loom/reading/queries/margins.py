@@ -8,7 +8,7 @@ from typing import Any
 
 from loom.access import Actor
 from loom.links.foot import JOINED, OTHER_END, THERE, CountRow, count_of
-from loom.text.counts import MOST_COUNTED
+from loom.text.counts import MOST_COUNTED, at_most
 from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries import places
 from loom.trees.queries.around import (
@@ -141,7 +141,7 @@ class Margin:
     @property
     def standing(self) -> str:
         """`3 / 12`: its place among its siblings; `3 / 1000+` and `1000+` where there are many."""
-        of = f"{MOST_COUNTED}+" if self.of > MOST_COUNTED else str(self.of)
+        of = at_most(self.of)
         return of if self.place > MOST_COUNTED else f"{self.place} / {of}"
 
     @property

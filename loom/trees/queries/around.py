@@ -12,7 +12,7 @@ from loom.language import ids
 from loom.permissions import CROSS_TREE
 from loom.trees.models import Node, NodeSource
 from loom.trees.queries import lookup
-from loom.trees.queries.lookup import SEEN_BELOW, counted_sql, fetch, listed, order_sql
+from loom.trees.queries.lookup import counted_sql, fetch, listed, order_sql, seen_below
 
 
 class NearbyVersion(NamedTuple):
@@ -50,7 +50,7 @@ class Spot(NamedTuple):
 
 def first_below(above: str, most: int) -> str:
     """SQL for the first visible texts below a slot, in the order of siblings."""
-    below, order = SEEN_BELOW.format(above=above), order_sql("n")
+    below, order = seen_below(above), order_sql("n")
     return f"""SELECT * FROM (SELECT n.id FROM trees_node n WHERE {below}
         ORDER BY {order}, n.id LIMIT {most}) firsts"""
 
@@ -61,7 +61,7 @@ def _is_beside(than: str) -> str:
 
 
 def _next_to(than: str, way: str) -> str:
-    below, order = SEEN_BELOW.format(above="own.above"), order_sql("n")
+    below, order = seen_below("own.above"), order_sql("n")
     return f"""(SELECT n.id FROM trees_node n WHERE {below} {_is_beside(than)}
         ORDER BY {order} {way}, n.id {way} LIMIT 1)"""
 

@@ -332,14 +332,18 @@ def order_sql(alias: str) -> str:
     return f"COALESCE({alias}.place, {ordinal} << {PLACE_BITS})"
 
 
-# SQL for the visible texts below a slot, as the index node_seen_below has them.
-SEEN_BELOW = "n.parent_slot_id = {above} AND n.kind = 'text' AND n.slot_id = n.id AND NOT n.pruned"
+def seen_below(above: str, alias: str = "n", *, kind: str = "text") -> str:
+    """SQL for the visible texts below a slot, with the conditions of the index node_seen_below."""
+    return (
+        f"{alias}.parent_slot_id = {above} AND {alias}.kind = '{kind}'"
+        f" AND {alias}.slot_id = {alias}.id AND NOT {alias}.pruned"
+    )
 
 
 def counted_sql(above: str, where: str = "", *, kind: str = "text") -> str:
     """SQL for the number of visible slots `n` directly below a slot, of which no more than
     MOST_COUNTED + 1 are read; `where` may ask for some of them."""
-    below = SEEN_BELOW.format(above=above).replace("'text'", f"'{kind}'")
+    below = seen_below(above, kind=kind)
     rows = f"SELECT 1 FROM trees_node n WHERE {below} {where} LIMIT {MOST_COUNTED + 1}"
     return f"(SELECT COUNT(*) FROM ({rows}) counted)"
 

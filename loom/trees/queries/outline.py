@@ -9,7 +9,7 @@ from loom.access import Actor, may_reach
 from loom.engine.models import Stream
 from loom.language.ids import ORDINAL_BITS, place_of
 from loom.platform.prepared_queries import Given, PreparedQuery
-from loom.text.counts import MOST_COUNTED as MOST_BELOW
+from loom.text.counts import folded
 from loom.text.shortening import summary_or_excerpt
 from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries import lookup, places
@@ -18,6 +18,7 @@ from loom.trees.queries.lookup import (
     fetch,
     order_sql,
     rows_of,
+    seen_below,
     selected_versions,
     step_down,
     walked,
@@ -51,8 +52,7 @@ MAX_ROWS = 1000
 def _last_below(slot: str) -> str:
     """SQL for the place of the last text below a slot that is read."""
     return f"""COALESCE((
-        SELECT {order_sql("m")} FROM trees_node m WHERE m.parent_slot_id = {slot}
-            AND m.kind = 'text' AND m.slot_id = m.id AND NOT m.pruned
+        SELECT {order_sql("m")} FROM trees_node m WHERE {seen_below(slot, "m")}
         ORDER BY {order_sql("m")}, m.id LIMIT 1 OFFSET {MAX_ROWS}), {2**63 - 1})"""
 
 
@@ -64,8 +64,7 @@ _DOWN = f"""
         FROM trees_node WHERE id = %s
         UNION ALL
         SELECT n.id, n.parent_slot_id, down.level + 1, n.place, {_last_below("n.id")} FROM down
-        JOIN trees_node n ON n.parent_slot_id = down.slot AND n.kind = 'text'
-            AND n.slot_id = n.id AND NOT n.pruned AND {order_sql("n")} <= down.last
+        JOIN trees_node n ON {seen_below("down.slot")} AND {order_sql("n")} <= down.last
         WHERE down.level < %s AND {{walked}}
     ) SELECT slot, above, place FROM down LIMIT %s
 """
@@ -104,8 +103,7 @@ def drawn(lines: Sequence[OutlineRow], here: int, words: Callable[[NodeRow], str
         symbol = "+" if hidden > 0 else "-" if line.children else "·"
         star = "*" if row.slot_id == here else ""
         branch = "└─ " if line.is_last else "├─ "
-        folded = f" [{min(hidden, MOST_BELOW)}+]"
-        tail = folded if hidden > 0 else "" if line.children else " (leaf)"
+        tail = f" {folded(hidden)}" if hidden > 0 else "" if line.children else " (leaf)"
         shown = f"{symbol} [{row.local_id}]{star} {words(row)}".rstrip() + tail
         drawn_lines.append(f"{''.join(bars)}{branch if line.level else ''}{shown}")
         if line.level:
@@ -216,16 +214,12 @@ def _siblings(here: NodeRow, parent_slot: int, workspace: Workspace) -> list[Nod
     return [rows[slot] for slot in (*reversed(before), here.slot_id, *after)]
 
 
-# The same conditions as in the index node_seen_below.
-_SEEN_BELOW = "n.parent_slot_id = %s AND n.kind = 'text' AND n.slot_id = n.id AND NOT n.pruned"
-
-
 def _side(sign: int, than: str, way: str) -> str:
     """SQL for the visible slots on one side of a slot, the nearest first."""
     order, own = order_sql("n"), f"(SELECT {order_sql('o')} FROM trees_node o WHERE o.id = %s)"
     return f"""SELECT * FROM (
         SELECT n.id, {sign} FROM trees_node n
-        WHERE {_SEEN_BELOW}
+        WHERE {seen_below("%s")}
             AND {order} {than}= {own} AND ({order} {than} {own} OR n.id {than} %s)
         ORDER BY {order} {way}, n.id {way} LIMIT %s
     ) side"""
@@ -313,7 +307,7 @@ def _with_children(
 
 _FIRST = f"""SELECT * FROM (
         SELECT n.id, n.parent_slot_id FROM trees_node n
-        WHERE {_SEEN_BELOW}
+        WHERE {seen_below("%s")}
         ORDER BY {order_sql("n")}, n.id LIMIT {CHILDREN}
     ) first"""
 

@@ -106,8 +106,7 @@ export class LoomPanel extends HTMLElement {
   /** Whether the node of this panel is directly below one of these. @param {string[]} names */
   isBelow(names) {
     const store = this.page?.store;
-    const parent = store?.parents[store.slotOf(this.node) ?? -1];
-    return parent !== undefined && names.some((name) => store?.slotOf(name) === parent);
+    return store?.isBelow(store.slotOf(this.node), names) === true;
   }
 
   /** Takes over what the path shows of the node: its buttons, marks, versions and siblings. */

@@ -268,15 +268,13 @@ export class LoomPath extends HTMLElement {
   drawChanged(nodes, changed, beside, under, among) {
     const page = /** @type {import("../tree/page.js").TreePage} */ (this.page);
     const store = /** @type {import("../tree/store.js").TreeStore} */ (page.store);
-    /** @param {number | null} slot @param {string[]} names */
-    const isBelow = (slot, names) => slot !== null && names.some((name) => store.slotOf(name) === store.parents[slot]);
     let above = "";
     for (const old of this.nodes()) {
       const id = keyOf(old);
       const slot = store.slotOf(id);
       const now = slot === null || this.isHere(id) ? id : store.selected(slot);
       if (nodes[now] !== undefined && this.touch(old)) this.replace(old, nodes[now], above);
-      else if (now !== id || changed.includes(now) || isBelow(slot, under) || ((beside.includes(now) || isBelow(slot, among)) && !countSiblings(old, store, slot ?? -1))) void this.fetchNode(old, now, above);
+      else if (now !== id || changed.includes(now) || store.isBelow(slot, under) || ((beside.includes(now) || store.isBelow(slot, among)) && !countSiblings(old, store, slot ?? -1))) void this.fetchNode(old, now, above);
       else old.classList.toggle("reworded", isReworded(old, above));
       above = now;
     }

@@ -41,7 +41,10 @@ const act = (name) => (page) => {
   if (!page.can[name === "annotate" ? "comment" : "write"] || (isEmpty() && name !== "respond")) return false;
   const what = subject(page, name);
   // A form waits for its text, which the key before led to.
-  if (FORMS.has(name) && !what.host) return document.addEventListener("drawn", () => perform(name, subject(page, name)), { once: true }) === undefined;
+  if (FORMS.has(name) && !what.host) {
+    document.addEventListener("drawn", () => perform(name, subject(page, name)), { once: true });
+    return true;
+  }
   return perform(name, what);
 };
 

@@ -232,6 +232,12 @@ export class TreeStore {
     return nodes.some((node) => path.has(this.slotOf(node) ?? -1));
   }
 
+  /** Whether a slot is directly below one of some nodes. @param {number | null} slot @param {string[]} nodes */
+  isBelow(slot, nodes) {
+    const above = slot === null ? null : this.parents[slot];
+    return above !== null && nodes.some((node) => this.slotOf(node) === above);
+  }
+
   /** Remembers the way down, so that → leads back where ← came from. @param {string} id */
   visit(id) {
     const path = this.pathTo(id);

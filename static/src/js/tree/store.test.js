@@ -200,3 +200,14 @@ test("a text that comes changes only what is above it", () => {
   assert.equal(counts, 0);
   assert.equal(store.countBelow(0), 53);
 });
+
+test("a slot is below those that are directly above it, and the root is below nothing", () => {
+  const store = tree();
+  store.add(node("child", "c"));
+  store.add(node("grandchild", "child"));
+  const isBelow = (id, names) => store.isBelow(store.slotOf(id), names);
+  assert.equal(isBelow("child", ["elsewhere", "c"]), true);
+  assert.equal(isBelow("grandchild", ["c"]), false);
+  assert.equal(isBelow("root", ["elsewhere", "root"]), false);
+  assert.equal(isBelow("elsewhere", ["c"]), false);
+});
