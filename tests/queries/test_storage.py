@@ -12,7 +12,7 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from agents import tasks
-from bench.storage import prose
+from bench.storage import compact, prose
 from loom.access import Actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
@@ -34,7 +34,7 @@ def _used() -> int:
     """Bytes that the database holds by now."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            cursor.execute("VACUUM FULL")  # without what other tests have left behind
+            compact(cursor)  # without what other tests have left behind
             cursor.execute(
                 """SELECT sum(pg_total_relation_size(oid)) FROM pg_class
                 WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"""
