@@ -6,7 +6,7 @@ from uuid import uuid4
 from playwright.sync_api import Page, expect
 
 from tests.browser.book import book, has_nodes, opened, working
-from tests.browser.conftest import Heddle, Open
+from tests.browser.conftest import Cookies, Heddle, Open
 from tests.browser.test_two_people import live
 from tests.providers.scripts import says, stalls, tokens
 
@@ -282,3 +282,28 @@ def test_a_document_is_begun_and_a_chapter_moved_by_keys_alone(heddle: Heddle, v
     tab_to(page, "Move “One” down")
     page.keyboard.press("Enter")
     expect(page.locator(".chapter-card").first).to_contain_text("Second.")
+
+
+def test_lore_and_inbox_are_worked_by_keys_alone(heddle: Heddle, visit: Open, ada: Cookies) -> None:
+    tree = heddle.tree(f"Lore by keys {uuid4().hex[:6]}", "Marie came.")
+    with heddle.client(ada) as client:
+        line = "annotate here\n@owner is she tall?\n←"
+        assert client.post(f"/api/trees/{tree}/commands", json={"line": line}).is_success
+    page = visit(f"/trees/{tree}/lore")
+    tab_to(page, "Name")
+    page.keyboard.type("Marie")
+    tab_to(page, "What is true of it")
+    page.keyboard.type("She is tall.")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".lore-card")).to_contain_text("She is tall.")
+    expect(page.locator(".lore-new textarea")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("main")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.wait_for_url(re.compile(f"/trees/{tree}$"))
+    page.goto(f"{heddle.url}/mentions")
+    tab_to(page, "Your reply to ada")
+    page.keyboard.type("Very.")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_text("Your reply is in the tree.")).to_be_visible()
+    expect(page.get_by_label("Your reply to ada").first).to_be_focused()

@@ -23,7 +23,7 @@ export function giveBack(opener) {
   else /** @type {HTMLElement} */ (opener).focus({ preventScroll: true });
 }
 
-const isSeen = (/** @type {Element} */ element) => element.isConnected && (element.checkVisibility?.() ?? true);
+export const isSeen = (/** @type {Element} */ element) => element.isConnected && (element.checkVisibility?.() ?? true);
 
 /** Watches the focus of a page until the signal says stop. @param {AbortSignal} [signal] */
 export function keepFocus(signal) {

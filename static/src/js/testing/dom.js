@@ -5,7 +5,7 @@ import { after } from "node:test";
 import { JSDOM, VirtualConsole } from "jsdom";
 
 const CLASSES = ["Event", "CustomEvent", "EventTarget", "KeyboardEvent", "MouseEvent", "FocusEvent", "InputEvent", "AbortController", "Node", "Element", "HTMLElement", "HTMLInputElement", "HTMLTextAreaElement", "HTMLSelectElement", "HTMLDetailsElement", "HTMLFormElement", "HTMLButtonElement", "HTMLDialogElement", "DOMParser", "FormData", "MutationObserver"];
-const VALUES = ["window", "document", "customElements", "localStorage", "location"];
+const VALUES = ["window", "document", "customElements", "localStorage", "sessionStorage", "location", "innerHeight"];
 const CALLS = ["getSelection", "getComputedStyle", "requestAnimationFrame", "cancelAnimationFrame"];
 
 /** Makes an empty page the one of this test, and what it asks the network for answered by

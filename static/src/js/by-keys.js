@@ -1,0 +1,104 @@
+// @ts-check
+// Plain pages by keys alone: a form loads its page again and the focus is where it was, Escape leads one step back,
+// Ctrl Enter sends a text.
+
+import { toast } from "./elements/loom-toast.js";
+import { giveBack, isSeen, leave, rest } from "./focus.js";
+import { isTyping } from "./tree/typing.js";
+
+const NAME = "heddle.sent";
+const MESSAGES = "main [role='alert'], main .told[role='status'], main .messages";
+
+/** What a form is about: where it is sent, and what it sends that nobody types. @param {HTMLFormElement} form */
+function about(form) {
+  const hidden = /** @type {NodeListOf<HTMLInputElement>} */ (form.querySelectorAll("input[type=hidden]:not([name=csrfmiddlewaretoken])"));
+  return JSON.stringify([form.getAttribute("action") ?? "", ...[...hidden].map(({ name, value }) => [name, value])]);
+}
+
+/** @param {string} what */
+const formsAbout = (what) => [...document.forms].filter((form) => about(form) === what);
+
+/** Remembers a form that is sent as the page itself would send it. @param {Event} event a submit */
+function remember(event) {
+  const form = /** @type {HTMLFormElement} */ (event.target);
+  if (event.defaultPrevented || form.method !== "post" || form.hasAttribute("hx-post")) return;
+  const control = form.contains(document.activeElement) ? document.activeElement : /** @type {SubmitEvent} */ (event).submitter;
+  const what = about(form);
+  sessionStorage.setItem(NAME, JSON.stringify({
+    pages: [location.pathname, new URL(form.getAttribute("action") ?? "", location.href).pathname],
+    what,
+    form: formsAbout(what).indexOf(form),
+    control: [...form.elements].indexOf(/** @type {Element} */ (control)),
+    name: control?.getAttribute("name") ?? "",
+    around: form.closest("[id]:not(main, body)")?.id ?? "",
+  }));
+}
+
+/** Gives the focus back to what had it when a form of this page was sent, else to what was around it; a message that
+ * is then out of sight is shown as a toast. */
+export function returnToForm() {
+  const kept = sessionStorage.getItem(NAME);
+  sessionStorage.removeItem(NAME);
+  if (!kept || (document.activeElement && document.activeElement !== document.body)) return;
+  const sent = JSON.parse(kept);
+  if (!sent.pages.includes(location.pathname)) return;
+  const form = formsAbout(sent.what)[sent.form];
+  const control = /** @type {HTMLElement | undefined} */ (form?.elements[sent.control]);
+  const message = document.querySelector(MESSAGES);
+  const isSame = control && control.getAttribute("name") === (sent.name || null) && isSeen(control) && !control.matches(":disabled");
+  const folded = form?.closest("details:not([open])")?.querySelector("summary");
+  if (isSame) control.focus();
+  else if (folded) folded.focus();
+  else rest((sent.around && document.getElementById(sent.around)) || message || undefined);
+  if (message && message !== document.activeElement && isOutOfSight(message)) toast()?.show(message.textContent?.trim().replace(/\s+/g, " ") ?? "", { bad: message.matches("[role='alert']") });
+}
+
+/** @param {Element} element */
+function isOutOfSight(element) {
+  const { top, bottom } = element.getBoundingClientRect();
+  return bottom < 0 || top > innerHeight;
+}
+
+/** Whether something was typed on this page that leaving it would lose. */
+function hasTyped() {
+  const fields = /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll("main form[method=post] :is(input:not([type=hidden], [type=checkbox], [type=radio]), textarea)"));
+  return [...fields].some((field) => field.value !== field.defaultValue);
+}
+
+/** One step back: out of a field, out of what is unfolded, then along the link that leads back. @param {KeyboardEvent} event */
+function stepBack(event) {
+  const here = document.activeElement;
+  // A browser empties a search first.
+  if (here?.matches("[type=search]:not(:placeholder-shown)") && /** @type {HTMLInputElement} */ (here).value) return;
+  const unfolded = here?.closest("main details[open]");
+  if (isTyping(here)) leave(/** @type {Element} */ (here));
+  else if (unfolded) {
+    unfolded.removeAttribute("open");
+    giveBack(unfolded.querySelector("summary"));
+  } else {
+    const back = /** @type {HTMLAnchorElement | null} */ (document.querySelector("main a[data-back]"));
+    if (!back) return;
+    if (hasTyped()) back.focus();
+    else back.click();
+  }
+  event.preventDefault();
+}
+
+/** @param {KeyboardEvent} event */
+function pressed(event) {
+  if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) return;
+  const field = /** @type {HTMLTextAreaElement} */ (event.target);
+  if (event.key === "Escape") stepBack(event);
+  else if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && field.matches("form[method=post] textarea")) {
+    event.preventDefault();
+    field.form?.requestSubmit(/** @type {HTMLElement | null} */ (field.form.querySelector("button:not([type=button])")));
+  }
+}
+
+/** Begins on a plain page. */
+export function workByKeys() {
+  if (!document.body.matches(".plain")) return;
+  document.addEventListener("submit", remember);
+  document.addEventListener("keydown", pressed);
+  returnToForm();
+}

@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { freshPage } from "./testing/dom.js";
+import { returnToForm, workByKeys } from "./by-keys.js";
+
+const at = (selector) => document.querySelector(selector);
+const press = (element, key, more = {}) => element.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...more }));
+
+const reply = (id, more = "") => `<li id="mention-${id}"><form method="post"><input type="hidden" name="mention" value="${id}"><textarea name="text"></textarea><button>Reply</button>${more}</form></li>`;
+const page = (rows, more = "") => `<main id="main"><p><a href="#back" data-back>← Back</a></p>${more}<ul>${rows}</ul></main><loom-toast></loom-toast>`;
+
+let isListening = false;
+
+/** A plain page; its listeners are the document's, and begin once. */
+function plain(markup) {
+  freshPage(markup);
+  document.body.className = "plain";
+  if (!isListening) workByKeys();
+  isListening = true;
+}
+
+/** Sends the form of a control as a press of Enter in it does. */
+function send(control) {
+  control.focus();
+  const event = new Event("submit", { bubbles: true, cancelable: true });
+  control.form.dispatchEvent(event);
+}
+
+beforeEach(() => sessionStorage.clear());
+
+test("a form that loads its page again has the focus where it was", () => {
+  plain(page(reply(1) + reply(2)));
+  send(at("#mention-2 textarea"));
+  freshPage(page(reply(1) + reply(2)));
+  returnToForm();
+  assert.equal(document.activeElement, at("#mention-2 textarea"));
+  returnToForm();
+  assert.equal(sessionStorage.length, 0);
+});
+
+test("where the form is gone what was around it has the focus, and a like button of another row never", () => {
+  plain(page(reply(1, "<button name=seen>Mark as read</button>") + reply(2, "<button name=seen>Mark as read</button>")));
+  send(at("#mention-1 [name=seen]"));
+  freshPage(page(reply(1) + reply(2, "<button name=seen>Mark as read</button>")));
+  returnToForm();
+  assert.equal(document.activeElement, at("#mention-1"));
+  send(at("#mention-2 [name=seen]"));
+  freshPage(page(reply(3, "<button name=seen>Mark as read</button>"), '<p class="told" role="status">Done.</p>'));
+  returnToForm();
+  assert.equal(document.activeElement, at(".told"));
+});
+
+test("a form that is folded leads to what unfolds it, and a page that gives the focus itself keeps it", () => {
+  const folded = '<details><summary>Change</summary><form method="post" id="f"><input name="title"></form></details>';
+  plain(page("", folded.replace("<details>", "<details open>")));
+  send(at("#f input"));
+  freshPage(page("", folded));
+  HTMLElement.prototype.checkVisibility = function () { return !this.closest("details:not([open])") || this.localName === "summary"; };
+  returnToForm();
+  delete HTMLElement.prototype.checkVisibility;
+  assert.equal(document.activeElement, at("summary"));
+  send(at("#f input"));
+  freshPage(`${page("", folded)}<button>Own</button>`);
+  at("body > button").focus();
+  returnToForm();
+  assert.equal(document.activeElement, at("body > button"));
+});
+
+test("Escape leads out of a field, out of what is unfolded, and then back; never away from what was typed", () => {
+  plain(page("", '<details open><summary>Change</summary><form method="post"><input name="title" value="One"><button>Save</button></form></details>'));
+  const followed = [];
+  at("[data-back]").addEventListener("click", (event) => { event.preventDefault(); followed.push("back"); });
+  at("button").focus();
+  press(at("button"), "Escape");
+  assert.equal(at("details").open, false);
+  assert.equal(document.activeElement, at("summary"));
+  at("input").value = "Two";
+  press(at("summary"), "Escape");
+  assert.deepEqual([followed, document.activeElement], [[], at("[data-back]")]);
+  at("input").value = "One";
+  press(at("[data-back]"), "Escape");
+  assert.deepEqual(followed, ["back"]);
+});
+
+test("Ctrl Enter sends the text that is being written, by the first button of its form", () => {
+  plain(page(reply(1)));
+  const sent = [];
+  at("form").requestSubmit = (button) => sent.push(button);
+  press(at("textarea"), "Enter", { ctrlKey: true });
+  press(at("textarea"), "Enter");
+  assert.deepEqual(sent, [at("button")]);
+});
