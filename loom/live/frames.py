@@ -57,7 +57,7 @@ def delta(generation: str, *, chunk: int, text: str, whole: bool) -> str:
     return built(generation, chunk, text, whole and chunk != 1)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _delta(generation: str, chunk: int, text: str, whole: bool) -> str:
     more = {"whole": True} if whole else {}
     return _frame("delta", generation=generation, chunk=chunk, text=text, **more)
@@ -279,16 +279,17 @@ class RateLimit:
         return max(0.0, (1 - self._left) / self.a_second)
 
 
-DELTAS_A_SECOND = 20.0  # at one socket
+TURNS_A_SECOND = 20.0
+TURNS_AT_ONCE = 6  # after a rest
+DELTAS_A_SECOND = 400.0  # at one socket
 DELTAS_IN_ALL = 5_000.0  # a second, at all sockets of a stream
-DELTAS_AT_ONCE = 6  # after a rest
 
 
 @dataclass
 class Pace:
     """When the sockets of a stream are sent what has come of running texts: all of them at the same
-    time, so that they are sent the same pieces, and the less often the more sockets there are. The
-    caller passes the time."""
+    time, so that they are sent the same pieces, and the less often the more pieces and sockets
+    there are. The caller passes the time."""
 
     _paid_until: float = 0.0
 
@@ -298,6 +299,7 @@ class Pace:
 
     def pay(self, pieces: int, now: float, *, sockets: int) -> None:
         """Counts that each socket is sent so many pieces now, which are written together."""
-        rested = now - DELTAS_AT_ONCE / DELTAS_A_SECOND
+        rested = now - TURNS_AT_ONCE / TURNS_A_SECOND
         piece_s = max(1 / DELTAS_A_SECOND, sockets / DELTAS_IN_ALL)
-        self._paid_until = max(self._paid_until, rested) + pieces * piece_s
+        turn_s = max(1 / TURNS_A_SECOND, pieces * piece_s)
+        self._paid_until = max(self._paid_until, rested) + turn_s

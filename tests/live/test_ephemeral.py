@@ -92,7 +92,7 @@ async def test_deltas_are_merged_for_a_viewer_but_nothing_is_left_out(
     generation: Generation,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(frames, "DELTAS_A_SECOND", 0.5)  # so that no machine is slower
+    monkeypatch.setattr(frames, "TURNS_A_SECOND", 0.5)  # so that no machine is slower
     line = await connect(tree, await in_db(bearer)(owner))
     await line.until("heartbeat")
     before = len(line.frames)

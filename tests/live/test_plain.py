@@ -124,12 +124,15 @@ def test_texts_are_sent_the_less_often_the_more_sockets_there_are(sockets: int, 
     assert sent == turns
 
 
-def test_pieces_of_several_texts_are_sent_in_one_turn() -> None:
-    pace = Pace()
-    pace.pay(4, 10.0, sockets=1)
-    assert not pace.wait_s(10.0)
-    pace.pay(4, 10.0, sockets=1)
-    assert pace.wait_s(10.0)
+@pytest.mark.parametrize(("texts", "turns"), [(1, 26), (4, 26), (88, 6), (400, 2)])
+def test_pieces_of_several_texts_are_sent_in_one_turn(texts: int, turns: int) -> None:
+    """All of them have grown each millisecond of a second."""
+    pace, sent = Pace(), 0
+    for millisecond in range(10_000, 11_000):
+        if not pace.wait_s(millisecond / 1000):
+            pace.pay(texts, millisecond / 1000, sockets=1)
+            sent += 1
+    assert sent == turns
 
 
 def test_a_rate_limit_lets_a_burst_go_and_then_so_many_a_second() -> None:

@@ -28,6 +28,8 @@ export class LoomWeave extends HTMLElement {
   isPressed = false;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   looking;
+  /** @type {WeakSet<EventTarget>} texts that somebody has scrolled: where another is, need not be measured */
+  scrolled = new WeakSet();
   /** @type {Set<string>} running ones that this reader asked for, wherever */
   mine = new Set();
   /** @type {Set<string>} failed ones that were seen */
@@ -42,6 +44,7 @@ export class LoomWeave extends HTMLElement {
     this.page.addEventListener("changed", () => this.countBelow(), { signal });
     this.page.addEventListener("asking", (event) => (this.asked = /** @type {CustomEvent} */ (event).detail), { signal });
     this.addEventListener("change", (event) => keepRest(event), { signal });
+    this.addEventListener("scroll", ({ target }) => target && this.scrolled.add(target), { signal, capture: true });
     this.page.addEventListener("said", (event) => this.noteAsked(/** @type {CustomEvent} */ (event).detail), { signal });
     this.off = this.page.events.on("generation.ended", (event) => this.ended(event.payload.generation));
     this.addEventListener("click", (event) => this.clicked(event), { signal });
@@ -157,7 +160,7 @@ export class LoomWeave extends HTMLElement {
   write(card, text) {
     const box = card.querySelector(".card-text");
     // Only who has scrolled to its end follows a text that comes.
-    const follows = box && box.scrollTop > 0 && box.scrollHeight - box.scrollTop - box.clientHeight < 24;
+    const follows = box && this.scrolled.has(box) && box.scrollTop > 0 && box.scrollHeight - box.scrollTop - box.clientHeight < 24;
     const slot = card.querySelector("[data-text]");
     const state = card.querySelector("[data-state]");
     if (slot) slot.textContent = text;
