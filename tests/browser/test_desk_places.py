@@ -40,7 +40,7 @@ def test_save_discard_and_the_question_are_at_the_passage(heddle: Heddle, visit:
         assert box["y"] + box["height"] <= line_at(page, LINES.index("The river") + 8)[0] + 1
         place = line_at(page, 5)[0]
         book(page).press("Control+s")
-        expect(passage).to_contain_text("How should this edit of")
+        expect(passage).to_contain_text("How should this edit be saved?")
         assert abs(line_at(page, 5)[0] - place) <= 1
         passage.get_by_role("button", name="Later").click()
         passage.get_by_role("button", name="Discard").click()

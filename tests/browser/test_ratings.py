@@ -14,8 +14,12 @@ def test_a_candidate_is_rated_by_button_and_a_text_by_key(heddle: Heddle, visit:
     below = heddle.line(tree, f"respond {at}\nTwo.\n←")["refs"][0]  # type: ignore[index]
     heddle.line(tree, f"respond {at}\nThree.\n←")
     page = live(visit(f"/trees/{tree}?node={at}"))
-    plus = page.get_by_role("button", name=f"Rate {below} +", exact=True)
-    minus = page.get_by_role("button", name=f"Rate {below} −", exact=True)
+    plus = page.locator(f"#card-{below}").get_by_role(
+        "button", name="Rate candidate 1 +", exact=True
+    )
+    minus = page.locator(f"#card-{below}").get_by_role(
+        "button", name="Rate candidate 1 −", exact=True
+    )
     plus.click()
     expect(plus).to_have_attribute("aria-pressed", "true")
     minus.click()

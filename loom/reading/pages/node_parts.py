@@ -32,6 +32,7 @@ from loom.site import markdown
 from loom.site.display import MAX_SHOWN, Who, age_of, broken_reason, combo, tag_colour
 from loom.text.changes import Pieces, difference, merged
 from loom.text.hashes import digest
+from loom.text.images import beginning
 from loom.text.shortening import near_changes
 from loom.trees.models import Tree
 from loom.trees.queries.around import AnnotationThread, Around, Spot
@@ -40,6 +41,7 @@ from loom.trees.queries.lookup import NodeRow
 log = logging.getLogger("heddle.web")
 
 KEPT_S = 60 * 60 * 24
+CALLED_BY = 40  # characters of a text by which labels call it
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,7 @@ class NodeShown:
     is_undated: bool  # its file does not say when it was written
     broken: str
     summary: str
+    words: str = ""  # its first words, by which labels call it
     tools: tuple[ToolShown, ...] = ()
 
 
@@ -265,6 +268,7 @@ class NodeData:
             is_undated=row.imported and row.created_at >= self.tree.created_at,
             broken=broken_reason(row.finish),
             summary=row.summary,
+            words=beginning(row.text, CALLED_BY),
             tools=_tools(row),
         )
 

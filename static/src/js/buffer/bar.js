@@ -98,8 +98,8 @@ export class EditBar {
   }
 
   /** What an edit shall mean; the answer is remembered by whoever asks.
-   * @param {{id: string, slot: string}} stretch @returns {Promise<string>} */
-  ask({ id, slot }) {
+   * @param {{slot: string}} stretch @returns {Promise<string>} */
+  ask({ slot }) {
     return new Promise((done) => {
       const end = (/** @type {string} */ way) => {
         this.answer = null;
@@ -109,7 +109,7 @@ export class EditBar {
       this.answer?.("");
       this.answer = end;
       const choices = meanings().flatMap(([way, words]) => [" ", this.leaving(words, () => end(way))]);
-      this.showAt(slot, t("How should this edit of {id} be saved?", { id }), ...choices, " ", this.leaving(t("Later"), () => end("")));
+      this.showAt(slot, t("How should this edit be saved?"), ...choices, " ", this.leaving(t("Later"), () => end("")));
       this.words.querySelector("button")?.focus();
     });
   }

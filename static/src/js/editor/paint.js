@@ -37,8 +37,8 @@ class Hollow extends WidgetType {
   toDOM() {
     const button = Object.assign(document.createElement("button"), { type: "button", className: "run void", textContent: "∅" });
     button.dataset.id = this.id;
-    button.title = t("{id} is empty", { id: this.id });
-    button.setAttribute("aria-label", t("{id} is empty: show it as a sibling", { id: this.id }));
+    button.title = t("An empty text");
+    button.setAttribute("aria-label", t("An empty text: show it as a sibling"));
     return button;
   }
 

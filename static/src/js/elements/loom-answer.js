@@ -4,6 +4,7 @@
 import { json, Refused, told } from "../live/api.js";
 import { call } from "../live/calls.js";
 import { toast } from "./loom-toast.js";
+import { writerOf } from "../tree/called.js";
 import { make } from "../tree/forms.js";
 import { pageOf } from "../tree/page.js";
 import { t } from "../t.js";
@@ -13,7 +14,7 @@ export class LoomAnswer extends HTMLElement {
     const page = pageOf();
     if (this.dataset.asks !== page.settings.me || !page.settings.can.comment || this.firstChild) return;
     const note = this.dataset.note ?? "";
-    const field = /** @type {HTMLTextAreaElement} */ (make("textarea", { rows: 2, required: true, dir: "auto", ariaLabel: t("Your answer to {id}", { id: note }) }));
+    const field = /** @type {HTMLTextAreaElement} */ (make("textarea", { rows: 2, required: true, dir: "auto", ariaLabel: t("Your answer to {name}", { name: writerOf(this.closest("[data-note]")) }) }));
     const form = make("form", { className: "answer" }, field, " ", make("button", { className: "button small", textContent: t("Answer") }));
     form.addEventListener("submit", async (event) => {
       event.preventDefault();

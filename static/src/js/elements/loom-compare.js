@@ -3,6 +3,7 @@
 // taken by its button or number; all of them stay in the tree. A click on a sentence takes that one
 // alone, and several of them become a new text beside these, in which each keeps its authors.
 
+import { calledOf } from "../tree/called.js";
 import { call } from "../live/calls.js";
 import { part, Refused } from "../live/api.js";
 import { perform } from "../tree/actions.js";
@@ -275,6 +276,7 @@ export class LoomCompare extends HTMLElement {
   pill(id) {
     const pill = make("button", { type: "button", className: "pill", textContent: id });
     pill.setAttribute("data-choice", id);
+    if (this.page) pill.ariaLabel = calledOf(this.page, id);
     pill.setAttribute("aria-pressed", String(this.chosen.includes(id)));
     return pill;
   }
@@ -299,7 +301,7 @@ export class LoomCompare extends HTMLElement {
     if (this.page?.can.write) foot.append(button(t("Edit"), "edit"));
     const sheet = make("article", {}, head, this.words(at, texts), foot);
     Object.assign(sheet.dataset, { id, who: String(who?.colour ?? 0) });
-    sheet.setAttribute("aria-label", t("{id}, {name}", { id, name: who?.name ?? "" }));
+    sheet.setAttribute("aria-label", t("Text {n}, {name}", { n: at + 1, name: who?.name ?? "" }));
     return sheet;
   }
 }

@@ -1,6 +1,7 @@
 // @ts-check
 // What can be done with a node by pressing: each act is registered here and becomes a command.
 
+import { calledOf, writerOf } from "./called.js";
 import { call } from "../live/calls.js";
 import { json, part } from "../live/api.js";
 import { newKey } from "../live/outbox.js";
@@ -60,7 +61,7 @@ act("edit", async ({ page, id, host }) => {
   const before = host.querySelector(":scope > .text, :scope > h2");
   const text = await part(`${page.web}/nodes/${id}/text`);
   const place = placeAt(page, "edit", id);
-  const label = t("Text of {id}", { id });
+  const label = t("Text of {text}", { text: calledOf(page, id) });
   const pen = await longPen(text, label);
   host.classList.add("editing");
   const shape = {
@@ -100,7 +101,7 @@ act("annotate", async ({ page, id: named, host, about: given }) => {
   const draft = placeAt(page, "note", id);
   const shape = {
     draft: draftAt(page, draft),
-    label: about ? t("Comment on the selected words") : t("Annotate {id}", { id }),
+    label: about ? t("Comment on the selected words") : t("Annotate {text}", { text: calledOf(page, id) }),
     hint: onWords(about),
     small: true,
     submit: about ? t("Comment") : t("Annotate"),
@@ -119,7 +120,7 @@ act("reply", ({ page, button }) => {
   const host = button?.closest(".note");
   if (!host) return;
   const draft = placeAt(page, "note", note);
-  const shape = { label: t("Reply to {id}", { id: note }), small: true, submit: t("Reply"), draft: draftAt(page, draft) };
+  const shape = { label: t("Reply to {name}", { name: writerOf(host) }), small: true, submit: t("Reply"), draft: draftAt(page, draft) };
   openForm(host, shape, ({ text }) => page.say(call("annotate", { ref: note, content: text }), { quiet: true, draft }));
 });
 
@@ -140,7 +141,7 @@ act("suggest", async ({ page, id, host, about }) => {
     return void openForm(host, shape, ({ text: written }) => page.say(call("suggest", { ref: id, content: written, ...asGiven(about) }), { quiet: true }));
   }
   const text = await part(`${page.web}/nodes/${id}/text`);
-  const label = t("Another wording of {id}", { id });
+  const label = t("Another wording of {text}", { text: calledOf(page, id) });
   const pen = await longPen(text, label);
   openForm(host, { label, text, pen, submit: t("Suggest") }, ({ text: written }) => page.say(call("suggest", { ref: id, content: written }), { quiet: true }));
 });
@@ -192,7 +193,7 @@ act("accept-edited", async ({ page, button }) => {
   const host = button?.closest(".note");
   if (!host) return;
   const text = await part(`${page.web}/nodes/${note}/text`);
-  const label = t("Text to accept instead of {id}", { id: note });
+  const label = t("Text to accept instead");
   const pen = await longPen(text, label);
   openForm(host, { label, text, pen, submit: t("Accept") }, ({ text: written }) => page.say(call("accept_edited", { ref: note, content: written }), { quiet: true }));
 });
@@ -206,7 +207,7 @@ act("reject", ({ page, button }) => {
 });
 
 act("tag", ({ page, id, host }) => {
-  const shape = { label: t("Tags for {id}", { id }), single: true, submit: t("Tag"), hint: t("Several with commas") };
+  const shape = { label: t("Tags for {text}", { text: calledOf(page, id) }), single: true, submit: t("Tag"), hint: t("Several with commas") };
   openForm(host, shape, ({ text }) => {
     const names = text.split(",").map((name) => name.trim().replace(/^#/, "")).filter(Boolean);
     return page.say(call("tag", { ref: id, names }), { quiet: true });
@@ -215,7 +216,7 @@ act("tag", ({ page, id, host }) => {
 
 act("split", async ({ page, id, host }) => {
   const text = await part(`${page.web}/nodes/${id}/text`);
-  const label = t("Where to split {id}", { id });
+  const label = t("Where to split {text}", { text: calledOf(page, id) });
   const pen = await longPen(text, label, true);
   const shape = { label, text, pen, readOnly: true, submit: t("Split at the caret"), hint: t("Place the caret where the second part starts") };
   openForm(host, shape, ({ caret }) => page.say(call("split", { ref: id, at: [...text.slice(0, caret)].length }), { quiet: true }));

@@ -1,6 +1,7 @@
 // @ts-check
 // A link from a node to a text of any tree, a document or a tree, which the form asks for by words or an id.
 
+import { calledOf } from "./called.js";
 import { call } from "../live/calls.js";
 import { json, Refused } from "../live/api.js";
 import { t } from "../t.js";
@@ -56,7 +57,7 @@ act("link", (what) => linkFrom(what));
  * @param {string} [other] the id that was dragged there */
 async function linkFrom({ page, id, host }, other = "") {
   const words = wordsOf(host);
-  const shape = { label: t("What {id} is linked to", { id }), single: true, text: other, submit: t("Link"), hint: words ? t("On the words “{words}”", { words: words.slice(0, 60) }) : "" };
+  const shape = { label: t("What {text} is linked to", { text: calledOf(page, id) }), single: true, text: other, submit: t("Link"), hint: words ? t("On the words “{words}”", { words: words.slice(0, 60) }) : "" };
   const form = openForm(host, shape, async () => {
     const confidence = fieldOf(form, "confidence");
     const given = { source: id, target: await picker.ref(), type: fieldOf(form, "type"), note: fieldOf(form, "note"), on: words };

@@ -1,6 +1,7 @@
 // @ts-check
 // Menus stay within what is seen: they open to the side with more room, and scroll when long.
 
+import { calledOf } from "./called.js";
 import { toast } from "../elements/loom-toast.js";
 import { part } from "../live/api.js";
 import { t } from "../t.js";
@@ -102,12 +103,12 @@ act("continuations", ({ page, id }) => {
 
 act("copy", async ({ page, id }) => {
   await navigator.clipboard.writeText(await part(`${page.web}/nodes/${id}/text`));
-  toast().show(t("The text of {id} has been copied.", { id }));
+  toast().show(t("Copied {text}.", { text: calledOf(page, id) }));
 });
 
 act("copy-link", async ({ page, id }) => {
   await navigator.clipboard.writeText(`${location.origin}${page.web}?node=${id}`);
-  toast().show(t("The link to {id} has been copied.", { id }));
+  toast().show(t("Copied the link to {text}.", { text: calledOf(page, id) }));
 });
 
 /** Keeps the addresses of exports at the position of the tab. @param {TreePage} page @param {AbortSignal} signal */

@@ -3,6 +3,7 @@
 // read stay. An embed is a portal that is open from the start. A change of what is inside is a
 // suggestion on its source.
 
+import { called } from "./called.js";
 import { toast } from "../elements/loom-toast.js";
 import { json, part, Refused, told } from "../live/api.js";
 import { asBody, call } from "../live/calls.js";
@@ -106,7 +107,7 @@ async function suggest(button) {
   try {
     const text = source.startsWith("/api/") ? (await json(source)).text : await part(source);
     const rows = Math.min(12, text.split("\n").length + 2);
-    const shape = { label: t("Another wording of {ref}", { ref: host.querySelector("header code")?.textContent ?? "" }), text, rows, submit: t("Suggest") };
+    const shape = { label: t("Another wording of {text}", { text: called(text) }), text, rows, submit: t("Suggest") };
     openForm(host, shape, async ({ text: content }) => {
       const { reply } = await json(`/api/trees/${tree}/commands`, { method: "POST", body: asBody(call("suggest", { ref, content })) });
       toast().show(reply ?? t("Suggested a change"));

@@ -1,6 +1,7 @@
 // @ts-check
 // The windows of a workspace as a list: what each shows, and the buttons for what may be done with it.
 
+import { called } from "./called.js";
 import { call, putCall } from "../live/calls.js";
 import { quoted } from "./asking.js";
 import { make } from "./forms.js";
@@ -39,7 +40,7 @@ function windowRow(shown, markup, viewer) {
   const row = make("li", { className: shown.visible ? "" : "hidden-window" }, head, buttonsOf(shown, viewer), ...changesOf(shown, viewer), shown.open ? body : make("p", { className: "soft", textContent: shown.text }));
   row.dataset.number = String(shown.number);
   const grip = make("button", { type: "button", className: "quiet grip", textContent: "⠿", draggable: true, title: t("Drag to move, or press the arrow keys") });
-  grip.setAttribute("aria-label", t("Move #{number} up or down", { number: shown.number }));
+  grip.setAttribute("aria-label", t("Move {text} up or down", { text: called(shown.text) }));
   head.prepend(grip, " ");
   return row;
 }
