@@ -105,13 +105,17 @@ function stopRunning() {
   return candidates || agents;
 }
 
-/** @param {boolean} typing */
+/** Shuts menus, else stops what runs, else leaves a text. Who stops candidates from an empty composer leaves it too: the
+ * number pressed next takes one, and is not typed. @param {boolean} typing */
 function stopOrLeave(typing) {
   const open = document.querySelectorAll("details.menu[open]");
   for (const menu of open) shut(menu);
-  if (open.length || stopRunning()) return true;
-  if (typing) leave(/** @type {Element} */ (document.activeElement));
-  return typing;
+  if (open.length) return true;
+  const here = /** @type {Element} */ (document.activeElement);
+  const isEmptyComposer = here.matches("loom-composer textarea") && !(/** @type {HTMLTextAreaElement} */ (here).value);
+  const isStopped = stopRunning();
+  if (typing && (!isStopped || isEmptyComposer)) leave(here);
+  return isStopped || typing;
 }
 
 /** The action that a press means now. @param {Key[]} table @param {KeyboardEvent} event */
