@@ -4,7 +4,7 @@ are alive, and whether an expired lease means that its worker is gone."""
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, transacti
 from agents.providers.transport import persistently
 from loom.money import spending
 from loom.turns import generation_lifecycle
+from loom.turns.generation_lifecycle import Grown
 from loom.turns.models import Generation
 
 log = logging.getLogger("heddle.run")
@@ -74,16 +75,16 @@ def tell_wait(uid: str, lease: str, why: str) -> None:
         log.warning("could not say why %s waits", uid, exc_info=True)
 
 
-def keep_alive(uid: str, lease: str, text: str, chunk: int) -> str:
-    """Writes the text so far and extends the lease: returns "go", "stop" or "lost". If the
-    database is busy, the next heartbeat tries again; the lease lasts for several."""
+def keep_alive(grown: Sequence[Grown]) -> Sequence[str]:
+    """Writes texts so far and extends their leases: returns "go", "stop" or "lost" for each. If the
+    database is busy, the next heartbeat tries again; a lease lasts for several."""
     try:
-        return generation_lifecycle.progress(
-            uid, lease=lease, text=text, chunk=chunk, seconds=LEASE_S
-        )
-    except (InterfaceError, DatabaseError):
-        log.warning("could not write generation %s", uid, exc_info=True)
-        return "go"
+        return generation_lifecycle.progress_all(grown, seconds=LEASE_S)
+    except (InterfaceError, DatabaseError) as error:
+        if len(grown) > 1 and not isinstance(error, InterfaceError | OperationalError):
+            raise  # one of them cannot be written: each alone
+        log.warning("could not write generations: %s", [text.uid for text in grown], exc_info=True)
+        return ["go"] * len(grown)
 
 
 def more_money(uid: str, lease: str, needed: int) -> int | None:

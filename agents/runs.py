@@ -8,8 +8,7 @@ import logging
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, TypeVar
 
@@ -45,11 +44,12 @@ from agents.providers.values import (
     wait_before_next,
 )
 from agents.received import received_of
+from agents.shared_writes import SharedWrite
 from agents.subject_prompt import narrower
 from loom.engine.fields import new_uid
 from loom.errors import CommandError
 from loom.turns import generation_lifecycle, lanes
-from loom.turns.generation_lifecycle import CUT_OFF
+from loom.turns.generation_lifecycle import CUT_OFF, Grown
 from loom.turns.models import Call, Generation
 
 T = TypeVar("T")
@@ -185,7 +185,7 @@ class GenerationRun:
         going = [candidate.generation for candidate in self._open]
         # The row is written while the request is sent: neither waits for the other, but
         # nothing is shown before the row exists.
-        beginning = asyncio.create_task(in_thread(create_call, self._order, attempt, going))
+        beginning = asyncio.create_task(_beginnings(Beginning(self._order, attempt, going)))
         self._attempt = attempt
         began = time.monotonic()
         try:
@@ -275,19 +275,19 @@ class GenerationRun:
         stop."""
         quiet = 0.0
         while self._open:
-            await asyncio.sleep(WRITE_S)
+            # All runs at the same moments, so that they are written together.
+            await asyncio.sleep(WRITE_S - time.monotonic() % WRITE_S)
             quiet += WRITE_S
             due = quiet >= HEARTBEAT_S
             quiet = 0.0 if due else quiet
-            for candidate in self._open:
-                if self._is_late:
+            if self._is_late:
+                for candidate in self._open:
                     self._end(candidate, finish=TIME_OVER)
-                elif due or candidate.has_news:
-                    await self._write(candidate)
+            news = [candidate for candidate in self._open if due or candidate.has_news]
+            await asyncio.gather(*(self._write(candidate) for candidate in news))
 
     async def _write(self, candidate: GrowingCandidate) -> None:
-        text, chunk = candidate.written()
-        answer = await in_thread(keep_alive, candidate.uid, self._lease, text, chunk)
+        answer = await _growing(Grown(candidate.uid, self._lease, *candidate.written()))
         if not candidate.is_open:
             return
         if answer == "stop":
@@ -360,25 +360,46 @@ def end_generation(uid: str, lease: str, ending: Ending) -> None:
     )
 
 
-def create_call(
-    order: GenerationOrder, attempt: ProviderAttempt, generations: Sequence[Generation]
-) -> Call:
-    """Creates the call's row while the request is sent, and links its generations to it."""
-    first = generations[0]
-    call = Call(
-        tree=first.tree,
-        participant=first.participant,
-        provider=order.provider.name,
-        configuration=order.configuration,
-        request=attempt.request,
-        note=order.note,
-        strategy=order.strategy,
-        purpose=order.purpose,
-        turn=first.turn,
-    )
-    for generation in generations:
-        persistently(partial(generation_lifecycle.begin_call, generation, call))
-    return call
+@dataclass(frozen=True)
+class Beginning:
+    """A request that is being sent for generations."""
+
+    order: GenerationOrder
+    attempt: ProviderAttempt
+    generations: Sequence[Generation]
+
+    def call(self) -> Call:
+        """The row of its call, not stored yet."""
+        order, first = self.order, self.generations[0]
+        return Call(
+            tree=first.tree,
+            participant=first.participant,
+            provider=order.provider.name,
+            configuration=order.configuration,
+            request=self.attempt.request,
+            note=order.note,
+            strategy=order.strategy,
+            purpose=order.purpose,
+            turn=first.turn,
+        )
+
+
+def create_calls(beginnings: Sequence[Beginning]) -> list[Call]:
+    """Stores the calls of requests that are being sent, and links their generations to them."""
+
+    def stored() -> list[Call]:
+        calls = [beginning.call() for beginning in beginnings]
+        of_calls = [beginning.generations for beginning in beginnings]
+        generation_lifecycle.begin_calls(list(zip(calls, of_calls, strict=True)))
+        return calls
+
+    return persistently(stored)
+
+
+BEGUN_TOGETHER = 16  # calls: others that write wait some milliseconds for them
+GROWN_TOGETHER = 128  # texts
+_beginnings = SharedWrite[Beginning, Call](create_calls, most=BEGUN_TOGETHER)
+_growing = SharedWrite[Grown, str](keep_alive, most=GROWN_TOGETHER)
 
 
 def seal(call: Call, attempt: ProviderAttempt) -> None:

@@ -2,13 +2,13 @@
 
 import gzip
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
@@ -18,7 +18,7 @@ from loom.engine.jobs import enqueue
 from loom.errors import CommandError, require
 from loom.language import ids
 from loom.money import spending
-from loom.platform.inserts import update_row
+from loom.platform.inserts import insert_row, update_row
 from loom.platform.prepared_queries import Given, PreparedQuery, lock_rows
 from loom.trees.commands import node_writer
 from loom.trees.commands.node_writer import NewNode
@@ -93,12 +93,17 @@ def _is_free(row: Generation, now: datetime) -> bool:
     return row.status == "queued" or (row.leased_until is not None and row.leased_until < now)
 
 
-def begin_call(generation: Generation, call: Call) -> None:
-    """Stores the call while the request is sent, and links the generation to it."""
+def begin_calls(beginnings: Sequence[tuple[Call, Sequence[Generation]]]) -> None:
+    """Stores calls while their requests are sent, and links their generations to them, all in one
+    transaction."""
     with busy.not_yet_on_disk():
-        call.save()
-        Generation.objects.filter(pk=generation.pk).update(call=call, note=call.note[:200])
-    generation.call = call
+        for call, generations in beginnings:
+            insert_row(call)
+            rows = Generation.objects.filter(pk__in=[generation.pk for generation in generations])
+            rows.update(call=call, note=call.note[:200])
+    for call, generations in beginnings:
+        for generation in generations:
+            generation.call = call
 
 
 def progress(generation_uid: str, *, lease: str, text: str, chunk: int, seconds: int) -> str:
@@ -109,6 +114,48 @@ def progress(generation_uid: str, *, lease: str, text: str, chunk: int, seconds:
     if not rows.update(text=text, chunk=chunk, leased_until=until):
         return "lost"
     return "stop" if rows.filter(stop_asked=True).exists() else "go"
+
+
+@dataclass(frozen=True)
+class Grown:
+    """A running generation with its lease, and its text so far."""
+
+    uid: str
+    lease: str
+    text: str
+    chunk: int
+
+
+_GROWS = "UPDATE turns_generation SET text = %s, chunk = %s, leased_until = %s WHERE id = %s"
+
+
+def progress_all(grown: Sequence[Grown], *, seconds: int) -> list[str]:
+    """What `progress` does, for several in one transaction. Waits for no row that is being changed:
+    it is not written, and its answer is "go"."""
+    until = connection.ops.adapt_datetimefield_value(timezone.now() + timedelta(seconds=seconds))
+    with transaction.atomic():
+        rows = Generation.objects.filter(uid__in=[text.uid for text in grown]).order_by("pk")
+        free = rows.select_for_update(skip_locked=True, no_key=True)
+        found = {
+            row[0]: row for row in free.values_list("uid", "pk", "lease", "status", "stop_asked")
+        }
+        answers, changes = [], []
+        for text in grown:
+            _, pk, lease, status, stop_asked = found.get(text.uid, ("", 0, text.lease, "", False))
+            if pk and (lease, status) == (text.lease, "running"):
+                changes.append((text.text, text.chunk, until, pk))
+                answers.append("stop" if stop_asked else "go")
+            else:
+                answers.append("lost" if pk else "")
+        with connection.cursor() as cursor:
+            cursor.executemany(_GROWS, changes)
+        if "" in answers:
+            there = set(rows.values_list("uid", flat=True))
+            answers = [
+                answer or ("go" if text.uid in there else "lost")
+                for text, answer in zip(grown, answers, strict=True)
+            ]
+    return answers
 
 
 def set_note(generation_uid: str, *, lease: str, note: str) -> None:

@@ -105,7 +105,7 @@ def landed(generation: Generation) -> Generation:
     """The generation after an answer, recorded by the worker's verbs without a worker."""
     generation_lifecycle.take(generation.uid, lease="x", seconds=60)
     call = Call(tree=generation.tree, participant=generation.participant, provider="openai")
-    generation_lifecycle.begin_call(generation, call)
+    generation_lifecycle.begin_calls([(call, [generation])])
     generation_lifecycle.end_generation(
         generation.uid, lease="x", text="She", chunk=1, finish="complete"
     )

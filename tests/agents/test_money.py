@@ -211,9 +211,8 @@ def test_what_a_worker_was_lost_over_is_not_begun_again_beyond_the_limit(
     assert spent() == (0, 100)
     taken = generation_lifecycle.take(row.uid, lease="dead", seconds=60)
     assert taken is not None
-    generation_lifecycle.begin_call(
-        taken, Call(tree=tree, participant=row.participant, provider="openai")
-    )
+    call = Call(tree=tree, participant=row.participant, provider="openai")
+    generation_lifecycle.begin_calls([(call, [taken])])
     Generation.objects.filter(pk=row.pk).update(leased_until="2020-01-01T00:00:00Z")
     row = run(row)
     assert row.error is not None

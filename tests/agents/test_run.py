@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from agents import candidates, runs
+from agents import candidates
 from agents.providers.attempt import ProviderAttempt
-from agents.runs import create_call
 from loom.access import Actor
 from loom.engine import streams
 from loom.engine.context import Request
@@ -19,6 +18,7 @@ from loom.engine.models import Event
 from loom.people.models import Participant
 from loom.trees.models import Tree
 from loom.trees.queries.event_log import events_since, hydrated
+from loom.turns import generation_lifecycle
 from loom.turns.models import Call
 from tests.agents.conftest import Say, again, run
 from tests.patience import PATIENCE_S
@@ -329,17 +329,18 @@ def test_a_call_began_before_its_first_text_however_late_its_row_is(
     ask: Say, provider: ScriptedProvider, opening: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     heard, note = threading.Event(), ProviderAttempt._note
+    begin_calls = generation_lifecycle.begin_calls
 
     def noted(*given: Any) -> None:
         note(*given)
         heard.set()
 
-    def late(*given: Any) -> Call:
+    def late(*given: Any) -> None:
         assert heard.wait(PATIENCE_S)
-        return create_call(*given)
+        begin_calls(*given)
 
     monkeypatch.setattr(ProviderAttempt, "_note", noted)
-    monkeypatch.setattr(runs, "create_call", late)
+    monkeypatch.setattr(generation_lifecycle, "begin_calls", late)
     provider.script(says("She was cold."))
     call = run(ask()[0]).call
     assert call is not None

@@ -17,6 +17,7 @@ from agents.providers import transport
 from agents.runs import begin_lane
 from agents.tasks import sweep
 from loom.turns import generation_lifecycle
+from loom.turns.generation_lifecycle import Grown
 from loom.turns.models import Generation
 from tests.agents.conftest import Running, Say, again
 from tests.patience import PATIENCE_S
@@ -136,8 +137,8 @@ def test_a_word_about_a_pause_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(generation_lifecycle, "set_note", busy)
     leases.tell_wait("x", "y", "tried again after 3 s")
-    monkeypatch.setattr(generation_lifecycle, "progress", busy)
-    assert leases.keep_alive("x", "y", "text", 1) == "go"
+    monkeypatch.setattr(generation_lifecycle, "progress_all", busy)
+    assert leases.keep_alive([Grown("x", "y", "text", 1)]) == ["go"]
 
 
 HELD_S = float(os.environ.get("HEDDLE_TEST_STALL_S", "4"))

@@ -186,7 +186,7 @@ def test_an_undone_continue_lands_pruned(say: Say, taken: Generation) -> None:
 
 def test_a_sealed_call_holds_the_bytes_as_received(taken: Generation, tree: Tree) -> None:
     call = Call(tree=tree, participant=taken.participant, provider="openai", configuration="c")
-    generation_lifecycle.begin_call(taken, call)
+    generation_lifecycle.begin_calls([(call, [taken])])
     node = generation_lifecycle.end_generation(
         taken.uid, lease="me", text="x", chunk=1, finish="complete"
     )

@@ -33,7 +33,8 @@ def answered(actor: Actor, tree: Tree, line: str, text: str, **usage: int) -> st
     uid = execute_line(actor, tree, Request(line)).body["generations"][0]
     row = generation_lifecycle.take(uid, lease="x", seconds=60)
     assert row is not None
-    generation_lifecycle.begin_call(row, Call(tree=tree, participant=row.participant, provider="p"))
+    call = Call(tree=tree, participant=row.participant, provider="p")
+    generation_lifecycle.begin_calls([(call, [row])])
     node = generation_lifecycle.end_generation(
         uid, lease="x", text=text, chunk=1, finish="complete", usage=dict(usage)
     )

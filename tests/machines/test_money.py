@@ -119,7 +119,7 @@ class Day(RuleBasedStateMachine):
             for held in begin_lane(self.lane):
                 for generation in held.generations:
                     call = Call(tree=self.tree, participant=self.model, provider="openai")
-                    generation_lifecycle.begin_call(generation, call)
+                    generation_lifecycle.begin_calls([(call, [generation])])
                     generation_lifecycle.progress(
                         generation.uid, lease=held.lease, text=text, chunk=1, seconds=900
                     )
