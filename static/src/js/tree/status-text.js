@@ -28,7 +28,7 @@ export function statusText(verb, reply) {
     prune: t("Pruned"),
     resolve: t("Resolved"),
     restore: t("Restored"),
-    split: t("Split into two nodes"),
+    split: t("Split in two"),
     tag: t("Tag added"),
     unbookmark: t("Bookmark removed"),
     suggest: t("Suggestion added"),

@@ -32,9 +32,9 @@ export function windowList(windows, markup, viewer) {
 
 /** @param {Shown} shown @param {string | undefined} markup @param {Viewer} viewer */
 function windowRow(shown, markup, viewer) {
-  const head = make("p", { className: "window-head" }, make("code", { className: "id", textContent: `#${shown.number}` }), " ", ...nameOf(shown, viewer), " ");
+  const head = make("p", { className: "window-head" }, ...nameOf(shown, viewer), " ");
   const marks = [shown.document ? t("revision {number}", { number: shown.revision ?? 0 }) : "", shown.keep && shown.visible ? t("pinned") : "", shown.label && shown.kind !== "stash" ? shown.label : "", shown.current ? t("an older version") : ""];
-  head.append(make("span", { className: "soft", textContent: marks.filter(Boolean).join(" · ") }));
+  head.append(make("span", { className: "soft", textContent: marks.filter(Boolean).join(" · ") }), " ", make("code", { className: "id", textContent: `#${shown.number}` }));
   const text = shown.as === "diff" ? differenceOf(shown.text) : textOf(shown, markup, viewer);
   const body = shown.visible && shown.text.length <= LONG ? text : make("details", {}, make("summary", { textContent: beginning(shown.text) || t("empty") }), text);
   const row = make("li", { className: shown.visible ? "" : "hidden-window" }, head, buttonsOf(shown, viewer), ...changesOf(shown, viewer), shown.open ? body : make("p", { className: "soft", textContent: shown.text }));

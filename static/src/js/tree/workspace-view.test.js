@@ -67,3 +67,11 @@ test("an arrangement is opened, renamed and deleted by buttons that name it", ()
   assert.deepEqual(acts, ["open", "rename", "remove"]);
   assert.equal(row.querySelector("button").getAttribute("aria-label"), "Open the arrangement Proofs");
 });
+
+test("an action is set as prose where words say it, and as a line where only the line does", () => {
+  const step = { seq: 1, line: "", outcome: "ok", loop_status: "ok", message: "", open: true };
+  assert.equal(stepRow({ ...step, canonical: "→ prune a7x2" }).querySelector(".said").textContent, "Pruned");
+  const row = stepRow({ ...step, canonical: "→ fly a7x2" });
+  assert.equal(row.querySelector(".said"), null);
+  assert.equal(row.querySelector(".line").textContent, "→ fly a7x2");
+});
