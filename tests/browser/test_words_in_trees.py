@@ -246,3 +246,38 @@ def test_a_wording_across_a_border_of_a_buffer_is_a_suggestion_for_each_text(
     note = page.locator(".cm-content .note")
     note.get_by_role("button", name="Accept", exact=True).click()
     expect(text).to_contain_text("The tower fell. Nobody keeps the tower.")
+
+
+def test_a_wording_of_several_texts_is_undone_as_one_and_what_was_accepted_of_it_stays(
+    heddle: Heddle, visit: Open, ada: Cookies
+) -> None:
+    name = uuid4().hex[:6]
+    texts = ("The tower stands. ", "She came late. ", "Nobody waits.")
+    tree = heddle.tree(f"Three {name}", *texts, mode="buffer")
+    mine, hers = live(visit(f"/trees/{tree}")), live(visit(f"/trees/{tree}", who=ada))
+    book, old = "loom-buffer[data-on] .cm-content", ".cm-content .suggested-old"
+    expect(hers.locator(book)).to_contain_text("Nobody waits.")
+    hers.locator(book).focus()
+    hers.keyboard.press("Control+End")
+    for _ in "stands. She came late. Nobody waits.":
+        hers.keyboard.press("Shift+ArrowLeft")
+    hers.keyboard.press("Control+Alt+s")
+    field = hers.get_by_role("textbox", name="Another wording for the selected words")
+    field.fill("fell. He came late. Everybody waits.")
+    hers.keyboard.press("Control+Enter")
+    toast = hers.locator("loom-toast .toast")
+    expect(toast).to_contain_text("Suggested a wording of 3 passages")
+    expect(mine.locator(old)).to_have_count(3)
+    mine.locator(old).nth(1).click()
+    note = mine.locator(".cm-content .note")
+    note.get_by_role("button", name="Accept", exact=True).click()
+    expect(mine.locator(book)).to_contain_text("The tower stands. He came late. Nobody waits.")
+    expect(hers.locator(book)).to_contain_text("He came late.")
+    hers.locator("main").focus()
+    hers.keyboard.press("Control+z")
+    expect(toast).to_contain_text("Undone: suggested a wording of 3 passages")
+    expect(mine.locator(old)).to_have_count(0)
+    expect(mine.locator(book)).to_contain_text("The tower stands. He came late. Nobody waits.")
+    hers.keyboard.press("Control+Shift+z")
+    expect(toast).to_contain_text("Redone: suggested a wording of 3 passages")
+    expect(mine.locator(old)).to_have_count(2)

@@ -16,19 +16,22 @@ const UNDONE = new Set(["undo", "redo"]);
 /** Whether a panel beside the text is in view. @param {string} name */
 const seen = (name) => Boolean(document.getElementById(`panel-${name}`)?.checkVisibility());
 
+const capital = (/** @type {string} */ words) => words.charAt(0).toUpperCase() + words.slice(1);
+
 /** @param {TreePage} page @param {AbortSignal} signal */
 export function giveFeedback(page, signal) {
   page.addEventListener(
     "said",
     (event) => {
-      const { answer } = /** @type {CustomEvent} */ (event).detail;
+      const { answer, act: part } = /** @type {CustomEvent} */ (event).detail;
       const verb = verbOf(answer.canonical);
       const words = answer.reply.replace(/^✓ /, "");
       if (SEEN.has(verb)) return speak(words);
       if (verb === "open") return seen("desk") ? speak(words) : toast().show(statusText(verb, words) || words);
       if (!answer.events.length && !UNDONE.has(verb)) return;
       const act = UNDONE.has(verb) ? (verb === "undo" ? t("Redo") : "") : t("Undo");
-      const plain = statusText(verb, words);
+      // Of several changes that are one, which Undo takes back as one, the whole is said.
+      const plain = part?.doing ? capital(part.doing) : statusText(verb, words);
       const [, turn] = /^→ undo turn:(\S+)/.exec(answer.canonical) ?? [];
       toast().show(plain || words, { act, exact: plain && words, onAct: () => void (turn ? page.acts.redoTurn(turn, "") : verb === "undo" ? page.acts.redo() : page.acts.undoNumber(answer.step)) });
     },
