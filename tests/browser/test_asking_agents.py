@@ -237,6 +237,10 @@ def test_a_turn_that_has_ended_keeps_its_place_in_the_path_as_a_line_of_prose(
     expect(card).to_have_count(1)
     summary.click()
     expect(card.locator(".turn-lines").first).to_contain_text('find "Marie"')
+    page.set_viewport_size(PHONE)
+    lines, text = card.locator(".turn-lines").first, answer.locator(".text")
+    ends = "(element) => Math.round(element.getBoundingClientRect().right)"
+    assert lines.evaluate(ends) == text.evaluate(ends)
     page.reload()
     live(page)
     expect(summary).to_contain_text("Searched for “Marie”")
