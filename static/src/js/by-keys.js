@@ -1,13 +1,15 @@
 // @ts-check
-// Plain pages by keys alone: a form loads its page again and the focus is where it was, Escape leads one step back,
-// Ctrl Enter sends a text.
+// Plain pages by keys alone: a form loads its page again and the focus is where it was, with what was typed if it was
+// refused; Escape leads one step back, Ctrl Enter sends a text.
 
 import { toast } from "./elements/loom-toast.js";
 import { giveBack, isSeen, leave, rest } from "./focus.js";
 import { isTyping } from "./tree/typing.js";
 
 const NAME = "heddle.sent";
-const MESSAGES = "main [role='alert'], main .told[role='status'], main .messages";
+const REFUSED = "main [role='alert'], main .messages .error";
+const MESSAGES = `${REFUSED}, main .told[role='status'], main .messages`;
+const TYPED = "textarea, input:not([type=hidden], [type=checkbox], [type=radio], [type=file], [type=password])";
 
 /** What a form is about: where it is sent, and what it sends that nobody types. @param {HTMLFormElement} form */
 function about(form) {
@@ -30,8 +32,16 @@ function remember(event) {
     form: formsAbout(what).indexOf(form),
     control: [...form.elements].indexOf(/** @type {Element} */ (control)),
     name: control?.getAttribute("name") ?? "",
+    typed: [...form.elements].map((field) => (field.matches(TYPED) ? /** @type {HTMLInputElement} */ (field).value : "")),
     around: form.closest("[id]:not(main, body)")?.id ?? "",
   }));
+}
+
+/** Puts what was typed into a refused form that has come back without it. @param {HTMLFormElement} form @param {string[]} typed */
+function typeAgain(form, typed) {
+  const fields = /** @type {HTMLInputElement[]} */ ([...form.elements]);
+  for (const [at, field] of fields.entries()) if (typed[at] && field.matches(TYPED) && field.value === field.defaultValue) field.value = typed[at];
+  form.closest("details")?.setAttribute("open", "");
 }
 
 /** Gives the focus back to what had it when a form of this page was sent, else to what was around it; a message that
@@ -43,14 +53,18 @@ export function returnToForm() {
   const sent = JSON.parse(kept);
   if (!sent.pages.includes(location.pathname)) return;
   const form = formsAbout(sent.what)[sent.form];
+  if (form && document.querySelector(REFUSED)) typeAgain(form, sent.typed);
   const control = /** @type {HTMLElement | undefined} */ (form?.elements[sent.control]);
   const message = document.querySelector(MESSAGES);
   const isSame = control && control.getAttribute("name") === (sent.name || null) && isSeen(control) && !control.matches(":disabled");
   const folded = form?.closest("details:not([open])")?.querySelector("summary");
-  if (isSame) control.focus();
+  // What is shown once is there to be copied.
+  const fresh = /** @type {HTMLElement | null} */ (document.querySelector("main .fresh [data-copy]"));
+  if (fresh) fresh.focus();
+  else if (isSame) control.focus();
   else if (folded) folded.focus();
   else rest((sent.around && document.getElementById(sent.around)) || message || undefined);
-  if (message && message !== document.activeElement && isOutOfSight(message)) toast()?.show(message.textContent?.trim().replace(/\s+/g, " ") ?? "", { bad: message.matches("[role='alert']") });
+  if (message && message !== document.activeElement && isOutOfSight(message)) toast()?.show(message.textContent?.trim().replace(/\s+/g, " ") ?? "", { bad: document.querySelector(REFUSED) !== null });
 }
 
 /** @param {Element} element */
@@ -61,7 +75,7 @@ function isOutOfSight(element) {
 
 /** Whether something was typed on this page that leaving it would lose. */
 function hasTyped() {
-  const fields = /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll("main form[method=post] :is(input:not([type=hidden], [type=checkbox], [type=radio]), textarea)"));
+  const fields = /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll(`main form[method=post] :is(${TYPED}, [type=password])`));
   return [...fields].some((field) => field.value !== field.defaultValue);
 }
 

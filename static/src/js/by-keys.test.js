@@ -90,3 +90,31 @@ test("Ctrl Enter sends the text that is being written, by the first button of it
   press(at("textarea"), "Enter");
   assert.deepEqual(sent, [at("button")]);
 });
+
+test("a refused form has what was typed, unfolded, but no password", () => {
+  const folded = '<details><summary>Give evidence</summary><form method="post"><input name="ref"><input name="why" value="As it was"><input name="pass" type="password"><button>Send</button></form></details>';
+  plain(page("", folded));
+  at("details").open = true;
+  const type = (ref) => Object.assign(at("[name=ref]"), { value: ref }) && Object.assign(at("[name=pass]"), { value: "secret" });
+  type("zzzz");
+  send(at("[name=ref]"));
+  assert.doesNotMatch(sessionStorage.getItem("heddle.sent"), /secret/);
+  freshPage(page("", `<ul class="messages"><li class="message error">Not found.</li></ul>${folded}`));
+  returnToForm();
+  assert.deepEqual([at("details").open, at("[name=ref]").value, at("[name=why]").value], [true, "zzzz", "As it was"]);
+  assert.equal(document.activeElement, at("[name=ref]"));
+  type("a7x2");
+  send(at("[name=ref]"));
+  freshPage(page("", folded));
+  returnToForm();
+  assert.equal(at("[name=ref]").value, "");
+});
+
+test("what is shown once is led to, where it is copied", () => {
+  const form = '<form method="post"><button>Create link</button></form>';
+  plain(page("", form));
+  send(at("button"));
+  freshPage(page("", `<section class="fresh" role="status"><code data-secret>s</code><button data-copy>Copy</button></section>${form}`));
+  returnToForm();
+  assert.equal(document.activeElement, at("[data-copy]"));
+});
