@@ -43,4 +43,5 @@ def test_the_command_bar_leads_only_to_what_its_person_may_see(two_groves: TwoGr
     places = two_groves.client(two_groves.only_left).get("/palette").json()["places"]
     assert not [place for place in places if right.grove.uid in place["href"]]
     assert [place for place in places if place["href"] == f"/groves/{left.grove.uid}/people"]
+    assert {"/mentions", "/guide", "/settings"} <= {place["href"] for place in places}
     assert two_groves.client(two_groves.nobody).get("/palette").json()["trees"] == []

@@ -655,7 +655,7 @@ def _trees(request: PersonRequest, query: str) -> QuerySet[Tree]:
 
 
 def _places(request: PersonRequest) -> list[dict[str, str]]:
-    """Pages of the groves, their participants, and the person's settings."""
+    """Pages of the groves, their participants, and the person's own: inbox, guide, settings."""
     groves = list(access.visible_groves(request.user))
     places = [
         {"words": f"{gettext(words)}", "soft": grove.name, "href": f"/groves/{grove.uid}{path}"}
@@ -674,8 +674,11 @@ def _places(request: PersonRequest) -> list[dict[str, str]]:
             }
         )
     own = gettext("Settings")
-    return places + [
-        {"words": gettext(words), "soft": own, "href": path} for path, words in OWN_PAGES
+    return [
+        *places,
+        {"words": gettext("Inbox"), "soft": "", "href": "/mentions"},
+        {"words": gettext("Guide"), "soft": "", "href": "/guide"},
+        *({"words": gettext(words), "soft": own, "href": path} for path, words in OWN_PAGES),
     ]
 
 
