@@ -99,11 +99,9 @@ def begin_calls(beginnings: Sequence[tuple[Call, Sequence[Generation]]]) -> None
     with busy.not_yet_on_disk():
         for call, generations in beginnings:
             insert_row(call)
-            rows = Generation.objects.filter(pk__in=[generation.pk for generation in generations])
-            rows.update(call=call, note=call.note[:200])
-    for call, generations in beginnings:
-        for generation in generations:
-            generation.call = call
+            for generation in generations:
+                generation.call, generation.note = call, call.note[:200]
+                update_row(generation, "call", "note")
 
 
 def progress(generation_uid: str, *, lease: str, text: str, chunk: int, seconds: int) -> str:

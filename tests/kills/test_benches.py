@@ -19,6 +19,7 @@ MOVED = r"[^~]*move to PostgreSQL +[\d.]+ s" if is_able() else ""
 # The words that make it small, and what it prints at last.
 SMALL = {
     "acting": ("1", r"grammar that acts +1 replies"),
+    "beginning": ("2 12", r"12 at once: taken [\d.]+ ms"),
     "claims": ("100 3", r"seen in a second browser, p95 +[\d.]+ ms"),
     "context": ("50", r"loom-aware, with its rows +[\d.]+ ms"),
     "crowd": ("5 4", r"with 5 sockets: 4 of 4 requests answered"),
