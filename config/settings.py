@@ -142,6 +142,8 @@ def _database(url: str) -> dict[str, Any]:
             # The planner takes walks in a tree for a thousand times as long as they are: compiling
             # them took 0.95 s of 1.0 for what is above 500 nodes.
             "options": "-c jit=off",
+            # Of the queries in `loom.platform.prepared_queries`, from their second run on.
+            "prepare_threshold": 1,
         }
     return entry
 

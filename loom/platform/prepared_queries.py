@@ -1,6 +1,10 @@
 """Queries whose SQL is built once, so that each request only pays for running them.
 
-Uses internals of Django 5.2 (`ModelIterable`, the compiler's converters)."""
+PostgreSQL plans them once for each connection, too: of a row with twelve joined ones, planning took
+5.5 ms and reading 0.7 (measured). Django's own queries are planned each time, because it writes
+their values into the SQL.
+
+Uses internals of Django 5.2 (`ModelIterable`, the compiler's converters, `_prepare_cursor`)."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
@@ -10,9 +14,6 @@ from typing import Any, Generic, TypeVar
 from django.db import connection, transaction
 from django.db.models import Expression, Model, QuerySet
 from django.db.models.query import ModelIterable, get_related_populators
-
-# Queries whose SQL is built once, so that each request only pays for running them.
-
 
 R = TypeVar("R")
 Row = tuple[Any, ...]
@@ -51,10 +52,11 @@ class PreparedQuery(Generic[R]):
         values = [
             _ready(given[param.name]) if isinstance(param, Given) else param for param in params
         ]
+        if connection.vendor == "postgresql":
+            return list(reader(_rows_of_server(sql, values)))
         with connection.cursor() as cursor:
             cursor.execute(sql, values)
-            rows = cursor.fetchall()
-        return list(reader(rows))
+            return list(reader(cursor.fetchall()))
 
     def first(self, **given: str | int | datetime) -> R | None:
         """The first row; None if there is none."""
@@ -68,7 +70,44 @@ class PreparedQuery(Generic[R]):
         # Django itself uses the class to distinguish rows of a model from tuples.
         if issubclass(queryset._iterable_class, ModelIterable):
             reader = _rows_of(compiler)
+        if connection.vendor == "postgresql":
+            sql, params = _with_constants(sql, params)
         return sql, tuple(params), reader
+
+
+def _rows_of_server(sql: str, values: list[Any]) -> list[Row]:
+    """The rows of a query that PostgreSQL keeps the plan of: its values are sent beside the SQL,
+    and `prepare_threshold` in the settings says from which run on."""
+    from django.db.backends.postgresql.base import ServerBindingCursor
+    from psycopg import ClientCursor
+
+    wrapper: Any = connection
+    binding: Any = ServerBindingCursor  # for mypy, it takes no connection
+    wrapper.ensure_connection()
+    with wrapper._prepare_cursor(binding(wrapper.connection)) as cursor:
+        cursor.execute(sql, values)
+        if wrapper.queries_logged:  # with its values, as every other query is
+            query = ClientCursor(wrapper.connection).mogrify(sql, values)
+            wrapper.queries_log[-1]["sql"] = query
+        rows: list[Row] = cursor.fetchall()
+        return rows
+
+
+def _with_constants(sql: str, params: Iterable[Any]) -> tuple[str, list[Given]]:
+    """The SQL with its constants written out: only with them does PostgreSQL see that an index of
+    some rows holds all that are asked for. What is left are the values that each run provides."""
+    from psycopg.sql import Literal
+
+    wrapper: Any = connection
+    wrapper.ensure_connection()
+    given, words = [], []
+    for param in params:
+        if isinstance(param, Given):
+            given.append(param)
+            words.append("%s")
+        else:
+            words.append(Literal(param).as_string(wrapper.connection).replace("%", "%%"))
+    return sql.replace("%%", "%%%%") % tuple(words), given
 
 
 def lock_rows(model: type[Model], **where: str | int) -> None:
@@ -106,6 +145,11 @@ def _ready(value: str | int | datetime) -> Any:
     """The value in the form that the database accepts."""
     if isinstance(value, datetime):
         return connection.ops.adapt_datetimefield_value(value)
+    if isinstance(value, int) and connection.vendor == "postgresql":
+        from psycopg.types.numeric import Int8
+
+        # Else its type, and with it the prepared statement, would follow from its size.
+        return Int8(value)
     return value
 
 

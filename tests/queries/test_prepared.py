@@ -72,3 +72,25 @@ def test_an_instant_is_given_as_the_database_keeps_it(actor: Actor, tree: Tree) 
     later = PreparedQuery(lambda: Event.objects.filter(pk=Given("pk"), at__gte=Given("since")))
     assert later.first(pk=newest.pk, since=newest.at) == newest
     assert later.first(pk=newest.pk, since=newest.at + timedelta(microseconds=1)) is None
+
+
+def test_constants_are_texts_and_not_patterns_of_values(actor: Actor, tree: Tree) -> None:
+    titled = PreparedQuery(
+        lambda: Tree.objects.filter(uid=Given("uid"), title__contains="100 % of 'it'")
+    )
+    new_tree = trees.new_tree(actor, title="All: 100 % of 'it'.")
+    assert titled.first(uid=new_tree.uid) == new_tree
+    assert titled.first(uid=tree.uid) is None
+
+
+@pytest.mark.postgres
+def test_postgresql_plans_it_once_and_sees_its_constants(actor: Actor, tree: Tree) -> None:
+    dialogues = PreparedQuery(lambda: Tree.objects.filter(uid=Given("uid"), mode="dialogue"))
+    for _ in range(3):
+        assert dialogues.first(uid=tree.uid) == tree
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT statement FROM pg_prepared_statements
+            WHERE statement LIKE '%%"mode" = ''dialogue''%%' AND statement LIKE '%%$1%%'"""
+        )
+        assert len(cursor.fetchall()) == 1
