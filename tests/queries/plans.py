@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import count
+from typing import Any, Protocol
 
 import pytest
 from django.db import connection, transaction
@@ -56,6 +57,7 @@ class Recorded:
     """The different queries that were sent by all threads, each with one set of values."""
 
     sent: dict[str, Any] = field(default_factory=dict)
+    prepared: set[str] = field(default_factory=set)  # of these, those whose plan PostgreSQL keeps
 
     def demand_no_faults(self) -> None:
         """Fails with all that is wrong, unabridged."""
@@ -65,13 +67,20 @@ class Recorded:
 
     def faults(self) -> list[str]:
         """What is wrong with the plans of the queries, one line for each."""
-        judge = _judged_by_postgres if connection.vendor == "postgresql" else _judged_by_sqlite
         with _statistics():
             return [
                 f"{fault}: {' '.join(sql.split())[-1500:]}"
                 for sql, params in self.sent.items()
-                for fault in judge(sql, params)
+                for fault in self._judged(sql, params)
             ]
+
+    def _judged(self, sql: str, params: Any) -> Iterator[str]:
+        if connection.vendor == "sqlite":
+            yield from _judged_by_sqlite(sql, params)
+            return
+        yield from _judged_by_postgres(sql, params, _plan)
+        if sql in self.prepared:
+            yield from _judged_by_postgres(sql, params, _kept_plan)
 
 
 @contextmanager
@@ -83,6 +92,8 @@ def recorded() -> Iterator[Recorded]:
     def noted(self: Any, sql: Any, params: Any = None) -> Any:
         if isinstance(sql, str) and _READS.match(sql) and _OURS.search(sql):
             kept.sent.setdefault(sql, params)
+            if type(self.cursor).__name__ == "ServerBindingCursor":
+                kept.prepared.add(sql)
         return execute(self, sql, params)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -165,28 +176,57 @@ def _sorts_texts(sql: str) -> bool:
     return _TEXTS.search(chosen[0]) is not None
 
 
-def _judged_by_postgres(sql: str, params: Any) -> Iterator[str]:
+def _judged_by_postgres(sql: str, params: Any, plan: "Planner") -> Iterator[str]:
     with connection.cursor() as cursor:
         cursor.execute(_WALKED)
         walked = {name for (name,) in cursor.fetchall()}
-        for part in _planned(cursor, sql, params, sorting="on"):
+        for part in plan(cursor, sql, params, sorting="on"):
             table = part.get("Relation Name", "")
             if part["Node Type"] == "Seq Scan" and _grows(table):
                 yield f"Seq Scan on {table}"
             elif part.get("Index Name") in walked and "Index Cond" not in part and _grows(table):
                 yield f"Scan of all of {part['Index Name']}"
-        for part in _planned(cursor, sql, params, sorting="off"):
+        for part in plan(cursor, sql, params, sorting="off"):
             sorted_ = part["Output"] if part["Node Type"] == "Sort" else ()
             if any(_TEXTS.search(part) for part in sorted_) and not _FEW.search(sql):
                 yield f"Sort by {part['Sort Key']}"
 
 
-def _planned(
+class Planner(Protocol):
+    """Asks PostgreSQL for the parts of a plan; it sorts as it likes, or only where there is no
+    other way."""
+
+    def __call__(
+        self, cursor: CursorWrapper, sql: str, params: Any, *, sorting: str
+    ) -> Iterator[dict[str, Any]]: ...
+
+
+def _plan(
     cursor: CursorWrapper, sql: str, params: Any, *, sorting: str
 ) -> Iterator[dict[str, Any]]:
-    """The parts of PostgreSQL's plan; it sorts as it likes, or only where there is no other way."""
+    """The plan for these values."""
     cursor.execute(f"SET LOCAL enable_sort = {sorting}")
     cursor.execute(f"EXPLAIN (VERBOSE, FORMAT JSON) {sql}", params)
+    return _explained(cursor)
+
+
+def _kept_plan(
+    cursor: CursorWrapper, sql: str, params: Any, *, sorting: str
+) -> Iterator[dict[str, Any]]:
+    """The plan for whatever values, which PostgreSQL may keep for a prepared query."""
+    cursor.execute(f"SET LOCAL enable_sort = {sorting}")
+    cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+    places = count(1)
+    numbered = re.sub("%s", lambda _: f"${next(places)}", sql).replace("%%", "%")
+    cursor.execute(f"PREPARE judged AS {numbered}")
+    given = ", ".join(["%s"] * len(params))
+    cursor.execute(f"EXPLAIN (VERBOSE, FORMAT JSON) EXECUTE judged ({given})", params)
+    parts = _explained(cursor)
+    cursor.execute("DEALLOCATE judged")
+    return parts
+
+
+def _explained(cursor: CursorWrapper) -> Iterator[dict[str, Any]]:
     plan = cursor.fetchone()[0]
     return _parts((json.loads(plan) if isinstance(plan, str) else plan)[0]["Plan"])
 
