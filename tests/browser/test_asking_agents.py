@@ -237,7 +237,7 @@ def test_a_turn_that_has_ended_keeps_its_place_in_the_path_as_a_line_of_prose(
     expect(card).to_have_count(1)
     summary.click()
     expect(card.locator(".turn-lines").first).to_contain_text('find "Marie"')
-    page.set_viewport_size(PHONE)
+    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
     lines, text = card.locator(".turn-lines").first, answer.locator(".text")
     ends = "(element) => Math.round(element.getBoundingClientRect().right)"
     assert lines.evaluate(ends) == text.evaluate(ends)

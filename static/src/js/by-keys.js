@@ -75,8 +75,8 @@ function isOutOfSight(element) {
 
 /** Whether something was typed on this page that leaving it would lose. */
 function hasTyped() {
-  const fields = /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll(`main form[method=post] :is(${TYPED}, [type=password])`));
-  return [...fields].some((field) => field.value !== field.defaultValue);
+  const fields = /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll(`${TYPED}, [type=password]`));
+  return [...fields].some((field) => field.closest("main form[method=post]") && field.value !== field.defaultValue);
 }
 
 /** One step back: out of a field, out of what is unfolded, then along the link that leads back. @param {KeyboardEvent} event */
