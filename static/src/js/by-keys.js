@@ -9,15 +9,19 @@ import { isTyping } from "./tree/typing.js";
 const NAME = "heddle.sent";
 const REFUSED = "main [role='alert'], main .messages .error";
 const MESSAGES = `${REFUSED}, main .told[role='status'], main .messages`;
-const TYPED = "textarea, input:not([type=hidden], [type=checkbox], [type=radio], [type=file], [type=password])";
+const TYPED = "textarea, input:not([type=hidden], [type=checkbox], [type=radio], [type=file], [type=password], [autocomplete=one-time-code])";
 
-/** What a form is about: where it is sent, and what it sends that nobody types. @param {HTMLFormElement} form */
+/** What a form is about, where it is sent and what it sends that nobody types, as a number: some of it may be secret.
+ * @param {HTMLFormElement} form */
 function about(form) {
   const hidden = /** @type {NodeListOf<HTMLInputElement>} */ (form.querySelectorAll("input[type=hidden]:not([name=csrfmiddlewaretoken])"));
-  return JSON.stringify([form.getAttribute("action") ?? "", ...[...hidden].map(({ name, value }) => [name, value])]);
+  const sent = JSON.stringify([form.getAttribute("action") ?? "", ...[...hidden].map(({ name, value }) => [name, value])]);
+  let number = 0;
+  for (const letter of sent) number = (Math.imul(number, 31) + /** @type {number} */ (letter.codePointAt(0))) | 0;
+  return number;
 }
 
-/** @param {string} what */
+/** @param {number} what */
 const formsAbout = (what) => [...document.forms].filter((form) => about(form) === what);
 
 /** Remembers a form that is sent as the page itself would send it. @param {Event} event a submit */
@@ -109,9 +113,12 @@ function pressed(event) {
   }
 }
 
-/** Begins on a plain page. */
+/** Begins on a plain page. Elsewhere nothing is returned to, and what was typed is not kept. */
 export function workByKeys() {
-  if (!document.body.matches(".plain")) return;
+  if (!document.body.matches(".plain")) {
+    sessionStorage.removeItem(NAME);
+    return;
+  }
   document.addEventListener("submit", remember);
   document.addEventListener("keydown", pressed);
   returnToForm();

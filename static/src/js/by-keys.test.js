@@ -92,10 +92,10 @@ test("Ctrl Enter sends the text that is being written, by the first button of it
 });
 
 test("a refused form has what was typed, unfolded, but no password", () => {
-  const folded = '<details><summary>Give evidence</summary><form method="post"><input name="ref"><input name="why" value="As it was"><input name="pass" type="password"><button>Send</button></form></details>';
+  const folded = '<details><summary>Give evidence</summary><form method="post"><input name="ref"><input name="why" value="As it was"><input name="pass" type="password"><input type="hidden" name="held" value="secret"><input name="code" autocomplete="one-time-code" value=""><button>Send</button></form></details>';
   plain(page("", folded));
   at("details").open = true;
-  const type = (ref) => Object.assign(at("[name=ref]"), { value: ref }) && Object.assign(at("[name=pass]"), { value: "secret" });
+  const type = (ref) => Object.assign(at("[name=ref]"), { value: ref }) && Object.assign(at("[name=pass]"), { value: "secret" }) && Object.assign(at("[name=code]"), { value: "secret" });
   type("zzzz");
   send(at("[name=ref]"));
   assert.doesNotMatch(sessionStorage.getItem("heddle.sent"), /secret/);
@@ -108,6 +108,15 @@ test("a refused form has what was typed, unfolded, but no password", () => {
   freshPage(page("", folded));
   returnToForm();
   assert.equal(at("[name=ref]").value, "");
+});
+
+test("a page that is not plain forgets what was sent", () => {
+  plain(page(reply(1)));
+  send(at("textarea"));
+  assert.equal(sessionStorage.length, 1);
+  document.body.className = "";
+  workByKeys();
+  assert.equal(sessionStorage.length, 0);
 });
 
 test("what is shown once is led to, where it is copied", () => {
