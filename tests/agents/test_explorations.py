@@ -120,17 +120,17 @@ def test_two_hundred_calls_stay_within_their_budget(
 
 
 def test_a_budget_of_tokens_ends_it_before_it_is_over(begin: Began) -> None:
-    row = went(begin("n:4 depth:20 keep:2 by:variety length:16 tokens:2000"), 50)
+    row = went(begin("n:4 depth:20 keep:2 by:variety length:16 tokens:800"), 25)
     assert row.status == "done" and "tokens" in row.said and row.round > 1
-    assert used_by(row).tokens <= 2_000
+    assert used_by(row).tokens <= 800
 
 
 def test_money_ends_it_before_it_is_over(begin: Began, model: Participant) -> None:
     model.prices = {"input": 10, "output": 20}
     model.save()
-    row = went(begin("n:4 depth:20 keep:2 by:variety length:16 money:0.02"), 50)
+    row = went(begin("n:4 depth:20 keep:2 by:variety length:16 money:0.008"), 25)
     assert row.status == "done" and "money" in row.said
-    assert 0 < used_by(row).money <= 0.02 * NANO
+    assert 0 < used_by(row).money <= 0.008 * NANO
 
 
 def test_a_worker_that_takes_over_asks_no_model_again(
