@@ -68,7 +68,15 @@ export function returnToForm() {
   else if (isSame) control.focus();
   else if (folded) folded.focus();
   else rest((sent.around && document.getElementById(sent.around)) || message || undefined);
-  if (message && message !== document.activeElement && isOutOfSight(message)) toast()?.show(message.textContent?.trim().replace(/\s+/g, " ") ?? "", { bad: document.querySelector(REFUSED) !== null });
+  if (message && message !== document.activeElement && isOutOfSight(message)) showInSight(message);
+}
+
+/** Shows a message as a toast. What went well is then said there alone; what was refused stays at its place, too.
+ * @param {Element} message */
+function showInSight(message) {
+  const bad = document.querySelector(REFUSED) !== null;
+  toast()?.show(message.textContent?.trim().replace(/\s+/g, " ") ?? "", { bad });
+  if (!bad) message.remove();
 }
 
 /** @param {Element} element */

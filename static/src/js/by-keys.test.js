@@ -110,6 +110,21 @@ test("a refused form has what was typed, unfolded, but no password", () => {
   assert.equal(at("[name=ref]").value, "");
 });
 
+test("a message out of sight is a toast: alone if all went well, else also where it was", () => {
+  plain(page(reply(1)));
+  const outOfSight = () => Object.assign(at(".messages"), { getBoundingClientRect: () => ({ top: -80, bottom: -40 }) });
+  for (const [kind, left] of [["success", 0], ["error", 1]]) {
+    send(at("textarea"));
+    freshPage(page(reply(1), `<ul class="messages"><li class="message ${kind}">Said.</li></ul>`));
+    outOfSight();
+    const told = [];
+    at("loom-toast").show = (words, { bad }) => told.push([words, bad]);
+    returnToForm();
+    assert.deepEqual(told, [["Said.", kind === "error"]]);
+    assert.equal(document.querySelectorAll(".messages").length, left);
+  }
+});
+
 test("a page that is not plain forgets what was sent", () => {
   plain(page(reply(1)));
   send(at("textarea"));
