@@ -21,6 +21,9 @@ function about(form) {
   return number;
 }
 
+/** The first of these that is seen: a page may hold a hidden place for what is refused. @param {string} selector */
+const seen = (selector) => /** @type {HTMLElement[]} */ ([...document.querySelectorAll(selector)]).find(isSeen);
+
 /** @param {number} what */
 const formsAbout = (what) => [...document.forms].filter((form) => about(form) === what);
 
@@ -57,9 +60,9 @@ export function returnToForm() {
   const sent = JSON.parse(kept);
   if (!sent.pages.includes(location.pathname)) return;
   const form = formsAbout(sent.what)[sent.form];
-  if (form && document.querySelector(REFUSED)) typeAgain(form, sent.typed);
+  if (form && seen(REFUSED)) typeAgain(form, sent.typed);
   const control = /** @type {HTMLElement | undefined} */ (form?.elements[sent.control]);
-  const message = document.querySelector(MESSAGES);
+  const message = seen(MESSAGES);
   const isSame = control && control.getAttribute("name") === (sent.name || null) && isSeen(control) && !control.matches(":disabled");
   const folded = form?.closest("details:not([open])")?.querySelector("summary");
   // What is shown once is there to be copied.
@@ -74,7 +77,7 @@ export function returnToForm() {
 /** Shows a message as a toast. What went well is then said there alone; what was refused stays at its place, too.
  * @param {Element} message */
 function showInSight(message) {
-  const bad = document.querySelector(REFUSED) !== null;
+  const bad = seen(REFUSED) !== undefined;
   toast()?.show(message.textContent?.trim().replace(/\s+/g, " ") ?? "", { bad });
   if (!bad) message.remove();
 }
