@@ -45,8 +45,8 @@ class SharedWrite(Generic[T, R]):
             results = await in_thread(self._write, [item for item, _ in some])
         except Exception as error:
             if len(some) > 1 and not isinstance(error, InterfaceError | OperationalError):
-                for one in some:
-                    await self._write_some([one])
+                for lone in some:
+                    await self._write_some([lone])
                 return
             for _, waiting in some:
                 if not waiting.done():

@@ -79,7 +79,6 @@ def _rows_of_server(sql: str, values: list[Any]) -> list[Row]:
     """The rows of a query that PostgreSQL keeps the plan of: its values are sent beside the SQL,
     and `prepare_threshold` in the settings says from which run on."""
     from django.db.backends.postgresql.base import ServerBindingCursor
-    from psycopg import ClientCursor
 
     wrapper: Any = connection
     binding: Any = ServerBindingCursor  # for mypy, it takes no connection
@@ -87,6 +86,8 @@ def _rows_of_server(sql: str, values: list[Any]) -> list[Row]:
     with wrapper._prepare_cursor(binding(wrapper.connection)) as cursor:
         cursor.execute(sql, values)
         if wrapper.queries_logged:  # with its values, as every other query is
+            from psycopg import ClientCursor
+
             query = ClientCursor(wrapper.connection).mogrify(sql, values)
             wrapper.queries_log[-1]["sql"] = query
         rows: list[Row] = cursor.fetchall()
