@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.book import book, caret, nodes_of, opened, path_of, working
@@ -131,15 +132,22 @@ def test_a_look_at_the_past_leaves_what_is_written_alone(
     assert nodes_of(page) == [*HOUSE, " unsent"]
 
 
+@pytest.mark.parametrize("is_kept", [True, False], ids=["on the server", "in the browser alone"])
 def test_an_edit_kept_from_before_somebodys_version_says_so(
-    heddle: Heddle, visit: Open, house: str, ada: Cookies
+    heddle: Heddle, visit: Open, house: str, ada: Cookies, is_kept: bool
 ) -> None:
     page = opened(visit(f"/trees/{house}"))
     first = heddle.get(f"trees/{house}/path")["nodes"][1]["id"]  # type: ignore[index]
     caret(page, 3)
-    with page.expect_response(lambda response: "/drafts/" in response.url and response.ok):
-        book(page).press_sequentially("!")
+    if is_kept:
+        with page.expect_response(lambda response: "/drafts/" in response.url and response.ok):
+            book(page).press_sequentially("!")
+    else:
+        page.route("**/drafts/**", lambda route: route.abort())
+        with page.expect_request("**/drafts/**"):
+            book(page).press_sequentially("!")
     page.goto("about:blank")
+    page.unroute_all()
     with heddle.client(ada) as client:
         line = {"line": f'edit {first} "Hers." as:version'}
         assert client.post(f"/api/trees/{house}/commands", json=line).is_success

@@ -85,4 +85,7 @@ def test_a_dry_run_waits_for_no_lock(
     finally:
         is_over.set()
         holding.join(PATIENCE_S)
+        if not sqlite:
+            with connection.cursor() as cursor:  # what goes back to the pool is for other tests
+                cursor.execute("RESET lock_timeout")
         connection.close()

@@ -130,8 +130,10 @@ export class Saving {
   /** Says so where a version came after a kept edit was typed. @param {number} place */
   warn(place) {
     const stretch = this.editor.stretch(place);
-    const typedAt = this.page.drafts.entry(`edit.${stretch.slot}`).at;
-    if (!typedAt || (this.host.leaves?.known.get(stretch.id)?.at ?? "") <= typedAt) return;
+    // Where the draft never reached the server, only this browser knows what it was typed over.
+    const { over, at } = this.page.drafts.entry(`edit.${stretch.slot}`);
+    const isKnown = over !== undefined || at !== "";
+    if (!isKnown || (this.host.leaves?.known.get(stretch.id)?.at ?? "") <= (over ?? at)) return;
     this.refused(new Refused({ code: "CONFLICT", message: t("Somebody saved another version while you were writing.") }, 409), stretch);
   }
 

@@ -142,7 +142,7 @@ export class LoomBuffer extends HTMLElement {
     for (const { slot, id, text } of editor.touched().filter((leaf) => leaf.id)) {
       const leaf = leaves.known.get(id);
       if (leaf && leaf.text === text) editor.settle(slot, leaf);
-      page.drafts.write({ slot, kind: "edit" }, leaf?.text === text ? "" : text);
+      page.drafts.write({ slot, kind: "edit" }, leaf?.text === text ? "" : text, leaf ? (leaf.at ?? "") : undefined);
       this.edited.add(slot);
     }
     // An edit that was undone is none any more.

@@ -7,8 +7,9 @@ import { json } from "./api.js";
 /** @typedef {{slot: string, kind: Kind}} Place */
 /**
  * `text` is what was typed, `held` what is on its way as a line, `agreed` what the server
- * has, `at` its name for that state ("" for none).
- * @typedef {{text: string, held: string, agreed: string, at: string}} Entry
+ * has, `at` its name for that state ("" for none). `over` is when the version was stored that an
+ * edit was typed over ("" for the first text of a slot), where this browser knows that.
+ * @typedef {{text: string, held: string, agreed: string, at: string, over?: string}} Entry
  */
 
 const EMPTY = { text: "", held: "", agreed: "", at: "" };

@@ -69,11 +69,13 @@ export class Drafts extends EventTarget {
     return kept;
   }
 
-  /** Keeps what was typed; an empty text ends the draft. @param {Place} place @param {string} text */
-  write(place, text) {
+  /** Keeps what was typed; an empty text ends the draft.
+   * @param {Place} place @param {string} text @param {string} [over] when the version was stored that it is typed over */
+  write(place, text, over) {
     const entry = this.entry(nameOf(place));
     if (entry.text === text) return;
-    this.shelf.put(nameOf(place), Object.assign(entry, { text }));
+    const since = whole(entry) ? entry.over : over;
+    this.shelf.put(nameOf(place), Object.assign(entry, { text, over: text ? since : undefined }));
     this.soon(place);
   }
 
@@ -92,7 +94,7 @@ export class Drafts extends EventTarget {
     const name = nameOf(place);
     const entry = this.entry(name);
     this.inHand.delete(name);
-    Object.assign(entry, { text: isNode ? entry.text : whole(entry), held: "" });
+    Object.assign(entry, isNode ? { held: "", over: undefined } : { text: whole(entry), held: "" });
     this.shelf.put(name, entry);
     this.soon(place);
     if (!isNode) this.tell("draft", place);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Refused } from "./api.js";
+import { nameOf } from "./draft-storage.js";
 import { Drafts } from "./draft-sync.js";
 
 const PLACE = { slot: "a1b2", kind: "buffer" };
@@ -234,4 +235,22 @@ test("word of what is on its way is not a text of somebody else", async () => {
   at.keep = keep;
   await drafts.flush(PLACE);
   assert.deepEqual([drafts.of(PLACE), at.kept.text, drafts.isQuiet()], ["one two", "one two", true]);
+});
+
+test("an edit knows what it was typed over, until it is no edit of that any more", async () => {
+  const drafts = new Drafts(server());
+  const over = () => drafts.entry(nameOf(PLACE)).over;
+  drafts.write(PLACE, "typed", "");
+  drafts.write(PLACE, "typed on", "2026-07-01T00:00:00Z");
+  assert.equal(over(), "");
+  drafts.hold(PLACE);
+  drafts.release(PLACE, false);
+  assert.equal(over(), "");
+  drafts.hold(PLACE);
+  drafts.release(PLACE, true);
+  assert.equal(over(), undefined);
+  drafts.write(PLACE, "more", "2026-07-01T00:00:00Z");
+  assert.equal(over(), "2026-07-01T00:00:00Z");
+  drafts.write(PLACE, "");
+  assert.equal(over(), undefined);
 });
