@@ -70,7 +70,7 @@ class Known:
 def grammar_of(forms: Iterable[Form], known: Known | None = None, *, acts: bool = False) -> str:
     """The grammar of whole replies: prose and lines of these forms. With `acts` a reply is one
     line about a node, with its text in quotes. Every line that it produces is parsed as the form
-    that it was made from."""
+    that it was made from, or as a shorter one that says the same."""
     known = known or Known()
     every = tuple(forms)
     verbs = tuple(dict.fromkeys(form.verb for form in every))

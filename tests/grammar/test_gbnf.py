@@ -45,7 +45,13 @@ def test_every_line_of_the_tables_is_read_as_its_form(
 @settings(max_examples=tries(40))
 def test_every_line_of_the_registry_is_read_as_its_form(form: Form, data: st.DataObject) -> None:
     line = read(data.draw(lines_of(form, KNOWN)), registry.language())
-    assert registry.find(line.verb, line.form).form == form
+    found = registry.find(line.verb, line.form).form
+    # `find "x" max:3` is one of both forms of `find`: it is the plain one's, which says the same.
+    assert found == form or parts_of(found) < parts_of(form)
+
+
+def parts_of(form: Form) -> set[tuple[str, str]]:
+    return {(part.name, part.kind) for part in form.parts}
 
 
 WHOLE = rules_of(grammar_of(REGISTERED, KNOWN))
