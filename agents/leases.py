@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db import DatabaseError, InterfaceError, OperationalError, transaction
+from django.db import DatabaseError, InterfaceError, transaction
 
 from agents.providers.transport import persistently
+from loom.engine.busy import NOT_REACHED
 from loom.money import spending
 from loom.turns import generation_lifecycle
 from loom.turns.generation_lifecycle import Grown
@@ -71,7 +72,7 @@ def tell_wait(uid: str, lease: str, why: str) -> None:
     """Stores the reason why a generation has no text yet."""
     try:
         generation_lifecycle.set_note(uid, lease=lease, note=why)
-    except (InterfaceError, OperationalError):  # a busy database is no reason to end a generation
+    except NOT_REACHED:  # a busy database is no reason to end a generation
         log.warning("could not say why %s waits", uid, exc_info=True)
 
 
@@ -79,9 +80,9 @@ def keep_alive(grown: Sequence[Grown]) -> Sequence[str]:
     """Writes texts so far and extends their leases: returns "go", "stop" or "lost" for each. If the
     database is busy, the next heartbeat tries again; a lease lasts for several."""
     try:
-        return generation_lifecycle.progress_all(grown, seconds=LEASE_S)
+        return generation_lifecycle.progress(grown, seconds=LEASE_S)
     except (InterfaceError, DatabaseError) as error:
-        if len(grown) > 1 and not isinstance(error, InterfaceError | OperationalError):
+        if len(grown) > 1 and not isinstance(error, NOT_REACHED):
             raise  # one of them cannot be written: each alone
         log.warning("could not write generations: %s", [text.uid for text in grown], exc_info=True)
         return ["go"] * len(grown)
@@ -99,9 +100,7 @@ def no_money(generation: Generation) -> dict[str, Any]:
 
 def put_back(uid: str, lease: str) -> None:
     """Gives the lease up immediately, so that another worker can begin again."""
-    persistently(
-        lambda: generation_lifecycle.progress(uid, lease=lease, text="", chunk=0, seconds=0)
-    )
+    persistently(lambda: generation_lifecycle.put_back(uid, lease=lease))
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
-from django.db import InterfaceError, OperationalError
-
 from agents.providers.transport import in_thread
+from loom.engine.busy import NOT_REACHED
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -44,7 +43,7 @@ class SharedWrite(Generic[T, R]):
         try:
             results = await in_thread(self._write, [item for item, _ in some])
         except Exception as error:
-            if len(some) > 1 and not isinstance(error, InterfaceError | OperationalError):
+            if len(some) > 1 and not isinstance(error, NOT_REACHED):
                 for lone in some:
                     await self._write_some([lone])
                 return

@@ -25,9 +25,10 @@ from typing import Any, ParamSpec, TypeVar
 
 import httpx
 import uvloop
-from django.db import InterfaceError, OperationalError, connection
+from django.db import connection
 
 from agents.providers.values import BrokenConnection, Failure
+from loom.engine.busy import NOT_REACHED
 from loom.participants.addresses import (
     Address,
     BadUrl,
@@ -118,7 +119,7 @@ def persistently(write: Callable[[], T]) -> T:
     while True:
         try:
             return write()
-        except (InterfaceError, OperationalError):
+        except NOT_REACHED:
             if time.monotonic() > until:
                 raise
             log.warning("a busy database, once more", exc_info=True)

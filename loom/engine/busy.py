@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
-from django.db import OperationalError, connection, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 
 from loom.errors import CommandError
 
 T = TypeVar("T")
 PATIENCE_S = 30.0  # seconds; each attempt already waits 20 s for the database
 RETRY_S = 0.1
+# Raised where the database is busy or away, whatever was asked of it.
+NOT_REACHED = (OperationalError, InterfaceError)
 
 
 def retry_while_busy(write: Callable[[], T]) -> T:

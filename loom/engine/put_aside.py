@@ -4,13 +4,14 @@ end, is left alone and shown, so that it never stops what comes after it."""
 import logging
 from collections.abc import Callable
 
-from django.db import DatabaseError, InterfaceError, OperationalError, transaction
+from django.db import DatabaseError, transaction
 from django.db.models import Exists, F, OuterRef, QuerySet
 from django.utils import timezone
 
 from loom.access import Actor
 from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args
+from loom.engine.busy import NOT_REACHED
 from loom.engine.execute import execute
 from loom.engine.models import PutAside
 from loom.errors import CommandError, not_found
@@ -35,7 +36,7 @@ def attempt(
     _count(kind, uid, NOT_ENDED, version=version, grove=grove)
     try:
         work()
-    except (OperationalError, InterfaceError):
+    except NOT_REACHED:
         _uncount(kind, uid)
         raise
     except Exception as error:
@@ -52,7 +53,7 @@ def failed(
     kind: str, uid: str, error: Exception, *, version: int = 0, grove: Grove | None = None
 ) -> None:
     """Counts a try that has failed. One that failed because the database was away counts not."""
-    if isinstance(error, OperationalError | InterfaceError):
+    if isinstance(error, NOT_REACHED):
         return
     if isinstance(error, CommandError) and error.code == "UNAVAILABLE":
         return

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
-from django.db import DatabaseError, DataError, IntegrityError, InterfaceError, OperationalError
+from django.db import DatabaseError, DataError, IntegrityError, InterfaceError
 from django.http import Http404
 from django.http.multipartparser import MultiPartParserError
 from django.http.request import UnreadablePostError
@@ -72,7 +72,7 @@ def refusal_of(error: Exception) -> CommandError | None:
             "The database can only be read now; nothing was written.",
             hint="ask the operator of this Heddle which database it writes to",
         )
-    if isinstance(error, OperationalError | InterfaceError):
+    if isinstance(error, busy.NOT_REACHED):
         return _down(error)
     for kind in type(error).__mro__:
         if kind in _MEANINGS:

@@ -10,12 +10,13 @@ from itertools import chain
 from pathlib import Path
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from loom.access import Actor, demand_role, get_actor
 from loom.engine import streams
+from loom.engine.busy import NOT_REACHED
 from loom.engine.jobs import enqueue
 from loom.engine.sweeps import sweeps
 from loom.errors import CommandError
@@ -147,7 +148,7 @@ def run(uid: str) -> None:
         _fail(row, report, progress, STOPPED)
     except CommandError as why:
         _fail(row, report, progress, why)
-    except (OperationalError, InterfaceError):
+    except NOT_REACHED:
         raise  # the database is down: the lease expires, and the sweeper queues it again
     except Exception:
         log.exception("import %s broke", uid)

@@ -104,16 +104,6 @@ def begin_calls(beginnings: Sequence[tuple[Call, Sequence[Generation]]]) -> None
                 update_row(generation, "call", "note")
 
 
-def progress(generation_uid: str, *, lease: str, text: str, chunk: int, seconds: int) -> str:
-    """Stores the text so far and extends the lease. Returns "go", "stop" if somebody asked to
-    stop, or "lost" if another worker has the lease."""
-    until = timezone.now() + timedelta(seconds=seconds)
-    rows = Generation.objects.filter(uid=generation_uid, lease=lease, status="running")
-    if not rows.update(text=text, chunk=chunk, leased_until=until):
-        return "lost"
-    return "stop" if rows.filter(stop_asked=True).exists() else "go"
-
-
 @dataclass(frozen=True)
 class Grown:
     """A running generation with its lease, and its text so far."""
@@ -127,9 +117,10 @@ class Grown:
 _GROWS = "UPDATE turns_generation SET text = %s, chunk = %s, leased_until = %s WHERE id = %s"
 
 
-def progress_all(grown: Sequence[Grown], *, seconds: int) -> list[str]:
-    """What `progress` does, for several in one transaction. Waits for no row that is being changed:
-    it is not written, and its answer is "go"."""
+def progress(grown: Sequence[Grown], *, seconds: int) -> list[str]:
+    """Stores texts so far and extends their leases, in one transaction. Returns for each "go",
+    "stop" if somebody asked to stop, or "lost" if another worker has the lease. Waits for no row
+    that is being changed: it is not written, and its answer is "go"."""
     until = connection.ops.adapt_datetimefield_value(timezone.now() + timedelta(seconds=seconds))
     with transaction.atomic():
         rows = Generation.objects.filter(uid__in=[text.uid for text in grown]).order_by("pk")
@@ -154,6 +145,12 @@ def progress_all(grown: Sequence[Grown], *, seconds: int) -> list[str]:
                 for text, answer in zip(grown, answers, strict=True)
             ]
     return answers
+
+
+def put_back(generation_uid: str, *, lease: str) -> None:
+    """Gives up a lease and the text that came under it: another worker begins again at once."""
+    rows = Generation.objects.filter(uid=generation_uid, lease=lease, status="running")
+    rows.update(text="", chunk=0, leased_until=timezone.now())
 
 
 def set_note(generation_uid: str, *, lease: str, note: str) -> None:

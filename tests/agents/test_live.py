@@ -12,6 +12,7 @@ from loom.turns import generation_lifecycle
 from loom.turns.models import Generation
 from tests.agents.conftest import Running, Say, a_moment, again, run
 from tests.agents.watching import Watcher
+from tests.heartbeats import beat
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import HOLD, holds, says, stalls, tokens
 
@@ -137,7 +138,7 @@ def expire(generation: Generation) -> None:
 def test_text_of_a_lost_worker_lands_as_interrupted(ask: Say, provider: ScriptedProvider) -> None:
     asked = ask()[0]
     generation_lifecycle.take(asked.uid, lease="dead", seconds=60)
-    generation_lifecycle.progress(asked.uid, lease="dead", text="She was", chunk=3, seconds=60)
+    beat(asked.uid, "dead", "She was", chunk=3, seconds=60)
     assert tasks.sweep() == 0
     expire(asked)
     assert tasks.sweep() == 1

@@ -81,7 +81,7 @@ def test_the_texts_of_several_are_stored_at_once_each_under_its_lease(ask: Say) 
     Generation.objects.filter(pk=rows[1].pk).update(stop_asked=True)
     Generation.objects.filter(pk=rows[2].pk).update(lease="another's")
     grown = [Grown(row.uid, "mine", f"text {place}", 3) for place, row in enumerate(rows)]
-    answers = generation_lifecycle.progress_all([*grown, Grown("gone", "mine", "", 1)], seconds=60)
+    answers = generation_lifecycle.progress([*grown, Grown("gone", "mine", "", 1)], seconds=60)
     assert answers == ["go", "stop", "lost", "lost", "lost"]
     assert [(again(row).text, again(row).chunk) for row in rows] == [
         ("text 0", 3),

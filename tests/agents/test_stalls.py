@@ -20,6 +20,7 @@ from loom.turns import generation_lifecycle
 from loom.turns.generation_lifecycle import Grown
 from loom.turns.models import Generation
 from tests.agents.conftest import Running, Say, again
+from tests.heartbeats import beat
 from tests.patience import PATIENCE_S
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import HOLD, holds
@@ -50,9 +51,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
 def _running(generation: Generation) -> Generation:
     """The generation with text, under a lease that has run out."""
     assert generation_lifecycle.take(generation.uid, lease="gone", seconds=60) is not None
-    generation_lifecycle.progress(
-        generation.uid, lease="gone", text="Half a s", chunk=1, seconds=-1
-    )
+    beat(generation.uid, "gone", "Half a s", seconds=-1)
     return again(generation)
 
 
@@ -97,10 +96,7 @@ def test_after_a_stall_nothing_that_may_be_alive_is_ended(ask: Say, clock: Clock
     assert begin_lane(row.lane) == []
     assert again(row).status == "running"
     # Its worker comes back and holds it again.
-    assert (
-        generation_lifecycle.progress(row.uid, lease="gone", text="Half a sent", chunk=2, seconds=9)
-        == "go"
-    )
+    assert beat(row.uid, "gone", "Half a sent", chunk=2, seconds=9) == "go"
 
 
 @pytest.mark.django_db
@@ -137,7 +133,7 @@ def test_a_word_about_a_pause_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(generation_lifecycle, "set_note", busy)
     leases.tell_wait("x", "y", "tried again after 3 s")
-    monkeypatch.setattr(generation_lifecycle, "progress_all", busy)
+    monkeypatch.setattr(generation_lifecycle, "progress", busy)
     assert leases.keep_alive([Grown("x", "y", "text", 1)]) == ["go"]
 
 

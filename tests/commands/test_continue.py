@@ -17,6 +17,7 @@ from loom.turns import generation_lifecycle
 from loom.turns.commands.continuing import outcome_of
 from loom.turns.models import Call, Generation
 from tests.commands.conftest import Say
+from tests.heartbeats import beat
 
 pytestmark = pytest.mark.django_db
 
@@ -116,10 +117,7 @@ def test_one_worker_takes_it_and_only_an_expired_lease_is_taken_over(taken: Gene
     assert generation_lifecycle.take(taken.uid, lease="other", seconds=900) is None
     Generation.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
     assert generation_lifecycle.take(taken.uid, lease="other", seconds=900) is not None
-    assert (
-        generation_lifecycle.progress(taken.uid, lease="me", text="a", chunk=1, seconds=900)
-        == "lost"
-    )
+    assert beat(taken.uid, "me", "a") == "lost"
 
 
 def test_it_lands_once_as_a_node_below_its_point(taken: Generation, tree: Tree) -> None:
@@ -140,14 +138,9 @@ def test_it_lands_once_as_a_node_below_its_point(taken: Generation, tree: Tree) 
 
 
 def test_a_stop_reaches_the_worker_and_keeps_the_text(taken: Generation) -> None:
-    assert (
-        generation_lifecycle.progress(taken.uid, lease="me", text="a", chunk=1, seconds=900) == "go"
-    )
+    assert beat(taken.uid, "me", "a") == "go"
     generation_lifecycle.ask_stop(taken)
-    assert (
-        generation_lifecycle.progress(taken.uid, lease="me", text="ab", chunk=2, seconds=900)
-        == "stop"
-    )
+    assert beat(taken.uid, "me", "ab", chunk=2) == "stop"
     node = generation_lifecycle.end_generation(
         taken.uid, lease="me", text="ab", chunk=2, finish="interrupted:stopped"
     )

@@ -23,6 +23,7 @@ from loom.site import waiting
 from loom.trees.models import Node, Tree
 from loom.turns import generation_lifecycle
 from loom.turns.models import Generation, Turn
+from tests.heartbeats import beat
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -102,9 +103,7 @@ def _running(user: User, tree: Tree) -> Generation:
 
 def _goes_on(running: Generation) -> bool:
     """Whether its worker still has it and may write, and no other has ended."""
-    verdict = generation_lifecycle.progress(
-        running.uid, lease="worker", text="It was", chunk=1, seconds=60
-    )
+    verdict = beat(running.uid, "worker", "It was", seconds=60)
     return verdict == "go" and not Generation.objects.filter(ended_at__isnull=False).exists()
 
 

@@ -37,6 +37,7 @@ from loom.turns import generation_lifecycle, lanes
 from loom.turns.models import Call, Generation
 from tests.agents.acting import run_lane
 from tests.conftest import join, make_user
+from tests.heartbeats import beat
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import cuts, fails, never_ends, tokens
 from tests.thorough import tries
@@ -120,9 +121,7 @@ class Day(RuleBasedStateMachine):
                 for generation in held.generations:
                     call = Call(tree=self.tree, participant=self.model, provider="openai")
                     generation_lifecycle.begin_calls([(call, [generation])])
-                    generation_lifecycle.progress(
-                        generation.uid, lease=held.lease, text=text, chunk=1, seconds=900
-                    )
+                    beat(generation.uid, held.lease, text)
             running = self.rows.filter(status="running")
             running.update(leased_until=LONG_AGO)
             self.no_day_passes_its_limit()

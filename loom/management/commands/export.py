@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
-from django.db import InterfaceError, OperationalError, close_old_connections
+from django.db import close_old_connections
 
 from loom import access
+from loom.engine.busy import NOT_REACHED
 from loom.errors import CommandError as Refusal
 from loom.management.shell import StartedCommand, found_person, found_tree
 from loom.people.models import User
@@ -46,7 +47,7 @@ class Command(StartedCommand):
                     if seq != last:
                         self._write(Path(options["file"]), user, tree, options)
                     last = seq
-                except (OperationalError, InterfaceError) as error:
+                except NOT_REACHED as error:
                     if not options["every"]:
                         raise
                     self.stderr.write(f"The database does not answer; trying again. ({error})")

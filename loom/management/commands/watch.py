@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
-from django.db import InterfaceError, OperationalError, close_old_connections
+from django.db import close_old_connections
 
 from loom import access
+from loom.engine.busy import NOT_REACHED
 from loom.errors import CommandError as Refusal
 from loom.management.shell import StartedCommand, found_person, found_tree
 from loom.transfer.live_folder import KINDS, LiveFile
@@ -50,7 +51,7 @@ class Command(StartedCommand):
                     # Revoked permissions end immediately.
                     file.actor, file.tree = access.get_tree(user, tree.uid)
                     file.step()
-                except (OperationalError, InterfaceError) as error:
+                except NOT_REACHED as error:
                     if options["once"]:
                         raise
                     self.stderr.write(f"The database does not answer; trying again. ({error})")
