@@ -1,5 +1,5 @@
-"""Each bench is run small: it starts, ends and prints the figures that it is for. What they are is
-not looked at."""
+"""Each bench is run small, half of them in a run: it starts, ends and prints the figures that it is
+for. What they are is not looked at."""
 
 import os
 import re
@@ -83,6 +83,7 @@ SHARED = {
 }
 
 
+@pytest.mark.halves
 @pytest.mark.parametrize("name", SMALL)
 def test_it_runs_small_and_prints_its_figures(name: str) -> None:
     if name == "thousand" and not is_able():
