@@ -23,7 +23,7 @@ def test_a_sandbox_is_begun_promoted_and_left_from_the_page(two_groves: TwoGrove
     offered = client.get(f"{tree}?node={at}").content.decode()
     assert f'href="{tree}/sandbox?node={at}"' in offered and "Only you see this." not in offered
     form = client.get(f"{tree}/sandbox?node={at}").content.decode()
-    assert f"Begin one at {at}" in form
+    assert "Begin one at this text" in form
     began = client.post(f"{tree}/sandbox?node={at}", {"node": at, "label": "Trials", "days": "3"})
     sandbox = Tree.objects.get(sandbox_of=two.both)
     assert began.headers["location"] == f"/trees/{sandbox.uid}"
