@@ -17,15 +17,17 @@ OF_DATABASES = ("tests/queries/", "tests/kills/", "tests/machines/")
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves out half of the cases of a check marked `halves`, and with `--only-rows`, where
-    everything is also tested on SQLite, of each check with more than a few. The processes of a run
-    draw the same ones: by its seed, which the first lines of its output name."""
+    everything is also tested on SQLite, of each check with more than a few, and what is marked
+    `once`. The processes of a run draw the same cases: by its seed, which the first lines of its
+    output name."""
     if THOROUGH:
         return
     seed = config.getoption("randomly_seed", 0)
-    left_out = set()
+    is_repeated = config.getoption("--only-rows")
+    left_out = {item for item in items if is_repeated and item.get_closest_marker("once")}
     for check, cases in _by_check(items).items():
-        is_repeated = config.getoption("--only-rows") and not check.startswith(OF_DATABASES)
-        if is_repeated or cases[0].get_closest_marker("halves"):
+        is_elsewhere = is_repeated and not check.startswith(OF_DATABASES)
+        if is_elsewhere or cases[0].get_closest_marker("halves"):
             many = max(FEW, (len(cases) + 1) // 2)
             left_out |= {*cases} - {*Random(f"{seed} {check}").sample(cases, min(many, len(cases)))}
     config.hook.pytest_deselected(items=list(left_out))

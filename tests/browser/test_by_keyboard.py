@@ -307,3 +307,73 @@ def test_lore_and_inbox_are_worked_by_keys_alone(heddle: Heddle, visit: Open, ad
     page.keyboard.press("Control+Enter")
     expect(page.get_by_text("Your reply is in the tree.")).to_be_visible()
     expect(page.get_by_label("Your reply to ada").first).to_be_focused()
+
+
+def test_two_texts_are_compared_and_one_is_accepted_by_keys_alone(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree(f"Compared by keys {uuid4().hex[:6]}", "Begin.")
+    start = str(heddle.get(f"trees/{tree}")["workspace"]["position"])  # type: ignore[index]
+    for text in ("The gate was new.", "The gate was old."):
+        heddle.line(tree, f'respond {start} "{text}"')
+    page = live(visit(f"/trees/{tree}?node={start}"))
+    expect(page.locator(".card")).to_have_count(2)
+    page.locator("main").focus()
+    page.keyboard.press("c")
+    articles = page.locator("dialog[open] article")
+    expect(articles).to_have_count(2)
+    chosen = articles.nth(1).get_attribute("data-id")
+    reach(page, "Accept")
+    reach(page, "Accept")
+    page.keyboard.press("Enter")
+    expect(page.locator("dialog[open]")).to_have_count(0)
+    expect(page.locator("article.node").last).to_have_attribute("data-id", str(chosen))
+    expect(page.locator("main")).to_be_focused()
+
+
+def test_a_comment_is_answered_and_resolved_by_keys_alone(
+    heddle: Heddle, visit: Open, ada: Cookies
+) -> None:
+    tree = heddle.tree(f"Answered by keys {uuid4().hex[:6]}", "Nobody keeps the tower.")
+    with heddle.client(ada) as client:
+        node = heddle.get(f"trees/{tree}/path")["nodes"][1]["id"]  # type: ignore[index]
+        line = f"annotate {node}\nWho did before?\n←"
+        assert client.post(f"/api/trees/{tree}/commands", json={"line": line}).is_success
+    page = live(visit(f"/trees/{tree}"))
+    expect(page.locator(".note")).to_contain_text("Who did before?")
+    reach(page, "Reply")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("textbox", name="Reply to")).to_be_focused()
+    page.keyboard.type("Her father.")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".note .reply")).to_contain_text("Her father.")
+    expect(page.locator(":focus")).to_have_count(1)
+    reach(page, "Resolve", back=True)
+    page.keyboard.press("Enter")
+    form = page.locator("form.inline-form")
+    expect(form).to_be_visible()
+    page.keyboard.press("Control+Enter")
+    expect(form).to_have_count(0)
+    expect(page.locator(".note").first).to_contain_text("resolved")
+
+
+def test_a_claim_is_given_evidence_and_committed_by_keys_alone(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree(f"Claimed by keys {uuid4().hex[:6]}", "The lamp burned.", "A sailor saw it.")
+    nodes = heddle.get(f"trees/{tree}/nodes")["results"]
+    first, second = nodes[1]["id"], nodes[2]["id"]  # type: ignore[index]
+    heddle.line(tree, f'claim "It burned, {uuid4().hex[:6]}" test:"look" cite:{first}')
+    claim = heddle.get(f"claims?tree={tree}")["results"][0]["id"]  # type: ignore[index]
+    page = visit(f"/trees/{tree}/claims/{claim}")
+    reach(page, "Give evidence")
+    page.keyboard.press("Enter")
+    reach(page, "Text or document")
+    page.keyboard.type(str(second))
+    page.keyboard.press("Enter")
+    expect(page.locator(".evidence .cite")).to_have_count(2)
+    expect(page.get_by_text("Give evidence…")).to_be_focused()
+    reach(page, "Test it")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Commit")).to_be_visible()
+    reach(page, "Commit")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-state]").first).to_have_attribute("data-state", "committed")
