@@ -48,6 +48,10 @@ def test_continuations_are_compared_word_by_word(heddle: Heddle, visit: Open) ->
     page.get_by_role("button", name="Compare", exact=True).click()
     expect(dialog(page).locator("article")).to_have_count(3)
     expect(dialog(page).locator("article").nth(1).locator("mark")).to_have_text("old")
+    # By first words: an id says nothing.
+    expect(dialog(page).locator("[data-choice]")).to_have_text(
+        ["“the gate was new”", "“the old gate was new”", "“nothing alike”"]
+    )
     dialog(page).locator("[data-choice]").nth(2).click()
     expect(dialog(page).locator("article")).to_have_count(2)
     dialog(page).get_by_role("button", name="Accept").last.click()

@@ -3,7 +3,7 @@
 // taken by its button or number; all of them stay in the tree. A click on a sentence takes that one
 // alone, and several of them become a new text beside these, in which each keeps its authors.
 
-import { calledOf } from "../tree/called.js";
+import { called } from "../tree/called.js";
 import { call } from "../live/calls.js";
 import { part, Refused } from "../live/api.js";
 import { perform } from "../tree/actions.js";
@@ -86,6 +86,7 @@ export class LoomCompare extends HTMLElement {
     this.sheets.addEventListener("click", (event) => this.clicked(/** @type {Element} */ (event.target)));
     this.built.addEventListener("click", (event) => this.building(/** @type {Element} */ (event.target)));
     this.dialog.addEventListener("keydown", (event) => this.pressed(event));
+    this.page.excerpts.addEventListener("excerpts", () => this.dialog?.open && this.list(), { signal });
     document.addEventListener("compare", (event) => this.open(/** @type {CustomEvent} */ (event).detail), { signal });
     // What was edited here has led somewhere.
     this.page.addEventListener("moved", () => this.dialog?.close(), { signal });
@@ -255,13 +256,13 @@ export class LoomCompare extends HTMLElement {
 
   async draw() {
     this.refuse("");
-    const shown = this.ids.filter((id, at) => at < LISTED || this.chosen.includes(id));
-    this.choices?.replaceChildren(...(this.ids.length > 2 ? shown : []).map((id) => this.pill(id)));
+    this.list();
     const chosen = this.chosen;
     try {
       const texts = await Promise.all(chosen.map((id) => part(`${this.page?.web}/nodes/${id}/text`)));
       if (chosen !== this.chosen) return;
       this.texts = new Map(chosen.map((id, at) => [id, texts[at]]));
+      this.list();
       this.sheets?.style.setProperty("--columns", String(chosen.length));
       this.sheets?.replaceChildren(...chosen.map((_, at) => this.sheet(at, texts)));
       this.build();
@@ -272,11 +273,20 @@ export class LoomCompare extends HTMLElement {
     }
   }
 
+  /** Lists what can be compared, by first words; what has the focus keeps it. */
+  list() {
+    const held = document.activeElement?.getAttribute("data-choice");
+    const shown = this.ids.filter((id, at) => at < LISTED || this.chosen.includes(id));
+    const pills = (this.ids.length > 2 ? shown : []).map((id) => this.pill(id));
+    this.choices?.replaceChildren(...pills);
+    if (held) pills.find((pill) => pill.dataset.choice === held)?.focus();
+  }
+
   /** @param {string} id */
   pill(id) {
-    const pill = make("button", { type: "button", className: "pill", textContent: id });
+    const words = called(this.texts?.get(id) ?? this.page?.excerpts.of(id) ?? "");
+    const pill = make("button", { type: "button", className: "pill", title: id, textContent: words, dir: "auto" });
     pill.setAttribute("data-choice", id);
-    if (this.page) pill.ariaLabel = calledOf(this.page, id);
     pill.setAttribute("aria-pressed", String(this.chosen.includes(id)));
     return pill;
   }
@@ -295,7 +305,7 @@ export class LoomCompare extends HTMLElement {
   sheet(at, texts) {
     const id = this.chosen[at];
     const who = this.who(id);
-    const head = make("header", {}, make("kbd", { textContent: String(at + 1) }), " ", make("b", { className: "by", textContent: who?.name ?? "" }), " ", make("code", { className: "id", textContent: id }));
+    const head = make("header", {}, make("kbd", { textContent: String(at + 1) }), " ", make("b", { className: "by", title: id, textContent: who?.name ?? "" }));
     if (this.chosen.length > 2) head.append(at ? button(t("Compare with this"), "measure", "quiet") : make("span", { className: "soft", textContent: t("Base") }));
     const foot = make("footer", {}, button(t("Accept"), "take", "button small primary"));
     if (this.page?.can.write) foot.append(button(t("Edit"), "edit"));
