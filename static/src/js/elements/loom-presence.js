@@ -2,6 +2,7 @@
 // The faces of those who are here; press one to go where that one is, or follow: then this
 // tab goes where that one goes, until it moves by itself or Escape is pressed.
 
+import { called } from "../tree/called.js";
 import { pageOf } from "../tree/page.js";
 import { speak } from "../tree/feedback.js";
 import { t } from "../t.js";
@@ -15,6 +16,8 @@ export class LoomPresence extends HTMLElement {
     this.followed = "";
     this.page.addEventListener("here", () => this.draw(), { signal });
     this.page.addEventListener("moved", () => this.moved(), { signal });
+    // The words of a text where somebody is came after its id.
+    this.page.excerpts.addEventListener("excerpts", () => this.nameless && this.draw(), { signal });
     document.addEventListener("click", (event) => this.clicked(/** @type {Element} */ (event.target)), { signal });
     document.addEventListener("keydown", (event) => {
       if (event.key !== "Escape" || !this.followed || document.querySelector("dialog[open]")) return;
@@ -60,16 +63,19 @@ export class LoomPresence extends HTMLElement {
   }
 
   draw() {
+    const held = this.contains(document.activeElement) ? document.activeElement?.getAttribute("data-face") : null;
+    this.nameless = false;
     const places = new Map(this.page?.here.map((person) => [person.participant, person.node]));
     const faces = [...places].map(([participant, node]) => this.face(participant, node));
     this.querySelector("ul")?.replaceChildren(...faces.filter((face) => face !== null));
+    if (held) /** @type {HTMLElement | null} */ (this.querySelector(`[data-face="${CSS.escape(held)}"]`))?.focus();
     this.goAlong(places);
     this.tellFollowing();
     for (const row of document.querySelectorAll("[data-person]")) {
       const node = places.get(row.getAttribute("data-person") ?? "");
       const where = row.querySelector("[data-where]");
       this.offer(row, Boolean(node));
-      if (where) where.textContent = node ? t("here, at {node}", { node }) : (where.getAttribute("data-else") ?? "");
+      if (where) where.textContent = node ? t("here, at {node}", { node: this.nameOf(node) }) : (where.getAttribute("data-else") ?? "");
     }
   }
 
@@ -99,6 +105,13 @@ export class LoomPresence extends HTMLElement {
     this.append(button);
   }
 
+  /** A text by its first words; by its id while they are not known, and where it has none. @param {string} node */
+  nameOf(node) {
+    const words = this.page?.excerpts.of(node);
+    if (!words && !this.page?.excerpts.known.has(node)) this.nameless = true;
+    return words ? called(words) : node;
+  }
+
   /** @param {string} participant @param {string} node */
   face(participant, node) {
     const who = this.page?.cast.get(participant);
@@ -108,10 +121,11 @@ export class LoomPresence extends HTMLElement {
       type: "button",
       textContent: who.initials,
       className: `face ${who.kind}`,
-      title: t("{name}, at {node}", { name: who.id === this.page?.settings.me ? t("You") : who.name, node }),
+      title: t("{name}, at {node}", { name: who.id === this.page?.settings.me ? t("You") : who.name, node: this.nameOf(node) }),
     });
     button.dataset.who = String(who.colour);
     button.dataset.at = node;
+    button.dataset.face = participant;
     button.setAttribute("aria-label", t("{place}. Go there", { place: button.title }));
     item.append(button);
     return item;

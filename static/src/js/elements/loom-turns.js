@@ -5,6 +5,7 @@
 import { json, part, Refused, told } from "../live/api.js";
 import { t } from "../t.js";
 import { AnswerBelow } from "../tree/answer-below.js";
+import { calledOf } from "../tree/called.js";
 import { pageOf } from "../tree/page.js";
 import { make } from "../tree/forms.js";
 import { makeOwnPart, morph, morphOne, parsed } from "../tree/morph.js";
@@ -148,7 +149,7 @@ export class LoomTurns extends HTMLElement {
   /** @param {any} turn */
   started(turn) {
     if (turn.invoked_by === this.page?.settings.me) this.asked = turn.id;
-    speak(t("{name} started a turn at {node}.", { name: this.nameOf(turn), node: turn.answers_below }));
+    speak(t("{name} started a turn at {node}.", { name: this.nameOf(turn), node: calledOf(/** @type {import("../tree/page.js").TreePage} */ (this.page), turn.answers_below) }));
   }
 
   /** Whoever asked follows to the answer, and may take the whole turn back. @param {any} turn */
