@@ -56,12 +56,16 @@ def sandbox_page(request: PersonRequest, uid: str) -> HttpResponse:
     return render(request, "sandboxes/sandbox.html", context)
 
 
-def _open_at(actor: Actor, tree: Tree) -> list[tuple[Tree, str]]:
-    """The reader's open sandboxes of a tree, each with the local id that it hangs at."""
+def _open_at(actor: Actor, tree: Tree) -> list[tuple[Tree, str, str]]:
+    """The reader's open sandboxes of a tree, each with the local id and the text that it hangs
+    at."""
     rows = list(open_sandboxes(actor.user).filter(sandbox_at__range=ids_in(tree.pk))[:MOST])
     keys = [tree.sandbox_at or 0 for tree in rows]
-    names = dict(Node.objects.filter(pk__in=keys).values_list("pk", "local_id"))
-    return [(tree, names.get(tree.sandbox_at or 0, "")) for tree in rows]
+    nodes = Node.objects.filter(pk__in=keys).in_bulk()
+    found = [(tree, nodes.get(tree.sandbox_at or 0)) for tree in rows]
+    return [
+        (tree, node.local_id if node else "", node.text if node else "") for tree, node in found
+    ]
 
 
 def _acted(request: PersonRequest, actor: Actor, tree: Tree) -> HttpResponse:

@@ -369,6 +369,7 @@ def test_the_page_begins_shows_and_stops(
     answer = client.post(at, form)
     row = went(Exploration.objects.get(), 4)
     assert answer.url == f"/explorations/{row.uid}"  # type: ignore[attr-defined]
+    assert f"from “{row.point.text[:20]}" in client.get(at).content.decode()
     page = client.get(answer.url).content.decode()  # type: ignore[attr-defined]
     assert "1 not kept" in page and "word1" in page and "every 2s" not in page
     part = client.get(answer.url, headers={"X-Part": "1"}).content.decode()  # type: ignore[attr-defined]

@@ -33,7 +33,8 @@ def test_a_sandbox_is_begun_promoted_and_left_from_the_page(two_groves: TwoGrove
     say(two.left.actor(two.both), sandbox, 'respond "It wakes."')
     about = client.get(f"/trees/{sandbox.uid}/sandbox").content.decode()
     assert "1 text or note was written in it." in about and f"{tree}?node={at}" in about
-    assert "Trials" in client.get(f"{tree}/sandbox").content.decode()
+    listed = client.get(f"{tree}/sandbox").content.decode()
+    assert "Trials" in listed and f"at “{two.left.text.text[:20]}" in listed
     done = client.post(f"/trees/{sandbox.uid}/sandbox", {"act": "promote"})
     assert done.headers["location"] == f"{tree}?node={at}"
     assert Node.objects.filter(tree=two.left.tree, text="It wakes.").exists()
