@@ -1,6 +1,7 @@
 """Pages: beginning a sandbox at a text; in a sandbox where it hangs, promoting, discarding."""
 
 from django.contrib import messages
+from django.db.models.functions import Left
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
@@ -20,6 +21,7 @@ from loom.site.page_requests import PersonRequest, frame, in_one_line, person, p
 from loom.trees.models import Node, Tree
 
 MOST = 20  # sandboxes of a page
+BEGINNING = 100  # characters of a text; 60 are shown
 
 
 class SandboxForm(PageForm):
@@ -57,15 +59,13 @@ def sandbox_page(request: PersonRequest, uid: str) -> HttpResponse:
 
 
 def _open_at(actor: Actor, tree: Tree) -> list[tuple[Tree, str, str]]:
-    """The reader's open sandboxes of a tree, each with the local id and the text that it hangs
-    at."""
+    """The reader's open sandboxes of a tree, each with the local id and the beginning of the text
+    that it hangs at."""
     rows = list(open_sandboxes(actor.user).filter(sandbox_at__range=ids_in(tree.pk))[:MOST])
-    keys = [tree.sandbox_at or 0 for tree in rows]
-    nodes = Node.objects.filter(pk__in=keys).in_bulk()
-    found = [(tree, nodes.get(tree.sandbox_at or 0)) for tree in rows]
-    return [
-        (tree, node.local_id if node else "", node.text if node else "") for tree, node in found
-    ]
+    nodes = Node.objects.filter(pk__in=[tree.sandbox_at for tree in rows])
+    columns = nodes.values_list("pk", "local_id", Left("text", BEGINNING))
+    named = {key: (name, words) for key, name, words in columns}
+    return [(tree, *named.get(tree.sandbox_at or 0, ("", ""))) for tree in rows]
 
 
 def _acted(request: PersonRequest, actor: Actor, tree: Tree) -> HttpResponse:
