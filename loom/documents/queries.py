@@ -66,12 +66,18 @@ def newest(document: Document) -> Revision:
 
 def revision_of(document: Document, number: int) -> Revision:
     """The revision of that number, with its text. NOT_FOUND if there is none."""
-    rows = Revision.objects.select_related("content", "by")
-    row = rows.filter(document=document, number=number).first()
+    row = _REVISION.first(document=document.pk, number=number)
     if row is None:
         raise not_found(f"Revision {number}", f"there are 1 to {document.revision}")
     row.document = document
     return row
+
+
+_REVISION = PreparedQuery(
+    lambda: Revision.objects.select_related("content", "by").filter(
+        document=Given("document"), number=Given("number")
+    )
+)
 
 
 def updates_after(document_id: int, seq: int) -> Iterator[tuple[int, bytes]]:
