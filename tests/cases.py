@@ -1,6 +1,5 @@
-"""Which cases of a check with many of them a run tries: half of those that cost much and say
-little, drawn afresh each time, so that another run has the others. `HEDDLE_THOROUGH=1` tries all.
-"""
+"""Which cases of a check marked `share(N)` a run tries: one in N, drawn afresh each time, so that
+other runs have the others. `HEDDLE_THOROUGH=1` tries all."""
 
 from collections import defaultdict
 from random import Random
@@ -9,27 +8,20 @@ import pytest
 
 from tests.thorough import THOROUGH
 
-FEW = 3  # so many cases of a check are always tried
-# About what a database does by itself: all cases on each.
-OF_DATABASES = ("tests/queries/", "tests/kills/", "tests/machines/")
-
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out half of the cases of a check marked `halves`, and with `--only-rows`, where
-    everything is also tested on SQLite, of each check with more than a few, and what is marked
-    `once`. The processes of a run draw the same cases: by its seed, which the first lines of its
-    output name."""
+    """Leaves out the cases that are not drawn. The processes of a run draw the same ones: by its
+    seed, which the first lines of its output name."""
     if THOROUGH:
         return
     seed = config.getoption("randomly_seed", 0)
-    is_repeated = config.getoption("--only-rows")
-    left_out = {item for item in items if is_repeated and item.get_closest_marker("once")}
+    left_out: set[pytest.Item] = set()
     for check, cases in _by_check(items).items():
-        is_elsewhere = is_repeated and not check.startswith(OF_DATABASES)
-        if is_elsewhere or cases[0].get_closest_marker("halves"):
-            many = max(FEW, (len(cases) + 1) // 2)
-            left_out |= {*cases} - {*Random(f"{seed} {check}").sample(cases, min(many, len(cases)))}
+        share = cases[0].get_closest_marker("share")
+        if share is not None:
+            many = -(-len(cases) // int(share.args[0]))
+            left_out |= {*cases} - {*Random(f"{seed} {check}").sample(cases, many)}
     config.hook.pytest_deselected(items=list(left_out))
     items[:] = [item for item in items if item not in left_out]
 

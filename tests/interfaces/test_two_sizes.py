@@ -30,7 +30,7 @@ from tests.interfaces.world import (
 )
 from tests.steps import steps
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 SMALL, TIMES = 600, 4
 LINEAR = TIMES * 1.5
 NOISE = 3_000  # lines of what happens now and then: caches, translations, first imports

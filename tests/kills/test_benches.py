@@ -83,7 +83,7 @@ SHARED = {
 }
 
 
-@pytest.mark.halves
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", SMALL)
 def test_it_runs_small_and_prints_its_figures(name: str) -> None:
     if name == "thousand" and not is_able():

@@ -304,7 +304,6 @@ def test_a_pdf_has_a_title_page_chapters_numbers_and_an_outline(
     assert all(page.mediabox.width == pytest.approx(419.53) for page in file.pages)
 
 
-@pytest.mark.once
 @pytest.mark.django_db
 def test_a_pdf_shows_what_markdown_can_say(pdf_of: Callable[[str], Any]) -> None:
     text = (
