@@ -18,6 +18,7 @@ BARE = """
 
 
 NARROW, WIDE = "bare query (id, local id, text)", "bare query (the columns of a path)"
+LAST = "GET path, its last 50"
 IDS, TUPLES, GET = "path, ids of the selected versions", "path, as tuples", "GET path"
 
 
@@ -47,6 +48,7 @@ def main(count: int, depth: int) -> None:
         IDS: lambda: path_ids(actor, tree, None, end),
         TUPLES: lambda: path_of(actor, tree, None, end),
         GET: lambda: client.get(address),
+        LAST: lambda: client.get(f"{address}&limit=50"),
     }
     report(
         f"path of {depth:,} in {count:,} nodes, {len(answer.content):,} bytes",

@@ -15,6 +15,7 @@ from loom.text import hashes
 from loom.trees.commands import node_writer
 from loom.trees.models import Tree, VersionChoice
 from tests.queries.growing import add, chain, flag, version
+from tests.rows_read import work_done
 from tests.triggers import triggers_aside
 
 Client = Callable[..., APIClient]
@@ -108,6 +109,34 @@ def test_a_deep_path_is_read_in_pieces(
     )
     assert answer["Content-Encoding"] == "gzip"
     assert json.loads(gzip.decompress(answer.content)) == whole
+
+
+def test_a_path_is_read_from_its_end_in_parts(
+    actor: Actor, tree: Tree, owner: User, api: Client
+) -> None:
+    nodes = chain(tree, actor.participant, *"abcdefg")
+    flag(nodes[2], pruned=True)
+    whole = _get(api(owner), tree, f"path?node={nodes[-1].local_id}")["nodes"]
+    end, parts = nodes[-1].local_id, []
+    while end:
+        part = _get(api(owner), tree, f"path?node={end}&limit=3")
+        assert list(part["versions"].values()) == [node["id"] for node in part["nodes"]]
+        parts = part["nodes"] + parts
+        end = part["nodes"][0]["parent"]
+    assert parts == whole
+    assert _refused(api(owner), tree, "path?limit=1001") == (429, "LIMIT_EXCEEDED")
+
+
+def test_a_part_of_a_path_reads_no_more_rows_of_a_longer_one(
+    actor: Actor, tree: Tree, owner: User, api: Client
+) -> None:
+    nodes = chain(tree, actor.participant, *(f"{number}" for number in range(60)))
+    client, work = api(owner), []
+    for node in (nodes[10], nodes[10], nodes[-1]):  # once, so that caches are filled
+        with work_done() as done:
+            _get(client, tree, f"path?node={node.local_id}&limit=5")
+        work.append(done)
+    work[2].demand_no_more(work[1], rows=0)
 
 
 def test_all_nodes_come_in_pages(actor: Actor, tree: Tree, reader: User, api: Client) -> None:

@@ -38,6 +38,9 @@ from loom.trees.queries.node_bodies import row_of
 from loom.trees.queries.places import path_ids
 from loom.workspace.queries.view_problems import verify_view
 
+MOST_OF_PATH = 1_000  # nodes of a part of a path
+
+
 # Responses.
 
 
@@ -238,7 +241,16 @@ def node(request: Request, uid: str, local_id: str) -> Response:
     "The path to a node",
     id="tree_path",
     answers=Path,
-    asks=(an_id("node", "Its end; default: the caller's position."),),
+    asks=(
+        an_id("node", "Its end; default: the caller's position."),
+        a_number(
+            "limit",
+            "Only the last so many nodes, which cost the same on any path. What is above them is"
+            " the path to the `parent` of the first.",
+            least=1,
+            most=MOST_OF_PATH,
+        ),
+    ),
 )
 @api_view(["GET"])
 def path(request: Request, uid: str) -> HttpResponse:
@@ -246,8 +258,9 @@ def path(request: Request, uid: str) -> HttpResponse:
     actor, tree = access.get_tree(user_of(request), uid)
     workspace = _own_workspace(actor, tree)
     end = _named(request, tree, "node") or position_of(tree, workspace)
-    pieces = path_pieces(actor, tree, workspace, end)
-    return packed(request, pieces, small=end.depth < DEEP)
+    limit = number(request, "limit", default=0, least=1, most=MOST_OF_PATH)
+    pieces = path_pieces(actor, tree, workspace, end, most=limit or None)
+    return packed(request, pieces, small=bool(limit) or end.depth < DEEP)
 
 
 @operation(
@@ -540,18 +553,22 @@ def _gzip(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def path_pieces(
-    actor: Actor, tree: Tree, workspace: Workspace | None, end: models.Node
+    actor: Actor,
+    tree: Tree,
+    workspace: Workspace | None,
+    end: models.Node,
+    *,
+    most: int | None = None,
 ) -> Iterator[bytes]:
-    """`{"nodes": […], "versions": {…}}` of a path, its texts read a thousand at a time."""
+    """`{"nodes": […], "versions": {…}}` of a path or its last `most` nodes, the texts read a
+    thousand at a time."""
     versions: dict[str, str] = {}
     opening = '{"nodes":['
     is_pruned = False
-    for rows in _rows(actor, tree, workspace, end):
-        hidden = set()
-        for row in rows:
-            if is_pruned:
-                hidden.add(row.slot_id)
-            is_pruned = is_pruned or row.pruned
+    for rows in _rows(actor, tree, workspace, end, most):
+        hidden = None  # has to be asked for, where what is above is not read
+        if most is None:
+            hidden, is_pruned = _hidden_in(rows, is_pruned)
         nodes, selected = nodes_json(actor, tree, rows, hidden)
         versions.update(selected)
         # Small pieces: one of several megabytes would be copied again.
@@ -561,12 +578,22 @@ def path_pieces(
     yield b'],"versions":' + to_json(versions) + b"}"
 
 
+def _hidden_in(rows: Iterable[NodeRow], is_pruned: bool) -> tuple[set[int], bool]:
+    """The slots of a piece of a path that are below a pruned one, and whether what follows is."""
+    hidden = set()
+    for row in rows:
+        if is_pruned:
+            hidden.add(row.slot_id)
+        is_pruned = is_pruned or row.pruned
+    return hidden, is_pruned
+
+
 def _rows(
-    actor: Actor, tree: Tree, workspace: Workspace | None, end: models.Node
+    actor: Actor, tree: Tree, workspace: Workspace | None, end: models.Node, most: int | None
 ) -> Iterator[list[NodeRow]]:
-    if end.depth < DEEP:
+    if most is None and end.depth < DEEP:
         yield path_of(actor, tree, workspace, end)
         return
-    ids = [key for _, key in path_ids(actor, tree, workspace, end)]
+    ids = [key for _, key in path_ids(actor, tree, workspace, end, most=most)]
     for first in range(0, len(ids), _BATCH):
         yield rows_of(ids[first : first + _BATCH])
