@@ -42,7 +42,7 @@ from loom.trees.queries import lookup
 from loom.turns import access as turn_access
 from loom.turns import asks, budgets, generation_lifecycle, loops, turn_lifecycle
 from loom.turns.commands.continuing import outcome_of
-from loom.turns.loops import Past, RoundProse
+from loom.turns.loops import LoopVerdict, Past, RoundProse
 from loom.turns.models import Generation, Turn
 from loom.turns.queries import budget_of, made_by, spent_of, turns
 from loom.workspace import position
@@ -328,19 +328,13 @@ def _looped(turn: Turn, workspace: Workspace, canonical: str, view: str) -> Line
     if not steps:
         return LineVerdict()
     others = _others(turn, steps[0].at)
-    views = _views(turn)
-    seen = [views.get(step.turn_place, "") for step in steps]
-    after = [*seen[1:], view]
-    past = [
-        _past(step, others, was, is_) for step, was, is_ in zip(steps, seen, after, strict=True)
-    ]
     now = Past(
         steps[-1].seq + 1,
         shortened(canonical),
         workspace.position.local_id,
         (*_version(others, turn_lifecycle.now()), ("view", view)),
     )
-    look_back = loops.look(past, now)
+    look_back = _look_back(turn, steps, others, now, view)
     if look_back.decision in ("refuse", "halt"):
         look_back = replace(look_back, result=result_of(steps, look_back.earlier))
         return LineVerdict(
@@ -348,6 +342,35 @@ def _looped(turn: Turn, workspace: Workspace, canonical: str, view: str) -> Line
         )
     loop = look_back.status if look_back.decision == "warn" else ""
     return LineVerdict(warning=look_back.warning, loop=loop)
+
+
+def _look_back(
+    turn: Turn, steps: Sequence[Step], others: Sequence[datetime], now: Past, view: str
+) -> LoopVerdict:
+    """The decision about `now` after these steps, with `view` before it."""
+    views = _views(turn)
+    seen = [views.get(step.turn_place, "") for step in steps]
+    after = [*seen[1:], view]
+    past = [
+        _past(step, others, was, is_) for step, was, is_ in zip(steps, seen, after, strict=True)
+    ]
+    return loops.look(past, now)
+
+
+def _halts(turn: Turn, step: Step, view: str) -> bool:
+    """Whether a line that was not run ends the turn, by the steps before it: a worker that takes
+    the turn over knows no more. What is refused changes nothing that is in view."""
+    if step.outcome != "LOOP" or turn.finish:
+        return False
+    latest = _LAST.all(of=require(step.workspace_id, "the workspace"), turn=turn.uid)[::-1]
+    steps = [earlier for earlier in latest if earlier.seq < step.seq]
+    if not steps:
+        return False
+    if not view:
+        workspace = node_writer.workspace_of(turn.participant, turn.tree)
+        view = shown_windows.view_state(workspace, turn.uid)
+    others = _others(turn, steps[0].at)
+    return _look_back(turn, steps, others, _past(step, others, view, view), view).decision == "halt"
 
 
 def _views(turn: Turn) -> dict[str, str]:
@@ -481,7 +504,11 @@ def _line_reply(turn: Turn, reply: RoundReply, number: int) -> tuple[dict[str, A
     if step is None:
         raise turn_lifecycle.LostError
     warning = warning or command.note
-    record = {**_record(command, step, warning), "view": view}
+    record = {
+        **_record(command, step, warning),
+        "view": view,
+        "halts": _halts(turn, step, view),
+    }
     waits = _comes_later(command)
     if waits and step.outcome == "ok":
         return {**record, "warning": warning}, waits
@@ -540,7 +567,7 @@ def _started(step: Step) -> list[str]:
 
 
 def _record(command: ParsedCommand, step: Step, warning: str) -> dict[str, Any]:
-    """What the row stores about a line: `asks` for another round, `halts` the turn."""
+    """What the row stores about a line; `asks` for another round."""
     is_ok = step.outcome == "ok"
     reply = message_of(step) if is_ok else refusal_text(step, where_of(command, step))
     is_look = makes_window(command.line)
@@ -557,7 +584,6 @@ def _record(command: ParsedCommand, step: Step, warning: str) -> dict[str, Any]:
         "asks": not is_ok or klass.startswith("look"),
         "changed": is_ok and bool(step.events) and klass != "silent",
         "made": _made_node(step) if is_ok else "",
-        "halts": step.outcome == "LOOP" and step.hint.startswith("the turn was halted"),
     }
 
 
