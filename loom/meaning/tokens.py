@@ -5,12 +5,14 @@ or send their own lines, and of three builds of llama.cpp."""
 import gzip
 import json
 import math
+from codecs import getincrementaldecoder
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 MOST_TOKENS = 20_000
 MOST_RIVALS = 20
+LONGEST_HELD = 16  # characters of tokens that are joined because each ends within a letter
 
 
 @dataclass(frozen=True)
@@ -151,20 +153,19 @@ def unpacked_tokens(packed: bytes) -> list[ScoredToken]:
 
 def _joined(raw: list[_Raw]) -> list[ScoredToken]:
     tokens: list[ScoredToken] = []
-    held, total, rivals = b"", 0.0, None
+    decoder = getincrementaldecoder("utf-8")("replace")
+    held, total, rivals = "", 0.0, None
     for piece, logprob, others in raw:
-        held += piece
+        held += decoder.decode(piece)
         total += logprob or 0.0
         rivals = others if rivals is None else ()
-        try:
-            text = held.decode()
-        except UnicodeDecodeError as error:
-            if error.reason == "unexpected end of data" and len(held) < 16:
-                continue
-            text = held.decode(errors="replace")
+        is_cut = decoder.getstate()[0] != b""  # within a letter, the rest of which comes next
+        if is_cut and len(held) < LONGEST_HELD:
+            continue
+        text = held + decoder.decode(b"", final=True)
         if text:
             tokens.append(ScoredToken(text, total, rivals))
-        held, total, rivals = b"", 0.0, None
+        held, total, rivals = "", 0.0, None
     return tokens
 
 

@@ -74,3 +74,39 @@ def test_no_line_is_made_of_pieces_in_the_browser() -> None:
         if match[1] in verbs and "dataset.key" not in line and " key" not in line
     ]
     assert places == [], "call it by its name: live/calls.js"
+
+
+# What somebody reads: its words change without notice, and in other languages.
+SAID = {"message", "hint", "because", "reason", "error", "why", "error_text"}
+_WORDS = re.compile(r"[A-Za-z,']+( [A-Za-z,']+)+")
+
+
+def _is_said(value: ast.expr) -> bool:
+    """`x.message`, `str(error)`, `x.hint.lower()`."""
+    if isinstance(value, ast.Call):
+        inner = [value.func.value] if isinstance(value.func, ast.Attribute) else value.args
+        return any(_is_said(part) for part in inner)
+    return _last_name(value) in SAID
+
+
+def _is_words(value: ast.expr) -> bool:
+    is_text = isinstance(value, ast.Constant) and isinstance(value.value, str)
+    return is_text and bool(_WORDS.fullmatch(ast.literal_eval(value).strip()))
+
+
+def test_the_flow_follows_no_sentence() -> None:
+    places = []
+    for path in files(".py"):
+        if not name_of(path).startswith(("loom/", "agents/", "config/")):
+            continue
+        for node in nodes_of(path):
+            if isinstance(node, ast.Compare):
+                of, words = [node.left, *node.comparators], [node.left, *node.comparators]
+            elif isinstance(node, ast.Call) and _last_name(node.func) in ("startswith", "endswith"):
+                of = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+                words = node.args
+            else:
+                continue
+            if any(map(_is_said, of)) and any(map(_is_words, words)):
+                places.append(f"{name_of(path)}: {ast.unparse(node)}")
+    assert places == [], "compare a code, a status or an SQLSTATE"
