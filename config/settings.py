@@ -102,7 +102,11 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "libraries": {"web": "loom.site.display", "slots": "loom.site.slots"},
+            "libraries": {
+                "inbox": "loom.notes.inbox_tag",
+                "slots": "loom.site.slots",
+                "web": "loom.site.display",
+            },
         },
     }
 ]

@@ -7,6 +7,7 @@ from django.utils import timezone
 from loom import access
 from loom.notes.models import Mention
 from loom.people.models import User
+from loom.platform.prepared_queries import Given, PreparedQuery
 
 
 def mentions_of(user: User, *, unseen: bool = False) -> "QuerySet[Mention]":
@@ -17,6 +18,23 @@ def mentions_of(user: User, *, unseen: bool = False) -> "QuerySet[Mention]":
     )
     rows = rows.filter(seen_at__isnull=True) if unseen else rows
     return rows.select_related("tree", "node__author", "node__parent_slot", "node__claim")
+
+
+def count_unseen(user: User) -> int:
+    """How many mentions the user has not looked at. One query where there are none, which is
+    usual: then nobody asks which trees they may see."""
+    if not _UNSEEN.first(user=user.pk):
+        return 0
+    return mentions_of(user, unseen=True).count()
+
+
+_UNSEEN = PreparedQuery(
+    lambda: (
+        Mention.objects.filter(participant__user=Given("user"), seen_at__isnull=True)
+        .order_by()
+        .values_list("pk")[:1]
+    )
+)
 
 
 def newest_mentions(user: User, *, most: int) -> list[Mention]:

@@ -22,7 +22,7 @@ from loom.engine.by_name import run_command
 from loom.engine.models import Event, Step
 from loom.errors import CommandError, not_found
 from loom.language.refs import Ref, print_ref
-from loom.notes.mentions import mark_mention_seen, mentions_of, newest_mentions
+from loom.notes.mentions import count_unseen, mark_mention_seen, mentions_of, newest_mentions
 from loom.site import markdown
 from loom.site.display import MAX_SHOWN, Who, age_of, call, cast_of
 from loom.site.forms import PageForm, Text, Word
@@ -278,8 +278,7 @@ def _replied(request: PersonRequest) -> HttpResponse:
 @person
 def unseen_mentions(request: PersonRequest) -> HttpResponse:
     """The number of mentions of the reader in trees that they have not looked at since."""
-    many = mentions_of(request.user, unseen=True).count()
-    return render(request, "parts/mentions.html", {"unseen": many, "is_drawn": True})
+    return render(request, "parts/mentions.html", {"unseen": count_unseen(request.user)})
 
 
 # What was done in a tree, by whom, and what the reader may undo here.
