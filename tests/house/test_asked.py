@@ -56,7 +56,7 @@ def test_nothing_is_left_unasked(seed: int) -> None:
 @pytest.mark.django_db
 def test_what_a_test_asks_and_what_is_refused_is_noted(tmp_path: Path) -> None:
     notes = _Notes(tmp_path / "asked")
-    item = cast(pytest.Item, SimpleNamespace(nodeid="tests/test_it.py::test_it"))
+    item = cast(pytest.Item, SimpleNamespace(nodeid="somewhere::test_it"))
     around: Any = notes.pytest_runtest_protocol(item)
     next(around)
     grove = Grove.objects.create(name="Here")
@@ -70,8 +70,8 @@ def test_what_a_test_asks_and_what_is_refused_is_noted(tmp_path: Path) -> None:
     connection.execute_wrappers.remove(notes._hear)
     connection_created.disconnect(dispatch_uid="tests.asked")
     noted = read(tmp_path / "asked")
-    assert list(noted) == ["tests/test_it.py::test_it"]
-    statements = noted["tests/test_it.py::test_it"].statements
+    assert list(noted) == ["somewhere::test_it"]
+    statements = noted["somewhere::test_it"].statements
     assert statement(asked.replace("= Here", "= %s")) in statements
     assert 0 not in statements
     assert read(tmp_path / "nowhere") == {}
