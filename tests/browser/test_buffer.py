@@ -42,7 +42,7 @@ def test_typed_words_wait_in_the_working_buffer_and_become_a_node(
     assert nodes_of(page) == [*HOUSE, " She put"]
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.locator(".working")).to_have_count(0)
-    assert path_of(heddle, house) == [*HOUSE, " She put"]
+    wait_for(lambda: path_of(heddle, house) == [*HOUSE, " She put"])  # shown before it is stored
     book(page).press_sequentially(" it")
     assert nodes_of(page) == [*HOUSE, " She put", " it"]
 

@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.book import book, caret, nodes_of, opened, path_of, text_of, working
 from tests.browser.conftest import HOUSE, PHONE, Heddle, Open
 from tests.browser.test_two_people import live
+from tests.house.processes import wait_for
 
 PASTE = """(one, kinds) => {
     const data = new DataTransfer();
@@ -54,7 +55,8 @@ def test_words_are_found_in_the_whole_path_and_replaced_in_their_nodes(
     book(page).press("Control+s")
     page.get_by_role("button", name="As a version; what follows stays").click()
     expect(page.locator(".working")).to_have_count(0)
-    assert path_of(heddle, house) == ["A house stood empty.", HOUSE[1], " and A gate was new."]
+    wanted = ["A house stood empty.", HOUSE[1], " and A gate was new."]
+    wait_for(lambda: path_of(heddle, house) == wanted)
 
 
 def test_markdown_is_styled_and_the_text_stays_as_it_is(heddle: Heddle, visit: Open) -> None:
@@ -95,7 +97,7 @@ def test_what_cannot_be_kept_of_a_pasted_text_is_left_out_and_the_rest_is_kept(
     working(page, " It stood\x01 empty 💥.")
     page.get_by_role("button", name="Add", exact=True).click()
     working(page, "")
-    assert path_of(heddle, tree)[-1] == " It stood\x01 empty 💥."
+    wait_for(lambda: path_of(heddle, tree)[-1] == " It stood\x01 empty 💥.")
     talk = live(visit(f"/trees/{heddle.tree('Rubbish', 'One.')}"))
     pen = talk.locator("#composer-text")
     pen.fill("Two\x00 halves.")

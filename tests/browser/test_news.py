@@ -31,6 +31,7 @@ def test_what_others_did_is_shown_to_whoever_comes_back(
     expect(page).to_have_title(re.compile(r"^\(2\) Meanwhile"))
     page.evaluate(SHOW)
     expect(page).to_have_title(re.compile("^Meanwhile"))
+    page.evaluate(HIDE)  # else what comes next is seen there
     away = visit("/settings")
     with heddle.client(ada) as client:
         client.post(f"/api/trees/{tree}/commands", json={"line": 'respond root "Later."'})
