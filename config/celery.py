@@ -9,10 +9,14 @@ from typing import Any
 
 from celery import Celery
 from celery.signals import task_postrun, task_prerun, worker_init
+from kombu.transport import TRANSPORT_ALIASES
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 # The checks of a worker's start import every view, which it never runs: 0.9 s of 2.6 (measured).
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
+
+# Loaded with the first connection. A broker that is lost must not end a worker.
+TRANSPORT_ALIASES |= dict.fromkeys(("redis", "rediss"), "loom.platform.lost_broker:Transport")
 
 app = Celery("heddle")
 app.set_default()  # in every thread: loom sends tasks by the current app, and imports no config
