@@ -56,6 +56,7 @@ async def woven(heddle: Heddle, key: str, tree: str, streams: int) -> tuple[floa
         httpx.AsyncClient(timeout=60) as client,
     ):
         await line.recv()
+        await client.get(f"{heddle.url}/healthz")  # a page has a connection already
         start = time.perf_counter()
         asking = asyncio.create_task(
             client.post(
