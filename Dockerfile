@@ -30,7 +30,7 @@ COPY locale ./locale
 COPY docs/guide.md ./docs/guide.md
 COPY docs/pictures ./docs/pictures
 COPY --from=build /heddle/static ./static
-ENV PATH=/heddle/.venv/bin:$PATH PYTHONUNBUFFERED=1 HEDDLE_DATA=/data
+ENV PATH=/heddle/.venv/bin:$PATH PYTHONUNBUFFERED=1 MALLOC_ARENA_MAX=2 HEDDLE_DATA=/data
 USER heddle
 VOLUME /data
 EXPOSE 8000

@@ -298,7 +298,7 @@ PASSED_ON = frozenset(
         *("DATABASE_URL", "REDIS_URL"),
     )
 )
-PASSED_ON_PREFIXES = ("HEDDLE_", "LC_", "PYTHON")
+PASSED_ON_PREFIXES = ("HEDDLE_", "LC_", "PYTHON", "MALLOC_")
 # Keys of providers that are known by name. They reach two processes: the preparation, where
 # the first start gives its Analyst one, and the worker, where HEDDLE_ENV_KEYS names a
 # participant that uses one.
@@ -318,6 +318,9 @@ def environment(options: Options) -> dict[str, str]:
             env.pop(name, None)
     env["HEDDLE_DATA"] = str(options.data)
     env["PYTHONUNBUFFERED"] = "1"
+    # Threads share two heaps of glibc: with one for each, a web process grew as long as it worked
+    # (docs/scaling.md).
+    env.setdefault("MALLOC_ARENA_MAX", "2")
     if not env.get("HEDDLE_ORIGINS"):
         env["HEDDLE_ORIGINS"] = ",".join(_origins(options))
     if options.model:

@@ -23,6 +23,13 @@ def _bare(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+def test_threads_share_two_heaps_unless_it_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MALLOC_ARENA_MAX", raising=False)
+    assert processes.environment(_options())["MALLOC_ARENA_MAX"] == "2"
+    monkeypatch.setenv("MALLOC_ARENA_MAX", "8")
+    assert processes.environment(_options())["MALLOC_ARENA_MAX"] == "8"
+
+
 def test_the_local_models_port_is_allowed_beside_what_was_given(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
