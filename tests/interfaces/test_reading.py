@@ -117,7 +117,7 @@ def test_a_path_is_read_from_its_end_in_parts(
     nodes = chain(tree, actor.participant, *"abcdefg")
     flag(nodes[2], pruned=True)
     whole = _get(api(owner), tree, f"path?node={nodes[-1].local_id}")["nodes"]
-    end, parts = nodes[-1].local_id, []
+    end, parts = nodes[-1].local_id, list[Any]()
     while end:
         part = _get(api(owner), tree, f"path?node={end}&limit=3")
         assert list(part["versions"].values()) == [node["id"] for node in part["nodes"]]
