@@ -144,8 +144,10 @@ def _database(url: str) -> dict[str, Any]:
             # So that `restore` and an operator see who is connected.
             "application_name": f"heddle {_program()}",
             # The planner takes walks in a tree for a thousand times as long as they are: compiling
-            # them took 0.95 s of 1.0 for what is above 500 nodes.
-            "options": "-c jit=off",
+            # them took 0.95 s of 1.0 for what is above 500 nodes. And it takes a row found by an
+            # index for four times as dear as one of many in order, as on a disk that turns: it read
+            # all of a table of 13,000 nodes to find 400.
+            "options": "-c jit=off -c random_page_cost=1.1",
             # Of the queries in `loom.platform.prepared_queries`, from their second run on.
             "prepare_threshold": 1,
         }

@@ -1,4 +1,4 @@
-"""Counts the rows that code fetches from the database, and the steps that SQLite takes for them."""
+"""Counts the rows that code fetches from the database, and what the database reads for them."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,12 +10,20 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 _STEP = 100  # instructions of SQLite's machine between two calls of the handler
+# Rows of tables and entries of indexes that PostgreSQL read in this transaction. Ten are a step.
+_READ = """
+    SELECT SUM(pg_stat_get_xact_tuples_returned(oid) + pg_stat_get_xact_tuples_fetched(oid)) / 10
+    FROM pg_class WHERE relkind IN ('r', 'i') AND relnamespace = 'public'::regnamespace
+"""
+
+# As if PostgreSQL had last counted nodes while their table had pages, and nothing in them.
+NO_NODES = "UPDATE pg_class SET reltuples = 0, relpages = 9 WHERE relname = 'trees_node'"
 
 
 @dataclass
 class Work:
-    """What was done: statements, rows fetched, and on SQLite hundreds of instructions (0 on
-    PostgreSQL), which grow also with rows that are read and not returned."""
+    """What was done: statements, rows fetched, and what grows also with rows that are read and not
+    returned: hundreds of instructions of SQLite, tens of rows and entries of PostgreSQL."""
 
     statements: int = 0
     rows: int = 0
@@ -28,8 +36,9 @@ class Work:
 
 
 @contextmanager
-def work_done() -> Iterator[Work]:
-    """Counts within the block, on this connection; on SQLite the work of triggers too."""
+def work_done(*, counts: str = "ANALYZE") -> Iterator[Work]:
+    """Counts within the block, on this connection; on SQLite the work of triggers too. On
+    PostgreSQL with `counts` of its tables, as it makes them by itself every minute."""
     work = Work()
     before: dict[str, Any] = {
         name: getattr(CursorWrapper, name) for name in ("execute", "executemany")
@@ -67,12 +76,22 @@ def work_done() -> Iterator[Work]:
         patch.setattr(CursorWrapper, "fetchall", fetched, raising=False)
         patch.setattr(CursorWrapper, "fetchone", fetched_one, raising=False)
         patch.setattr(CursorWrapper, "fetchmany", fetched_many, raising=False)
-        is_sqlite = connection.vendor == "sqlite"
-        if is_sqlite:
-            connection.ensure_connection()
+        connection.ensure_connection()
+        if is_sqlite := connection.vendor == "sqlite":
             connection.connection.set_progress_handler(stepped, _STEP)
+        else:
+            connection.connection.execute(counts)
+            read = _read_by_postgres()
         try:
             yield work
         finally:
             if is_sqlite:
                 connection.connection.set_progress_handler(None, 0)
+            else:
+                work.steps = _read_by_postgres() - read
+
+
+def _read_by_postgres() -> int:
+    """In steps; the question itself goes past what is counted."""
+    row = connection.connection.execute(_READ).fetchone()
+    return int(row[0] or 0)

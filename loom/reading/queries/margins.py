@@ -60,11 +60,12 @@ _KEPT = f"""
     FROM trees_node n JOIN links_linkcount c ON c.slot = n.slot_id AND c.count > 0 {JOINED}
     WHERE n.id IN ({{items}})
 """
-# The reader's own data: the versions they chose, and their drafts at one slot.
+# The reader's own data: the versions they chose, and their drafts at one slot. No joins: where
+# PostgreSQL last counted nodes while there were none, it joined all nodes with all (for minutes).
 _OWN = """
-    UNION ALL SELECT 'choice', c.slot_id, s.local_id, v.local_id, 0, c.node_id, c.id, 0, 0, 0, 0, 0
-        FROM trees_versionchoice c JOIN trees_node s ON s.id = c.slot_id
-        JOIN trees_node v ON v.id = c.node_id WHERE c.workspace_id = %s
+    UNION ALL SELECT 'choice', c.slot_id, (SELECT local_id FROM trees_node WHERE id = c.slot_id),
+        (SELECT local_id FROM trees_node WHERE id = c.node_id), 0, c.node_id, c.id, 0, 0, 0, 0, 0
+        FROM trees_versionchoice c WHERE c.workspace_id = %s
     UNION ALL SELECT 'draft', d.slot_id, d.kind, d.text, 0, 0, d.id, 0, 0, 0, 0, 0
         FROM trees_draft d WHERE d.workspace_id = %s AND d.slot_id = %s
 """

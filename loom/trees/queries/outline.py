@@ -378,7 +378,7 @@ _SIZE = """
         SELECT n.id FROM hidden {below}
     ), seen AS (
         SELECT id, parent_slot_id, depth FROM trees_node
-        WHERE tree_id = %s AND id = slot_id AND kind = 'text' AND id <= %s
+        WHERE id BETWEEN %s AND %s AND id = slot_id AND kind = 'text'
             AND id NOT IN (SELECT slot FROM hidden)
     )
     SELECT COUNT(*) - COUNT(DISTINCT parent_slot_id), COALESCE(MAX(depth), 0) FROM seen
@@ -419,7 +419,8 @@ def measured(tree_id: int, *, last: int = (1 << ORDINAL_BITS) - 1) -> tuple[int,
     `last`. Every text but the root is below a text, so the leaves are the texts minus those that
     are a text's parent."""
     sql = _SIZE.format(below=step_down("hidden", slot="slot", columns="n.id"))
-    leaves, depth = fetch(sql, [tree_id, tree_id, (tree_id << ORDINAL_BITS) + last])[0]
+    first = tree_id << ORDINAL_BITS  # of its range of row ids: no other tree is read
+    leaves, depth = fetch(sql, [tree_id, first, first + last])[0]
     return leaves, depth
 
 
