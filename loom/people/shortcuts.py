@@ -75,9 +75,14 @@ _COMBO = re.compile(rf"(Mod\+)?(Alt\+)?(Shift\+)?({NAMED}|[^\s\x00-\x1f])")
 _ALONE_WHILE_TYPING = re.compile(r"Escape|F\d+")
 
 
+def bound_key(own: Mapping[str, str], action: str) -> str:
+    """The shortcut of an action, the person's own if they have set one; empty if it has none."""
+    return own.get(action, ACTIONS_BY_ID[action].combo)
+
+
 def bound_keys(own: Mapping[str, str]) -> dict[str, str]:
     """Each action's shortcut, the person's own if they have set one; empty if it has none."""
-    return {action.id: own.get(action.id, action.combo) for action in ACTIONS}
+    return {action.id: bound_key(own, action.id) for action in ACTIONS}
 
 
 def checked_keys(given: Mapping[str, str]) -> dict[str, str]:

@@ -348,7 +348,7 @@ def key(context: dict[str, Any], action: str) -> SafeString:
     """The reader's shortcut for an action, as `<kbd>`; empty if it has none."""
     user = context["request"].user
     own = preferences.keys_of(user.preferences) if isinstance(user, User) else {}
-    return combo(shortcuts.bound_keys(own)[action])
+    return combo(shortcuts.bound_key(own, action))
 
 
 @register.simple_tag(takes_context=True)
@@ -367,6 +367,7 @@ def script_words() -> SafeString:
 
 
 @register.simple_tag
+@lru_cache(maxsize=256)  # a page shows some hundred, of which few differ
 def combo(combo: str) -> SafeString:
     """A shortcut as `<kbd>`s."""
     caps = [(" data-mod" if cap in ("Ctrl", "Alt") else "", cap) for cap in caps_of(combo)]

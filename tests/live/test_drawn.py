@@ -21,7 +21,7 @@ from loom.live import reads as live_reads
 from loom.live.to_render import ToRender, changed_by
 from loom.people.models import Participant, User
 from loom.reading.pages import live_parts
-from loom.reading.pages.node_parts import drawn_of
+from loom.reading.pages.node_parts import PageReader, cut, drawn_of, personal
 from loom.site.display import cast_from
 from loom.site.page_requests import known_node
 from loom.trees.models import Tree
@@ -128,6 +128,20 @@ def test_the_candidates_are_drawn_for_everybody(actor: Actor, tree: Tree) -> Non
     weave = drawing["weaves"][ids[0]]
     assert "A second one." in weave and f'data-go="{known(tree, ids[1])}"' in weave
     assert ">You<" not in weave and 'data-act="stop"' not in weave
+
+
+@pytest.mark.django_db
+def test_a_text_is_cut_where_its_reader_sees_their_own() -> None:
+    drawn = (
+        '<b data-by="me">Mar\0ia</b> <b data-by="you">Jo</b><time datetime="2020-01-01T00:00:00Z">'
+        '</time><kbd data-key="pin"></kbd><p data-portals-out="a"></p>data-by="me"'
+    )
+    pieces = cut(drawn)
+    assert pieces.replace("\0", "") == drawn.replace("\0", "")
+    shown = personal(pieces, PageReader("me", {"pin": "q"}), "<i>out</i>")
+    assert 'data-by="me">You</b> <b data-by="you">Jo<' in shown
+    assert '<time datetime="2020-01-01T00:00:00Z">1 Jan 2020<' in shown and "<kbd>q</kbd>" in shown
+    assert shown.endswith('<p data-portals-out="a"><i>out</i></p>data-by="me"')
 
 
 def known(tree: Tree, local_id: str) -> str:

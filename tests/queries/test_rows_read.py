@@ -14,6 +14,7 @@ from loom.access import Actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Event, Step
+from loom.groves.pages.groves import SHAPED
 from loom.live.to_render import ToRender, changed_by
 from loom.notes.models import Mark
 from loom.people.models import Participant, User
@@ -228,6 +229,21 @@ def test_chosen_versions_are_looked_up_where_statistics_are_wrong(
     assert (
         work.steps < size
     )  # of ten rows; a join of all nodes with all reads a thousand times more
+
+
+def test_a_list_of_trees_reads_no_more_of_large_ones(
+    actor: Actor, owner: User, make_tree: Callable[[], Tree], client: Client
+) -> None:
+    client.force_login(owner)
+    trees = [make_tree() for _ in range(40)]
+    works = []
+    for tree, size in zip(trees, (60, 4_000), strict=False):
+        plant(tree, actor.participant, [-1] * size)
+        client.get(f"/groves/{actor.grove.uid}")
+        with work_done() as work:
+            assert client.get(f"/groves/{actor.grove.uid}").status_code == 200
+        works.append(work)
+    works[1].demand_no_more(works[0], rows=SHAPED)
 
 
 def test_marks_elsewhere_in_the_tree_are_not_read(

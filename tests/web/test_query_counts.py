@@ -278,13 +278,13 @@ def test_what_was_drawn_is_not_drawn_again_until_it_changes(
     ids = grow(actor, tree, 6)
     spots = way_of(access.get_visit(actor.user, tree.uid), None, most=60).path[1:]
     drawn: list[int] = []
-    inside = node_parts._inside
+    inside = node_parts._rendered
 
     def noting(data: node_parts.NodeData, key: int) -> str:
         drawn.append(key)
         return inside(data, key)
 
-    monkeypatch.setattr(node_parts, "_inside", noting)
+    monkeypatch.setattr(node_parts, "_rendered", noting)
 
     def fresh(line: str = "") -> list[str]:
         if line:

@@ -41,6 +41,7 @@ from loom.transfer.writers import heddle as heddle_writer
 from loom.transfer.writers.archive import ZipStream
 from loom.trees.commands import trees as trees_module
 from loom.trees.models import Node, Tree, Workspace
+from loom.trees.queries.beginnings import BegunText, beginnings_of
 from loom.trees.queries.event_log import counts_of
 from loom.trees.queries.lookup import PARTS, rows_of
 from loom.workspace.commands import saved
@@ -103,7 +104,7 @@ def rows_shown(actor: Actor, trees: Sequence[Tree], cast: Mapping[str, Who]) -> 
     tags = tag_queries.tags_on(trees)
     here = viewers_by_tree(trees, cast)
     fresh = counts_of(actor, trees)
-    begun = beginnings_of(trees)
+    begun = beginnings_of(trees, most=SHAPED)
     writers = _writers(actor, trees, begun, cast)
     return [
         TreeShown(
@@ -121,36 +122,23 @@ def rows_shown(actor: Actor, trees: Sequence[Tree], cast: Mapping[str, Who]) -> 
             folder=tree.folder,
             people=writers[tree.pk][:MOST_NAMED],
             more=max(0, len(writers[tree.pk]) - MOST_NAMED),
-            shape=shape_of([(node.pk, node.parent_slot_id) for node in begun[tree.pk]]),
+            shape=shape_of([(node.id, node.above) for node in begun[tree.pk]]),
         )
         for tree in trees
     ]
 
 
-def beginnings_of(trees: Sequence[Tree]) -> dict[int, list[Node]]:
-    """The first texts of each tree, at most 40 ids of each, without what is pruned; one query."""
-    beginnings: dict[int, list[Node]] = {tree.pk: [] for tree in trees}
-    wanted = Q(pk__in=())
-    for tree in trees:
-        first = (tree.pk << ORDINAL_BITS) + 1
-        wanted |= Q(pk__range=(first, first + SHAPED - 1))
-    rows = Node.objects.filter(wanted, kind="text", slot=F("pk"), pruned=False).order_by("pk")
-    for node in rows.only("tree_id", "parent_slot_id").annotate(by=F("author__uid")):
-        beginnings[node.tree_id].append(node)
-    return beginnings
-
-
 def _writers(
     actor: Actor,
     trees: Sequence[Tree],
-    begun: Mapping[int, list[Node]],
+    begun: Mapping[int, list[BegunText]],
     cast: Mapping[str, Who],
 ) -> dict[int, tuple[str, ...]]:
     """The names of who else has worked in each tree: of those with a workspace there, and of the
     authors of its first texts; one query."""
     writers: dict[int, list[str]] = {}
     for tree in trees:
-        writers[tree.pk] = [node.by for node in begun[tree.pk][1:]]  # type: ignore[attr-defined]
+        writers[tree.pk] = [node.by for node in begun[tree.pk][1:]]
     visits = Workspace.objects.filter(tree__in=trees, participant__grove=actor.grove)
     for tree_id, uid in visits.order_by("pk").values_list("tree_id", "participant__uid"):
         writers[tree_id].append(uid)

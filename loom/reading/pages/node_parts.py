@@ -8,7 +8,7 @@ import json
 import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache as once
 from inspect import getsource
@@ -355,8 +355,8 @@ class NodeData:
             get_language(),
             [self.tree.uid, self.tree.mode],
             [[*row._replace(text=""), row.length] for row in drawn],
-            asdict(margin),
-            [asdict(self.cast[uid]) | {"is_me": False} for uid in sorted(seen)],
+            vars(margin),
+            [vars(self.cast[uid]) | {"is_me": False} for uid in sorted(seen)],
             [tag_colour(self.tree.grove, tag) for tag in margin.tags],
         ]
         return digest(json.dumps(made_of, ensure_ascii=False, default=str))
@@ -369,7 +369,7 @@ def _drawn_by() -> str:
     names = ("node", "node_tools", "node_foot", "portals", "note")
     templates: list[Any] = [get_template(f"parts/{name}.html") for name in names]
     sources = [Path(str(template.origin)).read_text("utf-8") for template in templates]
-    return digest("".join([*sources, getsource(markdown)]))
+    return digest("".join([*sources, getsource(markdown), getsource(cut)]))
 
 
 @dataclass(frozen=True)
@@ -386,32 +386,41 @@ def reader_of(actor: Actor) -> PageReader:
 
 
 _PERSONAL = re.compile(
-    r'data-by="(?P<by>[^"]*)">[^<]*<|<time datetime="(?P<at>[^"]*)"></time>'
-    r'|<kbd data-key="(?P<key>[^"]*)"></kbd>|(?P<out>data-portals-out="[^"]*">)'
+    r'data-by="[^"]*">[^<]*<|<time datetime="[^"]*"></time>|<kbd data-key="[^"]*"></kbd>'
+    r'|data-portals-out="[^"]*">'
 )
+_CUT = "\0"  # no text has one
 
 
-def personal(drawn: str, reader: PageReader, portals: str = "") -> SafeString:
-    """Rendered markup for one reader: "You" for their own name, current ages, their own shortcuts,
-    and the portals that lead where others may not look."""
+def cut(drawn: str) -> str:
+    """Rendered markup, cut before and after each place that readers see as their own."""
+    return _PERSONAL.sub(rf"{_CUT}\g<0>{_CUT}", drawn.replace(_CUT, ""))
 
-    def fill(match: re.Match[str]) -> str:
-        if match["by"] is not None:
-            you = escape(gettext("You"))
-            return f'data-by="{match["by"]}">{you}<' if match["by"] == reader.uid else match[0]
-        if match["key"] is not None:
-            return combo(shortcuts.bound_keys(reader.keys)[match["key"]])
-        if match["out"] is not None:
-            return match["out"] + portals
-        age = age_of(datetime.fromisoformat(match["at"]))
-        return f'<time datetime="{match["at"]}">{escape(age)}</time>'
 
-    return mark_safe(_PERSONAL.sub(fill, drawn))  # noqa: S308  (texts in it are escaped)
+def personal(pieces: str, reader: PageReader, portals: str = "") -> SafeString:
+    """Cut markup for one reader: "You" for their own name, current ages, their own shortcuts, and
+    the portals that lead where others may not look."""
+
+    def fill(place: str) -> str:
+        value = place.split('"', 2)[1]
+        if place.startswith("<kbd"):
+            return combo(shortcuts.bound_key(reader.keys, value))
+        if place.startswith("<time"):
+            age = age_of(datetime.fromisoformat(value))
+            return f'<time datetime="{value}">{escape(age)}</time>'
+        if place.startswith("data-portals"):
+            return place + portals
+        return f'data-by="{value}">{escape(gettext("You"))}<' if value == reader.uid else place
+
+    every = pieces.split(_CUT)
+    every[1::2] = map(fill, every[1::2])
+    return mark_safe("".join(every))  # noqa: S308  (texts in it are escaped)
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """One node of a path, rendered for everybody. `wordings` as in a Margin."""
+    """One node of a path, rendered for everybody: `pieces` are its markup, cut. `wordings` as in a
+    Margin."""
 
     id: str
     by: str
@@ -425,17 +434,19 @@ class Drawn:
     links: tuple[CountRow, ...]
     key: int
     slot: int
-    inside: str
+    pieces: str
 
     def element(
         self, reader: PageReader | None = None, *, above: str = "", portals: str = ""
     ) -> SafeString:
         """The node's element; for one reader, with the current version above it and the portals
         that lead out of the grove, or for everybody: then a script adds these."""
-        classes, name, inside = self.classes, self.name, SafeString(self.inside)
-        if reader is not None:
+        classes, name = self.classes, self.name
+        if reader is None:
+            inside = SafeString(self.pieces.replace(_CUT, ""))
+        else:
             name = gettext("You") if self.by == reader.uid else name
-            inside = personal(inside, reader, portals)
+            inside = personal(self.pieces, reader, portals)
             if reader.uid in self.bookmarked_by:
                 classes += " bookmarked"
             if self.wordings is not None and above and above not in self.wordings:
@@ -500,25 +511,27 @@ def drawn_from(data: NodeData, spots: Sequence[Spot]) -> list[Drawn]:
     kept = _kept(list(keys_of.values()))
     new = {spot: key for spot, key in keys_of.items() if key not in kept}
     data.find_pieces(new)
-    fresh = {key: _inside(data, spot) for spot, key in new.items()}
+    fresh = {key: _rendered(data, spot) for spot, key in new.items()}
     _keep(fresh)
     inside = kept | fresh
     return [_drawn(data, spot.id, inside[keys_of[spot.id]]) for spot in spots]
 
 
-def _inside(data: NodeData, key: int) -> str:
-    """The cached form of a rendered node: the uid of its main author, a blank, and the markup."""
+def _rendered(data: NodeData, key: int) -> str:
+    """The cached form of a rendered node: the uid of its main author, a blank, and its markup,
+    cut."""
     node = data.node(key)
     if data.tree.mode == "buffer":
-        return f"{node.who.uid} {node.body}"
-    return f"{node.who.uid} " + render_to_string(
-        "parts/node.html", {"node": node, "tree": data.tree, "grove": data.tree.grove}
-    )
+        markup: str = node.body
+    else:
+        context = {"node": node, "tree": data.tree, "grove": data.tree.grove}
+        markup = render_to_string("parts/node.html", context)
+    return f"{node.who.uid} {cut(markup)}"
 
 
 def _drawn(data: NodeData, key: int, inside: str) -> Drawn:
     row, margin = data.rows[key], data.margins[key]
-    writer, _, markup = inside.partition(" ")
+    writer, _, pieces = inside.partition(" ")
     who = data.cast[writer]
     is_run = data.tree.mode == "buffer"
     flags = {
@@ -541,7 +554,7 @@ def _drawn(data: NodeData, key: int, inside: str) -> Drawn:
         links=margin.links,
         key=key,
         slot=row.slot_id,
-        inside=markup,
+        pieces=pieces,
     )
 
 

@@ -21,7 +21,7 @@ from loom.links.sides import LinkSide, links_of, mentioning
 from loom.notes.models import Mark
 from loom.participants.provider_kinds import samplers_written
 from loom.reading.pages.candidates import again
-from loom.reading.pages.node_parts import found_for, personal, reader_of
+from loom.reading.pages.node_parts import cut, found_for, personal, reader_of
 from loom.reading.queries.margins import Margin
 from loom.reading.queries.provenance import (
     call_before,
@@ -119,7 +119,7 @@ def details(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
         "can": abilities(actor, tree),
     }
     drawn = render_to_string("parts/details.html", context, request)
-    return HttpResponse(personal(drawn, reader_of(actor)))
+    return HttpResponse(personal(cut(drawn), reader_of(actor)))
 
 
 @require_GET
