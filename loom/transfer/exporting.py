@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from django.db.models import F
@@ -25,12 +25,13 @@ from loom.transfer.writers import heddle as heddle_writer
 from loom.transfer.writers import text as text_writer
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Tree, Workspace
-from loom.trees.queries import lookup
+from loom.trees.queries import lookup, places
 from loom.trees.queries.main_line import main_line_of
 
 Scope = Literal["tree", "path", "both"]
 Writer = Callable[[ExportSelection], Iterator[bytes]]
 PIECE = 64 * 1024  # bytes of one piece
+MOST_OTHERS = 10_000  # texts on other branches that a preview counts
 ALL = (
     "authors",
     "times",
@@ -280,11 +281,13 @@ def _end(tree: Tree, named: str) -> Node:
 
 @dataclass(frozen=True)
 class Loss:
-    """A kind of data that the file will not contain: the number, and a sentence for people."""
+    """A kind of data that the file will not contain: the number, a sentence for people, and whether
+    there are more than were counted."""
 
     what: str
     count: int
     says: str
+    is_cut: bool = False
 
 
 @dataclass(frozen=True)
@@ -337,21 +340,28 @@ _SAYS = {
 def preview(wanted: ExportSelection, format: ExportFormat) -> Preview:
     """What this export contains and leaves out. Only counts; reads no text."""
     selection = select(wanted)
-    counts = _counts(wanted, selection)
+    counts, is_cut = _counts(wanted, selection), False
     if wanted.end is not None:
-        counts.update(_branches(wanted, selection))
+        branches, is_cut = _branches(wanted, selection)
+        counts.update(branches)
     kept = _kept(wanted, format)
     if "models" in kept:  # names of models, not of people
         counts["authors"] = counts["people"]
     if "swipes" in kept:
         counts["other"] -= counts["beside"]
     losses = tuple(
-        Loss(what, counts[what], f"{counts[what]:,} {singular if counts[what] == 1 else more}")
-        for what, (singular, more) in _SAYS.items()
+        _loss(what, counts[what], is_cut=is_cut and what == "other")
+        for what in _SAYS
         if what not in kept and counts[what] > 0
     )
     written = [selection.lengths[selection.chosen[step.slot]] for step in selection.steps()]
     return Preview(sum(size > 0 for size in written), sum(written), losses)
+
+
+def _loss(what: str, count: int, *, is_cut: bool) -> Loss:
+    singular, more = _SAYS[what]
+    says = f"{count:,} {singular if count == 1 else more}"
+    return Loss(what, count, f"more than {says}" if is_cut else says, is_cut)
 
 
 def _kept(wanted: ExportSelection, format: ExportFormat) -> set[str]:
@@ -413,11 +423,20 @@ def _images(keys: list[int]) -> Iterator[str]:
         yield from hashes_in(text)
 
 
-def _branches(wanted: ExportSelection, selection: Selection) -> dict[str, int]:
-    """The number of texts that are not on the path, and of those that are beside one of its
-    texts."""
-    every = select(replace(wanted, end=None))
+def _branches(wanted: ExportSelection, selection: Selection) -> tuple[dict[str, int], bool]:
+    """The number of visible texts that are not on the path, and of those that are beside one of
+    its texts; and whether more of the first were not counted (`MOST_OTHERS`)."""
+    tree, chosen = wanted.tree, selection.chosen.keys()
+    most = MOST_OTHERS + len(chosen)
+    slots = places.slots_from(lookup.root_of(tree).pk, most=most)
+    others = {*slots} - chosen
+    texts = Node.objects.filter(kind="text", slot=F("id"), pruned=False)
+    for sandbox in texts.filter(tree=tree, sandbox=True).values_list("pk", flat=True):
+        others.difference_update(places.slots_from(sandbox, most=most))
+    texts = texts.filter(sandbox=False, parent_slot__isnull=False)
     beside = 0
-    for above in selection.below:
-        beside += len(set(every.below.get(above, ())) - selection.chosen.keys())
-    return {"other": len(every.chosen.keys() - selection.chosen.keys()), "beside": beside}
+    for above in batched(selection.below, IDS_AT_ONCE):
+        beside += texts.filter(parent_slot__in=above).count()
+    for slots_on_path in batched(chosen, IDS_AT_ONCE):
+        beside -= texts.filter(pk__in=slots_on_path).count()
+    return {"other": min(len(others), MOST_OTHERS), "beside": beside}, len(slots) == most

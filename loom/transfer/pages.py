@@ -96,7 +96,8 @@ def _words() -> dict[str, Callable[[int], str]]:
 
 
 def _told(loss: Loss) -> str:
-    return _words()[loss.what](loss.count) % loss.count
+    told = _words()[loss.what](loss.count) % loss.count
+    return _("more than %(many)s") % {"many": told} if loss.is_cut else told
 
 
 _PARTS: dict[str, dict[str, str]] = {"main": {}, "path": {}, "whole": {"whole": "1"}}

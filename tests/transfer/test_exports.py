@@ -147,6 +147,26 @@ def test_a_preview_of_a_path_counts_the_path(
     assert (answer.json()["nodes"], answer.json()["characters"]) == (3, len("Tell me.Twice.Go on."))
 
 
+def test_a_preview_of_a_path_does_not_read_the_whole_tree(
+    api: Client,
+    owner: User,
+    actor: Actor,
+    lived: tuple[Tree, list[Node]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(exporting, "MOST_OTHERS", 3)
+    tree, nodes = lived
+    address = f"/api/trees/{tree.uid}/export/preview?format=text&node={nodes[0].local_id}"
+    say = {loss["what"]: loss["says"] for loss in api(owner).get(address).json()["left_out"]}
+    assert say["other"] == "2 texts on other branches"
+    for text in range(6):
+        execute_line(actor, tree, Request(f'respond root "Text {text}."'))
+    say = {loss["what"]: loss["says"] for loss in api(owner).get(address).json()["left_out"]}
+    assert say["other"] == "more than 3 texts on other branches"
+    page = api(owner).get(f"/trees/{tree.uid}/export?format=text&node={nodes[0].local_id}")
+    assert "more than 3 texts on other branches" in page.content.decode()
+
+
 def test_markdown_has_notes_if_asked_for(
     api: Client, owner: User, lived: tuple[Tree, list[Node]]
 ) -> None:
