@@ -13,6 +13,7 @@ from agents.agent_prompt import near
 from loom.access import Actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
+from loom.engine.fields import new_uid
 from loom.engine.models import Event, Step
 from loom.groves.pages.groves import SHAPED
 from loom.live.to_render import ToRender, changed_by
@@ -23,6 +24,7 @@ from loom.reading.queries.margins import kept_of
 from loom.trees.commands import trees
 from loom.trees.models import Item, Node, Tree, Workspace
 from loom.trees.queries import lookup
+from loom.trees.queries.item_names import item_names
 from loom.workspace.queries.notifications import notifications_of
 from tests.queries.growing import plant
 from tests.rows_read import NO_NODES, Work, work_done
@@ -244,6 +246,30 @@ def test_a_list_of_trees_reads_no_more_of_large_ones(
             assert client.get(f"/groves/{actor.grove.uid}").status_code == 200
         works.append(work)
     works[1].demand_no_more(works[0], rows=SHAPED)
+
+
+def test_items_are_named_without_reading_other_trees(
+    actor: Actor, make_tree: Callable[[], Tree]
+) -> None:
+    tree, works = make_tree(), []
+    items = [node.pk for node in plant(tree, actor.participant, range(-1, 49))]
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")  # of one tree; others come before the next time
+    for many in (10, 1_000):
+        Tree.objects.bulk_create(
+            Tree(
+                uid=new_uid(),
+                grove=actor.grove,
+                maker=actor.participant,
+                title=f"Tree {place}",
+                touched_at=timezone.now(),
+            )
+            for place in range(many)
+        )
+        with work_done() as work:
+            assert len(item_names(items, tree.pk)) == len(items)
+        works.append(work)
+    works[1].demand_no_more(works[0])
 
 
 def test_marks_elsewhere_in_the_tree_are_not_read(

@@ -66,7 +66,7 @@ PARTS = {
     "portal": ("/nodes/{linked}/portal?type=supports", 12),
     "portal in a text": ("/portal?type=supports&to={linked}", 9),
     "graph": ("/graph?node={linked}", 30),
-    "name in a text": ("/ref?to={linked}", 14),  # and the page that it leads to
+    "name in a text": ("/ref?to={linked}", 15),  # and the page that it leads to
     "its links": ("/links/{linked}", 12),
     "claims": ("/claims", 10),
     "manuscript": ("/manuscript", 19),

@@ -29,15 +29,20 @@ def item_names(stored: Iterable[int], tree_id: int) -> dict[int, str]:
     trees = {key: item for item in every if (key := ids.tree_id(item)) is not None}
     shown = dict.fromkeys(every, ERASED)
     shown.update(grove_texts().names(every))
+    homes: dict[int, tuple[str, int]] = {}
     if nodes:
-        sql = f"""SELECT n.id, n.local_id, n.tree_id, t.uid FROM trees_node n
-            JOIN trees_tree t ON t.id = n.tree_id AND t.erasing_at IS NULL
-            WHERE n.id IN ({listed(nodes)})"""
-        for key, local_id, home, uid in fetch(sql):
-            here = home == tree_id
-            shown[key] = local_id if here else f"tree:{uid} node:{local_id}"
-    if trees:
-        sql = f"""SELECT id, uid FROM trees_tree WHERE erasing_at IS NULL
-            AND id IN ({listed(trees)})"""
-        shown.update({trees[key]: f"tree:{uid}" for key, uid in fetch(sql)})
+        sql = f"SELECT id, local_id, tree_id FROM trees_node WHERE id IN ({listed(nodes)})"
+        homes = {key: (local_id, home) for key, local_id, home in fetch(sql)}
+    uids: dict[int, str] = {}
+    if asked := {*trees, *(home for _, home in homes.values())} - ({tree_id} - trees.keys()):
+        # By itself: joined with nodes, SQLite read all trees for each node where many were new.
+        sql = f"""SELECT id, uid FROM trees_tree
+            WHERE erasing_at IS NULL AND id IN ({listed(asked)})"""
+        uids = dict(fetch(sql))
+    shown.update({item: f"tree:{uids[key]}" for key, item in trees.items() if key in uids})
+    for key, (local_id, home) in homes.items():
+        if home == tree_id:
+            shown[key] = local_id
+        elif home in uids:
+            shown[key] = f"tree:{uids[home]} node:{local_id}"
     return shown
