@@ -12,6 +12,7 @@ from loom.errors import CommandError, not_found
 from loom.language.ids import looks_like_id
 from loom.links.models import Link
 from loom.text.images import IMAGE_SIGN, hashes_in
+from loom.transfer.large_trees import counts_of_tree
 from loom.transfer.selection import (
     IDS_AT_ONCE,
     ExportSelection,
@@ -25,12 +26,13 @@ from loom.transfer.writers import heddle as heddle_writer
 from loom.transfer.writers import text as text_writer
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Tree, Workspace
-from loom.trees.queries import lookup, places
+from loom.trees.queries import lookup, outline, places
 from loom.trees.queries.main_line import main_line_of
 
 Scope = Literal["tree", "path", "both"]
 Writer = Callable[[ExportSelection], Iterator[bytes]]
 PIECE = 64 * 1024  # bytes of one piece
+LARGE = 20_000  # nodes of a whole tree, above which the database counts for a preview
 MOST_OTHERS = 10_000  # texts on other branches that a preview counts
 ALL = (
     "authors",
@@ -292,11 +294,12 @@ class Loss:
 
 @dataclass(frozen=True)
 class Preview:
-    """What an export contains and leaves out."""
+    """What an export contains and leaves out; `is_rough`: pruned parts are counted too."""
 
     nodes: int
     characters: int
     losses: tuple[Loss, ...]
+    is_rough: bool = False
 
 
 _SAYS = {
@@ -338,12 +341,18 @@ _SAYS = {
 
 
 def preview(wanted: ExportSelection, format: ExportFormat) -> Preview:
-    """What this export contains and leaves out. Only counts; reads no text."""
-    selection = select(wanted)
-    counts, is_cut = _counts(wanted, selection), False
-    if wanted.end is not None:
-        branches, is_cut = _branches(wanted, selection)
-        counts.update(branches)
+    """What this export contains and leaves out. Only counts; of a whole tree of more than LARGE
+    nodes with what is in pruned parts."""
+    tree = wanted.tree
+    is_cut = is_rough = False
+    if wanted.end is None and outline.size_of(wanted.actor, tree).nodes > LARGE:
+        counts, is_rough = counts_of_tree(tree) + _counts_beside(wanted), True
+    else:
+        selection = select(wanted)
+        counts = _counts(wanted, selection) + _counts_beside(wanted)
+        if wanted.end is not None:
+            branches, is_cut = _branches(wanted, selection)
+            counts.update(branches)
     kept = _kept(wanted, format)
     if "models" in kept:  # names of models, not of people
         counts["authors"] = counts["people"]
@@ -354,8 +363,7 @@ def preview(wanted: ExportSelection, format: ExportFormat) -> Preview:
         for what in _SAYS
         if what not in kept and counts[what] > 0
     )
-    written = [selection.lengths[selection.chosen[step.slot]] for step in selection.steps()]
-    return Preview(sum(size > 0 for size in written), sum(written), losses)
+    return Preview(counts["nodes"], counts["characters"], losses, is_rough)
 
 
 def _loss(what: str, count: int, *, is_cut: bool) -> Loss:
@@ -377,15 +385,26 @@ def _kept(wanted: ExportSelection, format: ExportFormat) -> set[str]:
     return kept
 
 
-def _counts(wanted: ExportSelection, selection: Selection) -> Counter[str]:
-    """The numbers of things that a format may have no place for, on the path or in the tree."""
+def _counts_beside(wanted: ExportSelection) -> Counter[str]:
+    """What belongs to the tree and is no node of it."""
     tree = wanted.tree
-    marks = selection.marks().values()
-    counts = Counter(
+    return Counter(
         description=int(bool(tree.description)),
         context=int(bool(tree.system_context)),
         steering=bool(tree.memory) + bool(tree.author_note),
         documents=len(grove_texts().linked(wanted.actor, tree)),
+    )
+
+
+def _counts(wanted: ExportSelection, selection: Selection) -> Counter[str]:
+    """The numbers of things that a format may have no place for, on the path or in the tree, with
+    those of `nodes` that have a text and of its `characters`."""
+    tree = wanted.tree
+    marks = selection.marks().values()
+    written = [selection.lengths[selection.chosen[step.slot]] for step in selection.steps()]
+    counts = Counter(
+        nodes=sum(size > 0 for size in written),
+        characters=sum(written),
         times=len(selection.chosen),
         proofs=len(selection.chosen),
         versions=sum(len(keys) - 1 for keys in selection.versions.values()),

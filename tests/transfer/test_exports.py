@@ -167,6 +167,25 @@ def test_a_preview_of_a_path_does_not_read_the_whole_tree(
     assert "more than 3 texts on other branches" in page.content.decode()
 
 
+@pytest.mark.parametrize("format", ["jsonl", "exoloom", "pyloom", "preferences"])
+def test_a_preview_of_a_large_tree_is_counted_by_the_database(
+    api: Client,
+    owner: User,
+    lived: tuple[Tree, list[Node]],
+    monkeypatch: pytest.MonkeyPatch,
+    format: str,
+) -> None:
+    tree, nodes = lived
+    execute_line(get_actor(owner, tree.grove), tree, Request(f"restore {nodes[2].local_id}"))
+    address = f"/api/trees/{tree.uid}/export/preview?format={format}"
+    small = api(owner).get(address).json()
+    monkeypatch.setattr(exporting, "LARGE", 0)
+    large = api(owner).get(address).json()
+    assert large == {**small, "characters": small["characters"] - 1}, "“Once.”, and not “Twice.”"
+    page = api(owner).get(f"/trees/{tree.uid}/export?format={format}").content.decode()
+    assert "counted with what is pruned" in page
+
+
 def test_markdown_has_notes_if_asked_for(
     api: Client, owner: User, lived: tuple[Tree, list[Node]]
 ) -> None:
