@@ -2,11 +2,16 @@
 
 import pytest
 from django.db import connection
+from django.test import Client
 
 from loom.access import Actor
+from loom.people.models import User
+from loom.platform import upkeep
 from loom.platform.upkeep import keep_database
+from loom.trees.commands import trees
 from loom.trees.models import Node, Tree
 from tests.queries.growing import add, plant
+from tests.rows_read import work_done
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.sqlite]
 
@@ -17,15 +22,49 @@ def _pragma(name: str) -> int:
         return int(cursor.fetchone()[0])
 
 
-def test_statistics_are_there_after_the_first_look(actor: Actor, tree: Tree) -> None:
-    plant(tree, actor.participant, [-1] * 300)
+def _counted() -> set[str]:
+    """The tables that have statistics."""
     with connection.cursor() as cursor:
-        cursor.execute("DROP TABLE IF EXISTS sqlite_stat4")
-        cursor.execute("ANALYZE sqlite_schema")
+        cursor.execute("SELECT DISTINCT tbl FROM sqlite_stat1")
+        return {name for (name,) in cursor.fetchall()}
+
+
+def test_a_large_table_has_statistics_after_the_first_look(
+    actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upkeep, "COUNTED", 1_000)
+    plant(tree, actor.participant, [-1] * 1_100)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+        cursor.execute("DELETE FROM sqlite_stat1")
         keep_database()
-        cursor.execute("SELECT idx FROM sqlite_stat1 WHERE tbl = 'trees_node'")
-        known = {name for (name,) in cursor.fetchall()}
-    assert {"node_versions", "node_by_author", "node_seen_below"} <= known
+        assert _counted() == {"trees_node"}
+        cursor.execute("UPDATE sqlite_stat1 SET stat = '9 9 9' WHERE idx = 'node_below'")
+        keep_database()
+        cursor.execute("SELECT stat FROM sqlite_stat1 WHERE idx = 'node_below'")
+        assert cursor.fetchone() == ("9 9 9",), "it has not changed much"
+
+
+def test_statistics_of_small_tables_do_not_mislead_when_they_grow(
+    actor: Actor, owner: User, client: Client
+) -> None:
+    client.force_login(owner)
+    plant(trees.new_tree(actor, title="First"), actor.participant, [-1] * 5)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")  # as older versions of the program did, of few nodes
+    keep_database()
+    assert not _counted()
+    connection.close()  # which otherwise keeps the statistics that it opened with
+    works = []
+    for size in (200, 4_000):
+        tree = trees.new_tree(actor, title=f"{size}")
+        end = plant(tree, actor.participant, range(-1, size - 1))[-1]
+        address = f"/trees/{tree.uid}?node={end.local_id}"
+        client.get(address)
+        with work_done() as work:
+            assert client.get(address).status_code == 200
+        works.append(work)
+    works[1].demand_no_more(works[0])
 
 
 def test_the_room_of_what_was_deleted_is_given_back(actor: Actor, tree: Tree) -> None:
