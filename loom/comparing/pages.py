@@ -33,6 +33,7 @@ from loom.engine.arguments import checked
 from loom.engine.context import Request
 from loom.engine.execute import execute
 from loom.errors import CommandError, not_found
+from loom.language.ids import ids_in
 from loom.language.refs import Ref
 from loom.notes.models import Mark
 from loom.people.models import Participant
@@ -110,7 +111,8 @@ def _offered(tree: Tree, here: Node) -> list[Node]:
     """The texts at which models are asked by a press: the reader's, then those with bookmarks."""
     marks = Mark.objects.filter(tree=tree, kind="bookmark", removed_at__isnull=True)
     ids = list(marks.order_by("-at", "-id").values_list("item_id", flat=True)[:MOST_PLACES])
-    marked = Node.objects.filter(tree=tree, pk__in=ids, kind="text").exclude(pk=here.pk)
+    marked = Node.objects.filter(pk__in=ids, pk__range=ids_in(tree.pk), kind="text")
+    marked = marked.exclude(pk=here.pk)
     return [here, *marked.order_by("pk")]
 
 

@@ -130,5 +130,6 @@ def home_of(item: int) -> int:
 
 
 def ids_in(tree_id: int) -> tuple[int, int]:
-    """The first and the last id that a tree and its nodes have."""
+    """The first and the last id that a tree and its nodes have. Of nodes whose row ids are known,
+    a query asks for those of a tree by this: with its key, SQLite walks all nodes of the tree."""
     return of_tree(tree_id), of_tree(tree_id + 1) - 1

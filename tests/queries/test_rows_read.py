@@ -248,6 +248,25 @@ def test_a_list_of_trees_reads_no_more_of_large_ones(
     works[1].demand_no_more(works[0], rows=SHAPED)
 
 
+def test_a_list_of_bookmarks_reads_no_more_of_a_large_tree(
+    actor: Actor, owner: User, make_tree: Callable[[], Tree], client: Client
+) -> None:
+    client.force_login(owner)
+    works = []
+    for size in (60, 4_000):
+        tree = make_tree()
+        nodes = plant(tree, actor.participant, [-1] * size)[:40]
+        Item.objects.bulk_create(Item(id=n.pk, kind="node", tree=tree, node=n) for n in nodes)
+        kept = {"tree": tree, "kind": "bookmark", "participant": actor.participant}
+        marks = [Mark(item_id=node.pk, at=timezone.now(), **kept) for node in nodes]
+        Mark.objects.bulk_create(marks)
+        client.get(f"/trees/{tree.uid}/bookmarks")
+        with work_done() as work:
+            assert client.get(f"/trees/{tree.uid}/bookmarks").status_code == 200
+        works.append(work)
+    works[1].demand_no_more(works[0])
+
+
 def test_items_are_named_without_reading_other_trees(
     actor: Actor, make_tree: Callable[[], Tree]
 ) -> None:

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_GET
 from loom import access
 from loom.access import Actor
 from loom.errors import not_found
+from loom.language.ids import ids_in
 from loom.links.foot import portals_of
 from loom.links.sides import LinkSide, links_of, mentioning
 from loom.notes.models import Mark
@@ -254,7 +255,7 @@ def bookmarks(request: PersonRequest, uid: str) -> HttpResponse:
     rows = list(marks_here.select_related("participant").order_by("-at", "-id")[: BOOKMARKS + 1])
     marks = rows[:BOOKMARKS]
     ids = {mark.item_id for mark in marks}
-    nodes = {node.pk: node for node in Node.objects.filter(pk__in=ids, tree=tree)}
+    nodes = {node.pk: node for node in Node.objects.filter(pk__in=ids, pk__range=ids_in(tree.pk))}
     shown = []
     for mark in marks:
         node = nodes.get(mark.item_id)
