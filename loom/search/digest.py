@@ -84,6 +84,9 @@ class DigestEntry(NamedTuple):
     after: str = ""
 
 
+_TEXTS = Node.objects.filter(kind="text", slot=F("pk"), pruned=False, depth__gt=0).order_by()
+
+
 class DigestScope:
     """What a digest is of: the tree of `start`, or if that is not its root what is at and below
     it."""
@@ -100,18 +103,22 @@ class DigestScope:
     @property
     def texts(self) -> QuerySet[Node]:
         """The texts without their further versions."""
-        rows = Node.objects.filter(kind="text", slot=F("pk"), pruned=False, depth__gt=0)
         if self.slots is not None:
-            return rows.filter(pk__in=self.slots).order_by()
-        return rows.filter(tree=self.start.tree).order_by()
+            return _TEXTS.filter(pk__in=self.slots)
+        return _TEXTS.filter(tree=self.start.tree)
+
+    @property
+    def recent(self) -> QuerySet[Node]:
+        """The texts, of a tree only those among its newest nodes."""
+        return self.texts if self.slots is not None else self._newest(_TEXTS)
 
     @property
     def notes(self) -> QuerySet[Node]:
-        """The annotations."""
+        """The annotations, of a tree only those among its newest nodes."""
         rows = Node.objects.filter(kind="annotation", slot=F("pk"), pruned=False)
         if self.slots is not None:
             return rows.filter(parent_slot__in=self.slots).order_by()
-        return self.newest(rows.filter(tree=self.start.tree))
+        return self._newest(rows)
 
     @property
     def marks(self) -> QuerySet[Mark]:
@@ -121,19 +128,17 @@ class DigestScope:
             rows = rows.filter(item__node__slot__in=self.slots)
         return rows.filter(tree=self.start.tree, item__node__isnull=False).order_by("-pk")
 
-    def newest(self, rows: QuerySet[Node]) -> QuerySet[Node]:
-        """Those among the newest nodes of a tree, whose ids rise."""
-        if self.size is None:
-            return rows
-        last = item_ids.of_tree(self.start.tree_id) + self.size.nodes
-        return rows.filter(pk__gt=last - NEWEST)
+    def _newest(self, rows: QuerySet[Node]) -> QuerySet[Node]:
+        """Those among the newest nodes of the tree, whose ids rise."""
+        first, last = item_ids.ids_in(self.start.tree_id)
+        nodes = self.size.nodes if self.size is not None else 0
+        return rows.filter(pk__range=(max(first, first + nodes - NEWEST + 1), last))
 
     @property
     def leaves(self) -> QuerySet[Node]:
         """The newest texts with no text below."""
         below = Node.objects.filter(parent_slot=OuterRef("pk"), slot=F("pk"), pruned=False)
-        recent = self.newest(self.texts).order_by("-pk")
-        return recent.filter(~Exists(below.filter(kind="text")))
+        return self.recent.order_by("-pk").filter(~Exists(below.filter(kind="text")))
 
 
 def _part_of(context: Context, of: Ref | None) -> DigestScope:
@@ -252,7 +257,7 @@ def _unfinished(part: DigestScope) -> list[DigestEntry]:
 
 
 def _last(part: DigestScope) -> list[DigestEntry]:
-    rows = part.newest(part.texts).select_related("author").order_by("-pk")
+    rows = part.recent.select_related("author").order_by("-pk")
     now = part.context.now
     return [
         DigestEntry(node.pk, f"{as_sent(node.author.name)} {age(now, node.created_at)}")
