@@ -176,10 +176,12 @@ def test_what_becomes_shorter_after_it_was_drawn_moves_nothing(heddle: Heddle, v
     page = settled(visit(f"/trees/{tree}"))
     main = page.locator("main")
     main.evaluate("main => { main.scrollTop = main.scrollHeight; }")
+    page.evaluate(FRAMES)
     three = page.locator("article.node").nth(2)
     expect(three).to_be_in_viewport()
     place = top(three)
-    page.locator("article.node").last.evaluate("node => { node.style.display = 'none'; }")
+    hide = "node => { node.style.display = 'none'; return node.parentElement.offsetHeight; }"
+    page.locator("article.node").last.evaluate(hide)  # and something measures it at once
     page.evaluate(FRAMES)
     assert top(three) == pytest.approx(place, abs=1)
 

@@ -45,8 +45,13 @@ export class InView {
     this.editor = editor;
     this.at = thread.scrollTop;
     this.width = thread.clientWidth;
+    this.height = thread.scrollHeight; // when it was last looked at
     this.note = () => {
       if (thread.clientWidth !== this.width) return; // `keepRead` comes first
+      // It became shorter, and somebody measured it: the scroll comes before `drawn` is told.
+      const isShorter = thread.scrollHeight < this.height;
+      this.height = thread.scrollHeight;
+      if (isShorter && this.isCut()) return this.refill();
       this.at = thread.scrollTop;
       if (this.at === this.kept) return;
       this.read = this.readNow();
@@ -77,7 +82,10 @@ export class InView {
     });
     this.size.observe(thread);
     // What is drawn, and not the path, to which the room belongs.
-    this.drawn = new ResizeObserver(() => this.refill());
+    this.drawn = new ResizeObserver(() => {
+      this.refill();
+      this.height = thread.scrollHeight;
+    });
     for (const child of path.children) this.drawn.observe(child);
   }
 
@@ -142,13 +150,19 @@ export class InView {
   settle() {
     this.isSet = true;
     this.at = this.thread.scrollTop;
+    this.height = this.thread.scrollHeight;
   }
 
   /** What is drawn became shorter, and the page ends above what was read: room takes its place
    * before anybody sees it. */
   refill() {
+    if (this.isCut()) this.hold(this.at);
+  }
+
+  /** Whether the page ends above where it was scrolled to. */
+  isCut() {
     const { scrollTop, scrollHeight, clientHeight } = this.thread;
-    if (this.isSet && scrollTop < this.at && scrollTop >= scrollHeight - clientHeight - 1) this.hold(this.at);
+    return this.isSet && scrollTop < this.at && scrollTop >= scrollHeight - clientHeight - 1;
   }
 
   /** From the last line of the text to the end of what hangs below, but not more than a writer
@@ -220,6 +234,7 @@ export class InView {
     if (lacks > 0) path.style.minBlockSize = `${Math.ceil(path.getBoundingClientRect().height + spare + lacks)}px`;
     thread.scrollTop = at;
     this.at = thread.scrollTop;
+    this.height = thread.scrollHeight;
   }
 }
 
