@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Annotated, NamedTuple
 
-from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models import F, OuterRef, QuerySet, Subquery
 
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
@@ -137,8 +137,10 @@ class DigestScope:
     @property
     def leaves(self) -> QuerySet[Node]:
         """The newest texts with no text below."""
+        # A value of each row: PostgreSQL would join them all with all that are below something.
         below = Node.objects.filter(parent_slot=OuterRef("pk"), slot=F("pk"), pruned=False)
-        return self.recent.order_by("-pk").filter(~Exists(below.filter(kind="text")))
+        first = below.filter(kind="text").order_by().values("pk")[:1]
+        return self.recent.order_by("-pk").alias(text_below=Subquery(first)).filter(text_below=None)
 
 
 def _part_of(context: Context, of: Ref | None) -> DigestScope:

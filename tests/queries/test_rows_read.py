@@ -165,7 +165,11 @@ def test_nothing_reads_more_where_there_are_more_siblings(
             works[line].append(work_of(actor, tree, line.format(named)))
         for line in ('respond {} "more"', 'edit {} "other" as:version', "prune {}"):
             works[f"drawn: {line}"].append(drawing_after(actor, tree, line.format(named)))
-    more = {name: pair for name, pair in works.items() if pair[1].steps > 1.1 * pair[0].steps + 30}
+    # PostgreSQL may read some more for its own reasons; all siblings are 440 tens of rows.
+    spare = 30 if connection.vendor == "sqlite" else 200
+    more = {
+        name: pair for name, pair in works.items() if pair[1].steps > 1.1 * pair[0].steps + spare
+    }
     assert not more
     assert all(large.rows <= small.rows + 20 for small, large in works.values()), works
 
