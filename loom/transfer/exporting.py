@@ -34,6 +34,7 @@ Writer = Callable[[ExportSelection], Iterator[bytes]]
 PIECE = 64 * 1024  # bytes of one piece
 LARGE = 20_000  # nodes of a whole tree, above which the database counts for a preview
 MOST_OTHERS = 10_000  # texts on other branches that a preview counts
+_VISIBLE = Node.objects.filter(kind="text", slot=F("id"), pruned=False)
 ALL = (
     "authors",
     "times",
@@ -343,7 +344,7 @@ _SAYS = {
 def preview(wanted: ExportSelection, format: ExportFormat) -> Preview:
     """What this export contains and leaves out. Only counts; of a whole tree of more than LARGE
     nodes with what is in pruned parts."""
-    tree = wanted.tree
+    tree, kept = wanted.tree, _kept(wanted, format)
     is_cut = is_rough = False
     if wanted.end is None and outline.size_of(wanted.actor, tree).nodes > LARGE:
         counts, is_rough = counts_of_tree(tree) + _counts_beside(wanted), True
@@ -351,13 +352,11 @@ def preview(wanted: ExportSelection, format: ExportFormat) -> Preview:
         selection = select(wanted)
         counts = _counts(wanted, selection) + _counts_beside(wanted)
         if wanted.end is not None:
-            branches, is_cut = _branches(wanted, selection)
-            counts.update(branches)
-    kept = _kept(wanted, format)
+            counts["other"], is_cut = _others(wanted, selection)
+            if "swipes" in kept:
+                counts["other"] -= _beside(selection)
     if "models" in kept:  # names of models, not of people
         counts["authors"] = counts["people"]
-    if "swipes" in kept:
-        counts["other"] -= counts["beside"]
     losses = tuple(
         _loss(what, counts[what], is_cut=is_cut and what == "other")
         for what in _SAYS
@@ -442,20 +441,26 @@ def _images(keys: list[int]) -> Iterator[str]:
         yield from hashes_in(text)
 
 
-def _branches(wanted: ExportSelection, selection: Selection) -> tuple[dict[str, int], bool]:
-    """The number of visible texts that are not on the path, and of those that are beside one of
-    its texts; and whether more of the first were not counted (`MOST_OTHERS`)."""
+def _others(wanted: ExportSelection, selection: Selection) -> tuple[int, bool]:
+    """The number of visible texts that are not on the path, and whether more were not counted
+    (`MOST_OTHERS`)."""
     tree, chosen = wanted.tree, selection.chosen.keys()
     most = MOST_OTHERS + len(chosen)
     slots = places.slots_from(lookup.root_of(tree).pk, most=most)
     others = {*slots} - chosen
-    texts = Node.objects.filter(kind="text", slot=F("id"), pruned=False)
-    for sandbox in texts.filter(tree=tree, sandbox=True).values_list("pk", flat=True):
+    for sandbox in _VISIBLE.filter(tree=tree, sandbox=True).values_list("pk", flat=True):
         others.difference_update(places.slots_from(sandbox, most=most))
-    texts = texts.filter(sandbox=False, parent_slot__isnull=False)
-    beside = 0
-    for above in batched(selection.below, IDS_AT_ONCE):
-        beside += texts.filter(parent_slot__in=above).count()
-    for slots_on_path in batched(chosen, IDS_AT_ONCE):
-        beside -= texts.filter(pk__in=slots_on_path).count()
-    return {"other": min(len(others), MOST_OTHERS), "beside": beside}, len(slots) == most
+    return min(len(others), MOST_OTHERS), len(slots) == most
+
+
+def _beside(selection: Selection) -> int:
+    """The number of visible texts that are beside one of the path."""
+    texts = _VISIBLE.filter(sandbox=False, parent_slot__isnull=False)
+    every = sum(
+        texts.filter(parent_slot__in=above).count()
+        for above in batched(selection.below, IDS_AT_ONCE)
+    )
+    on_path = sum(
+        texts.filter(pk__in=slots).count() for slots in batched(selection.chosen, IDS_AT_ONCE)
+    )
+    return every - on_path

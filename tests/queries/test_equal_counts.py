@@ -64,7 +64,7 @@ DEAR = {  # what collects all that hangs at a tree or at a workspace
     "/api/trees/{tree}/nodes/{node}/provenance": 21,
     "/api/trees/{tree}/nodes/{node}/graph": 19,
     "/trees/{tree}/nodes/{end}/provenance": 21,
-    "/trees/{tree}/export?node={end}": 25,
+    "/trees/{tree}/export?node={end}": 23,
     "/trees/{tree}/past/path?seq=9&node={node}": 18,
     "/documents/{document}": 23,
     "/trees/{tree}/documents?document={document}": 18,

@@ -232,9 +232,8 @@ def test_chosen_versions_are_looked_up_where_statistics_are_wrong(
     end = Node.objects.get(tree=tree, local_id=named).pk
     with work_done(counts=NO_NODES) as work:
         kept_of(tree, [end], workspace=Workspace.objects.get(tree=tree), slot=end)
-    assert (
-        work.steps < size
-    )  # of ten rows; a join of all nodes with all reads a thousand times more
+    # A step is ten rows; a join of all nodes with all reads two hundred times as many as this.
+    assert work.steps < size
 
 
 @pytest.mark.sqlite  # PostgreSQL reads a table of 4,000 rows as a whole rather than 1,600 of them

@@ -278,11 +278,11 @@ def test_what_was_drawn_is_not_drawn_again_until_it_changes(
     ids = grow(actor, tree, 6)
     spots = way_of(access.get_visit(actor.user, tree.uid), None, most=60).path[1:]
     drawn: list[int] = []
-    inside = node_parts._rendered
+    rendered = node_parts._rendered
 
     def noting(data: node_parts.NodeData, key: int) -> str:
         drawn.append(key)
-        return inside(data, key)
+        return rendered(data, key)
 
     monkeypatch.setattr(node_parts, "_rendered", noting)
 
