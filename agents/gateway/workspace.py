@@ -41,7 +41,7 @@ from loom.permissions import LOOM
 from loom.text.frames import escaped
 from loom.text.tokens import count
 from loom.trees.models import Node, Tree, Workspace
-from loom.trees.queries.lookup import root_of, withheld_from_models
+from loom.trees.queries.lookup import nodes_in, root_of, withheld_from_models
 
 # Sections of the workspace that are not the program's own conversation once more.
 SHOWN = ("OUTLINE", "WINDOWS", "CLAIMS", "TODOS", "SCRATCHPAD", "MEMORY", "NOTIFICATIONS")
@@ -588,7 +588,7 @@ def words_before(user: User, session: GatewaySession, messages: Sequence[Message
     sent, a line each; without tools, each shortened. Empty if the program has not begun another one
     there since."""
     tree = workspace_tree(user, session)
-    last = Node.objects.filter(tree=tree, kind="text", version_pruned=False).exclude(text="")
+    last = nodes_in(tree.pk).filter(kind="text", version_pruned=False).exclude(text="")
     last = last.exclude(parent_slot=None).order_by("-id")
     if tree.pk == session.tree_id:
         opening = rules.chain(messages[:1])

@@ -33,7 +33,6 @@ from loom.engine.arguments import checked
 from loom.engine.context import Request
 from loom.engine.execute import execute
 from loom.errors import CommandError, not_found
-from loom.language.ids import ids_in
 from loom.language.refs import Ref
 from loom.notes.models import Mark
 from loom.people.models import Participant
@@ -41,6 +40,7 @@ from loom.permissions import GENERATE
 from loom.site.forms import PageForm, Word, Words
 from loom.site.page_requests import PersonRequest, frame, in_one_line, person, place_at
 from loom.trees.models import Node, Tree
+from loom.trees.queries.lookup import nodes_in
 from loom.turns.commands.continuing import Continue, continue_
 
 MOST_PLACES = 20
@@ -111,7 +111,7 @@ def _offered(tree: Tree, here: Node) -> list[Node]:
     """The texts at which models are asked by a press: the reader's, then those with bookmarks."""
     marks = Mark.objects.filter(tree=tree, kind="bookmark", removed_at__isnull=True)
     ids = list(marks.order_by("-at", "-id").values_list("item_id", flat=True)[:MOST_PLACES])
-    marked = Node.objects.filter(pk__in=ids, pk__range=ids_in(tree.pk), kind="text")
+    marked = nodes_in(tree.pk).filter(pk__in=ids, kind="text")
     marked = marked.exclude(pk=here.pk)
     return [here, *marked.order_by("pk")]
 

@@ -12,7 +12,8 @@ from loom.landscape.blocks import append_rows, rows_of, surprise_of
 from loom.landscape.models import Landscape, LandscapeBlock
 from loom.landscape.text_vectors import last_indexed, new_vectors, placed_vectors
 from loom.language.ids import ORDINAL_BITS
-from loom.trees.models import Node, Tree
+from loom.trees.models import Tree
+from loom.trees.queries.lookup import nodes_in
 
 PLACE = "loom.landscape.tasks.place"
 AT_ONCE = 1_000  # new texts that are placed together
@@ -56,7 +57,7 @@ def _placed_up_to(row: Landscape) -> dict[int, int]:
 def _place_some(row: Landscape, tree: int, after: int, last: int) -> tuple[int | None, int]:
     """Places up to AT_ONCE nodes of a tree after the id `after`; returns the last one (None: the
     map has changed meanwhile) and how many have got a place."""
-    keys = Node.objects.filter(tree=tree, pk__gt=after, pk__lte=last).order_by("pk")
+    keys = nodes_in(tree, after=after, last=last).order_by("pk")
     those = list(keys.values_list("pk", flat=True)[:AT_ONCE])
     if not those:
         return last if last > after else None, 0

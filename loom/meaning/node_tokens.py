@@ -12,7 +12,7 @@ from loom.meaning.models import TextScore
 from loom.meaning.tokens import ScoredToken, placed, tokens_in, unpacked_tokens
 from loom.people.models import Participant
 from loom.trees.models import Node
-from loom.trees.queries.lookup import withheld
+from loom.trees.queries.lookup import nodes_in, withheld
 from loom.turns.models import Generation
 
 
@@ -78,7 +78,7 @@ def mean_surprise(tree: int, after: int, last: int) -> dict[int, float]:
     """The mean surprise of a token, in bits, of the nodes of a tree after the id `after` up to
     `last` of whose tokens there are probabilities. For what is derived in the background: who may
     see the texts is asked by those who show it."""
-    written = Node.objects.filter(tree=tree, pk__gt=after, pk__lte=last).exclude(generation_uid="")
+    written = nodes_in(tree, after=after, last=last).exclude(generation_uid="")
     rows = written.order_by("pk").values_list("pk", "generation_uid", "text")
     surprise: dict[int, float] = {}
     some: dict[str, tuple[int, str]] = {}

@@ -29,6 +29,7 @@ from loom.transfer.tree_builder import TreeBuilder
 from loom.transfer.writers import heddle as heddle_writer
 from loom.trees.commands.rights import copy_rights
 from loom.trees.models import Node, Tree
+from loom.trees.queries.lookup import nodes_in
 
 BATCH = 1000
 LARGEST = heddle_writer.MOST // 2  # characters of all sandboxes of a file together
@@ -48,9 +49,7 @@ def write(actor: Actor, tree: Tree) -> list[dict[str, Any]] | None:
         at = Node.objects.filter(pk=sandbox.sandbox_at or 0).values_list("local_id", flat=True)
         body = json.loads(b"".join(heddle_writer.pieces(actor, sandbox)))
         last = (sandbox.pk << ORDINAL_BITS) + (sandbox.sandbox_copies or 0)
-        copies = set(
-            Node.objects.filter(tree=sandbox, pk__lte=last).values_list("local_id", flat=True)
-        )
+        copies = set(nodes_in(sandbox.pk, last=last).values_list("local_id", flat=True))
         # The copies that it was begun with come first, so that their number says which they are.
         body["nodes"].sort(key=lambda node: node["id"] not in copies)
         part = {

@@ -11,6 +11,7 @@ from loom.errors import CommandError, not_found
 from loom.language.ids import ORDINAL_BITS, home_of
 from loom.people.models import User
 from loom.trees.models import Node, Tree
+from loom.trees.queries.lookup import nodes_in
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def demand_sandbox(tree: Tree) -> None:
 def new_nodes(tree: Tree) -> QuerySet[Node]:
     """What was written in a sandbox, in order: all but the copies that it was begun with."""
     last = (tree.pk << ORDINAL_BITS) + (tree.sandbox_copies or 0)
-    rows = Node.objects.filter(tree=tree, pk__gt=last)
+    rows = nodes_in(tree.pk, after=last)
     return rows.select_related("author", "edited_from").order_by("id")
 
 

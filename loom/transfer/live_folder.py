@@ -217,7 +217,7 @@ class LiveFile:
 
     def _take_notes(self, notes: dict[str, tuple[str, str]]) -> bool:
         """Takes the notes: by id the text and the id of the note above ("": none)."""
-        rows = Node.objects.filter(tree=self.tree, kind="text").order_by("id")
+        rows = lookup.nodes_in(self.tree.pk).filter(kind="text").order_by("id")
         known = {
             looms.note_id(self.tree.uid, local_id): local_id
             for local_id in rows.values_list("local_id", flat=True).iterator(chunk_size=5000)

@@ -23,6 +23,7 @@ from loom.links.vocabulary import vocabulary_of
 from loom.text.hashes import instant
 from loom.trees.models import Node, Tree
 from loom.trees.queries.event_log import hydrated, is_hidden
+from loom.trees.queries.lookup import nodes_in
 from loom.trees.queries.main_line import main_line_of
 from loom.trees.queries.node_bodies import without_text
 from loom.trees.queries.places import in_chunks, path_ids
@@ -91,8 +92,9 @@ def _nodes(extent: Extent) -> Iterator[list[Row]]:
     first = _nodes_of(extent).filter(slot_id=F("id"))
     columns = """local_id parent_slot__local_id kind depth author__uid author__name created_at
         pruned excluded sandbox resolved_at""".split()
-    for page in _paged(first.only("pk")):
-        keys = [row.pk for row in page]
+    after = 0
+    while keys := list(_keys_after(extent, after)[:PAGE]):
+        after = keys[-1]
         versions = Node.objects.filter(slot__in=keys, id__lte=extent.last).order_by()
         counts = dict(versions.values_list("slot").annotate(Count("id")))
         open_ones = versions.filter(version_pruned=False).values_list("slot")
@@ -254,7 +256,13 @@ def _is_known(item: int, last: int) -> bool:
 
 
 def _nodes_of(extent: Extent) -> "QuerySet[Node]":
-    return Node.objects.filter(tree=extent.tree, id__lte=extent.last)
+    return nodes_in(extent.tree.pk, last=extent.last)
+
+
+def _keys_after(extent: Extent, after: int) -> "QuerySet[Node, int]":
+    """The ids of places behind one of them, in order."""
+    rows = nodes_in(extent.tree.pk, after=after, last=extent.last).filter(slot_id=F("id"))
+    return rows.order_by("pk").values_list("pk", flat=True)
 
 
 def _paged(rows: "QuerySet[Any]") -> Iterator[list[Any]]:

@@ -1,5 +1,6 @@
 """Erasing a tree: its rows are deleted in batches by a worker."""
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -16,12 +17,12 @@ from loom.trees.models import (
     Chain,
     Draft,
     Item,
-    Node,
     NodeSource,
     Tree,
     VersionChoice,
     Workspace,
 )
+from loom.trees.queries.lookup import nodes_in
 
 BATCH = 1000
 NODES = 300  # each is removed from the trigram index, too
@@ -107,9 +108,13 @@ def _release(tree: Tree) -> None:
 
 def _delete_in_batches(rows: Any) -> None:
     # Newest first: rows of one table only point at older rows.
-    while ids := list(rows.order_by("-pk").values_list("pk", flat=True)[:BATCH]):
-        with transaction.atomic():
-            delete_without_loading(rows.model.objects.filter(pk__in=ids))
+    # Their ids are read once: where only other columns find them, each batch would read all again.
+    newest_first = rows.order_by("-pk").values_list("pk", flat=True)
+    while ids := array("q", newest_first.iterator(chunk_size=BATCH)):
+        for first in range(0, len(ids), BATCH):
+            some = list(ids[first : first + BATCH])
+            with transaction.atomic():
+                delete_without_loading(rows.model.objects.filter(pk__in=some))
 
 
 def _unreferenced(tree: Tree) -> QuerySet[Item]:
@@ -130,17 +135,14 @@ def _pointing() -> Iterator[tuple[type[Model], str]]:
 
 
 def _delete_nodes(tree: Tree) -> None:
-    newest_first = Node.objects.filter(tree=tree).order_by("-id").values_list("id", flat=True)
+    newest_first = nodes_in(tree.pk).order_by("-id").values_list("id", flat=True)
     while ids := list(newest_first[:NODES]):
         with transaction.atomic(), connection.cursor() as cursor:
             delete_without_loading(NodeSource.objects.filter(node__in=ids))
             delete_without_loading(Chain.objects.filter(pk__range=(ids[-1], ids[0])))
             # By hand: the trigger of the index must see each row, and Django would first
             # load them all.
-            cursor.execute(
-                "DELETE FROM trees_node WHERE tree_id = %s AND id BETWEEN %s AND %s",
-                [tree.pk, ids[-1], ids[0]],
-            )
+            cursor.execute("DELETE FROM trees_node WHERE id BETWEEN %s AND %s", [ids[-1], ids[0]])
 
 
 # Public links: an owner lets anybody read a tree for some days, and can revoke the link.

@@ -21,7 +21,7 @@ from loom.engine.arguments import Args
 from loom.engine.execute import execute
 from loom.engine.fields import new_uid
 from loom.errors import CommandError
-from loom.language.ids import ORDINAL_BITS, ids_in
+from loom.language.ids import ORDINAL_BITS
 from loom.money import spending
 from loom.money.spending import CandidateRequest
 from loom.people.commands.groves import NO_MODEL
@@ -32,7 +32,7 @@ from loom.trees.commands.node_writer import after_adding
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import GroveText, Node, Tree
 from loom.trees.queries import lookup
-from loom.trees.queries.lookup import withheld_from_models
+from loom.trees.queries.lookup import nodes_in, withheld_from_models
 from loom.turns.models import SUMMARY, Generation
 from loom.turns.queueing import queue
 
@@ -68,7 +68,7 @@ def lacking(tree: Tree, nodes: Iterable[int], *, again: bool = False) -> list[No
     except where a summary is being made, or failed recently or too often. In the order of `nodes`.
     `again`: also those that have one, or whose summary failed."""
     wanted = list(dict.fromkeys(nodes))
-    rows = Node.objects.filter(pk__in=wanted, pk__range=ids_in(tree.pk), kind="text")
+    rows = nodes_in(tree.pk).filter(pk__in=wanted, kind="text")
     rows = rows if again else rows.filter(summary="")
     rows = rows.filter(slot__sandbox=False)
     words = number_of(tree.grove.settings, "summary_words")

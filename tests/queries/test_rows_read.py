@@ -3,6 +3,7 @@ rows and steps of the database are counted at two sizes of a tree."""
 
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from django.db import connection
@@ -11,6 +12,7 @@ from django.utils import timezone
 
 from agents.agent_prompt import near
 from loom.access import Actor
+from loom.comparing import queries as comparing
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.fields import new_uid
@@ -21,11 +23,17 @@ from loom.notes.models import Mark
 from loom.people.models import Participant, User
 from loom.reading.pages.live_parts import parts_for
 from loom.reading.queries.margins import kept_of
+from loom.transfer import tables
+from loom.transfer.writers import heddle as heddle_file
+from loom.trees import erasing
 from loom.trees.commands import trees
 from loom.trees.models import Item, Node, Tree, Workspace
-from loom.trees.queries import lookup
+from loom.trees.queries import event_log, lookup
 from loom.trees.queries.item_names import item_names
+from loom.turns.summaries import lacking
+from loom.workspace.models import Window
 from loom.workspace.queries.notifications import notifications_of
+from loom.workspace.queries.windows import hidden_names
 from tests.queries.growing import plant
 from tests.rows_read import NO_NODES, Work, work_done
 
@@ -174,6 +182,26 @@ def test_nothing_reads_more_where_there_are_more_siblings(
     assert all(large.rows <= small.rows + 20 for small, large in works.values()), works
 
 
+def test_the_past_reads_no_more_where_there_are_more_siblings(
+    actor: Actor, make_tree: Callable[[], Tree]
+) -> None:
+    works = []
+    for size in (300, 3_000):
+        tree = make_tree()
+        named = many_below(tree, actor.participant, size)
+        node = lookup.find_node(tree, named)
+        assert node is not None
+        event = Event.objects.latest("pk")
+        last = Node.objects.latest("pk").pk
+        pruned = {(name, "pruned"): True for name in ("0000", "1111")}
+        moment = event_log.Moment(1, 1, event, last, "", pruned)
+        with work_done() as work:
+            seen = event_log.past_path(actor, tree, None, at=moment, node=node)
+        assert len(seen.below) == event_log.MOST_BELOW
+        works.append(work)
+    works[1].demand_no_more(works[0])
+
+
 def drawing_after(actor: Actor, tree: Tree, line: str) -> Work:
     """What it takes to draw for everybody what a line changed; few nodes are named."""
     before = Event.objects.count()
@@ -252,25 +280,6 @@ def test_a_list_of_trees_reads_no_more_of_large_ones(
     works[1].demand_no_more(works[0], rows=SHAPED)
 
 
-def test_a_list_of_bookmarks_reads_no_more_of_a_large_tree(
-    actor: Actor, owner: User, make_tree: Callable[[], Tree], client: Client
-) -> None:
-    client.force_login(owner)
-    works = []
-    for size in (60, 4_000):
-        tree = make_tree()
-        nodes = plant(tree, actor.participant, [-1] * size)[:40]
-        Item.objects.bulk_create(Item(id=n.pk, kind="node", tree=tree, node=n) for n in nodes)
-        kept = {"tree": tree, "kind": "bookmark", "participant": actor.participant}
-        marks = [Mark(item_id=node.pk, at=timezone.now(), **kept) for node in nodes]
-        Mark.objects.bulk_create(marks)
-        client.get(f"/trees/{tree.uid}/bookmarks")
-        with work_done() as work:
-            assert client.get(f"/trees/{tree.uid}/bookmarks").status_code == 200
-        works.append(work)
-    works[1].demand_no_more(works[0])
-
-
 def test_items_are_named_without_reading_other_trees(
     actor: Actor, make_tree: Callable[[], Tree]
 ) -> None:
@@ -293,6 +302,75 @@ def test_items_are_named_without_reading_other_trees(
             assert len(item_names(items, tree.pk)) == len(items)
         works.append(work)
     works[1].demand_no_more(works[0])
+
+
+def test_known_texts_are_looked_up_in_a_large_tree(
+    actor: Actor,
+    owner: User,
+    make_tree: Callable[[], Tree],
+    client: Client,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(comparing, "MOST_COUNTED", 50)  # what was contributed, by the newest texts
+    client.force_login(owner)
+    works: dict[str, list[Work]] = defaultdict(list)
+    for size in (60, 4_000):
+        tree = make_tree()
+        nodes = plant(tree, actor.participant, [-1] * size)[:40]
+        Item.objects.bulk_create(Item(id=n.pk, kind="node", tree=tree, node=n) for n in nodes)
+        kept = {"tree": tree, "kind": "bookmark", "participant": actor.participant}
+        marks = [Mark(item_id=node.pk, at=timezone.now(), **kept) for node in nodes]
+        Mark.objects.bulk_create(marks)
+        execute_line(actor, tree, Request("view root"))
+        workspace = Workspace.objects.get(tree=tree, participant=actor.participant)
+        hidden = {"workspace": workspace, "step": Step.objects.latest("pk"), "is_visible": False}
+        Window.objects.bulk_create(
+            Window(number=place, kind="node", item_id=node.pk, opened_at=timezone.now(), **hidden)
+            for place, node in enumerate(nodes, 1)
+        )
+        named: dict[str, Callable[[], object]] = {
+            "models": partial(client.get, f"/trees/{tree.uid}/models"),
+            "bookmarks": partial(client.get, f"/trees/{tree.uid}/bookmarks"),
+            "windows": partial(hidden_names, actor, workspace, "", 20),
+            "summaries": partial(lacking, tree, [node.pk for node in nodes]),
+        }
+        for name, ask in named.items():
+            ask()
+            with work_done() as work:
+                assert ask() is not None
+            works[name].append(work)
+    for small, large in works.values():
+        large.demand_no_more(small)
+
+
+@pytest.mark.parametrize("reads", ["export", "table", "erasing"])
+def test_what_takes_a_tree_in_pages_reads_each_of_them_once(
+    actor: Actor, make_tree: Callable[[], Tree], monkeypatch: pytest.MonkeyPatch, reads: str
+) -> None:
+    """Ten times the nodes, ten times the work."""
+    for module, name in ((heddle_file, "PAGE"), (tables, "PAGE"), (erasing, "BATCH")):
+        monkeypatch.setattr(module, name, 20)
+    monkeypatch.setattr(erasing, "NODES", 20)
+    works = []
+    for size in (200, 2_000):
+        tree = make_tree()
+        plant(tree, actor.participant, [-1, *[0] * size])
+        kept = {"actor": actor.participant, "outcome": "ok", "at": timezone.now()}
+        stream = f"tree:{tree.uid}"
+        Step.objects.bulk_create(Step(stream=stream, seq=n, line="", **kept) for n in range(size))
+        with work_done() as work:
+            if reads == "export":
+                assert b"".join(heddle_file.pieces(actor, tree))
+            elif reads == "table":
+                extent = tables.extent_of(actor, tree)
+                for table in tables.TABLES.values():
+                    list(tables.as_lines(table, extent))
+            else:
+                Tree.objects.filter(pk=tree.pk).update(erasing_at=timezone.now())
+                erasing.erase_rows(tree.uid)
+                assert not Node.objects.filter(tree=tree).exists()
+        works.append(work)
+    assert works[1].steps <= 12 * works[0].steps + 100, works
 
 
 def test_marks_elsewhere_in_the_tree_are_not_read(

@@ -8,6 +8,7 @@ from loom.engine.execute import execute_line
 from loom.engine.models import Event
 from loom.people.models import Grove, User
 from loom.trees.models import Tree
+from loom.trees.queries import event_log, lookup
 from loom.trees.queries.event_log import ticks_of
 from tests.web.conftest import Visitor
 
@@ -74,6 +75,41 @@ def test_the_path_has_the_wordings_and_continuations_of_its_time(
     assert "Second wording" not in was and "Later." not in was
     now = path(visitor, owner, tree, head(tree), two)
     assert "Second wording" in now and "Later." in now
+
+
+def test_what_was_below_has_what_was_pruned_since_and_not_what_was_restored(
+    owner: User, grove: Grove, tree: Tree, visitor: Visitor
+) -> None:
+    actor = get_actor(owner, grove)
+    root = lookup.root_of(tree)
+    lines = [f'respond root "{place}"' for place in range(5)]
+    names = [say(actor, tree, line) for line in lines]
+    seen: dict[int, list[str]] = {}
+
+    def note() -> None:
+        seen[head(tree)] = execute_line(actor, tree, Request("list root continuations")).body[
+            "refs"
+        ]
+
+    for line in (
+        f"prune {names[1]}",
+        f"prune {names[3]}",
+        f"restore {names[1]}",
+        f"prune {names[0]}",
+        f"restore {names[0]}",
+        f"prune {names[2]}",
+    ):
+        say(actor, tree, line)
+        note()
+    now = seen[head(tree)]
+    for seq, refs in seen.items():
+        moment = event_log.moment(actor, tree, seq)
+        below = event_log.past_path(actor, tree, None, at=moment, node=root).below
+        # In the order of today: where texts were among their siblings is not looked up.
+        assert sorted(row.local_id for row in below) == sorted(refs)
+        assert [row.local_id for row in below if row.local_id in now] == [
+            name for name in now if name in refs
+        ]
 
 
 def test_what_was_not_there_yet_is_not_found(

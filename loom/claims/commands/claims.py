@@ -219,7 +219,7 @@ def _offered(context: Context, claim: Claim | None, cited: Cited) -> list[Cited]
     )
     keys = [key for item in items if (key := ids.node_id(item)) is not None][-MOST_OFFERED:]
     gone = withheld(context.actor, keys)
-    rows = Node.objects.filter(pk__in=set(keys) - gone, tree=context.tree)
+    rows = lookup.nodes_in(context.tree.pk).filter(pk__in=set(keys) - gone)
     placed += [
         Cited(ids.of_node(row.pk), f"[{row.local_id}]", row.local_id, "", row.text) for row in rows
     ]

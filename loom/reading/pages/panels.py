@@ -16,7 +16,6 @@ from django.views.decorators.http import require_GET
 from loom import access
 from loom.access import Actor
 from loom.errors import not_found
-from loom.language.ids import ids_in
 from loom.links.foot import portals_of
 from loom.links.sides import LinkSide, links_of, mentioning
 from loom.notes.models import Mark
@@ -41,7 +40,7 @@ from loom.text.hashes import instant
 from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries import places
 from loom.trees.queries.around import Spot
-from loom.trees.queries.lookup import selected_versions
+from loom.trees.queries.lookup import nodes_in, selected_versions
 from loom.turns import access as turn_access
 from loom.turns.models import Call, Generation, Turn
 from loom.turns.queries import turns
@@ -255,7 +254,7 @@ def bookmarks(request: PersonRequest, uid: str) -> HttpResponse:
     rows = list(marks_here.select_related("participant").order_by("-at", "-id")[: BOOKMARKS + 1])
     marks = rows[:BOOKMARKS]
     ids = {mark.item_id for mark in marks}
-    nodes = {node.pk: node for node in Node.objects.filter(pk__in=ids, pk__range=ids_in(tree.pk))}
+    nodes = {node.pk: node for node in nodes_in(tree.pk).filter(pk__in=ids)}
     shown = []
     for mark in marks:
         node = nodes.get(mark.item_id)

@@ -31,6 +31,7 @@ from loom.trees.queries.lookup import (
     hidden_by,
     in_utc,
     listed,
+    nodes_in,
     order_sql,
     root_of,
     selected_sql,
@@ -145,7 +146,7 @@ def _is_empty(way: Way) -> bool:
 
 def first_text(tree: Tree) -> Node | None:
     """The first visible node with a text, if it is among the first nodes of the tree; else None."""
-    first = Node.objects.filter(tree=tree, kind="text", parent_slot__isnull=False)
+    first = nodes_in(tree.pk).filter(kind="text", parent_slot__isnull=False)
     for node in first.exclude(text="").order_by("id")[:MOST_LOOKED_AT]:
         if hidden_by(node) is None and not node.version_pruned:
             return node

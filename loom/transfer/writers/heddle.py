@@ -24,6 +24,7 @@ from loom.text.hashes import instant, instant_or_none
 from loom.transfer import feature_parts
 from loom.transfer.records import MAX_TEXT_BYTES
 from loom.trees.models import Node, NodeSource, Tree
+from loom.trees.queries.lookup import nodes_in
 from loom.trees.queries.places import in_chunks
 from loom.turns.access import may_read_call
 from loom.turns.models import Call
@@ -199,9 +200,8 @@ PAGE = 1000
 def pieces(actor: Actor, tree: Tree, *, calls: bool = True) -> Iterator[bytes]:
     """The whole tree as pieces of JSON, with the calls that the actor may read, unless they are
     left out. What is written in the meantime is either left out or complete."""
-    nodes = Node.objects.filter(tree=tree)
-    last = nodes.order_by("-id").values_list("id", flat=True)[0]
-    nodes = nodes.filter(id__lte=last)
+    last = nodes_in(tree.pk).order_by("-id").values_list("id", flat=True)[0]
+    nodes = nodes_in(tree.pk, last=last)
     marks = Mark.objects.filter(tree=tree, removed_at=None)
     # Ratings are everybody's own: others see only how many there are.
     marks = marks.exclude(~Q(participant=actor.participant), kind__in=("plus", "minus"))

@@ -335,9 +335,8 @@ def measure(uid: str) -> None:
         now = writer.stream
         if now.unmeasured != before.unmeasured or now.leaves is None:
             return
-        added = Node.objects.filter(
-            pk__gt=(tree.pk << ORDINAL_BITS) + before.items, tree=tree, kind="text", pruned=False
-        )
+        last = (tree.pk << ORDINAL_BITS) + before.items
+        added = lookup.nodes_in(tree.pk, after=last).filter(kind="text", pruned=False)
         depths = {node.depth for node in added if lookup.hidden_by(node) is None}
         writer.sized((leaves + now.leaves - before.leaves, max({deepest, *depths})))
         now.unmeasured = None

@@ -21,7 +21,7 @@ from loom.errors import CommandError, not_found
 from loom.language.ids import ORDINAL_BITS
 from loom.permissions import Role
 from loom.text.hashes import instant
-from loom.trees.models import ORDER, Node, Tree, VersionChoice, Workspace
+from loom.trees.models import Node, Tree, VersionChoice, Workspace
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import NodeRow, fetch, rows_of
 from loom.trees.queries.node_bodies import BEGINNING, whole_bodies
@@ -144,6 +144,7 @@ def is_hidden(kind: str, role: Role) -> bool:
 
 PAGE = 60
 MOST_BELOW = 30
+NAMES_AT_ONCE = 500
 
 _LATER = """SELECT payload FROM engine_event
     WHERE stream_id = %s AND seq > %s AND kind = 'node.flagged' ORDER BY seq"""
@@ -198,7 +199,7 @@ def _last_before(tree: Tree, stream: int, seq: int) -> Node | None:
     the next that was added."""
     later = Event.objects.filter(stream=stream, kind="node.added", seq__gt=seq).order_by("seq")
     following = later.values_list("payload", flat=True).first()
-    nodes = Node.objects.filter(tree=tree).order_by("-id")
+    nodes = lookup.nodes_in(tree.pk).order_by("-id")
     if following is not None:
         after = lookup.find_node(tree, following["node"]["id"])
         nodes = nodes.filter(pk__lt=after.pk) if after else nodes
@@ -249,20 +250,38 @@ def past_path(
         )
     slots = [slot for slot, _ in path_ids(actor, tree, None, node)][1:]
     shown = slots[-PAGE:]
-    below = Node.objects.filter(parent_slot=node.slot_id, kind="text", slot_id=F("id"))
-    below = below.filter(pk__lte=at.last).order_by(ORDER, "id")
-    nodes = below.values_list("pk", "local_id", "pruned")
-    open_slots = [pk for pk, name, gone in nodes if not at.flag(name, "pruned", gone)]
-    selected = _selected([*shown, *open_slots[:MOST_BELOW]], workspace, at)
+    open_slots = _open_below(tree, node, at)
+    selected = _selected([*shown, *open_slots], workspace, at)
     if node.slot_id in selected:
         selected[node.slot_id] = node.pk
     rows = rows_of([selected[slot] for slot in shown])
     return PastPath(
         rows=rows,
         has_above=len(slots) > len(shown),
-        below=rows_of([selected[slot] for slot in open_slots[:MOST_BELOW]]),
+        below=rows_of([selected[slot] for slot in open_slots]),
         pruned={row.local_id for row in rows if at.flag(row.local_id, "pruned", row.pruned)},
     )
+
+
+def _open_below(tree: Tree, node: Node, at: Moment) -> list[int]:
+    """The first MOST_BELOW text slots below a node that were not pruned at that time, in the order
+    of siblings. Those that are pruned now are looked up by the flags that changed since, so that
+    nobody reads all siblings."""
+    was_pruned = {name: was for (name, flag), was in at.flags.items() if flag == "pruned"}
+    # Compared as a number, or SQLite would look for the ids and sort all of them.
+    below = lookup.slots_below(node.slot_id, pruned=True).annotate(number=F("id") + 0)
+    below = below.filter(number__lte=at.last)
+    seen = below.filter(pruned=False).values_list("order", "pk", "local_id")
+    then = [
+        row for row in seen[: MOST_BELOW + sum(was_pruned.values())] if not was_pruned.get(row[2])
+    ]
+    names = [name for name, was in was_pruned.items() if not was]
+    for first in range(0, len(names), NAMES_AT_ONCE):
+        some = names[first : first + NAMES_AT_ONCE]
+        known = Node.objects.filter(tree=tree, local_id__in=some).values_list("pk")
+        gone = below.filter(pruned=True, pk__in=[pk for (pk,) in known])
+        then += gone.values_list("order", "pk", "local_id")
+    return [pk for _, pk, _ in sorted(then)[:MOST_BELOW]]
 
 
 def _selected(slots: list[int], workspace: Workspace | None, at: Moment) -> dict[int, int]:

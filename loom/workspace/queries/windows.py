@@ -171,9 +171,7 @@ def hidden_names(
         return ()
     keys = {key for window in windows if (key := ids.node_id(window.item_id or 0)) is not None}
     nodes = dict(
-        Node.objects.filter(pk__in=keys, pk__range=ids.ids_in(workspace.tree_id)).values_list(
-            "pk", "local_id"
-        )
+        lookup.nodes_in(workspace.tree_id).filter(pk__in=keys).values_list("pk", "local_id")
         if keys
         else ()
     )
