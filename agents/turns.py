@@ -315,7 +315,7 @@ def guard(
 
 
 _LAST = PreparedQuery(
-    lambda: Step.objects.filter(workspace=Given("of"), turn_uid=Given("turn")).order_by("-seq")[
+    lambda: Step.objects.filter(workspace=Given("of"), turn_uid=Given("turn")).order_by("-id")[
         : loops.HISTORY
     ]
 )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, NamedTuple
 
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import CharField, F, Func, Q, QuerySet
 
 from loom import access
 from loom.engine import registry
@@ -294,10 +294,10 @@ def _last_undoable(context: Context) -> Step:
 def _last_redoable(context: Context) -> Step:
     last = _last_change(context)
     undone = _own_steps(context).filter(undoes__isnull=False, redone=False)
+    if last is not None and last.workspace_id is not None:  # a change clears it: only later ones
+        undone = undone.filter(seq__gt=last.seq)
     step = undone.order_by("-seq").first()
-    if step is not None and last is not None and step.pk < last.pk:
-        step = None
-    if step is None:
+    if step is None or (last is not None and step.pk < last.pk):
         raise CommandError("REJECTED", "There is nothing to redo.", hint="a new change clears redo")
     return step
 
@@ -313,15 +313,19 @@ def _demand_permission(context: Context, step: Step) -> None:
     access.demand(context.actor, command.permissions, f"undoing {verb}", annotates=annotates)
 
 
+# As SQL and not as a value: SQLite finds the steps of an act by an index with this condition.
+_NO_ACT = Func(template="''", output_field=CharField())
+
+
 def _undo_one(context: Context, step: Step, own: Own) -> Undone:
     """Undoes a step, and with it the others of its act, newest first: all of them or none."""
     if not step.act:
         return undo_step(context, step, own)
     others = Step.objects.select_for_update().filter(
-        workspace=step.workspace, act=step.act, outcome="ok", is_undone=False
+        ~Q(act=_NO_ACT), workspace=step.workspace, act=step.act, outcome="ok", is_undone=False
     )
     others = others.filter(inverse__isnull=False, undoes__isnull=True)
-    return _of_act(step, [undo_step(context, other, own) for other in others.order_by("-seq")])
+    return _of_act(step, [undo_step(context, other, own) for other in others.order_by("-id")])
 
 
 def _of_act(step: Step, undone: list[Undone]) -> Undone:

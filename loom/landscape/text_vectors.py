@@ -11,7 +11,7 @@ from loom.landscape.models import Landscape, LandscapeBlock
 from loom.language.ids import ORDINAL_BITS
 from loom.meaning.models import VectorBlock, VectorState
 from loom.meaning.rules import row_type
-from loom.trees.models import Node
+from loom.trees.queries.lookup import fetch
 
 MOST = 200_000  # texts of a map, the newest
 _ORDINAL = (1 << ORDINAL_BITS) - 1
@@ -51,12 +51,16 @@ def _read(parts: list[bytes], count: int) -> tuple[layout.Whole, Floats]:
     return rows["node"][has].astype(np.int64), unit(rows["vector"][has].astype(np.float32))
 
 
+# The kind is in the SQL, as in the condition of the index that finds them, and so is the form, by
+# which SQLite takes this index.
+_NOTES = "SELECT id FROM trees_node WHERE tree_id = %s AND kind = 'annotation' AND form >= ''"
+
+
 def _texts_of(nodes: layout.Whole) -> layout.Whole:
     """Those of the nodes that are no annotations."""
     notes: list[int] = []
     for tree in np.unique(nodes >> ORDINAL_BITS).tolist():
-        rows = Node.objects.filter(tree=tree, kind="annotation").order_by()
-        notes += rows.values_list("pk", flat=True)
+        notes += [key for (key,) in fetch(_NOTES, [tree])]
     return np.setdiff1d(nodes, np.array(notes, np.int64))
 
 

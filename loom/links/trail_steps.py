@@ -55,8 +55,8 @@ def way_of(workspace: Workspace, *, turn: str = "") -> list[TrailStep]:
     """The steps of a workspace that led somewhere since its last `switch` (that included), or
     those of a turn; what was taken back by `back` is left out. Two queries."""
     rows = workspace.steps.filter(outcome="ok").order_by("-seq")
-    if turn:
-        rows = rows.filter(turn_uid=turn)
+    if turn:  # in the order of its index, or all steps of the workspace would be gone through
+        rows = rows.filter(turn_uid=turn).order_by("-id")
     leading: list[Step] = []
     skip = 0
     for step in rows.defer("line", "message", "arguments")[:READ]:

@@ -301,7 +301,7 @@ def notes_of(tree: Tree, slots: list[int]) -> dict[int, list[tuple[int, NodeRow]
     below: dict[int, list[NodeRow]] = {}
     ahead = slots
     for _ in range(LEVELS):
-        annotations = _annotations(tree, ahead)
+        annotations = _annotations(ahead)
         for row in annotations:
             below.setdefault(row.parent_slot_id or 0, []).append(row)
         ahead = [row.slot_id for row in annotations]
@@ -310,8 +310,8 @@ def notes_of(tree: Tree, slots: list[int]) -> dict[int, list[tuple[int, NodeRow]
     return {slot: list(_threaded(below, slot, 0)) for slot in slots if slot in below}
 
 
-def _annotations(tree: Tree, slots: list[int]) -> list[NodeRow]:
-    rows = Node.objects.filter(tree=tree, kind="annotation", version_pruned=False)
+def _annotations(slots: list[int]) -> list[NodeRow]:
+    rows = Node.objects.filter(kind="annotation", version_pruned=False)
     rows = rows.filter(parent_slot__in=slots, slot__pruned=False, slot__sandbox=False)
     newest = dict(rows.order_by("id").values_list("slot_id", "id"))
     return rows_of(list(newest.values()))

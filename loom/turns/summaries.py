@@ -229,7 +229,8 @@ def last_failure(node: Node) -> str:
 
 def going(tree: Tree) -> int:
     """How many summaries of a tree are being made."""
-    return Generation.objects.filter(OPEN, tree=tree, round=SUMMARY).count()
+    rows = Generation.objects.annotate(home=lookup.compared("tree")).filter(home=tree.pk)
+    return rows.filter(OPEN, round=SUMMARY).count()
 
 
 @after_adding

@@ -176,8 +176,7 @@ def _point(actor: Actor, tree: Tree, local_id: str) -> Node:
 _AT_SLOT = PreparedQuery(
     lambda: (
         turns()
-        .filter(tree=Given("tree"), ended_at__isnull=True, form="continuation")
-        .filter(invoked_at__slot=Given("slot"))
+        .filter(ended_at__isnull=True, form="continuation", invoked_at__slot=Given("slot"))
         .exclude(finish=TIMED_OUT)
     )
 )
@@ -186,7 +185,7 @@ _AT_SLOT = PreparedQuery(
 def _demand_free(point: Node) -> None:
     """Raises CONFLICT if a running turn was started at the same slot. A stalled turn will only
     store what it has, and blocks nothing."""
-    for other in _AT_SLOT.all(tree=point.tree_id, slot=point.slot_id):
+    for other in _AT_SLOT.all(slot=point.slot_id):
         if is_stalled(other):
             time_out(other)
             continue

@@ -38,6 +38,7 @@ def _wanted() -> set[str]:
         "requirements-model.in",
         "requirements-multilingual.in",
         "requirements-saml.in",
+        "requirements-uv.in",
     )
     return {
         *(package for name in python for package in _asked(name)),
@@ -63,6 +64,7 @@ def test_every_dependency_has_its_reason_and_nothing_else_has() -> None:
         "requirements-model",
         "requirements-multilingual",
         "requirements-saml",
+        "requirements-uv",
     ],
 )
 def test_the_locks_hold_what_is_asked_with_hashes(name: str) -> None:

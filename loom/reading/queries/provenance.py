@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from django.db.models import Q
-
 from loom.access import Actor
 from loom.language import ids as item_ids
 from loom.language.ids import ORDINAL_BITS
@@ -120,9 +118,11 @@ def call_of(node: Node) -> Call | None:
     """The call a node came from: made here, or imported together with the node."""
     if not node.call_uid:
         return None
-    named = Q(uid=node.call_uid, origin="") | Q(origin=node.call_uid)
     rows = Call.objects.select_related("tree", "participant", "turn")
-    return rows.filter(named, tree=node.tree_id).first()
+    made_here = rows.filter(uid=node.call_uid, origin="").first()
+    if made_here is not None and made_here.tree_id == node.tree_id:
+        return made_here
+    return rows.filter(origin=node.call_uid, tree=node.tree_id).first()
 
 
 def seen(call: Call, *, is_open: bool) -> CallSeen:

@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import accumulate
 from typing import Any
 
-from django.db.models import F, IntegerField, QuerySet, TextField
+from django.db.models import IntegerField, QuerySet, TextField
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Coalesce, Left, Length
 
@@ -268,8 +268,8 @@ def _open_below(tree: Tree, node: Node, at: Moment) -> list[int]:
     of siblings. Those that are pruned now are looked up by the flags that changed since, so that
     nobody reads all siblings."""
     was_pruned = {name: was for (name, flag), was in at.flags.items() if flag == "pruned"}
-    # Compared as a number, or SQLite would look for the ids and sort all of them.
-    below = lookup.slots_below(node.slot_id, pruned=True).annotate(number=F("id") + 0)
+    below = lookup.slots_below(node.slot_id, pruned=True)
+    below = below.annotate(number=lookup.compared("id"))
     below = below.filter(number__lte=at.last)
     seen = below.filter(pruned=False).values_list("order", "pk", "local_id")
     then = [

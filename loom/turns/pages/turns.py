@@ -32,6 +32,7 @@ from loom.site.page_requests import PagePlace, PersonRequest, abilities, person,
 from loom.text.hashes import instant
 from loom.text.shortening import without_name
 from loom.trees.models import Node, Tree, Workspace
+from loom.trees.queries.lookup import compared
 from loom.trees.queries.places import path_ids
 from loom.turns import budgets, queries
 from loom.turns.budgets import Spent
@@ -200,6 +201,7 @@ MAX_ENDED = 8
 MAX_PATH = 200
 MAX_HERE = 100  # turns shown at one node: running ones, and those that ended in the last day
 MAX_ASIDES = 12
+MOST_LOOKED_AT = 1_000  # of the newest turns of a tree, for its asides
 SHOWN_FOR = timedelta(days=1)
 WORDS = {
     "done": gettext_noop("done"),
@@ -275,11 +277,13 @@ def at_node(request: PersonRequest, uid: str) -> HttpResponse:
     place = place_at(request, uid)
     actor, tree = place.actor, place.tree
     cast = cast_of(actor)
-    here, asides = _at(tree, place.node, _slots_above(place)), _asides(tree)
+    here, asides = _at(place.node, _slots_above(place)), _asides(tree)
     # Apart from finding them: most pages show no turn, and Django takes 6 ms to write this query
     # (measured), which `in_bulk` leaves out where there is nothing to ask for.
     rows = all_turns().in_bulk([*here, *asides])
-    elsewhere = Turn.objects.filter(tree=tree, status__in=OPEN_TURN, form="continuation")
+    open_turns = Turn.objects.filter(ended_at__isnull=True, status__in=OPEN_TURN)
+    elsewhere = open_turns.annotate(home=compared("tree")).filter(home=tree.pk)
+    elsewhere = elsewhere.filter(form="continuation")
     names = elsewhere.exclude(pk__in=here).order_by("id")
     context = {
         "turns": shown(actor, [rows[key] for key in here if key in rows], cast),
@@ -301,15 +305,16 @@ def _slots_above(place: PagePlace) -> list[int]:
     return [slot for slot, _ in ids]
 
 
-def _at(tree: Tree, node: Node, path: Sequence[int]) -> list[int]:
+def _at(node: Node, path: Sequence[int]) -> list[int]:
     """The ids of the running turns here, and of the latest that ended here or wrote a text of the
     path, oldest first. One query: with two, a turn that ends in between would be in both."""
-    slot = node.slot_id
-    is_here = Q(answers_below__slot=slot) | Q(node__slot=slot)
-    is_above = Q(answers_below__slot__in=path) | Q(node__slot__in=path)
+    versions = Node.objects.filter(slot__in=[node.slot_id, *path]).order_by().values("pk")
+    here = Node.objects.filter(slot=node.slot_id).order_by().values("pk")
+    is_here = Q(answers_below__in=here) | Q(node__in=here)
     lately = Q(status__in=OPEN_TURN) | Q(ended_at__gt=timezone.now() - SHOWN_FOR)
-    rows = Turn.objects.filter(tree=tree, form="continuation")
-    rows = rows.filter(is_here & lately | is_above & ~Q(status__in=OPEN_TURN))
+    # Looked up by their texts. With the tree SQLite goes through all of its turns.
+    rows = Turn.objects.filter(Q(answers_below__in=versions) | Q(node__in=versions))
+    rows = rows.filter(is_here & lately | ~Q(status__in=OPEN_TURN), form="continuation")
     newest = list(rows.order_by("-id").values_list("pk", "status")[:MAX_HERE])
     ended = [key for key, status in newest if status not in OPEN_TURN][:MAX_ENDED]
     working = [key for key, status in newest if status in OPEN_TURN]
@@ -317,7 +322,8 @@ def _at(tree: Tree, node: Node, path: Sequence[int]) -> list[int]:
 
 
 def _asides(tree: Tree) -> list[int]:
-    rows = Turn.objects.filter(tree=tree, form="aside").order_by("-id")
+    newest = Turn.objects.filter(tree=tree).order_by("-id").values("pk")[:MOST_LOOKED_AT]
+    rows = Turn.objects.filter(pk__in=newest, form="aside").order_by("-id")
     return list(rows.values_list("pk", flat=True)[:MAX_ASIDES])
 
 
