@@ -641,7 +641,7 @@ def sweep() -> int:
     rows = GatewayRequest.objects.filter(
         ended_at__isnull=True, alive_at__lt=timezone.now() - ALIVE
     ).select_related("call")
-    abandoned = list(rows.order_by("pk")[:100])
+    abandoned = list(rows.order_by("alive_at")[:100])  # in the order of their index
     for request in abandoned:
         body = zlib.decompress(bytes(request.partial)) if request.partial else b""
         kind = "application/json" if body[:1] == b"{" else "text/event-stream"

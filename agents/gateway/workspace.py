@@ -588,17 +588,19 @@ def words_before(user: User, session: GatewaySession, messages: Sequence[Message
     sent, a line each; without tools, each shortened. Empty if the program has not begun another one
     there since."""
     tree = workspace_tree(user, session)
-    last = nodes_in(tree.pk).filter(kind="text", version_pruned=False).exclude(text="")
-    last = last.exclude(parent_slot=None).order_by("-id")
+    nodes = nodes_in(tree.pk)
     if tree.pk == session.tree_id:
         opening = rules.chain(messages[:1])
         held = GatewayMessage.objects.filter(tree=tree, digest__in=opening).first()
         openings = Node.objects.filter(parent_slot=root_of(tree).slot_id, pruned=False)
         if held is not None:
-            openings, last = openings.exclude(pk=held.node_id), last.filter(pk__lt=held.node_id)
+            openings = openings.exclude(pk=held.node_id)
+            nodes = nodes_in(tree.pk, last=held.node_id - 1)
         if not openings.exists():
             return ""
-    rows = list(last.select_related("author")[:TRANSCRIPT_TEXTS])
+    texts = nodes.filter(kind="text", version_pruned=False, parent_slot__isnull=False)
+    texts = texts.exclude(text="").order_by("-id").select_related("author")
+    rows = list(texts[:TRANSCRIPT_TEXTS])
     withheld = withheld_from_models(row.pk for row in rows)
     return "\n".join(
         f"{row.author.name}: {' '.join(row.text.split())[:TRANSCRIPT_CHARACTERS]}"

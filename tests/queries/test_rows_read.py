@@ -19,6 +19,7 @@ from loom.engine.execute import execute_line
 from loom.engine.fields import new_uid
 from loom.engine.models import Event, Step
 from loom.groves.pages.groves import SHAPED
+from loom.language.ids import _ORDINAL, PLACE_BITS
 from loom.links.trail_steps import way_of
 from loom.live.to_render import ToRender, changed_by
 from loom.notes.models import Mark
@@ -31,6 +32,7 @@ from loom.transfer import tables
 from loom.transfer.writers import heddle as heddle_file
 from loom.trees import erasing
 from loom.trees.commands import trees
+from loom.trees.commands.node_writer import _before
 from loom.trees.models import Item, Node, Tree, Workspace
 from loom.trees.queries import event_log, lookup
 from loom.trees.queries.item_names import item_names
@@ -209,6 +211,21 @@ def test_the_past_reads_no_more_where_there_are_more_siblings(
         assert len(seen.below) == event_log.MOST_BELOW
         works.append(work)
     works[1].demand_no_more(works[0])
+
+
+def test_the_place_of_a_candidate_is_found_among_the_newest_siblings(
+    actor: Actor, make_tree: Callable[[], Tree]
+) -> None:
+    works = []
+    for size in (300, 3_000):
+        tree = make_tree()
+        nodes = plant(tree, actor.participant, [-1, *[0] * size], pruned=[size - 1])
+        asked = (nodes[-3].pk & _ORDINAL) << PLACE_BITS
+        late = Node(tree=tree, parent_slot=nodes[0], place=asked + 1)
+        with work_done() as work:
+            assert _before(late) == {"before": nodes[-2].local_id}
+        works.append(work)
+    assert works[1].steps <= works[0].steps + SPARE / 10, works
 
 
 def drawing_after(actor: Actor, tree: Tree, line: str) -> Work:

@@ -19,7 +19,7 @@ from loom.engine.streams import Writer
 from loom.engine.views import Hidden, stored
 from loom.errors import CommandError
 from loom.language import ids as item_ids
-from loom.language.ids import ORDINAL_BITS
+from loom.language.ids import ORDINAL_BITS, PLACE_BITS
 from loom.people.models import Participant
 from loom.platform.inserts import insert_row
 from loom.platform.prepared_queries import Given, PreparedQuery
@@ -226,7 +226,9 @@ def _before(node: Node) -> dict[str, str]:
     if node.place is None or node.parent_slot_id is None:
         return {}
     after = GreaterThan(ORDER, node.place)
-    beside = lookup.slots_below(node.parent_slot_id, pruned=True).filter(after)
+    # They were added after it was asked for, so the siblings before are not read.
+    asked = (node.tree_id << ORDINAL_BITS) + (node.place >> PLACE_BITS)
+    beside = lookup.slots_below(node.parent_slot_id, pruned=True).filter(after, pk__gte=asked)
     following = beside.values_list("local_id", flat=True).first()
     return {} if following is None else {"before": following}
 

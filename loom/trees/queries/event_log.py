@@ -199,11 +199,9 @@ def _last_before(tree: Tree, stream: int, seq: int) -> Node | None:
     the next that was added."""
     later = Event.objects.filter(stream=stream, kind="node.added", seq__gt=seq).order_by("seq")
     following = later.values_list("payload", flat=True).first()
-    nodes = lookup.nodes_in(tree.pk).order_by("-id")
-    if following is not None:
-        after = lookup.find_node(tree, following["node"]["id"])
-        nodes = nodes.filter(pk__lt=after.pk) if after else nodes
-    return nodes.first()
+    after = lookup.find_node(tree, following["node"]["id"]) if following is not None else None
+    nodes = lookup.nodes_in(tree.pk, last=after.pk - 1 if after is not None else None)
+    return nodes.order_by("-id").first()
 
 
 TICKS = 96  # parts of a tree's history
