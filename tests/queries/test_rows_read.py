@@ -42,6 +42,7 @@ from loom.turns.pages import turns as turn_pages
 from loom.turns.summaries import going, lacking
 from loom.workspace.models import Window
 from loom.workspace.queries.notifications import notifications_of
+from loom.workspace.queries.shown_windows import view_state
 from loom.workspace.queries.windows import hidden_names
 from tests.queries.growing import plant
 from tests.rows_read import NO_NODES, Work, work_done
@@ -442,10 +443,19 @@ def test_other_turns_and_calls_are_not_gone_through(
             Step(workspace=workspace, seq=seq, line="view root", **kept)
             for seq in range(100, 100 + size)
         )
+        looked = {"kind": "result", "turn_uid": "earlier", "is_visible": False}
+        Window.objects.bulk_create(
+            Window(workspace=workspace, number=seq, opened_at=timezone.now(), **looked)
+            for seq in range(100, 100 + size)
+        )
+        Step.objects.create(
+            workspace=workspace, seq=200 + size, line="view root", turn_uid=turn.uid, **kept
+        )
         below = nodes[5]
         asked: dict[str, Callable[[], object]] = {
             "page": partial(client.get, f"/trees/{tree.uid}/turns?node={below.local_id}"),
             "last lines": partial(agent_turns._LAST.all, of=workspace.pk, turn=turn.uid),
+            "view": partial(view_state, workspace, turn.uid),
             "trail": partial(way_of, workspace, turn=turn.uid),
             "call": partial(call_of, Node(call_uid=call.uid, tree=tree)),
             "verdicts": partial(verdicts_of, tree, [call.uid]),

@@ -276,8 +276,8 @@ def _open_below(tree: Tree, node: Node, at: Moment) -> list[int]:
     names = [name for name, was in was_pruned.items() if not was]
     for first in range(0, len(names), NAMES_AT_ONCE):
         some = names[first : first + NAMES_AT_ONCE]
-        known = Node.objects.filter(tree=tree, local_id__in=some).values_list("pk")
-        gone = below.filter(pruned=True, pk__in=[pk for (pk,) in known])
+        known = Node.objects.filter(tree=tree, local_id__in=some).order_by().values("pk")
+        gone = below.filter(pruned=True, pk__in=known)
         then += gone.values_list("order", "pk", "local_id")
     return [pk for _, pk, _ in sorted(then)[:MOST_BELOW]]
 

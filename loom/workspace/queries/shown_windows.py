@@ -5,8 +5,9 @@ from functools import cache
 from hashlib import blake2b
 from typing import Any
 
-from django.db.models import Case, F, Q, Value, When
+from django.db.models import Case, F, Q, QuerySet, Subquery, Value, When
 
+from loom.engine.models import Step
 from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.trees.models import Workspace
 from loom.trees.queries.lookup import fetch, listed, walked
@@ -55,10 +56,16 @@ def view_state(workspace: Workspace, turn: str) -> str:
     return blake2b(repr(shown).encode(), digest_size=8).hexdigest()
 
 
-_IN_VIEW = PreparedQuery(
-    lambda: (
-        Window.objects.filter(workspace=Given("of"), is_closed=False)
-        .filter(Q(is_visible=True) | Q(kind="result", turn_uid=Given("turn")))
+def _in_view() -> QuerySet[Window, Any]:
+    """What is visible, and the results of the turn. Those have the numbers of its steps, so that
+    the results of others are not gone through; each part names the workspace, for its index."""
+    steps = Step.objects.filter(turn_uid=Given("turn"), workspace=Given("of")).order_by("id")
+    own = Q(workspace=Given("of"), is_closed=False)
+    of_turn = Q(
+        kind="result", turn_uid=Given("turn"), number__gte=Subquery(steps.values("seq")[:1])
+    )
+    return (
+        Window.objects.filter(own & Q(is_visible=True) | own & of_turn)
         .order_by("number")
         .annotate(
             result_of=Case(When(kind="result", then=F("turn_uid")), default=Value("")),
@@ -67,7 +74,9 @@ _IN_VIEW = PreparedQuery(
             "number", "result_of", "is_visible", "is_kept", "first", "last", "place", "pad", "form"
         )
     )
-)
+
+
+_IN_VIEW = PreparedQuery(_in_view)
 
 
 def labels_of(workspace: Workspace, most: int) -> tuple[str, ...]:
