@@ -33,6 +33,7 @@ from loom.trees.grove_texts import grove_texts
 from loom.trees.models import GroveText, Node, Tree
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import nodes_in, withheld_from_models
+from loom.turns.generation_lifecycle import OPEN_STATUSES
 from loom.turns.models import SUMMARY, Generation
 from loom.turns.queueing import queue
 
@@ -230,7 +231,7 @@ def last_failure(node: Node) -> str:
 def going(tree: Tree) -> int:
     """How many summaries of a tree are being made."""
     rows = Generation.objects.annotate(home=lookup.compared("tree")).filter(home=tree.pk)
-    return rows.filter(OPEN, round=SUMMARY).count()
+    return rows.filter(OPEN, status__in=OPEN_STATUSES, round=SUMMARY).count()
 
 
 @after_adding
