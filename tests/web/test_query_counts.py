@@ -38,7 +38,7 @@ PARTS = {
     "weave": ("/weave?node={at}", 7),
     "drawn node": ("/nodes/{at}/drawn", 8),
     "details": ("/nodes/{at}", 14),
-    "turns": ("/turns?node={at}", 8),
+    "turns": ("/turns?node={at}", 9),
     "windows": ("/windows?of={own}", 8),
     "whole text": ("/nodes/{at}/text", 4),
     "bookmarks": ("/bookmarks", 6),

@@ -307,9 +307,11 @@ def _slots_above(place: PagePlace) -> list[int]:
 
 def _at(node: Node, path: Sequence[int]) -> list[int]:
     """The ids of the running turns here, and of the latest that ended here or wrote a text of the
-    path, oldest first. One query: with two, a turn that ends in between would be in both."""
-    versions = Node.objects.filter(slot__in=[node.slot_id, *path]).order_by().values("pk")
-    here = Node.objects.filter(slot=node.slot_id).order_by().values("pk")
+    path, oldest first. Two queries: the versions of the texts, which PostgreSQL looks turns up by
+    only as numbers, and all turns at once, or one that ends in between would be in both."""
+    of_slots = Node.objects.filter(slot__in=[node.slot_id, *path]).order_by()
+    versions = dict(of_slots.values_list("pk", "slot_id"))
+    here = [key for key, slot in versions.items() if slot == node.slot_id]
     is_here = Q(answers_below__in=here) | Q(node__in=here)
     lately = Q(status__in=OPEN_TURN) | Q(ended_at__gt=timezone.now() - SHOWN_FOR)
     # Looked up by their texts. With the tree SQLite goes through all of its turns.
