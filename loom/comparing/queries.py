@@ -11,11 +11,10 @@ from django.db.models.functions import TruncDate
 
 from loom.access import Actor
 from loom.comparing.rules import ModelFigure, mean, share
-from loom.language.ids import ORDINAL_BITS
 from loom.participants.prices import NANO
 from loom.people.models import Participant
 from loom.trees.models import Node, Tree
-from loom.trees.queries.lookup import withheld
+from loom.trees.queries.lookup import nodes_in, withheld
 from loom.turns.models import Generation
 
 MOST = 2_000  # generations that are compared, the newest
@@ -234,10 +233,9 @@ def contributions(tree: Tree) -> list[Contribution]:
 
 def _counted(tree: Tree) -> QuerySet[Node]:
     """The texts among the newest MOST_COUNTED nodes of a tree. One query of its own."""
-    first, after = tree.pk << ORDINAL_BITS, (tree.pk + 1) << ORDINAL_BITS
-    older = Node.objects.filter(pk__gte=first, pk__lt=after).order_by("-pk")
-    start = next(iter(older.values_list("pk", flat=True)[MOST_COUNTED : MOST_COUNTED + 1]), first)
-    return Node.objects.filter(pk__gte=start, pk__lt=after, kind="text", parent_slot__isnull=False)
+    older = nodes_in(tree.pk).order_by("-pk").values_list("pk", flat=True)
+    start = next(iter(older[MOST_COUNTED : MOST_COUNTED + 1]), 0)
+    return nodes_in(tree.pk, after=start - 1).filter(kind="text", parent_slot__isnull=False)
 
 
 def contributed(actor: Actor, tree: Tree, who: Participant, day: date) -> list[TextBehind]:

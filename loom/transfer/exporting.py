@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from django.db.models import F
+from django.db.models.lookups import Exact
 
 from loom.access import Actor
 from loom.errors import CommandError, not_found
@@ -18,7 +19,6 @@ from loom.transfer.selection import (
     ExportSelection,
     Selection,
     batched,
-    nodes_of,
     select,
 )
 from loom.transfer.writers import archive, books, chats, looms, parquet, preferences
@@ -420,8 +420,8 @@ def _counts(wanted: ExportSelection, selection: Selection) -> Counter[str]:
         below = Node.objects.filter(parent_slot__in=slots, pruned=False, slot=F("id"))
         counts["notes"] += below.filter(kind="annotation").count()
         counts["thoughts"] += below.filter(kind="thought").count()
-        links = Link.objects.filter(removed_at=None, source__in=slots)
-        links = links.annotate(home=lookup.compared("tree")).filter(home=tree.pk)
+        here = Exact(lookup.compared("tree"), tree.pk)
+        links = Link.objects.filter(here, removed_at=None, source__in=slots)
         counts["links"] += links.count()
     counts["authors"], counts["calls"] = len(authors), len(calls)
     counts["people"] = sum(kind == "human" for _, kind in authors)
@@ -430,7 +430,7 @@ def _counts(wanted: ExportSelection, selection: Selection) -> Counter[str]:
     }
     counts["images"] = len(named)
     if wanted.end is None:
-        texts = nodes_of(tree).filter(kind="text")
+        texts = lookup.nodes_in(tree.pk).filter(kind="text")
         counts["pruned"] = texts.filter(pruned=True, sandbox=False).count()
         counts["sandbox"] = texts.filter(sandbox=True, pruned=False).count()
     return counts

@@ -7,8 +7,8 @@ from django.db.models import Count, F, Q, Sum
 from loom.links.models import Link
 from loom.notes.models import Mark
 from loom.text.images import IMAGE_SIGN, hashes_in
-from loom.transfer.selection import nodes_of
 from loom.trees.models import Tree
+from loom.trees.queries.lookup import nodes_in
 
 _TEXTS = Q(kind="text", slot=F("pk"), pruned=False, sandbox=False)
 _BELOW = Q(slot=F("pk"), pruned=False)
@@ -19,7 +19,7 @@ def counts_of_tree(tree: Tree) -> Counter[str]:
     `nodes` and `characters`, which are those of first versions. Also those in parts that are
     pruned: which those are takes longer to find than a page may take (a minute with 1,000,000
     nodes)."""
-    nodes = nodes_of(tree)
+    nodes = nodes_in(tree.pk)
     # Of other names than columns have.
     found = nodes.aggregate(
         of_nodes=Count("pk", filter=_TEXTS & Q(length__gt=0)),

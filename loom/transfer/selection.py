@@ -10,7 +10,6 @@ from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
-from django.db.models import QuerySet
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
@@ -21,7 +20,7 @@ from loom.links.written_portals import OpenedPortals
 from loom.notes.models import Mark
 from loom.text.images import IMAGE_SIGN, WEB, described, described_image
 from loom.trees.models import Node, Tree, VersionChoice, Workspace
-from loom.trees.queries.lookup import NodeRow, rows_of
+from loom.trees.queries.lookup import NodeRow, nodes_in, rows_of
 from loom.trees.queries.places import path_ids
 
 NODES_AT_ONCE = 500
@@ -178,12 +177,6 @@ class Selection:
         return at
 
 
-def nodes_of(tree: Tree) -> QuerySet[Node]:
-    """All nodes of a tree: a range of row ids, which is read in order."""
-    first = ids.of_tree(tree.pk)
-    return Node.objects.filter(pk__gt=first, pk__lt=ids.of_tree(tree.pk + 1))
-
-
 _COLUMNS = (
     "id",
     "slot_id",
@@ -203,7 +196,7 @@ def select(wanted: ExportSelection, *, pruned: bool = False) -> Selection:
     Memory grows with the number of nodes, not with their texts.
     """
     selection = Selection(wanted)
-    rows = nodes_of(wanted.tree).filter(kind="text").order_by("id")
+    rows = nodes_in(wanted.tree.pk).filter(kind="text").order_by("id")
     if wanted.end is None:
         _shape(selection, rows.values_list(*_COLUMNS).iterator(chunk_size=5000), pruned)
         _choose(selection, wanted.workspace)

@@ -16,7 +16,7 @@ from django.db.models import Count, F, Max, Q, QuerySet
 from loom.access import Actor
 from loom.engine.models import Event, Stream
 from loom.errors import not_found
-from loom.language.ids import ORDINAL_BITS, home_of
+from loom.language.ids import home_of
 from loom.links.models import Link
 from loom.links.queries import written
 from loom.links.vocabulary import vocabulary_of
@@ -58,8 +58,7 @@ class Table:
 def extent_of(actor: Actor, tree: Tree) -> Extent:
     """What there is of the tree at this moment. Two queries."""
     head = Stream.objects.filter(name=f"tree:{tree.uid}").values_list("head", flat=True).first()
-    ids = Node.objects.filter(pk__gte=tree.pk << ORDINAL_BITS, pk__lt=(tree.pk + 1) << ORDINAL_BITS)
-    last = ids.order_by("-pk").values_list("pk", flat=True).first()
+    last = nodes_in(tree.pk).order_by("-pk").values_list("pk", flat=True).first()
     return Extent(actor, tree, last or 0, head or 0)
 
 
@@ -93,7 +92,7 @@ def _nodes(extent: Extent) -> Iterator[list[Row]]:
     columns = """local_id parent_slot__local_id kind depth author__uid author__name created_at
         pruned excluded sandbox resolved_at""".split()
     after = 0
-    while keys := list(_keys_after(extent, after)[:PAGE]):
+    while keys := _slots_after(extent, after):
         after = keys[-1]
         versions = Node.objects.filter(slot__in=keys, id__lte=extent.last).order_by()
         counts = dict(versions.values_list("slot").annotate(Count("id")))
@@ -259,10 +258,10 @@ def _nodes_of(extent: Extent) -> "QuerySet[Node]":
     return nodes_in(extent.tree.pk, last=extent.last)
 
 
-def _keys_after(extent: Extent, after: int) -> "QuerySet[Node, int]":
-    """The ids of places behind one of them, in order."""
+def _slots_after(extent: Extent, after: int) -> list[int]:
+    """The next PAGE slots, in order. Not by `_paged`: with two lower bounds SQLite reads all."""
     rows = nodes_in(extent.tree.pk, after=after, last=extent.last).filter(slot_id=F("id"))
-    return rows.order_by("pk").values_list("pk", flat=True)
+    return list(rows.order_by("pk").values_list("pk", flat=True)[:PAGE])
 
 
 def _paged(rows: "QuerySet[Any]") -> Iterator[list[Any]]:

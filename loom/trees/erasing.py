@@ -9,7 +9,7 @@ from django.db.models import Exists, ManyToOneRel, Model, OuterRef, QuerySet
 
 from loom.engine import streams
 from loom.engine.models import Event, Receipt, Step, StepItem, Stream
-from loom.language.ids import ORDINAL_BITS
+from loom.language.ids import ORDINAL_BITS, ids_in
 from loom.platform.deletes import delete_without_loading
 from loom.trees.erased_texts import clear_elsewhere
 from loom.trees.models import (
@@ -120,8 +120,7 @@ def _delete_in_batches(rows: Any) -> None:
 def _unreferenced(tree: Tree) -> QuerySet[Item]:
     """The items of the tree that nothing points at any more. The others stay, so that links from
     other trees are shown as broken."""
-    first, last = tree.pk << ORDINAL_BITS, ((tree.pk + 1) << ORDINAL_BITS) - 1
-    items = Item.objects.filter(pk__range=(first, last))
+    items = Item.objects.filter(pk__range=ids_in(tree.pk))
     for rows, column in _pointing():
         items = items.exclude(Exists(rows._default_manager.filter(**{column: OuterRef("pk")})))
     return items

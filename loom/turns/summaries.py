@@ -11,6 +11,7 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db.models import Count, Max, Q
+from django.db.models.lookups import Exact
 from django.utils import timezone
 
 from loom import access
@@ -230,8 +231,9 @@ def last_failure(node: Node) -> str:
 
 def going(tree: Tree) -> int:
     """How many summaries of a tree are being made."""
-    rows = Generation.objects.annotate(home=lookup.compared("tree")).filter(home=tree.pk)
-    return rows.filter(OPEN, status__in=OPEN_STATUSES, round=SUMMARY).count()
+    here = Exact(lookup.compared("tree"), tree.pk)
+    rows = Generation.objects.filter(here, OPEN, status__in=OPEN_STATUSES, round=SUMMARY)
+    return rows.count()
 
 
 @after_adding

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
 
+import numpy as np
 import pytest
 from django.db import connection
 from django.test import Client
@@ -19,6 +20,7 @@ from loom.engine.execute import execute_line
 from loom.engine.fields import new_uid
 from loom.engine.models import Event, Step
 from loom.groves.pages.groves import SHAPED
+from loom.landscape.text_vectors import _texts_of
 from loom.language.ids import _ORDINAL, PLACE_BITS
 from loom.links.trail_steps import way_of
 from loom.live.to_render import ToRender, changed_by
@@ -29,6 +31,7 @@ from loom.reading.queries.margins import kept_of
 from loom.reading.queries.provenance import call_of
 from loom.reading.queries.verify import verdicts_of
 from loom.transfer import tables
+from loom.transfer.selection import notes_of
 from loom.transfer.writers import heddle as heddle_file
 from loom.trees import erasing
 from loom.trees.commands import trees
@@ -360,6 +363,8 @@ def test_known_texts_are_looked_up_in_a_large_tree(
             "bookmarks": partial(client.get, f"/trees/{tree.uid}/bookmarks"),
             "windows": partial(hidden_names, actor, workspace, "", 20),
             "summaries": partial(lacking, tree, [node.pk for node in nodes]),
+            "notes": partial(notes_of, tree, [node.pk for node in nodes]),
+            "map": partial(_texts_of, np.array([node.pk for node in nodes])),
         }
         for name, ask in named.items():
             ask()
@@ -471,6 +476,27 @@ def test_other_turns_and_calls_are_not_gone_through(
             works[name].append(work)
     for name, (small, large) in works.items():
         assert large.steps <= small.steps + SPARE, (name, small, large)
+
+
+def test_an_act_is_undone_without_going_through_other_steps(
+    actor: Actor, make_tree: Callable[[], Tree]
+) -> None:
+    works = []
+    for size in (20, 2_000):
+        tree = make_tree()
+        execute_line(actor, tree, Request("view root"))
+        workspace = Workspace.objects.get(tree=tree)
+        kept = {"actor": actor.participant, "outcome": "ok", "at": timezone.now()}
+        Step.objects.bulk_create(
+            Step(workspace=workspace, seq=seq, line="view root", **kept)
+            for seq in range(100, 100 + size)
+        )
+        Workspace.objects.filter(pk=workspace.pk).update(steps_made=200 + size)
+        for word in ("one", "two"):
+            execute_line(actor, tree, Request(f'respond root "{word}"', act="once", doing="both"))
+        works.append(work_of(actor, tree, "undo"))
+        assert Node.objects.filter(tree=tree, pruned=True).count() == 2
+    works[1].demand_no_more(works[0])
 
 
 def test_marks_elsewhere_in_the_tree_are_not_read(

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 from django.db import DatabaseError
 
 from loom.access import Actor
-from loom.language.ids import ORDINAL_BITS
+from loom.language.ids import ids_in
 from loom.text import hashes
 from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries.lookup import (
@@ -109,8 +109,7 @@ class Evidence(NamedTuple):
 def whole_tree(tree: Tree) -> Order:
     """All nodes of the tree, upper ones first."""
     sql = """SELECT id, length FROM trees_node WHERE id BETWEEN %s AND %s ORDER BY depth, id"""
-    first = tree.pk << ORDINAL_BITS
-    return [(key, length) for key, length in fetch(sql, [first, first + (1 << ORDINAL_BITS) - 1])]
+    return [(key, length) for key, length in fetch(sql, list(ids_in(tree.pk)))]
 
 
 def chain_of(ids: Iterable[int]) -> Order:

@@ -267,8 +267,7 @@ def _open_below(tree: Tree, node: Node, at: Moment) -> list[int]:
     nobody reads all siblings."""
     was_pruned = {name: was for (name, flag), was in at.flags.items() if flag == "pruned"}
     below = lookup.slots_below(node.slot_id, pruned=True)
-    below = below.annotate(number=lookup.compared("id"))
-    below = below.filter(number__lte=at.last)
+    below = below.annotate(number=lookup.compared("id")).filter(number__lte=at.last)
     seen = below.filter(pruned=False).values_list("order", "pk", "local_id")
     then = [
         row for row in seen[: MOST_BELOW + sum(was_pruned.values())] if not was_pruned.get(row[2])

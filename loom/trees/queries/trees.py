@@ -5,7 +5,7 @@ from typing import Any
 
 from loom.access import Actor
 from loom.engine.models import Stream
-from loom.language.ids import ORDINAL_BITS, place_of
+from loom.language.ids import ids_in, place_of
 from loom.people.models import Participant
 from loom.trees.models import Tree, Workspace
 from loom.trees.queries import lookup
@@ -64,7 +64,7 @@ def skeleton(actor: Actor, tree: Tree) -> dict[str, Any]:
     sql = f"""SELECT v.id, v.local_id, v.parent_slot_id, v.slot_id, v.kind, v.author_id,
         {flag_bits("v")}, v.length, v.place, v.edited_from_id
         FROM trees_node v WHERE v.id BETWEEN %s AND %s ORDER BY v.id"""
-    rows = fetch(sql, _span(tree))
+    rows = fetch(sql, list(ids_in(tree.pk)))
     index = {row[0]: place for place, row in enumerate(rows)}
     authors, participants = participants_named(row[5] for row in rows)
     return {
@@ -111,11 +111,6 @@ def heads_of(tree: Tree) -> tuple[int, int]:
     return heads.get(names[0], 0), heads.get(names[1], 0)
 
 
-def _span(tree: Tree) -> list[int]:
-    """The lowest and highest row id that a node of the tree can have."""
-    return [tree.pk << ORDINAL_BITS, ((tree.pk + 1) << ORDINAL_BITS) - 1]
-
-
 def participants_named(authors: Iterable[int]) -> tuple[dict[int, int], list[dict[str, str]]]:
     """The index by row id, and the participants in the order of their first node."""
     places = {key: place for place, key in enumerate(dict.fromkeys(authors))}
@@ -136,7 +131,7 @@ def page(actor: Actor, tree: Tree, *, after: int = 0, limit: int = MAX_ROWS) -> 
         JOIN people_participant a ON a.id = v.author_id
         LEFT JOIN trees_node p ON p.id = v.parent_slot_id
         WHERE v.id BETWEEN %s AND %s ORDER BY v.id LIMIT %s"""
-    first, last = _span(tree)
+    first, last = ids_in(tree.pk)
     rows = fetch(sql, [min(first + after + 1, last), last, limit + 1])
     count = Stream.objects.values_list("items", flat=True).get(name=f"tree:{tree.uid}")
     shown = rows[:limit]
