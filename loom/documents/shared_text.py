@@ -4,8 +4,10 @@ points. Pure.
 """
 
 import json
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 from pycrdt import (
@@ -13,6 +15,7 @@ from pycrdt import (
     Doc,
     Text,
     TextEvent,
+    TransactionEvent,
     create_update_message,
     merge_updates,
     write_var_uint,
@@ -206,17 +209,17 @@ class _Copy:
                 self._size += len(update)
         self._made: list[bytes] = []
         self._inserted: list[object] = []
-        self.doc.observe(lambda event: self._made.append(event.update))
-        self.text.observe(self._note)
-
-    def _note(self, event: TextEvent) -> None:
-        delta: list[dict[str, object]] = getattr(event, "delta")  # noqa: B009 (it has no type)
-        self._inserted += [step["insert"] for step in delta if "insert" in step]
+        observed = self.doc.observe(partial(_note_update, self._made))
+        self.text.observe(partial(_note_inserted, self._inserted))
+        # pycrdt keeps a document, and what its observers refer to, for as long as it is observed:
+        # they do not refer to this copy, and when it goes the document is no longer observed.
+        weakref.finalize(self, self.doc.unobserve, observed).atexit = False
 
     def taken(self) -> bytes:
         """The changes since the last call, as one update."""
         changed = joined(self._made)
-        self._made, self._inserted = [], []
+        self._made.clear()
+        self._inserted.clear()
         self._size += len(changed)
         return changed
 
@@ -232,6 +235,15 @@ class _Copy:
             self._size = len(self.doc.get_update())
             if self._size > MOST_STATE:
                 raise TooLargeError("the document and what was deleted in it would be too long")
+
+
+def _note_update(made: list[bytes], event: TransactionEvent) -> None:
+    made.append(event.update)
+
+
+def _note_inserted(inserted: list[object], event: TextEvent) -> None:
+    delta: list[dict[str, object]] = getattr(event, "delta")  # noqa: B009 (it has no type)
+    inserted += [step["insert"] for step in delta if "insert" in step]
 
 
 def joined(updates: Sequence[bytes]) -> bytes:
