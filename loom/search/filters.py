@@ -99,7 +99,7 @@ def passing_nodes(only: Filters, ids: list[int]) -> dict[int, datetime | None]:
 # Compared as a value: PostgreSQL would join with an index of all slots.
 _LEAVES = """SELECT n.id FROM trees_node n WHERE {those} AND n.kind = 'text' AND (
         SELECT b.id FROM trees_node b WHERE b.parent_slot_id = n.slot_id AND b.kind = 'text'
-            AND b.slot_id = b.id AND NOT b.pruned LIMIT 1
+            AND b.slot_id >= b.id AND NOT b.pruned LIMIT 1
     ) IS NULL"""
 
 

@@ -34,7 +34,7 @@ Writer = Callable[[ExportSelection], Iterator[bytes]]
 PIECE = 64 * 1024  # bytes of one piece
 LARGE = 20_000  # nodes of a whole tree, above which the database counts for a preview
 MOST_OTHERS = 10_000  # texts on other branches that a preview counts
-_VISIBLE = Node.objects.filter(kind="text", slot=F("id"), pruned=False)
+_VISIBLE = Node.objects.filter(kind="text", slot__gte=F("id"), pruned=False)
 ALL = (
     "authors",
     "times",
@@ -417,7 +417,7 @@ def _counts(wanted: ExportSelection, selection: Selection) -> Counter[str]:
         authors.update(rows.values_list("author", "author__kind").distinct())
         calls.update(rows.exclude(call_uid="").values_list("call_uid", flat=True).distinct())
         counts["excluded"] += rows.filter(excluded=True).count()
-        below = Node.objects.filter(parent_slot__in=slots, pruned=False, slot=F("id"))
+        below = Node.objects.filter(parent_slot__in=slots, pruned=False, slot__gte=F("id"))
         counts["notes"] += below.filter(kind="annotation").count()
         counts["thoughts"] += below.filter(kind="thought").count()
         here = Exact(lookup.compared("tree"), tree.pk)

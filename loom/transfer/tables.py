@@ -88,7 +88,7 @@ def _line(table: Table, row: Row) -> bytes:
 
 def _nodes(extent: Extent) -> Iterator[list[Row]]:
     """One row for each place: the first version names it."""
-    first = _nodes_of(extent).filter(slot_id=F("id"))
+    first = _nodes_of(extent).filter(slot_id__gte=F("id"))
     columns = """local_id parent_slot__local_id kind depth author__uid author__name created_at
         pruned excluded sandbox resolved_at""".split()
     after = 0
@@ -98,7 +98,7 @@ def _nodes(extent: Extent) -> Iterator[list[Row]]:
         counts = dict(versions.values_list("slot").annotate(Count("id")))
         open_ones = versions.filter(version_pruned=False).values_list("slot")
         newest = dict(open_ones.annotate(Max("id")))
-        texts = Node.objects.filter(parent_slot__in=keys, kind="text", slot_id=F("id"))
+        texts = Node.objects.filter(parent_slot__in=keys, kind="text", slot_id__gte=F("id"))
         below = texts.filter(id__lte=extent.last).order_by().values_list("parent_slot")
         children = dict(below.annotate(Count("id")))
         current = [newest.get(key, key) for key in keys]
@@ -170,7 +170,7 @@ def _choices(extent: Extent) -> Iterator[list[Row]]:
             for pk, slot, pruned, own in nodes.values_list("pk", "slot", "pruned", "version_pruned")
         }
         slots = [slot for slot, _ in states.values()]
-        below = Node.objects.filter(parent_slot__in=slots, kind="text", slot_id=F("id"))
+        below = Node.objects.filter(parent_slot__in=slots, kind="text", slot_id__gte=F("id"))
         below = below.filter(id__lte=extent.last).order_by()
         going_on = dict(below.values_list("parent_slot").annotate(Count("id")))
         by_key = {row[0]: row[1:] for row in rows.filter(pk__in=keys).values_list("pk", *columns)}
@@ -260,7 +260,7 @@ def _nodes_of(extent: Extent) -> "QuerySet[Node]":
 
 def _slots_after(extent: Extent, after: int) -> list[int]:
     """The next PAGE slots, in order. Not by `_paged`: with two lower bounds SQLite reads all."""
-    rows = nodes_in(extent.tree.pk, after=after, last=extent.last).filter(slot_id=F("id"))
+    rows = nodes_in(extent.tree.pk, after=after, last=extent.last).filter(slot_id__gte=F("id"))
     return list(rows.order_by("pk").values_list("pk", flat=True)[:PAGE])
 
 

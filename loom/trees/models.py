@@ -208,13 +208,15 @@ class Node(models.Model):
                 condition=models.Q(kind="annotation"),
                 name="node_annotations",
             ),
-            # Visible slots below a slot: counted without reading nodes.
+            # Visible slots below a slot: counted without reading nodes. The first version of a slot
+            # has its id and later ones have greater ids. Where a query says that they are equal,
+            # PostgreSQL takes that for one row of the table and goes through all of an index.
             models.Index(
                 "parent_slot",
                 "kind",
                 ORDER,
                 "id",
-                condition=models.Q(pruned=False, slot=models.F("id")),
+                condition=models.Q(pruned=False, slot__gte=models.F("id")),
                 name="node_seen_below",
             ),
             models.Index(fields=["tree"], condition=models.Q(pruned=True), name="node_pruned"),
@@ -227,7 +229,7 @@ class Node(models.Model):
             # Texts by depth: finds the deepest remaining one after a prune.
             models.Index(
                 fields=["tree", "depth", "id"],
-                condition=models.Q(kind="text", pruned=False, slot=models.F("id")),
+                condition=models.Q(kind="text", pruned=False, slot__gte=models.F("id")),
                 name="node_by_depth",
             ),
         ]

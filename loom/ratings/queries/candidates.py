@@ -15,7 +15,7 @@ MOST_MODELS = 20  # of those that wrote last
 
 def candidates_of(actor: Actor) -> Any:
     """The texts that models wrote as candidates where the actor may read."""
-    texts = Node.objects.filter(kind="text", slot=F("id"), sandbox=False)
+    texts = Node.objects.filter(kind="text", slot__gte=F("id"), sandbox=False)
     return texts.exclude(generation_uid="").filter(
         tree__in=access.trees_for(actor).filter(grove=actor.grove)
     )

@@ -364,7 +364,7 @@ def _actions(rows: QuerySet[Step], cast: dict[str, Who]) -> list[HistoryEntry]:
     """The steps in words. Two queries."""
     steps = list(rows[:MAX_HISTORY])
     nodes = Node.objects.filter(pk__in=[key for step in steps for key in _made_by(step)])
-    branches = set(nodes.filter(slot=F("id")).values_list("id", flat=True))
+    branches = set(nodes.filter(slot__gte=F("id")).values_list("id", flat=True))
     plain = ((step, *_plain(step, branches)) for step in steps)
     return [
         HistoryEntry(

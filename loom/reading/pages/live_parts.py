@@ -68,10 +68,10 @@ _CHANGED = """
         SELECT slot FROM texts WHERE role = 'point'
         UNION SELECT above FROM texts WHERE role = 'near' AND above IS NOT NULL
     ), under(slot) AS (
-        SELECT b.id FROM trees_node b WHERE b.slot_id = b.id AND b.kind = 'text'
+        SELECT b.id FROM trees_node b WHERE b.slot_id >= b.id AND b.kind = 'text'
             AND b.parent_slot_id IN (SELECT slot FROM texts WHERE role = 'near') LIMIT {most}
     ), beside(slot) AS (
-        SELECT b.id FROM trees_node b WHERE b.slot_id = b.id AND b.kind = 'text'
+        SELECT b.id FROM trees_node b WHERE b.slot_id >= b.id AND b.kind = 'text'
             AND b.parent_slot_id IN (SELECT above FROM texts WHERE role = 'near') LIMIT {most}
     ), drawn(slot, rank) AS (
         SELECT slot, 0 FROM texts WHERE role <> 'point'

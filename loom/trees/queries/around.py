@@ -78,11 +78,11 @@ _NEAR = f"""firsts(slot) AS ({{firsts}}), near(slot) AS (
         UNION SELECT slot FROM firsts
         UNION SELECT {_next_to("<", "DESC")} FROM own
         UNION SELECT {_next_to(">", "ASC")} FROM own
-        UNION SELECT b.id FROM trees_node b WHERE b.slot_id = b.id AND b.kind = 'annotation'
+        UNION SELECT b.id FROM trees_node b WHERE b.slot_id >= b.id AND b.kind = 'annotation'
             AND NOT b.pruned AND b.parent_slot_id IN (SELECT slot FROM own)
         UNION SELECT r.id FROM trees_node b JOIN trees_node r ON r.parent_slot_id = b.id
-            AND r.slot_id = r.id AND r.kind = 'annotation' AND NOT r.pruned
-            WHERE b.slot_id = b.id AND b.kind = 'annotation' AND NOT b.pruned
+            AND r.slot_id >= r.id AND r.kind = 'annotation' AND NOT r.pruned
+            WHERE b.slot_id >= b.id AND b.kind = 'annotation' AND NOT b.pruned
             AND b.parent_slot_id IN (SELECT slot FROM own)
     )
     SELECT v.id, v.local_id, v.slot_id, v.parent_slot_id, v.kind, v.hash,
@@ -214,7 +214,7 @@ def annotations_of(node: Node) -> QuerySet[Node]:
     newer = Node.objects.filter(slot=OuterRef("slot"), id__gt=OuterRef("id"), version_pruned=False)
     # The slots first, from the index of what is seen below one: it has no pruned ones.
     seen = Node.objects.filter(
-        parent_slot=node.slot_id, kind="annotation", pruned=False, slot=F("id")
+        parent_slot=node.slot_id, kind="annotation", pruned=False, slot__gte=F("id")
     )
     notes = lookup.rows().filter(slot__in=seen.order_by().values("pk"))
     return notes.filter(~Exists(newer), version_pruned=False).order_by("slot_id")

@@ -25,7 +25,7 @@ def beginnings_of(trees: Sequence[Tree], *, most: int) -> dict[int, list[BegunTe
     those, given = within("n.id", ids)
     sql = f"""SELECT n.tree_id, n.id, n.parent_slot_id, a.uid
         FROM trees_node n JOIN people_participant a ON a.id = n.author_id
-        WHERE {those} AND n.kind = 'text' AND n.slot_id = n.id AND NOT n.pruned ORDER BY n.id"""
+        WHERE {those} AND n.kind = 'text' AND n.slot_id >= n.id AND NOT n.pruned ORDER BY n.id"""
     beginnings: dict[int, list[BegunText]] = {tree.pk: [] for tree in trees}
     for tree_id, *begun in fetch(sql, [given]):
         beginnings[tree_id].append(BegunText._make(begun))

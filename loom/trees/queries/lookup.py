@@ -335,7 +335,7 @@ def with_tree(tree: Tree, node: Node) -> Node:
 def slots_below(slot_id: int | Given, *, pruned: bool = False) -> QuerySet[Node]:
     """First versions of the text slots below a slot, in the order of siblings; pruned ones only
     with `pruned`."""
-    below = rows().filter(parent_slot=slot_id, kind="text", slot_id=F("id"))
+    below = rows().filter(parent_slot=slot_id, kind="text", slot_id__gte=F("id"))
     below = below.annotate(order=ORDER).order_by("order", "id")
     return below if pruned else below.filter(pruned=False)
 
@@ -350,7 +350,7 @@ def seen_below(above: str, alias: str = "n", *, kind: str = "text") -> str:
     """SQL for the visible texts below a slot, with the conditions of the index node_seen_below."""
     return (
         f"{alias}.parent_slot_id = {above} AND {alias}.kind = '{kind}'"
-        f" AND {alias}.slot_id = {alias}.id AND NOT {alias}.pruned"
+        f" AND {alias}.slot_id >= {alias}.id AND NOT {alias}.pruned"
     )
 
 

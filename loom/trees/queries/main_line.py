@@ -25,7 +25,7 @@ _RECENT = f"""SELECT w.id, w.depth, w.author_id FROM (
         FROM trees_node WHERE id BETWEEN %s AND %s ORDER BY id DESC LIMIT {RECENT}
     ) n JOIN people_participant a ON a.id = n.author_id
     JOIN trees_node w ON w.id = CASE a.kind WHEN 'human' THEN n.id ELSE n.parent_slot_id END
-    WHERE n.kind = 'text' AND n.slot_id = n.id AND n.edited_from_id IS NULL
+    WHERE n.kind = 'text' AND n.slot_id >= n.id AND n.edited_from_id IS NULL
         AND n.parent_slot_id IS NOT NULL AND NOT n.pruned AND NOT n.sandbox
         AND (a.kind = 'human' OR NOT EXISTS (SELECT 1 FROM trees_node x
             WHERE x.parent_slot_id = n.parent_slot_id AND x.kind = 'text' AND x.id < n.id))

@@ -436,7 +436,7 @@ MOST_COUNTED = 1_000  # slots of a part that are counted while its tree is locke
 MOST_ROUNDS = 2  # of 500 slots, among which the deepest visible one is looked for
 _DEEP = """
     SELECT id, depth FROM trees_node
-    WHERE tree_id = %s AND kind = 'text' AND slot_id = id AND NOT pruned
+    WHERE tree_id = %s AND kind = 'text' AND slot_id >= id AND NOT pruned
         AND (depth, id) < (%s, %s) AND depth > %s
     ORDER BY depth DESC, id DESC LIMIT 500
 """

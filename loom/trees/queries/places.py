@@ -43,7 +43,7 @@ ONLY_WAY = """down(id, steps) AS (
         UNION ALL
         SELECT (SELECT CASE WHEN COUNT(*) = 1 THEN MIN(x.id) END FROM (
             SELECT n.id FROM trees_node n WHERE n.parent_slot_id = down.id AND n.kind = 'text'
-                AND n.slot_id = n.id AND NOT n.pruned LIMIT 2
+                AND n.slot_id >= n.id AND NOT n.pruned LIMIT 2
         ) x), down.steps + 1
         FROM down WHERE down.id IS NOT NULL AND down.steps < %s
     )"""
