@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import Heddle, Open
 from tests.browser.test_two_people import live
@@ -40,6 +40,34 @@ def test_what_was_typed_is_on_every_device_and_ends_as_a_node(heddle: Heddle, vi
     phone.reload()
     expect(field(live(phone))).to_have_value("")
     assert kept(heddle, tree) == []
+
+
+def test_what_is_typed_before_the_page_is_ready_is_kept_behind_the_draft(
+    heddle: Heddle, visit: Open
+) -> None:
+    """Over a slow line its text is there before its programs."""
+    tree = heddle.tree("Slow line", "One.")
+    page = live(visit(f"/trees/{tree}"))
+    with saves(page):
+        field(page).fill("A draft.")
+    late: list[Route] = []
+
+    def hold(route: Route) -> None:
+        late.append(route)
+
+    page.route("**/*.js", hold)
+    page.reload(wait_until="commit")
+    expect(field(page)).to_have_value("")
+    field(page).fill("Typed early.")
+    assert late
+    page.route("**/*.js", lambda route: route.continue_())
+    with saves(page):
+        for route in late:
+            route.continue_()
+    expect(field(live(page))).to_have_value("A draft.\nTyped early.")
+    assert kept(heddle, tree) == ["A draft.\nTyped early."]
+    page.reload()
+    expect(field(live(page))).to_have_value("A draft.\nTyped early.")
 
 
 def test_typing_without_a_connection_is_kept_and_goes_out_later(

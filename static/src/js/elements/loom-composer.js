@@ -32,6 +32,7 @@ export class LoomComposer extends HTMLElement {
   isOtherSeen = !globalThis.IntersectionObserver;
   /** @type {Set<string>} places where the reader wants to write beside an answer */
   besides = new Set();
+  wasReady = false;
 
   connectedCallback() {
     this.page = pageOf();
@@ -65,7 +66,7 @@ export class LoomComposer extends HTMLElement {
     this.off = this.page.events.on("generation.ended", () => this.weigh());
     const weave = document.querySelector("loom-weave");
     if (weave) this.woven(madeOf(weave));
-    this.loadDraft();
+    this.takeEarly();
     this.weigh();
     const isNew = this.page.settings.mode === "dialogue" && document.querySelector("loom-weave .empty");
     if (isNew && document.activeElement === document.body) this.text.focus({ preventScroll: true });
@@ -91,6 +92,16 @@ export class LoomComposer extends HTMLElement {
   loadDraft() {
     if (this.text && this.page && this.place) this.text.value = this.page.drafts.of(this.place);
     this.shape();
+  }
+
+  /** What was typed before this page was ready stays, behind the draft that was there. */
+  takeEarly() {
+    const early = this.wasReady ? "" : (this.text?.value ?? "");
+    this.wasReady = true;
+    this.loadDraft();
+    if (!this.text || !early.trim()) return;
+    this.text.value = this.text.value ? `${this.text.value}\n${early}` : early;
+    this.typed();
   }
 
   typed() {
