@@ -3,7 +3,9 @@ rows and steps of the database are counted at two sizes of a tree."""
 
 from collections import defaultdict
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,6 +15,8 @@ from django.utils import timezone
 
 from agents import turns as agent_turns
 from agents.agent_prompt import near
+from agents.gateway import recording
+from agents.gateway.models import GatewayKey, GatewayRequest, GatewaySession
 from loom.access import Actor
 from loom.comparing import queries as comparing
 from loom.engine.context import Request
@@ -22,6 +26,7 @@ from loom.engine.models import Event, Step
 from loom.groves.pages.groves import SHAPED
 from loom.landscape.text_vectors import _texts_of
 from loom.language.ids import _ORDINAL, PLACE_BITS
+from loom.links.models import Link
 from loom.links.trail_steps import way_of
 from loom.live.to_render import ToRender, changed_by
 from loom.notes.models import Mark
@@ -30,8 +35,8 @@ from loom.reading.pages.live_parts import parts_for
 from loom.reading.queries.margins import kept_of
 from loom.reading.queries.provenance import call_of
 from loom.reading.queries.verify import verdicts_of
-from loom.transfer import tables
-from loom.transfer.selection import notes_of
+from loom.transfer import exporting, tables
+from loom.transfer.selection import ExportSelection, notes_of, select
 from loom.transfer.writers import heddle as heddle_file
 from loom.trees import erasing
 from loom.trees.commands import trees
@@ -541,5 +546,58 @@ def test_other_steps_are_not_read_to_find_windows_that_were_hidden(
         )
         with work_done() as work:
             notifications_of(actor, workspace)
+        works.append(work)
+    works[1].demand_no_more(works[0], rows=0, steps=1)
+
+
+def test_an_export_of_a_path_does_not_go_through_other_links(
+    actor: Actor, make_tree: Callable[[], Tree]
+) -> None:
+    works = []
+    for size in (20, 2_000):
+        tree = make_tree()
+        nodes = plant(tree, actor.participant, [*range(-1, 9), *[0] * size])
+        Item.objects.bulk_create(Item(id=n.pk, kind="node", tree=tree, node=n) for n in nodes)
+        kept = {"tree": tree, "by": actor.participant, "at": timezone.now()}
+        ends = [*pairwise(nodes[:10]), *pairwise(nodes[10:])]
+        Link.objects.bulk_create(
+            Link(source_id=a.pk, source_slot=a.pk, target_id=b.pk, target_slot=b.pk, **kept)
+            for a, b in ends
+        )
+        wanted = ExportSelection(actor, tree, None, nodes[9])
+        selection = select(wanted)
+        with work_done() as work:
+            assert exporting._counts(wanted, selection)["links"] == 9
+        works.append(work)
+    works[1].demand_no_more(works[0], rows=0, steps=1.1)
+
+
+def test_a_sweep_does_not_go_through_requests_that_ended(
+    actor: Actor, owner: User, make_tree: Callable[[], Tree]
+) -> None:
+    tree, works = make_tree(), []
+    point = plant(tree, actor.participant, [-1])[0]
+    key = GatewayKey.objects.create(user=owner, participant=actor.participant, name="A program")
+    session = GatewaySession.objects.create(key=key, tree=tree)
+    for many in (20, 2_000):
+        own = {"tree": tree, "participant": actor.participant}
+        calls = Call.objects.bulk_create(
+            Call(uid=new_uid(), sealed_at=timezone.now(), response=b"", **own) for _ in range(many)
+        )
+        GatewayRequest.objects.bulk_create(
+            GatewayRequest(
+                uid=new_uid(),
+                session=session,
+                call=call,
+                shape="messages",
+                point=point,
+                status="done",
+                ended_at=timezone.now(),
+            )
+            for call in calls
+        )
+        GatewayRequest.objects.update(alive_at=timezone.now() - timedelta(days=1))
+        with work_done() as work:
+            assert recording.sweep() == 0
         works.append(work)
     works[1].demand_no_more(works[0], rows=0, steps=1)
