@@ -13,7 +13,7 @@ from loom.language.ids import ORDINAL_BITS
 from loom.notes.models import Mark
 from loom.notes.queries import is_tag
 from loom.trees.models import Node, Tree
-from loom.trees.queries.lookup import fetch, within
+from loom.trees.queries.lookup import fetch, seen_below, within
 from loom.trees.queries.places import in_chunks
 
 Kind = Literal["", "text", "annotation", "tree", "document"]
@@ -98,15 +98,15 @@ def passing_nodes(only: Filters, ids: list[int]) -> dict[int, datetime | None]:
 
 # Compared as a value: PostgreSQL would join with an index of all slots.
 _LEAVES = """SELECT n.id FROM trees_node n WHERE {those} AND n.kind = 'text' AND (
-        SELECT b.id FROM trees_node b WHERE b.parent_slot_id = n.slot_id AND b.kind = 'text'
-            AND b.slot_id >= b.id AND NOT b.pruned LIMIT 1
+        SELECT b.id FROM trees_node b WHERE {below} LIMIT 1
     ) IS NULL"""
 
 
 def leaves_among(ids: list[int]) -> set[int]:
     """Those of the nodes that are texts without a text below, other than pruned ones; one query."""
     those, given = within("n.id", ids)
-    return {key for (key,) in fetch(_LEAVES.format(those=those), [given])}
+    sql = _LEAVES.format(those=those, below=seen_below("n.slot_id", "b"))
+    return {key for (key,) in fetch(sql, [given])}
 
 
 def _passing(only: Filters, rows: QuerySet[Node], trees: Iterable[int]) -> QuerySet[Node]:

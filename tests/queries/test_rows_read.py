@@ -107,6 +107,15 @@ def big_branch(tree: Tree, author: Participant, count: int) -> str:
     return plant(tree, author, [*above, -1], pruned=pruned)[0].local_id
 
 
+def add_steps(workspace: Workspace, count: int, *, first: int = 100, turn_uid: str = "") -> None:
+    """Lines that only looked, with so many numbers from the first on."""
+    kept = {"actor": workspace.participant, "outcome": "ok", "at": timezone.now()}
+    Step.objects.bulk_create(
+        Step(workspace=workspace, seq=seq, line="view root", turn_uid=turn_uid, **kept)
+        for seq in range(first, first + count)
+    )
+
+
 LINES = {
     "respond": 'respond {} "more"',
     "annotate": 'annotate {} note "good"',
@@ -449,19 +458,13 @@ def test_other_turns_and_calls_are_not_gone_through(
         )
         execute_line(actor, tree, Request("view root"))
         workspace = Workspace.objects.get(tree=tree)
-        kept = {"actor": actor.participant, "outcome": "ok", "at": timezone.now()}
-        Step.objects.bulk_create(
-            Step(workspace=workspace, seq=seq, line="view root", **kept)
-            for seq in range(100, 100 + size)
-        )
+        add_steps(workspace, size)
         looked = {"kind": "result", "turn_uid": "earlier", "is_visible": False}
         Window.objects.bulk_create(
             Window(workspace=workspace, number=seq, opened_at=timezone.now(), **looked)
             for seq in range(100, 100 + size)
         )
-        Step.objects.create(
-            workspace=workspace, seq=200 + size, line="view root", turn_uid=turn.uid, **kept
-        )
+        add_steps(workspace, 1, first=200 + size, turn_uid=turn.uid)
         below = nodes[5]
         asked: dict[str, Callable[[], object]] = {
             "page": partial(client.get, f"/trees/{tree.uid}/turns?node={below.local_id}"),
@@ -491,11 +494,7 @@ def test_an_act_is_undone_without_going_through_other_steps(
         tree = make_tree()
         execute_line(actor, tree, Request("view root"))
         workspace = Workspace.objects.get(tree=tree)
-        kept = {"actor": actor.participant, "outcome": "ok", "at": timezone.now()}
-        Step.objects.bulk_create(
-            Step(workspace=workspace, seq=seq, line="view root", **kept)
-            for seq in range(100, 100 + size)
-        )
+        add_steps(workspace, size)
         Workspace.objects.filter(pk=workspace.pk).update(steps_made=200 + size)
         for word in ("one", "two"):
             execute_line(actor, tree, Request(f'respond root "{word}"', act="once", doing="both"))
@@ -539,11 +538,7 @@ def test_other_steps_are_not_read_to_find_windows_that_were_hidden(
         tree = make_tree()
         execute_line(actor, tree, Request(line="view root"))
         workspace = Workspace.objects.get(tree=tree)
-        fields = {"actor": actor.participant, "outcome": "ok", "at": timezone.now()}
-        Step.objects.bulk_create(
-            Step(workspace=workspace, seq=seq, line="view root", **fields)
-            for seq in range(100, 100 + size)
-        )
+        add_steps(workspace, size)
         with work_done() as work:
             notifications_of(actor, workspace)
         works.append(work)

@@ -38,12 +38,11 @@ _COUNT_BELOW = """
     ) SELECT COUNT(*) - 1 FROM (SELECT 1 FROM down {limit}) counted
 """
 # As far down from a slot as there is only one way to go: the slot and so many steps.
-ONLY_WAY = """down(id, steps) AS (
+ONLY_WAY = f"""down(id, steps) AS (
         SELECT CAST(%s AS BIGINT), 0
         UNION ALL
         SELECT (SELECT CASE WHEN COUNT(*) = 1 THEN MIN(x.id) END FROM (
-            SELECT n.id FROM trees_node n WHERE n.parent_slot_id = down.id AND n.kind = 'text'
-                AND n.slot_id >= n.id AND NOT n.pruned LIMIT 2
+            SELECT n.id FROM trees_node n WHERE {lookup.seen_below("down.id")} LIMIT 2
         ) x), down.steps + 1
         FROM down WHERE down.id IS NOT NULL AND down.steps < %s
     )"""
