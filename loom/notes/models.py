@@ -1,10 +1,31 @@
 """Marks on items: bookmarks and tags, and the text that the main line of a tree leads to."""
 
+from typing import Any
+
 from django.db import models
 
 from loom.engine.fields import PublicIdentity
+from loom.notes.tag_keys import tag_key
 from loom.people.models import Participant
 from loom.trees.models import Item, Node, Tree
+
+
+class TagKeyField(models.CharField):  # type: ignore[type-arg]  # no generics at run time
+    """The `tag_key` of a tag, computed whenever the row is stored whole; empty for other marks.
+    Migrations see a CharField."""
+
+    is_computed = True  # by `pre_save`, also for `insert_row`
+
+    def deconstruct(self) -> Any:
+        """A CharField."""
+        name, _, args, kwargs = super().deconstruct()
+        return name, "django.db.models.CharField", args, kwargs
+
+    def pre_save(self, model_instance: models.Model, add: bool) -> str:
+        """The key of the row's label."""
+        row: Any = model_instance
+        row.label_key = tag_key(row.label) if row.kind == "tag" else ""
+        return str(row.label_key)
 
 
 class Mark(PublicIdentity):
@@ -14,6 +35,8 @@ class Mark(PublicIdentity):
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="marks")
     kind = models.CharField(max_length=8)
     label = models.CharField(max_length=200, blank=True)
+    # A letter becomes up to three of them when it is folded.
+    label_key = TagKeyField(max_length=600, blank=True, default="", editable=False)
     item = models.ForeignKey(Item, models.PROTECT, related_name="+", db_index=False)
     participant = models.ForeignKey(Participant, models.PROTECT)
     at = models.DateTimeField()
@@ -27,6 +50,11 @@ class Mark(PublicIdentity):
                 fields=["tree"],
                 condition=models.Q(kind="main", removed_at__isnull=True),
                 name="mark_main",
+            ),
+            models.Index(
+                fields=["label_key", "tree"],
+                condition=models.Q(kind="tag", removed_at__isnull=True),
+                name="mark_tag",
             ),
         ]
 

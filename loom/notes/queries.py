@@ -4,11 +4,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 
 from loom.access import Actor, grove_trees
 from loom.language import ids as item_ids
 from loom.notes.models import Mark
+from loom.notes.tag_keys import tag_key
 from loom.people.models import Grove
 from loom.text.shortening import plain
 from loom.trees.models import Tree
@@ -83,4 +84,9 @@ def marks_of(actor: Actor, tree: Tree) -> list[tuple[str, str, str, str]]:
 
 def is_tag(label: str, name: str) -> bool:
     """The condition that a mark is the tag with that name, in any case."""
-    return label.casefold() == name.casefold()
+    return tag_key(label) == tag_key(name)
+
+
+def tags_named(name: str) -> QuerySet[Mark]:
+    """The tags with that name, in any case and in all groves."""
+    return Mark.objects.filter(kind="tag", label_key=tag_key(name), removed_at__isnull=True)

@@ -11,7 +11,7 @@ from django.utils.dateparse import parse_date, parse_datetime
 from loom.language import ids as item_ids
 from loom.language.ids import ORDINAL_BITS
 from loom.notes.models import Mark
-from loom.notes.queries import is_tag
+from loom.notes.queries import tags_named
 from loom.trees.models import Node, Tree
 from loom.trees.queries.lookup import fetch, seen_below, within
 from loom.trees.queries.places import in_chunks
@@ -150,24 +150,16 @@ def _trees(only: Filters, ids: list[int]) -> dict[int, datetime | None]:
 
 
 def _tagged(name: str, items: set[int]) -> set[int]:
-    rows = Mark.objects.filter(kind="tag", item__in=items, removed_at__isnull=True)
-    return {item for item, label in rows.values_list("item", "label") if is_tag(label, name)}
+    return set(tags_named(name).filter(item__in=items).values_list("item", flat=True))
 
 
 def bearing(tag: str, trees: Iterable[int]) -> set[int]:
     """The items of all nodes and trees that have a tag, in these trees."""
-    rows = Mark.objects.filter(tree__in=list(trees), kind="tag", removed_at__isnull=True)
-    if tag.isascii():  # SQLite folds only ASCII letters
-        rows = rows.filter(label__iexact=tag)
-    return {item for item, label in rows.values_list("item", "label") if is_tag(label, tag)}
+    return set(tags_named(tag).filter(tree__in=list(trees)).values_list("item", flat=True))
 
 
 def marked_with(only: Filters, trees: Iterable[int]) -> QuerySet[Mark]:
     """The bookmarks, or the tags of that name, on nodes of these trees."""
-    marks = Mark.objects.filter(tree__in=list(trees), removed_at__isnull=True).order_by()
-    marks = marks.filter(item__node__isnull=False)
-    if only.is_bookmarked:
-        return marks.filter(kind="bookmark")
-    tagged = marks.filter(kind="tag")
-    labels = tagged.values_list("label", flat=True).distinct()
-    return tagged.filter(label__in=[label for label in labels if is_tag(label, only.tag)])
+    bookmarks = Mark.objects.filter(kind="bookmark", removed_at__isnull=True)
+    marks = bookmarks if only.is_bookmarked else tags_named(only.tag)
+    return marks.filter(tree__in=list(trees), item__node__isnull=False).order_by()

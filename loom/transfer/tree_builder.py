@@ -22,6 +22,7 @@ from loom.links.queries import slots_of
 from loom.links.vocabulary import vocabulary_of
 from loom.notes.commands.marks import mark_body
 from loom.notes.models import Mark
+from loom.notes.tag_keys import tag_key
 from loom.platform.inserts import insert_rows
 from loom.text import hashes
 from loom.transfer import records
@@ -315,6 +316,7 @@ def add_marks(builder: TreeBuilder, given: list[records.MarkRecord], progress: P
                     tree=builder.tree,
                     kind=mark.kind,
                     label=mark.label,
+                    label_key=tag_key(mark.label) if mark.kind == "tag" else "",
                     item_id=items[name],
                     participant=builder.authors.of(mark.by, kind_of(builder, mark.by)),
                     at=_made_at(mark.at, builder),

@@ -1,8 +1,10 @@
 """Tags as wholes, and what members keep by name."""
 
 from collections.abc import Callable
+from importlib import import_module
 
 import pytest
+from django.apps import apps
 
 from loom.access import Actor, get_actor
 from loom.engine.models import Event
@@ -12,6 +14,7 @@ from loom.notes.models import Mark
 from loom.notes.queries import tags_in
 from loom.people.commands import groves
 from loom.people.models import Grove, User
+from loom.search.filters import Filters
 from loom.search.queries import find_in_grove, find_in_tree
 from loom.trees.models import Tree
 from loom.workspace.commands import saved
@@ -65,6 +68,31 @@ def test_a_name_that_another_tag_has_makes_one_tag_of_the_two(
     say("undo")
     assert labels(tree) == ["brook", "brook"]
     demand_replay(tree)
+
+
+def test_a_tag_is_the_same_in_any_case_of_any_letter(
+    say: Say, write: Write, actor: Actor, tree: Tree
+) -> None:
+    for tagged in ("#Fluß", "#FLUSS", "#fluss"):
+        say(f"tag {write('one')} {tagged}")
+    assert labels(tree) == ["Fluß"] * 3
+    found = find_in_tree(actor, tree, None, "one", only=Filters(tag="FLUß"))
+    assert len(found.hits) == 3
+    marks.change_tag(actor, "fluss", name="Ärger")
+    say(f"tag {write('two')} #ÄRGER")
+    assert labels(tree) == ["Ärger"] * 4
+
+
+def test_tags_from_before_there_were_keys_are_given_theirs(
+    say: Say, write: Write, tree: Tree
+) -> None:
+    node = write("one")
+    say(f'tag {node} #Ärger #"two words"')
+    say(f'bookmark {node} "Ärger"')
+    Mark.objects.update(label_key="")
+    import_module("loom.notes.migrations.0002_tag_key")._fill(apps, None)
+    keys = Mark.objects.order_by("pk").values_list("kind", "label_key")
+    assert list(keys) == [("tag", "ärger"), ("tag", "two words"), ("bookmark", "")]
 
 
 def test_a_removed_tag_leaves_what_had_it(

@@ -530,6 +530,32 @@ def test_marks_elsewhere_in_the_tree_are_not_read(
     works[1].demand_no_more(works[0], rows=0, steps=1)
 
 
+@pytest.mark.parametrize("others", ["of other names", "of another tree and name"])
+def test_a_tag_is_spelled_without_going_through_other_tags(
+    actor: Actor, make_tree: Callable[[], Tree], others: str
+) -> None:
+    works = []
+    for size in (10, 3_000):
+        tree = make_tree()
+        tagged = tree if others == "of other names" else make_tree()
+        nodes = plant(tree, actor.participant, [-1] * 3)
+        bearers = nodes if tagged is tree else plant(tagged, actor.participant, [-1])
+        Item.objects.bulk_create(
+            Item(id=node.pk, kind="node", tree=tagged, node=node) for node in bearers[:1]
+        )
+        own = {"kind": "tag", "participant": actor.participant, "at": timezone.now()}
+        Mark.objects.bulk_create(
+            Mark(tree=tagged, item_id=bearers[0].pk, label=f"other {number}", **own)
+            for number in range(size)
+        )
+        execute_line(actor, tree, Request(line=f"tag {nodes[1].local_id} #Kept"))
+        works.append(work_of(actor, tree, f"tag {nodes[2].local_id} #kept"))
+        assert set(Mark.objects.filter(tree=tree, label_key="kept").values_list("label")) == {
+            ("Kept",)
+        }
+    works[1].demand_no_more(works[0], rows=1, steps=1.1)
+
+
 def test_other_steps_are_not_read_to_find_windows_that_were_hidden(
     actor: Actor, make_tree: Callable[[], Tree]
 ) -> None:

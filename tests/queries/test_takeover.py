@@ -53,6 +53,9 @@ def test_a_start_takes_the_old_database_over_with_every_row(folder: Path) -> Non
     assert {name: ours[name] for name in before} == before
     assert not [name for name in after if name.startswith(("loom_", "before_"))]
     assert list((folder / "backups").iterdir())
+    with sqlite3.connect(file) as database:
+        keys = database.execute("SELECT label_key FROM notes_mark WHERE kind = 'tag'").fetchall()
+    assert keys == [("kept",)]
     verified = run(folder, "manage.py", "verify")
     assert " 0 broken" in verified and "1 broken" not in verified
     assert "[" in run(folder, "manage.py", "loom", '→ find "third answer"')

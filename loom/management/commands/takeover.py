@@ -21,6 +21,8 @@ from loom.engine.models import Step
 from loom.language.ids import ORDINAL_BITS
 from loom.links.commands.counting import recount
 from loom.management.commands.backup import dump, load
+from loom.notes.models import Mark
+from loom.notes.tag_keys import tag_key
 from loom.people.models import User
 from loom.people.names import skeleton
 from loom.trees.chains import Chains
@@ -53,6 +55,7 @@ def take_over() -> dict[str, int]:
         counts = _copy()
         recount()
         _lay_chains()
+        _fill_tag_keys()
     except BaseException:
         _back_to(file)
         raise
@@ -207,6 +210,12 @@ def _copy_users(names: list[str], values: list[str], given: list[Any], old: str)
                 f"INSERT INTO {User._meta.db_table} ({', '.join(names)}) VALUES ({marks})",  # noqa: S608
                 list(row.values()),
             )
+
+
+def _fill_tag_keys() -> None:
+    tags = Mark.objects.filter(kind="tag")
+    for name in list(tags.order_by().values_list("label", flat=True).distinct()):
+        tags.filter(label=name).update(label_key=tag_key(name))
 
 
 def _lay_chains() -> None:

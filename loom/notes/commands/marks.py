@@ -3,7 +3,7 @@ or removing a tag in a whole grove."""
 
 from typing import Annotated
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext_noop
 
 from loom import access
@@ -20,7 +20,8 @@ from loom.errors import CommandError
 from loom.language import ids
 from loom.language.verbs import Phrases, Verb
 from loom.notes.models import Mark
-from loom.notes.queries import is_tag
+from loom.notes.queries import is_tag, tags_named
+from loom.notes.tag_keys import tag_key
 from loom.people.models import Grove
 from loom.people.names import TAG_COLOURS, tree_named
 from loom.permissions import LOOM, WRITE
@@ -30,7 +31,7 @@ from loom.trees.models import Item, Tree
 from loom.trees.named_items import get_own_node, tree_of
 
 MAX_LABEL = 200
-MAX_TAGS = 100  # per line: each is looked up among all tags of the grove, under the lock
+MAX_TAGS = 100  # per line: each is looked up, under the lock
 
 
 class Bookmark(Args):
@@ -208,12 +209,10 @@ def remove_bookmark(context: Context, args: Unbookmark) -> Reply:
 
 def _spelling(context: Context, name: str) -> str:
     """A tag as the grove already spells it: names are unique case-insensitively."""
-    seen = access.grove_trees(context.actor)
-    known = Mark.objects.filter(tree__in=seen, kind="tag", removed_at=None)
-    if name.isascii():  # SQLite folds only ASCII letters
-        known = known.filter(label__iexact=name)
-    labels = known.order_by().values_list("label", flat=True).distinct()
-    return next((label for label in labels.iterator() if is_tag(label, name)), name)
+    # Asked of each mark in turn until one is seen: the trees of a grove are many.
+    is_seen = Exists(access.grove_trees(context.actor).filter(pk=OuterRef("tree")))
+    known = tags_named(name).filter(is_seen, tree__grove=context.actor.grove)
+    return next(iter(known.order_by().values_list("label", flat=True)[:1]), name)
 
 
 def _tags_on(item_id: int) -> dict[str, Mark]:
@@ -429,7 +428,9 @@ def _rename(change: RunningAction, known: list[str], name: str) -> None:
             writer.append("mark.removed", {"mark": mark_body(mark, _shown([mark.item_id])[0])})
         items = list(marks.exclude(label=name).values_list("item_id", flat=True))
         # Undo restores a removed mark with the current name of the tag.
-        Mark.objects.filter(tree=tree, kind="tag", label__in=known).update(label=name)
+        Mark.objects.filter(tree=tree, kind="tag", label__in=known).update(
+            label=name, label_key=tag_key(name)
+        )
         if items:
             writer.append("tag.renamed", {"tags": known, "name": name, "items": _shown(items)})
         writer.flush()
