@@ -95,7 +95,7 @@ def assembled(place: PromptPlace, *, limit: int = 0, counted: Counted = count) -
             models=models,
             types=tuple(names_for(place.actor)),
             threshold=place.number("result_threshold"),
-            part=part_size(agent.context_limit),
+            part=part_size(agent.context_limit, place.number("result_threshold")),
             kept=place.number("truncation_kept"),
             step=place.number("earlier_step"),
             augments=loaded_augments(place.workspace),

@@ -27,7 +27,7 @@ from agents.context.values import (
     WorkspaceView,
     section,
 )
-from loom.language.slices import PART_CHARACTERS, parts_of
+from loom.language.slices import LEAST_RESULT, PART_CHARACTERS, parts_of
 from loom.people.names import as_sent
 from loom.text.counts import MOST_COUNTED, counted, folded
 from loom.text.frames import escaped, frames_escaped
@@ -194,14 +194,13 @@ def mode_of(mode: str) -> str:
 CUT = "…"
 THRESHOLD = 4_000  # results of up to this many tokens are sent whole if there is room
 SHARE = 10  # or up to a tenth of the limit, if that is more
-LEAST = 150  # tokens of a result that are sent, however little room is left
 
 
 def threshold_of(limit: int, taken: int, chosen: int = 0) -> int:
     """The most tokens of a result that is sent whole: the `chosen` number, else a tenth of the
-    limit, at least THRESHOLD; at most half of what is still free, and never less than LEAST."""
+    limit, at least THRESHOLD; at most half of what is still free, and never less than LEAST_RESULT."""
     most = min(chosen or max(THRESHOLD, limit // SHARE), max(limit - taken, 0) // 2)
-    return max(most, LEAST)
+    return max(most, LEAST_RESULT)
 
 
 def results(
@@ -219,7 +218,7 @@ def results(
     for reply in done.replies:
         if not (reply.reply or reply.number):
             continue
-        most = threshold if room is None else max(min(threshold, room // 2), LEAST)
+        most = threshold if room is None else max(min(threshold, room // 2), LEAST_RESULT)
         parts.append(_answer(reply, counted, most, size))
         room = None if room is None else max(room - counted(parts[-1]), 0)
     parts += done.notes

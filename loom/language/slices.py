@@ -384,13 +384,17 @@ def words(count: int) -> str:
 
 PART_CHARACTERS = 12_000  # characters of a part of a long reply: about 3,000 tokens
 LEAST_PART = 1_000  # the same for a model with a very small context
+LEAST_RESULT = 150  # tokens of a result that are sent, however little room is left
+_LAST_LINE = 100  # characters of the line below a part, which names the next one
 _NEAR = 2_000  # characters before the end of a part in which a line or word end is looked for
 
 
-def part_size(context_limit: int) -> int:
+def part_size(context_limit: int, sent_whole: int = 0) -> int:
     """How many characters the parts of a long reply have for a model that reads so many tokens:
-    an eighth of them, so that a part fits beside the path and other results."""
-    return min(PART_CHARACTERS, max(context_limit // 2, LEAST_PART))
+    an eighth of them, so that a part fits beside the path and other results. Where its grove has a
+    number of tokens up to which results are sent whole, a part with its last line has no more."""
+    size = min(PART_CHARACTERS, max(context_limit // 2, LEAST_PART))
+    return min(size, 4 * max(sent_whole, LEAST_RESULT) - _LAST_LINE) if sent_whole else size
 
 
 def parts_of(text: str, size: int = PART_CHARACTERS) -> list[str]:

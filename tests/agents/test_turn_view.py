@@ -15,6 +15,7 @@ from loom.engine import presence
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Step
+from loom.people.commands import groves
 from loom.people.models import Participant
 from loom.trees.commands import trees
 from loom.trees.models import Tree
@@ -103,6 +104,33 @@ def test_a_long_text_is_read_part_by_part(
     joined = "".join(text.partition('"')[2] if not n else text for n, text in enumerate(texts))
     assert joined.startswith(long.rstrip()[:1000]) and "word3999" in joined
     assert all(f"word{n} " in joined for n in range(3_999))
+
+
+@pytest.mark.parametrize("sent_whole", [1, 500, 1_000])
+def test_parts_are_sent_whole_where_the_grove_sends_only_short_results_whole(
+    actor: Actor,
+    tree: Tree,
+    agent: Participant,
+    provider: ScriptedProvider,
+    opening: str,
+    sent_whole: int,
+) -> None:
+    groves.change_grove(actor, settings={"result_threshold": sent_whole})
+    long = "".join(f"word{n} " for n in range(600))
+    added = execute_line(actor, tree, Request(f"respond {opening}\n{long}\n←")).body["refs"][0]
+    parts = -(-4_700 // (4 * max(sent_whole, 150) - 100))
+    provider.script(
+        says(f"→ view {added} full\n"),
+        *(says(f"→ view #1 part:{number}\n") for number in range(2, parts + 1)),
+        says("."),
+    )
+    went(asked(actor, tree, agent, node=opening, form="aside"))
+    shown = [seen.json["messages"][-1]["content"] for seen in provider.seen[1:]]
+    assert "characters, " in shown[0] and "→ view #1 part:2)" in shown[0]
+    assert all("tokens in all" not in reply for reply in shown[1:])
+    joined = " ".join(shown)
+    assert all(f"word{n} " in joined for n in range(599))
+    assert len(shown) == parts
 
 
 def test_a_path_that_must_not_be_cut_is_refused_with_the_code_that_subjects_get(

@@ -266,7 +266,8 @@ def _slice_of(window: Window, text: str, part: Slice) -> str:
 def _part(context: Context, reply: Reply, part: Slice, name: str) -> Reply:
     """One or several parts of a long reply, counted as in the notice that shortened it."""
     who = context.actor.participant
-    size = part_size(who.context_limit) if who.kind == "model" else PART_CHARACTERS
+    sent_whole = context.tree.grove.settings.get("result_threshold", 0)
+    size = part_size(who.context_limit, sent_whole) if who.kind == "model" else PART_CHARACTERS
     parts = parts_of(reply.text, size)
     if part.first > len(parts):
         raise CommandError(
