@@ -184,11 +184,11 @@ def way_of(capabilities: Collection[str]) -> str:
 
 def handed_over(system: str, text: str, way: str) -> Messages:
     """A text as the messages of a chat that should continue it. A text of only blanks cannot be
-    continued or repeated, so it is sent plain. A begun message ends before the text's last blanks,
+    continued or repeated: the chat is told that the text begins. A begun message ends before the text's last blanks,
     which providers refuse or drop; the overlap corrects that.
     """
     if not text.strip() or way == PLAIN:
-        return (*system_said(system), user_said(text or BEGINS))
+        return (*system_said(system), user_said(text if text.strip() else BEGINS))
     if way in BEGUN:
         return (*system_said(system), user_said(BEGINS), _model(text.rstrip()))
     shown = [message for end, on in EXAMPLES for message in (user_said(end), _model(on))]
@@ -198,8 +198,8 @@ def handed_over(system: str, text: str, way: str) -> Messages:
 
 
 def system_said(text: str) -> Messages:
-    """The system message with a text; none if the text is empty."""
-    return ({"role": "system", "content": text},) if text else ()
+    """The system message with a text; none if the text is blank, which providers refuse."""
+    return ({"role": "system", "content": text},) if text.strip() else ()
 
 
 def user_said(text: str) -> dict[str, str]:
@@ -323,8 +323,7 @@ def arrange(reading: SubjectPath) -> SubjectRequest:
     if reading.mode == "buffer":
         messages = handed_over(system, text, reading.way)
         return SubjectRequest(messages, None, fitted.note, text, portions)
-    head = ({"role": "system", "content": system},) if system else ()
-    messages = (*head, *_dialogue(parts, reading.prefill))
+    messages = (*system_said(system), *_dialogue(parts, reading.prefill))
     return SubjectRequest(messages, None, fitted.note, portions=portions)
 
 
@@ -517,7 +516,7 @@ def _subject_system(reading: SubjectPath, lore: Iterable[LoreEntry]) -> str:
     if reading.mode == "buffer":
         return reading.system_context
     texts = [reading.persona, reading.system_context, *_instructions(reading)]
-    return JOINT.join(text for text in [*texts, *_added(reading, lore)] if text)
+    return JOINT.join(text for text in [*texts, *_added(reading, lore)] if text.strip())
 
 
 def _instructions(reading: SubjectPath) -> tuple[str, ...]:
@@ -555,10 +554,11 @@ def _buffer(parts: Sequence[PathPart]) -> str:
 
 def _dialogue(parts: Sequence[PathPart], prefill: bool) -> tuple[dict[str, str], ...]:
     """Messages of alternating roles; the first is of the user, and the last too unless
-    prefilled."""
+    prefilled. Texts of only blanks are left out: providers refuse a message of nothing else."""
+    said = [part for part in parts if part.text.strip()]
     messages = [
         {"role": role, "content": JOINT.join(part.text for part in run)}
-        for role, run in groupby(parts, key=_role)
+        for role, run in groupby(said, key=_role)
     ]
     if not messages or messages[0]["role"] == "assistant":
         messages.insert(0, {"role": "user", "content": BEGINS})

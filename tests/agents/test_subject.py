@@ -72,6 +72,21 @@ def test_an_empty_path_says_that_the_text_begins() -> None:
     assert dialogue(persona="Be brief.") == "SYSTEM\nBe brief.\nUSER\n(the text begins)"
 
 
+def test_no_message_of_a_chat_is_blank() -> None:
+    assert dialogue(("human", "Go."), ("model", "\n\n"), ("human", "On."), ("human", " ")) == (
+        "USER\nGo.\n\nOn."
+    )
+    assert dialogue(("human", " "), ("model", "\n"), persona=" ", system_context="\n") == (
+        "USER\n(the text begins)"
+    )
+    assert dialogue(("human", "Go."), ("model", " "), prefill=True) == "USER\nGo."
+    for way in ("plain", "prefill", "few_shot"):
+        buffer = SubjectPath(
+            "buffer", "chat", pieces(("human", " \n")), system_context=" ", way=way
+        )
+        assert shown(arrange(buffer)) == "USER\n(the text begins)"
+
+
 def merged() -> tuple[PathPiece, ...]:
     cold = PathPiece(7, "It was cold.", is_human=False)
     return (
@@ -113,7 +128,7 @@ def test_a_buffer_is_one_string_byte_by_byte() -> None:
         (" Once", "USER\n(the text begins)\nASSISTANT\n Once"),
         ("Once ", "USER\n(the text begins)\nASSISTANT\nOnce"),
         ("Once\n\n", "USER\n(the text begins)\nASSISTANT\nOnce"),
-        (" \n", "USER\n \n"),
+        (" \n", "USER\n(the text begins)"),
         ("", "USER\n(the text begins)"),
     ],
 )
