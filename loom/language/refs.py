@@ -344,6 +344,7 @@ MAX_DIGITS = 9  # longer numbers name nothing, and do not fit in a column
 _ID = re.compile(r"[a-z0-9]+")
 _BARE = re.compile(r"([a-z0-9]+)(?:-([a-z0-9]+)|('))?")
 _NUMBER = re.compile(r"[0-9]+")
+_IN_BRACKETS = re.compile(r"\[(?:doc|tree):[A-Za-z0-9]+\]", re.IGNORECASE)
 _TASK = re.compile(r"t[0-9]+")
 
 
@@ -351,6 +352,9 @@ def ref_of(token: Token) -> Ref | None:
     """The ref in a token; None if it does not have the form of one. Raises ParseError for a wrong
     form such as `doc:""`."""
     head = token.head
+    if _IN_BRACKETS.fullmatch(head):  # as `list` and others show what they name
+        head = head[1:-1]
+        token = Token(head, head)
     if ":" in head:
         prefix, _, word = head.partition(":")
         kind = PREFIXES.get(prefix.lower())

@@ -1,5 +1,6 @@
 """Bookmarks, tags, links and annotations."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -202,6 +203,17 @@ def test_a_graph_returns_what_links_of_a_type_lead_to(
     assert api(owner).get(f"{url}?types=nonsense").status_code == 400
     assert api(owner).get(f"{url}?depth=11").status_code == 429
     assert say(f"graph {ids[0]} types:requires").reply == f"[{ids[0]}] requires: 0 items, 0 links"
+
+
+def test_what_a_graph_names_can_be_viewed(say: Say, write: Write, tree: Tree) -> None:
+    node = write("one")
+    say('write doc:"Plan" new "What to do."')
+    say(f'link {node} to doc:"Plan" as related')
+    shown = say(f"graph {node}").body["reply"]
+    named = re.search(r" (doc:[a-z0-9]+) ", shown)
+    assert named is not None, shown
+    for written in (named[1], f"[{named[1]}]"):
+        assert "What to do." in say(f"view {written}").body["reply"]
 
 
 def test_a_graph_leads_only_where_the_reader_may_look(two_groves: TwoGroves) -> None:

@@ -21,6 +21,8 @@ WRITTEN = [
     ("[here]", Ref("here"), "here"),
     ('doc:"my notes"', Ref("document", name="my notes"), 'doc:"my notes"'),
     ("doc:Notes", Ref("document", "notes"), "doc:notes"),
+    ("[doc:k3m8]", Ref("document", "k3m8"), "doc:k3m8"),
+    ("[tree:k3m8]", Ref("tree", tree_id="k3m8"), "tree:k3m8"),
     ("doc:my-notes.md", Ref("document", name="my-notes.md"), 'doc:"my-notes.md"'),
     ('tree:"The House"', Ref("tree", tree_name="The House"), 'tree:"The House"'),
     ("tree:K4m2", Ref("tree", tree_id="k4m2"), "tree:k4m2"),

@@ -424,10 +424,11 @@ def graph(context: Context, args: GraphArgs) -> Reply:
 
 
 def _end(name: str, state: str) -> str:
-    """`[a7x2]`, `[a7x2] · pruned`, `erased`."""
+    """`[a7x2]`, `[a7x2] · pruned`, `doc:UID`, `erased`: as a line names it."""
     if state == ERASED:
         return name
-    return f"[{name}] · {state}" if state else f"[{name}]"
+    shown = name if ":" in name else f"[{name}]"
+    return f"{shown} · {state}" if state else shown
 
 
 @undoes("link")
