@@ -105,7 +105,7 @@ class Token(NamedTuple):
 def tokens_of(line: str) -> list[Token]:
     """The pieces of one line, in order. Raises ParseError if a quote is not closed."""
     if '"' not in line:
-        return [Token(word, word) for word in line.replace("\t", " ").split(" ") if word]
+        return [token_of(word) for word in line.replace("\t", " ").split(" ") if word]
     tokens: list[Token] = []
     at, end = _after_blanks(line, 0), len(line)
     while at < end:
@@ -128,7 +128,10 @@ def _after_blanks(line: str, at: int) -> int:
 
 
 def token_of(raw: str) -> Token:
-    """A piece with its quote, if it has one, read."""
+    """A piece with its quote, if it has one, read. A document or tree may be in brackets, as nodes
+    are shown."""
+    if raw[:1] == "[" and _IN_BRACKETS.fullmatch(raw):
+        raw = raw[1:-1]
     start = raw.find('"')
     if start < 0:
         return Token(raw, raw)
@@ -352,9 +355,6 @@ def ref_of(token: Token) -> Ref | None:
     """The ref in a token; None if it does not have the form of one. Raises ParseError for a wrong
     form such as `doc:""`."""
     head = token.head
-    if _IN_BRACKETS.fullmatch(head):  # as `list` and others show what they name
-        head = head[1:-1]
-        token = Token(head, head)
     if ":" in head:
         prefix, _, word = head.partition(":")
         kind = PREFIXES.get(prefix.lower())
