@@ -189,6 +189,8 @@ class ArrivingReply:
             self._is_answered = self._in_result = True
         elif not line.strip(" \t\r"):
             self._in_result = False
+        elif closes and self._in_batch:
+            pass
         elif not self._is_like(line):
             self._end()
             self._fence = opens(line)
@@ -200,7 +202,8 @@ class ArrivingReply:
             return self.has_ended
         return (
             bool(rest.strip(" \t\r"))
-            and self._waits_for(rest, closes=CLOSER.fullmatch(rest) is not None) is None
+            and CLOSER.fullmatch(rest) is None
+            and self._waits_for(rest, closes=False) is None
             and not self._lines.is_command(rest)
             and not self._lines.may_become_command(rest)
         )
@@ -440,7 +443,7 @@ class _ReplyReader(MissReader):
 
     def _add_batch(self) -> None:
         """Adds all commands up to the next other line. Blank lines between them belong to the
-        batch, those after the last to the prose. What looks like an answer ends it: the commands
+        batch, those after the last to the prose; a lone ← belongs to it everywhere. What looks like an answer ends it: the commands
         below were written for a result that nobody has given."""
         start, commands = self._offset(self.at), list[ParsedCommand]()
         end = self.at
@@ -453,6 +456,8 @@ class _ReplyReader(MissReader):
                 continue
             elif is_result(line):
                 break
+            elif CLOSER.fullmatch(line):  # of a text that was in quotes, and so needed none
+                self.at += 1
             elif (like := self._like_here()) is not None:
                 commands.append(like[0])
                 self.at = like[1]

@@ -162,6 +162,15 @@ def test_what_is_cut_off_is_not_run_and_its_text_is_kept(text: str) -> None:
     assert "✗" not in run(text)
 
 
+def test_a_lone_closer_after_a_quoted_text_parts_no_batch() -> None:
+    text = f'→ annotate a7x2 "x"\n←\n{VIEW}\n←\n{PRUNE}\nB'
+    (batch,) = (segment for segment in parted(text) if isinstance(segment, Batch))
+    assert [command.line.canonical for command in batch.commands if command.line][1:] == [
+        VIEW,
+        PRUNE,
+    ]
+
+
 def test_a_closed_block_and_a_whole_line_are_run_though_the_reply_is_cut_off() -> None:
     assert run("→ respond\none\n←", finished=False) == ['→ respond "one"']
     assert run(f"{VIEW}\nand th", finished=False) == [VIEW]
@@ -192,6 +201,9 @@ def test_an_invented_answer_ends_the_batch_and_is_no_prose(answer: str) -> None:
         (f"A  \n{VIEW}\n\n→ respond\nx\n←\n\n{VIEW}", "A"),
         (f"A\n{VIEW}\n\n{VIEW}\nB\n\n\nC", "A\nB\n\n\nC"),
         (VIEW, ""),
+        ('A\n→ annotate a7x2 "x"\n←\nB', "A\nB"),
+        ('→ annotate a7x2 "x"\n\n←\n\nB', "B"),
+        ("A\n←\nB", "A\n←\nB"),
     ],
 )
 def test_prose_closes_up_where_commands_stood(text: str, prose: str) -> None:
