@@ -85,13 +85,13 @@ def prose_of(segments: Sequence[Segment]) -> str:
 
 def with_ids(text: str, ids: Sequence[str]) -> str:
     """The prose with `{1}` replaced by the id that the first line made, `{2}` the second's;
-    a number whose line made nothing stays."""
+    a number whose line made nothing stays. `\\{1}` is the text itself."""
 
     def named(reference: re.Match[str]) -> str:
         place = int(reference[1]) - 1
         return (ids[place] if place < len(ids) else "") or reference[0]
 
-    return BACK.sub(named, text)
+    return _unescaped_back(BACK.sub(named, text), ids)
 
 
 def with_made(command: ParsedCommand, ids: Sequence[str], verbs: Verbs) -> ParsedCommand:
@@ -111,13 +111,17 @@ def with_made(command: ParsedCommand, ids: Sequence[str], verbs: Verbs) -> Parse
     except ParseError as bad:
         named = named_line(bad, command.text, command.number)
         return ParsedCommand(command.text, bad=named, number=command.number)
-    text = ESCAPED_BACK.sub(
-        lambda reference: "" if int(reference[1]) <= len(ids) else reference[0],
-        text,
-    )
+    text = _unescaped_back(text, ids)
     if text == command.text:
         return command
     return replace(LineReader(verbs).read(text, command.number), note=command.note)
+
+
+def _unescaped_back(text: str, ids: Sequence[str]) -> str:
+    """The text with `\\{1}` as `{1}`, where a line was before that it could have named."""
+    return ESCAPED_BACK.sub(
+        lambda reference: "" if int(reference[1]) <= len(ids) else reference[0], text
+    )
 
 
 def _id_of(number: int, ids: Sequence[str]) -> str:

@@ -28,14 +28,15 @@ def test_a_later_line_names_what_an_earlier_one_made(talk: Talk) -> None:
         f"→ link {{1}} to {talk.node} as:supports",
         "→ tag {1} #tide",
     ]
-    turn = talk.turn("\n".join(lines) + "\nI wrote {1} and noted {2}.")
+    turn = talk.turn("\n".join(lines) + "\nI wrote {1} and noted {2}, not \\{1} or \\{9}.")
     assert [outcome for _, outcome in outcomes(turn)] == ["ok"] * 4
     local_id = Node.objects.get(text="The tide turned.").local_id
     note = Node.objects.get(kind="annotation")
     assert note.text == f"Why does [{local_id}] turn, and what of x_{{1}} and {{9}}?"
     assert outcomes(turn)[2][0] == f"→ link {local_id} to {talk.node} as:supports"
     assert turn.node is not None
-    assert turn.node.text == f"I wrote {local_id} and noted {note.local_id}."
+    noted = f"noted {note.local_id}, not {{1}} or \\{{9}}."
+    assert turn.node.text == f"I wrote {local_id} and {noted}"
 
 
 @pytest.mark.parametrize(
