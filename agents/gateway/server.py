@@ -54,7 +54,7 @@ async def handle(scope: Scope, receive: Receive, send: Send) -> None:
     caller = await find(_secret(headers))
     if caller is None:
         message = (
-            "This gateway key is unknown, revoked or expired. Make one under Settings, Gateway."
+            "This gateway key is unknown, revoked or expired. Make one under Settings, Programs."
         )
         await reply.error(401, "authentication_error", message)
         return

@@ -157,6 +157,7 @@ def suggestions(body: str, verbs: Verbs) -> Iterator[tuple[str, ...]]:
         parts = [part.strip(" \t.,") for part in mark.split(body) if part and part.strip(" \t.,")]
         if 1 < len(parts) <= MOST and all(verbs.verb_of(first_word(part)) for part in parts):
             yield tuple(parts)
+    yield from _without_articles(body)
     if verb is None:
         near = meant(body, verbs)
         own = verbs.near(first_word(body))
@@ -184,7 +185,27 @@ def suggestions(body: str, verbs: Verbs) -> Iterator[tuple[str, ...]]:
     if verb not in verbs.harmless or _TURNS & {word.lower() for word in words}:
         return  # what is left out may matter
     for count in range(len(words) - 1, 1, -1):
+        if is_ref(words[count]):
+            return  # the line would be about something else
         yield (" ".join(words[:count]).rstrip(".,;:!?—–-#/"),)
+
+
+def _without_articles(body: str) -> Iterator[tuple[str, ...]]:
+    """The line without `please`, articles, nouns before a ref and the brackets of a form, if it has
+    any: `expand the supports of the node a7x2`, `expand supports [of a7x2]`."""
+    if '"' in body:
+        return
+    words = body.replace("[", "").replace("]", "").split()
+    plain = [
+        word
+        for word, after in zip(words, [*words[1:], ""], strict=True)
+        if word.lower() not in ARTICLES and not (word.lower() in _NODES and is_ref(after))
+    ]
+    if len(plain) > 1 and plain != body.split():
+        yield (" ".join(plain),)
+
+
+_NODES = frozenset("node text branch".split())
 
 
 def _has_whole_quotes(body: str) -> bool:

@@ -454,11 +454,15 @@ def _permissions(participant: Participant, changes: ParticipantChangeArgs) -> li
         if changes.loom_aware is False:
             gone = {LOOM, *(permission for permission, base in NEEDS.items() if base == LOOM)}
             names = [name for name in names if name not in gone]
-    sentence = broken_rule(names)
-    if not sentence and changes.loom_aware not in (None, LOOM in names):
-        sentence = "loom_aware and the list of permissions contradict each other."
-    if sentence:
-        raise CommandError("INVALID_SYNTAX", sentence, hint="send the list of permissions only")
+    if sentence := broken_rule(names):
+        hint = "send a list in which each permission has the one that it needs"
+        raise CommandError("INVALID_SYNTAX", sentence, hint=hint)
+    if changes.loom_aware not in (None, LOOM in names):
+        raise CommandError(
+            "INVALID_SYNTAX",
+            "loom_aware and the list of permissions contradict each other.",
+            hint="send the list of permissions only",
+        )
     return in_order(names)
 
 

@@ -42,6 +42,16 @@ def _tasks(match: re.Match[str]) -> Iterator[str]:
         yield " ".join(["todo add", *texts])
 
 
+def _remove_tasks(match: re.Match[str]) -> Iterator[str]:
+    yield f"todo remove {match[1]}"
+
+
+def _finish_tasks(match: re.Match[str]) -> Iterator[str]:
+    yield f"todo done {match[1]}"
+
+
+_TASKS = r"(t\d+(?: t\d+)*)[.]?"
+
 DROP_HINTS = (
     (r"unpin (?:the )?(?:window |node )?(#\d+|\[?[a-z]\d[a-z]\d\w*\]?)[.,]?", _unpin),
     (rf'{_FORGET} (?:the |my )?stash(?:ed)?:?\s*("[^"]*"|[\w-]+)', _forget),
@@ -54,4 +64,7 @@ TODO_HINTS = (
     (r"todo add:?\s*\n(.+)", _tasks),
     (r"todo add:?", lambda _: iter(['todo add "…"'])),
     (r"todo add:?\s+([^\n\"]+)", _tasks),
+    (rf"{_FORGET} (?:the )?(?:todo |task )?{_TASKS}", _remove_tasks),
+    (rf"todo {_FORGET} {_TASKS}", _remove_tasks),
+    (rf"todo (?:check|tick|complete|finish)(?: off)? {_TASKS}", _finish_tasks),
 )

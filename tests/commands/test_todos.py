@@ -162,3 +162,22 @@ def test_tasks_are_seen_by_their_person_only(two_groves: TwoGroves) -> None:
         answer = two_groves.client(user).get(f"/api/workspaces/{mine.uid}/tasks")
         assert (answer.status_code, SECRET in answer.content.decode()) == (status, status == 200)
     assert right.run(two_groves.both, "todo") == 'there are no tasks; → todo add "…" adds one'
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("todo delete t1", "→ todo remove t1"),
+        ("todo drop t1 t2", "→ todo remove t1 t2"),
+        ("delete t1", "→ todo remove t1"),
+        ("remove the task t1", "→ todo remove t1"),
+        ("todo check t1", "→ todo done t1"),
+        ("please expand supports of a7x2", "→ expand supports of a7x2"),
+        ("expand the supports of the node a7x2", "→ expand supports of a7x2"),
+        ("please expand supports [of a7x2]", "→ expand supports of a7x2"),
+    ],
+)
+def test_words_of_other_programs_are_answered_with_the_line_to_write(
+    say: Say, line: str, meant: str
+) -> None:
+    assert refusal(say, line).hint == f"write {meant}"
