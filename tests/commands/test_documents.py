@@ -490,14 +490,27 @@ def test_a_command_for_nodes_says_that_this_is_a_document(say: Say) -> None:
 def test_a_part_that_is_not_there_names_what_there_is(say: Say) -> None:
     _made(say)
     node = say('respond root "One line."').body["refs"][0]
+    say('write doc:"one" new "One line."')
     for line, hint in (
         ('open doc:"notes" lines:600-700', '→ view doc:"notes" full'),
+        ('view doc:"notes" lines:600-700', '→ view doc:"notes" full'),
+        ('open doc:"one" lines:600-700', 'it has 1 line; → view doc:"one" full'),
+        ('view doc:"one" lines:600-700', 'it has 1 line; → view doc:"one" full'),
         (f"open {node} lines:600-700", f"it has 1 line; → view {node} full"),
+        (f"view {node} lines:600-700", f"it has 1 line; → view {node} full"),
     ):
         with pytest.raises(CommandError) as refused:
             say(line)
         assert refused.value.code == "NOT_FOUND" and refused.value.hint.endswith(hint)
         assert refused.value.hint.startswith("it has ") and "600" not in refused.value.hint
+
+
+def test_an_empty_document_is_not_opened(say: Say) -> None:
+    _made(say, "x")
+    say('write doc:"notes" replace:"x" with:""')
+    with pytest.raises(CommandError, match="is empty") as refused:
+        say('open doc:"notes" lines:5-9')
+    assert refused.value.hint == '→ write doc:"notes" append "…"'
 
 
 def test_a_word_without_a_digit_is_no_id(say: Say) -> None:

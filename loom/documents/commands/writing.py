@@ -44,7 +44,7 @@ from loom.text.lines import line_span
 from loom.text.shortening import SUMMARY_WORDS, excerpt
 from loom.trees.models import Tree
 from loom.trees.named_items import item_of
-from loom.workspace.commands.lenses import move_along, range_of, steps_of_batch
+from loom.workspace.commands.lenses import demand_lines, move_along, range_of, steps_of_batch
 from loom.workspace.commands.windows import known, move_window
 from loom.workspace.models import Window
 from loom.workspace.queries.open_windows import get_window
@@ -77,6 +77,7 @@ def view_document(context: Context, args: ViewDocument) -> Reply:
         shown = text_of(document, args.ref.slice)
     except ParseError as bad:
         raise CommandError(bad.code, bad.message, hint=bad.hint) from None
+    demand_lines(args.ref, shown)
     context.add(DocumentSeen(document.pk, shown.revision.number))
     head = (
         f"{document.shown} ({worded(document.words)} · "
@@ -85,7 +86,7 @@ def view_document(context: Context, args: ViewDocument) -> Reply:
     if args.ref.slice is not None:
         lines = [escaped_for(context.actor, shown.text)]
         lines += [f"({shown.clipped})"] if shown.clipped else []
-        head += f" · lines {shown.first}–{shown.last}" if shown.last >= shown.first else ""
+        head += f" · lines {shown.first}–{shown.last}"
     elif args.length == "full":
         lines = [escaped_for(context.actor, shown.text)]
     else:

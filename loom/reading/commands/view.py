@@ -41,11 +41,12 @@ from loom.trees.models import Node, Tree
 from loom.trees.named_items import get_node, is_range, range_of, touched, tree_of
 from loom.trees.queries import around, lookup, places
 from loom.trees.queries.lookup import NodeRow, withheld
-from loom.workspace.commands.lenses import aimed, shown_part
+from loom.workspace.commands.lenses import aimed, no_part, shown_part
 from loom.workspace.models import Window
 from loom.workspace.queries.open_windows import get_window
 from loom.workspace.queries.window_contents import contents_of, is_of_own_kind
 from loom.workspace.queries.windows import WITHHELD
+from loom.workspace.window_rules import total_of
 
 
 def named(who: Participant) -> str:
@@ -258,9 +259,12 @@ def _of_window(context: Context, window: Window, ref: RefField) -> Reply:
 
 def _slice_of(window: Window, text: str, part: Slice) -> str:
     try:
-        return get(text, part).shown
+        cut = get(text, part)
     except ParseError as bad:
         raise CommandError(bad.code, bad.message, hint=f"→ view #{window.number} part:1") from None
+    if cut.last < cut.first:
+        raise no_part(f"#{window.number}", total_of(text), f"#{window.number}")
+    return cut.shown
 
 
 def _part(context: Context, reply: Reply, part: Slice, name: str) -> Reply:

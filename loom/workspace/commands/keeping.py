@@ -10,8 +10,7 @@ from loom.engine.context import Context, Reply
 from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError, not_found
 from loom.language import ids
-from loom.language.refs import ParseError, Ref, Slice, print_ref, print_slice, quote
-from loom.language.slices import Cut, get
+from loom.language.refs import ParseError, Ref, print_ref, print_slice, quote
 from loom.language.verbs import Phrases, Verb
 from loom.links.vocabulary import link_type
 from loom.permissions import LOOM, READ_DOCUMENTS
@@ -19,6 +18,7 @@ from loom.trees.grove_texts import WindowSource, grove_texts, is_text
 from loom.trees.models import GroveText, Node
 from loom.trees.named_items import get_node, tree_of
 from loom.trees.queries import lookup
+from loom.workspace.commands.lenses import cut_of, demand_lines
 from loom.workspace.commands.windows import (
     LinkedWindows,
     changed_windows,
@@ -169,7 +169,7 @@ def _on_node(context: Context, args: Open) -> tuple[Window, str]:
         raise CommandError("REJECTED", f"[{node.local_id}] has no text.", hint="open another node")
     if args.form == "diff":
         return _difference(context, node, keep=args.keep), ""
-    cut = cut_of(f"[{node.local_id}]", node.text, args.ref.slice)
+    cut = cut_of(f"[{node.local_id}]", args.ref, node.text)
     lines = Lines(cut.first, cut.last)
     part = args.ref.slice
     place = "" if part is None or part.kind in ("lines", "para") else print_slice(part)
@@ -201,13 +201,10 @@ def _on_document(context: Context, args: Open) -> tuple[Window, str]:
             f"{print_ref(args.ref)} has {total:,} lines; open a part of it.",
             hint=f"→ open {print_ref(args.ref)} with one of {shown.parts}",
         )
-    if not shown.text and total == 1:
-        raise CommandError("REJECTED", "This document is empty.", hint="→ write it first")
-    if shown.last < shown.first:
-        named = print_ref(replace(args.ref, slice=None))
-        many = f"it has {total:,} line{'' if total == 1 else 's'}"
-        parts = f": {shown.parts}" if shown.has_sections else ""
-        raise not_found(f"That part of {named}", f"{many}{parts}; → view {named} full")
+    if not shown.source.text:
+        hint = f'→ write {print_ref(replace(args.ref, slice=None))} append "…"'
+        raise CommandError("REJECTED", "This document is empty.", hint=hint)
+    demand_lines(args.ref, shown)
     place = "" if part is None or part.kind in ("lines", "para") else print_slice(part)
     lines, source = Lines(shown.first, shown.last), shown.source
     window, joined = _placed(context, source, lines, keep=args.keep, place=place[:200])
@@ -231,21 +228,6 @@ def _placed(
     if gone:
         words += f"\n  joined with {numbered(gone)}, whose lines it shows now"
     return window, words
-
-
-def cut_of(name: str, text: str, part: Slice | None) -> Cut:
-    """The lines of the text that the slice of a ref names; all of them without one."""
-    if part is None:
-        return Cut(text, 1, total_of(text))
-    try:
-        cut = get(text, part)
-    except ParseError as bad:
-        raise CommandError(bad.code, bad.message, hint=bad.hint) from None
-    if cut.last < cut.first:
-        total = total_of(text)
-        many = f"it has {total:,} line{'' if total == 1 else 's'}"
-        raise not_found(f"That part of {name}", f"{many}; → view {name.strip('[]')} full")
-    return cut
 
 
 def _difference(context: Context, node: Node, *, keep: bool) -> Window:
@@ -384,7 +366,7 @@ def resize(context: Context, args: Resize) -> Reply:
             hint="only a window on a node or document can be resized",
         )
     newest = newest_for(context.workspace, source)
-    cut = cut_of(f"#{window.number}", newest.text, args.window.slice)
+    cut = cut_of(f"#{window.number}", args.window, newest.text)
     window.place = ""
     move_window(context, window, newest, Lines(cut.first, cut.last))
     show_window(context, window)

@@ -5,18 +5,18 @@ was read changes nothing, and the last of two writes counts, also if the number 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db.models import QuerySet
 
 from loom.access import may_reach
 from loom.engine.context import Context, Reply
 from loom.engine.models import Step
-from loom.errors import CommandError
-from loom.language.refs import ParseError, Ref, Slice
+from loom.errors import CommandError, not_found
+from loom.language.refs import ParseError, Ref, Slice, print_ref
 from loom.language.slices import Cut, get, put
 from loom.text.beginnings import common_length
-from loom.trees.grove_texts import WindowSource
+from loom.trees.grove_texts import TextPart, WindowSource
 from loom.trees.models import Node
 from loom.trees.named_items import get_node, get_own_node
 from loom.trees.queries import lookup
@@ -97,9 +97,36 @@ def _lines_of(text: str, part: Slice) -> Lines:
     return Lines(cut.first, cut.last)
 
 
+def cut_of(name: str, ref: Ref, text: str) -> Cut:
+    """The lines of the text that the slice of a ref names; all of them without one. NOT_FOUND for
+    a slice past its end; `name` is what the text is called there."""
+    if ref.slice is None:
+        return Cut(text, 1, total_of(text))
+    cut = _cut(text, ref.slice)
+    if cut.last < cut.first:
+        raise no_part(name, total_of(text), print_ref(replace(ref, slice=None)))
+    return cut
+
+
+def demand_lines(ref: Ref, shown: TextPart) -> None:
+    """NOT_FOUND for a part of a document past its end, with the names of its sections."""
+    if shown.last < shown.first:
+        whole = print_ref(replace(ref, slice=None))
+        parts = f": {shown.parts}" if shown.has_sections else ""
+        raise no_part(whole, total_of(shown.source.text), whole, parts)
+
+
+def no_part(name: str, total: int, whole: str, parts: str = "") -> CommandError:
+    """Why a slice past the end of a text shows nothing: how many lines it has, and the line that
+    shows the `whole` of it."""
+    many = f"it has {total:,} line{'' if total == 1 else 's'}"
+    return not_found(f"That part of {name}", f"{many}{parts}; → view {whole} full")
+
+
 def shown_part(node: Node, ref: Ref) -> str:
-    """The text of a node, or of the slice that a ref names, with a note about what was cut off."""
-    return node.text if ref.slice is None else _cut(node.text, ref.slice).shown
+    """The text of a node, or of the slice that a ref names, with a note about what was cut off.
+    NOT_FOUND for a slice past its end."""
+    return cut_of(f"[{node.local_id}]", ref, node.text).shown
 
 
 # -- windows that show no lines of one text
