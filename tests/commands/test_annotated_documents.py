@@ -4,15 +4,18 @@ from collections.abc import Callable
 
 import pytest
 
-from loom.access import Actor, get_actor
+from loom.access import Actor, acting_as, get_actor
 from loom.documents import queries
 from loom.documents.log import append
 from loom.documents.models import Document
 from loom.documents.shared_text import SharedText
 from loom.engine import announcements
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
 from loom.errors import CommandError
-from loom.people.models import User
+from loom.people.models import Participant, User
 from loom.text.edits import Edit
+from loom.trees.commands import trees
 from loom.trees.models import Node, NodeSource, Tree
 from tests.commands.conftest import Say
 
@@ -154,3 +157,23 @@ def test_another_member_of_the_grove_alone_sees_what_they_may(
     assert len(queries.annotations_on(actor, document, queries.current(document))) == 1
     say("allow readers hidden")
     assert queries.annotations_on(actor, document, queries.current(document)) == []
+
+
+def test_a_view_lists_the_comments_of_the_trees_that_the_reader_may_reach(
+    say: Say, actor: Actor, tree: Tree, document: Document
+) -> None:
+    far = trees.make_tree(actor, trees.NewTree(title="Far"))
+    first = say('annotate doc:"Notes" "Which of the two?" of:"waits" nth:2').body["refs"][0]
+    second = say('annotate doc:"Notes" "All of it." as:question').body["refs"][0]
+    say('annotate doc:"Notes" "From afar."', into=far)
+    line = 'view doc:"Notes" full with-annotations'
+    lines = say(line).reply.split("\n")[-3:]
+    assert lines[0] == f'  [{first}] Owner (human) · now · note · "Which of the two?" · on "waits"'
+    assert lines[1] == f'  [{second}] Owner (human) · now · question · "All of it."'
+    assert "From afar." in lines[2]
+    marie = Participant.objects.create(
+        grove=actor.grove, kind="model", name="Marie", permissions=["loom_aware", "doc_read"]
+    )
+    near = acting_as(actor, marie)  # without cross_tree
+    reply = execute_line(near, tree, Request(line)).reply
+    assert "All of it." in reply and "From afar." not in reply

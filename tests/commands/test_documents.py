@@ -252,6 +252,24 @@ def test_a_view_shows_the_head_the_sections_and_parts(say: Say) -> None:
         say('view doc:"notes" §nothing')
 
 
+def test_a_document_is_viewed_in_the_forms_of_a_node(say: Say, writer: User) -> None:
+    _made(say)
+    with pytest.raises(CommandError, match="was not changed since it was written") as refused:
+        say('view doc:"notes" as:diff')
+    assert (refused.value.code, refused.value.hint) == ("REJECTED", '→ view doc:"notes" full')
+    assert say('view doc:"notes" as:prose').reply.split("\n", 1)[1] == NOTES
+    assert say('view doc:"notes" as:nodes').reply == say('view doc:"notes"').reply
+    for old, new in (("Did she?", "Did they?"), ("Did they?", "Who did?")):
+        say(f'write doc:"notes" replace:"{old}" with:"{new}"', by=writer)
+    since_seen = say('view doc:"notes" as:diff').reply.split("\n")
+    assert since_seen[1:3] == ["--- revision 1", "+++ revision 3"]
+    assert {"-Did she?", "+Who did?"} <= set(since_seen)
+    assert "-Did they?" in say('view doc:"notes" as:diff').reply.split("\n")
+    with pytest.raises(CommandError) as refused:
+        say('view doc:"notes" §doubt as:diff')
+    assert refused.value.hint == '→ view doc:"notes" as:diff'
+
+
 def test_a_section_keeps_its_id_when_it_is_moved_or_reworded(say: Say) -> None:
     document = _made(say)
     say('write doc:"notes" replace:"# Motive" with:"# Why she did it" revision:1')

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from django.db.models import QuerySet
 
-from loom.access import Actor
+from loom.access import Actor, may_reach
 from loom.documents import log as document_log
 from loom.documents import queries
 from loom.documents import rules as documents
@@ -26,15 +26,16 @@ from loom.engine.registry import command, describe_verb
 from loom.engine.streams import Writer
 from loom.engine.undo import Own, undoes
 from loom.errors import CommandError, not_found
-from loom.language.refs import DocumentPlace, ParseError
+from loom.language.refs import DocumentPlace, ParseError, Ref, print_ref
 from loom.language.slices import PART_LINES
 from loom.language.slices import words as worded
 from loom.language.verbs import Phrases, Verb
 from loom.links import link_types
 from loom.links.commands.links import join, link_body
 from loom.links.vocabulary import archetype_of, vocabulary_of
+from loom.notes.words import MOST_SHOWN
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
-from loom.reading.commands.view import escaped_for
+from loom.reading.commands.view import escaped_for, line_of
 from loom.text.ages import age
 from loom.text.changes import merged
 from loom.text.counts import counted
@@ -44,10 +45,12 @@ from loom.text.lines import line_span
 from loom.text.shortening import SUMMARY_WORDS, excerpt
 from loom.trees.models import Tree
 from loom.trees.named_items import item_of
+from loom.trees.queries.lookup import withheld
 from loom.workspace.commands.lenses import demand_lines, move_along, range_of, steps_of_batch
 from loom.workspace.commands.windows import known, move_window
 from loom.workspace.models import Window
 from loom.workspace.queries.open_windows import get_window
+from loom.workspace.queries.window_contents import compared
 from loom.workspace.queries.windows import followed, is_fixed, lines_of, seen_by
 from loom.workspace.queries.windows import named as lines_named
 from loom.workspace.window_rules import Span, difference_named, total_of
@@ -66,12 +69,18 @@ class ViewDocument(Args):
     length: Annotated[
         Literal["full", "summary"] | None, Written("choice", choices=("full", "summary"))
     ] = None
+    with_annotations: Annotated[bool, Written("flag", lead="with-annotations")] = False
+    form: Annotated[
+        Literal["prose", "nodes", "diff"] | None,
+        Written("option", key="as", value="choice", choices=("prose", "nodes", "diff")),
+    ] = None
 
 
 @command("view", group="Look", klass="look", permissions={LOOM, READ_DOCUMENTS}, is_first=True)
 def view_document(context: Context, args: ViewDocument) -> Reply:
-    """Shows a document: its first words and its sections, with `full` all of it, or a part:
-    `view doc:"name" §heading`."""
+    """Shows a document: its first words and its sections, with `full` or `as:prose` all of it, or a
+    part: `view doc:"name" §heading`. `as:diff` shows what has changed since you saw it, or in the
+    newest revision."""
     document = get_document(context, args.ref)
     try:
         shown = text_of(document, args.ref.slice)
@@ -83,19 +92,58 @@ def view_document(context: Context, args: ViewDocument) -> Reply:
         f"{document.shown} ({worded(document.words)} · "
         f"updated {age(context.now, document.touched_at)} · revision {shown.revision.number})"
     )
-    if args.ref.slice is not None:
+    if args.form == "diff":
+        lines = _difference(context, args.ref, document)
+    elif args.ref.slice is not None:
         lines = [escaped_for(context.actor, shown.text)]
         lines += [f"({shown.clipped})"] if shown.clipped else []
         head += f" · lines {shown.first}–{shown.last}"
-    elif args.length == "full":
+    elif args.length == "full" or args.form == "prose":
         lines = [escaped_for(context.actor, shown.text)]
     else:
         lines = [escaped_for(context.actor, line) for line in _summary(shown)]
         if args.length == "summary" or not context.turn:
             want_summary(context, document)
+    if args.with_annotations:
+        lines += _annotated(context, document, shown.revision.text)
     return Reply(
         "\n".join([head, *lines]), refs=(f"doc:{document.uid}",), items=(item_of(document),)
     )
+
+
+def _difference(context: Context, ref: Ref, document: Document) -> list[str]:
+    """What has changed since the revision that the workspace has seen; if that is the newest, since
+    the one before. INVALID_SYNTAX for a part, REJECTED if there is only one revision."""
+    whole = print_ref(replace(ref, slice=None))
+    if ref.slice is not None:
+        reason = "as:diff shows what has changed in the whole document."
+        raise CommandError("INVALID_SYNTAX", reason, hint=f"→ view {whole} as:diff")
+    if document.revision == 1:
+        reason = f"{whole} was not changed since it was written."
+        raise CommandError("REJECTED", reason, hint=f"→ view {whole} full")
+    seen = revision_seen(context.workspace, document)
+    old = seen if 0 < seen < document.revision else document.revision - 1
+    before, now = queries.revision_of(document, old), queries.newest(document)
+    rows = compared(before.text, now.text, f"revision {old}", f"revision {now.number}")
+    return [escaped_for(context.actor, row.text) for row in rows]
+
+
+def _annotated(context: Context, document: Document, text: str) -> list[str]:
+    """A line for each annotation on the document, with the words that it is about."""
+    notes = [
+        annotation
+        for annotation in queries.annotations_on(context.actor, document, text)
+        if may_reach(context.actor, annotation.note.tree_id, here=context.tree)
+    ]
+    gone = withheld(context.actor, [annotation.note.pk for annotation in notes])
+    about = {
+        annotation.note.pk: f"on {excerpt(annotation.words, MOST_SHOWN)}"
+        for annotation in notes
+        if annotation.words
+    }
+    return [
+        line_of(annotation.note, context.now, withheld=gone, marks=about) for annotation in notes
+    ]
 
 
 def _summary(shown: DocumentShown) -> list[str]:
