@@ -156,6 +156,36 @@ def test_a_difference_shows_what_has_changed(view: View, node: str, other: View)
     assert (view.windows()[2]["stale"], view.windows()[2]["text"]) == (False, text)
 
 
+def test_the_text_of_one_node_is_its_prose_and_its_nodes(view: View, node: str) -> None:
+    reply = view.say(f"open {node}")
+    for form in ("prose", "nodes"):
+        assert view.say(f"open {node} as:{form}") == reply
+    assert (view.windows()[2]["as"], view.windows()[2]["text"]) == (None, TEXT)
+    assert view.say("open #2 as:prose") == reply
+    refused = view.refusal("open #2 as:diff")
+    assert refused.message == "#2 shows a text."
+    assert refused.hint.startswith(f"→ open {node} as:diff opens")
+    view.say(f"open {node} as:diff")
+    difference = max(view.windows())
+    refused = view.refusal(f"open #{difference} as:prose")
+    assert refused.message == f"#{difference} shows what has changed in a text."
+    assert refused.hint.startswith(f"→ open {node} opens")
+
+
+def test_what_cannot_be_shown_so_is_named_with_the_line_that_can(view: View, node: str) -> None:
+    for line, instead in (
+        (f"open {node} as:diff pad:2", f"open {node} as:diff"),
+        (f"open {node} as:diff live keep", f"open {node} as:diff keep"),
+        (f"open branch:{node} as:diff", f"open branch:{node}"),
+        (f"open branch:{node} pad:2", f"open branch:{node}"),
+        (f"open tree:{view.tree.uid} live", f"open tree:{view.tree.uid}"),
+    ):
+        refused = view.refusal(line)
+        assert "#" not in refused.message  # no window was opened
+        assert refused.hint == f"→ {instead}"
+        assert view.say(instead).startswith("✓ opened")
+
+
 def test_head_and_tail_are_read_only(view: View) -> None:
     long = view.add("respond root\n" + "\n".join(f"row {n}" for n in range(1, 813)) + "\n←")
     reply = view.say(f"open {long}")

@@ -127,7 +127,7 @@ def open_(context: Context, args: Open) -> Reply:
             hint=f"→ open #{window.number} keep",
         )
     window.label = label or window.label
-    _adjust(window, args)
+    _adjust(context, window, args)
     along = _along(context, window, args)
     words = f"{title_of(context, window)}{words}{_with(context, args.along, along)}"
     limited = within_limit(context, [window, *along.opened])
@@ -135,25 +135,44 @@ def open_(context: Context, args: Open) -> Reply:
     return Reply(f"✓ opened {words}{limited}{token_change(context)}", items=items)
 
 
-def _adjust(window: Window, args: Open) -> None:
-    """Applies the settings that the line gives for a window; the others stay."""
+def _adjust(context: Context, window: Window, args: Open) -> None:
+    """Applies the settings that the line gives for a window; the others stay. One text has the
+    same form as prose and as nodes."""
     if window.kind in windows.LENSES:
-        is_diff = args.form == "diff" or window.form == "diff"
-        if args.form in ("prose", "nodes") or (is_diff and (args.pad or args.live)):
-            raise _not_so(window, "as:diff takes no pad and is not live")
+        is_diff = window.form == "diff"
+        if args.ref.kind == "window" and args.form and is_diff != (args.form == "diff"):
+            raise _other_form(context, window)
+        if is_diff and (args.pad or args.live):
+            raise _not_so(args, "as:diff takes no pad and is not live")
         window.pad = args.pad or window.pad
     elif args.form == "diff" or args.pad:
-        raise _not_so(window, "as:diff and pad: are for windows on one text")
+        raise _not_so(args, "as:diff and pad: are for windows on one text")
     else:
         window.form = args.form if args.form == "prose" else "" if args.form else window.form
     if args.live and window.kind in ("result", "stash", "tree"):
-        raise _not_so(window, f"a {window.kind} does not change, or always shows the newest")
+        raise _not_so(args, f"a {window.kind} does not change, or always shows the newest")
     window.is_live = window.is_live or args.live
 
 
-def _not_so(window: Window, why: str) -> CommandError:
-    reason = f"#{window.number} cannot be shown so: {why}."
-    return CommandError("INVALID_SYNTAX", reason, hint=f"→ open #{window.number} keep")
+def _other_form(context: Context, window: Window) -> CommandError:
+    """Why a window does not change between a text and what has changed in it: those are two
+    windows."""
+    text, node = text_of_window(context, window), node_of(window)
+    named = f"doc:{quote(text.title)}" if text is not None else "REF"
+    named = lookup.node_ref(node, context.tree.pk) if node is not None else named
+    is_diff = window.form == "diff"
+    reason = f"#{window.number} shows {'what has changed in a text' if is_diff else 'a text'}."
+    hint = f"→ open {named}{'' if is_diff else ' as:diff'} opens the other in its own window"
+    return CommandError("INVALID_SYNTAX", reason, hint=hint)
+
+
+def _not_so(args: Open, why: str) -> CommandError:
+    """Why what the line names cannot be shown as it says, and the line without that."""
+    named = print_ref(args.ref)
+    is_text = args.ref.kind not in ("window", "stash", "branch", "range", "tree")
+    form = " as:diff" if is_text and args.form == "diff" else ""
+    line = f"open {named}{form}{' keep' if args.keep else ''}"
+    return CommandError("INVALID_SYNTAX", f"{named} cannot be shown so: {why}.", hint=f"→ {line}")
 
 
 def _named(context: Context, ref: RefField) -> Window:
@@ -308,7 +327,7 @@ def _along(context: Context, window: Window, args: Open) -> LinkedWindows:
     kind = link_type(context.actor, args.along)
     node = node_of(window)
     if node is None:
-        raise _not_so(window, "only a text has links to follow")
+        raise _not_so(args, "only a text has links to follow")
     return open_linked(context, node, kind, window.number, most=MOST_WITH, keep=args.keep)
 
 
