@@ -145,11 +145,27 @@ def test_what_is_not_found_is_named(say: Say, node: str) -> None:
 def test_all_windows_are_changed_at_once_and_there_may_be_none(
     say: Say, node: str, verb: str
 ) -> None:
-    assert say(f"{verb} all") == "✓ no window was visible"
+    none = "open" if verb == "close" else "visible"
+    assert say(f"{verb} all") == f"✓ no window was {none}"
     say(f"open {node} lines:1")
     say(f"open {node} lines:3")
     words = {"hide": "hidden", "close": "closed", "refresh": "refreshed"}[verb]
     assert say(f"{verb} all").startswith(f"✓ {words} #3 #4")
+
+
+def test_close_all_closes_hidden_windows_and_leaves_what_is_put_aside(
+    say: Say, node: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say('stash "lab" "words"')
+    for line in (1, 3, 5):
+        say(f"open {node} lines:{line}")
+    say("hide #3 #4")
+    monkeypatch.setattr("loom.workspace.commands.keeping.MOST_CLOSED", 1)
+    assert say("close all") == "✓ closed #4 #5\n  1 hidden window left: → close all"
+    assert say("memory windows") == f"windows 0 (0 lines)\n  #3 [{node}] line 1 (hidden)"
+    assert say("close all") == "✓ closed #3"
+    assert say("memory windows") == "windows 0 (0 lines)"
+    assert say('recall "lab"').startswith('✓ recalled "lab"')
 
 
 def test_a_label_without_windows_is_not_found(say: Say, node: str) -> None:

@@ -14,6 +14,7 @@ from loom.language.refs import ParseError, Ref, print_ref, print_slice, quote
 from loom.language.verbs import Phrases, Verb
 from loom.links.vocabulary import link_type
 from loom.permissions import LOOM, READ_DOCUMENTS
+from loom.text.counts import counted
 from loom.trees.grove_texts import WindowSource, grove_texts, is_text
 from loom.trees.models import GroveText, Node
 from loom.trees.named_items import get_node, tree_of
@@ -474,6 +475,7 @@ Change = Callable[[Context, Window], None]
 
 NONE_VISIBLE = "✓ no window was visible"
 MOST_SHOWN = 20  # windows that `show all` shows, the newest
+MOST_CLOSED = 200  # hidden windows that `close all` closes, the newest
 MISSING = "→ memory windows lists what is open; a line that was answered by ✓ alone has no window"
 
 
@@ -656,8 +658,18 @@ def close_labelled(context: Context, args: Labelled) -> Reply:
 
 @command("close", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
 def close_all(context: Context, args: All) -> Reply:
-    """Closes all visible windows."""
-    return _all(context, _visible(context), "closed", close_window)
+    """Closes all windows, hidden ones too. Stashes that are put aside stay, and results of earlier
+    turns."""
+    rows = Window.objects.filter(workspace=context.workspace, is_closed=False, is_visible=False)
+    rows = rows.exclude(kind__in=("result", "stash")).order_by("-number")
+    hidden = [known(context, window) for window in rows[:MOST_CLOSED]]
+    every = windows.by_number([*_visible(context), *hidden])
+    if not every:
+        return Reply("✓ no window was open")
+    left = rows.count() - len(hidden)
+    reply = _told(context, _change_windows(context, every, "closed", close_window))
+    rest = f"\n  {counted(left, 'hidden window')} left: → close all" if left else ""
+    return Reply(f"{reply.text}{rest}", items=reply.items)
 
 
 class Drop(Args):

@@ -260,13 +260,12 @@ def memory(context: Context, args: Memory) -> Reply:
     if args.part == "stashed":
         return Reply("\n".join(_stashes(context)) or "nothing is stashed")
     if args.part == "windows":
-        shown = [*_windows(context), *_hidden(context)]
-        return Reply("\n".join(shown) or "no window is open")
+        return Reply("\n".join([*_windows(context), *_hidden(context)]))
     here = context.here
     lines = [f"Position: [{here.local_id}] (depth {here.depth})"]
     lines += _trail(context)
     lines += _links(context)
-    lines += _windows(context) or ["no window is open"]
+    lines += _windows(context)
     lines += _stashes(context)
     used = _used(context)
     return Reply("\n".join([*lines, *([used] if used else [])]), items=touched(here))
@@ -313,12 +312,12 @@ def _stashes(context: Context) -> list[str]:
 
 
 def _windows(context: Context) -> list[str]:
-    """The number of windows and their lines, then a line for each; nothing if there are none."""
+    """The number of visible windows and of their lines, then a line for each."""
     rows = windows.visible(context.workspace)
     seen = contents_of(context.actor, context.workspace, rows)
     lines = sum(window.size for window in seen)
     head = f"windows {len(seen)} ({counted(lines, 'line')})"
-    return [head, *(f"  {_line(window)}" for window in seen)] if seen else []
+    return [head, *(f"  {_line(window)}" for window in seen)]
 
 
 def _line(shown: WindowContent) -> str:
