@@ -296,7 +296,7 @@ def _links(
 def _heading(place: PromptPlace, portal: Portal, below: Sequence[int]) -> str:
     """`▶ [supports] ──→ 2 nodes`, or the only one by its name, if a line here can name it so; if
     windows were opened through it, `▼ [supports] ──→ 2 nodes #5 #6`."""
-    is_here = portal.home in (0, place.workspace.tree_id)
+    is_here = portal.is_tree or portal.home in (0, place.workspace.tree_id)
     shown = portal.opened if is_here else replace(portal.opened, name="")
     numbers = "".join(f" #{number}" for number in sorted(below))
     return f"{replace(shown, is_open=bool(below)).heading}{numbers}"

@@ -9,11 +9,14 @@ from typing import NamedTuple
 from django.utils.translation import gettext, ngettext
 
 from loom.access import Actor, erased_trees_for, trees_for
+from loom.language import ids
 from loom.language.portals import PortalView
 from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.people.models import Grove
+from loom.people.names import tree_named
 from loom.permissions import CROSS_TREE, READ_DOCUMENTS
 from loom.trees.grove_texts import grove_texts
+from loom.trees.models import Tree
 from loom.trees.queries.item_names import ERASED, PRUNED
 from loom.trees.queries.lookup import fetch, listed
 
@@ -21,10 +24,11 @@ from loom.trees.queries.lookup import fetch, listed
 @dataclass(frozen=True)
 class Portal:
     """The links of one type of an item, without those to items that the reader may not see.
-    `only` is the local id or title of the other end, if it is the only one and a node or document;
-    `home` is the row id of its tree, 0 for a document; `state` what became of it, in the words of
-    `LinkSide.state`: ends that the reader could see until they were erased are counted, as `list`
-    shows them. `pruned` and `erased`: how many of several ends are."""
+    `only` is the local id or title of the other end, if it is the only one; `home` is the row id of
+    its tree, 0 for a document; `trees`: how many of the other ends are known to be trees. `state`
+    is what became of it, in the words of `LinkSide.state`: ends that the reader could see until
+    they were erased are counted, as `list` shows them. `pruned` and `erased`: how
+    many of several ends are."""
 
     type: str
     many: int
@@ -35,6 +39,12 @@ class Portal:
     state: str = ""
     pruned: int = 0
     erased: int = 0
+    trees: int = 0
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether the only other end is a whole tree."""
+        return self.trees == self.many == 1
 
     @property
     def shown(self) -> str:
@@ -51,6 +61,8 @@ class Portal:
             return word(ERASED)
         if not self.only:
             return ""
+        if self.is_tree:
+            return tree_named(self.only)
         name = f"[{self.only}]" if self.home else f'doc:"{self.only}"'
         return f"{name} · {word(self.state)}" if self.state else name
 
@@ -72,7 +84,7 @@ class Portal:
         """What the other ends are called, one and many of them."""
         if self.documents == self.many:
             return "document", "documents"
-        return ("item", "items") if self.documents else ("node", "nodes")
+        return ("item", "items") if self.documents or self.trees else ("node", "nodes")
 
     @property
     def target(self) -> str:
@@ -81,7 +93,7 @@ class Portal:
             return self._named(_translated)
         if self.documents == self.many:
             words = ngettext("%(n)s document", "%(n)s documents", self.many)
-        elif self.documents:
+        elif self.documents or self.trees:
             words = ngettext("%(n)s item", "%(n)s items", self.many)
         else:
             words = ngettext("%(n)s node", "%(n)s nodes", self.many)
@@ -122,6 +134,11 @@ class CountRow(NamedTuple):
         """Whether the other ends lay in a tree that was erased. Links from there went with it."""
         return bool(self.home) and self.there is None and self.outward and self.slot > 0
 
+    @property
+    def is_to_tree(self) -> bool:
+        """Whether it is a single link, to a whole tree."""
+        return self.name.isdigit() and ids.tree_id(int(self.name)) is not None
+
 
 @dataclass
 class _Sum:
@@ -133,15 +150,21 @@ class _Sum:
     documents: int = 0
     pruned: int = 0
     erased: int = 0
+    trees: int = 0
 
     @property
     def is_single_text(self) -> bool:
         """Whether the only other end is a text outside of trees."""
         return self.many == 1 and bool(self.documents) and bool(self.name)
 
+    @property
+    def is_single_tree(self) -> bool:
+        """Whether the only other end is a whole tree."""
+        return self.many == self.trees == 1 and not self.state
+
     def only(self, titles: Mapping[int, str]) -> str:
         """The local id or title of the only other end."""
-        if self.is_single_text:
+        if self.is_single_text or self.is_single_tree:
             return titles.get(int(self.name), "")
         return self.name if self.many == 1 else ""
 
@@ -156,7 +179,7 @@ JOINED = """
 # The local id of the other end of a single link, or the item of one that is no node.
 OTHER_END = f"""COALESCE(
     f.local_id || CASE WHEN fs.pruned OR f.version_pruned THEN ' {PRUNED}' ELSE '' END,
-    CASE WHEN c.home = 0 AND l.id IS NOT NULL
+    CASE WHEN f.id IS NULL AND l.id IS NOT NULL
     THEN CAST(CASE WHEN c.outward THEN l.target_id ELSE l.source_id END AS VARCHAR(24)) END, '')"""
 # The grove of the tree of the other ends, all of whose members see it; -1: it is a sandbox, or
 # hidden from somebody.
@@ -175,7 +198,7 @@ def portals_of(
     actor: Actor, items: Mapping[int, int], rows: Iterable[CountRow] | None = None
 ) -> dict[int, tuple[Portal, ...]]:
     """The portals at the foot of each item, given with its place (the slot of a node, else the
-    item itself), by type; those from the item first. At most three queries for all; none if the
+    item itself), by type; those from the item first. At most four queries for all; none if the
     `rows` are given and lead nowhere else."""
     slots = {slot for slot in items.values() if slot}
     if rows is None:
@@ -204,14 +227,12 @@ def portals_of(
         total.name, _, total.state = ("", "", ERASED) if row.is_erased else row.name.partition(" ")
         total.colour = types.colour(row.type)
         total.documents += 0 if row.home else row.many
+        total.trees += row.is_to_tree
         if row.is_erased:
             total.erased += row.many
         else:
             total.pruned += row.pruned
-    single = {
-        total.name for kinds in sums.values() for total in kinds.values() if total.is_single_text
-    }
-    titles = grove_texts().titles(map(int, single)) if single else {}
+    titles = _titles(total for kinds in sums.values() for total in kinds.values())
     by_slot = {
         slot: tuple(
             Portal(
@@ -222,12 +243,24 @@ def portals_of(
                 *_look(total),
                 total.pruned,
                 total.erased,
+                total.trees,
             )
             for kind, total in kinds.items()
         )
         for slot, kinds in sums.items()
     }
     return {item: by_slot[slot] for item, slot in items.items() if slot in by_slot}
+
+
+def _titles(sums: Iterable[_Sum]) -> dict[int, str]:
+    """The titles of documents and trees that are the only other end, by their items; an untitled
+    tree has its id. One query for each of the two, none where there is none."""
+    every = list(sums)
+    texts = {int(total.name) for total in every if total.is_single_text}
+    homes = {total.home: int(total.name) for total in every if total.is_single_tree}
+    titles = grove_texts().titles(texts) if texts else {}
+    rows = Tree.objects.filter(pk__in=homes).values_list("pk", "title", "uid") if homes else ()
+    return {**titles, **{homes[key]: title or uid for key, title, uid in rows}}
 
 
 def _look(total: _Sum) -> tuple[str, int, str]:

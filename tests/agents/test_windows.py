@@ -528,6 +528,9 @@ def test_a_window_names_the_links_of_its_text(
     assert f"▶ [supports] ──→ [{two}]\n" in assembled(next_place(actor, own)).workspace
     reply = execute_line(acting, tree, Request("expand supports of #1"), own).reply
     assert reply.startswith(f"✓ ▼ [supports] of [{shown}] → 1 item")
+    far = trees.make_tree(actor, trees.NewTree(title="Far"))
+    execute_line(actor, tree, Request(f"link {shown} to tree:{far.uid} as:uses"))
+    assert '▶ [uses] ──→ tree:"Far"\n' in assembled(next_place(actor, own)).workspace
 
 
 def test_several_windows_are_hidden_by_lines_of_one_batch(talk: Talk, actor: Actor) -> None:

@@ -19,6 +19,7 @@ from loom.language.portals import (
     portals_in,
     targets_of,
 )
+from loom.links.foot import Portal, portals_of
 from loom.people.commands.groves import change_grove
 from loom.people.models import User
 from loom.site.markdown import rendered, rendered_by
@@ -221,6 +222,26 @@ def test_a_portal_at_the_foot_is_shown_in_a_terminal(say: Say, write: Write) -> 
 
 
 @pytest.mark.django_db
+def test_a_portal_to_a_whole_tree_has_its_title(say: Say, write: Write, actor: Actor) -> None:
+    far, further = (
+        trees.make_tree(actor, trees.NewTree(title=title)) for title in ("Far away", "Further")
+    )
+    a = write("One.")
+
+    def portal() -> Portal:
+        node = Node.objects.get(local_id=a)
+        (only,) = portals_of(actor, {node.pk: node.slot_id})[node.pk]
+        return only
+
+    say(f"link {a} to tree:{far.uid}")
+    assert portal().target == 'tree:"Far away"'
+    assert portal().opened.heading == '▶ [related] ──→ tree:"Far away"'
+    say(f"link {a} to tree:{further.uid}")
+    assert portal().opened.heading == "▶ [related] ──→ 2 items"
+    say(f"unlink {a} to tree:{far.uid}")
+    assert portal().target == 'tree:"Further"'
+
+
 def test_nobody_sees_through_a_portal_what_they_may_not_read(two_groves: TwoGroves) -> None:
     world = two_groves
     left, far = world.left, world.far
