@@ -52,6 +52,15 @@ def test_a_section_is_opened_by_its_name(view: View) -> None:
     assert view.say(f"resize #{number} lines:3-5").startswith(f"✓ #{number} lines 3–5")
 
 
+def test_a_window_on_a_document_is_viewed(view: View) -> None:
+    view.say('open doc:"notes" §motive')
+    (number,) = view.windows()
+    assert view.say(f"view #{number}").split("\n") == [
+        *('doc:"notes" §motive lines 5–8', "## Motive", "", "She was tired.", "Very.")
+    ]
+    assert view.say(f"view #{number} lines:3") == "First."
+
+
 def test_a_window_on_a_document_is_behind_until_it_is_refreshed(
     view: View,
     other: View,  # noqa: F811

@@ -186,6 +186,24 @@ def test_what_cannot_be_shown_so_is_named_with_the_line_that_can(view: View, nod
         assert view.say(instead).startswith("✓ opened")
 
 
+def test_a_window_on_several_texts_is_viewed_and_names_one_to_edit(view: View, node: str) -> None:
+    below = view.add(f'respond {node} "The end."')
+    view.say(f"open {node}-{below}")
+    (number,) = view.windows()
+    refused = view.refusal(f'write #{number} "x"')
+    assert refused.hint == f"→ edit {below} changes one of the texts that it shows"
+    refused = view.refusal(f'edit #{number} "x"')
+    assert (refused.code, refused.message) == ("REJECTED", f"#{number} shows several texts.")
+    assert refused.hint == f"name one of them, such as {below}"
+    shown = view.say(f"view #{number}").splitlines()
+    assert shown[:3] == [f"{node}-{below}", f"[{node}] Owner (human)", "line 1"]
+    assert shown[-2:] == [f"[{below}] Owner (human)", "The end."]
+    view.say(f"open tree:{view.tree.uid}")
+    tree = max(view.windows())
+    assert view.refusal(f'edit #{tree} "x"').hint == f"→ view #{tree}"
+    assert f"[{below}]" in view.say(f"view #{tree}")
+
+
 def test_head_and_tail_are_read_only(view: View) -> None:
     long = view.add("respond root\n" + "\n".join(f"row {n}" for n in range(1, 813)) + "\n←")
     reply = view.say(f"open {long}")

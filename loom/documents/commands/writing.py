@@ -49,8 +49,8 @@ from loom.trees.queries.lookup import withheld
 from loom.workspace.commands.lenses import demand_lines, move_along, range_of, steps_of_batch
 from loom.workspace.commands.windows import known, move_window
 from loom.workspace.models import Window
-from loom.workspace.queries.open_windows import get_window
-from loom.workspace.queries.window_contents import compared
+from loom.workspace.queries.open_windows import get_window, text_in
+from loom.workspace.queries.window_contents import compared, is_of_own_kind
 from loom.workspace.queries.windows import followed, is_fixed, lines_of, seen_by
 from loom.workspace.queries.windows import named as lines_named
 from loom.workspace.window_rules import Span, difference_named, total_of
@@ -507,13 +507,15 @@ def write_window(context: Context, args: WriteWindow) -> Reply:
 def _document_of(context: Context, window: Window) -> Document:
     """The document whose lines a window shows. REJECTED if it shows none or is read-only."""
     if window.kind != "document" or window.form or is_fixed(window) or window.last < window.first:
-        is_document = window.kind in ("document", "result", "stash")
+        hint = '→ open doc:"name" §heading, then write through that window'
+        if window.kind in ("node", "search") or is_of_own_kind(window):
+            hint = f"→ edit #{window.number} writes through it"
+        elif text := text_in(context, window):
+            hint = f"→ edit {text} changes one of the texts that it shows"
         raise CommandError(
             "REJECTED",
             f"Nothing of a document can be written through #{window.number}.",
-            hint='→ open doc:"name" §heading, then write through that window'
-            if is_document
-            else f"→ edit #{window.number} writes through it",
+            hint=hint,
         )
     rows = documents_for(context.actor, context.tree)
     row = rows.filter(pk=-(window.item_id or 0)).select_related("grove").first()

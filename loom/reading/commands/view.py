@@ -44,7 +44,8 @@ from loom.trees.queries.lookup import NodeRow, withheld
 from loom.workspace.commands.lenses import aimed, no_part, shown_part
 from loom.workspace.models import Window
 from loom.workspace.queries.open_windows import get_window
-from loom.workspace.queries.window_contents import contents_of, is_of_own_kind
+from loom.workspace.queries.window_contents import contents_of
+from loom.workspace.queries.window_contents import nodes_of as several_of
 from loom.workspace.queries.windows import WITHHELD
 from loom.workspace.window_rules import total_of
 
@@ -226,7 +227,7 @@ def view(context: Context, args: ViewArgs) -> Reply:
     if args.ref.kind == "window":
         window = get_window(context, int(args.ref.id))
         in_parts = part is not None and part.kind == "part"
-        if in_parts or window.kind in ("result", "stash") or is_of_own_kind(window):
+        if in_parts or window.kind not in ("node", "search"):
             return _of_window(context, window, args.ref)
     args = args.model_copy(update={"ref": aimed(context, args.ref).ref})
     if part is None or part.kind != "part":
@@ -245,14 +246,17 @@ def _of_window(context: Context, window: Window, ref: RefField) -> Reply:
     own = [window.item_id] if window.item_id is not None else []
     # The answers of lines were escaped when they were given, and have headers of ours.
     text = shown.text if window.kind == "result" else escaped_for(context.actor, shown.text)
-    if is_of_own_kind(window):
+    if window.kind not in ("result", "node", "search"):
         text = f"{shown.name}\n{text}"
-    reply = Reply(text, items=tuple(dict.fromkeys([*own, *touched_by])))
+    several = several_of(window.nodes) if shown.is_open else []
+    items = [*own, *touched_by, *map(ids.of_node, window.nodes)]
+    context.note_read(*items)
+    reply = Reply(text, items=tuple(dict.fromkeys(items)), quotes=tuple(several))
     part = ref.slice
     if part is None:
         return reply
     if part.kind != "part":
-        reply = replace(reply, text=_slice_of(window, shown.text, part))
+        reply = replace(reply, text=_slice_of(window, shown.whole or shown.text, part))
         return replace(reply, text=escaped_for(context.actor, reply.text))
     return _part(context, reply, part, f"#{window.number}")
 

@@ -11,6 +11,7 @@ from loom.trees.models import Node
 from loom.trees.named_items import names_node
 from loom.trees.queries import lookup
 from loom.workspace.models import Window
+from loom.workspace.queries.windows import STRETCHES
 
 OPEN_ONES = "→ memory windows lists what is open"
 
@@ -40,12 +41,12 @@ def no_window(context: Context, numbers: Sequence[int], hint: str = OPEN_ONES) -
 def node_shown(context: Context, ref: Ref, slices: bool) -> Node:
     """The node that a window shows, as the caller may read it."""
     window = get_window(context, int(ref.id))
-    key = ids.node_id(window.item_id or 0) if window.kind in ("node", "search") else None
-    node = lookup.by_id(key) if key is not None else None
-    if node is None or not may_reach(context.actor, node.tree_id, here=context.tree):
-        raise CommandError(
-            "REJECTED", f"#{window.number} shows no node.", hint=f"→ show #{window.number}"
-        )
+    node = _node_of(context, window) if window.kind in ("node", "search") else None
+    if node is None:
+        text = text_in(context, window)
+        shown = "several texts" if text else "no node"
+        hint = f"name one of them, such as {text}" if text else f"→ view #{window.number}"
+        raise CommandError("REJECTED", f"#{window.number} shows {shown}.", hint=hint)
     is_part = (window.first, window.last) != (1, node.text.count("\n") + 1)
     if slices and is_part and ref.slice is None:
         lines = f"lines:{window.first}-{window.last}"
@@ -54,4 +55,20 @@ def node_shown(context: Context, ref: Ref, slices: bool) -> Node:
             f"#{window.number} shows a part of [{node.local_id}].",
             hint=f"name it: {lookup.node_ref(node, context.tree.pk)} {lines}",
         )
+    return node
+
+
+def text_in(context: Context, window: Window) -> str:
+    """A ref to the last of the texts that a window on a branch or range shows; "" for all other
+    windows, and for a text that the caller may not read."""
+    node = _node_of(context, window) if window.kind in STRETCHES else None
+    return "" if node is None else lookup.node_ref(node, context.tree.pk)
+
+
+def _node_of(context: Context, window: Window) -> Node | None:
+    """The node of a window, as far as the caller may read it."""
+    key = ids.node_id(window.item_id or 0)
+    node = lookup.rows().filter(pk=key).first() if key is not None else None
+    if node is None or not may_reach(context.actor, node.tree_id, here=context.tree):
+        return None
     return node
