@@ -74,7 +74,7 @@ def _node_of(context: Context, ref: Ref | None, *, slices: bool) -> Node:
         )
     if ref.kind in _shown_by:
         return _shown_by[ref.kind](context, ref, slices)
-    if ref.kind in ("document", "task", "stash", "augment", "focus", "trail", *LATER):
+    if ref.kind in ("document", "task", "stash", "augment", "focus", "trail", "pipe"):
         raise no_node(ref)
     if ref.kind == "branch" and ref.id in ("here", "parent", "root"):
         return get_node(context, replace(ref, kind=WORDS[ref.id], id=""))
@@ -143,7 +143,6 @@ def _parent_of(context: Context) -> Node:
 
 
 MOST_TREES = 10  # that the refusal of an unknown id names
-LATER = {"pipe": "Pipes"}
 
 
 def no_node(ref: Ref) -> CommandError:
@@ -166,7 +165,8 @@ def no_node(ref: Ref) -> CommandError:
         message = "focus is what the last expand opened; this command takes a node."
         hint = "→ expand TYPE of focus, or name one of its windows, such as #4"
         return CommandError("INVALID_SYNTAX", message, hint=hint)
-    return CommandError("UNAVAILABLE", f"{LATER[ref.kind]} are not supported yet.", hint=node)
+    message = f"{name} is a saved pipe; this command takes a node."
+    return CommandError("INVALID_SYNTAX", message, hint=f"→ run {name} runs its lines")
 
 
 def tree_named(actor: Actor, name: str) -> Tree:

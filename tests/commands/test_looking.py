@@ -35,6 +35,53 @@ def test_view_shows_head_text_and_counts(say: Say, write: Write) -> None:
     assert "note" in say(f"view {a} with-annotations").reply
 
 
+def test_tasks_stashes_and_agents_are_viewed(
+    say: Say, actor: Actor, tree: Tree, writer: User
+) -> None:
+    say('todo add "Find the lamp."')
+    say('todo note t1 "It is in the hall."')
+    say('stash "lab" "One\\nTwo"')
+    Participant.objects.create(
+        grove=tree.grove,
+        kind="model",
+        name="Marie",
+        model_ref="anthropic:some-model",
+        archetype="editor",
+        permissions=["loom_write", "loom_aware"],
+    )
+    assert say("view t1").reply == "t1 [ ] Find the lamp.\n  note: It is in the hall."
+    assert say('view stash:"lab"').reply == 'stash "lab"\nOne\nTwo'
+    assert say('view stash:"lab" lines:2').reply == "Two"
+    assert say('view agent:"marie"').reply.split("\n") == [
+        'agent:"Marie"',
+        "model: anthropic:some-model",
+        "role: editor · authority 0",
+        "may use: loom_aware, loom_write",
+    ]
+    for line in ("view t9", 'view stash:"none"', 'view agent:"Nobody"'):
+        with pytest.raises(CommandError) as missing:
+            say(line)
+        assert (missing.value.code, bool(missing.value.hint)) == ("NOT_FOUND", True), line
+    for line in ("view t1", 'view stash:"lab"'):  # they are the owner's
+        with pytest.raises(CommandError) as missing:
+            say(line, by=writer)
+        assert missing.value.code == "NOT_FOUND"
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ('view trail:"way"', '→ trail show "way"'),
+        ('view pipe:"way"', '→ run pipe:"way"'),
+        ("view step:2", "→ since step:2"),
+    ],
+)
+def test_what_has_no_text_to_view_leads_to_its_command(say: Say, line: str, hint: str) -> None:
+    with pytest.raises(CommandError) as refused:
+        say(line)
+    assert refused.value.code == "INVALID_SYNTAX" and refused.value.hint.startswith(hint)
+
+
 def test_view_is_short_unless_full(say: Say, write: Write) -> None:
     words = " ".join(f"w{i}" for i in range(40))
     a = write(words)
@@ -137,14 +184,6 @@ def test_a_node_of_another_tree_is_named_with_its_tree(
     for line in (f"view {far}", 'find "far" in:grove', f"tree from {far}", f"switch to {far}"):
         assert say(line, into=other).body["refs"] == [far], line
     assert say(f"view {listed.body['refs'][0]}", into=other).body["ok"]
-
-
-def test_what_comes_later_is_unavailable(say: Say, write: Write) -> None:
-    write("a")
-    for line in ('view pipe:"a"',):
-        with pytest.raises(CommandError) as refused:
-            say(line)
-        assert refused.value.code == "UNAVAILABLE", line
 
 
 def test_where_a_node_is_needed_a_trail_says_what_shows_it(say: Say, write: Write) -> None:

@@ -3,7 +3,7 @@
 import difflib
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
@@ -27,9 +27,10 @@ from loom.links.sides import LinkSide, links_of, mentioning
 from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.notes.queries import marks_shown
 from loom.notes.words import words_shown
+from loom.participants.queries import get_agents
 from loom.people.models import Participant
 from loom.people.names import as_sent, tree_named
-from loom.permissions import LOOM
+from loom.permissions import LOOM, in_order
 from loom.reading.queries import margins
 from loom.reading.queries.tree_bodies import tree_body
 from loom.text.ages import age
@@ -42,11 +43,14 @@ from loom.trees.named_items import get_node, is_range, range_of, touched, tree_o
 from loom.trees.queries import around, lookup, places
 from loom.trees.queries.lookup import NodeRow, withheld
 from loom.workspace.commands.lenses import aimed, no_part, shown_part
+from loom.workspace.commands.tasks import get_task
+from loom.workspace.commands.windows import get_stash
 from loom.workspace.models import Window
 from loom.workspace.queries.open_windows import get_window
 from loom.workspace.queries.window_contents import contents_of
 from loom.workspace.queries.window_contents import nodes_of as several_of
 from loom.workspace.queries.windows import WITHHELD
+from loom.workspace.queries.workspace_bodies import task_lines
 from loom.workspace.window_rules import total_of
 
 
@@ -222,8 +226,11 @@ describe_verb(
 @command("view", group="Look", klass="look", permissions={LOOM}, aliases=("read",))
 def view(context: Context, args: ViewArgs) -> Reply:
     """Shows a node, a tree, a branch or a range: its summary, or with `full` all of it;
-    `view #14 part:2` reads on in a window or result that was cut."""
+    `view #14 part:2` reads on in a window or result that was cut. Also a task (`view t3`), a stash
+    (`view stash:"label"`) or an agent (`view agent:"name"`)."""
     part = args.ref.slice
+    if args.ref.kind in _NO_TEXTS:
+        return _NO_TEXTS[args.ref.kind](context, args.ref)
     if args.ref.kind == "window":
         window = get_window(context, int(args.ref.id))
         in_parts = part is not None and part.kind == "part"
@@ -259,6 +266,46 @@ def _of_window(context: Context, window: Window, ref: RefField) -> Reply:
         reply = replace(reply, text=_slice_of(window, shown.whole or shown.text, part))
         return replace(reply, text=escaped_for(context.actor, reply.text))
     return _part(context, reply, part, f"#{window.number}")
+
+
+def _task(context: Context, ref: Ref) -> Reply:
+    """The line of a task, and its notes."""
+    lines = task_lines(get_task(context, ref))
+    return Reply("\n".join(escaped_for(context.actor, line) for line in lines))
+
+
+def _stash(context: Context, ref: Ref) -> Reply:
+    """The text that was put aside."""
+    return _of_window(context, get_stash(context, ref.name or ref.id), ref)
+
+
+def _agent(context: Context, ref: Ref) -> Reply:
+    """The name of an agent, its model, its role, and what it may do."""
+    (agent,) = get_agents(context, (ref,))
+    may = ", ".join(in_order(agent.permissions)) or "only what it is sent"
+    lines = [
+        print_ref(Ref("agent", name=as_sent(agent.name))),
+        f"model: {agent.model_ref}",
+        f"role: {agent.archetype} · authority {agent.authority}",
+        f"may use: {may}",
+    ]
+    return Reply("\n".join(escaped_for(context.actor, line) for line in lines))
+
+
+def _step_or_turn(context: Context, ref: Ref) -> Reply:
+    """INVALID_SYNTAX: what happened is listed by other commands."""
+    named = print_ref(ref)
+    hint = f"→ since {named} shows what others changed since; → memory trace your last steps"
+    raise CommandError("INVALID_SYNTAX", f"{named} has no text to view.", hint=hint)
+
+
+_NO_TEXTS: dict[str, Callable[[Context, Ref], Reply]] = {
+    "task": _task,
+    "stash": _stash,
+    "agent": _agent,
+    "step": _step_or_turn,
+    "turn": _step_or_turn,
+}
 
 
 def _slice_of(window: Window, text: str, part: Slice) -> str:

@@ -7,6 +7,7 @@ from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError, not_found
+from loom.language.refs import Ref
 from loom.language.verbs import Phrases, Verb
 from loom.permissions import LOOM
 from loom.workspace.effects import TaskAdded, TaskChanged
@@ -121,7 +122,7 @@ class TaskChangeArgs(Args):
 @command("todo", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
 def todo_change(context: Context, args: TaskChangeArgs) -> Reply:
     """Checks or unchecks tasks (`toggle`), checks them (`done`), archives or removes them."""
-    rows = [_get(context, ref) for ref in dict.fromkeys(args.tasks)]
+    rows = [get_task(context, ref) for ref in dict.fromkeys(args.tasks)]
     for task in rows:
         if args.to == "remove":
             task.is_removed = True
@@ -147,7 +148,7 @@ class TaskNoteArgs(Args):
 def todo_note(context: Context, args: TaskNoteArgs) -> Reply:
     """Adds a note to a task, in any state."""
     _demand_text(args.text, "note")
-    task = _get(context, args.task)
+    task = get_task(context, args.task)
     if len(task.notes) >= workspace_bodies.MOST_NOTES:
         raise CommandError(
             "LIMIT_EXCEEDED",
@@ -177,7 +178,8 @@ def todo_clear(context: Context, args: TaskClearArgs) -> Reply:
     return Reply(f"✓ removed {_numbered(rows)}")
 
 
-def _get(context: Context, ref: RefField) -> Task:
+def get_task(context: Context, ref: Ref) -> Task:
+    """The task of the workspace that a ref names. NOT_FOUND if there is none."""
     rows = workspace_bodies.task_rows(context.workspace).filter(number=int(ref.id))[:1]
     if not rows:
         raise not_found(f"t{ref.id}", "→ todo list lists your tasks")
