@@ -198,7 +198,8 @@ SHARE = 10  # or up to a tenth of the limit, if that is more
 
 def threshold_of(limit: int, taken: int, chosen: int = 0) -> int:
     """The most tokens of a result that is sent whole: the `chosen` number, else a tenth of the
-    limit, at least THRESHOLD; at most half of what is still free, and never less than LEAST_RESULT."""
+    limit, at least THRESHOLD; at most half of what is still free, and never less than
+    LEAST_RESULT."""
     most = min(chosen or max(THRESHOLD, limit // SHARE), max(limit - taken, 0) // 2)
     return max(most, LEAST_RESULT)
 

@@ -184,8 +184,8 @@ def way_of(capabilities: Collection[str]) -> str:
 
 def handed_over(system: str, text: str, way: str) -> Messages:
     """A text as the messages of a chat that should continue it. A text of only blanks cannot be
-    continued or repeated: the chat is told that the text begins. A begun message ends before the text's last blanks,
-    which providers refuse or drop; the overlap corrects that.
+    continued or repeated: the chat is told that the text begins. A begun message ends before the
+    text's last blanks, which providers refuse or drop; the overlap corrects that.
     """
     if not text.strip() or way == PLAIN:
         return (*system_said(system), user_said(text if text.strip() else BEGINS))

@@ -447,8 +447,8 @@ class _ReplyReader(MissReader):
 
     def _add_batch(self) -> None:
         """Adds all commands up to the next other line. Blank lines between them belong to the
-        batch, those after the last to the prose; a lone ← belongs to it everywhere. What looks like an answer ends it: the commands
-        below were written for a result that nobody has given."""
+        batch, those after the last to the prose; a lone ← belongs to it everywhere. What looks like
+        an answer ends it: the commands below were written for a result that nobody has given."""
         start, commands = self._offset(self.at), list[ParsedCommand]()
         end = self.at
         while self.at < len(self.lines):
