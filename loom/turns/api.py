@@ -262,7 +262,9 @@ def _outcome(body: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
     is_done, reply, errors = outcome_of(body["generations"])
     if is_done and not reply.refs and errors:
         raise _failed(body, errors[0])
-    return is_done, {**body, "reply": reply.text, "refs": list(reply.refs)}
+    # The last line said that they were started; one before it, that typed text became a node.
+    before, newline, _ = body["reply"].rpartition("\n")
+    return is_done, {**body, "reply": before + newline + reply.text, "refs": list(reply.refs)}
 
 
 def _failed(body: dict[str, Any], error: dict[str, Any]) -> CommandError:

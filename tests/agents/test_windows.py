@@ -16,6 +16,7 @@ from loom.access import Actor, acting_as
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Event
+from loom.participants.provider_kinds import RESERVE
 from loom.people.models import Participant, User
 from loom.trees.commands import node_writer, trees
 from loom.trees.models import Node, Tree
@@ -147,7 +148,10 @@ def test_a_stash_is_named_without_its_text_until_it_is_recalled(talk: Talk) -> N
     talk.turn('→ recall "idea"\n', "There.")
     assert "· keep\nA lamp by the door.\n---WINDOW_END" in talk.sent()
     talk.turn("→ memory\n", "Yes.")
-    assert "tokens used" in talk.sent()
+    context = re.search(r"Context: ([\d,]+) tokens used · ([\d,]+) available", talk.sent())
+    assert context is not None
+    used, free = (int(figure.replace(",", "")) for figure in context.groups())
+    assert used + free == talk.agent.context_limit - RESERVE
 
 
 def test_a_window_with_too_little_room_shows_its_beginning(talk: Talk, actor: Actor) -> None:

@@ -14,6 +14,7 @@ from loom.people.models import Participant, User
 from loom.trees.commands import drafts
 from loom.trees.models import Draft, Node, Tree, Workspace
 from loom.turns import generation_lifecycle
+from loom.turns.api import _outcome
 from loom.turns.commands.continuing import outcome_of
 from loom.turns.models import Call, Generation
 from tests.commands.conftest import Say
@@ -60,6 +61,18 @@ def test_in_a_buffer_what_was_typed_becomes_a_node_first(
         f"✓ created [{typed.local_id}] from what you typed\n"
         f"✓ 2 continuations from [{typed.local_id}] started"
     )
+    # A request that waits for them is told the same.
+    for row in Generation.objects.filter(status="queued"):
+        generation_lifecycle.take(row.uid, lease="x", seconds=60)
+        generation_lifecycle.end_generation(
+            row.uid, lease="x", text=" it stopped.", chunk=1, finish="complete", error=None
+        )
+    is_done, waited = _outcome(answer.body)
+    assert is_done
+    created, continued, *_ = waited["reply"].split("\n")
+    assert created == f"✓ created [{typed.local_id}] from what you typed"
+    assert continued.startswith(f"✓ 2 continuations from [{typed.local_id}]")
+    assert "started" not in continued
     assert {row.point for row in Generation.objects.all()} == {typed}
     assert (answer.body["position"], Draft.objects.count()) == (typed.local_id, 0)
     say("undo")

@@ -344,9 +344,11 @@ def _hidden(context: Context) -> list[str]:
 
 
 def _used(context: Context) -> str:
-    """`Context: 12,847 tokens used · 37,153 available`, of a turn's current request."""
+    """`Context: 12,847 tokens used · 37,153 available`, of a turn's current request: what is kept
+    free for the answer is not available."""
     turn = Turn.objects.filter(uid=context.turn).first() if context.turn else None
     if turn is None or not turn.prepared:
         return ""
-    used, limit = turn.prepared["tokens"], turn.participant.context_limit
+    kept_free = number_of(context.tree.grove.settings, "truncation_reserve")
+    used, limit = turn.prepared["tokens"], turn.participant.context_limit - kept_free
     return f"Context: {used:,} tokens used · {max(limit - used, 0):,} available"
