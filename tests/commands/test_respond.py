@@ -63,7 +63,7 @@ def test_the_hash_is_that_of_the_recipe(write: Callable[..., str], actor: Actor)
 
 def test_sources_are_named_with_their_role(say: Say, write: Callable[..., str]) -> None:
     a, b = write("a"), write("b")
-    say(f'respond {a} "both" from:{a},{b} as:instruction')
+    say(f'respond {a} "both" from:{a},{b},{a} as:instruction')
     assert [source.role for source in NodeSource.objects.all()] == ["instruction"] * 2
 
 

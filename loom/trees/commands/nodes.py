@@ -106,7 +106,8 @@ def respond(context: Context, args: Respond) -> Reply:
     demand_text(args.content)
     is_of_parts = args.role == PARTS
     find = get_own_node if is_of_parts else get_node
-    sources = tuple(_source(find(context, ref), args.role) for ref in args.sources)
+    named = {node.pk: node for node in (find(context, ref) for ref in args.sources)}
+    sources = tuple(_source(node, args.role) for node in named.values())
     form = PARTS if is_of_parts and sources else ""
     new = NewNode(args.content, form=form, parent=parent, sources=sources)
     node = _written(context, new, parent)
