@@ -26,6 +26,7 @@ from pygments.token import _TokenType
 from pygments.util import ClassNotFound
 
 from loom.language.portals import EMBED, PortalView, named, written_at
+from loom.text.markdown_blocks import blocks_parser, is_task, may_have_tables
 
 MAX_COLOURED = 10_000  # characters of code that are highlighted in one text
 PIECE = 1_000  # characters highlighted at once; code that spans two pieces may get wrong colours
@@ -141,10 +142,6 @@ def _class_of(kind: _TokenType) -> str:
 MAX_RENDERED = 40_000
 MAX_LOOKED_AT = 400_000  # characters of a text whose blocks of code are found
 
-# Every row of a table is as wide as its head, however short the row: a wide head with many rows
-# would make the HTML the square of the text. Such texts are shown without tables.
-MAX_CELLS = 20_000
-
 _OWN_IMAGE = re.compile("image:[0-9a-f]{64}")
 _TAGS = set(
     "p br hr strong em s code pre span blockquote ul ol li h3 h4 h5 h6 a"
@@ -156,6 +153,7 @@ _ATTRIBUTES = {
     "div": {"aria-live"},
     "span": {"aria-hidden"},
     "img": {"src", "alt", "loading"},
+    "li": {"data-task"},
     "ol": {"start"},
     "pre": {"tabindex"},
 }
@@ -196,6 +194,12 @@ class _Renderer(RendererHTML):
             href = f"{base}?node={target}"
         shown = escape(named(target))
         return f'<a class="ref" href="{escape(href)}" data-ref="{escape(target)}">{shown}</a>'
+
+    def list_item_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        if not is_task(tokens, idx, env):
+            return self.renderToken(tokens, idx, options, env)
+        env["tasks"] = env.get("tasks", 0) + 1  # a script makes a box of it, and finds its token so
+        return f'<li data-task="{env["tasks"]}">'
 
     def blockquote_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         return '<blockquote class="quote">\n' if _is_quote(tokens, idx) else "<blockquote>\n"
@@ -285,23 +289,18 @@ def _coloured(code: str, language: str, _attributes: str) -> str:
     return coloured(code, language)
 
 
-def _parser(*rules: str) -> MarkdownIt:
-    parser = MarkdownIt(
-        "commonmark",
-        {"html": False, "breaks": True, "linkify": False, "highlight": _coloured},
-        renderer_cls=_Renderer,
-    ).enable([*rules, "strikethrough"])
+def _parser(*, tables: bool) -> MarkdownIt:
+    parser = blocks_parser(tables=tables, renderer_cls=_Renderer)
+    parser.options["highlight"] = _coloured
     parser.inline.ruler.before("link", "tokens", _tokens_rule)
     return parser
 
 
-_with_tables, _without_tables = _parser("table"), _parser()
+_with_tables, _without_tables = _parser(tables=True), _parser(tables=False)
 
 
 def _parser_for(text: str) -> MarkdownIt:
-    lines = text.split("\n")
-    cells = max(line.count("|") + 1 for line in lines) * len(lines)
-    return _with_tables if cells <= MAX_CELLS else _without_tables
+    return _with_tables if may_have_tables(text) else _without_tables
 
 
 @lru_cache(maxsize=512)

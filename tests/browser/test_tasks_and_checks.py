@@ -77,3 +77,20 @@ def test_what_a_check_says_of_a_document_is_a_badge_for_both(
     expect(hers.locator(".check-badge")).to_have_text("✓ 1")
     with heddle.client() as client:
         client.delete(f"/api/checks/{check['id']}")
+
+
+def test_a_box_checks_its_own_task_beside_code_quotes_and_numbers(
+    heddle: Heddle, visit: Open
+) -> None:
+    code = "```\n- [ ] sample in code\n```"
+    text = f"{code}\n1. [ ] numbered\n\n> - [ ] quoted\n\n- [ ] first real\n- [ ] second real"
+    tree = heddle.tree("Own tasks", text)
+    page = visit(f"/trees/{tree}")
+    names = ("numbered", "quoted", "first real", "second real")
+    for name in names:
+        expect(page.get_by_label(f"Done: {name}")).to_be_enabled()
+    page.get_by_label("Done: first real").check()
+    expect(page.locator("[data-task-state=checked]")).to_have_text("first real")
+    page.reload()
+    for name in names:
+        expect(page.get_by_label(f"Done: {name}")).to_be_checked(checked=name == "first real")

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from loom.claims.commands import checks as check_commands
 from loom.claims.models import TokenState
 from loom.claims.queries.inline_tokens import states_of
-from loom.claims.rules.inline_tokens import MACHINES, InlineToken, below, mark_of, tokens_in
+from loom.claims.rules.inline_tokens import MACHINES, InlineToken, below, tokens_in
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.registry import command
@@ -128,8 +128,7 @@ def _rewrite(context: Context, place: TaskInText, state: str) -> None:
         return
 
     def edits_of(now: str) -> Sequence[tuple[int, int, str]]:
-        task = _place(now, place.task.key, place.item, place.name, stable=True).task
-        at = mark_of(now, task)
+        at = _place(now, place.task.key, place.item, place.name, stable=True).task.mark
         return [(at, at + 1, mark)]
 
     grove_texts().edit(context, place.item, edits_of)

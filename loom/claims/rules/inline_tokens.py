@@ -4,7 +4,9 @@ Pure, and linear in the length of the text."""
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from loom.text.markdown_blocks import blocks_of
 
 MOST = 500  # tokens of one text
 LONGEST = 500  # characters of a task
@@ -137,7 +139,8 @@ class InlineToken:
     """A token of a text: its place in code points, its words, and its first state. `key` is its
     number in a node, whose text never changes; in a document it is made from its words, so that
     it stays while they stay. `target` is what a reference or portal names, `check` the name of
-    the check of a task, `indent` how deep the task is."""
+    the check of a task, `mark` the place between its brackets, and `until` where it ends with the
+    tasks below it."""
 
     key: str
     kind: str
@@ -147,10 +150,10 @@ class InlineToken:
     state: str
     target: str = ""
     check: str = ""
-    indent: int = 0
+    mark: int = 0
+    until: int = 0
 
 
-_TASK = re.compile(r"^([ \t]{0,40})[-*+] \[([ xX])\] (.*)$", re.MULTILINE)
 _PORTAL = re.compile(r"@\[([a-z_]{1,40}) -> ([^\]\n]{1,200})\]")
 _REFERENCE = re.compile(r'(?<![@!\[])\[([a-z0-9]{4,8})\](?!\()|doc:"([^"\n]{1,200})"')
 _CHECK = re.compile(r"\(check: ?([^()\n]{1,40})\)\s*$")
@@ -167,37 +170,35 @@ def tokens_in(text: str, *, stable: bool = False) -> list[InlineToken]:
             plain = f"{token.kind}:{' '.join(token.words.split())}"
             times[plain] = times.get(plain, 0) + 1
             key = hashlib.sha256(f"{plain}:{times[plain]}".encode()).hexdigest()[:8]
-        numbered.append(
-            InlineToken(
-                key,
-                token.kind,
-                token.first,
-                token.last,
-                token.words,
-                token.state,
-                token.target,
-                token.check,
-                token.indent,
-            )
-        )
+        numbered.append(replace(token, key=key))
     return numbered
 
 
+_MAYBE = re.compile(r"\[[ xX]\] |@\[|\[[a-z0-9]{4}|doc:\"")  # what every token has
+
+
 def _found(text: str) -> Iterator[InlineToken]:
-    for match in _TASK.finditer(text):
-        words = match[3][:LONGEST]
+    """The tasks that are drawn as such, and what is named outside of code."""
+    if _MAYBE.search(text) is None:
+        return
+    blocks = blocks_of(text)
+    for task in blocks.tasks:
+        words = text[task.mark + 3 : task.last][:LONGEST]
         check = _CHECK.search(words)
         yield InlineToken(
             "",
             "task",
-            match.start(),
-            match.end(),
+            task.first,
+            task.last,
             words,
-            "unchecked" if match[2] == " " else "checked",
+            "unchecked" if text[task.mark] == " " else "checked",
             check=check[1] if check is not None else "",
-            indent=len(match[1].expandtabs(4)),
+            mark=task.mark,
+            until=task.until,
         )
     for match in _PORTAL.finditer(text):
+        if blocks.is_code(match.start()):
+            continue
         yield InlineToken(
             "",
             "portal",
@@ -208,15 +209,12 @@ def _found(text: str) -> Iterator[InlineToken]:
             target=f"{match[1]} {match[2].strip()}",
         )
     for match in _REFERENCE.finditer(text):
+        if blocks.is_code(match.start()):
+            continue
         target = match[1] or f'doc:"{match[2]}"'
         yield InlineToken(
             "", "reference", match.start(), match.end(), match[0], "idle", target=target
         )
-
-
-def mark_of(text: str, token: InlineToken) -> int:
-    """Where the mark of a task is in its text: the place between its brackets."""
-    return text.index("[", token.first) + 1
 
 
 class NoSuchInputError(ValueError):
@@ -275,12 +273,7 @@ def stated_task(statement: str) -> tuple[str, str] | None:
 
 
 def below(tokens: list[InlineToken], task: InlineToken) -> list[InlineToken]:
-    """The tasks that are written as parts of a task: deeper, directly after it."""
-    parts = []
-    for token in tokens:
-        if token.kind != "task" or token.first <= task.first:
-            continue
-        if token.indent <= task.indent:
-            break
-        parts.append(token)
-    return parts
+    """The tasks that are written as parts of a task: inside its list item."""
+    return [
+        token for token in tokens if token.kind == "task" and task.first < token.first < task.until
+    ]

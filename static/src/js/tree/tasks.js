@@ -18,6 +18,18 @@ export function taskOf(text) {
   return match ? { words: text.slice(match[0].length), checked: match[1] !== " " } : null;
 }
 
+/** Takes the mark away with which the words of an item begin; it may lie in several spans.
+ * @param {HTMLElement} words */
+function withoutMark(words) {
+  const texts = document.createTreeWalker(words, NodeFilter.SHOW_TEXT);
+  let left = "[ ] ".length;
+  for (let text = /** @type {Text | null} */ (texts.nextNode()); text && left; text = /** @type {Text | null} */ (texts.nextNode())) {
+    const own = left === 4 ? text.data.trimStart() : text.data;
+    text.data = own.slice(left);
+    left -= Math.min(left, own.length);
+  }
+}
+
 /** @param {HTMLInputElement} box @param {{state: string, notes?: string[]}} token */
 function show(box, { state, notes = [] }) {
   box.checked = state !== "unchecked";
@@ -47,40 +59,41 @@ export class Tasks {
   /** Makes boxes of the tasks that have none yet. */
   draw() {
     for (const text of document.querySelectorAll("article[data-id] > .text")) {
-      const items = [...text.querySelectorAll("li")].filter((item) => !item.querySelector(":scope > .task-box, :scope > p > .task-box") && taskOf(item.textContent?.trimStart() ?? ""));
-      if (items.length) this.make(/** @type {HTMLElement} */ (text), items);
+      const items = [...text.querySelectorAll("li[data-task]")].filter((item) => !item.querySelector(":scope > .task-box, :scope > p > .task-box") && item.closest(".text, .portal-in") === text);
+      if (items.length) this.make(/** @type {HTMLElement} */ (text), /** @type {HTMLElement[]} */ (items));
     }
   }
 
   /** @param {HTMLElement} text @param {HTMLElement[]} items */
   make(text, items) {
     const id = text.closest("[data-id]")?.getAttribute("data-id") ?? "";
-    const boxes = items.map((item) => {
-      const first = item.firstElementChild?.tagName === "P" ? item.firstElementChild : item;
-      const words = /** @type {Text} */ ([...first.childNodes].find((child) => child.nodeType === 3 && child.textContent?.trim()));
-      const task = taskOf(words.data.trimStart());
-      words.data = task?.words ?? words.data;
-      const box = /** @type {HTMLInputElement} */ (make("input", { type: "checkbox", className: "task-box", checked: task?.checked ?? false, disabled: true }));
-      box.setAttribute("aria-label", t("Done: {words}", { words: words.data.trim() }));
-      words.before(box, " ");
+    const boxes = items.flatMap((item) => {
+      const first = /** @type {HTMLElement} */ (item.firstElementChild?.tagName === "P" ? item.firstElementChild : item);
+      const task = taskOf(first.textContent?.trimStart() ?? "");
+      if (!task) return [];
+      withoutMark(first);
+      const box = /** @type {HTMLInputElement} */ (make("input", { type: "checkbox", className: "task-box", checked: task.checked, disabled: true }));
+      box.dataset.place = item.dataset.task;
+      box.setAttribute("aria-label", t("Done: {words}", { words: task.words.split("\n", 1)[0]?.trim() ?? "" }));
+      first.prepend(box, " ");
       item.classList.add("task-item");
-      return box;
+      return [box];
     });
-    this.fill(id, [...text.querySelectorAll(".task-box")].length === boxes.length ? boxes : /** @type {HTMLInputElement[]} */ ([...text.querySelectorAll(".task-box")]));
+    this.fill(id, boxes);
   }
 
   /** @param {string} id @param {HTMLInputElement[]} boxes */
   async fill(id, boxes) {
     const { results } = await json(`/api/items/${id}/tokens?tree=${this.page.web.slice("/trees/".length)}`, { signal: this.signal });
     const tasks = results.filter((/** @type {Token} */ result) => result.kind === "task");
-    boxes.forEach((box, place) => {
-      const token = tasks[place];
-      if (!token) return;
+    for (const box of boxes) {
+      const token = tasks[Number(box.dataset.place) - 1];
+      if (!token) continue;
       box.dataset.token = token.key;
       box.dataset.of = id;
       show(box, token);
       box.disabled ||= !this.mayWrite;
-    });
+    }
   }
 
   /** @param {{item: string, key: string, state: string, notes: string[]}} changed */

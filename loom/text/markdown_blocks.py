@@ -1,0 +1,130 @@
+"""Where the tasks and the code of a text are, as its Markdown is drawn (`loom.site.markdown`).
+Pure, and linear in the length of the text."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+# Every row of a table is as wide as its head, however short the row: a wide head with many rows
+# would make the HTML the square of the text. Such texts are shown without tables.
+MAX_CELLS = 20_000
+
+_MARK = re.compile(r"\[([ xX])\] (?=[ \t]*\S)")
+_LINE_END = re.compile(r"\r\n?|\n")
+_TICKS = re.compile("`+")
+
+
+def blocks_parser(*, tables: bool, **options: Any) -> MarkdownIt:
+    """The Markdown of Heddle: without raw HTML; each line end is one."""
+    given = {"html": False, "breaks": True, "linkify": False}
+    parser = MarkdownIt("commonmark", given, **options)
+    return parser.enable(["table", "strikethrough"] if tables else ["strikethrough"])
+
+
+_with_tables, _without_tables = blocks_parser(tables=True), blocks_parser(tables=False)
+
+
+def may_have_tables(text: str) -> bool:
+    """Whether tables of a text are drawn as such."""
+    lines = text.split("\n")
+    return max(line.count("|") + 1 for line in lines) * len(lines) <= MAX_CELLS
+
+
+def is_task(tokens: Sequence[Token], at: int, env: Mapping[str, Any]) -> bool:
+    """Whether the list item that begins at a token begins with the mark of a task, `[ ] ` or
+    `[x] `, with words after it."""
+    words = at + 2  # after the start of its first paragraph
+    if tokens[at].type != "list_item_open" or words >= len(tokens):
+        return False
+    mark = _MARK.match(tokens[words].content) if tokens[words].type == "inline" else None
+    if mark is None or tokens[words - 1].type != "paragraph_open":
+        return False
+    return mark[1].upper() not in env.get("references", {})  # then it is drawn as a link
+
+
+@dataclass(frozen=True)
+class TaskItem:
+    """A task as it is drawn: its line from `first` up to `last`, where its mark is (the place
+    between the brackets), and `until`, where its list item ends with all its parts."""
+
+    first: int
+    last: int
+    mark: int
+    until: int
+
+
+@dataclass(frozen=True)
+class TextBlocks:
+    """The tasks of a text in order, and the pieces of code in it (first character, the one after
+    the last)."""
+
+    tasks: tuple[TaskItem, ...]
+    code: tuple[tuple[int, int], ...]
+
+    def is_code(self, place: int) -> bool:
+        """Whether a character is in code."""
+        at = bisect_right(self.code, place, key=itemgetter(0)) - 1
+        return at >= 0 and place < self.code[at][1]
+
+
+def blocks_of(text: str) -> TextBlocks:
+    """The tasks and the code of a text."""
+    parser = _with_tables if may_have_tables(text) else _without_tables
+    env: dict[str, Any] = {}
+    tokens: list[Token] = []
+    parser.block.parse(_LINE_END.sub("\n", text).replace("\0", "\ufffd"), parser, env, tokens)
+    ends = [match.span() for match in _LINE_END.finditer(text)]
+    starts = [0, *(end for _, end in ends), len(text)]
+    stops = [*(start for start, _ in ends), len(text)]
+
+    def start(line: int) -> int:
+        return starts[min(line, len(starts) - 1)]
+
+    tasks, code = [], []
+    for at, token in enumerate(tokens):
+        if token.map is None:
+            continue
+        if token.type in ("fence", "code_block"):
+            code.append((start(token.map[0]), start(token.map[1])))
+        elif token.type == "inline" and "`" in token.content:
+            code += _code_spans(text, start(token.map[0]), start(token.map[1]))
+        elif is_task(tokens, at, env):
+            line = (tokens[at + 2].map or token.map)[0]
+            mark = text.index("[", start(line)) + 1  # no sign of a quote or an item has one
+            tasks.append(TaskItem(start(line), stops[line], mark, start(token.map[1])))
+    return TextBlocks(tuple(tasks), tuple(sorted(set(code))))
+
+
+def _code_spans(text: str, first: int, last: int) -> list[tuple[int, int]]:
+    """The code inside of a paragraph: between two runs of equally many backticks, of which the
+    first is not escaped."""
+    runs = [match.span() for match in _TICKS.finditer(text, first, last)]
+    by_length: dict[int, list[int]] = {}
+    for place in range(len(runs) - 1, -1, -1):
+        by_length.setdefault(runs[place][1] - runs[place][0], []).append(place)
+    spans, place = [], 0
+    while place < len(runs):
+        begin, end = runs[place]
+        begin += _is_escaped(text, begin)  # the rest of the run may open code
+        closing = by_length.get(end - begin, [])
+        while closing and closing[-1] <= place:
+            closing.pop()
+        if closing:
+            place = closing[-1]
+            spans.append((begin, runs[place][1]))
+        place += 1
+    return spans
+
+
+def _is_escaped(text: str, place: int) -> bool:
+    """Whether an odd number of backslashes stands before a character."""
+    before = place
+    while before and text[before - 1] == "\\":
+        before -= 1
+    return (place - before) % 2 == 1
