@@ -58,8 +58,15 @@ def way_of(workspace: Workspace, *, turn: str = "") -> list[TrailStep]:
     if turn:  # in the order of its index, or all steps of the workspace would be gone through
         rows = rows.filter(turn_uid=turn).order_by("-id")
     leading: list[Step] = []
+    along: list[Step] = []  # for the further windows of the line before them
     skip = 0
     for step in rows.defer("line", "message", "arguments")[:READ]:
+        if step.link_type and step.canonical.startswith(OPEN):
+            along.append(step)
+            continue
+        if not (skip and step.canonical.startswith(EXPAND)):
+            leading += along
+        along = []
         if step.canonical.startswith(BACK):
             skip += int(step.canonical.partition("n:")[2].partition(" ")[0] or 1)
         elif step.canonical.startswith((SWITCH, EXPAND)) and skip:
@@ -68,6 +75,7 @@ def way_of(workspace: Workspace, *, turn: str = "") -> list[TrailStep]:
             leading.append(step)
             if step.canonical.startswith(SWITCH) and not turn:
                 break
+    leading += along
     return _read(workspace, leading[::-1][-MOST_STEPS:])
 
 

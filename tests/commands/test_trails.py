@@ -228,3 +228,24 @@ def test_what_is_opened_twice_is_one_step_of_the_trail(say: Say, write: Callable
     assert types == ["", "supports", "uses"]
     say(f'expand supports of {a} because:"to look again"')
     assert "because to look again" in say("trail").reply
+
+
+def test_no_window_of_an_expand_that_was_taken_back_is_a_step(say: Say, write: Write) -> None:
+    """Each of several windows has a step of its own, which goes with the line that opened it."""
+    a, *ends = (write(name, "root") for name in "abcde")
+    for end in ends[:3]:
+        say(f"link {a} to {end} as:tests")
+    say(f"link {a} to {ends[3]} as:supports")
+    say(f"switch to {a}")
+    start = say("trail").reply
+    say(f"expand tests of {a}")
+    opened = say("trail").reply
+    say("back")
+    assert say("trail").reply == start
+    say(f"expand tests of {a}")
+    say(f"expand supports of {a}")
+    say("back")
+    assert say("trail").reply == opened
+    say(f"open {ends[3]}")  # a line of its own stays
+    say("back")
+    assert say("trail").reply.split("\n")[1:] == [f'2 → [{ends[3]}] "e"']
