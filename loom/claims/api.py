@@ -627,7 +627,7 @@ def tokens(request: Request, ref: str) -> Response:
     pipe (`pipe:ID`, with the tree in which it is run) are the token 0 of themselves. The caller's
     window #4 on lines of the text is its region w4, which nobody else sees."""
     actor, tree, item = _item_of(request, ref)
-    bodies = tokens_of(item, access.workspace_of(actor.participant, tree))
+    bodies = tokens_of(item, actor, access.workspace_of(actor.participant, tree))
     return Response({"count": len(bodies), "results": bodies})
 
 
@@ -645,17 +645,17 @@ def token(request: Request, ref: str, key: str) -> Response:
     """A token; an input compiles to ordinary lines, which are run as the caller's own."""
     actor, tree, item = _item_of(request, ref)
     own = access.workspace_of(actor.participant, tree)
-    body = token_of(item, key, own)
+    body = token_of(item, key, actor, own)
     if request.method == "GET":
         return Response(body)
     sent = read(request, TokenSent)
     if body["kind"] == "region":
         return _of_region(actor, tree, item, key, sent)
     if sent.input not in body["inputs"]:
-        archived = body["kind"] == "task" and body["state"] == "archived"
-        why = "Cannot modify archived task." if archived else f"It is {body['state']}."
         hint = f"allowed now: {', '.join(body['inputs']) or 'nothing'}"
-        raise CommandError("REJECTED", why, hint=hint)
+        if body["state"] == "broken":
+            hint = "write the text it names, or change the reference"
+        raise CommandError("REJECTED", _why_not(body), hint=hint)
     dropped: list[str] = []
     if sent.then:
         inputs, dropped = _several(ref, body, sent)
@@ -675,7 +675,7 @@ def token(request: Request, ref: str, key: str) -> Response:
         return Response({"token": body, "lines": [f"→ {line}"], "dropped": dropped, **refusal})
     owes = MACHINES[body["kind"]].obligations
     demands = [{"says": owes, "met": True}] if owes else []
-    now = body if sent.dry_run else token_of(_item_of(request, ref)[2], key, own)
+    now = body if sent.dry_run else token_of(_item_of(request, ref)[2], key, actor, own)
     after = after_input(body, sent.input, sent.text) if sent.dry_run else now
     result = {
         "token": now,
@@ -686,6 +686,15 @@ def token(request: Request, ref: str, key: str) -> Response:
         "delta": delta_of(body, after),
     }
     return Response(result)
+
+
+def _why_not(body: dict[str, Any]) -> str:
+    """Why a token does not take an input."""
+    if body["kind"] == "task" and body["state"] == "archived":
+        return "Cannot modify archived task."
+    if body["state"] == "broken":
+        return "It is broken: nothing that you may see has this name."
+    return f"It is {body['state']}."
 
 
 Inputs = list[tuple[str, str]]  # each with the text that it has
@@ -727,7 +736,7 @@ class _AtToken:
     def body(self) -> dict[str, Any]:
         """The token as it is now."""
         own = access.workspace_of(self.actor.participant, self.tree)
-        return token_of(_item_of(self.request, self.ref)[2], self.key, own)
+        return token_of(_item_of(self.request, self.ref)[2], self.key, self.actor, own)
 
     def say(self, line: str, *, dry_run: bool = False) -> str:
         """Runs a line in the tree; returns its reply."""

@@ -69,6 +69,15 @@ class Documents(GroveTexts):
         except CommandError:
             return None
 
+    def titled_among(
+        self, actor: Actor, tree: Tree | None, titles: Iterable[str]
+    ) -> dict[str, int]:
+        """The item of each of these titles that the actor may read in the tree."""
+        keys = {title: title_key(title) for title in titles}
+        rows = documents_for(actor, tree).filter(title_key__in=set(keys.values()))
+        items = {row.title_key: row.item_id for row in rows}
+        return {title: items[key] for title, key in keys.items() if key in items}
+
     def open(self, user: User, uid: str) -> tuple[Actor, GroveText]:
         """A document of one of the user's groves."""
         return document_access.get_document(user, uid)

@@ -82,6 +82,13 @@ class GroveTexts:
         """The text that a ref names, if there is one that the actor may read in the tree."""
         return None
 
+    def titled_among(
+        self, actor: Actor, tree: Tree | None, titles: Iterable[str]
+    ) -> dict[str, int]:
+        """The item of each of these titles that a text has which the actor may read in the tree;
+        one query."""
+        return {}
+
     def open(self, user: User, uid: str) -> tuple[Actor, GroveText]:
         """A text of one of the user's groves. NOT_FOUND if there is none."""
         raise not_found("This text")

@@ -9,6 +9,7 @@ from django.db.models import Q
 
 from loom.access import Actor
 from loom.claims.models import Pipe, TokenState
+from loom.claims.queries.followed import followed
 from loom.claims.queries.regions import region_of, regions_of
 from loom.claims.rules.inline_tokens import (
     MACHINES,
@@ -172,9 +173,10 @@ def _decided_in_nodes(tree: Tree) -> list[DecidedTask]:
 TokenItem = Node | GroveText | Tree | Pipe
 
 
-def tokens_of(item: TokenItem, workspace: Workspace | None = None) -> list[dict[str, Any]]:
+def tokens_of(item: TokenItem, actor: Actor, workspace: Workspace) -> list[dict[str, Any]]:
     """The tokens of a node or document as the API carries them; a sandbox and a pipe are tokens of
-    themselves. Those of the windows of a workspace are the drafts of whom it is."""
+    themselves. Those of the windows of the actor's workspace are their drafts, and what they have
+    followed there are the states of references and portals."""
     if isinstance(item, Tree):
         return [_of_sandbox(item)] if item.sandbox_of_id is not None else []
     if isinstance(item, Pipe):
@@ -189,9 +191,14 @@ def tokens_of(item: TokenItem, workspace: Workspace | None = None) -> list[dict[
         key = item.item_id
         tokens = tokens_in(grove_texts().current(key) or "", stable=True)
     states = states_of(key, tokens)
-    drafts = regions_of(key, workspace) if workspace is not None else []
+    drafts = regions_of(key, workspace)
+    own = followed(actor, workspace, key, tokens)
     return [
-        *(_body(token, *states[token.key]) for token in tokens),
+        *(
+            _body(token, own.get(token.key, state), notes)
+            for token in tokens
+            for state, notes in [states[token.key]]
+        ),
         *(_body(draft.token, draft.state, ()) for draft in drafts),
     ]
 
@@ -204,9 +211,9 @@ def _of_sandbox(tree: Tree) -> dict[str, Any]:
     return _body(InlineToken(SELF, "sandbox", 0, 0, tree.title, state), state, ())
 
 
-def token_of(item: TokenItem, key: str, workspace: Workspace | None = None) -> dict[str, Any]:
+def token_of(item: TokenItem, key: str, actor: Actor, workspace: Workspace) -> dict[str, Any]:
     """The token with that key. NOT_FOUND if there is none."""
-    token = next((body for body in tokens_of(item, workspace) if body["key"] == key), None)
+    token = next((body for body in tokens_of(item, actor, workspace) if body["key"] == key), None)
     if token is None:
         raise not_found("This token", "GET …/tokens lists those of the item")
     return token

@@ -10,7 +10,8 @@ from loom.text.markdown_blocks import blocks_of
 
 MOST = 500  # tokens of one text
 LONGEST = 500  # characters of a task
-BY_ITSELF = ("expire", "open", "fail")  # what no reader gives: time, and what is asked for arrives
+# What no reader gives: time, what is asked for arrives, what is named is there again.
+BY_ITSELF = ("expire", "open", "fail", "repair")
 
 # What a reader may do with a token in each state: (state, input) to the state after it.
 Transitions = Mapping[tuple[str, str], str]

@@ -485,7 +485,8 @@ def collapse_type(context: Context, args: LinkedOf) -> Reply:
     windows = [
         window
         for window in held(context)
-        if window.via == kind and (window.shown_step in seqs or window.parent_number in shown)
+        if (window.shown_step in seqs and window.number not in shown)
+        or (window.via == kind and window.parent_number in shown)
     ]
     windows += _nested(context, [window.number for window in windows])
     name = f"[{kind}] of [{lookup.node_ref(node, context.tree.pk)}]"
