@@ -212,6 +212,14 @@ def unknown(context: Context, tree: Tree, ref: Ref) -> CommandError:
     return not_found(f"[{ref.id}]", "→ find or → tree shows what is here")
 
 
+def demand_whole(ref: Ref | None, reason: str, line: str) -> None:
+    """INVALID_SYNTAX if a ref names a part of an item where only whole items are stored; the hint
+    is the line that would be run instead."""
+    if ref is not None and ref.slice is not None:
+        message = f"{print_ref(ref)} is a part; {reason}"
+        raise CommandError("INVALID_SYNTAX", message, hint=f"→ {line}")
+
+
 def is_range(ref: Ref) -> bool:
     """Whether the ref names a branch or a range."""
     return ref.kind in ("branch", "range")

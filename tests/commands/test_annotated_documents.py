@@ -51,7 +51,8 @@ def shown(actor: Actor, document: Document) -> list[tuple[str, str, str | None]]
 
 def test_a_comment_stays_at_its_words(say: Say, actor: Actor, document: Document) -> None:
     say('annotate doc:"Notes" "Which of the two?" of:"waits" nth:2')
-    say('annotate doc:"Notes" §Marie "A good part."')
+    noted = say('annotate doc:"Notes" §Marie "A good part."')
+    assert noted.reply.endswith('added to doc:"Notes" §Marie')
     say('annotate doc:"Notes" "All of it." as:question')
     say('view doc:"Notes" full')
     say(

@@ -19,7 +19,7 @@ from loom.engine.models import Event
 from loom.engine.registry import command
 from loom.engine.storing import Storing
 from loom.errors import CommandError
-from loom.language.refs import ParseError, Slice
+from loom.language.refs import ParseError, Slice, print_slice
 from loom.notes.commands.annotations import ANNOTATION_FORMS, Nth, OfWords, note_mentions
 from loom.notes.words import place_of, stored
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE
@@ -74,8 +74,9 @@ def annotate_document(context: Context, args: AnnotateDocument) -> Reply:
     )
     note = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
     note_mentions(context.actor, note)
+    part = "" if args.ref.slice is None else f" {print_slice(args.ref.slice)}"
     return Reply(
-        f"✓ annotation [{note.local_id}] added to {document.shown}",
+        f"✓ annotation [{note.local_id}] added to {document.shown}{part}",
         refs=(note.local_id,),
         items=touched(note, document),
         inverse=made_nodes(note),

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Annotated
 
 from django.db.models import Q
@@ -14,7 +15,7 @@ from loom.engine.registry import command, describe_verb
 from loom.engine.undo import Own, conflict, undoes
 from loom.errors import CommandError
 from loom.language import ids
-from loom.language.refs import print_ref
+from loom.language.refs import plain, print_ref, print_slice, quote
 from loom.language.verbs import Phrases, Verb
 from loom.links import link_types
 from loom.links.commands.counting import count_added, count_removed
@@ -37,7 +38,7 @@ from loom.permissions import LOOM, WRITE
 from loom.text.shortening import excerpt
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Tree
-from loom.trees.named_items import get_node, touched, tree_of
+from loom.trees.named_items import demand_whole, get_node, touched, tree_of
 from loom.trees.queries import lookup
 from loom.trees.queries.item_names import ERASED
 
@@ -94,6 +95,27 @@ def _item(context: Context, ref: RefField) -> tuple[int, str, str, Tree]:
     outside = node.tree_id != context.tree.pk
     item = f"tree:{node.tree.uid} node:{node.local_id}" if outside else node.local_id
     return ids.of_node(node.pk), f"[{node.local_id}]", item, node.tree
+
+
+def _demand_whole(args: LinkArgs | UnlinkArgs, verb: str) -> None:
+    """Refuses parts of documents and trees, which no link stores; the parts of nodes are refused
+    where nodes are named. The line that the hint of a link gives keeps the part in its note."""
+    ends = [end for end in (args.source, args.target) if end.kind in ("document", "tree")]
+    parts = [print_slice(end.slice) for end in ends if end.slice is not None]
+    source, target = (
+        print_ref(replace(end, slice=None)) if end in ends else print_ref(end)
+        for end in (args.source, args.target)
+    )
+    line = f"{verb} {source} to {target}"
+    is_related = isinstance(args, LinkArgs) and args.type == "related"
+    line += f" as:{args.type}" if args.type and not is_related else ""
+    if isinstance(args, LinkArgs):
+        note = f"{args.note} ({', '.join(parts)})" if args.note else ", ".join(parts)
+        line += f" note:{quote(note)}"
+        line += f" confidence:{plain(args.confidence)}" if args.confidence is not None else ""
+        line += f" on:{quote(args.on)}" if args.on else ""
+    for end in ends:
+        demand_whole(end, "a link joins whole items.", line)
 
 
 def link_body(link: Link, source: str, target: str) -> dict[str, object]:
@@ -210,6 +232,7 @@ def link(context: Context, args: LinkArgs) -> Reply:
 
 
 def link_items(context: Context, args: LinkArgs) -> Reply:
+    _demand_whole(args, "link")
     types = vocabulary_of(context.tree.grove)
     archetype = archetype_of(context.actor)
     read = types.by_word.get(args.type.lower())
@@ -311,6 +334,7 @@ def unlink(context: Context, args: UnlinkArgs) -> Reply:
 
 
 def unlink_items(context: Context, args: UnlinkArgs) -> Reply:
+    _demand_whole(args, "unlink")
     types = vocabulary_of(context.tree.grove)
     named = types.demand(args.type, archetype_of(context.actor)) if args.type else None
     if named is not None and not named[1]:

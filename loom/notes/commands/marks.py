@@ -1,6 +1,7 @@
 """Bookmarks and tags: marks that members put on a node, tree or document; and renaming, colouring
 or removing a tag in a whole grove."""
 
+from dataclasses import replace
 from typing import Annotated
 
 from django.db.models import Exists, OuterRef, QuerySet
@@ -18,6 +19,7 @@ from loom.engine.registry import command, describe_verb
 from loom.engine.undo import Own, conflict, undoes
 from loom.errors import CommandError
 from loom.language import ids
+from loom.language.refs import print_ref, print_slice, quote
 from loom.language.verbs import Phrases, Verb
 from loom.notes.models import Mark
 from loom.notes.queries import is_tag, tags_named
@@ -28,7 +30,7 @@ from loom.permissions import LOOM, WRITE
 from loom.text.shortening import plain
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Item, Tree
-from loom.trees.named_items import get_own_node, tree_of
+from loom.trees.named_items import demand_whole, get_own_node, tree_of
 
 MAX_LABEL = 200
 MAX_TAGS = 100  # per line: each is looked up, under the lock
@@ -70,6 +72,14 @@ def _item(context: Context, ref: RefField | None) -> tuple[int, str, str]:
         return ids.of_tree(tree.pk), tree_named(tree.title), f"tree:{tree.uid}"
     node = get_own_node(context, ref)
     return ids.of_node(node.pk), f"[{node.local_id}]", node.local_id
+
+
+def _demand_whole(ref: RefField | None, verb: str, rest: str = "") -> None:
+    """Refuses a part of a document or tree, because no mark stores it; the parts of nodes are
+    refused where nodes are named."""
+    if ref is not None and ref.kind in ("document", "tree"):
+        line = f"{verb} {print_ref(replace(ref, slice=None))} {rest}".rstrip()
+        demand_whole(ref, "marks are on whole items.", line)
 
 
 def mark_body(mark: Mark, item: str) -> dict[str, object]:
@@ -153,6 +163,8 @@ def bookmark(context: Context, args: Bookmark) -> Reply:
 
 
 def add_bookmark(context: Context, args: Bookmark) -> Reply:
+    part = "" if args.ref is None or args.ref.slice is None else print_slice(args.ref.slice)
+    _demand_whole(args.ref, "bookmark", quote(f"{args.label} ({part})" if args.label else part))
     if len(args.label) > MAX_LABEL:
         raise CommandError(
             "LIMIT_EXCEEDED",
@@ -199,6 +211,7 @@ def unbookmark(context: Context, args: Unbookmark) -> Reply:
 
 
 def remove_bookmark(context: Context, args: Unbookmark) -> Reply:
+    _demand_whole(args.ref, "unbookmark")
     item_id, shown, item = _item(context, args.ref)
     old = _own_bookmark(context, item_id)
     if old is None:
@@ -248,6 +261,7 @@ def tag(context: Context, args: Tag) -> Reply:
 
 
 def add_tags(context: Context, args: Tag) -> Reply:
+    _demand_whole(args.ref, "tag", _written(list(args.names)))
     if len(args.names) > MAX_TAGS:
         raise CommandError(
             "LIMIT_EXCEEDED",
@@ -296,6 +310,7 @@ def untag(context: Context, args: Tag) -> Reply:
 
 
 def remove_tags(context: Context, args: Tag) -> Reply:
+    _demand_whole(args.ref, "untag", _written(list(args.names)))
     item_id, shown, item = _item(context, args.ref)
     on = _tags_on(item_id)
     missing = [name for name in args.names if name.casefold() not in on]
