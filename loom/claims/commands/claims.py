@@ -34,11 +34,12 @@ from loom.claims.rules import levels, quotes
 from loom.claims.rules.levels import LEVELS, SCOPES, TAKEN_BACK, Level
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
-from loom.engine.registry import command, describe_verb
+from loom.engine.registry import command, command_of, describe_verb
 from loom.engine.undo import Own, conflict, undoes
 from loom.engine.usable import cannot_be_used
 from loom.errors import CommandError
 from loom.language import ids
+from loom.language.forms import write_line
 from loom.language.refs import ParseError, Ref, print_slice
 from loom.language.slices import get
 from loom.language.verbs import Verb
@@ -53,11 +54,11 @@ from loom.text.hashes import instant
 from loom.text.lines import line_span
 from loom.text.shortening import excerpt, plain
 from loom.trees.commands import node_writer
-from loom.trees.commands.node_writer import NewNode, demand_text
+from loom.trees.commands.node_writer import NewNode, Source, demand_text
 from loom.trees.grove_texts import grove_texts
 from loom.trees.lists import lists
 from loom.trees.models import Node
-from loom.trees.named_items import get_node, get_own_node
+from loom.trees.named_items import demand_whole, get_node, get_own_node, tree_of
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import withheld
 from loom.workspace.commands.lenses import aimed
@@ -239,7 +240,7 @@ class ClaimArgs(Args):
     citation, perhaps of exact words. `again`: although the same was claimed before."""
 
     statement: Annotated[str, Written("quoted")]
-    about: Annotated[RefField | None, Written("ref", lead="about", but=("document",))] = None
+    about: Annotated[RefField | None, Written("ref", lead="about")] = None
     scope: Annotated[
         Literal["node", "tree", "grove"],
         Written("option", key="scope", value="choice", choices=SCOPES),
@@ -272,15 +273,14 @@ def claim(context: Context, args: ClaimArgs) -> Reply:
         access.demand(context.actor, {READ_DOCUMENTS}, "citing a document")
     cited = cited_item(context, args.cite)
     quote = _quote(context, None, cited, args.words)
-    about = get_own_node(context, args.about) if args.about is not None else None
-    parent = about or lookup.root_of(context.tree)
-    new = NewNode(statement, kind="claim", parent=parent)
+    about, parent, sources = _about(context, args)
+    new = NewNode(statement, kind="claim", parent=parent, sources=sources)
     node = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
     new_claim = Claim(
         node=node,
         tree=context.tree,
         statement_key=key_of(statement),
-        about=ids.of_node(about.pk) if about is not None else None,
+        about=about,
         scope=args.scope,
         test=args.test[:MAX_STATEMENT],
         by=context.actor.participant,
@@ -297,6 +297,27 @@ def claim(context: Context, args: ClaimArgs) -> Reply:
         items=(ids.of_node(node.pk), cited.item),
         inverse=({"op": "claim", "claim": node.local_id, "is_back": False},),
     )
+
+
+def _about(context: Context, args: ClaimArgs) -> tuple[int | None, Node, tuple[Source, ...]]:
+    """(the item that a claim is about, the node below which it is placed, its sources). Claims
+    about documents and trees are placed below the root, and their sources name the item."""
+    ref, root = args.about, lookup.root_of(context.tree)
+    if ref is None:
+        return None, root, ()
+    if ref.kind not in ("document", "tree"):
+        node = get_own_node(context, ref)
+        return ids.of_node(node.pk), node, ()
+    whole = {**dict(args), "about": replace(ref, slice=None)}
+    line = write_line(command_of(claim).form, whole, because="").removeprefix("→ ")
+    demand_whole(ref, "a claim is about a whole item, and cites parts.", line)
+    if ref.kind == "tree":
+        item, version = ids.of_tree(tree_of(context, ref).pk), ""
+    else:
+        access.demand(context.actor, {READ_DOCUMENTS}, "a claim about a document")
+        item = grove_texts().get(context, ref).item_id
+        version = grove_texts().versions([item])[item]
+    return item, root, ((item, "primary", version),)
 
 
 def _claimed_before(context: Context, earlier: Claim) -> CommandError:

@@ -5,7 +5,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from django.db.models import QuerySet
 
@@ -193,6 +193,12 @@ class _OfItem(Protocol):
 OfItem = TypeVar("OfItem", bound=_OfItem)
 
 
+class _Subject(NamedTuple):
+    """What a claim is about, as an item that is seen or not."""
+
+    item: int
+
+
 def seen_cites(actor: Actor, tree: Tree, cites: Sequence[OfItem]) -> list[OfItem]:
     """Those of the cites, in a tree that the actor reads, whose items they may see."""
     homes = {ids.home_of(cite.item) for cite in cites} - {0, tree.pk}
@@ -295,7 +301,8 @@ def claim_body(actor: Actor, claim: Claim) -> dict[str, Any]:
     """A claim with its evidence, counter-evidence first, as far as the actor may see it."""
     rows = Cite.objects.filter(claim=claim).select_related("by", "undercuts")
     cites = seen_cites(actor, claim.tree, list(rows.order_by("id")))
-    items = {cite.item for cite in cites} | ({claim.about} if claim.about is not None else set())
+    about = [] if claim.about is None else seen_cites(actor, claim.tree, [_Subject(claim.about)])
+    items = {cite.item for cite in cites} | {subject.item for subject in about}
     names = written(items, claim.tree_id)
     order = {"against": 0, "undercuts": 1, "for": 2}
     cites.sort(key=lambda cite: (order[cite.side], cite.pk))
@@ -304,7 +311,7 @@ def claim_body(actor: Actor, claim: Claim) -> dict[str, Any]:
     )
     return {
         **brief_body(claim),
-        "about": names.get(claim.about) if claim.about is not None else None,
+        "about": names.get(about[0].item) if about else None,
         "why": claim.why,
         "allowed": allowed_acts(claim),
         "next": next_level(claim),
