@@ -214,3 +214,27 @@ def test_memory_says_which_way_led_here_and_which_links_lead_on(say: Say, write:
         f"  ▶ [uses] ──→ [{c}]",
         f"  ▶ [supported_by] ──→ [{c}]",
     ]
+
+
+def test_an_item_to_which_several_links_lead_is_opened_and_counted_once(
+    say: Say, write: Write
+) -> None:
+    a, b, c, d = (write(name, "root") for name in "abcd")
+    for line in (f"{a} to {b}", f"{a} to {c}", f"{b} to {d}", f"{c} to {d}"):
+        say(f"link {line} as:tests")
+    say(f"expand tests of {a}")
+    opened = say("expand tests of focus")
+    number = Window.objects.latest("number").number
+    assert f"→ 1 item as #{number}" in opened.reply and " more: " not in opened.reply
+    assert _led_to(opened) == [d]
+
+
+def test_what_is_cited_twice_is_opened_once(say: Say, write: Write) -> None:
+    a, b = (write(name, "root") for name in "ab")
+    claim = say(f'claim "It is so" cite:{a}').body["refs"][0]
+    say(f"cite {b} for {claim}")
+    say(f'cite {b} lines:1 for {claim} "again"')
+    for line in (f"expand supported_by of {claim}", f"expand supported_by of {claim} inline"):
+        opened = say(line)
+        assert "→ 2 items" in opened.reply and " more: " not in opened.reply
+        assert _led_to(opened) == [a, b]

@@ -45,6 +45,7 @@ from loom.workspace.commands.windows import (
     collapse_window,
     collapsed_below,
     demand_depth,
+    each_once,
     ends_of,
     has_room,
     held,
@@ -290,21 +291,24 @@ def expand_type(context: Context, args: OpenLinkedArgs) -> Reply:
     if args.inline:
         return _inline(context, kind, [node for node, _ in sources], args.max)
     every = 0
+    seen: set[int] = set()  # items to which several links lead, or links of several sources
     for node, parent in sources:
         most = args.max - len(opened)
         if derived_type(kind) and kind != "mentioned_by":
             nodes, number = nodes_of(
                 context.actor, node, kind, context.workspace, most=most + MOST_LEFT
             )
+            number -= len(nodes)
+            nodes = each_once(nodes, seen, item=lambda end: item_ids.of_node(end.pk))
             ends = [
                 (f"[{lookup.node_ref(end, context.tree.pk)}]", source_of(end) if end.text else None)
                 for end in nodes
             ]
             linked = open_sources(context, ends, kind, parent, most=most, is_portal=True)
-            every += number
+            every += number + len(nodes)
         else:
-            linked = open_linked(context, node, kind, parent, most=most, is_portal=True)
-            every += how_many(context.actor, node, kind)
+            linked = open_linked(context, node, kind, parent, most=most, is_portal=True, seen=seen)
+            every += how_many(context.actor, node, kind) - linked.again
         opened, left = [*opened, *linked.opened], [*left, *linked.left]
     first = lookup.node_ref(sources[0][0], context.tree.pk)
     rest = LinkedItems(opened, left, f"list {first} {kind}").rest
@@ -392,10 +396,14 @@ def _left(context: Context, kind: str, nodes: Sequence[Node], opened: int, every
 def _inline(context: Context, kind: str, nodes: Sequence[Node], most: int) -> Reply:
     """A portal that is opened in place: its items are in the answer, as a terminal shows them."""
     opened: list[int] = []
+    seen: set[int] = set()
+    every = 0
     for node in nodes:
-        opened += ends_of(context.actor, node, kind, context.workspace, most=most - len(opened))
+        ends = ends_of(context.actor, node, kind, context.workspace, most=most)
+        firsts = each_once(ends, seen, item=lambda end: end)
+        every += how_many(context.actor, node, kind) - len(ends) + len(firsts)
+        opened += firsts[: most - len(opened)]
     of = " ".join(f"[{lookup.node_ref(node, context.tree.pk)}]" for node in nodes)
-    every = sum(how_many(context.actor, node, kind) for node in nodes)
     items = [NamedItem(item) for item in opened]
     many = max(every, len(opened))
     shown = as_lines(opened_portal(context.actor, context.tree, kind, items, many))
@@ -420,10 +428,10 @@ def _sources(context: Context, ref: Ref | None) -> list[tuple[Node, int]]:
         seen = [window for window in held(context) if window.via]
         last = max((window.shown_step for window in seen), default=0)
         windows = [(node_of(window), window.number) for window in seen if window.shown_step == last]
-        nodes = [(node, number) for node, number in windows if node is not None]
+        nodes = {node.pk: (node, number) for node, number in reversed(windows) if node is not None}
         if not nodes:
             raise not_found("focus", "→ expand TYPE of REF opens what is linked")
-        return nodes
+        return list(reversed(nodes.values()))
     node = get_node(context, ref)
     if ref is not None and ref.kind == "window":
         return [(node, int(ref.id))]

@@ -1,9 +1,9 @@
 """Windows: what a participant keeps in view (docs/model.md §3), their settings, and acting for an
 agent."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from django.db import transaction
 
@@ -364,11 +364,13 @@ MOST_FOLLOWED = 200  # links of which those with a text are opened
 
 class LinkedWindows(NamedTuple):
     """The windows on linked items, and the names of those that got none: there were more than could
-    be opened, or they have no text that fits into a window. `line` lists all of them."""
+    be opened, or they have no text that fits into a window. `line` lists all of them; `again`:
+    how many links lead to items to which another one leads."""
 
     opened: list[Window]
     left: list[str]
     line: str = ""
+    again: int = 0
 
     @property
     def rest(self) -> str:
@@ -394,16 +396,33 @@ def open_linked(
     most: int,
     keep: bool = False,
     is_portal: bool = False,
+    seen: set[int] | None = None,
 ) -> LinkedWindows:
     """Opens windows on what is linked to a node by one type, from the window `parent` (0: from
-    none). LIMIT_EXCEEDED if they would be nested too deep; `is_portal` as in `open_sources`."""
+    none), each item once and none that is in `seen`, to which they are added. LIMIT_EXCEEDED if
+    they would be nested too deep; `is_portal` as in `open_sources`."""
     if kind == "mentioned_by":
         mentions = mentioning(context.actor, node)
     else:
         mentions = links_of(context.actor, node, kind=kind, most=MOST_FOLLOWED)
-    sources = ((_link_name(context, link), _linked(context, link)) for link in mentions)
+    links = each_once(mentions, seen if seen is not None else set(), item=lambda link: link.item)
+    sources = ((_link_name(context, link), _linked(context, link)) for link in links)
     opened = open_sources(context, sources, kind, parent, most=most, keep=keep, is_portal=is_portal)
-    return opened._replace(line=f"list {lookup.node_ref(node, context.tree.pk)} {kind}")
+    line = f"list {lookup.node_ref(node, context.tree.pk)} {kind}"
+    return opened._replace(line=line, again=len(mentions) - len(links))
+
+
+T = TypeVar("T")
+
+
+def each_once(ends: Iterable[T], seen: set[int], *, item: Callable[[T], int]) -> list[T]:
+    """The ends whose items are not in `seen`, the first of each item; adds these items to it."""
+    firsts = []
+    for end in ends:
+        if item(end) not in seen:
+            seen.add(item(end))
+            firsts.append(end)
+    return firsts
 
 
 def how_many(actor: Actor, node: Node, kind: str) -> int:
