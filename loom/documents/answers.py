@@ -128,7 +128,11 @@ class Documents(GroveTexts):
     def linked_items(
         self, actor: Actor, text: GroveText, kind: str, here: Tree | None
     ) -> list[int]:
-        """The items at the other ends of its links of one type, or that it embeds."""
+        """The items at the other ends of its links of one type, that it embeds, or that are its
+        annotations."""
+        if kind == "annotations":
+            notes = queries.notes_on(actor, _document(text), here)
+            return [ids.of_node(annotation.note.pk) for annotation in notes]
         links = queries.links_of_document(actor, _document(text), here)
         return [link.item for link in links if link.type == kind]
 

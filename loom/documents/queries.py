@@ -450,6 +450,19 @@ def annotations_on(actor: Actor, document: Document, text: str) -> list[Document
     return annotations
 
 
+def notes_on(actor: Actor, document: Document, here: Tree | None) -> list[DocumentAnnotation]:
+    """The comments on the newest text of a document, from the trees that the actor may reach from
+    one; from all that they can see if it is None."""
+    every = annotations_on(actor, document, current(document))
+    if here is None:
+        return every
+    reached = {
+        tree: access.may_reach(actor, tree, here=here)
+        for tree in {annotation.note.tree_id for annotation in every}
+    }
+    return [annotation for annotation in every if reached[annotation.note.tree_id]]
+
+
 def _texts_of(document: Document, numbers: set[int]) -> dict[int, str]:
     """The texts of these revisions, by number. Two queries; none for no number."""
     if not numbers:

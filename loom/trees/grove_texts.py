@@ -122,8 +122,8 @@ class GroveTexts:
     def linked_items(
         self, actor: Actor, text: GroveText, kind: str, here: Tree | None
     ) -> list[int]:
-        """The items at the other ends of a text's links of one type, or that it embeds
-        (`mentions`), as far as the actor may see them."""
+        """The items at the other ends of a text's links of one type, that it embeds (`mentions`) or
+        that are its `annotations`, as far as the actor may see them."""
         return []
 
     def names(self, items: Iterable[int]) -> dict[int, str]:

@@ -215,7 +215,7 @@ def test_what_a_document_is_linked_to_and_embeds_is_listed_and_opened_along(view
     listed = view.say('list doc:"notes" supports')
     assert f"[{other_node}]" in listed and f"[{node}]" not in listed
     assert "3 links" in view.say('list doc:"notes"')
-    assert "mentions" in view.refusal('list doc:"notes" annotations').hint
+    assert "mentions" in view.refusal('list doc:"notes" siblings').hint
     view.say('open doc:"notes" with:mentions')
     assert [window["text"] for window in view.windows().values()][1:] == ["A lamp."]
     view.say('open doc:"notes" with:supports')

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from django.db.models import QuerySet
 
-from loom.access import Actor, may_reach
+from loom.access import Actor
 from loom.documents import log as document_log
 from loom.documents import queries
 from loom.documents import rules as documents
@@ -17,7 +17,13 @@ from loom.documents.access import documents_for
 from loom.documents.effects import DocumentSeen, seen_by_line
 from loom.documents.hints import WRITE_HINTS
 from loom.documents.models import Document, Revision, read_whole
-from loom.documents.queries import DocumentShown, get_document, revision_seen, text_of
+from loom.documents.queries import (
+    DocumentAnnotation,
+    DocumentShown,
+    get_document,
+    revision_seen,
+    text_of,
+)
 from loom.documents.rules import Section, unpacked
 from loom.engine.arguments import Args, PlaceField, RefField, Written
 from loom.engine.context import Context, Op, Reply
@@ -26,12 +32,14 @@ from loom.engine.registry import command, describe_verb
 from loom.engine.streams import Writer
 from loom.engine.undo import Own, undoes
 from loom.errors import CommandError, not_found
+from loom.language import ids
 from loom.language.refs import DocumentPlace, ParseError, Ref, print_ref
 from loom.language.slices import PART_LINES
 from loom.language.slices import words as worded
 from loom.language.verbs import Phrases, Verb
 from loom.links import link_types
 from loom.links.commands.links import join, link_body
+from loom.links.derived import derived_type
 from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.notes.words import MOST_SHOWN
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
@@ -45,6 +53,7 @@ from loom.text.lines import line_span
 from loom.text.shortening import SUMMARY_WORDS, excerpt
 from loom.trees.models import Tree
 from loom.trees.named_items import item_of
+from loom.trees.queries import lookup
 from loom.trees.queries.lookup import withheld
 from loom.workspace.commands.lenses import demand_lines, move_along, range_of, steps_of_batch
 from loom.workspace.commands.windows import known, move_window
@@ -105,7 +114,7 @@ def view_document(context: Context, args: ViewDocument) -> Reply:
         if args.length == "summary" or not context.turn:
             want_summary(context, document)
     if args.with_annotations:
-        lines += _annotated(context, document, shown.revision.text)
+        lines += _annotated(context, queries.notes_on(context.actor, document, context.tree))
     return Reply(
         "\n".join([head, *lines]), refs=(f"doc:{document.uid}",), items=(item_of(document),)
     )
@@ -128,13 +137,8 @@ def _difference(context: Context, ref: Ref, document: Document) -> list[str]:
     return [escaped_for(context.actor, row.text) for row in rows]
 
 
-def _annotated(context: Context, document: Document, text: str) -> list[str]:
-    """A line for each annotation on the document, with the words that it is about."""
-    notes = [
-        annotation
-        for annotation in queries.annotations_on(context.actor, document, text)
-        if may_reach(context.actor, annotation.note.tree_id, here=context.tree)
-    ]
+def _annotated(context: Context, notes: Sequence[DocumentAnnotation]) -> list[str]:
+    """A line for each annotation on a document, with the words that it is about."""
     gone = withheld(context.actor, [annotation.note.pk for annotation in notes])
     about = {
         annotation.note.pk: f"on {excerpt(annotation.words, MOST_SHOWN)}"
@@ -208,8 +212,10 @@ def list_documents(context: Context, args: ListDocuments) -> Reply:
 @command("list", group="Look", klass="look", permissions={LOOM, READ_DOCUMENTS}, is_first=True)
 def list_links(context: Context, args: ListDocument) -> Reply:
     """Lists the links of a document, with a type only those; `mentions` lists what it embeds, as
-    `![[a7x2]]` on a line does."""
+    `![[a7x2]]` on a line does, and `annotations` the notes on it and on its words."""
     document = get_document(context, args.ref)
+    if derived_type(args.type) == "annotations":
+        return _annotations(context, document, args.after)
     links = queries.links_of_document(context.actor, document, context.tree)
     kind = args.type.lower()
     if kind not in ("", "links"):
@@ -218,7 +224,7 @@ def list_links(context: Context, args: ListDocument) -> Reply:
             raise CommandError(
                 "INVALID_SYNTAX",
                 f"There is no list {kind!r} of a document.",
-                hint="there are " + ", ".join(("links", "mentions", *known)),
+                hint="there are " + ", ".join(("links", "annotations", "mentions", *known)),
             )
         links = [link for link in links if link.type == kind]
     typed = "" if kind in ("", "links") else f" ({kind})"
@@ -232,6 +238,21 @@ def list_links(context: Context, args: ListDocument) -> Reply:
     refs = tuple(link.ref for link in shown)
     context.note_read(*(link.item for link in shown))
     return Reply("\n".join([head, *lines]), refs=refs, items=(item_of(document),))
+
+
+def _annotations(context: Context, document: Document, after: int) -> Reply:
+    """The annotations of a document that the caller may read, each with the words it is about."""
+    notes = queries.notes_on(context.actor, document, context.tree)
+    shown = notes[after : after + MOST_LISTED]
+    lines = [f"{document.shown} → {counted(len(notes), 'annotation')}{':' if notes else ''}"]
+    lines += [f"  {line}" for line in _annotated(context, shown)]
+    last = after + len(shown)
+    if last < len(notes):
+        more = f"→ list {document.shown} annotations after:{last}"
+        lines.append(f"  … {len(notes) - last:,} more: {more}")
+    refs = tuple(lookup.node_ref(annotation.note, context.tree.pk) for annotation in shown)
+    context.note_read(*(ids.of_node(annotation.note.pk) for annotation in shown))
+    return Reply("\n".join(lines), refs=refs, items=(item_of(document),))
 
 
 # Writing by a line.

@@ -1,9 +1,10 @@
 """Moving around: switch and back, and how far the outline is expanded."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated
 
-from loom.access import may_reach
+from loom.access import demand, may_reach
 from loom.engine import registry
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
@@ -14,19 +15,27 @@ from loom.engine.views import Moved
 from loom.errors import CommandError, not_found
 from loom.language import ids as item_ids
 from loom.language.portals import EMBED, as_lines, named, portals_in, targets_of
-from loom.language.refs import Ref
+from loom.language.refs import Ref, print_ref
 from loom.language.verbs import Phrases, Verb
 from loom.links.derived import derived_type, nodes_of
 from loom.links.portals import NamedItem, items_named
 from loom.links.portals import opened as opened_portal
 from loom.links.vocabulary import link_type
-from loom.permissions import LOOM
+from loom.permissions import LOOM, READ_DOCUMENTS
 from loom.text.counts import MOST_COUNTED, counted
 from loom.text.tokens import count
 from loom.trees.commands.node_writer import demand_visible
 from loom.trees.effects import OutlineChanged, VersionChosen, outline_after
-from loom.trees.models import Node
-from loom.trees.named_items import get_node, get_own_node, touched, tree_of
+from loom.trees.grove_texts import grove_texts
+from loom.trees.models import GroveText, Node
+from loom.trees.named_items import (
+    demand_whole,
+    get_node,
+    get_own_node,
+    item_of,
+    touched,
+    tree_of,
+)
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import selected_version
 from loom.trees.queries.outline import (
@@ -53,23 +62,30 @@ from loom.workspace.commands.windows import (
     node_of,
     numbered,
     open_linked,
+    open_linked_to_text,
     open_sources,
     place_window,
     show_window,
     source_and_lines,
+    text_of_window,
     token_change,
     within_limit,
 )
 from loom.workspace.commands.windows import LinkedWindows as LinkedItems
 from loom.workspace.commands.windows import items_of as items_of_window
 from loom.workspace.models import Window
+from loom.workspace.queries.open_windows import get_window
 from loom.workspace.queries.windows import source_of
 from loom.workspace.window_rules import MOST_WITH
 
 SHOWN_ENDS = 2
 MOST_BACK = 20
 MOST_LINKED = 40  # items that one line opens
+OF_TEXTS = ("mentions", "annotations")  # derived types that documents have
 RECENT = 200  # steps that are searched for moves
+
+
+Source = Node | GroveText  # what links are followed from
 
 
 class Switch(Args):
@@ -269,7 +285,8 @@ _expands_links = command(
 
 
 class OpenLinkedArgs(Args):
-    """A link type, the node or window to follow it from, and the maximum number of items."""
+    """A link type, the node, document or window to follow it from, and the maximum number of
+    items."""
 
     type: Annotated[str, Written("type")]
     ref: Annotated[RefField | None, Written("ref", lead="of")] = None
@@ -281,22 +298,27 @@ class OpenLinkedArgs(Args):
 
 @_expands_links
 def expand_type(context: Context, args: OpenLinkedArgs) -> Reply:
-    """Opens what is linked to a node by one type, in windows: a link type, or what `list` shows of
-    a node; `of focus` follows the windows that the last expand opened. `inline` shows it in
-    place instead of windows."""
+    """Opens what is linked to a node or document by one type, in windows: a link type, or what
+    `list` shows of it; `of focus` follows the windows that the last expand opened. `inline` shows
+    it in place instead of windows."""
     kind = derived_type(args.type) or link_type(context.actor, args.type)
     opened: list[Window] = []
     left: list[str] = []
-    sources = _sources(context, args.ref)
+    sources = _with_type(_sources(context, args.ref), kind)
     if args.inline:
-        return _inline(context, kind, [node for node, _ in sources], args.max)
+        return _inline(context, kind, [source for source, _ in sources], args.max)
     every = 0
     seen: set[int] = set()  # items to which several links lead, or links of several sources
-    for node, parent in sources:
+    for source, parent in sources:
         most = args.max - len(opened)
-        if derived_type(kind) and kind != "mentioned_by":
+        if not isinstance(source, Node):
+            linked = open_linked_to_text(
+                context, source, kind, parent, most=most, is_portal=True, seen=seen
+            )
+            every += len(linked.opened) + len(linked.left)
+        elif derived_type(kind) and kind != "mentioned_by":
             nodes, number = nodes_of(
-                context.actor, node, kind, context.workspace, most=most + MOST_LEFT
+                context.actor, source, kind, context.workspace, most=most + MOST_LEFT
             )
             number -= len(nodes)
             nodes = each_once(nodes, seen, item=lambda end: item_ids.of_node(end.pk))
@@ -307,21 +329,23 @@ def expand_type(context: Context, args: OpenLinkedArgs) -> Reply:
             linked = open_sources(context, ends, kind, parent, most=most, is_portal=True)
             every += number + len(nodes)
         else:
-            linked = open_linked(context, node, kind, parent, most=most, is_portal=True, seen=seen)
-            every += how_many(context.actor, node, kind) - linked.again
+            linked = open_linked(
+                context, source, kind, parent, most=most, is_portal=True, seen=seen
+            )
+            every += how_many(context.actor, source, kind) - linked.again
         opened, left = [*opened, *linked.opened], [*left, *linked.left]
-    first = lookup.node_ref(sources[0][0], context.tree.pk)
-    rest = LinkedItems(opened, left, f"list {first} {kind}").rest
+    listed = f"list {_name(context, sources[0][0]).strip('[]')} {kind}"
+    rest = LinkedItems(opened, left, listed).rest
     named = numbered([window.number for window in opened])
     items = f"{len(opened)} item{'' if len(opened) == 1 else 's'}{f' as {named}' if named else ''}"
     limited = within_limit(context, opened)
-    of = " ".join(f"[{lookup.node_ref(node, context.tree.pk)}]" for node, _ in sources)
-    named_ones = len(opened) + len(left)
-    more = _left(context, kind, [node for node, _ in sources], named_ones, every)
+    of = " ".join(_name(context, source) for source, _ in sources)
+    more = every - len(opened) - len(left)  # neither opened nor named
+    unnamed = f"\n  … {more:,} more: → {listed}" if more > 0 else ""
     return Reply(
-        f"✓ ▼ [{kind}] of {of} → {items}{rest}{more}"
+        f"✓ ▼ [{kind}] of {of} → {items}{rest}{unnamed}"
         f"{_again(context, opened)}{limited}{token_change(context)}",
-        items=touched(*(node for node, _ in sources)),
+        items=touched(*(source for source, _ in sources)),
         led_to=tuple(dict.fromkeys(item for window in opened for item in items_of_window(window))),
         link_type=kind,
     )
@@ -342,23 +366,23 @@ def expand_portal(context: Context, args: PortalOf) -> Reply:
     """Opens what a portal in a text names (`@[supports -> a7x2]`: `expand supports of REF
     to:"a7x2"`), in windows; `inline` shows it in place instead."""
     kind = EMBED if args.type.lower() == EMBED else link_type(context.actor, args.type)
-    node, parent = _sources(context, args.ref)[0]
+    source, parent = _sources(context, args.ref)[0]
     targets = targets_of(args.to)
-    written = [portal.targets for portal in portals_in(node.text) if portal.type == kind]
+    text = source.text if isinstance(source, Node) else grove_texts().part_of(source).text
+    written = [portal.targets for portal in portals_in(text) if portal.type == kind]
+    of = _name(context, source)
     if targets not in written:
         raise not_found(
-            f"A portal [{kind}] to {args.to[:80]} in [{node.local_id}]",
-            f"→ view {node.local_id} full",
+            f"A portal [{kind}] to {args.to[:80]} in {of}", f"→ view {of.strip('[]')} full"
         )
     ends = items_named(context.actor, context.tree, targets)
     led_to = tuple(dict.fromkeys(end.item for end in ends if end.item))
-    of = lookup.node_ref(node, context.tree.pk)
-    head = f"✓ ▼ [{kind}] of [{of}] → {counted(len(led_to), 'item')}"
+    head = f"✓ ▼ [{kind}] of {of} → {counted(len(led_to), 'item')}"
     context.note_read(*led_to)
     if args.inline:
         shown = as_lines(opened_portal(context.actor, context.tree, kind, ends, len(ends)))
         reply = "\n".join([head, *(f"  {line}" for line in shown)])
-        return Reply(reply, items=touched(node), led_to=led_to, link_type=kind)
+        return Reply(reply, items=touched(source), led_to=led_to, link_type=kind)
     windows = [window for end in ends for window in _window_on(context, end, kind, parent)]
     gone = " ".join(named(end.written) for end in ends if not end.item)
     named_ = numbered([window.number for window in windows])
@@ -367,7 +391,7 @@ def expand_portal(context: Context, args: PortalOf) -> Reply:
         + (f"\n  unavailable: {gone}" if gone else "")
         + within_limit(context, windows)
         + token_change(context),
-        items=touched(node),
+        items=touched(source),
         led_to=led_to,
         link_type=kind,
     )
@@ -385,25 +409,22 @@ def _window_on(context: Context, item: NamedItem, kind: str, parent: int) -> lis
     return [window]
 
 
-def _left(context: Context, kind: str, nodes: Sequence[Node], opened: int, every: int) -> str:
-    """`\n  … 12 more: → list a7x2 supports after:10`: what was not opened."""
-    if every <= opened:
-        return ""
-    ref = lookup.node_ref(nodes[0], context.tree.pk)
-    return f"\n  … {every - opened:,} more: → list {ref} {kind}"
-
-
-def _inline(context: Context, kind: str, nodes: Sequence[Node], most: int) -> Reply:
+def _inline(context: Context, kind: str, sources: Sequence[Source], most: int) -> Reply:
     """A portal that is opened in place: its items are in the answer, as a terminal shows them."""
     opened: list[int] = []
     seen: set[int] = set()
     every = 0
-    for node in nodes:
-        ends = ends_of(context.actor, node, kind, context.workspace, most=most)
+    for source in sources:
+        if isinstance(source, Node):
+            ends = ends_of(context.actor, source, kind, context.workspace, most=most)
+            many = how_many(context.actor, source, kind)
+        else:
+            ends = grove_texts().linked_items(context.actor, source, kind, context.tree)
+            many = len(ends)
         firsts = each_once(ends, seen, item=lambda end: end)
-        every += how_many(context.actor, node, kind) - len(ends) + len(firsts)
+        every += many - len(ends) + len(firsts)
         opened += firsts[: most - len(opened)]
-    of = " ".join(f"[{lookup.node_ref(node, context.tree.pk)}]" for node in nodes)
+    of = " ".join(_name(context, source) for source in sources)
     items = [NamedItem(item) for item in opened]
     many = max(every, len(opened))
     shown = as_lines(opened_portal(context.actor, context.tree, kind, items, many))
@@ -415,33 +436,74 @@ def _inline(context: Context, kind: str, nodes: Sequence[Node], most: int) -> Re
                 *(f"  {line}" for line in shown),
             ]
         ),
-        items=touched(*nodes),
+        items=touched(*sources),
         led_to=tuple(dict.fromkeys(opened)),
         link_type=kind,
     )
 
 
-def _sources(context: Context, ref: Ref | None) -> list[tuple[Node, int]]:
-    """The nodes whose links are followed, each with the number of the window that shows it, or
-    0."""
-    if ref is not None and ref.kind == "focus":
-        seen = [window for window in held(context) if window.via]
-        last = max((window.shown_step for window in seen), default=0)
-        windows = [(node_of(window), window.number) for window in seen if window.shown_step == last]
-        nodes = {node.pk: (node, number) for node, number in reversed(windows) if node is not None}
-        if not nodes:
-            raise not_found("focus", "→ expand TYPE of REF opens what is linked")
-        return list(reversed(nodes.values()))
-    node = get_node(context, ref)
-    if ref is not None and ref.kind == "window":
-        return [(node, int(ref.id))]
-    item = item_ids.of_node(node.pk)
-    return [
-        (
-            node,
-            min((window.number for window in held(context) if window.item_id == item), default=0),
+# What links are followed from: nodes and texts of the grove.
+
+
+def _name(context: Context, source: Source) -> str:
+    """`[a7x2]` or `doc:"name"`."""
+    if isinstance(source, Node):
+        return f"[{lookup.node_ref(source, context.tree.pk)}]"
+    return print_ref(Ref("document", name=source.title))
+
+
+def _with_type(sources: list[tuple[Source, int]], kind: str) -> list[tuple[Source, int]]:
+    """Those of the sources that may have links of the type. INVALID_SYNTAX if none of them may:
+    only nodes have most of the derived types."""
+    is_of_nodes = derived_type(kind) and kind not in OF_TEXTS
+    fit = [(source, at) for source, at in sources if isinstance(source, Node) or not is_of_nodes]
+    if not fit:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"Documents have no {kind}.",
+            hint=f"they have links by their types, {' and '.join(OF_TEXTS)}",
         )
-    ]
+    return fit
+
+
+def _sources(context: Context, ref: Ref | None) -> list[tuple[Source, int]]:
+    """The nodes and texts whose links are followed, each with the number of the window that shows
+    it, or 0."""
+    if ref is not None and ref.kind == "focus":
+        opened = [window for window in held(context) if window.via]
+        last = max((window.shown_step for window in opened), default=0)
+        shown = [window for window in opened if window.shown_step == last]
+        texts = grove_texts().seen(
+            context.actor, context.tree, [window.item_id or 0 for window in shown]
+        )
+        every: dict[int, tuple[Source, int]] = {}
+        for window in shown:
+            source = texts.get(window.item_id or 0) or node_of(window)
+            if source is not None:
+                every.setdefault(item_of(source), (source, window.number))
+        if not every:
+            raise not_found("focus", "→ expand TYPE of REF opens what is linked")
+        return list(every.values())
+    return [_source(context, ref)]
+
+
+def _source(context: Context, ref: Ref | None) -> tuple[Source, int]:
+    """The node or text that a ref, or the window it names, shows, and the number of its window, or
+    0. INVALID_SYNTAX for a part."""
+    text: GroveText | None = None
+    if ref is not None and ref.kind == "window":
+        window = get_window(context, int(ref.id))
+        text = text_of_window(context, window) if window.kind == "document" else None
+        return text if text is not None else get_node(context, ref), window.number
+    if ref is not None and ref.kind == "document":
+        demand(context.actor, {READ_DOCUMENTS}, "following the links of a document")
+        whole = print_ref(replace(ref, slice=None))
+        demand_whole(ref, "links are of whole items.", f"list {whole}")
+        text = grove_texts().get(context, ref)
+    source: Source = text if text is not None else get_node(context, ref)
+    item = item_of(source)
+    own = (window.number for window in held(context) if window.item_id == item)
+    return source, min(own, default=0)
 
 
 describe_verb(
@@ -469,7 +531,7 @@ def collapse(context: Context, args: Branch) -> Reply:
 
 
 class LinkedOf(Args):
-    """A link type, and the node."""
+    """A link type, and the node or document."""
 
     type: Annotated[str, Written("type")]
     ref: Annotated[RefField, Written("ref", lead="of")]
@@ -480,16 +542,12 @@ def collapse_type(context: Context, args: LinkedOf) -> Reply:
     """Hides the windows that an expand of this type opened, and those opened from them, until it
     is expanded again."""
     kind = derived_type(args.type) or link_type(context.actor, args.type)
-    node = get_node(context, args.ref)
+    source, _ = _source(context, args.ref)
+    item = item_of(source)
     steps = context.workspace.steps.filter(link_type=kind, outcome="ok")
-    seqs = set(
-        steps.filter(touched__item=item_ids.of_node(node.pk), touched__led_to=False).values_list(
-            "seq", flat=True
-        )
-    )
-    shown = {
-        window.number for window in held(context) if window.item_id == item_ids.of_node(node.pk)
-    }
+    of_item = steps.filter(touched__item=item, touched__led_to=False)
+    seqs = set(of_item.values_list("seq", flat=True))
+    shown = {window.number for window in held(context) if window.item_id == item}
     windows = [
         window
         for window in held(context)
@@ -497,7 +555,7 @@ def collapse_type(context: Context, args: LinkedOf) -> Reply:
         or (window.via == kind and window.parent_number in shown)
     ]
     windows += _nested(context, [window.number for window in windows])
-    name = f"[{kind}] of [{lookup.node_ref(node, context.tree.pk)}]"
+    name = f"[{kind}] of {_name(context, source)}"
     return _collapsed(context, windows, name)
 
 

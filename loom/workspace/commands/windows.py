@@ -461,13 +461,22 @@ def text_of_window(context: Context, window: Window) -> GroveText | None:
 
 
 def open_linked_to_text(
-    context: Context, text: GroveText, kind: str, parent: int, *, keep: bool = False
+    context: Context,
+    text: GroveText,
+    kind: str,
+    parent: int,
+    *,
+    most: int = MOST_WITH,
+    keep: bool = False,
+    is_portal: bool = False,
+    seen: set[int] | None = None,
 ) -> LinkedWindows:
-    """Opens windows on at most MOST_WITH items that are linked to a text of the grove by one type,
-    or that it embeds (`mentions`)."""
+    """Opens windows on at most `most` items that are linked to a text of the grove by one type,
+    that it embeds (`mentions`) or that are its annotations; the rest as in `open_linked`."""
     linked = grove_texts().linked_items(context.actor, text, kind, context.tree)
-    sources = (_end_of(context, item) for item in linked)
-    opened = open_sources(context, sources, kind, parent, most=MOST_WITH, keep=keep)
+    items = each_once(linked, seen if seen is not None else set(), item=lambda item: item)
+    sources = (_end_of(context, item) for item in items)
+    opened = open_sources(context, sources, kind, parent, most=most, keep=keep, is_portal=is_portal)
     return opened._replace(line=f"list doc:{quote(text.title)} {kind}")
 
 

@@ -1,0 +1,119 @@
+"""Documents are not dead ends: their links and annotations are followed and listed, as far as the
+one who asks may see them."""
+
+from collections.abc import Callable
+
+import pytest
+
+from loom.access import acting_as, get_actor
+from loom.documents.models import Document
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.errors import CommandError
+from loom.permissions import READ_DOCUMENTS
+from loom.workspace.models import Window
+from tests.commands.conftest import Say
+from tests.two_groves import TwoGroves
+
+pytestmark = pytest.mark.django_db
+Write = Callable[..., str]
+
+
+@pytest.fixture
+def texts(say: Say, write: Write) -> tuple[str, str]:
+    """Two nodes: the first is supported by a document, which uses the second and a document."""
+    a, b = write("a"), write("b")
+    say('write doc:"d" new "Words of the document."')
+    say('write doc:"e" new "More words."')
+    say(f'link doc:"d" to {a} as:supports')
+    say(f'link doc:"d" to {b} as:uses')
+    say('link doc:"d" to doc:"e" as:uses')
+    return a, b
+
+
+def _shown() -> dict[int, int | None]:
+    return dict(Window.objects.filter(is_visible=True).values_list("number", "item_id"))
+
+
+def test_links_are_followed_from_a_document_and_from_its_window(
+    say: Say, texts: tuple[str, str]
+) -> None:
+    _, b = texts
+    assert '✓ ▼ [uses] of doc:"d" → 2 items as #' in say('expand uses of doc:"d"').reply
+    say("close all")
+    say('open doc:"d"')
+    (number,) = _shown()
+    assert '✓ ▼ [supports] of doc:"d" → 1 item as #' in say(f"expand supports of #{number}").reply
+    assert Window.objects.get(via="supports").parent_number == number
+    assert "hidden #" in say('collapse supports of doc:"d"').reply
+    inline = say('expand uses of doc:"d" inline').reply
+    assert "→ 2 items" in inline and f"[{b}]" in inline and "More words." in inline
+    assert "doc:" in say("trail").reply
+
+
+def test_focus_goes_on_from_documents(say: Say, texts: tuple[str, str]) -> None:
+    a, _ = texts
+    say(f"expand supported_by of {a}")  # the document alone
+    assert '[uses] of doc:"d" → 2 items as #' in say("expand uses of focus").reply
+    say("close all")
+    say('expand uses of doc:"d"')  # a node and a document
+    mixed = say("expand used_by of focus").reply
+    assert 'doc:"e"' in mixed and "→ 1 item as #" in mixed  # both lead back to one
+    say("close all")
+    say(f"expand supported_by of {a}")
+    with pytest.raises(CommandError, match="Documents have no continuations"):
+        say("expand continuations of focus")
+
+
+def test_annotations_of_a_document_are_listed_and_opened(say: Say, texts: tuple[str, str]) -> None:
+    say('annotate doc:"d" "Whose?" of:"Words" as:question')
+    say('annotate doc:"d" "Good."')
+    listed = say('list doc:"d" annotations')
+    first, second = listed.body["refs"]
+    head, *lines = listed.reply.split("\n")
+    assert head == 'doc:"d" → 2 annotations:'
+    assert f"[{first}]" in lines[0] and 'on "Words"' in lines[0]
+    assert f"[{second}]" in lines[1]
+    assert "→ 2 items as #" in say('expand annotations of doc:"d"').reply
+    assert say('list doc:"e" annotations').reply == 'doc:"e" → 0 annotations'
+    with pytest.raises(CommandError) as refusal:
+        say('list doc:"d" siblings')
+    assert refusal.value.hint.startswith("there are links, annotations, mentions")
+
+
+def test_a_part_of_a_document_is_refused(say: Say, texts: tuple[str, str]) -> None:
+    with pytest.raises(CommandError, match="is a part; links are of whole items"):
+        say('expand uses of doc:"d" lines:1')
+
+
+def test_a_portal_in_a_document_is_opened(say: Say, texts: tuple[str, str]) -> None:
+    a, _ = texts
+    say(f'write doc:"d" append "see @[uses -> {a}]"')
+    assert '[uses] of doc:"d" → 1 item as #' in say(f'expand uses of doc:"d" to:"{a}"').reply
+
+
+def test_what_may_not_be_read_is_not_followed(two_groves: TwoGroves) -> None:
+    left, right, both = two_groves.left, two_groves.right, two_groves.both
+    right.run(both, 'write doc:"plans" new "The kestrel."')
+    left.run(both, 'write doc:"d" new "The tower."')
+    left.run(both, f'link doc:"d" to {two_groves.far} as:supports')
+    right.run(both, 'annotate doc:"plans" "Kestrel?"')
+    uid = Document.objects.get(title="plans").uid
+    for line in (f"expand supports of doc:{uid}", f"list doc:{uid} annotations"):
+        with pytest.raises(CommandError) as refusal:
+            left.run(both, line)
+        assert refusal.value.code == "NOT_FOUND"
+    assert "→ 0 items" in left.run(two_groves.only_left, 'expand supports of doc:"d"')
+    assert "→ 0 items" in left.run(two_groves.only_left, 'expand supports of doc:"d" inline')
+
+
+def test_documents_need_the_permission(two_groves: TwoGroves) -> None:
+    left, both = two_groves.left, two_groves.both
+    left.run(both, 'write doc:"d" new "The tower."')
+    agent = two_groves.agent(left, permissions=["loom_aware", "loom_write"])
+    actor = acting_as(get_actor(both, left.grove), agent)
+    assert READ_DOCUMENTS not in actor.permissions
+    for line in ('expand uses of doc:"d"', 'list doc:"d" annotations'):
+        with pytest.raises(CommandError) as refusal:
+            execute_line(actor, left.tree, Request(line))
+        assert refusal.value.code == "PERMISSION_DENIED"
