@@ -4,6 +4,7 @@ from loom.claims.models import Cite
 from loom.engine.event_kinds import Body, Payload, event
 from loom.links.commands.links import keeps_links
 from loom.links.models import Link
+from loom.links.queries import written
 
 
 @event("check.changed", stream=("tree", "grove"))
@@ -57,6 +58,15 @@ class CommitmentVetoed(Payload):
 
 
 @keeps_links
-def _is_cited(link: Link) -> bool:
-    """Whether a claim stands on a link, which is then answered and never removed."""
-    return Cite.objects.filter(link=link).exists()
+def _answers_cite(link: Link) -> str:
+    """How the evidence that a claim has by a link is answered; "" if no claim stands on it, as
+    such a link is never removed. Evidence for a claim is answered by evidence against it, and that
+    by an `address`; a link alone counts as neither."""
+    cite = Cite.objects.filter(link=link).select_related("claim__node").first()
+    if cite is None:
+        return ""
+    claim = cite.claim.node.local_id
+    if cite.side == "for":
+        return f'→ cite REF against {claim} "why" answers it'
+    item = written({cite.item}, cite.claim.tree_id)[cite.item]
+    return f'→ address {item} in {claim} "how" answers it'

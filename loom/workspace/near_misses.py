@@ -53,6 +53,7 @@ def _finish_tasks(match: re.Match[str]) -> Iterator[str]:
 _TASKS = r"(t\d+(?: t\d+)*)[.]?"
 
 DROP_HINTS = (
+    (r"drop pin:(\w+)", lambda match: iter([f"drop {match[1]}"])),  # no node has such an id
     (r"unpin (?:the )?(?:window |node )?(#\d+|\[?[a-z]\d[a-z]\d\w*\]?)[.,]?", _unpin),
     (rf'{_FORGET} (?:the |my )?stash(?:ed)?:?\s*("[^"]*"|[\w-]+)', _forget),
 )

@@ -621,18 +621,21 @@ def changing(
 ) -> document_log.Change:
     """A change for `document_log.write` on what was seen in the revision `seen` (0: never seen;
     None: no check). If others have written since: CONFLICT, with what they changed; with `merges`
-    only where they have changed the same place."""
+    only where they have changed the same place. NOT_FOUND for a revision that is still to come."""
 
     def change(text: str, newest: Revision) -> Sequence[Edit]:
         if seen == 0:
             raise CommandError(
                 "CONFLICT", f"You have not looked at {name} yet.", hint=f"→ view {name} full"
             )
+        if seen is not None and seen > newest.number:
+            hint_newest = f"the newest is revision {newest.number}; → view {name} full shows it"
+            raise not_found(f"Revision {seen} of {name}", hint_newest)
         try:
             if seen is None or seen == newest.number:
                 return edits_of(text, unpacked(newest.sections))
             moved = None
-            if merges and seen < newest.number:
+            if merges:
                 base = queries.revision_of(newest.document, seen)
                 edits = edits_of(base.text, queries.sections_in(base))
                 moved = rebased(edits, difference(base.text, text))

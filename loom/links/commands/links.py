@@ -46,12 +46,13 @@ MAX_NOTE = 2000
 EVIDENCE = "evidence"  # append-only: such a link is answered, never removed
 
 
-Keeping = Callable[[Link], bool]
+Keeping = Callable[[Link], str]
 _keeping: list[Keeping] = []
 
 
 def keeps_links(keeping: Keeping) -> Keeping:
-    """Registers which links are evidence of another feature, so that nobody removes them."""
+    """Registers which links are evidence of another feature, so that nobody removes them: it
+    returns a hint how such a link is answered, "" for all other links."""
     _keeping.append(keeping)
     return keeping
 
@@ -59,6 +60,12 @@ def keeps_links(keeping: Keeping) -> Keeping:
 def is_kept(link: Link) -> bool:
     """Whether a link is evidence, which nobody removes."""
     return link.type == EVIDENCE or any(keeping(link) for keeping in _keeping)
+
+
+def _answering(link: Link, shown: str) -> str:
+    """How a link that is kept is answered, for a hint; `shown`: its target."""
+    usual = f"→ link REF to {shown.strip('[]')} as:refutes answers it"
+    return next((hint for keeping in _keeping if (hint := keeping(link))), usual)
 
 
 class LinkArgs(Args):
@@ -366,7 +373,7 @@ def unlink_items(context: Context, args: UnlinkArgs) -> Reply:
         raise CommandError(
             "REJECTED",
             "Evidence is never removed, only answered.",
-            hint=f"→ link REF to {shown_to} as:refutes answers it",
+            hint=_answering(links[0], shown_to),
         )
     is_forward = links[0].source_slot == slots_of([source])[source]
     ends = [item, item_to] if is_forward else [item_to, item]

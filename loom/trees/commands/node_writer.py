@@ -355,7 +355,8 @@ def unmeasured() -> list[str]:
 
 
 def demand_not_root(node: Node, participle: str) -> None:
-    """Refuses the root with REJECTED: it is never edited, split, pruned or excluded."""
+    """Refuses the root with REJECTED: it is never edited, split, pruned, excluded or
+    included."""
     if node.parent_slot_id is None:
         raise CommandError(
             "REJECTED",

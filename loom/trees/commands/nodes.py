@@ -582,9 +582,9 @@ def include(context: Context, args: OfSlot) -> Reply:
 
 def _excluded(context: Context, args: OfSlot, value: bool) -> Reply:
     node = get_own_node(context, args.ref)
-    demand_not_root(node, "excluded")
-    demand_text_node(node, "excluded")
     word = "excluded" if value else "included"
+    demand_not_root(node, word)
+    demand_text_node(node, word)
     if node.slot.excluded == value:
         raise CommandError(
             "REJECTED", f"[{node.local_id}] is already {word}.", hint="nothing to do"
