@@ -21,7 +21,7 @@ def test_evidence_is_answered_as_its_side_needs(say: Say, write: Say) -> None:
     say(f'address {b} in {claim} "how"')
     assert Claim.objects.get().unanswered == 0
     say(f"link {a} to {c} as:evidence")
-    assert refused(say, f"unlink {a} to {c}").hint == f"→ link REF to {c} as:refutes answers it"
+    assert refused(say, f"unlink {a} to {c}").hint == f"→ link REF to [{c}] as:refutes answers it"
 
 
 def test_a_revision_to_come_is_not_found(say: Say) -> None:

@@ -64,7 +64,7 @@ def is_kept(link: Link) -> bool:
 
 def _answering(link: Link, shown: str) -> str:
     """How a link that is kept is answered, for a hint; `shown`: its target."""
-    usual = f"→ link REF to {shown.strip('[]')} as:refutes answers it"
+    usual = f"→ link REF to {shown} as:refutes answers it"
     return next((hint for keeping in _keeping if (hint := keeping(link))), usual)
 
 
