@@ -12,7 +12,7 @@ from django.db.models import Q
 from loom.access import Actor
 from loom.engine.arguments import Args, ArgsT, form_of
 from loom.engine.context import Context, Reply
-from loom.language.forms import Form, syntax
+from loom.language.forms import Form, syntax, write_line
 from loom.language.verbs import Verb, Verbs
 from loom.permissions import Permission
 from loom.trees.models import Tree
@@ -175,6 +175,12 @@ def named(name: str) -> Sequence[Command]:
 def command_of(run: Callable[..., "Reply"]) -> Command:
     """The command that a function was registered as."""
     return _by_function[run]
+
+
+def line_with(run: Callable[..., "Reply"], args: Args, **changes: object) -> str:
+    """The line of a command, without its arrow, with other values for some of its arguments."""
+    values = {**dict(args), **changes}
+    return write_line(command_of(run).form, values, because="").removeprefix("→ ")
 
 
 def every() -> Iterable[Command]:

@@ -34,12 +34,11 @@ from loom.claims.rules import levels, quotes
 from loom.claims.rules.levels import LEVELS, SCOPES, TAKEN_BACK, Level
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
-from loom.engine.registry import command, command_of, describe_verb
+from loom.engine.registry import command, describe_verb, line_with
 from loom.engine.undo import Own, conflict, undoes
 from loom.engine.usable import cannot_be_used
 from loom.errors import CommandError
 from loom.language import ids
-from loom.language.forms import write_line
 from loom.language.refs import ParseError, Ref, print_slice
 from loom.language.slices import get
 from loom.language.verbs import Verb
@@ -308,8 +307,7 @@ def _about(context: Context, args: ClaimArgs) -> tuple[int | None, Node, tuple[S
     if ref.kind not in ("document", "tree"):
         node = get_own_node(context, ref)
         return ids.of_node(node.pk), node, ()
-    whole = {**dict(args), "about": replace(ref, slice=None)}
-    line = write_line(command_of(claim).form, whole, because="").removeprefix("→ ")
+    line = line_with(claim, args, about=replace(ref, slice=None))
     demand_whole(ref, "a claim is about a whole item, and cites parts.", line)
     if ref.kind == "tree":
         item, version = ids.of_tree(tree_of(context, ref).pk), ""

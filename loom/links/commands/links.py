@@ -11,11 +11,11 @@ from django.utils.translation import gettext_noop
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.items import make_items
-from loom.engine.registry import command, describe_verb
+from loom.engine.registry import command, describe_verb, line_with
 from loom.engine.undo import Own, conflict, undoes
 from loom.errors import CommandError
 from loom.language import ids
-from loom.language.refs import plain, print_ref, print_slice, quote
+from loom.language.refs import print_ref, print_slice
 from loom.language.verbs import Phrases, Verb
 from loom.links import link_types
 from loom.links.commands.counting import count_added, count_removed
@@ -104,25 +104,21 @@ def _item(context: Context, ref: RefField) -> tuple[int, str, str, Tree]:
     return ids.of_node(node.pk), f"[{node.local_id}]", item, node.tree
 
 
-def _demand_whole(args: LinkArgs | UnlinkArgs, verb: str) -> None:
+def _demand_whole(run: Callable[..., Reply], args: LinkArgs | UnlinkArgs) -> None:
     """Refuses parts of documents and trees, which no link stores; the parts of nodes are refused
     where nodes are named. The line that the hint of a link gives keeps the part in its note."""
-    ends = [end for end in (args.source, args.target) if end.kind in ("document", "tree")]
-    parts = [print_slice(end.slice) for end in ends if end.slice is not None]
-    source, target = (
-        print_ref(replace(end, slice=None)) if end in ends else print_ref(end)
-        for end in (args.source, args.target)
-    )
-    line = f"{verb} {source} to {target}"
-    is_related = isinstance(args, LinkArgs) and args.type == "related"
-    line += f" as:{args.type}" if args.type and not is_related else ""
-    if isinstance(args, LinkArgs):
-        note = f"{args.note} ({', '.join(parts)})" if args.note else ", ".join(parts)
-        line += f" note:{quote(note)}"
-        line += f" confidence:{plain(args.confidence)}" if args.confidence is not None else ""
-        line += f" on:{quote(args.on)}" if args.on else ""
-    for end in ends:
-        demand_whole(end, "a link joins whole items.", line)
+    ends = {"source": args.source, "target": args.target}
+    parts = {
+        name: end
+        for name, end in ends.items()
+        if end.kind in ("document", "tree") and end.slice is not None
+    }
+    changes: dict[str, object] = {name: replace(end, slice=None) for name, end in parts.items()}
+    if isinstance(args, LinkArgs) and parts:
+        cut = ", ".join(print_slice(end.slice) for end in parts.values() if end.slice is not None)
+        changes["note"] = f"{args.note} ({cut})" if args.note else cut
+    for end in parts.values():
+        demand_whole(end, "a link joins whole items.", line_with(run, args, **changes))
 
 
 def link_body(link: Link, source: str, target: str) -> dict[str, object]:
@@ -239,7 +235,7 @@ def link(context: Context, args: LinkArgs) -> Reply:
 
 
 def link_items(context: Context, args: LinkArgs) -> Reply:
-    _demand_whole(args, "link")
+    _demand_whole(link, args)
     types = vocabulary_of(context.tree.grove)
     archetype = archetype_of(context.actor)
     read = types.by_word.get(args.type.lower())
@@ -262,11 +258,11 @@ def link_items(context: Context, args: LinkArgs) -> Reply:
         )
     _demand_new(context, (source, target), kind, shown=(shown, shown_to), note=args.note)
     _demand_words(args.on, source, shown)
-    link = join(
+    new_link = join(
         context, source, target, kind, note=args.note, confidence=args.confidence, words=args.on
     )
-    context.append(source, "link.added", {"link": link_body(link, item, item_to)})
-    undone: Op = {"op": "link", "link": link.pk, "removed": True, "ends": [item, item_to]}
+    context.append(source, "link.added", {"link": link_body(new_link, item, item_to)})
+    undone: Op = {"op": "link", "link": new_link.pk, "removed": True, "ends": [item, item_to]}
     return Reply(
         f"✓ linked {shown} {link_types.arrow(made_as.name)} {shown_to}",
         refs=(item, item_to),
@@ -341,7 +337,7 @@ def unlink(context: Context, args: UnlinkArgs) -> Reply:
 
 
 def unlink_items(context: Context, args: UnlinkArgs) -> Reply:
-    _demand_whole(args, "unlink")
+    _demand_whole(unlink, args)
     types = vocabulary_of(context.tree.grove)
     named = types.demand(args.type, archetype_of(context.actor)) if args.type else None
     if named is not None and not named[1]:

@@ -1,6 +1,7 @@
 """Bookmarks and tags: marks that members put on a node, tree or document; and renaming, colouring
 or removing a tag in a whole grove."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated
 
@@ -15,11 +16,11 @@ from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.execute import execute
 from loom.engine.items import make_items
-from loom.engine.registry import command, describe_verb
+from loom.engine.registry import command, describe_verb, line_with
 from loom.engine.undo import Own, conflict, undoes
 from loom.errors import CommandError
 from loom.language import ids
-from loom.language.refs import print_ref, print_slice, quote
+from loom.language.refs import print_slice
 from loom.language.verbs import Phrases, Verb
 from loom.notes.models import Mark
 from loom.notes.queries import is_tag, tags_named
@@ -74,11 +75,14 @@ def _item(context: Context, ref: RefField | None) -> tuple[int, str, str]:
     return ids.of_node(node.pk), f"[{node.local_id}]", node.local_id
 
 
-def _demand_whole(ref: RefField | None, verb: str, rest: str = "") -> None:
+def _demand_whole(
+    run: Callable[..., Reply], args: Bookmark | Unbookmark | Tag, **changes: object
+) -> None:
     """Refuses a part of a document or tree, because no mark stores it; the parts of nodes are
     refused where nodes are named."""
+    ref = args.ref
     if ref is not None and ref.kind in ("document", "tree"):
-        line = f"{verb} {print_ref(replace(ref, slice=None))} {rest}".rstrip()
+        line = line_with(run, args, ref=replace(ref, slice=None), **changes)
         demand_whole(ref, "marks are on whole items.", line)
 
 
@@ -164,7 +168,7 @@ def bookmark(context: Context, args: Bookmark) -> Reply:
 
 def add_bookmark(context: Context, args: Bookmark) -> Reply:
     part = "" if args.ref is None or args.ref.slice is None else print_slice(args.ref.slice)
-    _demand_whole(args.ref, "bookmark", quote(f"{args.label} ({part})" if args.label else part))
+    _demand_whole(bookmark, args, label=f"{args.label} ({part})" if args.label else part)
     if len(args.label) > MAX_LABEL:
         raise CommandError(
             "LIMIT_EXCEEDED",
@@ -211,7 +215,7 @@ def unbookmark(context: Context, args: Unbookmark) -> Reply:
 
 
 def remove_bookmark(context: Context, args: Unbookmark) -> Reply:
-    _demand_whole(args.ref, "unbookmark")
+    _demand_whole(unbookmark, args)
     item_id, shown, item = _item(context, args.ref)
     old = _own_bookmark(context, item_id)
     if old is None:
@@ -261,7 +265,7 @@ def tag(context: Context, args: Tag) -> Reply:
 
 
 def add_tags(context: Context, args: Tag) -> Reply:
-    _demand_whole(args.ref, "tag", _written(list(args.names)))
+    _demand_whole(tag, args)
     if len(args.names) > MAX_TAGS:
         raise CommandError(
             "LIMIT_EXCEEDED",
@@ -310,7 +314,7 @@ def untag(context: Context, args: Tag) -> Reply:
 
 
 def remove_tags(context: Context, args: Tag) -> Reply:
-    _demand_whole(args.ref, "untag", _written(list(args.names)))
+    _demand_whole(untag, args)
     item_id, shown, item = _item(context, args.ref)
     on = _tags_on(item_id)
     missing = [name for name in args.names if name.casefold() not in on]
