@@ -28,6 +28,7 @@ from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.notes.queries import marks_shown
 from loom.notes.words import words_shown
 from loom.participants.queries import get_agents
+from loom.people.grove_settings import number_of
 from loom.people.models import Participant
 from loom.people.names import as_sent, tree_named
 from loom.permissions import LOOM, in_order
@@ -321,7 +322,7 @@ def _slice_of(window: Window, text: str, part: Slice) -> str:
 def _part(context: Context, reply: Reply, part: Slice, name: str) -> Reply:
     """One or several parts of a long reply, counted as in the notice that shortened it."""
     who = context.actor.participant
-    sent_whole = context.tree.grove.settings.get("result_threshold", 0)
+    sent_whole = number_of(context.tree.grove.settings, "result_threshold")
     size = part_size(who.context_limit, sent_whole) if who.kind == "model" else PART_CHARACTERS
     parts = parts_of(reply.text, size)
     if part.first > len(parts):
