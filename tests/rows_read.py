@@ -1,8 +1,9 @@
 """Counts the rows that code fetches from the database, and what the database reads for them."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from django.db.backends.utils import CursorWrapper
 _STEP = 100  # instructions of SQLite's machine between two calls of the handler
 # Rows of tables and entries of indexes that PostgreSQL read in this transaction. Ten are a step.
 _READ = """
-    SELECT SUM(pg_stat_get_xact_tuples_returned(oid) + pg_stat_get_xact_tuples_fetched(oid)) / 10
+    SELECT relname, pg_stat_get_xact_tuples_returned(oid) + pg_stat_get_xact_tuples_fetched(oid)
     FROM pg_class WHERE relkind IN ('r', 'i') AND relnamespace = 'public'::regnamespace
 """
 
@@ -22,7 +23,7 @@ _EMPTY_PAGES = """
     SELECT DISTINCT indrelid::regclass::text
     FROM pg_index JOIN pg_class ON oid = indexrelid
     WHERE relnamespace = 'public'::regnamespace
-      AND pg_relation_size(oid) > 8192 * (8 + reltuples / 50)
+      AND pg_relation_size(oid) > 8192 * (3 + reltuples / 50)
 """
 
 # As if PostgreSQL had last counted nodes while their table had pages, and nothing in them.
@@ -37,11 +38,13 @@ class Work:
     statements: int = 0
     rows: int = 0
     steps: int = 0
+    read: Counter[str] = field(default_factory=Counter, repr=False)  # PostgreSQL: what was read
 
     def demand_no_more(self, small: "Work", *, rows: int = 20, steps: float = 1.5) -> None:
         """Fails if this is more work than a smaller case took, beyond what chance adds."""
         assert self.rows <= small.rows + rows, (self, small)
-        assert self.steps <= small.steps * steps + 30, (self, small)
+        more = (self.read - small.read).most_common(5)
+        assert self.steps <= small.steps * steps + 30, (self, small, more)
 
 
 @contextmanager
@@ -97,7 +100,8 @@ def work_done(*, counts: str = "ANALYZE") -> Iterator[Work]:
             if is_sqlite:
                 connection.connection.set_progress_handler(None, 0)
             else:
-                work.steps = _read_by_postgres() - read
+                work.read = _read_by_postgres() - read
+                work.steps = work.read.total() // 10
 
 
 def _count_rows(counts: str) -> None:
@@ -111,7 +115,6 @@ def _count_rows(counts: str) -> None:
             execute(f"REINDEX TABLE {table}")
 
 
-def _read_by_postgres() -> int:
-    """In steps; the question itself goes past what is counted."""
-    row = connection.connection.execute(_READ).fetchone()
-    return int(row[0] or 0)
+def _read_by_postgres() -> Counter[str]:
+    """Per table and index; the question itself goes past what is counted."""
+    return Counter(dict(connection.connection.execute(_READ).fetchall()))
