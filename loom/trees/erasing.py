@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Exists, ManyToOneRel, Model, OuterRef, QuerySet
+from django.db.models import SET_NULL, Exists, ManyToOneRel, Model, OuterRef, QuerySet
 
 from loom.engine import streams
 from loom.engine.models import Event, Receipt, Step, StepItem, Stream
@@ -114,7 +114,17 @@ def _delete_in_batches(rows: Any) -> None:
         for first in range(0, len(ids), BATCH):
             some = list(ids[first : first + BATCH])
             with transaction.atomic():
+                _release_from(rows.model, some)
                 delete_without_loading(rows.model.objects.filter(pk__in=some))
+
+
+def _release_from(model: type[Model], keys: list[int]) -> None:
+    """Removes what rows that stay name of those, such as the trail that another was forked from."""
+    for relation in model._meta.related_objects:
+        if relation.on_delete is SET_NULL:
+            column = relation.field.name
+            rows = relation.related_model._default_manager.filter(**{f"{column}__in": keys})
+            rows.update(**{column: None})
 
 
 def _unreferenced(tree: Tree) -> QuerySet[Item]:
