@@ -21,7 +21,7 @@ from loom.engine import registry
 from loom.language.lines import read
 from loom.language.refs import ParseError, quote, short
 from loom.mcp.api_client import WAIT_S, McpCaller, Refused, Tell
-from loom.permissions import GENERATE
+from loom.permissions import GENERATE, WRITE
 
 SALT = "heddle.mcp.session"
 MOST_TREES = 100  # the last used ones, among which a title is looked for
@@ -144,7 +144,7 @@ def _tool_for(command: registry.Command) -> str:
     """The tool that runs a command."""
     if command.facts.asks_first:
         return "loom_destroy"
-    is_look = not command.world and GENERATE not in command.permissions
+    is_look = not command.world and command.permissions.isdisjoint({GENERATE, WRITE})
     return "loom_look" if is_look else "loom_write"
 
 

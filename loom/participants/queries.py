@@ -10,9 +10,10 @@ from loom.language.refs import Ref
 from loom.people.models import Participant
 from loom.platform.prepared_queries import Given, PreparedQuery
 
+_MODELS = Participant.objects.filter(kind="model", archived_at__isnull=True)
 _AGENT = PreparedQuery(
     lambda: (
-        Participant.objects.filter(grove=Given("grove"), kind="model", archived_at__isnull=True)
+        _MODELS.filter(grove=Given("grove"))
         .alias(lowered=Lower("name"))
         .filter(Q(uid=Given("word")) | Q(lowered=Lower(Given("word"))))
     )
@@ -24,7 +25,9 @@ def get_agents(context: Context, refs: tuple[Ref, ...]) -> list[Participant]:
     agents: list[Participant] = []
     for ref in refs:
         word = ref.name or ref.id
-        named = _AGENT.all(grove=context.actor.grove.pk, word=word)
+        named: list[Participant] = [*_AGENT.all(grove=context.actor.grove.pk, word=word)]
+        if not named and not word.isascii():  # SQLite's index knows the case of ASCII only
+            named = [*_MODELS.filter(grove=context.actor.grove, name__iexact=word)]
         if not named:
             raise not_found(f'agent:"{word}"', _agents_hint(context.actor))
         # An id comes before a name, in case a name equals the id of somebody else.
@@ -33,9 +36,7 @@ def get_agents(context: Context, refs: tuple[Ref, ...]) -> list[Participant]:
 
 
 def _agents_hint(actor: Actor) -> str:
-    names = Participant.objects.filter(
-        grove=actor.grove, kind="model", archived_at__isnull=True
-    ).values_list("name", flat=True)[:10]
+    names = _MODELS.filter(grove=actor.grove).values_list("name", flat=True)[:10]
     return (
         "there are " + ", ".join(f'agent:"{name}"' for name in names)
         if names

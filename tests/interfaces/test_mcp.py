@@ -105,6 +105,7 @@ def test_a_line_is_only_run_by_the_tool_that_says_what_it_does(two_groves: TwoGr
             ("loom_look", f"prune {text}", "loom_destroy"),
             ("loom_look", "continue", "loom_write"),
             ("loom_look", f'annotate {text} "no"', "loom_write"),
+            ("loom_look", f"sandbox from {text}", "loom_write"),
             ("loom_write", f"delete {text}", "loom_destroy"),
             ("loom_destroy", "tree", "loom_look"),
         ):

@@ -1,4 +1,5 @@
-"""SQLite as Django's database, with one fair queue of writers for each process.
+"""SQLite as Django's database, with one fair queue of writers for each process, and names found
+whatever their case in all alphabets: SQLite's own LIKE knows that of ASCII only.
 
 Overrides `_start_transaction_under_autocommit`, `_commit`, `_rollback` and `_close` of Django 5.2,
 which has no public place where a transaction begins and ends. It can go when SQLite itself lets
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from django.db import OperationalError
-from django.db.backends.sqlite3 import base
+from django.db.backends.sqlite3 import base, operations
 
 from loom.platform.deadlines import interrupts
 
@@ -101,15 +102,39 @@ def _begin_file(path: str) -> None:
         )
 
 
+def _folded(value: str | None) -> str | None:
+    return None if value is None else str(value).casefold()
+
+
 # The connection: waits for its turn before a transaction or a single statement that writes.
 
 
 _WRITES = ("INSERT", "UPDATE", "DELETE", "REPLAC")
 
 
+class DatabaseOperations(operations.DatabaseOperations):
+    """Django's own; `iexact` and `icontains` compare what `heddle_folded` makes of both sides."""
+
+    def lookup_cast(self, lookup_type: str, internal_type: str | None = None) -> str:
+        """The left side of a lookup, as SQL with a place for the column."""
+        if lookup_type in ("iexact", "icontains"):
+            return "heddle_folded(%s)"
+        return str(super().lookup_cast(lookup_type, internal_type))
+
+    def prep_for_iexact_query(self, x: Any) -> str:
+        """The value of an `iexact`, which is compared whole: nothing in it is escaped."""
+        return str(x)
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
     """Django's own, whose writers take turns in the order in which they arrived."""
 
+    ops_class = DatabaseOperations
+    operators = {
+        **base.DatabaseWrapper.operators,
+        "iexact": "= heddle_folded(%s)",
+        "icontains": "LIKE heddle_folded(%s) ESCAPE '\\'",
+    }
     _entered: Queue | None = None
 
     def get_new_connection(self, conn_params: Any) -> Any:
@@ -119,6 +144,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             _begin_file(conn_params["database"])
         connection = super().get_new_connection(conn_params)
         connection.set_progress_handler(interrupts, LOOK_STEPS)
+        connection.create_function("heddle_folded", 1, _folded, deterministic=True)
         return connection
 
     def create_cursor(self, name: str | None = None) -> Any:
