@@ -24,8 +24,17 @@ LOOK_S = 0.2
 @erased_with_tree
 def _rows_of(tree: Tree) -> Iterable[QuerySet[Any]]:
     """Questions, generations, calls and turns."""
-    Turn.objects.filter(tree=tree).update(generation=None)  # the two tables reference each other
+    _release(tree)
     return [rows.objects.filter(tree=tree) for rows in (Ask, Generation, Call, Turn)]
+
+
+def _release(tree: Tree) -> None:
+    """Parts the rows from each other, and from those that `promote` moved to or from this tree."""
+    Turn.objects.filter(Q(tree=tree) | Q(generation__tree=tree)).update(generation=None)
+    generations = Generation.objects.exclude(tree=tree)
+    generations.filter(turn__tree=tree).update(turn=None)
+    generations.filter(call__tree=tree).update(call=None)
+    Call.objects.filter(turn__tree=tree).exclude(tree=tree).update(turn=None)
 
 
 @stops_when_erased
