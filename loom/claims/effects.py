@@ -1,7 +1,9 @@
 """What happens to checks and claims."""
 
+from typing import Any
+
 from loom.claims.models import Cite
-from loom.engine.event_kinds import Body, Payload, event
+from loom.engine.event_kinds import Body, Payload, completes, event
 from loom.links.commands.links import keeps_links
 from loom.links.models import Link
 from loom.links.queries import written
@@ -55,6 +57,18 @@ class CommitmentVetoed(Payload):
 
     claim: str
     commitment: Body
+
+
+@completes("commitment.added")
+@completes("commitment.vetoed")
+def _without_record(stream: str, payloads: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The record is read with its claim: earlier builds logged it, with evidence that not all who
+    read the tree may see."""
+    return [{**body, "commitment": _unrecorded(body["commitment"])} for body in payloads]
+
+
+def _unrecorded(commitment: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in commitment.items() if name != "record"}
 
 
 @keeps_links

@@ -1,13 +1,37 @@
 """What happens to links."""
 
-from loom.engine.event_kinds import Body, Payload, event
+from typing import Any
+
+from loom.engine.event_kinds import Body, Payload, completes, event
 
 
 @event("link.added", "link.removed", stream=("tree", "grove"))
 class LinkChanged(Payload):
-    """Two items were linked, or a link was removed."""
+    """Two items were linked, or a link was removed. Of an end in another tree the log says only
+    that it is there."""
 
     link: Body
+
+
+ELSEWHERE = "elsewhere"
+
+
+@completes("link.added")
+@completes("link.removed")
+def _without_ends_elsewhere(stream: str, payloads: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Readers of a stream may not all see the other tree: those who do read the link, with its
+    note, at its own address."""
+    own = stream.removeprefix("tree:")
+    return [{**payload, "link": _as_read(payload["link"], own)} for payload in payloads]
+
+
+def _as_read(link: dict[str, Any], own: str) -> dict[str, Any]:
+    far = [end for end in ("source", "target") if _is_elsewhere(str(link[end]), own)]
+    return {**link, **dict.fromkeys(far, ELSEWHERE), "note": "", "words": ""} if far else link
+
+
+def _is_elsewhere(end: str, own: str) -> bool:
+    return end.startswith("tree:") and end.removeprefix("tree:").split()[0] != own
 
 
 @event("type.added", stream="grove")

@@ -48,17 +48,24 @@ def links_in(actor: Actor, tree: Tree, node: Node | None = None) -> list[Link]:
 
 
 def _seen(actor: Actor, tree: Tree, rows: "QuerySet[Link]") -> list[Link]:
-    links = list(rows.order_by("id"))
+    links = with_seen_ends(actor, tree, rows.order_by("id"))
+    return [link for link in links if link.type in keys_for(actor, link.tree.grove)]
+
+
+def with_seen_ends(actor: Actor, tree: Tree, links: Iterable[Link]) -> list[Link]:
+    """Those of the links of which the actor, who reads `tree`, may see both ends; an erased end is
+    there for whoever could see it. Three queries at most, none for links within the tree."""
+    links = list(links)
     ends = {link: {link.source_id, link.target_id} for link in links}
-    asked = {home_of(end) for both in ends.values() for end in both}
-    seen = set(trees_for(actor).filter(pk__in=asked).values_list("pk", flat=True))
-    seen |= erased_trees_for(actor, asked - seen)
+    seen = {tree.pk}
+    if asked := {home_of(end) for both in ends.values() for end in both} - {0} - seen:
+        seen |= set(trees_for(actor).filter(pk__in=asked).values_list("pk", flat=True))
+        seen |= erased_trees_for(actor, asked - seen)
     documents = grove_texts().seen(actor, tree, set().union(*ends.values()))
     return [
         link
         for link, both in ends.items()
-        if link.type in keys_for(actor, link.tree.grove)
-        and all(end in documents if end < 0 else home_of(end) in seen for end in both)
+        if all(end in documents if end < 0 else home_of(end) in seen for end in both)
     ]
 
 

@@ -18,7 +18,7 @@ from loom.engine.models import Event, Stream
 from loom.errors import not_found
 from loom.language.ids import home_of
 from loom.links.models import Link
-from loom.links.queries import written
+from loom.links.queries import with_seen_ends, written
 from loom.links.vocabulary import vocabulary_of
 from loom.text.hashes import instant
 from loom.trees.models import Node, Tree
@@ -221,13 +221,13 @@ def _with_beginnings(tree: Tree, page: list[Row]) -> list[Row]:
 
 
 def _links(extent: Extent) -> Iterator[list[Row]]:
-    """One row for each link that was made in the tree and stands."""
+    """One row for each link that stands in the tree, if the reader may see both its ends."""
     rows = Link.objects.filter(tree=extent.tree, removed_at=None).select_related("by")
     types = vocabulary_of(extent.tree.grove)
     for page in _paged(rows):
         kept = [
             row
-            for row in page
+            for row in with_seen_ends(extent.actor, extent.tree, page)
             if _is_known(row.source_id, extent.last) and _is_known(row.target_id, extent.last)
         ]
         ends = {end for row in kept for end in (row.source_id, row.target_id)}

@@ -8,7 +8,8 @@ from loom.claims.models import Cite, Claim, Commitment
 from loom.engine.models import Event
 from loom.errors import CommandError
 from loom.people.models import Grove, Participant, User
-from loom.trees.models import Tree
+from loom.trees.commands import trees
+from loom.trees.models import Node, Tree
 from tests.claims.conftest import Declare, refused
 from tests.commands.conftest import Say
 from tests.two_groves import TwoGroves
@@ -461,3 +462,39 @@ def test_evidence_in_groups_leaves_out_what_is_not_seen(two_groves: TwoGroves) -
     two = two_groves
     client = two.client(two.only_left)
     assert client.get(f"/api/evidence?tree={two.right.tree.uid}").status_code == 404
+
+
+def test_the_record_of_a_commitment_has_the_evidence_that_the_reader_may_see(
+    say: Say, texts: list[str], lit: None, actor: Actor, tree: Tree, writer: User
+) -> None:
+    hidden = trees.new_tree(actor, title="Papers")
+    far = str(say('respond root "the kestrel saw the lamp"', into=hidden).body["refs"][0])
+    claim = _claim(say, texts[0], by=writer)
+    for text in texts[1:4]:
+        say(f"cite {text} for {claim}", by=writer)
+    say(f'cite tree:{hidden.uid} node:{far} for {claim} words:"the kestrel saw the lamp"')
+    say(f"check {claim}", by=writer)
+    say(f'conclude {claim} "It is lit."', by=writer)
+    say(f"commit {claim}", by=writer)
+    say("allow writers hidden", into=hidden)
+    assert "kestrel" in str(Commitment.objects.get().record)
+    for user, unseen in ((actor.user, 0), (writer, 1)):
+        client = APIClient()
+        client.force_login(user)
+        addresses = (f"claims/{claim}?tree={tree.uid}", f"trees/{tree.uid}/events")
+        claimed, events = (client.get(f"/api/{address}").json() for address in addresses)
+        (commitment,) = claimed["commitments"]
+        assert commitment["unseen"] == unseen
+        assert ("kestrel" in str(claimed)) is (unseen == 0)
+        (told,) = [event for event in events["events"] if event["kind"] == "commitment.added"]
+        assert told["payload"]["commitment"]["hash"] == commitment["hash"]
+        assert "kestrel" not in str(events)
+
+
+def test_own_words_of_another_grove_are_weak(two_groves: TwoGroves) -> None:
+    left, right, person = two_groves.left, two_groves.right, two_groves.both
+    right.run(person, 'respond root "The lamp is lit, I say"')
+    own = Node.objects.filter(tree=right.tree).latest("id").local_id
+    for there, reason in ((own, "own words"), (right.text.local_id, "verified")):
+        left.run(person, f'claim "From {there}" cite:tree:{right.tree.uid} node:{there}')
+        assert Cite.objects.latest("id").reason == reason

@@ -59,7 +59,7 @@ DEAR = {  # what collects all that hangs at a tree or at a workspace
     "/api/trees/{tree}/verify?what=view": 27,
     "/api/workspaces/{agents}/verify": 18,
     "/api/workspaces/{workspace}/verify": 26,
-    "/api/trees/{tree}/export": 26,
+    "/api/trees/{tree}/export": 29,
     "/api/trees/{tree}/export/preview": 20,
     "/api/trees/{tree}/nodes/{node}/provenance": 21,
     "/api/trees/{tree}/nodes/{node}/graph": 19,

@@ -248,11 +248,11 @@ def cite_body(cite: Cite, names: dict[int, str]) -> dict[str, Any]:
 
 
 def commitment_body(commitment: Commitment) -> dict[str, Any]:
-    """A commitment as the API and its event carry it."""
+    """A commitment as its events carry it, without its record: not all who read the tree may see
+    all of the evidence."""
     return {
         "id": commitment.uid,
         "level": commitment.level,
-        "record": commitment.record,
         "hash": commitment.hash,
         "by": commitment.by.uid,
         "approved_by": commitment.approved_by.uid if commitment.approved_by is not None else None,
@@ -260,6 +260,19 @@ def commitment_body(commitment: Commitment) -> dict[str, Any]:
         "vetoed_by": commitment.vetoed_by.uid if commitment.vetoed_by is not None else None,
         "veto": commitment.veto,
     }
+
+
+def recorded_body(commitment: Commitment, cites: Iterable[Cite]) -> dict[str, Any]:
+    """A commitment with its record, as far as the reader may see the evidence: `cites` are those
+    that they may. `unseen` is the number of the others; the hash is that of the whole record."""
+    seen = {cite.uid for cite in cites}
+    sides = {
+        side: [cite for cite in commitment.record[side] if cite["id"] in seen]
+        for side in ("evidence", "counter_evidence")
+    }
+    unseen = sum(len(commitment.record[side]) - len(left) for side, left in sides.items())
+    record = {**commitment.record, **sides}
+    return {**commitment_body(commitment), "record": record, "unseen": unseen}
 
 
 def obligation_body(claim: Claim, obligation: Obligation) -> dict[str, Any]:
@@ -319,7 +332,7 @@ def claim_body(actor: Actor, claim: Claim) -> dict[str, Any]:
         "evidence": [cite_body(cite, names) for cite in cites],
         "evidence_total": rows.count(),
         "explored": opening_bodies(claim, openings_of(actor, claim, cites)),
-        "commitments": [commitment_body(commitment) for commitment in commitments.order_by("id")],
+        "commitments": [recorded_body(row, cites) for row in commitments.order_by("id")],
     }
 
 

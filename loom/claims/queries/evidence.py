@@ -9,6 +9,7 @@ from loom.claims.rules.inline_tokens import plain_task, stated_task, tokens_in
 from loom.claims.rules.levels import Basis, Strength, Weights, normalised, strength_of
 from loom.language import ids
 from loom.links.models import Trail
+from loom.people.models import Participant
 from loom.reading.queries.verify import verified_among
 from loom.trees.grove_texts import grove_texts, is_text
 from loom.trees.models import Node
@@ -58,7 +59,7 @@ def strengths(claim: Claim, cites: Sequence[Cite]) -> dict[int, tuple[Strength, 
             gate=cite.gate,
             is_taken_back=cite.is_taken_back,
             task_state=state if cite.item in in_state and cite.side == "for" else "",
-            is_own=node is not None and node.author_id == claim.by_id and node.kind != "claim",
+            is_own=node is not None and node.kind != "claim" and _is_same(node.author, claim.by),
             is_undercut=cite.pk in undercut,
             has_passed=(cite.item, cite.version) in passed,
             is_confirmed=(cite.item, cite.side) in confirmed,
@@ -69,6 +70,12 @@ def strengths(claim: Claim, cites: Sequence[Cite]) -> dict[int, tuple[Strength, 
         )
         by_cite[cite.pk] = strength_of(basis)
     return by_cite
+
+
+def _is_same(author: Participant, claimant: Participant) -> bool:
+    """Whether they are one; a person is another participant in each of their groves."""
+    is_person = claimant.user_id is not None and author.user_id == claimant.user_id
+    return author.pk == claimant.pk or is_person
 
 
 def _items_in_state(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from loom.access import Actor
 from loom.claims.models import Cite, Claim, Commitment
-from loom.claims.queries.claims import claims_in, commitment_body, seen_cites
+from loom.claims.queries.claims import claims_in, recorded_body, seen_cites
 from loom.claims.queries.records import record_of_cite
 from loom.links.queries import written
 from loom.trees.archive_files import adds_files
@@ -50,7 +50,7 @@ def files_of(actor: Actor, tree: Tree) -> Iterator[tuple[str, str]]:
             line = f"* {cite.strength} {cite.side} {own}: {name}"
             sources.setdefault(source, []).append(line)
             by_strength.setdefault(cite.strength, []).append(line)
-        yield from _decisions(claim)
+        yield from _decisions(claim, cites)
     for folder, groups in (("source", sources), ("strength", by_strength)):
         for name, lines in sorted(groups.items()):
             yield f"evidence/{folder}/{name}.md", f"# {name}\n\n" + "\n".join(lines) + "\n"
@@ -66,11 +66,11 @@ def _cite(claim: Claim, cite: Cite, source: str) -> str:
     return "---\n" + "\n".join(lines) + f"\n---\n\n{quote}{why}"
 
 
-def _decisions(claim: Claim) -> Iterator[tuple[str, str]]:
+def _decisions(claim: Claim, cites: list[Cite]) -> Iterator[tuple[str, str]]:
     rows = Commitment.objects.filter(claim=claim).select_related("by", "approved_by", "vetoed_by")
     for number, commitment in enumerate(rows.order_by("id"), start=1):
         name = f"decisions/{claim.node.local_id}/{number:03}-{commitment.level}.json"
-        yield name, _json(commitment_body(commitment))
+        yield name, _json(recorded_body(commitment, cites))
 
 
 def _json(value: object) -> str:

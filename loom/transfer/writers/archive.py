@@ -11,7 +11,7 @@ from typing import Any
 from loom.access import Actor
 from loom.errors import CommandError
 from loom.links.models import Link
-from loom.links.queries import written
+from loom.links.queries import with_seen_ends, written
 from loom.reading.queries.provenance import response_of
 from loom.text.hashes import instant, instant_or_none
 from loom.text.images import IMAGE_TYPES
@@ -126,7 +126,7 @@ def archive(wanted: ExportSelection) -> Iterator[bytes]:
         yield out.member("documents.json", json.dumps(listed, ensure_ascii=False, indent=1) + "\n")
     for row in _thoughts(tree):
         yield out.member(f"thoughts/{row.local_id}.md", _thought(row))
-    for name, text_of in _evidence(tree):
+    for name, text_of in _evidence(wanted.actor, tree):
         yield out.member(f"evidence/{name}.md", text_of)
     for name, content in added_files(wanted.actor, tree):
         yield out.member(name, content)
@@ -187,12 +187,13 @@ def _thought(row: NodeRow) -> str:
     return f"**{row.author_name}** · `{row.local_id}` · {row.at}\n\n{row.text}\n"
 
 
-def _evidence(tree: Tree) -> Iterator[tuple[str, str]]:
+def _evidence(actor: Actor, tree: Tree) -> Iterator[tuple[str, str]]:
     """For each text with supporting or refuting links, its name and a page of those links."""
     rows = Link.objects.filter(tree=tree, removed_at=None, type__in=EVIDENCE)
     links: dict[int, list[Link]] = {}
-    for link in rows.select_related("by").order_by("id").iterator(chunk_size=2000):
-        links.setdefault(link.target_id, []).append(link)
+    for page in batched(rows.select_related("by").order_by("id").iterator(chunk_size=2000), 2000):
+        for link in with_seen_ends(actor, tree, page):
+            links.setdefault(link.target_id, []).append(link)
     for targets in batched(links, 500):
         items = {link.source_id for target in targets for link in links[target]}
         names = written(items.union(targets), tree.pk)

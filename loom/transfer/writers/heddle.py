@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from loom.access import Actor
 from loom.language.ids import home_of, place_of
 from loom.links.models import Link
-from loom.links.queries import written
+from loom.links.queries import with_seen_ends, written
 from loom.links.vocabulary import vocabulary_of
 from loom.notes.models import Mark
 from loom.people.models import Participant
@@ -217,7 +217,7 @@ def pieces(actor: Actor, tree: Tree, *, calls: bool = True) -> Iterator[bytes]:
     yield b'\n],\n"marks": [\n'
     yield from _joined(_marks(tree, marks, last))
     yield b'\n],\n"links": [\n'
-    yield from _joined(_links(tree, links, last))
+    yield from _joined(_links(actor, tree, links, last))
     yield b'\n],\n"calls": [\n'
     if calls:
         yield from _joined(batches(actor, tree, nodes))
@@ -337,9 +337,10 @@ def _marks(tree: Tree, rows: "QuerySet[Mark]", last: int) -> Iterator[list[Body]
         ]
 
 
-def _links(tree: Tree, rows: "QuerySet[Link]", last: int) -> Iterator[list[Body]]:
+def _links(actor: Actor, tree: Tree, rows: "QuerySet[Link]", last: int) -> Iterator[list[Body]]:
     types = vocabulary_of(tree.grove)
-    for batch in _pages(rows.select_related("by")):
+    for page in _pages(rows.select_related("by")):
+        batch = with_seen_ends(actor, tree, page)
         shown = _names(tree, (item for row in batch for item in (row.source_id, row.target_id)))
         yield [
             {

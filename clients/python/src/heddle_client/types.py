@@ -388,11 +388,13 @@ class CommandFormPage(TypedDict):
 
 
 class CommitmentOf(TypedDict):
-    """A commitment: `hash` is the SHA-256 of the canonical JSON of `record`."""
+    """A commitment: `hash` is the SHA-256 of the canonical JSON of `record`, with the evidence
+    that the reader may not see; `unseen` is how much that is."""
 
     id: str
     level: str
     record: dict[str, Any]
+    unseen: int
     hash: str
     by: str
     approved_by: str | None
