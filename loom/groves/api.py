@@ -462,7 +462,7 @@ class TagNamedSchema(Body):
 class TagChanged(TagNamedSchema):
     """A tag, and its new name or colour (empty: no colour); fields that are left out stay."""
 
-    name: str = Field("", max_length=tag_commands.MAX_TAG_NAME)
+    name: str = Field("", max_length=tag_commands.MAX_LABEL)
     colour: str | None = Field(None, max_length=40)
 
 

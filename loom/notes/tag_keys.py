@@ -5,3 +5,8 @@ letters."""
 def tag_key(name: str) -> str:
     """The name, folded: Ärger and ÄRGER are one tag."""
     return name.casefold()
+
+
+def plain_tag(name: str) -> str:
+    """The name as it is kept: on one line, without the mark # or blanks around it."""
+    return " ".join(name.split()).lstrip("# ")

@@ -129,7 +129,7 @@ def test_only_colours_of_the_list_are_taken(
     assert tags_in(actor)[0]["colour"] == ""
 
 
-@pytest.mark.parametrize("name", ['a"b', "x" * 101, "#", "a\0"])
+@pytest.mark.parametrize("name", ['a"b', "x" * 201, "#", "###", "12", "a\0"])
 def test_a_name_that_no_line_could_write_is_refused(
     name: str, say: Say, write: Write, actor: Actor, tree: Tree
 ) -> None:
@@ -199,3 +199,30 @@ def test_a_tag_is_no_longer_than_its_column(say: Say, write: Write, tree: Tree) 
         say(f"tag {node} #{'b' * 201}")
     assert refused.value.code == "LIMIT_EXCEEDED"
     assert labels(tree) == ["a" * 200]
+
+
+@pytest.mark.parametrize(
+    ("typed", "kept"), [("##h", "h"), ('#" pad "', "pad"), (r'#"two\nwords"', "two words")]
+)
+def test_a_tag_is_kept_as_lines_write_it(
+    typed: str, kept: str, say: Say, write: Write, tree: Tree
+) -> None:
+    node = write("one")
+    say(f"tag {node} {typed}")
+    assert labels(tree) == [kept]
+    say(f"untag {node} {typed}")
+    assert labels(tree) == []
+
+
+@pytest.mark.parametrize("again", ["river", "River"])
+def test_undo_gives_an_item_no_tag_that_it_got_again(
+    again: str, say: Say, write: Write, tree: Tree, writer: User
+) -> None:
+    node = write("one")
+    say(f"tag {node} #river", by=writer)
+    say(f"untag {node} #river")
+    say(f"tag {node} #{again}", by=writer)
+    with pytest.raises(CommandError) as refused:
+        say("undo")
+    assert refused.value.code == "CONFLICT"
+    assert Mark.objects.filter(kind="tag", removed_at=None).count() == 1

@@ -24,11 +24,11 @@ from loom.language.refs import print_slice
 from loom.language.verbs import Phrases, Verb
 from loom.notes.models import Mark
 from loom.notes.queries import is_tag, tags_named
-from loom.notes.tag_keys import tag_key
+from loom.notes.tag_keys import plain_tag, tag_key
 from loom.people.models import Grove
 from loom.people.names import TAG_COLOURS, tree_named
 from loom.permissions import LOOM, WRITE
-from loom.text.shortening import plain
+from loom.text.shortening import excerpt, plain
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Item, Tree
 from loom.trees.named_items import demand_whole, get_own_node, tree_of
@@ -234,7 +234,7 @@ def _spelling(context: Context, name: str) -> str:
 
 def _tags_on(item_id: int) -> dict[str, Mark]:
     marks = Mark.objects.filter(item=item_id, kind="tag", removed_at__isnull=True)
-    return {mark.label.casefold(): mark for mark in marks.select_related("participant")}
+    return {mark.label_key: mark for mark in marks.select_related("participant")}
 
 
 def _written(names: list[str]) -> str:
@@ -272,15 +272,10 @@ def add_tags(context: Context, args: Tag) -> Reply:
             f"A command takes at most {MAX_TAGS} tags.",
             hint="add the others with further commands",
         )
-    if any(len(name) > MAX_LABEL for name in args.names):
-        raise CommandError(
-            "LIMIT_EXCEEDED",
-            f"A tag has at most {MAX_LABEL} characters.",
-            hint="take a shorter word; → annotate keeps a longer text",
-        )
+    wanted = {tag_key(name): name for name in map(_checked, args.names)}
     item_id, shown, item = _item(context, args.ref)
     on = _tags_on(item_id)
-    fresh = {name.casefold(): name for name in args.names if name.casefold() not in on}
+    fresh = {key: name for key, name in wanted.items() if key not in on}
     if not fresh:
         raise CommandError("REJECTED", f"{shown} already has these tags.", hint="nothing to do")
     names = [_spelling(context, name) for name in fresh.values()]
@@ -317,12 +312,13 @@ def remove_tags(context: Context, args: Tag) -> Reply:
     _demand_whole(untag, args)
     item_id, shown, item = _item(context, args.ref)
     on = _tags_on(item_id)
-    missing = [name for name in args.names if name.casefold() not in on]
-    if missing:
+    # As it was typed, for tags of an earlier build, or as tags are kept now.
+    marks = {name: on.get(tag_key(name)) or on.get(tag_key(plain_tag(name))) for name in args.names}
+    if missing := [name for name, mark in marks.items() if mark is None]:
         raise CommandError("NOT_FOUND", f"{shown} has no tag {_written(missing)}.", hint=_has(on))
-    marks = {name.casefold(): on[name.casefold()] for name in args.names}
-    inverse = tuple(set_removed(context, mark, item, True) for mark in marks.values())
-    names = _written([mark.label for mark in marks.values()])
+    removed = {mark.pk: mark for mark in marks.values() if mark is not None}
+    inverse = tuple(set_removed(context, mark, item, True) for mark in removed.values())
+    names = _written([mark.label for mark in removed.values()])
     return Reply(f"✓ untagged {shown} {names}", refs=(item,), items=(item_id,), inverse=inverse)
 
 
@@ -331,9 +327,6 @@ def _has(on: dict[str, Mark]) -> str:
 
 
 # -- changing a tag everywhere
-
-
-MAX_TAG_NAME = 100
 
 
 class TagChange(Args):
@@ -408,22 +401,27 @@ def _labels(actor: Actor) -> list[str]:
 
 def _spelled(tag: str, labels: list[str]) -> list[str]:
     """The spellings of a tag that are in use. NOT_FOUND if there are none."""
-    known = [label for label in labels if is_tag(label, tag.removeprefix("#"))]
-    if not known:
-        raise CommandError(
-            "NOT_FOUND", f"There is no tag #{tag[:MAX_TAG_NAME]}.", hint="see the list of tags"
-        )
-    return known
+    for name in (tag, tag.removeprefix("#"), plain_tag(tag)):
+        if known := [label for label in labels if is_tag(label, name)]:
+            return known
+    shown = excerpt(plain_tag(tag), MAX_LABEL)
+    raise CommandError("NOT_FOUND", f"There is no tag #{shown}.", hint="see the list of tags")
 
 
 def _checked(name: str) -> str:
-    """The name, if a tag may have it."""
-    kept = " ".join(name.split()).removeprefix("#").strip()
-    if not kept or len(kept) > MAX_TAG_NAME or any(letter in '"\0' for letter in kept):
+    """The name as a tag has it. Refuses one that no line could write."""
+    kept = plain_tag(name)
+    if len(kept) > MAX_LABEL:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"A tag has at most {MAX_LABEL} characters.",
+            hint="take a shorter word; → annotate keeps a longer text",
+        )
+    if not any(map(str.isalpha, kept)) or any(letter in '"\0' for letter in kept):
         raise CommandError(
             "INVALID_SYNTAX",
-            f"A tag has 1 to {MAX_TAG_NAME} characters and no quotation marks.",
-            hint="#river or #two words",
+            "A tag has a letter, and no quotation marks.",
+            hint='#river or #"two words"',
         )
     return kept
 
@@ -487,9 +485,16 @@ def _recolour(change: RunningAction, known: list[str], name: str, colour: str | 
     change.writer.append("grove.changed", body)
 
 
+def _is_there_again(mark: Mark) -> bool:
+    """Whether the item got the tag again, or its owner the other mark, since it was removed."""
+    same = Mark.objects.filter(item=mark.item_id, kind=mark.kind, removed_at__isnull=True)
+    same = same.filter(label_key=mark.label_key).exclude(pk=mark.pk)
+    return (same if mark.kind == "tag" else same.filter(participant=mark.participant)).exists()
+
+
 @undoes("mark")
 def _undo_mark(context: Context, op: Op, own: Own) -> list[Op]:
     mark = Mark.objects.select_related("participant").get(pk=op["mark"])
-    if (mark.removed_at is not None) == op["removed"]:
+    if (mark.removed_at is not None) == op["removed"] or _is_there_again(mark):
         raise conflict(f"The {mark.kind} on {op['item']}")
     return [set_removed(context, mark, op["item"], op["removed"])]
