@@ -6,11 +6,13 @@ from typing import Any
 from django.db.models import QuerySet
 
 from loom.notes.models import Mark, Mention
-from loom.trees.erasing import erased_with_tree
+from loom.trees.erasing import erased_with_tree, heir_of
 from loom.trees.models import Tree
 
 
 @erased_with_tree
 def _rows_of(tree: Tree) -> Iterable[QuerySet[Any]]:
-    """Mentions and marks."""
+    """Mentions and marks; marks on documents stay, in another tree."""
+    if (heir := heir_of(tree)) is not None:
+        Mark.objects.filter(tree=tree, item__kind="document").update(tree=heir)
     return [Mention.objects.filter(tree=tree), Mark.objects.filter(tree=tree)]

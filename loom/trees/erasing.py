@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import SET_NULL, Exists, ManyToOneRel, Model, OuterRef, QuerySet
+from django.db.models import SET_NULL, Exists, F, ManyToOneRel, Model, OuterRef, QuerySet
 
+from loom import access
 from loom.engine import streams
 from loom.engine.models import Event, Receipt, Step, StepItem, Stream
 from loom.language.ids import ORDINAL_BITS, ids_in
@@ -50,6 +51,19 @@ def stops_when_erased(stopping: Stopping) -> Stopping:
     return stopping
 
 
+def heir_of(tree: Tree) -> Tree | None:
+    """The tree of the grove that keeps what was given to documents in an erased one: the first that
+    all members see. None for a tree that not all could see, a sandbox too: it would be revealed."""
+    rows = Tree.objects.filter(grove=tree.grove_id, erasing_at=None, sandbox_of=None)
+    seen_by_all = rows.exclude(access.hidden_from_some()).exclude(pk=tree.pk)
+    is_seen = tree.sandbox_of_id is None and not access.is_hidden_from_some(tree.pk)
+    return (
+        seen_by_all.order_by(F("archived_at").asc(nulls_first=True), "pk").first()
+        if is_seen
+        else None
+    )
+
+
 def stop_work(tree: Tree) -> None:
     """Stops what is going on in a tree that somebody erases."""
     for stopping in _stopping:
@@ -74,9 +88,11 @@ def erase_rows(tree_uid: str) -> None:
     views = list(Workspace.objects.filter(tree=tree).values_list("uid", flat=True))
     names = [streams.name_of(tree), *(f"workspace:{uid}" for uid in views)]
     Stream.objects.filter(name__in=names).update(erasing=True)
+    # Apps register in the order of config/settings.py, each after those it is built upon.
+    for belonging in reversed(_belonging):
+        for rows in belonging(tree):
+            _delete_in_batches(rows)
     for rows in (
-        # Apps register in the order of config/settings.py, each after those it is built upon.
-        *(rows for belonging in reversed(_belonging) for rows in belonging(tree)),
         Event.objects.filter(stream__name__in=names),
         StepItem.objects.filter(step__workspace__tree=tree),
         StepItem.objects.filter(step__workspace=None, step__stream=streams.name_of(tree)),
