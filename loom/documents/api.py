@@ -23,6 +23,7 @@ from loom.documents.commands.writing import Kind
 from loom.documents.models import Document, Revision
 from loom.errors import CommandError
 from loom.language.refs import ParseError, Slice
+from loom.notes.queries import tags_of_item
 from loom.site import api_requests as requests
 from loom.site import responses
 from loom.site.api_requests import read, user_of
@@ -86,6 +87,7 @@ class DocumentOne(DocumentListed):
     front_matter: dict[str, list[str]]
     embeds: list[str]
     links: list[LinkOf]
+    tags: list[str]
     authors: list[str]
     left_out: list[str]
 
@@ -405,6 +407,7 @@ def _one(actor: Actor, row: Document, part: Slice | None = None) -> dict[str, An
         "front_matter": {name: list(all_) for name, all_ in front_matter(whole).items()},
         "embeds": rules.embeds_of(whole),
         "links": [{"id": link.uid, "type": link.type, "to": link.ref} for link in links],
+        "tags": tags_of_item(actor, row.item_id),
         "authors": shown.revision.authors,
         "left_out": rules.left_out(whole),
     }

@@ -31,6 +31,7 @@ from loom.engine.execute import execute
 from loom.errors import CommandError, not_found
 from loom.language.refs import Ref
 from loom.links.trails import open_trail
+from loom.notes.queries import tags_of_item
 from loom.notes.words import around
 from loom.people.models import User
 from loom.permissions import WRITE_DOCUMENTS
@@ -222,6 +223,7 @@ def document_page(request: PersonRequest, uid: str) -> HttpResponse:
         "words": rules.count_words(text),
         "body": drawn(actor, document, text),
         "portals": foot_of_document(actor, document),
+        "tags": tags_of_item(actor, document.item_id),
         "left_out": rules.left_out(text),
         "trees": trees,
         "others": _others(actor, trees),

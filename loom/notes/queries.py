@@ -77,6 +77,13 @@ def tags_on(trees: Sequence[Tree]) -> dict[int, tuple[str, ...]]:
     return labels
 
 
+def tags_of_item(actor: Actor, item: int) -> list[str]:
+    """The tags that an item has in trees that the actor sees, by name. One query."""
+    marks = Mark.objects.filter(item=item, kind="tag", removed_at__isnull=True)
+    seen = marks.filter(tree__in=grove_trees(actor)).order_by()
+    return sorted(set(seen.values_list("label", flat=True)), key=str.casefold)
+
+
 def marks_of(actor: Actor, tree: Tree) -> list[tuple[str, str, str, str]]:
     """(id, kind, label, local id) of the marks on nodes of the tree, oldest first. One query."""
     return list(fetch(_ON, [tree.pk]))

@@ -6,9 +6,13 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
+from loom.access import Actor
 from loom.documents.models import Document
 from loom.documents.rules import MOST_SECTIONS
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
 from loom.people.models import User
+from loom.trees.commands import trees
 from tests.steps import steps
 
 pytestmark = pytest.mark.django_db
@@ -163,3 +167,19 @@ def test_an_answer_takes_steps_in_proportion_to_its_headings(
     work(2)  # The first answer of a process also loads what reads it.
     least = work(1)
     assert work(800) - least < 2.5 * (work(400) - least)
+
+
+def test_a_document_shows_its_tags_that_the_reader_may_see(
+    owner: User, writer: User, actor: Actor, api: Client
+) -> None:
+    seen, hidden = (trees.new_tree(actor, title=title) for title in ("Seen", "Hidden"))
+    execute_line(actor, seen, Request('write doc:"Plan" new "Words"'))
+    execute_line(actor, seen, Request('tag doc:"Plan" #river #Delta'))
+    execute_line(actor, hidden, Request('tag doc:"Plan" #kestrel'))
+    execute_line(actor, hidden, Request("allow writers hidden"))
+    uid = Document.objects.get().uid
+    for user, tags in ((owner, ["Delta", "kestrel", "river"]), (writer, ["Delta", "river"])):
+        client = api(user)
+        assert client.get(f"/api/documents/{uid}").json()["tags"] == tags
+        page = client.get(f"/documents/{uid}").content.decode()
+        assert [tag for tag in ("Delta", "kestrel", "river") if f">#{tag}</a>" in page] == tags

@@ -66,7 +66,7 @@ DEAR = {  # what collects all that hangs at a tree or at a workspace
     "/trees/{tree}/nodes/{end}/provenance": 21,
     "/trees/{tree}/export?node={end}": 23,
     "/trees/{tree}/past/path?seq=9&node={node}": 19,
-    "/documents/{document}": 23,
+    "/documents/{document}": 24,
     "/trees/{tree}/documents?document={document}": 18,
     # Of a page, two say whether something in the inbox is new, and how much.
     "/": 19,

@@ -511,6 +511,7 @@ class DocumentOne(TypedDict):
     front_matter: dict[str, list[str]]
     embeds: list[str]
     links: list[LinkOf]
+    tags: list[str]
     authors: list[str]
     left_out: list[str]
 
