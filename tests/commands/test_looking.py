@@ -71,8 +71,8 @@ def test_tasks_stashes_and_agents_are_viewed(
 @pytest.mark.parametrize(
     ("line", "hint"),
     [
-        ('view trail:"way"', '→ trail show "way"'),
-        ('view pipe:"way"', '→ run pipe:"way"'),
+        ('open trail:"way"', '→ trail show "way"'),
+        ('open pipe:"way"', '→ run pipe:"way"'),
         ("view step:2", "→ since step:2"),
     ],
 )
@@ -189,7 +189,7 @@ def test_a_node_of_another_tree_is_named_with_its_tree(
 def test_where_a_node_is_needed_a_trail_says_what_shows_it(say: Say, write: Write) -> None:
     write("a")
     with pytest.raises(CommandError) as refused:
-        say('view trail:"a"')
+        say('open trail:"a"')
     assert refused.value.code == "INVALID_SYNTAX"
     assert 'trail show "a"' in refused.value.hint
 
@@ -304,3 +304,16 @@ def test_an_id_of_other_trees_names_them_all(
     with pytest.raises(CommandError) as refused:
         execute_line(acting_as(actor, muse), tree, Request("view z9z9"))
     assert (refused.value.code, refused.value.hint) == ("CROSS_TREE", "ask an owner for cross_tree")
+
+
+def test_trails_and_pipes_are_viewed(say: Say, write: Say) -> None:
+    say(f"view {write('A text')}")
+    say('trail save "Way"')
+    assert say('view trail:"way"').reply == say('trail show "way"').reply
+    say('pipe save "Look" "find \\"text\\""')
+    viewed = say('view pipe:"look"').reply
+    assert viewed.startswith('pipe:"Look" by Owner · ') and 'find "text"' in viewed
+    for missing in ('trail:"none"', 'pipe:"none"'):
+        with pytest.raises(CommandError) as refused:
+            say(f"view {missing}")
+        assert refused.value.code == "NOT_FOUND"

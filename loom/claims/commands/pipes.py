@@ -28,6 +28,7 @@ from loom.language.refs import ParseError, Ref, print_ref
 from loom.language.slices import parse_ref
 from loom.language.verbs import Verb
 from loom.permissions import GENERATE, LOOM, WRITE
+from loom.reading.commands.view import escaped_for
 from loom.text.shortening import excerpt
 from loom.trees.models import Node
 from loom.trees.named_items import get_node
@@ -280,6 +281,20 @@ class LineResult:
 
     ref: Ref | None
     text: str
+
+
+class ViewPipe(Args):
+    """A saved pipe."""
+
+    ref: Annotated[RefField, Written("ref", refs=("pipe",))]
+
+
+@command("view", group="Look", klass="look", permissions={LOOM}, is_first=True)
+def view_pipe(context: Context, args: ViewPipe) -> Reply:
+    """Shows the lines of a saved pipe: `view pipe:"name"`. `run` runs them."""
+    pipe = pipe_named(context.actor, args.ref)
+    lines = [f'pipe:"{pipe.name}" by {pipe.by.name} · {pipe.kinds}', *pipe.lines]
+    return Reply("\n".join(escaped_for(context.actor, line) for line in lines))
 
 
 @command("run", group="Make", klass="look", permissions={LOOM}, stream="tree")

@@ -124,11 +124,27 @@ class Show(Args):
 def trail_show(context: Context, args: Show) -> Reply:
     """Shows a trail: each step with its link type, where it led, and its note; or all of it as
     Markdown."""
-    trail = get_trail(context.actor, args.name)
+    return _shown(context, args.name, args.form)
+
+
+class ViewTrail(Args):
+    """A trail."""
+
+    ref: Annotated[RefField, Written("ref", refs=("trail",))]
+
+
+@command("view", group="Look", klass="look", permissions={LOOM}, is_first=True)
+def view_trail(context: Context, args: ViewTrail) -> Reply:
+    """Shows a trail as `trail show` does: `view trail:"name"`."""
+    return _shown(context, args.ref.name or args.ref.id)
+
+
+def _shown(context: Context, name: str, form: str = "list") -> Reply:
+    trail = get_trail(context.actor, name)
     steps = steps_of(trail)
     stops = stops_of(context.actor, context.tree, steps)
     context.note_read(*(item for step in steps for item in step.to))
-    if args.form == "markdown":
+    if form == "markdown":
         opened, gone = OpenedPortals(context.actor, trail.tree), _gone(context, stops.by_item)
         text = trail_markdown(trail.name, steps, stops, gone, opened=opened.text)
         context.note_read(*opened.read)

@@ -228,7 +228,7 @@ describe_verb(
 def view(context: Context, args: ViewArgs) -> Reply:
     """Shows a node, a tree, a branch or a range: its summary, or with `full` all of it;
     `view #14 part:2` reads on in a window or result that was cut. Also a task (`view t3`), a stash
-    (`view stash:"label"`) or an agent (`view agent:"name"`)."""
+    (`view stash:"label"`), an agent (`view agent:"name"`), a trail or a pipe."""
     part = args.ref.slice
     if args.ref.kind in _NO_TEXTS:
         return _NO_TEXTS[args.ref.kind](context, args.ref)
