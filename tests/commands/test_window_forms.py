@@ -227,8 +227,12 @@ def test_a_branch_and_a_range_are_windows(view: View, node: str, other: View) ->
     assert view.say(f"open branch:{last}") == f"✓ opened #4 branch:{last} · keep"
     assert view.say(f"open {below}-{last}") == f"✓ opened #6 {below}-{last}"
     window = view.windows()[6]
-    lines = [f"[{below}] Owner (human)", "Then.", "And.", f"[{last}] Owner (human)", "End."]
+    lines = [f"[{below}] Owner (human)", "(in #4)", f"[{last}] Owner (human)", "(in #4)"]
     assert (window["kind"], window["text"].split("\n")) == ("range", lines)
+    view.say("hide #4")
+    lines = [f"[{below}] Owner (human)", "Then.", "And.", f"[{last}] Owner (human)", "End."]
+    assert view.windows()[6]["text"].split("\n") == lines
+    view.say("show #4")
     assert view.say(f"open {below}-{last} as:prose").startswith("✓ opened #6")
     assert view.windows()[6]["text"] == "Then.\nAnd.End."
     other.say(f'edit {below} "Later." as:version')

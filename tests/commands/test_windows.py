@@ -427,3 +427,31 @@ def test_a_list_that_is_cut_names_the_rest(say: Say, node: str) -> None:
         assert "→ 56 " in reply.split("\n")[0]
         assert all(f"[{local_id}]" in reply for local_id in ids)
         assert reply.split("\n")[-1].startswith("  … and [") and reply.count("\n") == 51
+
+
+def test_a_branch_leaves_out_the_lines_that_other_windows_hold(
+    actor: Actor, tree: Tree, say: Say, owner: User, api: Callable[..., APIClient]
+) -> None:
+    names: list[str] = []
+    for text in (r"one\ntwo\nthree", "four", "five", "six"):
+        below = names[-1] if names else "root"
+        answer = execute_line(actor, tree, Request(f'respond {below} "{text}"'))
+        names += answer.body["refs"]
+    for opened in (f"{names[0]} lines:2-3", names[1], f"branch:{names[2]}", f"branch:{names[3]}"):
+        say(f"open {opened}")
+    numbers = list(Window.objects.order_by("number").values_list("number", flat=True))
+
+    def lines_of(place: int) -> list[str]:
+        texts = {row["number"]: row["text"] for row in shown(actor, tree, api(owner))}
+        return str(texts[numbers[place]]).split("\n")
+
+    heads = [f"[{name}] Owner (human)" for name in names]
+    in_first, in_second, in_third = (f"in #{number})" for number in numbers[:3])
+    assert (lines_of(0), lines_of(1)) == (["two", "three"], ["four"])
+    first = [heads[0], "one", f"(lines 2–3 {in_first}"]
+    assert lines_of(2) == [*first, heads[1], f"({in_second}", heads[2], "five"]
+    known = [heads[0], f"({in_third}", first[2], heads[1], f"({in_second}"]
+    assert lines_of(3) == [*known, heads[2], f"({in_third}", heads[3], "six"]
+    say(f"close #{numbers[1]}")
+    assert lines_of(2) == [*first, heads[1], "four", heads[2], "five"]
+    assert "one\ntwo\nthree" in say(f"view #{numbers[2]}")  # asked for by itself, it is whole

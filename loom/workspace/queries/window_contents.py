@@ -1,6 +1,6 @@
 """What windows show to the actor: their lines, and what has changed since."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
 from typing import Any, NamedTuple
@@ -28,6 +28,7 @@ from loom.workspace.queries.shown_windows import window_brief
 from loom.workspace.queries.windows import (
     LENSES,
     LOST,
+    STRETCHES,
     WITHHELD,
     by_number,
     first_of,
@@ -169,6 +170,22 @@ class _Read:
     gone: set[int]
 
 
+class _Held(NamedTuple):
+    """Which lines of which versions (row ids) visible windows hold, with the numbers of these."""
+
+    lines: dict[int, list[tuple[int, Lines]]]
+
+    def add(self, shown: WindowContent) -> None:
+        """Notes the lines of a window on one text."""
+        if shown.is_open and shown.node is not None and shown.lines is not None:
+            self.add_lines(shown.window, shown.node, shown.lines)
+
+    def add_lines(self, window: Window, node: Node, lines: Lines) -> None:
+        """Notes lines of a text that a window holds."""
+        if window.is_visible:
+            self.lines.setdefault(node.pk, []).append((window.number, lines))
+
+
 def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> list[WindowContent]:
     """What the windows show to the actor, by number. The number of queries does not depend on how
     many windows there are, except that a live branch and a tree each need some of their own."""
@@ -193,8 +210,10 @@ def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> l
         if (some := [window for window in windows if window.kind == kind])
     }
     answers = messages_of(steps)
-    shown = []
-    for window in windows:
+    shown: list[WindowContent] = []
+    held = _Held({})
+    # What holds several texts comes last: it leaves out the lines that others hold.
+    for window in sorted(windows, key=lambda window: window.kind in STRETCHES):
         read_from = {ids.home_of(item) for item in items[window.number]}
         is_read = all(item in documents for item in items[window.number] if item < 0)
         if read_from & erased:
@@ -210,8 +229,9 @@ def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> l
             ref = ref_of(window, workspace.tree, None)
             shown.append(WindowContent(window, ref, ref, _plain(text)))
         else:
-            shown.append(_of_several(actor, workspace, window, read))
-    return shown
+            shown.append(_of_several(actor, workspace, window, read, held))
+        held.add(shown[-1])
+    return sorted(shown, key=lambda content: content.window.number)
 
 
 def _closed(window: Window, words: str = CLOSED) -> WindowContent:
@@ -342,7 +362,9 @@ def compared(old: str, new: str, old_name: str, new_name: str) -> tuple[WindowLi
     return tuple(WindowLine(0, line) for line in lines) or (WindowLine(0, SAME),)
 
 
-def _of_several(actor: Actor, workspace: Workspace, window: Window, read: _Read) -> WindowContent:
+def _of_several(
+    actor: Actor, workspace: Workspace, window: Window, read: _Read, held: _Held
+) -> WindowContent:
     """A branch or a range, with a header before each text; or the outline of a tree."""
     node = read.nodes.get(window.item_id or 0)
     if node is None:
@@ -358,7 +380,10 @@ def _of_several(actor: Actor, workspace: Workspace, window: Window, read: _Read)
     if window.is_live and is_stale:
         seen, is_stale = nodes_of(now), False
         gone = gone | lookup.withheld(actor, now)
-    rows = tuple(_rows_of_range(seen, gone, is_prose=window.form == "prose"))
+    if window.form == "prose":
+        rows = tuple(_prose_rows(seen, gone))
+    else:
+        rows = tuple(_rows_of_range(window, seen, gone, held))
     return WindowContent(
         window, ref, ref, rows or (WindowLine(0, EMPTY),), is_stale=is_stale, node=node
     )
@@ -370,23 +395,53 @@ def nodes_of(keys: Sequence[int]) -> list[Node]:
     return [rows_by_id[key] for key in keys if key in rows_by_id]
 
 
+def _prose_rows(nodes: Sequence[Node], gone: set[int]) -> Iterable[WindowLine]:
+    text = "".join(
+        node.text
+        for node in nodes
+        if node.pk not in gone and (node.form != lookup.ASK or node.kind != "text")
+    )
+    return rows_of(text, Lines(1, total_of(text)))
+
+
 def _rows_of_range(
-    nodes: Sequence[Node], gone: set[int], *, is_prose: bool
-) -> Iterable[WindowLine]:
-    if is_prose:
-        text = "".join(
-            node.text
-            for node in nodes
-            if node.pk not in gone and (node.form != lookup.ASK or node.kind != "text")
-        )
-        yield from rows_of(text, Lines(1, total_of(text)))
-        return
+    window: Window, nodes: Sequence[Node], gone: set[int], held: _Held
+) -> Iterator[WindowLine]:
+    """The texts one after the other, without the lines that other visible windows hold."""
     for node in nodes:
         yield WindowLine(0, f"[{node.local_id}] {as_sent(node.author.name)} ({node.author.kind})")
         if node.pk in gone:
             yield WindowLine(0, WITHHELD)
-        else:
-            yield from rows_of(node.text, Lines(1, total_of(node.text)))
+            continue
+        whole = Lines(1, total_of(node.text))
+        others = held.lines.get(node.pk, []) if window.is_visible else []
+        yield from _rows_held_here(node.text, whole, others)
+        held.add_lines(window, node, whole)
+
+
+def _rows_held_here(
+    text: str, whole: Lines, others: Sequence[tuple[int, Lines]]
+) -> Iterable[WindowLine]:
+    """The lines of a text, and in place of those that other windows hold where they are."""
+    if not others:
+        return rows_of(text, whole)
+    rows: list[WindowLine] = []
+    for row in rows_of(text, whole):
+        at = Lines(row.number, row.number)
+        holder = next((holder for holder in others if holder[1].overlaps(at)), None)
+        shown = WindowLine(0, _elsewhere(*holder, whole)) if holder is not None else row
+        if not rows or rows[-1] != shown or shown is row:
+            rows.append(shown)
+    return rows
+
+
+def _elsewhere(number: int, lines: Lines, whole: Lines) -> str:
+    if lines == whole:
+        return f"(in #{number})"
+    many = (
+        f"lines {lines.first}–{lines.last}" if lines.last > lines.first else f"line {lines.first}"
+    )
+    return f"({many} in #{number})"
 
 
 def _outlined(actor: Actor, workspace: Workspace, root: Node) -> tuple[WindowLine, ...]:
