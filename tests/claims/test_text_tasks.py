@@ -301,6 +301,20 @@ def test_undo_of_a_task_of_a_document_rewrites_its_box(say: Say, tree: Tree) -> 
     assert texts == ["- [x] one", "- [ ] one", "- [x] one"]
 
 
+def test_undo_of_an_archived_task_of_a_document_leaves_its_box(say: Say, tree: Tree) -> None:
+    say('write doc:"Plan" new "- [ ] one"')
+    key = tokens_in("- [ ] one", stable=True)[0].key
+    say(f'todo check doc:"Plan" token:{key}')
+    say(f'todo archive doc:"Plan" token:{key}')
+    say("undo")
+    assert TokenState.objects.get().state == "checked"
+    assert newest(Document.objects.get()).text == "- [x] one"
+    say("redo")
+    assert TokenState.objects.get().state == "archived"
+    say("undo n:2")
+    assert newest(Document.objects.get()).text == "- [ ] one"
+
+
 def test_the_protocol_compiles_and_runs(
     say: Say, tasks: str, owner: User, reader: User, tree: Tree
 ) -> None:

@@ -122,9 +122,10 @@ def _changed(place: TaskInText, state: str, note: str) -> dict[str, object]:
 
 
 def _rewrite(context: Context, place: TaskInText, state: str) -> None:
-    """Writes the box of a task of a text of the grove as its new state, if that is shown by it."""
+    """Writes the box of a task of a text of the grove as its new state, if that is shown by it and
+    the box does not show it yet: that of an archived task shows that it was checked."""
     mark = {"checked": "x", "unchecked": " "}.get(state)
-    if mark is None or state == place.state or context.world.is_dry:
+    if mark is None or state == place.task.state or context.world.is_dry:
         return
 
     def edits_of(now: str) -> Sequence[tuple[int, int, str]]:
