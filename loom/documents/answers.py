@@ -185,6 +185,17 @@ class Documents(GroveTexts):
         document = _rows([item]).first()
         return None if document is None else queries.current(document)
 
+    def settled(self, context: Context, item: int) -> str | None:
+        """The text of the newest revision, which is made first of what was typed; in a dry run,
+        the text with what was typed."""
+        document = _rows([item]).select_related("grove").first()
+        if document is None:
+            return None
+        if document.head == document.settled or context.world.is_dry:
+            return queries.current(document)
+        with context.grove_stream() as writer:
+            return document_log.settled_now(writer, document, at=context.now).text
+
     def current_of(self, items: Iterable[int]) -> dict[int, str]:
         """Two queries for all that are settled, and two for each other one."""
         documents = list(_rows(items))

@@ -37,7 +37,7 @@ from loom.errors import CommandError, not_found
 from loom.people.models import Participant
 from loom.text.edits import Edit, edited, line_difference
 from loom.text.hashes import digest_of
-from loom.trees.grove_texts import note_written
+from loom.trees.grove_texts import note_rewritten, note_written
 
 STATE_EVERY = 200  # after this many updates a revision also stores the whole state
 STATE_AT_LEAST = 2000  # the same while people keep typing
@@ -564,6 +564,8 @@ def _revise(  # one row of a revision has these parts
     if before is not None:
         _shrink(before, revision, text)
     _keep_embeds(document, work.embeds)
+    if before is not None:
+        note_rewritten(document, before.text, text)
     note_written(document)
     return Made(revision, text)
 

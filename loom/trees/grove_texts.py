@@ -160,6 +160,11 @@ class GroveTexts:
         """The text at this moment, with what was typed and is in no version yet."""
         return None
 
+    def settled(self, context: Context, item: int) -> str | None:
+        """The text at this moment; what was typed and is in no version yet becomes one first, as
+        far as the line may write."""
+        return None
+
     def current_of(self, items: Iterable[int]) -> dict[int, str]:
         """Those of the items that are texts, at this moment, read together."""
         return {}
@@ -263,6 +268,24 @@ def note_written(text: GroveText) -> None:
     """Tells features that a version of a text, which has its grove at hand, was stored."""
     for hook in _written:
         hook(text)
+
+
+AfterRewriting = Callable[[GroveText, str, str], None]
+
+_rewritten: list[AfterRewriting] = []
+
+
+def after_rewriting(hook: AfterRewriting) -> AfterRewriting:
+    """Registers what a feature does when a text gets another version, given the text before and
+    after, in that transaction and under the lock of its grove: it is short, or rare."""
+    _rewritten.append(hook)
+    return hook
+
+
+def note_rewritten(text: GroveText, before: str, after: str) -> None:
+    """Tells features that a version of a text was stored after another one."""
+    for hook in _rewritten:
+        hook(text, before, after)
 
 
 def is_text(item: int) -> bool:

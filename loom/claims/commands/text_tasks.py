@@ -1,12 +1,13 @@
 """Tasks that are written in texts: checking them by a line, for everybody (docs/model.md §9)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from loom.claims.commands import checks as check_commands
 from loom.claims.models import TokenState
 from loom.claims.queries.inline_tokens import states_of
+from loom.claims.rules.carried_tasks import carried_tasks, tasks_of
 from loom.claims.rules.inline_tokens import MACHINES, InlineToken, below, tokens_in
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
@@ -16,7 +17,7 @@ from loom.errors import CommandError, not_found
 from loom.language import ids
 from loom.permissions import LOOM, WRITE
 from loom.trees.commands.node_writer import demand_visible
-from loom.trees.grove_texts import grove_texts, is_text
+from loom.trees.grove_texts import after_rewriting, grove_texts, is_text
 from loom.trees.models import GroveText, Node
 from loom.trees.named_items import get_own_node
 
@@ -139,7 +140,8 @@ def change_task(context: Context, text: GroveText, args: TaskOfNode, shown: str)
     """Does what a line says with a task of a text of the grove, which shows it; `shown` is what a
     reply calls the text."""
     item, name = text.item_id, f"doc:{text.uid}"
-    place = _place(grove_texts().current(item) or "", args.token, item, name, stable=True)
+    # Stored states belong to the tasks of the newest version.
+    place = _place(grove_texts().settled(context, item) or "", args.token, item, name, stable=True)
     after = _after(place, args)
     criteria = _demand_criteria(context, place) if after == "checked" and args.act != "note" else ""
     _rewrite(context, place, after)
@@ -173,6 +175,32 @@ def task_of_node(context: Context, args: TaskOfNode) -> Reply:
     )
 
 
+@after_rewriting
+def _carry_states(text: GroveText, before: str, after: str) -> None:
+    """Keeps the states of the tasks of a text with them where a new version gives them other keys.
+    One query for a text without stored states."""
+    rows = list(TokenState.objects.filter(item=text.item_id, kind="task"))
+    if not rows:
+        return
+    keys = carried_tasks(before, after)
+    taken, tasks = set(keys.values()), {task.key: task for task in tasks_of(after)}
+    moved = [row for row in rows if keys.get(row.key, row.key) != row.key]
+    gone = [row for row in rows if row.key not in keys and _is_foreign(row, taken, tasks)]
+    TokenState.objects.filter(pk__in=[row.pk for row in (*moved, *gone)]).delete()
+    for row in moved:
+        row.pk, row.key = None, keys[row.key]
+    TokenState.objects.bulk_create(moved)
+
+
+def _is_foreign(row: TokenState, taken: set[str], tasks: Mapping[str, InlineToken]) -> bool:
+    """Whether the state of a task that is gone would be that of another one, which has its key now.
+    A task that comes back with the mark that it had, as by `undo`, has its state again."""
+    if row.key in taken:
+        return True
+    task = tasks.get(row.key)
+    return task is not None and (task.state == "unchecked") != (row.state == "unchecked")
+
+
 # Undo.
 
 
@@ -194,10 +222,11 @@ def _undo_token(context: Context, op: Op, own: Own) -> list[Op]:
     """Leads a task back, if it still is as the step left it."""
     item, name, key = op["item"], op["name"], op["key"]
     node = Node.objects.filter(pk=ids.node_id(item) or 0).first()
-    text = grove_texts().current(item) if node is None else node.text
-    if text is None:
+    text = grove_texts().settled(context, item) if node is None else node.text
+    tokens = tokens_in(text or "", stable=is_text(item))
+    if not any(token.key == key and token.kind == "task" for token in tokens):
         raise conflict(f"The task {key} of {name}")
-    place = _place(text, key, item, name, stable=is_text(item))
+    place = _place(text or "", key, item, name, stable=is_text(item))
     if [place.state, list(place.notes)] != [op["state"], op["notes"]]:
         raise conflict(f"The task {key} of {name}")
     state, notes = op["before"]
