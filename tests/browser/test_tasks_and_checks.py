@@ -2,7 +2,7 @@
 
 from uuid import uuid4
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.browser.conftest import Cookies, Heddle, Open
 from tests.browser.test_two_people import both
@@ -23,6 +23,26 @@ def test_a_click_on_a_box_is_seen_by_the_other_person_and_a_line_toggles_it_back
         expect(page.get_by_label(name)).not_to_be_checked()
     hers.reload()
     expect(hers.get_by_label(name)).not_to_be_checked()
+
+
+def test_a_box_that_two_people_tick_at_once_stays_ticked(
+    heddle: Heddle, visit: Open, ada: Cookies
+) -> None:
+    tree = heddle.tree("Ticked twice", "- [ ] light the lamp")
+    at = heddle.get(f"trees/{tree}")["workspace"]["position"]  # type: ignore[index]
+    mine, _ = both(visit, heddle, tree, ada)
+    box = mine.get_by_label("Done: light the lamp")
+    expect(box).to_be_enabled()
+    held: list[Route] = []
+    mine.route("**/commands", lambda route: held.append(route), times=1)
+    with mine.expect_request("**/commands"):
+        box.click()
+    heddle.line(tree, f"todo check {at} token:1")
+    expect(mine.locator("[data-task-state=checked]")).to_have_count(1)
+    with mine.expect_response(f"**/items/{at}/tokens**"):
+        held[0].continue_()
+    expect(box).to_be_enabled()
+    expect(box).to_be_checked()
 
 
 def test_what_a_check_says_is_a_badge_for_both(heddle: Heddle, visit: Open, ada: Cookies) -> None:

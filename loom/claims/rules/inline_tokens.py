@@ -139,9 +139,9 @@ MACHINES: Mapping[str, Machine] = {
 class InlineToken:
     """A token of a text: its place in code points, its words, and its first state. `key` is its
     number in a node, whose text never changes; in a document it is made from its words, so that
-    it stays while they stay; what is stored of it follows the task (`carried_tasks`). `target` is what a reference or portal names, `check` the name of
-    the check of a task, `mark` the place between its brackets, and `until` where it ends with the
-    tasks below it."""
+    it stays while they stay; what is stored of a task follows it (`carried_tasks`). `target` is
+    what a reference or portal names, `check` the name of the check of a task, `mark` the place
+    between its brackets, and `until` where it ends with the tasks below it."""
 
     key: str
     kind: str

@@ -110,7 +110,10 @@ export class Tasks {
     try {
       await this.page.say(call("task_of_node", { act: input, ref: of, token }), { follow: false });
     } catch {
-      target.checked = !target.checked;
+      // Somebody else may have been first, which the page may know already, or may have missed.
+      target.checked = target.closest("li")?.getAttribute("data-task-state") !== "unchecked";
+      const boxes = [...document.querySelectorAll(`.task-box[data-of="${CSS.escape(of)}"]`)];
+      await this.fill(of, /** @type {HTMLInputElement[]} */ (boxes)).catch(() => undefined);
     }
   }
 }
