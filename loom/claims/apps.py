@@ -32,9 +32,14 @@ class ClaimsConfig(AppConfig):
     def ready(self) -> None:
         from loom.site.routes import add_routes
         from loom.site.slots import add_to_slot
+        from loom.trees.feature_parts import add_part
 
         for module in COMMANDS:
             import_module(module)
+        # After the commands: help lists them in the order in which they are imported.
+        from loom.claims.portable import PART
+
+        add_part("tasks", PART)
         add_routes("loom.claims.urls")
         add_to_slot("tree-menu", "claims/menu_item.html")
         add_to_slot("node-tools", "claims/node_tools.html")

@@ -24,7 +24,7 @@ class ManuscriptConfig(AppConfig):
     def ready(self) -> None:
         from loom.site.routes import add_routes
         from loom.site.slots import add_to_slot
-        from loom.transfer.feature_parts import add_part
+        from loom.trees.feature_parts import add_part
 
         for module in COMMANDS:
             import_module(module)

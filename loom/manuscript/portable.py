@@ -13,7 +13,7 @@ from loom.manuscript.models import ManuscriptVersion
 from loom.manuscript.queries.story import current_version
 from loom.manuscript.rules import MOST_CHAPTERS, language_problem
 from loom.people.models import Participant
-from loom.transfer.feature_parts import FeaturePart
+from loom.trees.feature_parts import FeaturePart
 from loom.trees.models import Tree
 
 LONGEST_KEY = 40

@@ -20,7 +20,7 @@ class SandboxesConfig(AppConfig):
     def ready(self) -> None:
         from loom.site.routes import add_routes
         from loom.site.slots import add_to_slot
-        from loom.transfer.feature_parts import add_part
+        from loom.trees.feature_parts import add_part
 
         add_routes("loom.sandboxes.urls")
         add_to_slot("node-tools", "sandboxes/node_tool.html")

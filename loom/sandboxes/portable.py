@@ -21,13 +21,14 @@ from loom.sandboxes.queries import open_sandboxes
 from loom.text.hashes import instant_or_none
 from loom.transfer import tree_builder
 from loom.transfer.authors import Authors
-from loom.transfer.feature_parts import FeaturePart
 from loom.transfer.files import demand_shallow, parsed, readable_json
 from loom.transfer.readers import heddle as heddle_reader
 from loom.transfer.records import CallRecord, Head, NodeRecord, Report
 from loom.transfer.tree_builder import TreeBuilder
 from loom.transfer.writers import heddle as heddle_writer
+from loom.trees import feature_parts
 from loom.trees.commands.rights import copy_rights
+from loom.trees.feature_parts import FeaturePart
 from loom.trees.models import Node, Tree
 from loom.trees.queries.lookup import nodes_in
 
@@ -158,6 +159,9 @@ def _fill(
     tree_builder.add_marks(builder, list(head.marks), _nothing)
     tree_builder.add_links(builder, list(head.links), _nothing)
     heddle_reader.add_calls(builder, iter(calls), _nothing)
+    # A sandbox has none of its own.
+    parts = {name: value for name, value in head.parts.items() if name != "sandboxes"}
+    feature_parts.store(sandbox, parts, by)
     tree_builder.complete(builder)
 
 

@@ -20,7 +20,7 @@ from loom.engine.busy import NOT_REACHED
 from loom.engine.jobs import enqueue
 from loom.engine.sweeps import sweeps
 from loom.errors import CommandError
-from loom.transfer import feature_parts, message_images, tree_builder, uploads
+from loom.transfer import message_images, tree_builder, uploads
 from loom.transfer.authors import Authors
 from loom.transfer.inputs import ImportFormat, TreeInFile
 from loom.transfer.models import Import, ImportPart
@@ -28,7 +28,7 @@ from loom.transfer.readers import documents
 from loom.transfer.readers import heddle as heddle_reader
 from loom.transfer.records import Head, MarkRecord, NodeRecord, RecordFile, Report, unreadable
 from loom.transfer.tree_builder import TreeBuilder
-from loom.trees import erasing, images
+from loom.trees import erasing, feature_parts, images
 from loom.trees.commands import public_links
 from loom.trees.models import Tree
 

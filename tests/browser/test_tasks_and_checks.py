@@ -34,7 +34,11 @@ def test_a_box_that_two_people_tick_at_once_stays_ticked(
     box = mine.get_by_label("Done: light the lamp")
     expect(box).to_be_enabled()
     held: list[Route] = []
-    mine.route("**/commands", lambda route: held.append(route), times=1)
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    mine.route("**/commands", hold, times=1)
     with mine.expect_request("**/commands"):
         box.click()
     heddle.line(tree, f"todo check {at} token:1")

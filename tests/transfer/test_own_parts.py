@@ -6,13 +6,16 @@ from collections.abc import Callable
 import pytest
 
 from loom.access import Actor, get_actor
+from loom.claims.models import TokenState
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
+from loom.language.ids import ids_in
 from loom.manuscript.queries.story import manuscript_of
 from loom.notes.models import Mark
 from loom.people.models import User
 from loom.transfer.writers import heddle as heddle_writer
-from loom.trees.models import Tree
+from loom.transfer.writers import text
+from loom.trees.models import Node, Tree
 from loom.trees.queries.main_line import main_line_of
 from tests.transfer.conftest import Bring, tree_of
 
@@ -51,6 +54,72 @@ def test_a_file_of_a_tree_keeps_its_main_line_its_manuscript_and_ones_own_rating
         "main",
         "plus",
     ]
+
+
+TASKS = "- [ ] light\n- [ ] wake\n- [x] sleep"
+
+
+def decided(tree: Tree) -> list[tuple[str, str, list[str]]]:
+    """The stored states of the tasks of a tree."""
+    rows = TokenState.objects.filter(item__range=ids_in(tree.pk)).order_by("item", "key")
+    return [(row.key, row.state, row.data["notes"]) for row in rows]
+
+
+def test_a_file_of_a_tree_keeps_the_states_of_its_tasks(
+    say: Callable[[str], list[str]], tree: Tree, actor: Actor, bring: Bring
+) -> None:
+    node = say(f"respond root\n{TASKS}\n←")[0]
+    other = say("respond root\n- [ ] hidden\n←")[0]
+    for line in (
+        f"todo check {node} token:1",
+        f'todo archive {node} token:1 "in the cellar"',
+        f'todo note {node} token:2 "at dawn"',
+        f"todo check {other} token:1",
+        f"prune {other}",
+    ):
+        say(line)
+    file = b"".join(heddle_writer.pieces(actor, Tree.objects.get(pk=tree.pk)))
+    row = bring(file)
+    brought = tree_of(row)
+    assert decided(brought) == decided(tree)
+    assert [key for key, *_ in decided(brought)] == ["1", "2", "1"]
+    was, now = (TokenState.objects.filter(item__range=ids_in(each.pk)) for each in (tree, brought))
+    assert list(was.values_list("at", flat=True)) == list(now.values_list("at", flat=True))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        5,
+        [{"id": "a7x2"}],
+        [{"id": "zzzz", "key": "1", "state": "checked"}],
+        [{"id": "NODE", "key": "9", "state": "checked"}],
+        [{"id": "NODE", "key": "1", "state": "done"}],
+    ],
+)
+def test_what_is_no_task_is_left_out_of_an_import(
+    say: Callable[[str], list[str]], tree: Tree, actor: Actor, bring: Bring, wrong: object
+) -> None:
+    node = say(f"respond root\n{TASKS}\n←")[0]
+    file = b"".join(heddle_writer.pieces(actor, Tree.objects.get(pk=tree.pk)))
+    parts = json.loads(json.dumps(wrong).replace("NODE", node))
+    brought = tree_of(bring(json.dumps({**json.loads(file), "tasks": parts}).encode()))
+    assert decided(brought) == []
+
+
+def test_a_text_that_is_exported_shows_which_tasks_are_checked(
+    say: Callable[[str], list[str]], tree: Tree, actor: Actor
+) -> None:
+    node = say(f"respond root\n{TASKS}\n←")[0]
+    say(f"todo check {node} token:1")
+    say(f"todo archive {node} token:1")
+    say(f"todo uncheck {node} token:3")
+    shown = "- [x] light\n- [ ] wake\n- [ ] sleep"
+    at = Node.objects.get(tree=tree, local_id=node)
+    for writer in (text.as_markdown, text.as_text):
+        assert shown in b"".join(writer(actor, tree, None, at)).decode()
+    for whole in (text.tree_as_markdown, text.tree_as_text):
+        assert shown in b"".join(whole(actor, tree, None)).decode()
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from loom.errors import CommandError
 from loom.language.ids import looks_like_id
 from loom.links import link_types
 from loom.text.hashes import instant
-from loom.transfer import feature_parts
 from loom.transfer.files import Event, TooMuch, skip, value_of
 from loom.transfer.records import (
     MAX_TEXT_BYTES,
@@ -42,6 +41,7 @@ from loom.transfer.writers.heddle import (
     ParticipantPart,
     TreePart,
 )
+from loom.trees import feature_parts
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import GroveText
 from loom.turns.models import Call

@@ -21,8 +21,8 @@ from loom.links.vocabulary import vocabulary_of
 from loom.notes.models import Mark
 from loom.people.models import Participant
 from loom.text.hashes import instant, instant_or_none
-from loom.transfer import feature_parts
 from loom.transfer.records import MAX_TEXT_BYTES
+from loom.trees import feature_parts
 from loom.trees.models import Node, NodeSource, Tree
 from loom.trees.queries.lookup import nodes_in
 from loom.trees.queries.places import in_chunks

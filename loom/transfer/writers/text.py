@@ -27,6 +27,7 @@ from loom.language.portals import written_at
 from loom.links.written_portals import OpenedPortals
 from loom.text.images import IMAGE_SIGN, described, described_image, images_replaced
 from loom.transfer.selection import ExportSelection, Selection, WalkStep, notes_of, select
+from loom.trees.archive_files import marked_texts
 from loom.trees.images import data_url
 from loom.trees.models import ORDER, Image, Node, Tree, Workspace
 from loom.trees.queries.lookup import NodeRow, rows_of, selected_versions
@@ -74,14 +75,21 @@ def _pages(
     """The nodes of the path with a text, in chunks."""
     ids = [key for _, key in path_ids(actor, tree, workspace, node)]
     for first in range(0, len(ids), PAGE):
-        rows = [_told(row) for row in rows_of(ids[first : first + PAGE]) if row.text]
+        rows = [row for row in _told(rows_of(ids[first : first + PAGE])) if row.text]
         if rows:
             yield rows
 
 
-def _told(row: NodeRow) -> NodeRow:
-    """The row with descriptions in place of its images, whose addresses mean nothing elsewhere."""
-    return row._replace(text=described(row.text)) if IMAGE_SIGN in row.text else row
+def _told(rows: Iterable[NodeRow]) -> list[NodeRow]:
+    """The rows with what features mark in their texts, and with descriptions in place of images,
+    whose addresses mean nothing elsewhere."""
+    every = list(rows)
+    texts = marked_texts({row.id: row.text for row in every})
+    return [
+        row._replace(text=described(text) if IMAGE_SIGN in text else text)
+        for row in every
+        for text in [texts[row.id]]
+    ]
 
 
 # A whole tree as text or Markdown: every visible branch, one after the other.
@@ -147,7 +155,7 @@ def _pieces(
         page = steps[first : first + NODES_AT_ONCE]
         standing = selected_versions([step.slot for step in page], workspace)
         read = rows_of([step for step, _ in standing.values()])
-        rows = {row.slot_id: _told(row) for row in read}
+        rows = {row.slot_id: row for row in _told(read)}
         names.update({slot: rows[slot].local_id for slot in rows.keys() & forks})
         shown = ""
         for step in page:

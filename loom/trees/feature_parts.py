@@ -1,4 +1,4 @@
-"""What a feature above trees keeps for a whole tree, in the files of Heddle's own format: each
+"""What a feature keeps for a whole tree, in the files of Heddle's own format: each
 under a name of its own beside the nodes. A program without the feature leaves it out."""
 
 from collections.abc import Callable

@@ -1,0 +1,126 @@
+"""The states of tasks in the texts of a tree: in a file of Heddle's own format, and in the boxes of
+an export as text."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Any, Literal
+
+from django.utils import timezone
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from loom.access import Actor
+from loom.claims.commands.text_tasks import MAX_NOTE
+from loom.claims.models import TokenState
+from loom.claims.queries.inline_tokens import states_among
+from loom.claims.rules.inline_tokens import tokens_in
+from loom.language import ids
+from loom.people.models import Participant
+from loom.text.hashes import instant
+from loom.trees.archive_files import marks_texts
+from loom.trees.feature_parts import FeaturePart
+from loom.trees.models import Node, Tree
+
+LARGEST = 4_000_000  # characters of all states of a file together
+BATCH = 500  # states that are written or read together
+_BOX = re.compile(r"\[[ xX]\] ")
+
+Note = Annotated[str, Field(max_length=MAX_NOTE)]
+
+
+class TaskPart(BaseModel):
+    """A task of a node (`id`), by its number among the tokens of its text (`key`)."""
+
+    model_config = ConfigDict(extra="forbid")
+    id: Annotated[str, Field(max_length=8)]
+    key: Annotated[str, Field(max_length=4)]
+    state: Literal["unchecked", "checked", "archived"]
+    notes: list[Note] = []
+    at: AwareDatetime | None = None
+
+
+_PARTS = TypeAdapter(list[TaskPart])
+
+
+def write(_: Actor, tree: Tree) -> list[dict[str, Any]] | None:
+    """The stored states of the tasks of a tree, whose nodes are all in its file; None if there are
+    none. Those that are too many for the file are left out."""
+    parts, size = [], 0
+    for part in _parts_of(tree):
+        size += len(json.dumps(part))
+        if size > LARGEST:
+            break
+        parts.append(part)
+    return parts or None
+
+
+def _parts_of(tree: Tree) -> Iterator[dict[str, Any]]:
+    every = TokenState.objects.filter(item__range=ids.ids_in(tree.pk), kind="task")
+    keys = list(every.order_by("item", "pk").values_list("pk", flat=True))
+    for first in range(0, len(keys), BATCH):
+        some = keys[first : first + BATCH]
+        rows = list(TokenState.objects.filter(pk__in=some).order_by("item", "pk"))
+        nodes = {key for row in rows if (key := ids.node_id(row.item)) is not None}
+        names = dict(Node.objects.filter(pk__in=nodes).values_list("pk", "local_id"))
+        for row in rows:
+            if name := names.get(ids.node_id(row.item) or 0):
+                part = {"id": name, "key": row.key, "state": row.state, "at": instant(row.at)}
+                notes = row.data.get("notes", [])
+                yield {**part, "notes": notes} if notes else part
+
+
+def read(tree: Tree, value: Any, by: Participant) -> bool:
+    """Stores the states of a file for the tasks of a new tree; returns whether there was one. What
+    is said of no task there is left out."""
+    try:
+        parts = _PARTS.validate_python(value)
+    except ValidationError:
+        return False
+    starts = range(0, len(parts), BATCH)
+    stored = [_store(tree, parts[first : first + BATCH]) for first in starts]
+    return any(stored)
+
+
+def _store(tree: Tree, parts: Iterable[TaskPart]) -> bool:
+    by_place = {(part.id, part.key): part for part in parts}
+    names = {name for name, _ in by_place}
+    now = timezone.now()
+    rows = [
+        TokenState(
+            item=ids.of_node(key),
+            key=token.key,
+            kind="task",
+            state=part.state,
+            data={"notes": part.notes},
+            at=part.at or now,
+        )
+        for key, name, text in Node.objects.filter(tree=tree, local_id__in=names).values_list(
+            "pk", "local_id", "text"
+        )
+        for token in tokens_in(text)
+        if token.kind == "task" and (part := by_place.get((name, token.key))) is not None
+    ]
+    TokenState.objects.bulk_create(rows, ignore_conflicts=True)
+    return bool(rows)
+
+
+PART = FeaturePart(write, read)
+
+
+@marks_texts
+def _mark_boxes(texts: Mapping[int, str]) -> dict[int, str]:
+    """The texts of nodes (their row ids) whose tasks have another state than is written, with boxes
+    that show it. One query if a text may have a box."""
+    tokens = {ids.of_node(key): tokens_in(text) for key, text in texts.items() if _BOX.search(text)}
+    marked = {}
+    for item, known in (states_among(tokens) if tokens else {}).items():
+        key = ids.node_id(item) or 0
+        text = texts[key]
+        for token in tokens[item]:
+            state = known[token.key][0]
+            if token.kind == "task" and (state == "unchecked") != (token.state == "unchecked"):
+                mark = " " if state == "unchecked" else "x"
+                text = f"{text[: token.mark]}{mark}{text[token.mark + 1 :]}"
+        if text != texts[key]:
+            marked[key] = text
+    return marked
