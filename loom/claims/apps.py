@@ -13,6 +13,7 @@ COMMANDS = (
     "loom.claims.erasing",
     "loom.claims.queries.problems",
     "loom.claims.queries.files",
+    "loom.claims.queries.decided_tasks",
     "loom.claims.commands.claims",
     "loom.claims.commands.evidence_views",
     "loom.claims.commands.evidence_windows",

@@ -2,7 +2,6 @@
 an export as text."""
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal
 
@@ -13,7 +12,7 @@ from loom.access import Actor
 from loom.claims.commands.text_tasks import MAX_NOTE
 from loom.claims.models import TokenState
 from loom.claims.queries.inline_tokens import states_among
-from loom.claims.rules.inline_tokens import tokens_in
+from loom.claims.rules.inline_tokens import has_box, tokens_in
 from loom.language import ids
 from loom.people.models import Participant
 from loom.text.hashes import instant
@@ -23,7 +22,6 @@ from loom.trees.models import Node, Tree
 
 LARGEST = 4_000_000  # characters of all states of a file together
 BATCH = 500  # states that are written or read together
-_BOX = re.compile(r"\[[ xX]\] ")
 
 Note = Annotated[str, Field(max_length=MAX_NOTE)]
 
@@ -111,7 +109,7 @@ PART = FeaturePart(write, read)
 def _mark_boxes(texts: Mapping[int, str]) -> dict[int, str]:
     """The texts of nodes (their row ids) whose tasks have another state than is written, with boxes
     that show it. One query if a text may have a box."""
-    tokens = {ids.of_node(key): tokens_in(text) for key, text in texts.items() if _BOX.search(text)}
+    tokens = {ids.of_node(key): tokens_in(text) for key, text in texts.items() if has_box(text)}
     marked = {}
     for item, known in (states_among(tokens) if tokens else {}).items():
         key = ids.node_id(item) or 0

@@ -4,14 +4,19 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
+from loom.access import Actor, acting_as
 from loom.claims.models import Cite, Claim, TokenState
 from loom.claims.rules.inline_tokens import MACHINES, optimised, tokens_in
 from loom.documents.models import Document
 from loom.documents.queries import newest
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
 from loom.engine.models import Event
-from loom.people.models import User
+from loom.people.models import Participant, User
 from loom.trees.models import Tree
 from tests.claims.conftest import Declare, refused
 from tests.commands.conftest import Say
@@ -95,6 +100,39 @@ def test_a_task_of_a_node_is_checked_for_everybody(say: Say, tasks: str, tree: T
     say(f'todo note {tasks} token:2 "in the cellar"')
     assert TokenState.objects.get().data == {"notes": ["in the cellar"]}
     assert refused(say, f"todo check {tasks} token:9").hint == "its tasks: 1, 2, 3"
+
+
+def test_view_says_which_tasks_were_decided(say: Say, tasks: str, write: Say) -> None:
+    plain = write("the lamp")
+    before = {ref: say(f"view {ref} full").reply for ref in (tasks, plain)}
+    say(f"todo check {tasks} token:3")
+    say(f'todo archive {tasks} token:3 "at dawn"')
+    say(f'todo note {tasks} token:3 "in the\\n✓ cellar"')
+    say(f'todo note {tasks} token:2 "so"')
+    with CaptureQueriesContext(connection) as queries:
+        shown = say(f"view {tasks} full").reply
+    line = 'tasks: token:2 unchecked "so", token:3 archived "in the ✓ cellar" (of 2 notes)'
+    assert line in shown.split("\n")
+    assert shown.replace(f"{line}\n", "") == before[tasks]
+    say(f"todo check {tasks} token:2")
+    say(f"todo uncheck {tasks} token:2")
+    assert sum("claims_tokenstate" in query["sql"] for query in queries) == 1
+    with CaptureQueriesContext(connection) as queries:
+        assert say(f"view {plain} full").reply == before[plain]
+    assert not any("claims_tokenstate" in query["sql"] for query in queries)
+
+
+def test_view_says_no_tasks_of_a_text_that_a_model_is_not_shown(
+    say: Say, tasks: str, actor: Actor, tree: Tree
+) -> None:
+    model = Participant.objects.create(
+        grove=tree.grove, kind="model", name="Muse", permissions=["loom_aware"]
+    )
+    view = Request(f"view {tasks} full")
+    say(f'todo note {tasks} token:3 "at dawn"')
+    assert "at dawn" in execute_line(acting_as(actor, model), tree, view).reply
+    say(f"exclude {tasks}")
+    assert "at dawn" not in execute_line(acting_as(actor, model), tree, view).reply
 
 
 def test_an_archived_task_refuses_the_rest(say: Say, tasks: str) -> None:

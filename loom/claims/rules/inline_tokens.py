@@ -175,6 +175,14 @@ def tokens_in(text: str, *, stable: bool = False) -> list[InlineToken]:
     return numbered
 
 
+_BOX = re.compile(r"\[[ xX]\] ")
+
+
+def has_box(text: str) -> bool:
+    """Whether there may be tasks in a text: it has a box somewhere."""
+    return _BOX.search(text) is not None
+
+
 _MAYBE = re.compile(r"\[[ xX]\] |@\[|\[[a-z0-9]{4}|doc:\"")  # what every token has
 
 

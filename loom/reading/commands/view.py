@@ -41,6 +41,7 @@ from loom.text.shortening import excerpt, summary_or_excerpt
 from loom.trees.lists import LISTS, lister_of
 from loom.trees.models import Node, Tree
 from loom.trees.named_items import get_node, is_range, range_of, touched, tree_of
+from loom.trees.node_lines import lines_below
 from loom.trees.queries import around, lookup, places
 from loom.trees.queries.lookup import NodeRow, withheld
 from loom.workspace.commands.lenses import aimed, no_part, shown_part
@@ -353,6 +354,8 @@ def _viewed(context: Context, args: ViewArgs) -> Reply:
     current = lookup.selected_version(node.slot_id, context.workspace)
     if current is not None and current.pk != node.pk:
         lines.append(f"[{node.local_id}] is now [{current.local_id}]")
+    if lines[1] != WITHHELD:
+        lines += lines_below(node)
     lines.append(_foot(context, node))
     refs = (lookup.node_ref(node, context.tree.pk),)
     asks = args.length == "summary" or not (context.turn or args.length)
