@@ -2,7 +2,7 @@
 an export as text."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal
 
 from django.utils import timezone
@@ -21,7 +21,8 @@ from loom.trees.feature_parts import FeaturePart
 from loom.trees.models import Node, Tree
 
 LARGEST = 4_000_000  # characters of all states of a file together
-BATCH = 500  # states that are written or read together
+SHORTEST = 60  # characters of one
+BATCH = 500  # states that are read together
 
 Note = Annotated[str, Field(max_length=MAX_NOTE)]
 
@@ -42,29 +43,23 @@ _PARTS = TypeAdapter(list[TaskPart])
 
 def write(_: Actor, tree: Tree) -> list[dict[str, Any]] | None:
     """The stored states of the tasks of a tree, whose nodes are all in its file; None if there are
-    none. Those that are too many for the file are left out."""
+    none. Those that are too many for the file are left out. Two queries, one if there are none."""
+    rows = TokenState.objects.filter(item__range=ids.ids_in(tree.pk), kind="task")
+    states = list(rows.order_by("item", "pk")[: LARGEST // SHORTEST])
+    if not states:
+        return None
+    nodes = Node.objects.filter(pk__in=rows.values("item"))
+    names = dict(nodes.values_list("pk", "local_id"))
     parts, size = [], 0
-    for part in _parts_of(tree):
+    for state in states:
+        part = {"id": names[ids.node_id(state.item) or 0], "key": state.key, "state": state.state}
+        part |= {"notes": notes} if (notes := state.data.get("notes", [])) else {}
+        part["at"] = instant(state.at)
         size += len(json.dumps(part))
         if size > LARGEST:
             break
         parts.append(part)
     return parts or None
-
-
-def _parts_of(tree: Tree) -> Iterator[dict[str, Any]]:
-    every = TokenState.objects.filter(item__range=ids.ids_in(tree.pk), kind="task")
-    keys = list(every.order_by("item", "pk").values_list("pk", flat=True))
-    for first in range(0, len(keys), BATCH):
-        some = keys[first : first + BATCH]
-        rows = list(TokenState.objects.filter(pk__in=some).order_by("item", "pk"))
-        nodes = {key for row in rows if (key := ids.node_id(row.item)) is not None}
-        names = dict(Node.objects.filter(pk__in=nodes).values_list("pk", "local_id"))
-        for row in rows:
-            if name := names.get(ids.node_id(row.item) or 0):
-                part = {"id": name, "key": row.key, "state": row.state, "at": instant(row.at)}
-                notes = row.data.get("notes", [])
-                yield {**part, "notes": notes} if notes else part
 
 
 def read(tree: Tree, value: Any, by: Participant) -> bool:
