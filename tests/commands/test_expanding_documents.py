@@ -86,6 +86,18 @@ def test_a_part_of_a_document_is_refused(say: Say, texts: tuple[str, str]) -> No
         say('expand uses of doc:"d" lines:1')
 
 
+def test_the_list_of_a_part_of_a_document_is_refused(say: Say, texts: tuple[str, str]) -> None:
+    for kind in ("annotations", "uses", ""):
+        with pytest.raises(CommandError) as refusal:
+            say(f'list doc:"d" lines:1 {kind}')
+        assert refusal.value.code == "INVALID_SYNTAX"
+        assert refusal.value.hint == f'→ list doc:"d" {kind}'.rstrip()
+    for part in ("§nowhere", "lines:70-80"):
+        with pytest.raises(CommandError) as refusal:
+            say(f'list doc:"d" {part} annotations')
+        assert refusal.value.code == "NOT_FOUND"
+
+
 def test_a_portal_in_a_document_is_opened(say: Say, texts: tuple[str, str]) -> None:
     a, _ = texts
     say(f'write doc:"d" append "see @[uses -> {a}]"')

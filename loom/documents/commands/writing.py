@@ -28,7 +28,7 @@ from loom.documents.rules import Section, unpacked
 from loom.engine.arguments import Args, PlaceField, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.jobs import enqueue
-from loom.engine.registry import command, describe_verb
+from loom.engine.registry import command, describe_verb, line_with
 from loom.engine.streams import Writer
 from loom.engine.undo import Own, undoes
 from loom.errors import CommandError, not_found
@@ -52,7 +52,7 @@ from loom.text.front_matter import MAX_TITLE, body_start, title_key
 from loom.text.lines import line_span
 from loom.text.shortening import SUMMARY_WORDS, excerpt
 from loom.trees.models import Tree
-from loom.trees.named_items import item_of
+from loom.trees.named_items import demand_whole, item_of
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import withheld
 from loom.workspace.commands.lenses import demand_lines, move_along, range_of, steps_of_batch
@@ -214,6 +214,7 @@ def list_links(context: Context, args: ListDocument) -> Reply:
     """Lists the links of a document, with a type only those; `mentions` lists what it embeds, as
     `![[a7x2]]` on a line does, and `annotations` the notes on it and on its words."""
     document = get_document(context, args.ref)
+    _demand_whole(document, args)
     if derived_type(args.type) == "annotations":
         return _annotations(context, document, args.after)
     links = queries.links_of_document(context.actor, document, context.tree)
@@ -238,6 +239,19 @@ def list_links(context: Context, args: ListDocument) -> Reply:
     refs = tuple(link.ref for link in shown)
     context.note_read(*(link.item for link in shown))
     return Reply("\n".join([head, *lines]), refs=refs, items=(item_of(document),))
+
+
+def _demand_whole(document: Document, args: ListDocument) -> None:
+    """Refuses a part of a document, whose links are of all of it: NOT_FOUND if there is none such.
+    The hint is the line for the whole."""
+    if args.ref.slice is None:
+        return
+    try:
+        demand_lines(args.ref, text_of(document, args.ref.slice))
+    except ParseError as bad:
+        raise CommandError(bad.code, bad.message, hint=bad.hint) from None
+    line = line_with(list_links, args, ref=replace(args.ref, slice=None))
+    demand_whole(args.ref, "links and annotations are listed of a whole document.", line)
 
 
 def _annotations(context: Context, document: Document, after: int) -> Reply:
