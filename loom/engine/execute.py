@@ -18,6 +18,7 @@ from loom.engine.context import Answer, Context, Reply, Request
 from loom.engine.dry_runs import ReadsItsWritesError, reading_only, writes_withheld
 from loom.engine.models import Step
 from loom.engine.registry import Command
+from loom.engine.shown_texts import about_text_shown
 from loom.engine.steps import numbered_step
 from loom.engine.storing import Storing
 from loom.errors import CommandError, not_found, require
@@ -136,7 +137,8 @@ def _run(attempt: Attempt, refusal: CommandError | None) -> Answer:
         with contextlib.suppress(CommandError):
             attempt.line = _read(attempt.request.line)
         raise refusal
-    attempt.line = attempt.line or _read(attempt.request.line)
+    line = attempt.line or _read(attempt.request.line)
+    attempt.line = about_text_shown(line, lambda: _context(attempt, None))
     command = registry.find(attempt.line.verb, attempt.line.form)
     attempt.command = command
     try:

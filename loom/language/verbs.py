@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from loom.language.forms import Form
 from loom.language.refs import (
@@ -66,6 +66,8 @@ class Verb:
     * `takes_count`, `takes_type`: a line that begins with a number (`three more`) or with a type
       (`children of a7x2`) means it.
     * `takes_documents`: a document may be where its form has any reference.
+    * `shown`: a window in its lines means the `item` that it shows, as in all lines that change the
+      tree or the grove, or a `part` of it.
 
     How its lines may be worded:
 
@@ -97,6 +99,7 @@ class Verb:
     takes_count: bool = False
     takes_type: bool = False
     takes_documents: bool = True
+    shown: Literal["", "item", "part"] = ""
     phrases: tuple[Phrases, ...] = ()
     swaps: tuple[Swap, ...] = ()
     dropped: str = ""

@@ -1,5 +1,6 @@
 """Tokens in texts: each kind recognised, the machine of tasks, one protocol, live for everybody."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -100,6 +101,20 @@ def test_a_task_of_a_node_is_checked_for_everybody(say: Say, tasks: str, tree: T
     say(f'todo note {tasks} token:2 "in the cellar"')
     assert TokenState.objects.get().data == {"notes": ["in the cellar"]}
     assert refused(say, f"todo check {tasks} token:9").hint == "its tasks: 1, 2, 3"
+
+
+def test_a_task_is_checked_through_a_window(say: Say, tasks: str) -> None:
+    (number,) = opened(say, tasks)
+    assert say(f"todo check #{number} token:3").reply == f"✓ checked 3 of [{tasks}]"
+    say('write doc:"Plan" new "- [ ] one"')
+    (number,) = opened(say, 'doc:"Plan"')
+    key = tokens_in("- [ ] one", stable=True)[0].key
+    assert say(f"todo check #{number} token:{key}").reply == f'✓ checked {key} of doc:"Plan"'
+
+
+def opened(say: Say, ref: str) -> list[str]:
+    """The number of a new window."""
+    return re.findall(r"opened #(\d+)", say(f"open {ref}").reply)
 
 
 def test_view_says_which_tasks_were_decided(say: Say, tasks: str, write: Say) -> None:

@@ -52,6 +52,28 @@ def test_a_section_is_opened_by_its_name(view: View) -> None:
     assert view.say(f"resize #{number} lines:3-5").startswith(f"✓ #{number} lines 3–5")
 
 
+def test_a_line_about_a_window_is_about_its_document(view: View) -> None:
+    view.say('open doc:"notes"')
+    (number,) = view.windows()
+    assert view.say(f"tag #{number} #old") == '✓ tagged doc:"notes" #old'
+    assert view.say(f'bookmark #{number} "here"') == '✓ bookmarked doc:"notes" as "here"'
+    assert 'added to doc:"notes"' in view.say(f'annotate #{number} "n" of:"tired"')
+    assert "on doc" in view.say(f'suggest #{number} "weary" of:"tired"')
+    assert view.say(f"list #{number} annotations").startswith('doc:"notes" → 1 annotation')
+    root = view.tree.nodes.earliest("id").local_id
+    assert view.say(f"link #{number} to root") == f'✓ linked doc:"notes" ↔ [{root}]'
+    assert view.say(f"unlink root to #{number}").startswith("✓ unlinked")
+    assert view.say(f"view #{number}").startswith('doc:"notes" lines')
+
+
+def test_a_line_about_a_part_names_the_part_that_a_window_shows(view: View) -> None:
+    view.say('open doc:"notes" §motive')
+    (number,) = view.windows()
+    why = view.refusal(f'annotate #{number} "n"')
+    assert (why.code, why.hint) == ("REJECTED", 'name it: doc:"notes" lines:5-8')
+    assert view.say(f"tag #{number} #old") == '✓ tagged doc:"notes" #old'
+
+
 def test_a_window_on_a_document_is_viewed(view: View) -> None:
     view.say('open doc:"notes" §motive')
     (number,) = view.windows()

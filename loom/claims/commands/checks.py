@@ -65,7 +65,7 @@ def tests(kind: str) -> Callable[[Test], Test]:
     return register
 
 
-describe_verb(Verb("check", phase="testing"))
+describe_verb(Verb("check", phase="testing", shown="part"))
 
 
 @command("check", group="Mind", klass="look", permissions={LOOM}, stream="tree", aliases=("test",))

@@ -70,7 +70,7 @@ SIDES = {"for": "supports", "against": "refutes"}
 
 
 describe_verb(Verb("claim", past="claimed", phase="hypothesizing"))
-describe_verb(Verb("cite", past="cited", phase="hypothesizing"))
+describe_verb(Verb("cite", past="cited", phase="hypothesizing", shown="part"))
 describe_verb(Verb("address", past="addressed", phase="testing"))
 describe_verb(Verb("conclude", past="concluded", phase="concluding"))
 describe_verb(

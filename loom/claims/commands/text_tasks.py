@@ -31,7 +31,7 @@ class TaskOfNode(Args):
     act: Annotated[
         Literal["check", "uncheck", "toggle", "archive", "note"], Written("choice", choices=ACTS)
     ]
-    ref: Annotated[RefField, Written("ref", but=("document", "task", "window"))]
+    ref: Annotated[RefField, Written("ref", but=("document", "task"))]
     token: Annotated[str, Written("option", key="token", value="word")]
     note: Annotated[str, Written("quoted")] = ""
 

@@ -76,6 +76,7 @@ def _note_phrases() -> tuple[Phrases, ...]:
 describe_verb(
     Verb(
         "annotate",
+        shown="part",
         done=gettext_noop("Added a note"),
         past="annotated",
         example='Leave a remark: → annotate here "Why now?"',
@@ -331,6 +332,7 @@ class Suggest(Args):
 describe_verb(
     Verb(
         "suggest",
+        shown="part",
         done=gettext_noop("Suggested a change"),
         past="suggested",
     )

@@ -567,6 +567,7 @@ describe_verb(
         is_harmless=True,
         takes_each=True,
         takes_type=True,
+        shown="item",
         phrases=(
             Phrases(
                 "list|show|see|view|display|what|which|what are|give me|let me see|look at"

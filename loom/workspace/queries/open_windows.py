@@ -1,17 +1,22 @@
 """The open windows that refs name, and the nodes that they show."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from loom.access import may_reach
 from loom.engine.context import Context
+from loom.engine.registry import Command
+from loom.engine.shown_texts import shows_text
 from loom.errors import CommandError, not_found
 from loom.language import ids
-from loom.language.refs import Ref
+from loom.language.refs import Ref, Slice, print_ref
+from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node
 from loom.trees.named_items import names_node
 from loom.trees.queries import lookup
 from loom.workspace.models import Window
-from loom.workspace.queries.windows import STRETCHES
+from loom.workspace.queries.windows import STRETCHES, seen_by
+from loom.workspace.window_rules import total_of
 
 OPEN_ONES = "→ memory windows lists what is open"
 
@@ -56,6 +61,29 @@ def node_shown(context: Context, ref: Ref, slices: bool) -> Node:
             hint=f"name it: {lookup.node_ref(node, context.tree.pk)} {lines}",
         )
     return node
+
+
+@shows_text
+def text_shown(context: Context, ref: Ref, command: Command) -> Ref | None:
+    """The text of the grove that a window shows, as the caller may read it; a slice of the ref is
+    one of the text. REJECTED where a part of it may be meant, and the window shows a part."""
+    rows = Window.objects.filter(workspace=context.workspace, is_closed=False, number=int(ref.id))
+    window = rows.filter(kind="document").first()
+    item = window.item_id or 0 if window is not None else 0
+    text = grove_texts().seen(context.actor, context.tree, [item]).get(item)
+    if window is None or text is None:
+        return None
+    named = Ref("document", name=text.title, slice=ref.slice)
+    if command.facts.shown == "part" and ref.slice is None and window.form != "diff":
+        source = seen_by(window)
+        if source is not None and (window.first, window.last) != (1, total_of(source.text)):
+            part = Slice("lines", first=window.first or 1, last=window.last or 1)
+            raise CommandError(
+                "REJECTED",
+                f"#{window.number} shows a part of {print_ref(named)}.",
+                hint=f"name it: {print_ref(replace(named, slice=part))}",
+            )
+    return named
 
 
 def text_in(context: Context, window: Window) -> str:
