@@ -74,6 +74,14 @@ def test_a_line_about_a_part_names_the_part_that_a_window_shows(view: View) -> N
     assert view.say(f"tag #{number} #old") == '✓ tagged doc:"notes" #old'
 
 
+def test_a_window_on_a_text_that_ends_with_a_line_break_counts_what_it_shows(view: View) -> None:
+    view.say('write doc:"ended" new "one\\ntwo\\n"')
+    assert "line 2 (clipped: there are 2 lines)" in view.say('open doc:"ended" lines:2-9')
+    view.say('open doc:"ended"')
+    again = view.say('open doc:"ended" lines:2-9')
+    assert again.endswith('doc:"ended" lines 1–3 (clipped: there are 3 lines)')
+
+
 def test_a_window_on_a_document_is_viewed(view: View) -> None:
     view.say('open doc:"notes" §motive')
     (number,) = view.windows()

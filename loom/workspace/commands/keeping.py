@@ -195,7 +195,7 @@ def _on_node(context: Context, args: Open) -> tuple[Window, str]:
     place = "" if part is None or part.kind in ("lines", "para") else print_slice(part)
     source = source_of(node)
     window, joined = _placed(context, source, lines, keep=args.keep, place=place[:200])
-    reply = f"{f' ({cut.clipped})' if cut.clipped else ''}{joined}"
+    reply = f"{_clipped(cut.clipped, lines, window)}{joined}"
     if lines.last - lines.first + 1 > LARGE:
         named = lookup.node_ref(node, context.tree.pk)
         total = total_of(node.text)
@@ -229,7 +229,16 @@ def _on_document(context: Context, args: Open) -> tuple[Window, str]:
     lines, source = Lines(shown.first, shown.last), shown.source
     window, joined = _placed(context, source, lines, keep=args.keep, place=place[:200])
     grove_texts().note_seen(context, source.item, source.version)
-    return window, f"{f' ({shown.clipped})' if shown.clipped else ''}{joined}"
+    return window, f"{_clipped(shown.clipped, lines, window)}{joined}"
+
+
+def _clipped(note: str, lines: Lines, window: Window) -> str:
+    """What was cut off, in brackets. A slice ends before the empty line after a last line break; a
+    window that shows that line too counts it."""
+    last = lines_of(window).last
+    if note.endswith(" lines") and last > lines.last:
+        note = f"clipped: there are {last} lines"
+    return f" ({note})" if note else ""
 
 
 def _placed(
