@@ -8,7 +8,8 @@ from loom.access import Actor
 from loom.language.ids import looks_like_id
 from loom.links.link_types import MENTIONED_BY, OF_NODES, SAME
 from loom.text.counts import MOST_COUNTED
-from loom.trees.models import Node, Workspace
+from loom.trees.grove_texts import grove_texts
+from loom.trees.models import GroveText, Node, NodeSource, Tree, Workspace
 from loom.trees.queries import around, lookup, places
 
 MOST_NAMED = 40  # refs of a text that `mentions` follows
@@ -26,7 +27,9 @@ def nodes_of(
 ) -> tuple[list[Node], int]:
     """The nodes of a derived type of a node: at most `most` after the first ones, and how many
     there are; more than MOST_COUNTED are one more. Continuations and siblings come in the reader's
-    selected wording."""
+    selected wording. A note on a text outside of trees annotates that (`text_annotated`)."""
+    if kind == "annotates" and item_annotated(node):
+        return [], 0
     if kind in ("continued_by", "annotates"):
         above = places.version_above(node, workspace)
         fits = above is not None and (kind == "annotates") == (node.kind == "annotation")
@@ -48,6 +51,21 @@ def nodes_of(
     if kind in ("continuations", "siblings"):
         nodes = [lookup.selected_version(shown.slot_id, workspace) or shown for shown in nodes]
     return nodes, max(after + len(nodes), rows.order_by()[: MOST_COUNTED + 1].count())
+
+
+def item_annotated(node: Node) -> int:
+    """The text outside of trees that a note is about (its item), below the root of a tree as it may
+    be; 0 for a note on a node. One query for a note."""
+    if node.kind != "annotation":
+        return 0
+    rows = NodeSource.objects.filter(node=node.slot_id, role="primary", item__kind="document")
+    return rows.values_list("item", flat=True).first() or 0
+
+
+def text_annotated(actor: Actor, node: Node, here: Tree) -> GroveText | None:
+    """The text outside of trees that a note is about, if the actor may read it in this tree."""
+    item = item_annotated(node)
+    return grove_texts().seen(actor, here, [item]).get(item) if item else None
 
 
 def _part(nodes: Sequence[Node], after: int, most: int) -> tuple[list[Node], int]:

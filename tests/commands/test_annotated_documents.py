@@ -178,3 +178,30 @@ def test_a_view_lists_the_comments_of_the_trees_that_the_reader_may_reach(
     near = acting_as(actor, marie)  # without cross_tree
     reply = execute_line(near, tree, Request(line)).reply
     assert "All of it." in reply and "From afar." not in reply
+
+
+def test_a_note_on_a_document_annotates_the_document(say: Say, tree: Tree) -> None:
+    say('write doc:"d" new "Words here."')
+    note = str(say('annotate doc:"d" "Whose?" of:"Words"').body["refs"][0])
+    answer = say(f"list {note} annotates")
+    assert answer.reply == f'[{note}] → 1 annotate:\n  doc:"d"'
+    assert answer.body["refs"] == [f"doc:{Document.objects.get().uid}"]
+    assert "→ 1 item as #" in say(f"expand annotates of {note}").reply
+    assert any('doc:"d"' in line for line in say("windows").reply.split("\n"))
+    assert "Words here." in say(f"expand annotates of {note} inline").reply
+    assert say(f"view {note}").reply.split("\n")[-1].startswith('on doc:"d" · below ')
+    answered = str(say(f'annotate {note} "Mine."').body["refs"][0])
+    assert f"[{note}]" in say(f"list {answered} annotates").reply
+
+
+def test_what_a_note_annotates_is_not_told_to_who_may_not_read_it(
+    say: Say, tree: Tree, actor: Actor
+) -> None:
+    say('write doc:"d" new "Words here."')
+    note = str(say('annotate doc:"d" "Whose?"').body["refs"][0])
+    model = Participant.objects.create(
+        grove=tree.grove, kind="model", name="Muse", permissions=["loom_aware"]
+    )
+    for line in ("list {} annotates", "expand annotates of {}", "view {}"):
+        reply = execute_line(acting_as(actor, model), tree, Request(line.format(note))).reply
+        assert 'doc:"d"' not in reply and "→ 1" not in reply and "Words" not in reply

@@ -21,7 +21,7 @@ from loom.language.refs import ParseError, Ref, Slice, print_ref
 from loom.language.slices import PART_CHARACTERS, get, part_size, parts_of
 from loom.language.verbs import Phrases, Verb
 from loom.links import link_types
-from loom.links.derived import derived_type, nodes_of
+from loom.links.derived import derived_type, nodes_of, text_annotated
 from loom.links.foot import Portal, portals_of
 from loom.links.sides import LinkSide, links_of, mentioning
 from loom.links.vocabulary import archetype_of, vocabulary_of
@@ -39,7 +39,7 @@ from loom.text.counts import MOST_COUNTED, at_most, counted
 from loom.text.frames import escaped
 from loom.text.shortening import excerpt, summary_or_excerpt
 from loom.trees.lists import LISTS, lister_of
-from loom.trees.models import Node, Tree
+from loom.trees.models import GroveText, Node, Tree
 from loom.trees.named_items import get_node, is_range, range_of, touched, tree_of
 from loom.trees.node_lines import lines_below
 from loom.trees.queries import around, lookup, places
@@ -409,9 +409,16 @@ def _diff(node: Node) -> str:
     return "\n".join(lines)
 
 
+def _text_named(text: GroveText) -> str:
+    """`doc:"name"`."""
+    return print_ref(Ref("document", name=text.title))
+
+
 def _foot(context: Context, node: Node) -> str:
     counts = margins.counts_of(context.actor, node)
+    about = text_annotated(context.actor, node, context.tree)
     parts = [
+        *([f"on {_text_named(about)}"] if about is not None else []),
         *places.places_of([node.pk], context.workspace)[node.pk],
         counted(counts.continuations, "continuation", most=MOST_COUNTED),
         counted(counts.annotations, "annotation"),
@@ -621,6 +628,11 @@ def list_(context: Context, args: ViewListArgs) -> Reply:
             hint="there are " + ", ".join((*LISTS, *sorted(words))),
         )
     kind = derived_type(kind)
+    text = text_annotated(context.actor, node, context.tree) if kind == "annotates" else None
+    if text is not None:
+        context.note_read(text.item_id)
+        reply = f"[{node.local_id}] → 1 annotate:\n  {_text_named(text)}"
+        return Reply(reply, refs=(f"doc:{text.uid}",), items=touched(node))
     nodes, every = nodes_of(
         context.actor, node, kind, context.workspace, after=args.after, most=MAX_LINES + MAX_NAMED
     )

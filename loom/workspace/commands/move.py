@@ -17,7 +17,7 @@ from loom.language import ids as item_ids
 from loom.language.portals import EMBED, as_lines, named, portals_in, targets_of
 from loom.language.refs import Ref, print_ref
 from loom.language.verbs import Phrases, Verb
-from loom.links.derived import derived_type, nodes_of
+from loom.links.derived import derived_type, item_annotated, nodes_of
 from loom.links.portals import NamedItem, items_named
 from loom.links.portals import opened as opened_portal
 from loom.links.vocabulary import link_type
@@ -55,6 +55,7 @@ from loom.workspace.commands.windows import (
     collapsed_below,
     demand_depth,
     each_once,
+    end_of,
     ends_of,
     has_room,
     held,
@@ -315,6 +316,10 @@ def expand_type(context: Context, args: OpenLinkedArgs) -> Reply:
             linked = open_linked_to_text(
                 context, source, kind, parent, most=most, is_portal=True, seen=seen
             )
+            every += len(linked.opened) + len(linked.left)
+        elif kind == "annotates" and (item := item_annotated(source)):
+            texts = [end_of(context, end) for end in each_once([item], seen, item=lambda end: end)]
+            linked = open_sources(context, texts, kind, parent, most=most, is_portal=True)
             every += len(linked.opened) + len(linked.left)
         elif derived_type(kind) and kind != "mentioned_by":
             nodes, number = nodes_of(

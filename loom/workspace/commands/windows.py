@@ -14,7 +14,7 @@ from loom.engine.views import locked, stored
 from loom.errors import CommandError, not_found
 from loom.language import ids
 from loom.language.refs import ParseError, Ref, quote
-from loom.links.derived import derived_type, nodes_of
+from loom.links.derived import derived_type, item_annotated, nodes_of
 from loom.links.foot import portals_of
 from loom.links.portals import NamedItem, demand_not_deep
 from loom.links.sides import LinkSide, links_of, mentioning
@@ -435,6 +435,8 @@ def how_many(actor: Actor, node: Node, kind: str) -> int:
 
 def ends_of(actor: Actor, node: Node, kind: str, workspace: Workspace, *, most: int) -> list[int]:
     """The items at the other ends of links of a type, or of a derived type, of a node."""
+    if kind == "annotates" and (item := item_annotated(node)):
+        return list(grove_texts().seen(actor, workspace.tree, [item]))
     if derived_type(kind) and kind != "mentioned_by":
         nodes, _ = nodes_of(actor, node, kind, workspace, most=most)
         return [ids.of_node(row.pk) for row in nodes]
@@ -475,12 +477,12 @@ def open_linked_to_text(
     that it embeds (`mentions`) or that are its annotations; the rest as in `open_linked`."""
     linked = grove_texts().linked_items(context.actor, text, kind, context.tree)
     items = each_once(linked, seen if seen is not None else set(), item=lambda item: item)
-    sources = (_end_of(context, item) for item in items)
+    sources = (end_of(context, item) for item in items)
     opened = open_sources(context, sources, kind, parent, most=most, keep=keep, is_portal=is_portal)
     return opened._replace(line=f"list doc:{quote(text.title)} {kind}")
 
 
-def _end_of(context: Context, item: int) -> tuple[str, WindowSource | None]:
+def end_of(context: Context, item: int) -> tuple[str, WindowSource | None]:
     """The name and text of an item, if a window can show it whole; no name for what the caller may
     not see."""
     if is_text(item):
