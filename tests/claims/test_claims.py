@@ -313,7 +313,10 @@ def test_a_veto_is_added_and_not_erased(
     row = Commitment.objects.get()
     assert (row.veto, row.vetoed_by is not None) == ("the witness lied", True)
     assert Claim.objects.get(node__local_id=committed).state == "committed"
-    assert refused(say, f'veto {committed} "again"').code == "REJECTED"
+    why = refused(say, f'veto {committed} "again"')
+    assert why.code == "REJECTED"
+    assert why.message == f"[{committed}] is already vetoed by {row.vetoed_by}."
+    assert "vetoed" in refused(say, f'conclude {committed} "so"').message  # for the same reason
 
 
 def test_a_tampered_commitment_verifies_false(

@@ -392,10 +392,16 @@ def _named_claim(context: Context, ref: Ref, act: str) -> Claim:
 
 def _invalid(claim: Claim, act: str) -> CommandError:
     acts = ", ".join(allowed_acts(claim))
+    name = claim.node.local_id
+    if claim.is_vetoed and act in levels.ENDED_BY_A_VETO:
+        by = Commitment.objects.filter(claim=claim, vetoed_by__isnull=False).order_by("-id")
+        who = by.values_list("vetoed_by__name", flat=True).first() or "a person"
+        return CommandError(
+            "REJECTED", f"[{name}] is already vetoed by {plain(who)}.", hint=f"allowed now: {acts}"
+        )
     return CommandError(
         "REJECTED",
-        f"Invalid transition: [{claim.node.local_id}] is {claim.state}, which {act} does not "
-        "change.",
+        f"Invalid transition: [{name}] is {claim.state}, which {act} does not change.",
         hint=f"allowed now: {acts}" if acts else '→ claim "…" cite:REF again opens it anew',
     )
 
