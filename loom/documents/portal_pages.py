@@ -10,7 +10,7 @@ from loom.documents import access as document_access
 from loom.documents import queries
 from loom.documents.models import Document
 from loom.language import ids
-from loom.language.portals import targets_of
+from loom.language.portals import left_of, targets_of
 from loom.links.foot import Portal, portals_of
 from loom.links.portal_pages import drawn_portal, leads_to
 from loom.links.portals import NamedItem, items_linked, refs_of, text_named
@@ -25,8 +25,9 @@ def of_document(request: PersonRequest, uid: str) -> HttpResponse:
     to."""
     actor, document = document_access.get_document(request.user, uid)
     if "to" in request.GET:
-        items = named_in(actor, document, targets_of(request.GET["to"][:500]))
-        return drawn_portal(request, actor, None, items, len(items))
+        to = request.GET["to"][:500]
+        items = named_in(actor, document, targets_of(to))
+        return drawn_portal(request, actor, None, items, len(items), left=left_of(to))
     items, many = items_linked(actor, document, request.GET.get("type", ""))
     return drawn_portal(request, actor, None, items, many)
 

@@ -23,12 +23,13 @@ _TARGET = re.compile(r'(?:[^,"]|"[^"]*")+')
 @dataclass(frozen=True)
 class WrittenRef:
     """A portal, embed or reference at a place of a text: what it names, up to where it goes (not
-    included), and the type of a portal."""
+    included), the type of a portal, and what it names beyond MOST_TARGETS."""
 
     kind: Kind
     targets: tuple[str, ...]
     end: int
     type: str = ""
+    left: tuple[str, ...] = ()
 
 
 def written_at(text: str, at: int) -> WrittenRef | None:
@@ -36,7 +37,9 @@ def written_at(text: str, at: int) -> WrittenRef | None:
     portal, embed or reference."""
     if match := _PORTAL.match(text, at):
         targets = targets_of(match[2])
-        return WrittenRef("portal", targets, match.end(), match[1]) if targets else None
+        if not targets:
+            return None
+        return WrittenRef("portal", targets, match.end(), match[1], left_of(match[2]))
     if match := _EMBED.match(text, at):
         return WrittenRef("embed", (match[1].strip(),), match.end())
     if match := _REFERENCE.match(text, at):
@@ -49,18 +52,27 @@ def written_at(text: str, at: int) -> WrittenRef | None:
 def targets_of(written: str) -> tuple[str, ...]:
     """The refs that a portal names, `{a7x2, doc:"notes" §motive}` or one alone, each once; at most
     MOST_TARGETS."""
+    return _every_target(written)[:MOST_TARGETS]
+
+
+def left_of(written: str) -> tuple[str, ...]:
+    """The refs that a portal names beyond MOST_TARGETS, which it does not open."""
+    return _every_target(written)[MOST_TARGETS:]
+
+
+def _every_target(written: str) -> tuple[str, ...]:
     inner = written.strip()
     if inner.startswith("{") and inner.endswith("}"):
         inner = inner[1:-1]
     targets = (target.strip() for target in _TARGET.findall(inner))
-    return tuple(dict.fromkeys(target for target in targets if target))[:MOST_TARGETS]
+    return tuple(dict.fromkeys(target for target in targets if target))
 
 
 def portals_in(text: str) -> Iterator[WrittenRef]:
     """The portals of a text, in order."""
     for match in _PORTAL.finditer(text):
         if targets := targets_of(match[2]):
-            yield WrittenRef("portal", targets, match.end(), match[1])
+            yield WrittenRef("portal", targets, match.end(), match[1], left_of(match[2]))
 
 
 def named(target: str) -> str:

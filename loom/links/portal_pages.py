@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET
 from loom import access
 from loom.access import Actor
 from loom.errors import not_found
-from loom.language.portals import EMBED, targets_of
+from loom.language.portals import EMBED, left_of, targets_of
 from loom.links.foot import portals_of
 from loom.links.portals import (
     MOST_SHOWN,
@@ -67,8 +67,9 @@ def of_node(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
 def of_tree(request: PersonRequest, uid: str) -> HttpResponse:
     """The items `?to=` of a portal in a text of a tree, of type `?type=`."""
     actor, tree = access.get_tree(request.user, uid)
-    items = items_named(actor, tree, targets_of(request.GET.get("to", "")[:500]))
-    return drawn_portal(request, actor, tree, items, len(items))
+    to = request.GET.get("to", "")[:500]
+    items = items_named(actor, tree, targets_of(to))
+    return drawn_portal(request, actor, tree, items, len(items), left=left_of(to))
 
 
 @require_GET
@@ -117,19 +118,20 @@ def drawn_portal(
     many: int,
     *,
     line: str = "",
+    left: Sequence[str] = (),
 ) -> HttpResponse:
     """The items of a portal, whose `?type=` and `?path=` are in the address, as its reader sees
-    them; `line` lists those that are left. LIMIT_EXCEEDED for one that lies too deep."""
+    them; `line` lists those that are over, `left` are those that a text names beyond the most of
+    one portal. LIMIT_EXCEEDED for one that lies too deep."""
     path = [kind for kind in request.GET.get("path", "").split(",") if kind][:MOST_PATH]
     demand_not_deep(actor.grove, path)
     is_embed = request.GET.get("type", "") == EMBED
     ends = ends_of(actor, here, items, newest=is_embed)
     context = {
         "ends": [_end(actor, here, end) for end in ends],
-        "rest": max(0, many - MOST_SHOWN),
+        "rest": max(0, many - MOST_SHOWN) + len(left),
         "is_embed": is_embed,
-        "line": line,
-        "shown": MOST_SHOWN,
+        "lines": [f"{line} after:{MOST_SHOWN}"] if line else [f"open {target}" for target in left],
     }
     return render(request, "parts/portal.html", context)
 

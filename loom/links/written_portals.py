@@ -92,11 +92,11 @@ class OpenedPortals:
     def _view(self, ref: WrittenRef) -> PortalView:
         kind = ref.type or EMBED
         if not self.left:
-            return PortalView(kind, len(ref.targets), nouns=("item", "items"))
+            return PortalView(kind, len(ref.targets) + len(ref.left), nouns=("item", "items"))
         self.left -= 1
         items = items_named(self.actor, self.tree, ref.targets)
         self.read.update(named.item for named in items if named.item)
-        view = opened(self.actor, self.tree, kind, items, len(items))
+        view = opened(self.actor, self.tree, kind, items, len(items) + len(ref.left))
         shown = (
             replace(
                 item,

@@ -276,7 +276,7 @@ def _tokens_rule(state: StateInline, silent: bool) -> bool:
         token = state.push("reference" if written.kind == "reference" else "portal", "", 0)
         token.content = written.targets[0]
         token.info = EMBED if is_embed else written.type
-        token.meta = {"targets": written.targets}
+        token.meta = {"targets": (*written.targets, *written.left)}
     state.pos = written.end
     return True
 

@@ -20,6 +20,7 @@ from loom.language.portals import (
     targets_of,
 )
 from loom.links.foot import Portal, portals_of
+from loom.links.written_portals import OpenedPortals
 from loom.people.commands.groves import change_grove
 from loom.people.models import User
 from loom.site.markdown import rendered, rendered_by
@@ -210,6 +211,28 @@ def test_a_line_opens_what_a_portal_in_a_text_names(
     assert f"──[supports]──→ [{a}]" in say("trail").reply
     with pytest.raises(CommandError, match="to root"):
         say(f'expand supports of {b} to:"root"')
+
+
+@pytest.mark.django_db
+def test_what_a_portal_names_beyond_ten_is_named_with_the_line_that_opens_it(
+    say: Say, write: Write, tree: Tree, owner: User, client: Client, actor: Actor
+) -> None:
+    names = [write(f"Lamp {number}.") for number in range(12)]
+    to, (*_, eleventh, last) = ", ".join(names), names
+    b = write(f"They burn @[supports -> {{{to}}}].")
+    reply = say(f'expand supports of {b} to:"{to}"').reply
+    assert "→ 10 items as #" in reply
+    assert f"not opened: [{eleventh}] [{last}]; a portal opens at most 10, the other 2" in reply
+    assert reply.partition("\n")[2].splitlines()[0].endswith(f": → open {eleventh}")
+    assert "✓ opened #" in say(f"open {eleventh}").reply
+    inline = say(f'expand supports of {b} to:"{to}" inline').reply
+    assert "──→ 12 nodes" in inline and "… 2 more" in inline and f"[{last}]" in inline
+    client.force_login(owner)
+    html = rendered(f"@[supports -> {{{to}}}]", f"/trees/{tree.uid}")
+    assert "12 items</summary>" in html and f"{eleventh}%2C%20{last}" in html
+    drawn = client.get(f"/trees/{tree.uid}/portal", {"type": "supports", "to": to}).content.decode()
+    assert f"2 more: <code>→ open {eleventh}</code> · <code>→ open {last}</code>" in drawn
+    assert "… 2 more" in OpenedPortals(actor, tree).text(f"@[supports -> {{{to}}}]")
 
 
 @pytest.mark.django_db

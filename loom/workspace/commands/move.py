@@ -14,7 +14,7 @@ from loom.engine.steps import items_of
 from loom.engine.views import Moved
 from loom.errors import CommandError, not_found
 from loom.language import ids as item_ids
-from loom.language.portals import EMBED, as_lines, named, portals_in, targets_of
+from loom.language.portals import EMBED, MOST_TARGETS, as_lines, named, portals_in, targets_of
 from loom.language.refs import Ref, print_ref
 from loom.language.verbs import Phrases, Verb
 from loom.links.derived import derived_type, item_annotated, nodes_of
@@ -374,7 +374,7 @@ def expand_portal(context: Context, args: PortalOf) -> Reply:
     source, parent = _sources(context, args.ref)[0]
     targets = targets_of(args.to)
     text = source.text if isinstance(source, Node) else grove_texts().part_of(source).text
-    written = [portal.targets for portal in portals_in(text) if portal.type == kind]
+    written = {portal.targets: portal for portal in portals_in(text) if portal.type == kind}
     of = _name(context, source)
     if targets not in written:
         raise not_found(
@@ -383,10 +383,12 @@ def expand_portal(context: Context, args: PortalOf) -> Reply:
     ends = items_named(context.actor, context.tree, targets)
     led_to = tuple(dict.fromkeys(end.item for end in ends if end.item))
     head = f"✓ ▼ [{kind}] of {of} → {counted(len(led_to), 'item')}"
+    left = written[targets].left
     context.note_read(*led_to)
     if args.inline:
-        shown = as_lines(opened_portal(context.actor, context.tree, kind, ends, len(ends)))
-        reply = "\n".join([head, *(f"  {line}" for line in shown)])
+        many = len(ends) + len(left)
+        shown = as_lines(opened_portal(context.actor, context.tree, kind, ends, many))
+        reply = "\n".join([head, *(f"  {line}" for line in shown)]) + _beyond(left)
         return Reply(reply, items=touched(source), led_to=led_to, link_type=kind)
     windows = [window for end in ends for window in _window_on(context, end, kind, parent)]
     gone = " ".join(named(end.written) for end in ends if not end.item)
@@ -394,11 +396,23 @@ def expand_portal(context: Context, args: PortalOf) -> Reply:
     return Reply(
         f"{head}{f' as {named_}' if named_ else ''}"
         + (f"\n  unavailable: {gone}" if gone else "")
+        + _beyond(left)
         + within_limit(context, windows)
         + token_change(context),
         items=touched(source),
         led_to=led_to,
         link_type=kind,
+    )
+
+
+def _beyond(left: Sequence[str]) -> str:
+    """What a portal names beyond the most that one opens, and the line that opens one of them."""
+    if not left:
+        return ""
+    names = " ".join(map(named, left))
+    return (
+        f"\n  not opened: {names}; a portal opens at most {MOST_TARGETS}, "
+        f"the other {len(left)} one by one: → open {left[0]}"
     )
 
 
