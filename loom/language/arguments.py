@@ -282,7 +282,8 @@ def _may_be(part: FormPart, text: str) -> bool:
 
 def demand_values(form: Form, values: Mapping[str, object]) -> None:
     """Raises ParseError for typed values that no line of this form can have: a number out of
-    bounds, a ref of another kind, a part without the one that it needs."""
+    bounds, a ref of another kind, or with a slice that is an option here, a part without the one
+    that it needs."""
     for part in form.parts:
         value = values.get(part.name, part.absent)
         for item in value if isinstance(value, tuple) else (value,):
@@ -290,6 +291,9 @@ def demand_values(form: Form, values: Mapping[str, object]) -> None:
                 _demand_bounds(part, item)
             if isinstance(item, Ref) and not part.takes(item.kind):
                 raise unread(f"{form.verb} takes no {item.kind} here.", f"write → {syntax(form)}")
+            if isinstance(item, Ref) and item.slice and item.slice.kind in form.plan.options:
+                key = item.slice.kind
+                raise unread(f"{key}: is an option of {form.verb}.", f"give {key} apart")
             if isinstance(item, str) and item != part.absent and not _may_be(part, item):
                 raise unread(
                     f"{part.key or part.name} cannot be {short(item)}.", f"write → {syntax(form)}"

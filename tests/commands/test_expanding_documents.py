@@ -10,6 +10,7 @@ from loom.documents.models import Document
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.errors import CommandError
+from loom.language.refs import quote
 from loom.permissions import READ_DOCUMENTS
 from loom.workspace.models import Window
 from tests.commands.conftest import Say
@@ -129,3 +130,42 @@ def test_documents_need_the_permission(two_groves: TwoGroves) -> None:
         with pytest.raises(CommandError) as refusal:
             execute_line(actor, left.tree, Request(line))
         assert refusal.value.code == "PERMISSION_DENIED"
+
+
+def test_what_is_opened_is_cut_as_the_line_says(say: Say, write: Write) -> None:
+    a = write("a")
+    lines = "\n".join(f"line {number}" for number in range(1, 701))
+    long = say(f"respond root\n{lines}\n←").body["refs"][0]
+    body = "\n".join(f"row {number}" for number in range(1, 701))
+    say(f'write doc:"Big" new\n{body}\n←')
+    say(f"link {a} to {long} as:tests")
+    say(f'link {a} to doc:"Big" as:tests')
+    whole = say(f"expand tests of {a}").reply
+    assert "→ 1 item as #" in whole
+    assert '\n  not opened whole, as over 200 lines: doc:"Big" (700 lines)' in whole
+    assert ': → open doc:"Big" head:200' in whole
+    assert f" 700; → expand tests of {a} head:200 opens the first ones" in whole
+    assert "✓ opened" in say('open doc:"Big" head:200').reply
+    say("close all")
+    assert "→ 2 items as #" in say(f"expand tests of {a} head:200").reply
+    shown = Window.objects.filter(is_visible=True)
+    assert set(shown.values_list("first", "last", "place")) == {(1, 200, "head:200")}
+    say("close all")
+    say(f"switch to {a}")
+    say("expand tests tail:3")  # of where the reader stands
+    assert set(shown.values_list("first", "last")) == {(698, 700)}
+    say("close all")
+    say(f"expand tests of {a} head:900")  # more than there are
+    assert set(shown.values_list("last", "place")) == {(700, "")}
+    for line in ("head:1 tail:1", "head:1 inline", "lines:1-3"):
+        with pytest.raises(CommandError) as refusal:
+            say(f"expand tests of {a} {line}")
+        assert refusal.value.code == "INVALID_SYNTAX"
+
+
+def test_a_portal_to_a_long_document_says_how_a_part_of_it_is_opened(say: Say) -> None:
+    body = "\n".join(f"row {number}" for number in range(300))
+    say(f'write doc:"Big" new\n{body}\n←')
+    a = say('respond root\nsee @[uses -> doc:"Big"]\n←').body["refs"][0]
+    reply = say(f"expand uses of {a} to:{quote('doc:' + quote('Big'))}").reply
+    assert 'lines: doc:"Big" (300 lines): → open doc:"Big" head:200' in reply

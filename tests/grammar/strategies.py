@@ -83,6 +83,11 @@ jsons = st.recursive(
 )
 
 
+def _slice_kind(ref: object) -> str:
+    """The kind of the slice of a ref, which some forms have as an option instead."""
+    return ref.slice.kind if isinstance(ref, Ref) and ref.slice is not None else ""
+
+
 def value_of(form: Form, part: FormPart) -> st.SearchStrategy[object]:
     if (part.kind == "option" and part.value == "choice") or part.kind == "choice":
         return st.sampled_from(part.choices)
@@ -93,7 +98,7 @@ def value_of(form: Form, part: FormPart) -> st.SearchStrategy[object]:
     if part.kind == "option":
         return _option(part)
     if part.kind in ("ref", "range"):
-        return _refs(part)
+        return _refs(part).filter(lambda ref: _slice_kind(ref) not in form.plan.options)
     if part.kind == "type":
         words = st.text(st.characters(categories=["L"]), min_size=1, max_size=9)
         taken = {*form.plan.words, *form.plan.leads, "in"}

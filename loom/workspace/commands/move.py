@@ -15,7 +15,7 @@ from loom.engine.views import Moved
 from loom.errors import CommandError, not_found
 from loom.language import ids as item_ids
 from loom.language.portals import EMBED, MOST_TARGETS, as_lines, named, portals_in, targets_of
-from loom.language.refs import Ref, print_ref
+from loom.language.refs import Ref, Slice, print_ref
 from loom.language.verbs import Phrases, Verb
 from loom.links.derived import derived_type, item_annotated, nodes_of
 from loom.links.portals import NamedItem, items_named
@@ -26,7 +26,7 @@ from loom.text.counts import MOST_COUNTED, counted
 from loom.text.tokens import count
 from loom.trees.commands.node_writer import demand_visible
 from loom.trees.effects import OutlineChanged, VersionChosen, outline_after
-from loom.trees.grove_texts import grove_texts
+from loom.trees.grove_texts import WindowSource, grove_texts
 from loom.trees.models import GroveText, Node
 from loom.trees.named_items import (
     demand_whole,
@@ -60,6 +60,7 @@ from loom.workspace.commands.windows import (
     has_room,
     held,
     how_many,
+    is_long,
     node_of,
     numbered,
     open_linked,
@@ -70,6 +71,7 @@ from loom.workspace.commands.windows import (
     source_and_lines,
     text_of_window,
     token_change,
+    too_long,
     within_limit,
 )
 from loom.workspace.commands.windows import LinkedWindows as LinkedItems
@@ -77,7 +79,7 @@ from loom.workspace.commands.windows import items_of as items_of_window
 from loom.workspace.models import Window
 from loom.workspace.queries.open_windows import get_window
 from loom.workspace.queries.windows import source_of
-from loom.workspace.window_rules import MOST_WITH
+from loom.workspace.window_rules import LARGE, MOST_WITH, Lines
 
 SHOWN_ENDS = 2
 MOST_BACK = 20
@@ -286,25 +288,30 @@ _expands_links = command(
 
 
 class OpenLinkedArgs(Args):
-    """A link type, the node, document or window to follow it from, and the maximum number of
-    items."""
+    """A link type, the node, document or window to follow it from, the maximum number of items, and
+    how many of the first or last lines of each are shown."""
 
     type: Annotated[str, Written("type")]
     ref: Annotated[RefField | None, Written("ref", lead="of")] = None
     max: Annotated[
         int, Written("option", key="max", value="int", minimum=1, maximum=MOST_LINKED)
     ] = MOST_WITH
+    head: Annotated[int | None, Written("option", key="head", value="int", minimum=1)] = None
+    tail: Annotated[int | None, Written("option", key="tail", value="int", minimum=1)] = None
     inline: Annotated[bool, Written("flag")] = False
 
 
 @_expands_links
 def expand_type(context: Context, args: OpenLinkedArgs) -> Reply:
     """Opens what is linked to a node or document by one type, in windows: a link type, or what
-    `list` shows of it; `of focus` follows the windows that the last expand opened. `inline` shows
-    it in place instead of windows."""
+    `list` shows of it; `of focus` follows the windows that the last expand opened. `head:200` and
+    `tail:200` show the first or last lines of each. `inline` shows it in place instead of
+    windows."""
+    cut = _cut_of(args)
     kind = derived_type(args.type) or link_type(context.actor, args.type)
     opened: list[Window] = []
     left: list[str] = []
+    long: list[tuple[str, int]] = []
     sources = _with_type(_sources(context, args.ref), kind)
     if args.inline:
         return _inline(context, kind, [source for source, _ in sources], args.max)
@@ -314,13 +321,15 @@ def expand_type(context: Context, args: OpenLinkedArgs) -> Reply:
         most = args.max - len(opened)
         if not isinstance(source, Node):
             linked = open_linked_to_text(
-                context, source, kind, parent, most=most, is_portal=True, seen=seen
+                context, source, kind, parent, most=most, is_portal=True, seen=seen, cut=cut
             )
-            every += len(linked.opened) + len(linked.left)
+            every += len(linked.opened) + len(linked.left) + len(linked.long)
         elif kind == "annotates" and (item := item_annotated(source)):
             texts = [end_of(context, end) for end in each_once([item], seen, item=lambda end: end)]
-            linked = open_sources(context, texts, kind, parent, most=most, is_portal=True)
-            every += len(linked.opened) + len(linked.left)
+            linked = open_sources(
+                context, texts, kind, parent, most=most, is_portal=True, cut=cut
+            )
+            every += len(linked.opened) + len(linked.left) + len(linked.long)
         elif derived_type(kind) and kind != "mentioned_by":
             nodes, number = nodes_of(
                 context.actor, source, kind, context.workspace, most=most + MOST_LEFT
@@ -331,21 +340,23 @@ def expand_type(context: Context, args: OpenLinkedArgs) -> Reply:
                 (f"[{lookup.node_ref(end, context.tree.pk)}]", source_of(end) if end.text else None)
                 for end in nodes
             ]
-            linked = open_sources(context, ends, kind, parent, most=most, is_portal=True)
+            linked = open_sources(context, ends, kind, parent, most=most, is_portal=True, cut=cut)
             every += number + len(nodes)
         else:
             linked = open_linked(
-                context, source, kind, parent, most=most, is_portal=True, seen=seen
+                context, source, kind, parent, most=most, is_portal=True, seen=seen, cut=cut
             )
             every += how_many(context.actor, source, kind) - linked.again
         opened, left = [*opened, *linked.opened], [*left, *linked.left]
+        long += linked.long
     listed = f"list {_name(context, sources[0][0]).strip('[]')} {kind}"
-    rest = LinkedItems(opened, left, listed).rest
+    rest = LinkedItems(opened, left, listed, long=tuple(long)).rest
+    rest += _sizes(opened, kind, args.ref) if cut is None else ""
     named = numbered([window.number for window in opened])
     items = f"{len(opened)} item{'' if len(opened) == 1 else 's'}{f' as {named}' if named else ''}"
     limited = within_limit(context, opened)
     of = " ".join(_name(context, source) for source, _ in sources)
-    more = every - len(opened) - len(left)  # neither opened nor named
+    more = every - len(opened) - len(left) - len(long)  # neither opened nor named
     unnamed = f"\n  … {more:,} more: → {listed}" if more > 0 else ""
     return Reply(
         f"✓ ▼ [{kind}] of {of} → {items}{rest}{unnamed}"
@@ -354,6 +365,34 @@ def expand_type(context: Context, args: OpenLinkedArgs) -> Reply:
         led_to=tuple(dict.fromkeys(item for window in opened for item in items_of_window(window))),
         link_type=kind,
     )
+
+
+def _cut_of(args: OpenLinkedArgs) -> Slice | None:
+    """The lines of each item that are shown; None for all. INVALID_SYNTAX for two cuts, and for one
+    of what is shown in place."""
+    if args.head is not None and args.tail is not None:
+        raise CommandError(
+            "INVALID_SYNTAX", "head: and tail: are two cuts.", hint="give one of them"
+        )
+    if args.inline and (args.head is not None or args.tail is not None):
+        raise CommandError(
+            "INVALID_SYNTAX",
+            "head: and tail: cut what windows show; inline shows the beginning of each text.",
+            hint="leave out inline, or the cut",
+        )
+    if args.head is not None:
+        return Slice("head", last=args.head)
+    return Slice("tail", last=args.tail) if args.tail is not None else None
+
+
+def _sizes(opened: Sequence[Window], kind: str, ref: Ref | None) -> str:
+    """Which windows show very many lines, and the line that would have shown the first ones."""
+    long = [window for window in opened if window.last - window.first + 1 > LARGE]
+    if not long:
+        return ""
+    sizes = " ".join(f"#{window.number} {window.last - window.first + 1:,}" for window in long)
+    of = f" of {print_ref(ref)}" if ref is not None else ""
+    return f"\n  lines: {sizes}; → expand {kind}{of} head:{LARGE} opens the first ones"
 
 
 class PortalOf(Args):
@@ -390,12 +429,22 @@ def expand_portal(context: Context, args: PortalOf) -> Reply:
         shown = as_lines(opened_portal(context.actor, context.tree, kind, ends, many))
         reply = "\n".join([head, *(f"  {line}" for line in shown)]) + _beyond(left)
         return Reply(reply, items=touched(source), led_to=led_to, link_type=kind)
-    windows = [window for end in ends for window in _window_on(context, end, kind, parent)]
+    windows: list[Window] = []
+    long: list[tuple[str, int]] = []
+    for end in ends:
+        source_of_end, lines = source_and_lines(context, end)
+        if source_of_end is None or not source_of_end.text:
+            continue
+        if is_long(source_of_end, lines):
+            long.append((named(end.written), lines.last))
+        else:
+            windows.append(_window_on(context, source_of_end, lines, kind, parent))
     gone = " ".join(named(end.written) for end in ends if not end.item)
     named_ = numbered([window.number for window in windows])
     return Reply(
         f"{head}{f' as {named_}' if named_ else ''}"
         + (f"\n  unavailable: {gone}" if gone else "")
+        + too_long(long)
         + _beyond(left)
         + within_limit(context, windows)
         + token_change(context),
@@ -416,16 +465,15 @@ def _beyond(left: Sequence[str]) -> str:
     )
 
 
-def _window_on(context: Context, item: NamedItem, kind: str, parent: int) -> list[Window]:
-    """The window on an item that a portal names, if it has a text."""
-    source, lines = source_and_lines(context, item)
-    if source is None or not source.text:
-        return []
+def _window_on(
+    context: Context, source: WindowSource, lines: Lines, kind: str, parent: int
+) -> Window:
+    """The window on the lines that a portal names."""
     demand_depth(context, parent, kind)
     window = place_window(context, source, lines)
     if window._state.adding and window.number != parent:
         window.via, window.parent_number = kind, parent
-    return [window]
+    return window
 
 
 def _inline(context: Context, kind: str, sources: Sequence[Source], most: int) -> Reply:

@@ -13,7 +13,8 @@ from loom.engine.context import Context
 from loom.engine.views import locked, stored
 from loom.errors import CommandError, not_found
 from loom.language import ids
-from loom.language.refs import ParseError, Ref, quote
+from loom.language.refs import ParseError, Ref, Slice, print_slice, quote
+from loom.language.slices import get
 from loom.links.derived import derived_type, item_annotated, nodes_of
 from loom.links.foot import portals_of
 from loom.links.portals import NamedItem, demand_not_deep
@@ -364,17 +365,23 @@ MOST_FOLLOWED = 200  # links of which those with a text are opened
 
 class LinkedWindows(NamedTuple):
     """The windows on linked items, and the names of those that got none: there were more than could
-    be opened, or they have no text that fits into a window. `line` lists all of them; `again`:
-    how many links lead to items to which another one leads."""
+    be opened, or they have no text. `line` lists all of them; `again`: how many links lead to items
+    to which another one leads; `long`: the documents that are too long to be opened whole, with
+    their lines."""
 
     opened: list[Window]
     left: list[str]
     line: str = ""
     again: int = 0
+    long: tuple[tuple[str, int], ...] = ()
 
     @property
     def rest(self) -> str:
         """`\n  not opened: [a7x2] [b3k9] and 4 more: → list c4m2 uses`; nothing if all were."""
+        return f"{self._rest_left}{too_long(self.long)}"
+
+    @property
+    def _rest_left(self) -> str:
         if not self.left:
             return ""
         more = len(self.left) - MOST_LEFT
@@ -387,6 +394,15 @@ class LinkedWindows(NamedTuple):
 MOST_LEFT = 40  # linked items without a window that a reply names
 
 
+def too_long(documents: Sequence[tuple[str, int]]) -> str:
+    """What a reply says of documents, by name and lines, that are too long to be opened whole."""
+    if not documents:
+        return ""
+    sizes = " ".join(f"{name} ({lines:,} lines)" for name, lines in documents)
+    line = f"→ open {documents[0][0]} head:{LARGE}"
+    return f"\n  not opened whole, as over {LARGE} lines: {sizes}: {line}"
+
+
 def open_linked(
     context: Context,
     node: Node,
@@ -397,17 +413,20 @@ def open_linked(
     keep: bool = False,
     is_portal: bool = False,
     seen: set[int] | None = None,
+    cut: Slice | None = None,
 ) -> LinkedWindows:
     """Opens windows on what is linked to a node by one type, from the window `parent` (0: from
     none), each item once and none that is in `seen`, to which they are added. LIMIT_EXCEEDED if
-    they would be nested too deep; `is_portal` as in `open_sources`."""
+    they would be nested too deep; `is_portal` and `cut` as in `open_sources`."""
     if kind == "mentioned_by":
         mentions = mentioning(context.actor, node)
     else:
         mentions = links_of(context.actor, node, kind=kind, most=MOST_FOLLOWED)
     links = each_once(mentions, seen if seen is not None else set(), item=lambda link: link.item)
     sources = ((_link_name(context, link), _linked(context, link)) for link in links)
-    opened = open_sources(context, sources, kind, parent, most=most, keep=keep, is_portal=is_portal)
+    opened = open_sources(
+        context, sources, kind, parent, most=most, keep=keep, is_portal=is_portal, cut=cut
+    )
     line = f"list {lookup.node_ref(node, context.tree.pk)} {kind}"
     return opened._replace(line=line, again=len(mentions) - len(links))
 
@@ -472,13 +491,16 @@ def open_linked_to_text(
     keep: bool = False,
     is_portal: bool = False,
     seen: set[int] | None = None,
+    cut: Slice | None = None,
 ) -> LinkedWindows:
     """Opens windows on at most `most` items that are linked to a text of the grove by one type,
     that it embeds (`mentions`) or that are its annotations; the rest as in `open_linked`."""
     linked = grove_texts().linked_items(context.actor, text, kind, context.tree)
     items = each_once(linked, seen if seen is not None else set(), item=lambda item: item)
     sources = (end_of(context, item) for item in items)
-    opened = open_sources(context, sources, kind, parent, most=most, keep=keep, is_portal=is_portal)
+    opened = open_sources(
+        context, sources, kind, parent, most=most, keep=keep, is_portal=is_portal, cut=cut
+    )
     return opened._replace(line=f"list doc:{quote(text.title)} {kind}")
 
 
@@ -504,21 +526,37 @@ def open_sources(
     most: int,
     keep: bool = False,
     is_portal: bool = False,
+    cut: Slice | None = None,
 ) -> LinkedWindows:
     """Opens windows on texts, given with their names, from the window `parent` (0: from none); with
-    `is_portal`, as deep as portals may lie."""
+    `is_portal`, as deep as portals may lie. `cut` are the lines of each that are shown; without it
+    a document of more than LARGE lines is not opened."""
     opened: list[Window] = []
     left: list[str] = []
+    long: list[tuple[str, int]] = []
     for name, source in sources:
         if source is None or len(opened) >= most:
             left += [name] if name else []
             continue
+        total = total_of(source.text)
+        if cut is None and is_long(source, Lines(1, total)):
+            long.append((name, total))
+            continue
         demand_depth(context, parent, kind if is_portal else "")
-        window = place_window(context, source, Lines(1, total_of(source.text)), keep=keep)
+        part = get(source.text, cut) if cut is not None else None
+        lines = Lines(part.first, part.last) if part is not None else Lines(1, total)
+        place = print_slice(cut) if cut is not None and lines != Lines(1, total) else ""
+        window = place_window(context, source, lines, keep=keep, place=place)
         if window._state.adding and window.number != parent:
             window.via, window.parent_number = kind, parent
         opened.append(window)
-    return LinkedWindows(opened, left)
+    return LinkedWindows(opened, left, long=tuple(long))
+
+
+def is_long(source: WindowSource, lines: Lines) -> bool:
+    """Whether these lines are the whole of a document, and too many to be opened at once."""
+    total = total_of(source.text)
+    return is_text(source.item) and total > LARGE and lines == Lines(1, total)
 
 
 def _linked(context: Context, link: LinkSide) -> WindowSource | None:
@@ -532,10 +570,9 @@ def _linked(context: Context, link: LinkSide) -> WindowSource | None:
 
 
 def _whole(text: GroveText) -> WindowSource | None:
-    """The newest version of a text, unless it is empty or too long for one window."""
+    """The newest version of a text, unless it is empty."""
     shown = grove_texts().part_of(text)
-    is_short = total_of(shown.text) <= LARGE
-    return shown.source if shown.text and is_short else None
+    return shown.source if shown.text else None
 
 
 def source_and_lines(context: Context, named: NamedItem) -> tuple[WindowSource | None, Lines]:
