@@ -138,11 +138,15 @@ async def _upstream(asked: ProgramRequest, reply: Replying) -> Upstream | None:
 # Requests that only pass.
 
 
-async def passing(asked: ProgramRequest, reply: Replying, receive: Any) -> None:
-    """Sends a request on and its answer back, without recording either."""
+async def passing(
+    asked: ProgramRequest, reply: Replying, receive: Any, *, is_bypass: bool = False
+) -> None:
+    """Sends a request on and its answer back, without recording either; `is_bypass`: although
+    requests to its address are recorded."""
     upstream = await _upstream(asked, reply)
     if upstream is not None:
-        await until_gone(_Passage(asked, upstream, reply).run(asked.raw), receive)
+        passage = _Passage(asked, upstream, reply, is_bypass=is_bypass)
+        await until_gone(passage.run(asked.raw), receive)
 
 
 async def listed(asked: ProgramRequest) -> list[dict[str, Any]]:
@@ -171,6 +175,7 @@ async def recorded(asked: ProgramRequest, reply: Replying, receive: Any) -> None
     raw = asked.raw
     if record.adds:
         raw = await record.prepared() or asked.raw
+    record.look()
     passage = _Passage(asked, upstream, reply, record)
     cut = "the server stopped"
     try:
@@ -213,6 +218,7 @@ class _Passage:
     upstream: Upstream
     reply: Replying
     record: "Recording | None" = None
+    is_bypass: bool = False
     broken: str = ""
     came: Exchange | None = None
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -233,12 +239,13 @@ class _Passage:
             if not self.reply.has_begun:
                 await self.reply.error(502, "api_error", broken.failure.said)
 
-    def _headers(self, came: Exchange) -> list[tuple[bytes, bytes]]:
-        bypass = [BYPASS] if self.record is not None and self.record.has_failed else []
-        return [*headers_returned(came.headers), *bypass]
+    async def _headers(self, came: Exchange) -> list[tuple[bytes, bytes]]:
+        if self.record is not None:
+            self.is_bypass = await self.record.is_bypassed()
+        return [*headers_returned(came.headers), *([BYPASS] if self.is_bypass else [])]
 
     async def _stream(self, came: Exchange) -> None:
-        await self.reply.start(came.status, self._headers(came))
+        await self.reply.start(came.status, await self._headers(came))
         async for piece in came.chunks():
             if self.first_at is None:
                 self.first_at = datetime.now(UTC)
@@ -255,7 +262,7 @@ class _Passage:
         if len(secret) >= 8 and secret in body:
             body = body.replace(secret, b"*" * len(secret))
             came.body[:] = body
-        await self.reply.start(came.status, self._headers(came))
+        await self.reply.start(came.status, await self._headers(came))
         await self.reply.piece(body, more=False)
 
     def received(self) -> Received:
@@ -277,6 +284,7 @@ _open: dict[Place, list["Recording"]] = {}
 _background: set[asyncio.Task[None]] = set()
 EARLIER_S = 5.0  # how long a record waits for those that began before it in its session
 PREPARING_S = 1.0  # how long a request with the workspace waits for those before it
+LOOKING_S = 0.5  # how long an answer waits until it is known whether it can be recorded
 
 
 class Recording:
@@ -306,6 +314,29 @@ class Recording:
         self.stopped = asyncio.Event()
         self._prepared: workspace.PreparedRequest | None = None
         self.has_failed = False
+        self._look: asyncio.Task[None] | None = None
+
+    def look(self) -> None:
+        """Looks whether the request can be recorded, while the provider is asked."""
+        self._look = _in_background(self._looked())
+
+    async def _looked(self) -> None:
+        try:
+            incoming = await in_thread(lambda: self._incoming)()
+        except Exception:  # a body of another form; the recording logs it
+            self.has_failed = True
+            return
+        try:
+            await in_thread(recording.demand_recordable)(incoming)
+        except CommandError:
+            self.has_failed = True
+
+    async def is_bypassed(self) -> bool:
+        """Whether it is known that the request is not recorded, or not sent as it should be. Waits
+        a moment for the look, which nearly always ends before the provider answers."""
+        if self._look is not None:
+            await asyncio.wait({self._look}, timeout=LOOKING_S)
+        return self.has_failed
 
     def begun(self) -> "asyncio.Future[GatewayRequest | None]":
         """The recording of the request, begun once: when the answer begins, so that it does not
@@ -378,6 +409,10 @@ class Recording:
             if self._prepared is not None:
                 return await in_thread(workspace.record)(self._prepared)
             return await in_thread(_recorded)(self._incoming, self.adds)
+        except CommandError as refused:  # such as a tree that was archived
+            self.has_failed = True
+            log.warning("a request of the gateway is not recorded: %s", refused.message)
+            return None
         except Exception:  # whatever it is: the request passes all the same
             self.has_failed = True
             log.warning("a request of the gateway could not be recorded", exc_info=True)

@@ -13,7 +13,7 @@ from agents.gateway.models import GatewayRequest, GatewaySession, Mode
 from agents.gateway.recording import KEPT_REQUESTS
 from agents.gateway.workspace import words_before
 from loom import access
-from loom.errors import not_found
+from loom.errors import CommandError, not_found
 from loom.people.models import User
 from loom.text.hashes import instant, instant_or_none
 from loom.trees.models import Tree
@@ -54,13 +54,24 @@ def body_of(request: GatewayRequest, *, original: bool) -> dict[str, Any]:
 
 
 def state_of(session: GatewaySession) -> dict[str, Any]:
-    """The last requests of a session, newest first, and the results of tools in the last one."""
+    """The last requests of a session, newest first, the results of tools in the last one, and why
+    later ones are not recorded."""
     rows = GatewayRequest.objects.filter(session=session).select_related("call", "point")
     requests = list(rows[:KEPT_REQUESTS])
     return {
         "requests": [_request_body(request) for request in requests],
         "results": [result_body(result) for result in results_of(session)],
+        "not_recorded": _not_recorded(session),
     }
+
+
+def _not_recorded(session: GatewaySession) -> str | None:
+    """Why requests of a session are not recorded; None if they are."""
+    try:
+        access.demand_writable(session.tree)
+    except CommandError as refused:
+        return refused.message
+    return None
 
 
 def result_body(hidable: HidableResult) -> dict[str, Any]:

@@ -98,6 +98,13 @@ def begin(incoming: Incoming, session: GatewaySession) -> GatewayRequest:
     return request_of(incoming, session, point, digest, sent=incoming.sent)
 
 
+def demand_recordable(incoming: Incoming) -> None:
+    """Refuses a request of a session whose tree is archived, with REJECTED. Reads only."""
+    session = find_session(incoming)
+    if session is not None and session.tree.erasing_at is None:
+        access.demand_writable(session.tree)
+
+
 def place(
     incoming: Incoming, session: GatewaySession, model: Participant, *, but_last: bool = False
 ) -> tuple[Node, str]:

@@ -78,8 +78,10 @@ async def handle(scope: Scope, receive: Receive, send: Send) -> None:
     model = body.get("model")
     if isinstance(model, str) and model.startswith(HOSTED):
         await (hosted.with_tools if body.get("tools") else hosted.answer)(asked, reply, receive)
-    elif path in PASSING or not body:
+    elif path in PASSING:
         await forwarding.passing(asked, reply, receive)
+    elif not body:  # nothing that could be recorded
+        await forwarding.passing(asked, reply, receive, is_bypass=True)
     else:
         await forwarding.recorded(asked, reply, receive)
 

@@ -5,15 +5,18 @@ import json
 from typing import Any
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from agents.gateway import recording
+from agents.gateway.keys import make_key
 from agents.gateway.models import GatewayRequest, GatewaySession
 from loom.access import Actor
 from loom.links.models import Link
 from loom.money.models import DailySpending
 from loom.people.models import Participant
 from loom.reading.queries import verify
+from loom.trees.commands import trees
 from loom.trees.models import Node
 from tests.gateway.conftest import Program, run, shape_of
 from tests.providers.scripted import ScriptedProvider
@@ -322,3 +325,44 @@ def test_the_tree_of_a_subagent_is_linked_to_the_answer_that_asked_for_it(
     [link] = Link.objects.filter(tree=child.tree)
     answer = Node.objects.get(text="Ask the explorer.", tree=child.parent.tree)  # type: ignore[union-attr]
     assert link.target_slot == answer.slot_id and link.note == "subagent explore-1"
+
+
+@pytest.mark.parametrize("mode", ["observe", "workspace"])
+def test_a_session_whose_tree_is_archived_passes_and_says_so(
+    mode: str,
+    actor: Actor,
+    model: Participant,
+    provider: ScriptedProvider,
+    client: Client,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    secret = make_key(actor.user, model.uid, name="program", mode=mode)[1]
+    program = Program(secret, {"x-loom-session": "s"})
+    provider.default = whole("Yes.")
+    assert "x-loom" not in run(program.chat(("user", "Begin"))).headers
+    session = GatewaySession.objects.get()
+    client.force_login(actor.user)
+    state = f"/api/sessions/{session.uid}/state"
+    assert client.get(state).json()["not_recorded"] is None
+    trees.change_tree(actor, session.tree, {"archived": True})
+    history = ("user", "Begin"), ("assistant", "Yes."), ("user", "Go on")
+    got = run(program.chat(*history))
+    assert (got.status, got.headers["x-loom"]) == (200, "bypass")
+    assert "archived" in client.get(state).json()["not_recorded"]
+    page = client.get(f"/settings/gateway/sessions/{session.uid}").content.decode()
+    assert "and is not recorded" in page
+    assert "This tree is archived" in caplog.text and "Traceback" not in caplog.text
+    trees.change_tree(actor, session.tree, {"archived": False})
+    assert "x-loom" not in run(program.chat(*history)).headers
+    assert shape_of(session) == {"Begin": {"Yes.": {"Go on": {"Yes.": {}}}}}
+
+
+@pytest.mark.parametrize("raw", [b"{{{", b"[]", b"\xff\xfe{}", b'{"n": ' + b"9" * 5000 + b"}", b""])
+def test_a_body_that_cannot_be_recorded_passes_and_says_so(
+    raw: bytes, program: Program, provider: ScriptedProvider
+) -> None:
+    provider.default = whole("What?")
+    got = run(program.send("POST", "/chat/completions", raw))
+    assert (got.status, got.headers["x-loom"]) == (200, "bypass")
+    assert provider.seen[-1].body == raw
+    assert "x-loom" not in run(program.send("POST", "/embeddings", raw)).headers

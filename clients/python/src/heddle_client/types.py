@@ -2217,10 +2217,13 @@ class SessionSent(TypedDict):
 
 
 class SessionState(TypedDict):
-    """The last requests of a session, newest first, and the results of tools in the last one."""
+    """The last requests of a session, newest first, and the results of tools in the last one.
+    `not_recorded` says why its requests pass without being recorded, as those of a session
+    whose tree is archived do."""
 
     requests: list[dict[str, Any]]
     results: list[ResultBody]
+    not_recorded: str | None
 
 
 class Settings(TypedDict):
