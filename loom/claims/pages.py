@@ -41,8 +41,9 @@ from loom.engine.by_name import run_command
 from loom.engine.execute import execute
 from loom.errors import CommandError, not_found
 from loom.language import ids
-from loom.links.models import Trail
+from loom.links.models import Link, Trail
 from loom.links.trails import trails_for
+from loom.links.vocabulary import keys_for
 from loom.people.models import Participant
 from loom.permissions import WRITE
 from loom.site.forms import Flag, PageForm, Text, Word
@@ -181,7 +182,7 @@ def claims_page(request: PersonRequest, uid: str) -> HttpResponse:
     context = {
         **frame(request, actor, "trees"),
         "tree": tree,
-        "lines": _nested(claims[:MOST]),
+        "lines": _nested(actor, tree, claims[:MOST]),
         "is_cut": len(claims) > MOST,
         "asked": asked,
         "states": [(state, word(state)) for state in levels.STATES],
@@ -219,13 +220,11 @@ def _entry(commitment: Commitment) -> dict[str, Any]:
     }
 
 
-def _nested(claims: Sequence[Claim]) -> list[ClaimRow]:
-    """The claims, those that others rest on below them; each once, at most DEEP levels deep."""
+def _nested(actor: Actor, tree: Tree, claims: Sequence[Claim]) -> list[ClaimRow]:
+    """The claims, below each those that it cites or requires and those that are about it; each
+    once, at most DEEP levels deep. Two queries."""
     by_key = {claim.pk: claim for claim in claims}
-    rests: dict[int, list[int]] = {}
-    cites = Cite.objects.filter(claim__in=by_key, item__in=by_key, side="for").order_by("id")
-    for upper, lower in cites.values_list("claim", "item"):
-        rests.setdefault(upper, []).append(lower)
+    rests = _rests(actor, tree, by_key)
     below = {claim_pk for many in rests.values() for claim_pk in many}
     seen: set[int] = set()
     lines: list[ClaimRow] = []
@@ -245,6 +244,22 @@ def _nested(claims: Sequence[Claim]) -> list[ClaimRow]:
     for claim in claims:
         add(claim.pk, 0)
     return lines
+
+
+def _rests(actor: Actor, tree: Tree, claims: Mapping[int, Claim]) -> dict[int, list[int]]:
+    """By claim the claims that belong below it: what it cites, what it requires by a link, and
+    those that are about it."""
+    cites = Cite.objects.filter(claim__in=claims, item__in=claims, side="for").order_by("id")
+    pairs = list(cites.values_list("claim", "item"))
+    if "requires" in keys_for(actor, tree.grove):
+        links = Link.objects.filter(tree=tree, type="requires", removed_at__isnull=True)
+        links = links.filter(source_slot__in=claims, target_slot__in=claims).order_by("id")
+        pairs += links.values_list("source_slot", "target_slot")
+    pairs += [(claim.about, claim.pk) for claim in claims.values() if claim.about in claims]
+    rests: dict[int, list[int]] = {}
+    for upper, lower in dict.fromkeys(pairs):
+        rests.setdefault(upper, []).append(lower)
+    return rests
 
 
 def _line(claim: Claim, depth: int) -> ClaimRow:

@@ -1,9 +1,12 @@
 """The pages of claims and checks: what they show, to whom, and what their forms do."""
 
+import re
 from collections.abc import Callable
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from loom.access import Actor
 from loom.claims.models import Check, Cite, Claim, Pipe
@@ -105,6 +108,35 @@ def test_a_tested_claim_is_committed_as_tentative_on_its_card(
     shown = client.get(card).content.decode()
     assert button not in shown and "Conclude…" in shown
     assert 'value="commit"' not in shown  # not before it is concluded
+
+
+def _depths(page: str) -> list[tuple[str, str]]:
+    """(depth, id) of each claim of a page, in order."""
+    return re.findall(r'data-depth="(\d)".*?/claims/(\w+)"', page, re.DOTALL)
+
+
+def test_claims_are_a_tree_by_what_they_are_about_and_what_they_require(
+    owner: User, tree: Tree, say: Callable[[str], str]
+) -> None:
+    a = say('respond root "one lamp"')
+    needed = say(f'claim "it has oil" cite:{a}')
+    parent = say(f'claim "the lamp burns" cite:{a}')
+    child = say(f'claim "that is right" about {parent} cite:{a}')
+    inner = say(f'claim "that is said well" about {child} cite:{a}')
+    say(f"link {parent} to {needed} as:requires")
+    client, page = _client(owner), f"/trees/{tree.uid}/claims"
+    nested = [("0", parent), ("1", needed), ("1", child), ("2", inner)]
+    with CaptureQueriesContext(connection) as few:
+        assert _depths(client.get(page).content.decode()) == nested
+    for number in range(5):
+        say(f'claim "more {number}" about {parent} cite:{a}')
+    with CaptureQueriesContext(connection) as many:
+        assert len(_depths(client.get(page).content.decode())) == 9
+    assert len(many) == len(few)
+    say(f"link {needed} to {parent} as:requires")  # a circle: each is there once
+    assert len(_depths(client.get(page).content.decode())) == 9
+    say(f"unlink {parent} to {needed} as:requires")
+    assert ("0", needed) in _depths(client.get(page).content.decode())
 
 
 def test_claims_rest_on_claims_and_are_filtered(
