@@ -14,7 +14,7 @@ from agents.gateway import messages as rules
 from agents.gateway.forwarding import ProgramRequest, Replying, in_thread, until_gone
 from agents.gateway.keys import is_used_up, models_of
 from agents.gateway.messages import Shape, history_of
-from agents.gateway.models import GatewayMessage
+from agents.gateway.models import GatewayKey, GatewayMessage
 from agents.gateway.recording import Incoming
 from agents.gateway.sessions import names_in
 from agents.providers.registry import addressed
@@ -191,6 +191,16 @@ def _state(running: Running) -> HostedState:
     return HostedState(node.text, has_ended=True)
 
 
+def _state_now(running: Running, key: GatewayKey) -> HostedState:
+    """How far it has come; it is stopped once its key is over."""
+    key.refresh_from_db(fields=["revoked_at", "expires_at"])
+    state = _state(running)
+    if state.has_ended or not key.is_over:
+        return state
+    _stop(running)
+    return HostedState(state.text, has_ended=True, error="The gateway key was revoked.")
+
+
 async def _send(asked: ProgramRequest, running: Running, reply: Replying) -> None:
     """Sends the answer: in pieces as it grows, or whole once it has ended."""
     is_stream = asked.body.get("stream") is True
@@ -200,7 +210,7 @@ async def _send(asked: ProgramRequest, running: Running, reply: Replying) -> Non
         await reply.start(200, [(b"content-type", b"text/event-stream; charset=utf-8")])
         await reply.piece(shape.head())
     while True:
-        state = await in_thread(_state)(running)
+        state = await in_thread(_state_now)(running, asked.key)
         if is_stream and state.text.startswith(sent) and len(state.text) > len(sent):
             await reply.piece(shape.piece(state.text[len(sent) :]))
             sent, pinged = state.text, time.monotonic()

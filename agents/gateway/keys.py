@@ -5,17 +5,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 
-from django.db.models import QuerySet
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from agents.gateway.models import GatewayKey, Mode
+from agents.gateway.models import GatewayKey, GatewayMessage, Mode
 from loom import access
+from loom.engine.credentials import demands_credential
 from loom.errors import CommandError, not_found
 from loom.money.days import today
 from loom.money.queries.allowances import left_of
 from loom.participants.prices import prices_of
 from loom.people.models import Grove, Participant, User
 from loom.text.hashes import digest
+from loom.turns.models import Turn
 
 MOST_NAME = 80
 MOST_DAYS = 3650
@@ -65,7 +67,8 @@ def make_key(
 
 
 def revoke_key(user: User, uid: str) -> None:
-    """Revokes a key of the person: its next request is refused."""
+    """Revokes a key of the person: its next request is refused, what passes is cut, and the turns
+    that it started act no more."""
     rows = GatewayKey.objects.filter(user=user, uid=uid, revoked_at__isnull=True)
     if not rows.update(revoked_at=timezone.now()):
         raise not_found("This gateway key")
@@ -75,6 +78,28 @@ def keys_of(user: User) -> QuerySet[GatewayKey]:
     """The person's keys that were not revoked, the newest first."""
     rows = GatewayKey.objects.filter(user=user, revoked_at__isnull=True)
     return rows.select_related("participant__grove")
+
+
+@demands_credential
+def demand_key(turn_uid: str) -> None:
+    """Refuses a turn that a program started with a key that has been revoked or has expired since,
+    with PERMISSION_DENIED. One query, three if such a key is over."""
+    over = Q(tree__gateway_sessions__key__revoked_at__gt=F("created_at"))
+    over |= Q(
+        tree__gateway_sessions__key__expires_at__gt=F("created_at"),
+        tree__gateway_sessions__key__expires_at__lte=timezone.now(),
+    )
+    turn = Turn.objects.filter(over, uid=turn_uid).order_by().first()
+    # Others who start a turn in the tree of a session start it elsewhere, or by words of their own.
+    if turn is None:
+        return
+    places = [turn.input_node_id, turn.answers_below_id]
+    if GatewayMessage.objects.filter(tree=turn.tree_id, node__in=places).exists():
+        raise CommandError(
+            "PERMISSION_DENIED",
+            "The gateway key that started this turn was revoked or has expired.",
+            hint="make another under Settings, Programs",
+        )
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from loom import access
 from loom.access import Actor
-from loom.engine import busy, effects, receipts, registry, steps, streams, views
+from loom.engine import busy, credentials, effects, receipts, registry, steps, streams, views
 from loom.engine.actions import Action, R, run_action
 from loom.engine.arguments import Args, ArgsT
 from loom.engine.attempt import Attempt
@@ -237,6 +237,8 @@ def _world_locked(attempt: Attempt, command: Command) -> streams.Writer:
     # Decide under the lock: while it was waited for, the role or permissions may have been changed
     # and the tree archived, from which no document is changed either.
     attempt.actor = access.get_actor_now(attempt.actor)
+    if attempt.request.turn:
+        credentials.demand_valid(attempt.request.turn)
     _demand_permissions(attempt.actor, command)
     _refresh_tree(attempt.tree)
     access.demand_writable(attempt.tree)

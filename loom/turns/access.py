@@ -13,6 +13,7 @@ from loom.access import (
     limited_to,
     of_grove,
 )
+from loom.engine import credentials
 from loom.engine.models import Step
 from loom.errors import CommandError
 from loom.people.models import Participant, User
@@ -28,8 +29,10 @@ _TURN = by_uid(
 def acting_in(turn: Turn) -> Actor:
     """The agent of a turn, with the permissions that it and its inviter share at this moment.
     Checked again for every line and call, so that revoked permissions end immediately.
-    PERMISSION_DENIED if the inviter is no longer a member.
+    PERMISSION_DENIED if the inviter is no longer a member, or the key with which a program started
+    it is over.
     """
+    credentials.demand_valid(turn.uid)
     user = turn.invoked_by.user
     agent = Participant.objects.get(pk=turn.participant_id)
     if user is not None:
@@ -46,6 +49,7 @@ def acting_in(turn: Turn) -> Actor:
     asking = turn.asking_id
     while asking is not None:  # and of those who asked for it, of whom there are few
         above = Turn.objects.select_related("participant").get(pk=asking)
+        credentials.demand_valid(above.uid)
         actor = limited_to(actor, above.participant)
         asking = above.asking_id
     return actor

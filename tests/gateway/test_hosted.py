@@ -6,12 +6,22 @@ from typing import Any
 
 import pytest
 
-from agents.gateway.models import GatewayKey, GatewaySession
+from agents.gateway import forwarding
+from agents.gateway.keys import revoke_key
+from agents.gateway.models import GatewayKey, GatewayMessage, GatewayRequest, GatewaySession
+from loom.access import Actor
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.errors import CommandError
 from loom.people.models import Participant
+from loom.trees.models import Node
+from loom.trees.queries import lookup
+from loom.turns import turn_lifecycle
+from loom.turns.access import acting_in
 from loom.turns.models import Turn
 from tests.gateway.conftest import Program, run, shape_of
 from tests.providers.scripted import ScriptedProvider
-from tests.providers.scripts import Script, fails, says
+from tests.providers.scripts import HOLD, Script, fails, says
 
 pytestmark = pytest.mark.django_db(transaction=True)
 AGENT = ["loom_aware", "loom_write", "loom_generate"]
@@ -190,3 +200,60 @@ def test_tools_in_the_shape_of_another_provider_are_refused_with_the_way(
     got = run(program.send("POST", "/messages", body))
     assert got.status == 409 and "/gateway/v1/chat/completions" in got.json["error"]["message"]
     assert not provider.seen
+
+
+def test_a_turn_runs_no_more_lines_once_its_key_is_revoked(
+    program: Program, provider: ScriptedProvider, agent: Participant, actor: Actor
+) -> None:
+    """Also not with permissions that were asked before, and waited for the lock."""
+
+    def revoked() -> Turn:
+        turn = Turn.objects.select_related("tree", "participant", "invoked_by__user").get()
+        acting, root = acting_in(turn), lookup.root_of(turn.tree).local_id
+        execute_line(acting, turn.tree, Request('respond root "in time"', turn=turn.uid))
+        wanted = turn_lifecycle.TurnStartArgs(
+            participant=agent.uid, node=root, input="I ask too.", form="aside"
+        )
+        beside = turn_lifecycle.start(actor, turn.tree, wanted)
+        revoke_key(actor.user, GatewayKey.objects.get().uid)
+        line = Request('respond root "too late"', turn=turn.uid)
+        with pytest.raises(CommandError, match="was revoked") as refusal:
+            execute_line(acting, turn.tree, line)
+        assert refusal.value.code == "PERMISSION_DENIED"
+        with pytest.raises(CommandError, match="was revoked"):
+            acting_in(turn)
+        assert acting_in(beside).permissions  # who asked in the page did not use the key
+        return turn
+
+    async def talk() -> None:
+        asking = asyncio.create_task(ask(program, "loom/Marie", "Begin"))
+        begun = GatewayMessage.objects.filter(node__text="Begin")
+        while not await begun.aexists():  # noqa: ASYNC110 (it begins in another thread)
+            await asyncio.sleep(0.05)
+        turn = await forwarding.in_thread(revoked)()
+        assert "revoked" in (await asking)["error"]["message"]
+        await turn.arefresh_from_db()
+        assert turn.stop_asked or turn.ended_at
+
+    run(talk())
+    assert not Node.objects.filter(text="too late").exists()
+
+
+def test_an_answer_that_passes_is_cut_once_its_key_is_revoked(
+    program: Program, provider: ScriptedProvider, actor: Actor
+) -> None:
+    provider.script(says("One ", HOLD, "two"))
+
+    async def talk() -> None:
+        body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "Count"}]}
+        passing = asyncio.create_task(program.send("POST", "/chat/completions", body))
+        while not await GatewayRequest.objects.aexists():  # noqa: ASYNC110 (in another thread)
+            await asyncio.sleep(0.05)
+        key = await GatewayKey.objects.aget()
+        await forwarding.in_thread(revoke_key)(actor.user, key.uid)
+        got = await passing  # although the provider holds the rest
+        assert b"One" in got.body and b"two" not in got.body
+
+    run(talk())
+    provider.release()
+    assert shape_of(GatewaySession.objects.get()) == {"Count": {"One ": {}}}
