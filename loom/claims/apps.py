@@ -38,9 +38,11 @@ class ClaimsConfig(AppConfig):
         for module in COMMANDS:
             import_module(module)
         # After the commands: help lists them in the order in which they are imported.
+        from loom.claims import portable_claims
         from loom.claims.portable import PART
 
         add_part("tasks", PART)
+        add_part("claims", portable_claims.PART)
         add_routes("loom.claims.urls")
         add_to_slot("tree-menu", "claims/menu_item.html")
         add_to_slot("node-tools", "claims/node_tools.html")

@@ -255,7 +255,8 @@ def _rests(actor: Actor, tree: Tree, claims: Mapping[int, Claim]) -> dict[int, l
         links = Link.objects.filter(tree=tree, type="requires", removed_at__isnull=True)
         links = links.filter(source_slot__in=claims, target_slot__in=claims).order_by("id")
         pairs += links.values_list("source_slot", "target_slot")
-    pairs += [(claim.about, claim.pk) for claim in claims.values() if claim.about in claims]
+    abouts = ((claim.about or 0, key) for key, claim in claims.items())
+    pairs += [(about, key) for about, key in abouts if about in claims]
     rests: dict[int, list[int]] = {}
     for upper, lower in dict.fromkeys(pairs):
         rests.setdefault(upper, []).append(lower)

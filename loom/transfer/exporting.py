@@ -24,6 +24,7 @@ from loom.transfer.selection import (
 from loom.transfer.writers import archive, books, chats, looms, parquet, preferences
 from loom.transfer.writers import heddle as heddle_writer
 from loom.transfer.writers import text as text_writer
+from loom.trees import feature_parts
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries import lookup, outline, places
@@ -218,6 +219,7 @@ _TABLE = (
     ),
 )
 FORMATS: dict[str, ExportFormat] = {export_format.name: export_format for export_format in _TABLE}
+OWN = ("heddle", "zip")  # formats with the parts of features, which can be imported again
 BY_PATH = ("markdown", "text", "epub", "docx", "sillytavern")  # formats that default to the path
 # Authors are only written on request: training tools refuse unknown fields.
 NAMELESS = ("jsonl", "preferences")
@@ -362,6 +364,9 @@ def preview(wanted: ExportSelection, format: ExportFormat) -> Preview:
         for what in _SAYS
         if what not in kept and counts[what] > 0
     )
+    if format.name in OWN:
+        of_parts = feature_parts.losses(wanted.actor, tree)
+        losses += tuple(Loss(loss.what, loss.count, loss.says) for loss in of_parts)
     return Preview(counts["nodes"], counts["characters"], losses, is_rough)
 
 

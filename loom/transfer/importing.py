@@ -394,8 +394,10 @@ def _write(
     lore = heddle_reader.add_document_records(builder, head.documents, actor)
     tree_builder.add_links(builder, [*head.links, *lore], progress.keep)
     heddle_reader.add_calls(builder, stored.calls(), progress.keep)
-    for name in feature_parts.store(tree, head.parts, row.participant):
-        report.kept[name] += 1
+    if head.is_own:
+        stored_parts = feature_parts.store(tree, head.parts, row.participant)
+        report.kept.update(stored_parts.kept)
+        report.left_out += stored_parts.left_out
     tree_builder.show(builder, row, progress.keep, done)
 
 

@@ -89,6 +89,11 @@ def _words() -> dict[str, Callable[[int], str]]:
             n,
         ),
         "documents": lambda n: ngettext("%d linked document", "%d linked documents", n),
+        "commitments": lambda n: ngettext(
+            "the commitments of %d claim, which begins again as a hypothesis",
+            "the commitments of %d claims, which begin again as hypotheses",
+            n,
+        ),
         "proofs": lambda n: ngettext(
             "%d hash that proves who wrote what", "%d hashes that prove who wrote what", n
         ),
@@ -96,7 +101,8 @@ def _words() -> dict[str, Callable[[int], str]]:
 
 
 def _told(loss: Loss) -> str:
-    told = _words()[loss.what](loss.count) % loss.count
+    words = _words().get(loss.what)
+    told = words(loss.count) % loss.count if words is not None else loss.says
     return _("more than %(many)s") % {"many": told} if loss.is_cut else told
 
 

@@ -17,7 +17,10 @@ from loom.errors import CommandError
 MAX_TEXT_BYTES = 4 * 1024 * 1024
 MAX_WARNINGS = 100
 # Names in `Report.kept` for data of a whole tree, in addition to the names of fields.
-FACTS = ("bookmarks", "tags", "times", "calls", "links", "swipes", "images", "documents")
+FACTS = (
+    *("bookmarks", "tags", "times", "calls", "links", "swipes", "images", "documents"),
+    "claims",
+)
 SHOWN = 5  # names of fields in a sentence for people; the details have all
 HINT = "the guide names the formats that are read"
 
@@ -184,7 +187,8 @@ class Head:
 @dataclass
 class Report:
     """The result of the import: nodes created; what was kept, by name and number; fields unknown to
-    the format, kept with the nodes; what was dropped; and warnings."""
+    the format, kept with the nodes; what was dropped; phrases about what features left out; and
+    warnings."""
 
     format: str = ""
     nodes: int = 0
@@ -192,6 +196,7 @@ class Report:
     kept: Counter[str] = field(default_factory=Counter)
     unknown: Counter[str] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
+    left_out: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     unsaid: int = 0
 
@@ -209,6 +214,7 @@ class Report:
         self.kept += other.kept
         self.unknown += other.unknown
         self.dropped += other.dropped
+        self.left_out += other.left_out
         for sentence in other.warnings:
             self.warn(sentence)
 
@@ -229,6 +235,7 @@ class Report:
         left_out = [f"Keys and passwords are never kept: {', '.join(keys[:40])}."] if keys else []
         left_out += [f"Left out: {', '.join(phrases[:40])}."] if phrases else []
         left_out += [f"Left out as too large to keep: {', '.join(large[:40])}."] if large else []
+        left_out += [f"Left out: {phrase}." for phrase in self.left_out[:MAX_WARNINGS]]
         return {
             "came": came,
             "beside": [_beside(list(beside))] if beside else [],

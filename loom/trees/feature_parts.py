@@ -11,13 +11,35 @@ from loom.trees.models import Tree
 
 
 @dataclass(frozen=True)
+class PartLoss:
+    """What the file does not keep of a feature: its kind, the number, and a phrase that has it."""
+
+    what: str
+    count: int
+    says: str
+
+
+def _complete(tree: Tree, value: Any, by: Participant) -> list[str]:
+    return []
+
+
+def _losses(actor: Actor, tree: Tree) -> list[PartLoss]:
+    return []
+
+
+@dataclass(frozen=True)
 class FeaturePart:
     """How one is written and read: `write` returns a JSON value of what the actor may see, None if
-    there is none; `read` stores one for a new tree by whoever imports it, and returns whether it
-    fitted. Nodes have the ids in the tree that they have in the file."""
+    there is none; `read` stores one for a new tree by whoever imports it, and returns how much of
+    it fitted, or whether. Nodes have the ids in the tree that they have in the file. `complete`
+    runs for every new tree afterwards, with the value or None: it may add what the tree needs
+    without it, and returns phrases about what was left out. `losses` are what `write` leaves
+    out."""
 
     write: Callable[[Actor, Tree], Any]
-    read: Callable[[Tree, Any, Participant], bool]
+    read: Callable[[Tree, Any, Participant], int]
+    complete: Callable[[Tree, Any, Participant], list[str]] = _complete
+    losses: Callable[[Actor, Tree], list[PartLoss]] = _losses
 
 
 _parts: dict[str, FeaturePart] = {}
@@ -39,6 +61,24 @@ def written(actor: Actor, tree: Tree) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def store(tree: Tree, values: dict[str, Any], by: Participant) -> list[str]:
-    """Stores the parts of a file for a new tree; the names of those that were stored."""
-    return [name for name, value in values.items() if _parts[name].read(tree, value, by)]
+def losses(actor: Actor, tree: Tree) -> list[PartLoss]:
+    """What the parts of a tree leave out."""
+    return [loss for part in _parts.values() for loss in part.losses(actor, tree)]
+
+
+@dataclass(frozen=True)
+class StoredParts:
+    """How much of each part of a file was stored, by name, and phrases about what was not."""
+
+    kept: dict[str, int]
+    left_out: list[str]
+
+
+def store(tree: Tree, values: dict[str, Any], by: Participant) -> StoredParts:
+    """Stores the parts of a file of Heddle's own format for a new tree."""
+    kept = {name: int(_parts[name].read(tree, value, by)) for name, value in values.items()}
+    phrases = [part.complete(tree, values.get(name), by) for name, part in _parts.items()]
+    return StoredParts(
+        {name: count for name, count in kept.items() if count},
+        [phrase for every in phrases for phrase in every],
+    )

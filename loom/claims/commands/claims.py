@@ -40,7 +40,7 @@ from loom.engine.usable import cannot_be_used
 from loom.errors import CommandError
 from loom.language import ids
 from loom.language.refs import ParseError, Ref, print_slice
-from loom.language.slices import get
+from loom.language.slices import get, parse_ref
 from loom.language.verbs import Verb
 from loom.links.commands.links import join, link_body
 from loom.links.queries import written
@@ -134,6 +134,18 @@ def cited_item(context: Context, ref: RefField) -> Cited:
     name = lookup.node_ref(node, context.tree.pk)
     own = print_slice(part) if part is not None else ""
     return Cited(ids.of_node(node.pk), f"[{node.local_id}]", name, "", node.text, place, own)
+
+
+def place_of_part(text: str, part: str) -> quotes.QuotePlace | None:
+    """The place of the lines of a slice, as a line writes it, in a text; None without one. Raises
+    ParseError."""
+    if not part:
+        return None
+    ref = parse_ref(f"here {part}")
+    if ref.slice is None:
+        return None
+    cut = get(text, ref.slice)
+    return _lines(text, cut.first, cut.last)
 
 
 T = TypeVar("T")
@@ -621,8 +633,16 @@ def _undo_claim(context: Context, op: Op, own: Own) -> list[Op]:
 
 def weigh(context: Context, claim: Claim) -> list[Cite]:
     """Computes the strength of all evidence of a claim again, stores what changed with the counts,
-    and writes `claim.changed`. A claim whose counter-evidence alone reaches moderate while the
-    evidence for it does not is refuted."""
+    and writes `claim.changed`."""
+    every = reweigh(claim)
+    _store(context, claim)
+    return every
+
+
+def reweigh(claim: Claim) -> list[Cite]:
+    """Computes the strength of all evidence of a claim again and stores what changed; the claim
+    itself is not stored. One whose counter-evidence alone reaches moderate while the evidence for
+    it does not is refuted."""
     every = cites_of(claim)
     by_cite = strengths(claim, every)
     changed = []
@@ -639,7 +659,6 @@ def weigh(context: Context, claim: Claim) -> list[Cite]:
     is_open = claim.state in levels.OPEN
     if speaks_against and is_open and levels.highest(now) in (None, "tentative"):
         claim.state = "refuted"
-    _store(context, claim)
     return every
 
 
