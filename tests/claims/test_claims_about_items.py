@@ -35,6 +35,19 @@ def test_a_claim_is_about_a_document_or_a_tree(say: Say, write: Say, tree: Tree)
         assert claim.node.local_id in say("list root claims").reply
 
 
+def test_the_claims_about_a_document_are_listed(say: Say, write: Say) -> None:
+    a = write("lamp")
+    say('write doc:"d" new "Tired."')
+    assert say('list doc:"d" claims').reply == 'doc:"d" → 0 claims'
+    claim = say(f'claim "She is tired" about doc:"d" cite:{a}').body["refs"][0]
+    say(f'claim "A lamp" about {a} cite:{a}')
+    listed = say('list doc:"d" claims')
+    assert listed.body["refs"] == [claim]
+    assert listed.reply.startswith('doc:"d" → 1 claim:\n') and "She is tired" in listed.reply
+    why = refused(say, 'list doc:"d" siblings')
+    assert "annotations, mentions, claims" in why.hint
+
+
 def test_a_claim_about_a_section_is_refused_with_the_line_to_send(say: Say, write: Say) -> None:
     a = write("lamp")
     say('write doc:"d" new "# Motive\\n\\nTired."')

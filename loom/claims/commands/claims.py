@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal, TypeVar
 
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 
 from loom import access
 from loom.access import Actor
@@ -55,8 +55,8 @@ from loom.text.shortening import excerpt, plain
 from loom.trees.commands import node_writer
 from loom.trees.commands.node_writer import NewNode, Source, demand_text
 from loom.trees.grove_texts import grove_texts
-from loom.trees.lists import lists
-from loom.trees.models import Node
+from loom.trees.lists import lists, lists_text
+from loom.trees.models import GroveText, Node
 from loom.trees.named_items import demand_whole, get_node, get_own_node, tree_of
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import withheld
@@ -1043,11 +1043,22 @@ def list_claims(context: Context, node: Node) -> Reply:
     rows = claims_in(context.tree)
     if node.parent_slot_id is not None:
         rows = rows.filter(Q(about=ids.of_node(node.pk)) | Q(node__parent_slot=node.slot_id))
+    return _listed_claims(f"[{node.local_id}]", ids.of_node(node.pk), rows)
+
+
+@lists_text("claims")
+def list_claims_of_text(context: Context, text: GroveText) -> Reply:
+    """The claims of this tree about a document, the last changed first."""
+    rows = claims_in(context.tree).filter(about=text.item_id)
+    return _listed_claims(text.shown, text.item_id, rows)
+
+
+def _listed_claims(shown: str, item: int, rows: "QuerySet[Claim]") -> Reply:
     claims = list(rows[:MOST_LISTED])
-    lines = [f"[{node.local_id}] → {counted(len(claims), 'claim')}{':' if claims else ''}"]
-    lines += [f"  {line_of_claim(cite)}" for cite in claims]
-    refs = tuple(cite.node.local_id for cite in claims)
-    return Reply("\n".join(lines), refs=refs, items=(ids.of_node(node.pk),))
+    lines = [f"{shown} → {counted(len(claims), 'claim')}{':' if claims else ''}"]
+    lines += [f"  {line_of_claim(claim)}" for claim in claims]
+    refs = tuple(claim.node.local_id for claim in claims)
+    return Reply("\n".join(lines), refs=refs, items=(item,))
 
 
 @lists("evidence", kind="claim")

@@ -51,6 +51,7 @@ from loom.text.edits import Edit, difference, rebased
 from loom.text.front_matter import MAX_TITLE, body_start, title_key
 from loom.text.lines import line_span
 from loom.text.shortening import SUMMARY_WORDS, excerpt
+from loom.trees.lists import text_listers
 from loom.trees.models import Tree
 from loom.trees.named_items import demand_whole, item_of
 from loom.trees.queries import lookup
@@ -212,20 +213,25 @@ def list_documents(context: Context, args: ListDocuments) -> Reply:
 @command("list", group="Look", klass="look", permissions={LOOM, READ_DOCUMENTS}, is_first=True)
 def list_links(context: Context, args: ListDocument) -> Reply:
     """Lists the links of a document, with a type only those; `mentions` lists what it embeds, as
-    `![[a7x2]]` on a line does, and `annotations` the notes on it and on its words."""
+    `![[a7x2]]` on a line does, `annotations` the notes on it and on its words, and `claims` those
+    about it."""
     document = get_document(context, args.ref)
     _demand_whole(document, args)
     if derived_type(args.type) == "annotations":
         return _annotations(context, document, args.after)
-    links = queries.links_of_document(context.actor, document, context.tree)
     kind = args.type.lower()
+    others = text_listers()
+    if kind in others:
+        return others[kind](context, document)
+    links = queries.links_of_document(context.actor, document, context.tree)
     if kind not in ("", "links"):
         known = vocabulary_of(context.actor.grove).words(archetype_of(context.actor))
         if kind not in (*known, "mentions"):
             raise CommandError(
                 "INVALID_SYNTAX",
                 f"There is no list {kind!r} of a document.",
-                hint="there are " + ", ".join(("links", "annotations", "mentions", *known)),
+                hint="there are "
+                + ", ".join(("links", "annotations", "mentions", *others, *known)),
             )
         links = [link for link in links if link.type == kind]
     typed = "" if kind in ("", "links") else f" ({kind})"
