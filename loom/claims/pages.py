@@ -248,7 +248,9 @@ def _nested(actor: Actor, tree: Tree, claims: Sequence[Claim]) -> list[ClaimRow]
 
 def _rests(actor: Actor, tree: Tree, claims: Mapping[int, Claim]) -> dict[int, list[int]]:
     """By claim the claims that belong below it: what it cites, what it requires by a link, and
-    those that are about it."""
+    those that are about it. No query for one claim."""
+    if len(claims) < 2:
+        return {}
     cites = Cite.objects.filter(claim__in=claims, item__in=claims, side="for").order_by("id")
     pairs = list(cites.values_list("claim", "item"))
     if "requires" in keys_for(actor, tree.grove):
