@@ -118,6 +118,7 @@ REFUSED = [
     ("committed", 'withdraw {c} "no"', "", "REJECTED", "Invalid transition: [{c}] is committed, "),
     ("committed", 'veto {c} "no"', "agent", "PERMISSION_DENIED", "Only people veto."),
     ("committed", 'veto {c} " "', "", "INVALID_SYNTAX", "The reason is empty."),
+    ("vetoed", 'veto {c} "no"', "", "REJECTED", "[{c}] is already vetoed by "),
     ("", 'withdraw {c} "no"', "agent", "PERMISSION_DENIED", "or a person withdraws this claim."),
     ("", 'withdraw {c} " "', "", "INVALID_SYNTAX", "The reason is empty."),
     ("withdrawn", "cite {t1} for {c}", "", "REJECTED", "Invalid transition: [{c}] is withdrawn, "),
@@ -142,8 +143,10 @@ def _before(house: House, what: str) -> None:
         house.say(house.named("check {c}"), by=house.writer)
     if what == "concluded":
         house.concluded()
-    if what == "committed":
+    if what in ("committed", "vetoed"):
         house.committed()
+    if what == "vetoed":
+        house.say(house.named('veto {c} "they lied"'), by=house.writer)
     if what == "withdrawn":
         house.say(house.named('withdraw {c} "a mistake"'), by=house.writer)
 
