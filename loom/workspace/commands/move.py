@@ -326,9 +326,7 @@ def expand_type(context: Context, args: OpenLinkedArgs) -> Reply:
             every += len(linked.opened) + len(linked.left) + len(linked.long)
         elif kind == "annotates" and (item := item_annotated(source)):
             texts = [end_of(context, end) for end in each_once([item], seen, item=lambda end: end)]
-            linked = open_sources(
-                context, texts, kind, parent, most=most, is_portal=True, cut=cut
-            )
+            linked = open_sources(context, texts, kind, parent, most=most, is_portal=True, cut=cut)
             every += len(linked.opened) + len(linked.left) + len(linked.long)
         elif derived_type(kind) and kind != "mentioned_by":
             nodes, number = nodes_of(
