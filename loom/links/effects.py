@@ -21,17 +21,20 @@ ELSEWHERE = "elsewhere"
 def _without_ends_elsewhere(stream: str, payloads: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Readers of a stream may not all see the other tree: those who do read the link, with its
     note, at its own address."""
-    own = stream.removeprefix("tree:")
-    return [{**payload, "link": _as_read(payload["link"], own)} for payload in payloads]
+    return [{**payload, "link": _as_read(payload["link"], stream)} for payload in payloads]
 
 
-def _as_read(link: dict[str, Any], own: str) -> dict[str, Any]:
-    far = [end for end in ("source", "target") if _is_elsewhere(str(link[end]), own)]
+def _as_read(link: dict[str, Any], stream: str) -> dict[str, Any]:
+    far = [end for end in ("source", "target") if _is_elsewhere(str(link[end]), stream)]
     return {**link, **dict.fromkeys(far, ELSEWHERE), "note": "", "words": ""} if far else link
 
 
-def _is_elsewhere(end: str, own: str) -> bool:
-    return end.startswith("tree:") and end.removeprefix("tree:").split()[0] != own
+def _is_elsewhere(end: str, stream: str) -> bool:
+    """Whether an end is in another tree than that of the stream; in any, for a stream of a grove,
+    which names nodes as the tree does in which the document was linked."""
+    if stream.startswith("grove:"):
+        return not end.startswith("doc:")
+    return end.startswith("tree:") and end.split()[0] != stream
 
 
 @event("type.added", stream="grove")

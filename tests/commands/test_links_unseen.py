@@ -149,3 +149,20 @@ def test_an_erasure_is_reported_only_to_those_who_could_read_the_tree(
     seen = world.left.actor(world.only_left)
     (portal,) = portals_of(seen, {node.pk: node.slot_id})[node.pk]
     assert (portal.many, portal.only, portal.erased) == (1, b, 0)
+
+
+def test_a_groves_events_name_no_node_that_a_document_was_linked_to(
+    say: Say, write: Callable[..., str], tree: Tree, writer: User
+) -> None:
+    text = write("kestrel")
+    say('write doc:"Plan" new "Words"')
+    say('write doc:"Other" new "Words"')
+    say(f'link doc:"Plan" to {text} as:supports note:"a kestrel"')
+    say('link doc:"Plan" to doc:"Other" as:supports note:"of both"')
+    say("allow writers hidden")
+    client = APIClient()
+    client.force_login(writer)
+    events = client.get(f"/api/groves/{tree.grove.uid}/events").json()["events"]
+    links = [event["payload"]["link"] for event in events if event["kind"] == "link.added"]
+    assert [(link["target"], link["note"]) for link in links][0] == ("elsewhere", "")
+    assert links[1]["target"].startswith("doc:") and links[1]["note"] == "of both"
