@@ -389,3 +389,13 @@ def test_a_paste_of_a_megabyte_and_a_half_is_kept_with_what_is_typed_after_it(
     page.evaluate("localStorage.clear()")
     page.reload()
     _until_length(_opened(page), whole)
+
+
+def test_a_long_tag_fits_wherever_it_is_shown(visit: Open, heddle: Heddle) -> None:
+    document = _made(heddle, "Tagged at length")
+    heddle.line(heddle.tree("Tagged"), f"tag doc:{document} #{'kestrel' * 28} #short")
+    for size in (DESK, PHONE):
+        for path in (f"/documents/{document}", f"/groves/{_grove(heddle)}/tags"):
+            page = visit(path, size=size)
+            expect(page.locator(".pill.tag").filter(has_text="kestrel").first).to_be_visible()
+            assert page.evaluate("document.documentElement.scrollWidth") <= size["width"], path
