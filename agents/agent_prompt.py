@@ -325,7 +325,7 @@ def _scratchpad(place: PromptPlace) -> dict[str, Any]:
 @sections.memory.collector
 def _memory(place: PromptPlace) -> dict[str, Any]:
     labels = shown_windows.labels_of(place.workspace, STASHES)
-    done = actions(place.workspace, place.number("trace_actions"))
+    done = actions(place.actor, place.workspace, place.number("trace_actions"))
     turn = place.turn.uid if place.turn is not None else ""
     hidden = windows.hidden_names(place.actor, place.workspace, turn, HIDDEN)
     return {"actions": done, "stashed": labels, "hidden": hidden}
@@ -495,8 +495,9 @@ def _marks(slots: Iterable[int]) -> dict[int, tuple[str, ...]]:
     return found_ids
 
 
-def actions(workspace: Workspace, most: int = 10) -> tuple[AgentLine, ...]:
-    """The last lines that were run in a workspace, oldest first, without thoughts."""
+def actions(actor: Actor, workspace: Workspace, most: int = 10) -> tuple[AgentLine, ...]:
+    """The last lines that were run in a workspace, oldest first, without thoughts. Of a line whose
+    texts the actor may not see only the verb is told."""
     if not workspace.pk:  # it is not stored yet
         return ()
     steps = _last(most).all(of=workspace.pk)
@@ -504,8 +505,11 @@ def actions(workspace: Workspace, most: int = 10) -> tuple[AgentLine, ...]:
     every = chain.from_iterable(items.values())
     keys = {key for item in every if (key := ids.node_id(item))}
     rows = Node.objects.filter(pk__in=keys).values_list("id", "local_id") if keys else ()
-    names = dict(rows)
-    return tuple(_action(step, items[step.pk], names) for step in reversed(steps))
+    names, closed = dict(rows), access.closed_steps(actor, steps)
+    return tuple(
+        _action(step, items[step.pk] if step.pk not in closed else [], names)
+        for step in reversed(steps)
+    )
 
 
 @cache

@@ -192,9 +192,11 @@ def _difference_body(differing: RequestDifference, length: int) -> DifferenceBod
     )
 
 
-def generation_body(row: Generation) -> GenerationBody:
-    """A generation as the API returns it."""
+def generation_body(actor: Actor, row: Generation) -> GenerationBody:
+    """A generation as the API returns it; without the text of a round of a turn that has lines
+    which the actor may not see."""
     status: Any = row.status
+    is_open = not row.round or row.turn is None or turn_access.may_read_turn(actor, row.turn)
     return GenerationBody(
         id=row.uid,
         tree=row.tree.uid,
@@ -203,7 +205,7 @@ def generation_body(row: Generation) -> GenerationBody:
         index=row.index,
         batch=row.batch,
         status=status,
-        text=row.shown,
+        text=row.shown if is_open else "",
         chunk=row.chunk,
         finish=row.finish or None,
         node=row.node.local_id if row.node else None,
@@ -227,8 +229,8 @@ def generation_body(row: Generation) -> GenerationBody:
 @api_view(["GET"])
 def generation(request: Request, uid: str) -> Response:
     """A generation with its text so far."""
-    _, row = turn_access.get_generation(user_of(request), uid)
-    return Response(generation_body(row).model_dump())
+    actor, row = turn_access.get_generation(user_of(request), uid)
+    return Response(generation_body(actor, row).model_dump())
 
 
 @operation(
@@ -246,7 +248,8 @@ def stop(request: Request, uid: str) -> Response:
     generation_lifecycle.ask_stop(row)
 
     def body() -> dict[str, Any]:
-        return generation_body(turn_access.get_generation(user_of(request), uid)[1]).model_dump()
+        now = turn_access.get_generation(user_of(request), uid)[1]
+        return generation_body(actor, now).model_dump()
 
     has_ended = hold_until_stopped(request, row.uid, body)
     return Response(body(), status=200 if has_ended else 202)

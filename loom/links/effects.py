@@ -34,7 +34,7 @@ def _is_elsewhere(end: str, stream: str) -> bool:
     which names nodes as the tree does in which the document was linked."""
     if stream.startswith("grove:"):
         return not end.startswith("doc:")
-    return end.startswith("tree:") and end.split()[0] != stream
+    return end.startswith("tree:") and end.split(maxsplit=1)[0] != stream
 
 
 @event("type.added", stream="grove")

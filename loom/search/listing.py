@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from django.db.models import Count, Q, QuerySet
 
-from loom.access import demand, trees_for
+from loom.access import demand, hidden_from_some, trees_for
 from loom.engine.arguments import Args, Written
 from loom.engine.context import Context, Reply
 from loom.engine.registry import command
@@ -150,6 +150,9 @@ def list_tags(context: Context, args: ListTags) -> Reply:
     for label, number in shown:
         name = f"#{label}" if " " not in label else f'#"{label}"'
         lines.append(f"  {name} · {counted(number, 'item')}")
+    # Not all who may read the reply see these trees.
+    hidden = Tree.objects.filter(hidden_from_some(), pk__in=rows.values("tree_id"))
+    context.note_read(*map(item_ids.of_tree, hidden.values_list("pk", flat=True)))
     where = " in:grove" if args.where == "grove" else ""
     lines += _rest(len(tags), args.after + len(shown), f"list tags{where}")
     return Reply("\n".join(lines))

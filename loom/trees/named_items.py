@@ -199,9 +199,13 @@ def unknown(context: Context, tree: Tree, ref: Ref) -> CommandError:
             access.trees_for(context.actor)
             .filter(nodes__local_id=ref.id)
             .exclude(pk=tree.pk)
-            .order_by("id")[:MOST_TREES]
+            .order_by("id")
         )
-        names = [f"in {titled(other_tree.title or other_tree.uid)}" for other_tree in elsewhere]
+        # A step keeps its hint for all who may read it; no title that is hidden from some of them.
+        names = [
+            f"in {titled(row.title) if row.title and not row.is_hidden else f'tree:{row.uid}'}"
+            for row in elsewhere.annotate(is_hidden=access.hidden_from_some())[:MOST_TREES]
+        ]
         if names:
             may_name = CROSS_TREE in context.actor.permissions
             return CommandError(

@@ -9,6 +9,7 @@ from loom.engine.context import Context, Reply
 from loom.engine.registry import command, describe_verb
 from loom.engine.views import Moved
 from loom.errors import CommandError
+from loom.language import ids
 from loom.language.verbs import Verb
 from loom.links.markdown import trail_markdown
 from loom.links.models import Trail
@@ -96,6 +97,7 @@ def trail_windows(context: Context, args: ShowWindows) -> Reply:
     """Shows your windows as the tree of what was opened from what, the first opened first."""
     below: dict[int, list[Window]] = {}
     windows = sorted(held(context), key=lambda window: window.number)
+    context.note_read(*(window.item_id for window in windows if window.item_id))
     known = {window.number for window in windows}
     for window in windows:
         parent = window.parent_number if window.parent_number in known else 0
@@ -354,6 +356,7 @@ def trail_list(context: Context, args: Lists) -> Reply:
     rows = trails_for(context.actor)
     every = rows.count()
     trails = list(rows[args.after : args.after + MOST_LISTED])
+    context.note_read(*(ids.of_tree(trail.tree_id) for trail in trails))
     lines = [
         f'trail:"{trail.name}" by {trail.owner.name} · {counted(len(trail.steps), "step")}'
         f"{' · shared' if trail.shared else ''}"

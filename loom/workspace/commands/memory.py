@@ -1,8 +1,10 @@
 """What is put aside and what is remembered: stash, recall and memory (docs/model.md §5.1)."""
 
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Literal
 
 from loom.access import CLOSED, closed_steps, demand
+from loom.engine import steps as step_log
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.jobs import enqueue
@@ -271,10 +273,16 @@ def memory(context: Context, args: Memory) -> Reply:
     return Reply("\n".join([*lines, *([used] if used else [])]), items=touched(here))
 
 
+def _note_elsewhere(context: Context, items: Iterable[int]) -> None:
+    """Notes what a list names of other trees: whoever may not see these is not shown the reply."""
+    context.note_read(*(item for item in items if ids.home_of(item) not in (0, context.tree.pk)))
+
+
 def _trail(context: Context) -> list[str]:
     """`Trail: 4 steps (→ trail)` and the last ones; nothing if no step led anywhere."""
     steps = way_of(context.workspace)
     last = steps[-LAST:]
+    _note_elsewhere(context, (item for step in last for item in step.to))
     stops = stops_of(context.actor, context.tree, last)
     numbered_steps = enumerate(last, len(steps) - len(last) + 1)
     lines = [f"  {step_line(number, step, stops)}" for number, step in numbered_steps]
@@ -293,12 +301,14 @@ def _links(context: Context) -> list[str]:
 def _trace(context: Context) -> list[str]:
     most = number_of(context.tree.grove.settings, "trace_actions")
     steps = list(context.workspace.steps.order_by("-seq")[:most])
+    touched_by = step_log.items_of(steps)
+    _note_elsewhere(context, (item for items in touched_by.values() for item in items))
     closed = closed_steps(context.actor, steps)
     lines = []
     for step in reversed(steps):
-        line = in_one_line(step.canonical or step.line)
-        message = CLOSED if step.pk in closed else step.message
-        outcome = "" if step.outcome == "ok" else f" ✗ {step.outcome}: {message}"
+        line = in_one_line(step.canonical or step.line) if step.pk not in closed else CLOSED
+        message = f": {step.message}" if step.pk not in closed else ""
+        outcome = "" if step.outcome == "ok" else f" ✗ {step.outcome}{message}"
         lines.append(f"{step.seq} {line}{outcome}")
     return lines
 
@@ -315,9 +325,15 @@ def _windows(context: Context) -> list[str]:
     """The number of visible windows and of their lines, then a line for each."""
     rows = windows.visible(context.workspace)
     seen = contents_of(context.actor, context.workspace, rows)
+    _note_elsewhere(context, _items_in(rows))
     lines = sum(window.size for window in seen)
     head = f"windows {len(seen)} ({counted(lines, 'line')})"
     return [head, *(f"  {_line(window)}" for window in seen)]
+
+
+def _items_in(rows: Iterable[Window]) -> Iterator[int]:
+    for window in rows:
+        yield from (window.item_id or 0, *map(ids.of_node, window.nodes))
 
 
 def _line(shown: WindowContent) -> str:
@@ -336,7 +352,9 @@ def _hidden(context: Context) -> list[str]:
     """A line for each of the newest hidden windows that can be shown again."""
     rows = Window.objects.filter(workspace=context.workspace, is_closed=False, is_visible=False)
     rows = rows.exclude(kind="stash").select_related("item", "step").order_by("-number")
-    seen = contents_of(context.actor, context.workspace, rows[:HIDDEN])
+    newest = list(rows[:HIDDEN])
+    seen = contents_of(context.actor, context.workspace, newest)
+    _note_elsewhere(context, _items_in(newest))
     return [
         f"  #{window.window.number} {window.name} (hidden){_label(window.window)}"
         for window in seen

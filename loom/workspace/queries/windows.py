@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from loom.access import Actor, may_reach
+from loom.access import Actor, closed_steps, may_reach
 from loom.language import ids
 from loom.language.refs import quote
 from loom.people.names import tree_named
@@ -163,7 +163,7 @@ def hidden_names(
 ) -> tuple[tuple[int, str], ...]:
     """(number, what it shows) of the `most` newest hidden windows and results, without the results
     of a turn (its uid), oldest first. What the actor may not see is only named by its kind. At most
-    four queries."""
+    seven queries."""
     if not workspace.pk:
         return ()
     windows = _hidden(most).all(workspace=workspace.pk, turn=turn)
@@ -178,7 +178,11 @@ def hidden_names(
     held = {window.item_id or 0 for window in windows if window.kind == "document"}
     seen = grove_texts().seen(actor, workspace.tree, held)
     titles = {item: document.title for item, document in seen.items()}
-    return tuple((window.number, _named(window, nodes, titles)) for window in reversed(windows))
+    closed = closed_steps(actor, [window.step for window in windows if window.step is not None])
+    return tuple(
+        (window.number, window.kind if window.step_id in closed else _named(window, nodes, titles))
+        for window in reversed(windows)
+    )
 
 
 @cache
