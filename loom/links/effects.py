@@ -2,7 +2,10 @@
 
 from typing import Any
 
+from loom.access import hidden_from_some
 from loom.engine.event_kinds import Body, Payload, completes, event
+from loom.links.models import Trail
+from loom.trees.models import Tree
 
 
 @event("link.added", "link.removed", stream=("tree", "grove"))
@@ -59,3 +62,17 @@ class TrailChanged(Payload):
     trail: str
     shared: bool
     name: str = ""
+
+
+@completes("trail.changed")
+def _without_hidden_names(stream: str, payloads: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A trail has no name for members from whom its tree was hidden since. One query."""
+    trails = Trail.objects.filter(uid__in=[payload["trail"] for payload in payloads])
+    hidden = trails.filter(tree__in=Tree.objects.filter(hidden_from_some()))
+    unsaid = set(hidden.order_by().values_list("uid", flat=True))
+    return [
+        {key: value for key, value in payload.items() if key != "name"}
+        if payload["trail"] in unsaid
+        else payload
+        for payload in payloads
+    ]

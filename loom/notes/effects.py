@@ -1,6 +1,11 @@
 """What happens to annotations, suggestions, bookmarks and tags."""
 
-from loom.engine.event_kinds import Body, Payload, event
+from typing import Any
+
+from loom.access import hidden_from_some
+from loom.engine.event_kinds import Body, Payload, completes, event
+from loom.notes.models import Mark
+from loom.trees.models import Tree
 
 
 @event("annotation.resolved", "annotation.reopened", stream="tree")
@@ -28,6 +33,24 @@ class MarkChanged(Payload):
     through which the main line of the tree leads."""
 
     mark: Body
+
+
+@completes("mark.added")
+@completes("mark.removed")
+def _without_hidden_labels(stream: str, payloads: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A document was marked in a tree: whoever does not see that is not told the label. One query,
+    none for the stream of a tree."""
+    if not stream.startswith("grove:"):
+        return payloads
+    marks = Mark.objects.filter(uid__in=[payload["mark"]["id"] for payload in payloads])
+    hidden = marks.filter(tree__in=Tree.objects.filter(hidden_from_some()))
+    unsaid = set(hidden.order_by().values_list("uid", flat=True))
+    return [
+        {**payload, "mark": {**payload["mark"], "label": ""}}
+        if payload["mark"]["id"] in unsaid
+        else payload
+        for payload in payloads
+    ]
 
 
 @event("tag.renamed", stream="tree")

@@ -159,6 +159,10 @@ def test_a_groves_events_name_no_node_that_a_document_was_linked_to(
     say('write doc:"Other" new "Words"')
     say(f'link doc:"Plan" to {text} as:supports note:"a kestrel"')
     say('link doc:"Plan" to doc:"Other" as:supports note:"of both"')
+    say('tag doc:"Plan" #kestrelish')
+    say(f"view {text}")
+    say('trail save "kestrels"')
+    say('trail share "kestrels"')
     say("allow writers hidden")
     client = APIClient()
     client.force_login(writer)
@@ -166,3 +170,4 @@ def test_a_groves_events_name_no_node_that_a_document_was_linked_to(
     links = [event["payload"]["link"] for event in events if event["kind"] == "link.added"]
     assert (links[-2]["target"], links[-2]["note"]) == ("elsewhere", "")
     assert links[-1]["target"].startswith("doc:") and links[-1]["note"] == "of both"
+    assert "kestrel" not in str(events)
