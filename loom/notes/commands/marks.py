@@ -368,6 +368,10 @@ def _change_tag(change: RunningAction, args: TagChange) -> str:
             hint=" or ".join(TAG_COLOURS),
         )
     name = _checked(args.name) if args.name.strip() else known[0]
+    if '"' in name and name not in known:
+        raise CommandError(
+            "INVALID_SYNTAX", "A tag is given no quotation marks.", hint='#river or #"two words"'
+        )
     if args.name.strip():
         others = [label for label in labels if is_tag(label, name) and label not in known]
         name = others[0] if others else name
@@ -417,12 +421,8 @@ def _checked(name: str) -> str:
             f"A tag has at most {MAX_LABEL} characters.",
             hint="take a shorter word; → annotate keeps a longer text",
         )
-    if not any(map(str.isalpha, kept)) or any(letter in '"\0' for letter in kept):
-        raise CommandError(
-            "INVALID_SYNTAX",
-            "A tag has a letter, and no quotation marks.",
-            hint='#river or #"two words"',
-        )
+    if not any(map(str.isalpha, kept)) or "\0" in kept:
+        raise CommandError("INVALID_SYNTAX", "A tag has a letter.", hint='#river or #"two words"')
     return kept
 
 
