@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from agents.gateway.models import GatewayKey, GatewayMessage, Mode
@@ -15,7 +15,7 @@ from loom.errors import CommandError, not_found
 from loom.money.days import today
 from loom.money.queries.allowances import left_of
 from loom.participants.prices import prices_of
-from loom.people.models import Grove, Participant, User
+from loom.people.models import Grove, Membership, Participant, User
 from loom.text.hashes import digest
 from loom.turns.models import Turn
 
@@ -75,9 +75,11 @@ def revoke_key(user: User, uid: str) -> None:
 
 
 def keys_of(user: User) -> QuerySet[GatewayKey]:
-    """The person's keys that were not revoked, the newest first."""
+    """The person's keys that were not revoked, the newest first. `is_member`: of the grove still;
+    whoever has left it is not told what its models are called."""
     rows = GatewayKey.objects.filter(user=user, revoked_at__isnull=True)
-    return rows.select_related("participant__grove")
+    own = Membership.objects.filter(user=user, grove=OuterRef("participant__grove"))
+    return rows.select_related("participant__grove").annotate(is_member=Exists(own))
 
 
 @demands_credential
