@@ -77,6 +77,43 @@ def test_a_link_is_stored_once_and_read_from_both_ends(say: Say, write: Write) -
         say(f"link {b} to {a}")  # symmetric: linked so already
 
 
+@pytest.mark.parametrize("kind", ["supports", "related"])
+def test_a_link_that_somebody_made_again_is_not_restored_beside_it(
+    say: Say, write: Write, writer: User, kind: str
+) -> None:
+    a, b = write("a"), write("b")
+    say(f"link {a} to {b} as:{kind}")
+    say(f"unlink {a} to {b} as:{kind}")
+    ends = (b, a) if kind == "related" else (a, b)  # a symmetric one is there from either end
+    say(f"link {ends[0]} to {ends[1]} as:{kind}", by=writer)
+    with pytest.raises(CommandError) as refused:
+        say("undo")
+    assert refused.value.code == "CONFLICT"
+    assert Link.objects.filter(removed_at=None).count() == 1
+    say(f"unlink {a} to {b} as:{kind}", by=writer)
+    say("undo")
+    assert Link.objects.get(removed_at=None).by.user != writer
+
+
+def test_links_that_are_there_twice_are_removed_and_restored_together(
+    say: Say, write: Write
+) -> None:
+    a, b = write("a"), write("b")
+    say(f"link {a} to {b} as:supports")
+    twice = Link.objects.get()
+    twice.pk, twice.uid = None, "twice"  # as earlier versions stored it
+    twice.save(force_insert=True)
+    say(f"link {a} to {b}")
+    with pytest.raises(CommandError) as refused:
+        say(f"unlink {a} to {b}")
+    assert refused.value.hint == "as:supports or as:related"
+    say(f"unlink {a} to {b} as:supports")
+    assert [link.type for link in Link.objects.filter(removed_at=None)] == ["related"]
+    for line, count in (("undo", 3), ("redo", 1), ("undo", 3)):
+        say(line)
+        assert Link.objects.filter(removed_at=None).count() == count
+
+
 def test_evidence_is_never_removed_only_answered(
     say: Say, write: Write, tree: Tree, owner: User, api: Callable[..., APIClient]
 ) -> None:

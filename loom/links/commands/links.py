@@ -1,7 +1,7 @@
 """Links between items: stored once, in the tree of their source; the reverse is computed."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated
 
@@ -177,7 +177,7 @@ def _demand_new(
 
 
 def _demand_words(words: str, source: int, shown: str) -> None:
-    """Refuses words that are not in the text of the source, which is a node."""
+    """Refuses words that are not in the text of the source, which is a node or a document."""
     if not words:
         return
     if len(words) > MAX_NOTE:
@@ -185,11 +185,13 @@ def _demand_words(words: str, source: int, shown: str) -> None:
             "LIMIT_EXCEEDED", f"At most {MAX_NOTE} characters.", hint="name the first words"
         )
     node = lookup.rows().filter(pk=ids.node_id(source) or 0).first()
-    if node is None or words not in node.text:
+    text = grove_texts().current(source) if node is None else node.text
+    if words not in (text or ""):
+        whole = " full" if node is not None else ""
         raise CommandError(
             "REJECTED",
-            f"{shown} does not contain {excerpt(words)!r}.",
-            hint=f"→ view {shown.strip('[]')} full shows its words",
+            f"{shown} does not contain {excerpt(words)}.",
+            hint=f"→ view {shown.strip('[]')}{whole} shows its words",
         )
 
 
@@ -306,15 +308,19 @@ def join(
     return link
 
 
-def set_removed(context: Context, link: Link, ends: list[str], removed: bool) -> Op:
-    """Removes or restores a link; returns the inverse. `ends` as in events."""
+def set_removed(
+    context: Context, link: Link, ends: list[str], removed: bool, *, twins: Sequence[int] = ()
+) -> Op:
+    """Removes or restores a link; returns the inverse. `ends` as in events; `twins`: the links of
+    its type between its ends, itself among them, that change with it."""
     link.removed_at = context.now if removed else None
     link.save(update_fields=["removed_at"])
     if not context.world.is_dry:
         (count_removed if removed else count_added)(link, context.tree.grove_id)
     kind = "link.removed" if removed else "link.added"
     context.append(link.source_id, kind, {"link": link_body(link, ends[0], ends[1])})
-    return {"op": "link", "link": link.pk, "removed": not removed, "ends": ends}
+    inverse: Op = {"op": "link", "link": link.pk, "removed": not removed, "ends": ends}
+    return {**inverse, "twins": list(twins)} if twins else inverse
 
 
 describe_verb(
@@ -359,29 +365,38 @@ def unlink_items(context: Context, args: UnlinkArgs) -> Reply:
             f"No link from {shown} to {shown_to} was found.",
             hint=f"→ list {shown.strip('[]')} links shows those there are",
         )
-    if len(links) > 1:
+    kinds_there = list(dict.fromkeys(link.type for link in links))
+    if len(kinds_there) > 1:
         raise CommandError(
             "INVALID_SYNTAX",
             f"There are {len(links)} links between {shown} and {shown_to}.",
-            hint=" or ".join(f"as:{types.read(link.type, outward=True)}" for link in links),
+            hint=" or ".join(f"as:{types.read(kind, outward=True)}" for kind in kinds_there),
         )
-    if is_kept(links[0]):
+    if any(map(is_kept, links)):
         raise CommandError(
             "REJECTED",
             "Evidence is never removed, only answered.",
             hint=_answering(links[0], shown_to),
         )
-    is_forward = links[0].source_slot == slots_of([source])[source]
-    ends = [item, item_to] if is_forward else [item_to, item]
-    inverse = set_removed(context, links[0], ends, True)
-    name = types.read(links[0].type, outward=True)
+    name = types.read(kinds_there[0], outward=True)
     return Reply(
         f"✓ unlinked {shown} {link_types.arrow(name)} {shown_to}",
         refs=(item, item_to),
         items=(source, target),
         link_type=name,
-        inverse=(inverse,),
+        inverse=tuple(_remove_all(context, links, slots_of([source])[source], (item, item_to))),
     )
+
+
+def _remove_all(
+    context: Context, links: Sequence[Link], near: int, shown: tuple[str, str]
+) -> Iterator[Op]:
+    """Removes the links of one type between two items: earlier versions allowed several. `near` is
+    the slot of the first item, `shown` both as in events."""
+    twins = [link.pk for link in links] if len(links) > 1 else ()
+    for link in links:
+        ends = [*shown] if link.source_slot == near else [*reversed(shown)]
+        yield set_removed(context, link, ends, True, twins=twins)
 
 
 # Following links: the answer is data, never windows on the items.
@@ -458,9 +473,18 @@ def _end(name: str, state: str) -> str:
     return f"{shown} · {state}" if state else shown
 
 
+def _is_there_again(context: Context, link: Link, twins: Sequence[int]) -> bool:
+    """Whether the ends got a link of this type again since this one was removed."""
+    there = _between(context, link.source_id, link.target_id, (link.type,))
+    return any(other.pk not in twins for other in there)
+
+
 @undoes("link")
 def _undo_link(context: Context, op: Op, own: Own) -> list[Op]:
     link = Link.objects.select_related("by").get(pk=op["link"])
+    twins = op.get("twins", ())
     if (link.removed_at is not None) == op["removed"]:
         raise conflict("The link")
-    return [set_removed(context, link, op["ends"], op["removed"])]
+    if not op["removed"] and _is_there_again(context, link, twins):
+        raise conflict("The link")
+    return [set_removed(context, link, op["ends"], op["removed"], twins=twins)]
