@@ -155,7 +155,9 @@ def test_an_archived_task_refuses_the_rest(say: Say, tasks: str) -> None:
         say(f"todo {act} {tasks} token:3")
     why = refused(say, f"todo toggle {tasks} token:3")
     assert (why.code, why.message) == ("REJECTED", "Cannot modify archived task.")
-    assert say(f'todo note {tasks} token:3 "done"').reply == f"✓ archived 3 of [{tasks}]"
+    assert say(f'todo note {tasks} token:3 "done"').reply == (
+        f"✓ noted on 3 of [{tasks}] (archived)"
+    )
 
 
 def test_a_task_waits_for_its_parts_and_its_check(say: Say, tasks: str, declare: Declare) -> None:

@@ -384,6 +384,16 @@ def test_documents_are_linked_marked_and_unlinked_in_the_stream_of_the_grove(
     assert Link.objects.filter(removed_at=None).count() == 2
 
 
+def test_a_link_from_a_document_stands_on_words_of_it(say: Say) -> None:
+    _made(say)
+    node = say('respond root "The tower."').body["refs"][0]
+    say(f'link doc:"notes" to {node} as:supports on:"wanted the tower"')
+    assert Link.objects.get(type="supports").words == "wanted the tower"
+    with pytest.raises(CommandError, match='does not contain "no such words"') as refused:
+        say(f'link doc:"notes" to {node} as:quotes on:"no such words"')
+    assert refused.value.hint == '→ view doc:"notes" shows its words'
+
+
 def test_find_looks_in_documents_too(say: Say) -> None:
     _made(say)
     assert '● doc:"notes" §doubt "' in say('find "did she"').reply

@@ -136,6 +136,12 @@ def _rewrite(context: Context, place: TaskInText, state: str) -> None:
     grove_texts().edit(context, place.item, edits_of)
 
 
+def _done(args: TaskOfNode, after: str, shown: str) -> str:
+    """What a line did to a task of a text, for its reply; a note leaves its state as it is."""
+    task = f"{args.token} of {shown}"
+    return f"noted on {task} ({after})" if args.act == "note" else f"{after} {task}"
+
+
 def change_task(context: Context, text: GroveText, args: TaskOfNode, shown: str) -> Reply:
     """Does what a line says with a task of a text of the grove, which shows it; `shown` is what a
     reply calls the text."""
@@ -149,7 +155,7 @@ def change_task(context: Context, text: GroveText, args: TaskOfNode, shown: str)
         _keep(place, context, after, args.note)
     context.world.append("token.changed", _changed(place, after, args.note))
     return Reply(
-        f"✓ {after} {args.token} of {shown}{criteria}",
+        f"✓ {_done(args, after, shown)}{criteria}",
         refs=(name,),
         items=(item,),
         inverse=(_inverse(place, after, args.note),),
@@ -168,7 +174,7 @@ def task_of_node(context: Context, args: TaskOfNode) -> Reply:
     _keep(place, context, after, args.note)
     context.world.append("token.changed", _changed(place, after, args.note))
     return Reply(
-        f"✓ {after} {args.token} of [{node.local_id}]{criteria}",
+        f"✓ {_done(args, after, f'[{node.local_id}]')}{criteria}",
         refs=(node.local_id,),
         items=(item,),
         inverse=(_inverse(place, after, args.note),),
