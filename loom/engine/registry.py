@@ -217,6 +217,12 @@ def _silent() -> frozenset[str]:
     return frozenset(v for v, many in several if all(entry.klass == "silent" for entry in many))
 
 
+def looking() -> list[str]:
+    """The verbs that only look, although they keep something of it for everybody."""
+    kept = ((verb, [entry for entry in many if entry.world]) for verb, many in _commands.items())
+    return [v for v, many in kept if many and all(c.klass in ("look", "silent") for c in many)]
+
+
 def is_silent(canonical: str) -> bool:
     """Whether the line of a step is of a verb that answers nothing, such as `think`."""
     return verb_of_step(canonical) in _silent()

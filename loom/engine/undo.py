@@ -131,6 +131,7 @@ def undo_each(context: Context, undos: Iterable[Callable[[], Undone]], word: str
 
 
 MAX = 20
+_REDO = "→ redo"  # the canonical line of the step of a redo
 
 
 class Undo(Args):
@@ -238,7 +239,7 @@ def _own_steps(context: Context) -> QuerySet[Step]:
 
 
 def _own_actions(context: Context) -> QuerySet[Step]:
-    """The caller's actions on the tree that can be undone."""
+    """The caller's actions on the tree."""
     return Step.objects.select_for_update().filter(
         workspace=None,
         stream=f"tree:{context.tree.uid}",
@@ -252,6 +253,23 @@ def _last_change(context: Context, **wanted: bool) -> Step | None:
     steps = (
         rows.filter(inverse__isnull=False, undoes__isnull=True, **wanted).order_by("-seq").first()
         for rows in (_own_steps(context), _own_actions(context))
+    )
+    return max((step for step in steps if step is not None), key=lambda step: step.pk, default=None)
+
+
+def _last_clearing_redo(context: Context) -> Step | None:
+    """The caller's last change in the tree, also one that cannot be undone, that was no undo or
+    redo: a line or an action on the tree. Only steps that changed the tree or its grove name a
+    stream; what looking keeps there, such as the result of a check, is no change."""
+    no_change = Q(stream="") | Q(canonical__startswith=_REDO)
+    for verb in registry.looking():
+        no_change |= Q(canonical__startswith=f"→ {verb} ")
+    steps = (
+        rows.filter(undoes__isnull=True).order_by("-seq").first()
+        for rows in (
+            _own_steps(context).filter(Q(inverse__isnull=False) | ~no_change),
+            _own_actions(context),
+        )
     )
     return max((step for step in steps if step is not None), key=lambda step: step.pk, default=None)
 
@@ -292,7 +310,7 @@ def _last_undoable(context: Context) -> Step:
 
 
 def _last_redoable(context: Context) -> Step:
-    last = _last_change(context)
+    last = _last_clearing_redo(context)
     undone = _own_steps(context).filter(undoes__isnull=False, redone=False)
     if last is not None and last.workspace_id is not None:  # a change clears it: only later ones
         undone = undone.filter(seq__gt=last.seq)
@@ -379,7 +397,7 @@ def redo_step(context: Context, undone: Step, original: Step, own: Own) -> Undon
     undone.save(update_fields=["redone"])
     original.is_undone, original.inverse = False, again
     original.save(update_fields=["is_undone", "inverse"])
-    step = write(context, "→ redo", before, inverse=None, undoes=None)
+    step = write(context, _REDO, before, inverse=None, undoes=None)
     return Undone(_line_or_message(original), step)
 
 

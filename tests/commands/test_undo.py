@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from loom.access import Actor, get_actor
+from loom.claims.commands.checks import declare_check
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Step
@@ -14,6 +15,7 @@ from loom.errors import CommandError
 from loom.links.models import Link
 from loom.notes.models import Mark
 from loom.people.models import Participant, User
+from loom.trees.commands.trees import change_tree
 from loom.trees.models import Node, Tree
 from loom.turns.models import Generation
 from tests.commands.conftest import Say
@@ -177,6 +179,31 @@ def test_a_new_change_clears_redo(say: Say, write: Write) -> None:
     say(f"exclude {a}")
     say("undo")
     say(f"bookmark {a}")
+    with pytest.raises(CommandError) as refused:
+        say("redo")
+    assert refused.value.code == "REJECTED"
+
+
+@pytest.mark.parametrize(
+    "line", ['withdraw {claim} "no"', 'pipe "view full | annotate root" save:"gloss"', ""]
+)
+def test_a_change_that_cannot_be_undone_clears_redo(
+    say: Say, write: Write, actor: Actor, tree: Tree, writer: User, line: str
+) -> None:
+    declare_check(actor, name="short", kind="max_words", scope="grove", parameters={"n": 5})
+    a = write("a")
+    claim = say(f'claim "It is so." cite:{a}').body["refs"][0]
+    say(f"exclude {a}")
+    say(f"bookmark {a}")
+    say("undo n:2")
+    say(f"tag {a} #theirs", by=writer)
+    for look in ("view {}", "check {}", "switch to {}"):
+        say(look.format(a))
+    say("redo")  # looking did not clear it, nor what others changed, nor this
+    if line:
+        say(line.format(claim=claim))
+    else:
+        change_tree(actor, tree, {"title": "Another"})
     with pytest.raises(CommandError) as refused:
         say("redo")
     assert refused.value.code == "REJECTED"

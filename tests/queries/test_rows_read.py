@@ -503,6 +503,23 @@ def test_an_act_is_undone_without_going_through_other_steps(
     works[1].demand_no_more(works[0])
 
 
+def test_a_change_is_redone_without_going_through_earlier_steps(
+    actor: Actor, make_tree: Callable[[], Tree]
+) -> None:
+    works = []
+    for size in (20, 2_000):
+        tree = make_tree()
+        execute_line(actor, tree, Request("view root"))
+        workspace = Workspace.objects.get(tree=tree)
+        add_steps(workspace, size)
+        Workspace.objects.filter(pk=workspace.pk).update(steps_made=200 + size)
+        for line in ('respond root "one"', "undo"):
+            execute_line(actor, tree, Request(line))
+        works.append(work_of(actor, tree, "redo"))
+        assert not Node.objects.filter(tree=tree, pruned=True).exists()
+    works[1].demand_no_more(works[0])
+
+
 def test_marks_elsewhere_in_the_tree_are_not_read(
     actor: Actor, make_tree: Callable[[], Tree]
 ) -> None:
