@@ -375,6 +375,9 @@ def _write(
     builder.kinds = head.kinds
     marks: list[MarkRecord] = []
     written = 0
+    if archive and archive.documents:  # before the nodes, whose sources they may be
+        heddle_reader.add_documents(builder, archive.documents, actor)
+        progress.keep()
     for records in stored.batches(count=BATCH, characters=CHARACTERS, plan=head.plan):
         for record in records:
             head.settle(record)
@@ -389,8 +392,6 @@ def _write(
         written += len(records)
         builder.add(records, lambda: progress.written(written, stored.count))  # noqa: B023 (called at once)
     tree_builder.add_marks(builder, [*head.marks, *marks], progress.keep)
-    if archive and archive.documents:
-        heddle_reader.add_documents(builder, archive.documents, actor)
     lore = heddle_reader.add_document_records(builder, head.documents, actor)
     tree_builder.add_links(builder, [*head.links, *lore], progress.keep)
     heddle_reader.add_calls(builder, stored.calls(), progress.keep)

@@ -28,7 +28,7 @@ from loom.transfer.exporting import FORMATS
 from loom.transfer.tree_builder import TreeBuilder
 from loom.transfer.writers import heddle as heddle_writer
 from loom.trees.commands import node_writer, trees
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node, NodeSource, Tree
 from loom.trees.queries.lookup import NodeRow, rows_of
 from loom.trees.queries.node_bodies import Facts, facts_of
 from tests.machines.replay import Replayed, events_of, stored
@@ -431,6 +431,23 @@ def test_a_zip_brings_documents_and_the_links_to_them(
     assert linked(tree_of(row)) == ["Notes on Ada (2)"]
     assert Document.objects.filter(grove=elsewhere.grove).count() == 2
     assert "Documents: 1." in row.report["says"]["came"]
+
+
+def test_an_annotation_of_a_document_keeps_its_source_in_another_grove(
+    lived: Tree, actor: Actor, outsider: User
+) -> None:
+    document = make_document(actor, title="Notes", text="She speaks.\n")
+    for line in (f"link root to doc:{document.uid}", f'annotate doc:{document.uid} "Does she?"'):
+        execute_line(actor, lived, Request(line))
+    content = b"".join(FORMATS["zip"].pieces(wanted(actor, lived, calls=True)))
+    elsewhere = get_actor(outsider, Grove.objects.get(name="Elsewhere"))
+    row = file_of(elsewhere, content, name="tree.zip")
+    importing.run(row.uid)
+    row.refresh_from_db()
+    sources = NodeSource.objects.filter(node__tree=tree_of(row), node__text="Does she?")
+    own = Document.objects.get(grove=elsewhere.grove)
+    assert list(sources.values_list("item_id", flat=True)) == [-own.pk]
+    assert "sources elsewhere" not in row.report["dropped"]
 
 
 def test_an_author_whose_name_models_would_misread_is_renamed_and_reported(

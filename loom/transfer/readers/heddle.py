@@ -350,12 +350,13 @@ def _instant(given: str, what: str) -> str:
         raise unreadable(f"The time {given[:40]!r} of {what} cannot be read.") from None
 
 
-# Documents of a ZIP: made before the links to them, unless they already exist.
+# Documents of a ZIP: made before the nodes and links that name them, unless they already exist.
 
 
 def add_documents(builder: TreeBuilder, files: dict[str, Path], actor: Actor) -> None:
-    """Makes the documents of a ZIP in the grove, so that links find them. An existing one with the
-    same title and text is used; if only the title is taken, the new one gets another title."""
+    """Makes the documents of a ZIP in the grove, so that sources and links find them. An existing
+    one with the same title and text is used; if only the title is taken, the new one gets another
+    title."""
     listed = _listed_papers(files)
     for name, entry in listed.items():
         try:
