@@ -62,19 +62,18 @@ def write(_: Actor, tree: Tree) -> list[dict[str, Any]] | None:
     return parts or None
 
 
-def read(tree: Tree, value: Any, by: Participant) -> bool:
-    """Stores the states of a file for the tasks of a new tree; returns whether there was one. What
-    is said of no task there is left out."""
+def read(tree: Tree, value: Any, by: Participant) -> int:
+    """Stores the states of a file for the tasks of a new tree; returns how many. What is said of no
+    task there is left out."""
     try:
         parts = _PARTS.validate_python(value)
     except ValidationError:
-        return False
+        return 0
     starts = range(0, len(parts), BATCH)
-    stored = [_store(tree, parts[first : first + BATCH]) for first in starts]
-    return any(stored)
+    return sum(_store(tree, parts[first : first + BATCH]) for first in starts)
 
 
-def _store(tree: Tree, parts: Iterable[TaskPart]) -> bool:
+def _store(tree: Tree, parts: Iterable[TaskPart]) -> int:
     by_place = {(part.id, part.key): part for part in parts}
     names = {name for name, _ in by_place}
     now = timezone.now()
@@ -94,7 +93,7 @@ def _store(tree: Tree, parts: Iterable[TaskPart]) -> bool:
         if token.kind == "task" and (part := by_place.get((name, token.key))) is not None
     ]
     TokenState.objects.bulk_create(rows, ignore_conflicts=True)
-    return bool(rows)
+    return len(rows)
 
 
 PART = FeaturePart(write, read)

@@ -66,14 +66,13 @@ def write(actor: Actor, tree: Tree) -> list[dict[str, Any]] | None:
     return parts or None
 
 
-def read(tree: Tree, value: Any, by: Participant) -> bool:
+def read(tree: Tree, value: Any, by: Participant) -> int:
     """Begins the sandboxes of a file at the same texts of a new tree, as those of whoever imports
-    it; returns whether there was one. What cannot be read is left out."""
+    it; returns how many. What cannot be read is left out."""
     if not isinstance(value, list) or by.user is None:
-        return False
+        return 0
     room = max(0, MOST_OPEN - open_sandboxes(by.user).count())
-    restored = [_restored(tree, part, by) for part in value[:room] if isinstance(part, dict)]
-    return any(restored)
+    return sum(_restored(tree, part, by) for part in value[:room] if isinstance(part, dict))
 
 
 def _restored(tree: Tree, part: dict[str, Any], by: Participant) -> bool:

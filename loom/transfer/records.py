@@ -16,10 +16,11 @@ from loom.errors import CommandError
 
 MAX_TEXT_BYTES = 4 * 1024 * 1024
 MAX_WARNINGS = 100
-# Names in `Report.kept` for data of a whole tree, in addition to the names of fields.
+# Names in `Report.kept` for data of a whole tree, in addition to the names of fields: among them
+# those of all parts of features (loom.trees.feature_parts).
 FACTS = (
     *("bookmarks", "tags", "times", "calls", "links", "swipes", "images", "documents"),
-    "claims",
+    *("ratings", "claims", "tasks", "manuscript", "sandboxes"),
 )
 SHOWN = 5  # names of fields in a sentence for people; the details have all
 HINT = "the guide names the formats that are read"

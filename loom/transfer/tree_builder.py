@@ -288,6 +288,7 @@ def _at(given: str) -> datetime | None:
 
 
 BATCH = 1000
+_COUNTED_AS = {"main": "main line", "plus": "ratings", "minus": "ratings"}  # in the report
 
 
 def marks_of(record: records.NodeRecord) -> Iterator[records.MarkRecord]:
@@ -327,7 +328,7 @@ def add_marks(builder: TreeBuilder, given: list[records.MarkRecord], progress: P
             for name, row in zip(marked, rows, strict=True):
                 shown = builder.addressing.shown(name)
                 writer.append("mark.added", {"mark": mark_body(row, shown)})
-                builder.report.kept[f"{row.kind}s"] += 1
+                builder.report.kept[_COUNTED_AS.get(row.kind, f"{row.kind}s")] += 1
             writer.flush(many=True)
 
 

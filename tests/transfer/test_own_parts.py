@@ -13,13 +13,19 @@ from loom.language.ids import ids_in
 from loom.manuscript.queries.story import manuscript_of
 from loom.notes.models import Mark
 from loom.people.models import User
+from loom.transfer.records import FACTS
 from loom.transfer.writers import heddle as heddle_writer
 from loom.transfer.writers import text
+from loom.trees import feature_parts
 from loom.trees.models import Node, Tree
 from loom.trees.queries.main_line import main_line_of
 from tests.transfer.conftest import Bring, tree_of
 
 pytestmark = pytest.mark.django_db
+
+
+def test_the_report_of_an_import_counts_the_parts_of_all_features() -> None:
+    assert feature_parts.names() <= set(FACTS)
 
 
 @pytest.fixture
@@ -45,8 +51,11 @@ def test_a_file_of_a_tree_keeps_its_main_line_its_manuscript_and_ones_own_rating
     say('chapter target "One" words:90')
     say('manuscript author:"Ada" language:"en"')
     file = b"".join(heddle_writer.pieces(actor, Tree.objects.get(pk=tree.pk)))
-    brought = tree_of(bring(file))
+    row = bring(file)
+    brought = tree_of(row)
     assert main_line_of(brought).end.local_id == first
+    assert {"Main line: 1.", "Ratings: 1.", "Manuscript: 1."} <= set(row.report["says"]["came"])
+    assert row.report["says"]["beside"] == []
     manuscript = manuscript_of(actor, brought)
     assert (manuscript.author, manuscript.language, manuscript.number) == ("Ada", "en", 1)
     assert manuscript.of(manuscript.chapters[0]) == (90, "")
@@ -82,6 +91,7 @@ def test_a_file_of_a_tree_keeps_the_states_of_its_tasks(
     row = bring(file)
     brought = tree_of(row)
     assert decided(brought) == decided(tree)
+    assert "Tasks: 3." in row.report["says"]["came"] and row.report["says"]["beside"] == []
     assert [key for key, *_ in decided(brought)] == ["1", "2", "1"]
     was, now = (TokenState.objects.filter(item__range=ids_in(each.pk)) for each in (tree, brought))
     assert list(was.values_list("at", flat=True)) == list(now.values_list("at", flat=True))
