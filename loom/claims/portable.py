@@ -3,6 +3,7 @@ an export as text."""
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Annotated, Any, Literal
 
 from django.utils import timezone
@@ -15,9 +16,10 @@ from loom.claims.queries.inline_tokens import states_among
 from loom.claims.rules.inline_tokens import has_box, tokens_in
 from loom.language import ids
 from loom.people.models import Participant
+from loom.text.counts import counted
 from loom.text.hashes import instant
 from loom.trees.archive_files import marks_texts
-from loom.trees.feature_parts import FeaturePart
+from loom.trees.feature_parts import FeaturePart, StoredPart
 from loom.trees.models import Node, Tree
 
 LARGEST = 4_000_000  # characters of all states of a file together
@@ -38,7 +40,7 @@ class TaskPart(BaseModel):
     at: AwareDatetime | None = None
 
 
-_PARTS = TypeAdapter(list[TaskPart])
+_PART = TypeAdapter(TaskPart)
 
 
 def write(_: Actor, tree: Tree) -> list[dict[str, Any]] | None:
@@ -62,18 +64,27 @@ def write(_: Actor, tree: Tree) -> list[dict[str, Any]] | None:
     return parts or None
 
 
-def read(tree: Tree, value: Any, by: Participant) -> int:
-    """Stores the states of a file for the tasks of a new tree; returns how many. What is said of no
-    task there is left out."""
-    try:
-        parts = _PARTS.validate_python(value)
-    except ValidationError:
-        return 0
+def read(tree: Tree, value: Any, by: Participant) -> StoredPart:
+    """Stores the states of a file for the tasks of a new tree. What is said of no task there is
+    left out, and so is what cannot be read."""
+    if not isinstance(value, list):
+        return StoredPart(left_out=("the states of tasks, which cannot be read",))
+    by_place: dict[tuple[str, str], TaskPart] = {}
+    for given in value:
+        with suppress(ValidationError):
+            part = _PART.validate_python(given)
+            by_place[part.id, part.key] = part
+    parts = list(by_place.values())
     starts = range(0, len(parts), BATCH)
-    return sum(_store(tree, parts[first : first + BATCH]) for first in starts)
+    stored = sum(_store(tree, parts[first : first + BATCH]) for first in starts)
+    lost = len(value) - stored
+    states = f"{counted(lost, 'state', 'states')} of tasks"
+    left_out = (f"{states} that cannot be read or are of no task",) if lost else ()
+    return StoredPart(stored, left_out)
 
 
 def _store(tree: Tree, parts: Iterable[TaskPart]) -> int:
+    """Stores the states of some tasks; returns how many."""
     by_place = {(part.id, part.key): part for part in parts}
     names = {name for name, _ in by_place}
     now = timezone.now()

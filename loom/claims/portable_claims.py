@@ -38,7 +38,7 @@ from loom.links.queries import slots_of, written
 from loom.people.models import Participant
 from loom.text.counts import counted
 from loom.text.hashes import instant
-from loom.trees.feature_parts import FeaturePart, PartLoss
+from loom.trees.feature_parts import FeaturePart, PartLoss, StoredPart
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Tree
 from loom.trees.queries.lookup import nodes_in
@@ -182,10 +182,16 @@ def _without_empty(part: Mapping[str, Any]) -> dict[str, Any]:
 # Reading.
 
 
-def read(tree: Tree, value: Any, by: Participant) -> int:
+def read(tree: Tree, value: Any, by: Participant) -> StoredPart:
     """Opens the claims of a file in a new tree, as hypotheses of whoever wrote their nodes; those
-    that were withdrawn stay so. Returns how many. What cannot be read is left out."""
-    return sum(_open(tree, parts, by) for parts in _batches(_parts_in(value)))
+    that were withdrawn stay so. What cannot be read is left out."""
+    if not isinstance(value, list):
+        return StoredPart(left_out=("the records of claims, which cannot be read",))
+    opened = sum(_open(tree, parts, by) for parts in _batches(_parts_in(value)))
+    lost = len(value) - opened
+    records = f"{counted(lost, 'record', 'records')} of claims"
+    left_out = (f"{records} that cannot be read or are of no claim",) if lost else ()
+    return StoredPart(opened, left_out)
 
 
 def _batches(parts: Iterable[ClaimPart]) -> Iterator[list[ClaimPart]]:

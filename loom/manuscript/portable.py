@@ -13,10 +13,11 @@ from loom.manuscript.models import ManuscriptVersion
 from loom.manuscript.queries.story import current_version
 from loom.manuscript.rules import MOST_CHAPTERS, language_problem
 from loom.people.models import Participant
-from loom.trees.feature_parts import FeaturePart
+from loom.trees.feature_parts import FeaturePart, StoredPart
 from loom.trees.models import Tree
 
 LONGEST_KEY = 40
+UNREADABLE = StoredPart(left_out=("the manuscript, which cannot be read",))
 
 
 class ChapterPart(BaseModel):
@@ -46,19 +47,22 @@ def write(actor: Actor, tree: Tree) -> dict[str, Any] | None:
     return dict(version.body) if version is not None and version.body else None
 
 
-def read(tree: Tree, value: Any, by: Participant) -> bool:
-    """Stores the state of a file as the first version of a new tree's manuscript."""
+def read(tree: Tree, value: Any, by: Participant) -> StoredPart:
+    """Stores the state of a file as the first version of a new tree's manuscript. A language that
+    is none is left out, and so is a manuscript that cannot be read."""
     try:
         part = ManuscriptPart.model_validate(value)
     except ValidationError:
-        return False
+        return UNREADABLE
     if any(len(key) > LONGEST_KEY for key in (*part.order, *part.chapters)):
-        return False
+        return UNREADABLE
+    left_out: tuple[str, ...] = ()
     if part.language and language_problem(part.language):
+        left_out = (f"the language of the manuscript, {part.language[:40]!r}, which is none",)
         part.language = ""
     body = part.model_dump(exclude_defaults=True)
     if not body:
-        return False
+        return StoredPart(left_out=left_out)
     with transaction.atomic():
         writer = streams.lock(tree, actor=by.uid)
         ManuscriptVersion.objects.create(
@@ -66,7 +70,7 @@ def read(tree: Tree, value: Any, by: Participant) -> bool:
         )
         writer.append("manuscript.changed", {"number": 1, "what": "import"})
         writer.flush()
-    return True
+    return StoredPart(1, left_out)
 
 
 PART = FeaturePart(write, read)

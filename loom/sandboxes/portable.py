@@ -18,6 +18,7 @@ from loom.people.models import Participant
 from loom.platform.inserts import insert_row
 from loom.sandboxes.commands import DAYS, MOST_OPEN
 from loom.sandboxes.queries import open_sandboxes
+from loom.text.counts import counted
 from loom.text.hashes import instant_or_none
 from loom.transfer import tree_builder
 from loom.transfer.authors import Authors
@@ -28,7 +29,7 @@ from loom.transfer.tree_builder import TreeBuilder
 from loom.transfer.writers import heddle as heddle_writer
 from loom.trees import feature_parts
 from loom.trees.commands.rights import copy_rights
-from loom.trees.feature_parts import FeaturePart
+from loom.trees.feature_parts import FeaturePart, StoredPart
 from loom.trees.models import Node, Tree
 from loom.trees.queries.lookup import nodes_in
 
@@ -66,16 +67,30 @@ def write(actor: Actor, tree: Tree) -> list[dict[str, Any]] | None:
     return parts or None
 
 
-def read(tree: Tree, value: Any, by: Participant) -> int:
+def read(tree: Tree, value: Any, by: Participant) -> StoredPart:
     """Begins the sandboxes of a file at the same texts of a new tree, as those of whoever imports
-    it; returns how many. What cannot be read is left out."""
+    it, as many as they may have open. What cannot be read is left out."""
     if not isinstance(value, list) or by.user is None:
-        return 0
+        return StoredPart(left_out=("sandboxes, which cannot be read",))
     room = max(0, MOST_OPEN - open_sandboxes(by.user).count())
-    return sum(_restored(tree, part, by) for part in value[:room] if isinstance(part, dict))
+    restored = [_restored(tree, part, by) for part in value[:room]]
+    begun = [phrases for phrases in restored if phrases is not None]
+    left_out = [phrase for phrases in begun for phrase in phrases]
+    if lost := len(restored) - len(begun):
+        left_out.append(f"{_sandboxes(lost)} that cannot be read")
+    if more := len(value) - len(restored):
+        left_out.append(f"{_sandboxes(more)}: you have {MOST_OPEN} open ones, which is the most")
+    return StoredPart(len(begun), tuple(left_out))
 
 
-def _restored(tree: Tree, part: dict[str, Any], by: Participant) -> bool:
+def _sandboxes(many: int) -> str:
+    return counted(many, "sandbox", "sandboxes")
+
+
+def _restored(tree: Tree, part: Any, by: Participant) -> list[str] | None:
+    """Begins one sandbox; phrases about what of it was left out, None if it cannot be read."""
+    if not isinstance(part, dict):
+        return None
     at = Node.objects.filter(tree=tree, local_id=str(part.get("at", ""))[:8], kind="text").first()
     copies = part.get("copies")
     nodes: list[NodeRecord] = []
@@ -88,15 +103,16 @@ def _restored(tree: Tree, part: dict[str, Any], by: Participant) -> bool:
     try:
         head = _head(part.get("file"), put, report)
     except CommandError:
-        return False
+        return None
     if at is None or not isinstance(copies, int) or not 0 < copies <= len(nodes):
-        return False
+        return None
     for record in nodes:
         head.settle(record)
     given_end = str(part.get("expires_at", ""))
     sandbox = _begun(tree, head, at, copies, given_end=given_end, by=by)
-    _fill(sandbox, head, nodes, calls, by=by, report=report)
-    return True
+    left_out = _fill(sandbox, head, nodes, calls, by=by, report=report)
+    left_out += [f"{name} ({count:,})" for name, count in report.dropped.items() if count]
+    return [f"of a sandbox: {phrase}" for phrase in left_out]
 
 
 def _head(file: Any, put: heddle_reader.Put, report: Report) -> Head:
@@ -150,7 +166,8 @@ def _fill(
     *,
     by: Participant,
     report: Report,
-) -> None:
+) -> list[str]:
+    """Writes what the sandbox has; phrases about what its parts left out."""
     builder = TreeBuilder(sandbox, Authors(sandbox.grove, by, report), report, now=timezone.now())
     builder.kinds = head.kinds
     for first in range(0, len(nodes), BATCH):
@@ -160,8 +177,9 @@ def _fill(
     heddle_reader.add_calls(builder, iter(calls), _nothing)
     # A sandbox has none of its own.
     parts = {name: value for name, value in head.parts.items() if name != "sandboxes"}
-    feature_parts.store(sandbox, parts, by)
+    stored_parts = feature_parts.store(sandbox, parts, by)
     tree_builder.complete(builder)
+    return stored_parts.left_out
 
 
 def _nothing() -> None:

@@ -3,7 +3,8 @@
 import json
 import random
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
@@ -16,13 +17,13 @@ from loom.engine.items import make_items
 from loom.engine.streams import Writer
 from loom.language import ids
 from loom.links.commands.counting import count_added
-from loom.links.commands.links import link_body
+from loom.links.commands.links import EVIDENCE, link_body
 from loom.links.models import Link
 from loom.links.queries import slots_of
 from loom.links.vocabulary import vocabulary_of
 from loom.notes.commands.marks import mark_body
 from loom.notes.models import Mark
-from loom.notes.tag_keys import tag_key
+from loom.notes.tag_keys import is_tag_name, plain_tag, tag_key
 from loom.platform.inserts import insert_rows
 from loom.text import hashes
 from loom.transfer import records
@@ -299,8 +300,31 @@ def marks_of(record: records.NodeRecord) -> Iterator[records.MarkRecord]:
         yield records.MarkRecord("tag", tag, record.number)
 
 
-def add_marks(builder: TreeBuilder, given: list[records.MarkRecord], progress: Progress) -> None:
-    """Writes marks in batches, with their events."""
+def writable_marks(
+    given: Iterable[records.MarkRecord], report: Report
+) -> Iterator[records.MarkRecord]:
+    """The marks with tags as a line could write them, and an item has each of them once. The report
+    counts what was changed and what was left out."""
+    tagged: set[tuple[int, str]] = set()
+    for mark in given:
+        if mark.kind != "tag":
+            yield mark
+            continue
+        label = plain_tag(mark.label.replace('"', "'"))
+        place = mark.number, tag_key(label)
+        if not is_tag_name(label):
+            report.dropped["tags without a letter"] += 1
+        elif place in tagged:
+            report.dropped["tags that an item has twice"] += 1
+        else:
+            tagged.add(place)
+            report.kept["tags with another spelling"] += label != mark.label
+            yield replace(mark, label=label)
+
+
+def add_marks(builder: TreeBuilder, marks: list[records.MarkRecord], progress: Progress) -> None:
+    """Writes marks in batches, with their events; tags that no line could write are left out."""
+    given = list(writable_marks(marks, builder.report))
     builder.authors.meet((mark.by, kind_of(builder, mark.by)) for mark in given)
     names = builder.written.labels
     waiting = iter(given)
@@ -333,10 +357,12 @@ def add_marks(builder: TreeBuilder, given: list[records.MarkRecord], progress: P
 
 
 def add_links(builder: TreeBuilder, given: list[records.LinkRecord], progress: Progress) -> None:
-    """Writes links in batches, with their events; links without a target are left out."""
+    """Writes links in batches, with their events. Links without a target are left out, and so are
+    those of an item to itself, and a link that two places have already."""
     builder.authors.meet((link.by, kind_of(builder, link.by)) for link in given)
     addressing = builder.addressing
     types = vocabulary_of(builder.tree.grove)
+    joined: set[tuple[str, int, int]] = set()
     waiting = iter(given)
     while batch := list(islice(waiting, BATCH)):
         with transaction.atomic():
@@ -346,6 +372,9 @@ def add_links(builder: TreeBuilder, given: list[records.LinkRecord], progress: P
                 source, target = addressing.of(link.source), addressing.of(link.target)
                 if source is None or target is None:
                     builder.report.dropped["links to elsewhere"] += 1
+                    continue
+                if source == target:
+                    builder.report.dropped["links of items to themselves"] += 1
                     continue
                 make_items([source, target])
                 kind, outward = types.by_word.get(link.type.lower(), (None, True))
@@ -369,6 +398,11 @@ def add_links(builder: TreeBuilder, given: list[records.LinkRecord], progress: P
                 )
                 slots = slots_of([source, target])
                 row.source_slot, row.target_slot = slots[source], slots[target]
+                join = _join_of(row, is_symmetric=kind is None or kind.symmetric)
+                if join in joined and not _is_at_claim(row):
+                    builder.report.dropped["links that are in the file twice"] += 1
+                    continue
+                joined.add(join)
                 row.save(force_insert=True)
                 count_added(row, builder.tree.grove_id)
                 ends = addressing.shown(link.source), addressing.shown(link.target)
@@ -376,6 +410,22 @@ def add_links(builder: TreeBuilder, given: list[records.LinkRecord], progress: P
                 writer.append("link.added", {"link": link_body(row, *ends)})
                 builder.report.kept["links"] += 1
             writer.flush()
+
+
+def _join_of(link: Link, *, is_symmetric: bool) -> tuple[str, int, int]:
+    """What the links of two places have in common that are the same link. Evidence is on its
+    wordings: another one may be cited as well."""
+    source, target = link.source_slot, link.target_slot
+    if link.type == EVIDENCE:
+        source, target = link.source_id, link.target_id
+    if is_symmetric:
+        source, target = min(source, target), max(source, target)
+    return link.type, source, target
+
+
+def _is_at_claim(link: Link) -> bool:
+    """Whether a link leads to a claim: each piece of its evidence has one, also at one node."""
+    return Node.objects.filter(pk=ids.node_id(link.target_id) or 0, kind="claim").exists()
 
 
 def kind_of(builder: TreeBuilder, name: str) -> str:

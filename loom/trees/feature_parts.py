@@ -19,6 +19,14 @@ class PartLoss:
     says: str
 
 
+@dataclass(frozen=True)
+class StoredPart:
+    """How much of a part of a file was stored, and phrases about what was not."""
+
+    kept: int = 0
+    left_out: tuple[str, ...] = ()
+
+
 def _complete(tree: Tree, value: Any, by: Participant) -> list[str]:
     return []
 
@@ -30,14 +38,14 @@ def _losses(actor: Actor, tree: Tree) -> list[PartLoss]:
 @dataclass(frozen=True)
 class FeaturePart:
     """How one is written and read: `write` returns a JSON value of what the actor may see, None if
-    there is none; `read` stores one for a new tree by whoever imports it, and returns how much of
-    it fitted, or whether. Nodes have the ids in the tree that they have in the file. `complete`
+    there is none; `read` stores one for a new tree by whoever imports it, and names what of it
+    cannot be stored. Nodes have the ids in the tree that they have in the file. `complete`
     runs for every new tree afterwards, with the value or None: it may add what the tree needs
     without it, and returns phrases about what was left out. `losses` are what `write` leaves
     out."""
 
     write: Callable[[Actor, Tree], Any]
-    read: Callable[[Tree, Any, Participant], int]
+    read: Callable[[Tree, Any, Participant], StoredPart]
     complete: Callable[[Tree, Any, Participant], list[str]] = _complete
     losses: Callable[[Actor, Tree], list[PartLoss]] = _losses
 
@@ -76,9 +84,14 @@ class StoredParts:
 
 def store(tree: Tree, values: dict[str, Any], by: Participant) -> StoredParts:
     """Stores the parts of a file of Heddle's own format for a new tree."""
-    kept = {name: int(_parts[name].read(tree, value, by)) for name, value in values.items()}
-    phrases = [part.complete(tree, values.get(name), by) for name, part in _parts.items()]
+    stored = {
+        name: _parts[name].read(tree, value, by)
+        for name, value in values.items()
+        if value is not None
+    }
+    phrases = [list(part.left_out) for part in stored.values()]
+    phrases += [part.complete(tree, values.get(name), by) for name, part in _parts.items()]
     return StoredParts(
-        {name: count for name, count in kept.items() if count},
+        {name: part.kept for name, part in stored.items() if part.kept},
         [phrase for every in phrases for phrase in every],
     )

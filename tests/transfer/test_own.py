@@ -272,7 +272,66 @@ BAD: dict[str, list[dict[str, Any]]] = {
         {"id": "b2b2", "parent": "a2a2", "content": [{"type": "text", "text": 5}]},
     ],
     "no object": [ROOT, "b2b2"],  # type: ignore[list-item]
+    "an unknown finish": [ROOT, {"id": "b2b2", "parent": "a2a2", "finish": "somehow"}],
+    "an unknown form": [ROOT, {"id": "b2b2", "parent": "a2a2", "form": "ode"}],
+    "an unknown role": [
+        ROOT,
+        {"id": "b2b2", "parent": "a2a2", "sources": [{"item": "a2a2", "role": "muse"}]},
+    ],
+    "an unknown kind of block": [
+        ROOT,
+        {"id": "b2b2", "parent": "a2a2", "content": [{"type": "song", "text": "a"}]},
+    ],
 }
+
+
+@pytest.mark.parametrize(
+    ("field", "says"),
+    [
+        (
+            {"finish": "somehow"},
+            "Node 1 cannot be read: finish: it is neither complete nor interrupted:reason.",
+        ),
+        (
+            {"content": [{"type": "song"}]},
+            "The content of [b2b2] has a block of the unknown kind 'song'.",
+        ),
+    ],
+)
+def test_a_value_that_no_node_has_is_named(field: dict[str, Any], says: str, bring: Bring) -> None:
+    nodes = [ROOT, {"id": "b2b2", "parent": "a2a2", **field}]
+    row = bring({"heddle": 1, "tree": {"mode": "buffer"}, "nodes": nodes})
+    assert row.error is not None and row.error["message"] == says
+
+
+def test_tags_that_no_line_could_write_are_changed_or_left_out(bring: Bring) -> None:
+    labels = ["", "123", "two\nlines", "#river", 'a "b"', "alpha", "ALPHA"]
+    marks = [{"kind": "tag", "label": label, "item": "b2b2"} for label in labels]
+    marks += [{"kind": "tag", "label": "alpha", "item": "tree"}]
+    nodes = [ROOT, {"id": "b2b2", "parent": "a2a2", "text": "a"}]
+    row = bring({"heddle": 1, "tree": {"mode": "buffer"}, "nodes": nodes, "marks": marks})
+    tags = Mark.objects.filter(tree=tree_of(row)).order_by("pk").values_list("label", flat=True)
+    assert [*tags] == ["two lines", "river", "a 'b'", "alpha", "alpha"]
+    says = row.report["says"]
+    assert "Tags with another spelling: 3." in says["came"]
+    assert says["left_out"] == [
+        "Left out: tags without a letter (2), tags that an item has twice (1)."
+    ]
+
+
+def test_links_of_an_item_to_itself_and_links_that_come_twice_are_left_out(bring: Bring) -> None:
+    nodes = [ROOT, {"id": "b2b2", "parent": "a2a2"}, {"id": "c2c2", "parent": "a2a2"}]
+    nodes += [{"id": "d2d2", "parent": "a2a2", "slot": "c2c2"}]
+    ends = [("b2b2", "b2b2"), ("b2b2", "c2c2"), ("b2b2", "c2c2"), ("b2b2", "d2d2")]
+    links = [{"type": "supports", "source": near, "target": far} for near, far in ends]
+    links += [{"source": "b2b2", "target": "c2c2"}, {"source": "c2c2", "target": "b2b2"}]
+    row = bring({"heddle": 1, "tree": {"mode": "buffer"}, "nodes": nodes, "links": links})
+    made = Link.objects.filter(tree=tree_of(row)).order_by("pk").values_list("type", flat=True)
+    assert [*made] == ["supports", "related"]
+    assert row.report["kept"]["links"] == 2
+    assert row.report["says"]["left_out"] == [
+        "Left out: links of items to themselves (1), links that are in the file twice (3)."
+    ]
 
 
 @pytest.mark.parametrize("name", BAD)

@@ -13,6 +13,7 @@ from loom.language.ids import ids_in
 from loom.manuscript.queries.story import manuscript_of
 from loom.notes.models import Mark
 from loom.people.models import User
+from loom.sandboxes import portable
 from loom.transfer.records import FACTS
 from loom.transfer.writers import heddle as heddle_writer
 from loom.transfer.writers import text
@@ -113,8 +114,62 @@ def test_what_is_no_task_is_left_out_of_an_import(
     node = say(f"respond root\n{TASKS}\n←")[0]
     file = b"".join(heddle_writer.pieces(actor, Tree.objects.get(pk=tree.pk)))
     parts = json.loads(json.dumps(wrong).replace("NODE", node))
-    brought = tree_of(bring(json.dumps({**json.loads(file), "tasks": parts}).encode()))
-    assert decided(brought) == []
+    row = bring(json.dumps({**json.loads(file), "tasks": parts}).encode())
+    assert decided(tree_of(row)) == []
+    (left_out,) = row.report["says"]["left_out"]
+    assert "of tasks" in left_out
+
+
+def test_of_the_states_of_tasks_only_those_that_cannot_be_read_are_left_out(
+    say: Callable[[str], list[str]], tree: Tree, actor: Actor, bring: Bring
+) -> None:
+    node = say(f"respond root\n{TASKS}\n←")[0]
+    file = b"".join(heddle_writer.pieces(actor, Tree.objects.get(pk=tree.pk)))
+    states = ("done", "checked")
+    tasks = [{"id": node, "key": str(at), "state": state} for at, state in enumerate(states, 1)]
+    row = bring(json.dumps({**json.loads(file), "tasks": tasks}).encode())
+    assert decided(tree_of(row)) == [("2", "checked", [])]
+    assert row.report["says"]["left_out"] == [
+        "Left out: 1 state of tasks that cannot be read or are of no task."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("part", "says"),
+    [
+        ({"manuscript": {"target": -1}}, "the manuscript, which cannot be read"),
+        (
+            {"manuscript": {"title": "T", "language": "!"}},
+            "the language of the manuscript, '!', which is none",
+        ),
+        ({"sandboxes": 5}, "sandboxes, which cannot be read"),
+        ({"sandboxes": [5, {"at": "zzzz"}]}, "2 sandboxes that cannot be read"),
+        ({"claims": {}}, "the records of claims, which cannot be read"),
+        ({"claims": [{"id": 5}]}, "1 record of claims that cannot be read or are of no claim"),
+    ],
+)
+def test_a_part_that_cannot_be_read_is_named(
+    tree: Tree, actor: Actor, bring: Bring, part: dict[str, object], says: str
+) -> None:
+    file = json.loads(b"".join(heddle_writer.pieces(actor, Tree.objects.get(pk=tree.pk))))
+    row = bring(json.dumps({**file, **part}).encode())
+    assert tree_of(row)
+    assert row.report["says"]["left_out"] == [f"Left out: {says}."]
+
+
+def test_sandboxes_beyond_the_most_are_named(
+    say: Callable[[str], list[str]],
+    tree: Tree,
+    actor: Actor,
+    bring: Bring,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file = json.loads(b"".join(heddle_writer.pieces(actor, Tree.objects.get(pk=tree.pk))))
+    monkeypatch.setattr(portable, "MOST_OPEN", 0)
+    row = bring(json.dumps({**file, "sandboxes": [{}]}).encode())
+    assert row.report["says"]["left_out"] == [
+        "Left out: 1 sandbox: you have 0 open ones, which is the most."
+    ]
 
 
 def test_a_text_that_is_exported_shows_which_tasks_are_checked(

@@ -24,7 +24,7 @@ from loom.language.refs import print_slice
 from loom.language.verbs import Phrases, Verb
 from loom.notes.models import Mark
 from loom.notes.queries import is_tag, tags_named
-from loom.notes.tag_keys import plain_tag, tag_key
+from loom.notes.tag_keys import is_tag_name, plain_tag, tag_key
 from loom.people.models import Grove
 from loom.people.names import TAG_COLOURS, tree_named
 from loom.permissions import LOOM, WRITE

@@ -112,6 +112,7 @@ def _at(given: str) -> datetime | None:
 Put = Callable[[NodeRecord | CallRecord], None]
 P = TypeVar("P", bound=BaseModel)
 MOST = 2 * MAX_TEXT_BYTES  # characters of one part: a node's text, its content, and the rest
+BLOCKS = ("text", "image")  # the kinds of content
 FLAT = "the first version of a slot comes before what builds on it"
 
 
@@ -293,6 +294,13 @@ def _flags(part: NodePart, is_first: bool) -> list[str]:
 
 
 def _text(part: NodePart) -> str:
+    for block in part.content or ():
+        if block.get("type") not in BLOCKS:
+            kind = str(block.get("type"))[:40]
+            raise unreadable(
+                f"The content of [{part.id}] has a block of the unknown kind {kind!r}.",
+                f"a block is {' or '.join(BLOCKS)}",
+            )
     if part.content is None:
         text = part.text
     else:

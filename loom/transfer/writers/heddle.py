@@ -11,7 +11,8 @@ from itertools import chain
 from typing import Annotated, Any, Literal
 
 from django.db.models import Q, QuerySet
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 from loom.access import Actor
 from loom.language.ids import home_of, place_of
@@ -35,6 +36,17 @@ Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Uid = Annotated[str, Field(max_length=32)]
 Name = Annotated[str, Field(max_length=80)]
 Item = Annotated[str, Field(max_length=80)]
+# Of annotations, and of texts that were put together from parts or asked for a turn.
+Form = Literal["", "note", "question", "suggestion", "warning", "objection", "diff", "parts", "ask"]
+
+
+def _known_finish(finish: str) -> str:
+    if finish != "complete" and finish.partition(":")[0] != "interrupted":
+        raise PydanticCustomError("finish", "it is neither complete nor interrupted:reason")
+    return finish
+
+
+Finish = Annotated[str, Field(max_length=80), AfterValidator(_known_finish)]
 
 
 class _Part(BaseModel):
@@ -69,7 +81,7 @@ class SourceRecord(_Part):
     """A source of a node: a local id, `tree`, or an address in another tree."""
 
     item: Item
-    role: Annotated[str, Field(max_length=12)]
+    role: Literal["primary", "context", "instruction", "parts"]
     version_seen: Annotated[str, Field(max_length=64)] = ""
 
 
@@ -89,13 +101,13 @@ class NodePart(_Part):
     slot: str | None = None
     parent: str | None = None
     kind: Literal["text", "annotation", "thought", "claim"] = "text"
-    form: Annotated[str, Field(max_length=10)] = ""
+    form: Form = ""
     text: str = ""
     content: list[dict[str, Any]] | None = None
     author: Name = ""
     created_at: str = ""
     edited_from: str | None = None
-    finish: Annotated[str, Field(max_length=80)] = "complete"
+    finish: Finish = "complete"
     generation: Uid | None = None
     summary: str = ""
     flags: list[Literal["pruned", "version_pruned", "excluded", "sandbox"]] = []
