@@ -240,7 +240,7 @@ def _wait(
     progress: ImportProgress,
 ) -> None:
     """Lists the trees of a file, and waits until somebody has chosen. With the option `choose=all`
-    they are all imported."""
+    they are all imported, and texts are split as their own structure suggests."""
     progress.has_several = True
     asks: set[str] = set()
     titles: Counter[str] = Counter()
@@ -275,7 +275,7 @@ def _wait(
         ImportPart.objects.bulk_create(waiting, batch_size=1000)
         asked = [way for way in documents.SPLITS if way in asks]
         report = {"formats": dict(titles), "asks": asked, "notes": notes}
-        status = "queued" if is_all and not asked else "waiting"
+        status = "queued" if is_all else "waiting"
         Import.objects.filter(pk=row.pk).update(
             status=status, done=row.total, report=report, leased_until=None
         )
@@ -495,6 +495,8 @@ def choose(row: Import, numbers: list[int] | None, split: str) -> None:
         held = Import.objects.select_for_update().get(pk=row.pk)
         if held.status != "waiting":
             raise CommandError("REJECTED", "This import does not wait for a choice.", hint="look")
+        # An earlier build let an import with `choose=all` wait with all of its trees chosen.
+        held.parts.filter(status="chosen").update(status="listed")
         parts = held.parts.filter(status="listed")
         if numbers is not None:
             parts = parts.filter(number__in=numbers)

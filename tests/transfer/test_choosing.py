@@ -141,6 +141,31 @@ def test_how_to_split_a_text_is_asked_unless_it_was_sent(api: Client, writer: Us
     assert client.get(address).json()["status"] == "done"
 
 
+def test_all_is_not_asked_how_to_split_a_text(api: Client, writer: User) -> None:
+    client = api(writer)
+    address = sent(client, b"# One\n\nFirst.\n\n# Two\n\nSecond.\n", choose="all")
+    assert client.get(address).json()["status"] == "queued"
+    tasks.run_import(address.rpartition("/")[2])
+    assert client.get(address).json()["status"] == "done"
+    assert [words for words, _ in texts(Tree.objects.get())] == [
+        *("", "# One\n\nFirst.\n\n", "# Two\n\nSecond.\n")
+    ]
+
+
+@pytest.mark.parametrize("parts", [None, [1]])
+def test_a_waiting_import_whose_trees_are_chosen_goes_on(
+    api: Client, writer: User, parts: list[int] | None
+) -> None:
+    client = api(writer)
+    address = sent(client, archive("Fog", "Rain"))
+    Import.objects.get().parts.update(status="chosen")
+    chosen = {} if parts is None else {"parts": parts}
+    assert client.post(f"{address}/choose", chosen, format="json").status_code == 202
+    tasks.run_import(address.rpartition("/")[2])
+    titles = ["Fog", "Rain"] if parts is None else ["Rain"]
+    assert sorted(Tree.objects.values_list("title", flat=True)) == titles
+
+
 def test_only_writers_choose_and_only_once(
     api: Client, writer: User, reader: User, outsider: User
 ) -> None:
