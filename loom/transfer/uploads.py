@@ -105,7 +105,7 @@ JSON = (
         "loomsidian",
         "loomsidian",
         looms.is_loomsidian,
-        looms.flat(("nodes",), looms.take_loomsidian),
+        looms.flat(("nodes",), looms.take_loomsidian, may_be_empty=True),
     ),
     ImportFormat("loomsidian-data", "loomsidian", looms.is_loomsidian_data, looms.loomsidian_notes),
     ImportFormat("pyloom", "pyloom", _has("root"), _streamed(pyloom.read_full), is_exact=True),

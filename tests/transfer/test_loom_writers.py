@@ -95,6 +95,16 @@ def test_loomsidian_has_the_fields_of_the_plugin(actor: Actor, muse: Participant
     assert next(iter(file["nodes"].values()))["lastVisited"] == at
 
 
+def test_a_tree_without_texts_is_read_from_its_loomsidian_file(
+    actor: Actor, muse: Participant, bring: Bring
+) -> None:
+    tree, _ = plant(actor, muse, [])
+    row = bring(written(looms.loomsidian, actor, tree))
+    assert row.report["format"] == "loomsidian"
+    assert paths(tree_of(row)) == []
+    assert [node.text for node in tree_of(row).nodes.all()] == [""]
+
+
 # Exoloom: numbered nodes that name each other both ways.
 
 

@@ -36,16 +36,19 @@ def one_tree(read: Callable[[Input, Put, Report], Head]) -> Callable[[Input], It
 
 
 def flat(
-    at: tuple[str, ...], take: Take, finish: Finish | None = None
+    at: tuple[str, ...], take: Take, finish: Finish | None = None, *, may_be_empty: bool = False
 ) -> Callable[[Input], Iterator[TreeInFile]]:
     """The `each` of a format whose nodes are the entries of the container at the path `at`, and
-    are read as a stream. `finish` completes the head with the rest of the file."""
+    are read as a stream. `finish` completes the head with the rest of the file. A file without
+    nodes is an empty tree if the format has no root and so `may_be_empty`."""
 
     def read(file: Input, put: Put, report: Report) -> Head:
         rest: dict[str, Any] = {}
         collector = NodeCollector(put, report)
         for key, value in entries(file.events(), at, rest, report):
             take(key, _node(value, collector), collector, report)
+        if may_be_empty and not collector.count:
+            collector.add("root", "", NodeRecord(number=0))
         return _head(rest, collector, report, finish)
 
     return one_tree(read)
@@ -82,8 +85,11 @@ _VIEW = ("collapsed", "unread", "searchResultState", "lastVisited", "bookmarked"
 
 
 def is_loomsidian(sketch: Any) -> bool:
-    """The export of a note: `nodes` by id, with `parentId`; or the older list."""
+    """The export of a note: `nodes` by id, with `parentId`; or the older list. One without nodes is
+    known by `hoisted`, which only loomsidian has."""
     nodes = mapping_of(sketch).get("nodes")
+    if nodes in ({}, []):
+        return "hoisted" in mapping_of(sketch)
     return any(
         "parentId" in node and ("text" in node or "value" in node) and "childIds" not in node
         for node in _values(nodes)
