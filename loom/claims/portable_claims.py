@@ -187,11 +187,17 @@ def read(tree: Tree, value: Any, by: Participant) -> StoredPart:
     that were withdrawn stay so. What cannot be read is left out."""
     if not isinstance(value, list):
         return StoredPart(left_out=("the records of claims, which cannot be read",))
-    opened = sum(_open(tree, parts, by) for parts in _batches(_parts_in(value)))
-    lost = len(value) - opened
-    records = f"{counted(lost, 'record', 'records')} of claims"
-    left_out = (f"{records} that cannot be read or are of no claim",) if lost else ()
-    return StoredPart(opened, left_out)
+    batches = [_open(tree, parts, by) for parts in _batches(_parts_in(value))]
+    opened, uncited = (sum(counts) for counts in zip(*batches, strict=True)) if batches else (0, 0)
+    left_out = []
+    if lost := len(value) - opened:
+        left_out.append(
+            f"{counted(lost, 'record')} of claims that cannot be read or are of no claim"
+        )
+    if uncited:
+        pieces = counted(uncited, "piece of evidence", "pieces of evidence")
+        left_out.append(f"{pieces} of claims that are no texts beside them")
+    return StoredPart(opened, tuple(left_out))
 
 
 def _batches(parts: Iterable[ClaimPart]) -> Iterator[list[ClaimPart]]:
@@ -220,13 +226,14 @@ def _parts_in(value: Any) -> list[ClaimPart]:
 
 
 @transaction.atomic
-def _open(tree: Tree, parts: Sequence[ClaimPart], by: Participant) -> int:
+def _open(tree: Tree, parts: Sequence[ClaimPart], by: Participant) -> tuple[int, int]:
+    """Opens some claims; returns how many, and how much of their evidence was left out."""
     writer = streams.lock(tree, actor=by.uid)
     opening = _Opening(tree, writer, by, parts)
     for part in parts:
         opening.open(part)
     writer.flush(many=True)
-    return opening.opened
+    return opening.opened, opening.uncited
 
 
 class _Opening:
@@ -238,6 +245,7 @@ class _Opening:
     ) -> None:
         self.tree, self.writer, self.by = tree, writer, by
         self.opened = 0
+        self.uncited = 0  # pieces of evidence that were left out
         self.now = timezone.now()
         names = {part.id for part in parts} | {part.about for part in parts}
         names |= {cited.item for part in parts for cited in part.evidence}
@@ -292,6 +300,7 @@ class _Opening:
                 cite.undercuts = target
                 undercutting.append(cite)
         Cite.objects.bulk_create(undercutting)
+        self.uncited += len(evidence) - len(given) - len(undercutting)
 
     def _new_cite(self, claim: Claim, part: EvidencePart, node: Node) -> Cite:
         cite = Cite(

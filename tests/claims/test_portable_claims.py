@@ -187,8 +187,10 @@ def test_a_claim_is_no_evidence_for_itself_in_a_file(
     file = _file(actor, tree)
     for part in file["claims"]:
         part["evidence"] = [{"item": part["id"], "side": "for"}]
-    brought = tree_of(bring(file))
-    assert not Cite.objects.filter(claim__tree=brought).exists()
+    row = bring(file)
+    assert not Cite.objects.filter(claim__tree=tree_of(row)).exists()
+    lost = f"{len(file['claims'])} pieces of evidence of claims that are no texts beside them"
+    assert lost in _left_out(row)
 
 
 def test_evidence_outside_of_the_tree_is_counted_and_not_in_the_file(
