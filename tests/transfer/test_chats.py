@@ -72,6 +72,22 @@ def test_thinking_and_steps_of_tools_are_shown_and_not_sent() -> None:
     assert tree.report.kept["thinking and steps of tools"] == 3
 
 
+def test_what_is_beside_the_words_of_a_message_of_chatgpt_is_kept() -> None:
+    chat = chatgpt()
+    thought = {"summary": "Greeting", "content": "Hm.", "finished": True}
+    contents = {
+        "t": {"content_type": "thoughts", "thoughts": [thought, {"summary": "Only this"}]},
+        "c": {"content_type": "code", "language": "python", "text": "1 + 1"},
+    }
+    for name, content in contents.items():
+        step = message("assistant", content)
+        chat["mapping"][name] = {"id": name, "message": step, "parent": "q", "children": []}
+    tree = tree_of(chat)
+    thoughts = tree.record("Hm.\n\nOnly this")
+    assert thoughts.imported["thoughts"] == [{"summary": "Greeting", "finished": True}, {}]
+    assert tree.record("1 + 1").imported["language"] == "python"
+
+
 def test_the_sample_of_chatgpt_has_all_its_branches(sample: Any) -> None:
     tree = tree_of(sample("chatgpt/native-conversation-v1.json"))
     question = "Analyze the attached fixture and create an artifact."
@@ -112,6 +128,14 @@ def test_a_chat_of_claude_has_branches_where_the_archive_names_parents() -> None
     assert answer.imported["content"] == [{"type": "tool_use", "name": "clock", "input": {}}]
     assert answer.imported["attachments"][0]["extracted_content"] == "inside"
     assert answer.at == "2024-05-06T07:08:09.123456+00:00"
+
+
+def test_the_citations_of_a_chat_of_claude_are_kept() -> None:
+    chat = claude(with_parents=True)
+    cited = {"type": "text", "text": " See.", "citations": [{"url": "https://e.org"}]}
+    chat["chat_messages"][1]["content"].append(cited)
+    answer = tree_of([chat]).record("Hi.\n\n See.")
+    assert answer.imported["blocks"] == [{}, {}, {"citations": [{"url": "https://e.org"}]}]
 
 
 def test_an_older_chat_of_claude_is_one_thread() -> None:

@@ -14,6 +14,7 @@ from loom.engine.models import Event
 from loom.errors import CommandError
 from loom.text.lore import entry_of
 from loom.transfer import inputs
+from loom.transfer.readers import sequences
 from tests.transfer.conftest import Bring
 from tests.transfer.conftest import tree_of as imported_tree
 from tests.transfer.reading import raw_of, tree_of, trees_of
@@ -64,6 +65,23 @@ def test_a_chat_of_sillytavern_has_swipes_beside_the_chosen_message() -> None:
     assert (hidden.flags, hidden.bookmark) == (["excluded"], "Checkpoint")
     assert tree.record("Hello.").author == "" and tree.at == "2023-01-08T12:34:56+00:00"
     assert tree.record("Hello.").at == "2023-01-08T12:34:00+00:00"
+
+
+def test_what_is_beside_a_chat_of_sillytavern_is_kept() -> None:
+    infos: list[Any] = [
+        {"gen_started": "now", "extra": {"model": "n"}},
+        {"send_date": "x", "gen_id": 7, "extra": {"model": "m", "reasoning": "Hm."}, "api": "b"},
+    ]
+    more: dict[str, Any] = {"swipes": ["One.", "Two."], "swipe_info": infos, "swipe_id": 1}
+    tree = tree_of((HEADER, message("Two.", extra={"model": "m"}, api="a", **more)))
+    assert tree.head.imported == {
+        "files": [{"user_name": "Ada", "create_date": "2023-1-8 @12h 34m 56s"}]
+    }
+    assert tree.record("One.").imported == {"gen_started": "now", "extra": {"model": "n"}}
+    assert tree.record("Two.").imported == {
+        "gen_id": 7, "extra": {"model": "m"}, "api": "a",
+        "swipe_info": {"extra": {"reasoning": "Hm."}, "api": "b"},
+    }  # fmt: skip
 
 
 def test_the_note_of_a_chat_of_sillytavern_is_that_of_the_author() -> None:
@@ -128,6 +146,15 @@ def test_pairs_of_preferences_are_tagged_siblings() -> None:
         tree = tree_of(content)
         assert tree.outline() == [("Q", None), ("good", "Q"), ("bad", "Q")]
         assert [record.tags for record in tree.records] == [[], ["preferred"], ["rejected"]]
+
+
+def test_the_tools_of_a_pair_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sequences, "MOST_SETTINGS", 1)
+    given = {"messages": [{"role": "user", "content": "Q"}], "tools": [{"type": "function"}]}
+    pair = {"input": given, "preferred_output": "good", "non_preferred_output": "bad"}
+    tree = tree_of((pair, pair))
+    assert tree.head.imported == {"lines": {"line 1": {"input": {"tools": [{"type": "function"}]}}}}
+    assert +tree.report.dropped == {"settings of lines beyond the first 1": 1}
 
 
 def mikupad(**more: Any) -> dict[str, Any]:
@@ -208,6 +235,14 @@ def test_a_store_of_mikupad_has_a_tree_for_each_session() -> None:
     trees = trees_of({"Sessions": rows, "Names": names, "Templates": [], "Themes": []})
     assert [tree.title for tree in trees] == ["First", "Second"]
     assert all(tree.outline()[0] == ("One", None) for tree in trees)
+
+
+def test_what_a_store_of_mikupad_has_beside_its_sessions_is_named_once() -> None:
+    rows = [{"key": key, "value": mikupad()} for key in (1, 2)]
+    beside = {"Templates": [{"key": "a"}, {"key": "b"}], "Themes": []}
+    first, second = trees_of({"Sessions": rows, "Names": [], **beside})
+    assert +first.report.dropped == {"Templates of the store": 2}
+    assert not +second.report.dropped
 
 
 # Texts.

@@ -115,7 +115,7 @@ def _chatgpt_record(
     author, meta = mapping_of(message.get("author")), mapping_of(message.get("metadata"))
     role = text_of(author.get("role"), 40)
     content = mapping_of(message.get("content"))
-    text, extra = _content(content)
+    text, extra, beside = _content(content)
     is_hidden = meta.get("is_visually_hidden_from_conversation") is True
     if (role == "system" and (is_hidden or not text)) or is_hidden or not (text or extra):
         return None
@@ -132,7 +132,7 @@ def _chatgpt_record(
         at=time_of(message.get("create_time")),
         source=key,
         flags=["excluded"] if is_step or message.get("weight") == 0 else [],
-        imported=rest_of(message, used, _CHATGPT, report),
+        imported=rest_of(message, used, _CHATGPT, report) | rest_of(beside, (), beside, report),
     )
     if kind not in ("text", ""):
         record.imported["content_type"] = kind
@@ -163,21 +163,30 @@ _STEPS = frozenset(
 )
 
 
-def _content(content: dict[str, Any]) -> tuple[str, list[Any]]:
-    """The text of a message's content, and its parts that are not text."""
+def _content(content: dict[str, Any]) -> tuple[str, list[Any], dict[str, Any]]:
+    """The text of a message's content, its parts that are not text, and what else it has: the
+    summaries of thoughts, the language of code."""
     texts, others = [], []
+    used = {"content_type", "parts", "thoughts"}
     for part in list_of(content.get("parts")):
         inner = part.get("text") if isinstance(part, dict) else part
         if isinstance(inner, str):
             texts.append(inner)
         elif part is not None:
             others.append(part)
+    thoughts: list[dict[str, Any]] = []
     for thought in objects_of(content.get("thoughts")):
-        texts.append(text_of(thought.get("content") or thought.get("summary"), 4_000_000))
+        shown = "content" if thought.get("content") else "summary"
+        texts.append(text_of(thought.get(shown), 4_000_000))
+        thoughts.append({name: what for name, what in thought.items() if name != shown and what})
     for name in ("text", "result", "content", "user_profile", "user_instructions"):
         if not texts and isinstance(content.get(name), str):
             texts.append(content[name])
-    return _joined(texts), others
+            used.add(name)
+    beside = {name: what for name, what in content.items() if name not in used}
+    if any(thoughts):
+        beside["thoughts"] = thoughts
+    return _joined(texts), others, beside
 
 
 # Claude: messages in their order, with parents in newer archives.
@@ -227,13 +236,16 @@ _CLAUDE = frozenset(
 )
 
 
+_CLAUDE_WORDS = ("text", "thinking")  # the types of blocks whose words are kept as such
+
+
 def _claude_record(name: str, message: dict[str, Any], model: str, report: Report) -> NodeRecord:
     blocks = objects_of(message.get("content"))
     texts = [
         text_of(block.get("text"), 5_000_000) for block in blocks if block.get("type") == "text"
     ]
     thinking = [text_of(block.get("thinking"), 5_000_000) for block in blocks]
-    others = [block for block in blocks if block.get("type") not in ("text", "thinking")]
+    others = [block for block in blocks if block.get("type") not in _CLAUDE_WORDS]
     is_model = message.get("sender") != "human"
     used = ("uuid", "sender", "text", "created_at", "content", "index", "parent_message_uuid")
     record = NodeRecord(
@@ -246,11 +258,20 @@ def _claude_record(name: str, message: dict[str, Any], model: str, report: Repor
         imported=rest_of(message, used, _CLAUDE, report),
     )
     _add_thinking(record, thinking, report)
+    beside = [_beside_block(block) for block in blocks if block.get("type") in _CLAUDE_WORDS]
+    if any(beside):
+        record.imported |= rest_of({"blocks": beside}, (), ("blocks",), report)
     if others:
         record.imported |= rest_of({"content": others}, (), ("content",), report)
         report.kept["steps of tools beside a text"] += len(others)
     _add_images(record, message.get("files_v2") or message.get("files"), others)
     return record
+
+
+def _beside_block(block: dict[str, Any]) -> dict[str, Any]:
+    """What a block of text or thinking has beside its words: citations, times, summaries."""
+    used = ("type", "text", "thinking")
+    return {name: what for name, what in block.items() if name not in used and what}
 
 
 # LibreChat: messages with parents, or nested.

@@ -2,6 +2,7 @@
 Lines; and mikupad's sessions, which are one path."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from io import BytesIO
@@ -37,6 +38,7 @@ from loom.transfer.records import DocumentRecord, Head, NodeRecord, Report, unre
 
 MOST_LORE = 100_000  # characters of an entry
 MOST_PAPERS = 500
+MOST_SETTINGS = 100  # lines of a file of OpenAI whose tools and settings are kept
 
 # SillyTavern: a header, then a message on each line. A branch is a copy of the beginning in a file
 # of its own, so several files of one family become one tree.
@@ -108,8 +110,7 @@ def _read_sillytavern(family: list[Input], put: Put, report: Report) -> Head:
     title = text_of(header.get("character_name"), 300)
     if len(family) > 1:
         report.kept["files joined into one tree"] += len(family)
-    used = ("user_name", "character_name", "create_date")
-    kept = [rest_of(header, used, ("chat_metadata",), report) for header in tree.headers]
+    kept = [_rest_of_header(header, report) for header in tree.headers]
     imported = {"files": [rest for rest in kept if rest]}
     head = Head(
         mode="dialogue",
@@ -121,6 +122,12 @@ def _read_sillytavern(family: list[Input], put: Put, report: Report) -> Head:
     meta = mapping_of(header.get("chat_metadata"))
     _put_note(head, text_of(meta.get("note_prompt"), 100_000), meta.get("note_depth"))
     return head
+
+
+def _rest_of_header(header: dict[str, Any], report: Report) -> dict[str, Any]:
+    """What a header has beside the title; newer programs write `unused` for names."""
+    used = ["character_name", *(["user_name"] if header.get("user_name") == "unused" else [])]
+    return rest_of(header, used, ("chat_metadata", "user_name", "create_date"), report)
 
 
 class _SillyTavern:
@@ -150,7 +157,7 @@ class _SillyTavern:
         text = as_text(message.get("mes"), f"on line {number}")
         chosen = message.get("swipe_id")
         swipes = list_of(message.get("swipes"))
-        details = objects_of(message.get("swipe_info"))
+        details = [mapping_of(info) for info in list_of(message.get("swipe_info"))]
         place = -1
         for at, swipe in enumerate(swipes):
             info = details[at] if at < len(details) else {}
@@ -182,6 +189,7 @@ class _SillyTavern:
         extra = mapping_of(message.get("extra")) or mapping_of(info.get("extra"))
         used = ("mes", "is_user", "send_date", "swipes", "swipe_id", "swipe_info", "is_system")
         used = (*used, *(() if is_user else ("name",)))
+        message = {**_of_swipe(info, message), **message, "extra": extra}
         link = extra.get("bookmark_link")
         record = NodeRecord(
             number=number,
@@ -192,11 +200,30 @@ class _SillyTavern:
             at=time_of(info.get("send_date")) or time_of(message.get("send_date")),
             bookmark=text_of(link, 200) if link else None,
             flags=["excluded"] if message.get("is_system") is True else [],
-            imported=rest_of({"extra": extra, **message}, used, _SILLYTAVERN, self._report),
+            imported=rest_of(message, used, _SILLYTAVERN, self._report),
         )
+        said = {"swipe_info": _beside_message(info, message)}
+        record.imported |= rest_of(said, (), ("swipe_info",), self._report)
         record.images = named_in(extra)
         record.imported = mapping_of(without_data(record.imported))
         return record
+
+
+def _of_swipe(info: dict[str, Any], message: dict[str, Any]) -> dict[str, Any]:
+    """What only the information on a swipe has."""
+    return {name: what for name, what in info.items() if name not in (*message, "send_date")}
+
+
+def _beside_message(info: dict[str, Any], message: dict[str, Any]) -> dict[str, Any]:
+    """What the information on a swipe says otherwise than its message, as of a text that was
+    edited. Its time is that of the text."""
+    other = {name: what for name, what in info.items() if what and what != message.get(name)}
+    other.pop("send_date", None)
+    if isinstance(other.get("extra"), dict):
+        extra = mapping_of(message.get("extra"))
+        more = {name: what for name, what in other["extra"].items() if what != extra.get(name)}
+        other["extra"] = more
+    return {name: what for name, what in other.items() if what}
 
 
 _SILLYTAVERN = frozenset(
@@ -245,10 +272,17 @@ class _OpenAI:
         above = self._path(number, _messages(given, "user"), -1, ())
         for tag, outcome in pairs.items():
             self._path(number, _messages(outcome, "assistant"), above, (tag,))
-        known = {"messages", "input", "preferred_output", "non_preferred_output", "prompt"}
-        rest = rest_of(value, known | {"chosen", "rejected"}, ("tools",), self._report)
-        if rest and len(self._tools) < 100:
+        if isinstance(given := value.get("input"), dict):
+            value = {**value, "input": {name: given[name] for name in given if name != "messages"}}
+        used = ("messages", "preferred_output", "non_preferred_output", "prompt")
+        is_room = len(self._tools) < MOST_SETTINGS
+        report = self._report if is_room else Report()
+        rest = rest_of(value, (*used, "chosen", "rejected"), ("tools", "input"), report)
+        if rest and is_room:
             self._tools[f"line {number}"] = rest
+        self._report.dropped[f"settings of lines beyond the first {MOST_SETTINGS}"] += (
+            bool(rest) and not is_room
+        )
 
     def _path(
         self, number: int, messages: list[dict[str, Any]], above: int, tags: tuple[str, ...]
@@ -347,9 +381,17 @@ def each_mikupad(file: Input) -> Iterator[TreeInFile]:
 
 
 def each_mikupad_session(file: Input) -> Iterator[TreeInFile]:
-    """The sessions of a store."""
+    """The sessions of a store. What it has beside them, which no tree has a place for, is named in
+    the report of the first one that is read."""
     for value in file.values():
         whole = mapping_of(value)
+        beside = Counter(
+            {
+                f"{name[:40]} of the store": len(rows)
+                for name, rows in whole.items()
+                if name not in ("Sessions", "Names") and isinstance(rows, list | dict)
+            }
+        )
         names = {
             name_of(row.get("key")): text_of(_inner(row.get("value")), 300)
             for row in objects_of(whole.get("Names"))
@@ -358,7 +400,17 @@ def each_mikupad_session(file: Input) -> Iterator[TreeInFile]:
             session = _inner(row.get("value"))
             if isinstance(session, dict):
                 title = names.get(name_of(row.get("key")), "")
-                yield TreeInFile(title, "", 0, partial(_read_mikupad, title, session))
+                read = partial(_read_mikupad_session, title, session, beside)
+                yield TreeInFile(title, "", 0, read)
+
+
+def _read_mikupad_session(
+    title: str, session: dict[str, Any], beside: Counter[str], put: Put, report: Report
+) -> Head:
+    """One session of a store; what is `beside` all of them is dropped once."""
+    report.dropped.update(beside)
+    beside.clear()
+    return _read_mikupad(title, session, put, report)
 
 
 def _inner(value: Any) -> Any:
