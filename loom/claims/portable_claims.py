@@ -196,7 +196,7 @@ def read(tree: Tree, value: Any, by: Participant) -> StoredPart:
         )
     if uncited:
         pieces = counted(uncited, "piece of evidence", "pieces of evidence")
-        left_out.append(f"{pieces} of claims that are no texts beside them")
+        left_out.append(f"{pieces} at no other text of the tree")
     return StoredPart(opened, tuple(left_out))
 
 

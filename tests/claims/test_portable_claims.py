@@ -189,7 +189,7 @@ def test_a_claim_is_no_evidence_for_itself_in_a_file(
         part["evidence"] = [{"item": part["id"], "side": "for"}]
     row = bring(file)
     assert not Cite.objects.filter(claim__tree=tree_of(row)).exists()
-    lost = f"{len(file['claims'])} pieces of evidence of claims that are no texts beside them"
+    lost = f"{len(file['claims'])} pieces of evidence at no other text of the tree"
     assert lost in _left_out(row)
 
 
