@@ -318,7 +318,8 @@ def writable_marks(
             report.dropped["tags that an item has twice"] += 1
         else:
             tagged.add(place)
-            report.kept["tags with another spelling"] += label != mark.label
+            if label != mark.label:
+                report.kept["tags with another spelling"] += 1
             yield replace(mark, label=label)
 
 

@@ -154,7 +154,7 @@ def test_the_tools_of_a_pair_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     pair = {"input": given, "preferred_output": "good", "non_preferred_output": "bad"}
     tree = tree_of((pair, pair))
     assert tree.head.imported == {"lines": {"line 1": {"input": {"tools": [{"type": "function"}]}}}}
-    assert +tree.report.dropped == {"settings of lines beyond the first 1": 1}
+    assert tree.report.dropped == {"settings of lines beyond the first 1": 1}
 
 
 def mikupad(**more: Any) -> dict[str, Any]:
@@ -241,8 +241,8 @@ def test_what_a_store_of_mikupad_has_beside_its_sessions_is_named_once() -> None
     rows = [{"key": key, "value": mikupad()} for key in (1, 2)]
     beside = {"Templates": [{"key": "a"}, {"key": "b"}], "Themes": []}
     first, second = trees_of({"Sessions": rows, "Names": [], **beside})
-    assert +first.report.dropped == {"Templates of the store": 2}
-    assert not +second.report.dropped
+    assert first.report.dropped == {"Templates of the store": 2}
+    assert not second.report.dropped
 
 
 # Texts.

@@ -202,8 +202,8 @@ class _SillyTavern:
             flags=["excluded"] if message.get("is_system") is True else [],
             imported=rest_of(message, used, _SILLYTAVERN, self._report),
         )
-        said = {"swipe_info": _beside_message(info, message)}
-        record.imported |= rest_of(said, (), ("swipe_info",), self._report)
+        swipe = {"swipe_info": _beside_message(info, message)}
+        record.imported |= rest_of(swipe, (), ("swipe_info",), self._report)
         record.images = named_in(extra)
         record.imported = mapping_of(without_data(record.imported))
         return record
@@ -280,9 +280,8 @@ class _OpenAI:
         rest = rest_of(value, (*used, "chosen", "rejected"), ("tools", "input"), report)
         if rest and is_room:
             self._tools[f"line {number}"] = rest
-        self._report.dropped[f"settings of lines beyond the first {MOST_SETTINGS}"] += (
-            bool(rest) and not is_room
-        )
+        elif rest:
+            self._report.dropped[f"settings of lines beyond the first {MOST_SETTINGS}"] += 1
 
     def _path(
         self, number: int, messages: list[dict[str, Any]], above: int, tags: tuple[str, ...]
@@ -389,7 +388,7 @@ def each_mikupad_session(file: Input) -> Iterator[TreeInFile]:
             {
                 f"{name[:40]} of the store": len(rows)
                 for name, rows in whole.items()
-                if name not in ("Sessions", "Names") and isinstance(rows, list | dict)
+                if name not in ("Sessions", "Names") and isinstance(rows, list | dict) and rows
             }
         )
         names = {
