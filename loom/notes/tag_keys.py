@@ -8,11 +8,11 @@ def tag_key(name: str) -> str:
 
 
 def plain_tag(name: str) -> str:
-    """The name as it is kept: on one line, without the mark # or blanks around it."""
-    return " ".join(name.split()).lstrip("# ")
+    """The name as it is kept, so that lines can write it: without line breaks, the mark # or blanks
+    around it, and with single quotation marks."""
+    return " ".join(name.split()).lstrip("# ").replace('"', "'")
 
 
 def is_tag_name(name: str) -> bool:
-    """Whether a line can write the name, as `plain_tag` returns it: it has a letter, and neither
-    quotation marks nor U+0000."""
-    return any(map(str.isalpha, name)) and not any(letter in '"\0' for letter in name)
+    """Whether a tag may have the name, as `plain_tag` returns it: it has a letter."""
+    return any(map(str.isalpha, name)) and "\0" not in name

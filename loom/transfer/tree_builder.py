@@ -310,7 +310,7 @@ def writable_marks(
         if mark.kind != "tag":
             yield mark
             continue
-        label = plain_tag(mark.label.replace('"', "'"))
+        label = plain_tag(mark.label)
         place = mark.number, tag_key(label)
         if not is_tag_name(label):
             report.dropped["tags without a letter"] += 1

@@ -368,7 +368,7 @@ def _change_tag(change: RunningAction, args: TagChange) -> str:
             hint=" or ".join(TAG_COLOURS),
         )
     name = _checked(args.name) if args.name.strip() else known[0]
-    if '"' in name and name not in known:
+    if '"' in args.name:
         raise CommandError(
             "INVALID_SYNTAX", "A tag is given no quotation marks.", hint='#river or #"two words"'
         )
@@ -421,7 +421,7 @@ def _checked(name: str) -> str:
             f"A tag has at most {MAX_LABEL} characters.",
             hint="take a shorter word; → annotate keeps a longer text",
         )
-    if not any(map(str.isalpha, kept)) or "\0" in kept:
+    if not is_tag_name(kept):
         raise CommandError("INVALID_SYNTAX", "A tag has a letter.", hint='#river or #"two words"')
     return kept
 
