@@ -177,6 +177,7 @@ export class LoomDocument extends HTMLElement {
   /** Shows one of the two ways. @param {string} way */
   turn(way) {
     const [editor, read] = ["[data-editor]", "[data-read]"].map((selector) => /** @type {HTMLElement} */ (this.querySelector(selector)));
+    wordsBar().hide(); // it is of words that are no longer seen
     editor.hidden = way !== "write";
     read.hidden = way === "write";
     for (const button of this.querySelectorAll("[data-view]")) button.setAttribute("aria-pressed", String(button.getAttribute("data-view") === way));
