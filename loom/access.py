@@ -294,6 +294,11 @@ def hidden_from_some() -> Q:
     return Q(reader_right="hidden") | Q(writer_right="hidden") | Q(Exists(own))
 
 
+def in_hidden_tree() -> Exists:
+    """The condition that the tree of a row is hidden from somebody in its grove."""
+    return Exists(Tree.objects.filter(hidden_from_some(), pk=OuterRef("tree")))
+
+
 def trees_for(actor: Actor) -> QuerySet[Tree]:
     """The trees whose text the actor may fetch: for a person those of all their groves, for an
     agent those of its own grove only, whoever started it, and of the sandboxes that its inviter may

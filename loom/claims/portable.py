@@ -1,7 +1,6 @@
 """The states of tasks in the texts of a tree: in a file of Heddle's own format, and in the boxes of
 an export as text."""
 
-import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Annotated, Any, Literal
@@ -19,7 +18,7 @@ from loom.people.models import Participant
 from loom.text.counts import counted
 from loom.text.hashes import instant
 from loom.trees.archive_files import marks_texts
-from loom.trees.feature_parts import FeaturePart, StoredPart
+from loom.trees.feature_parts import FeaturePart, StoredPart, fitting
 from loom.trees.models import Node, Tree
 
 LARGEST = 4_000_000  # characters of all states of a file together
@@ -52,16 +51,13 @@ def write(_: Actor, tree: Tree) -> list[dict[str, Any]] | None:
         return None
     nodes = Node.objects.filter(pk__in=rows.values("item"))
     names = dict(nodes.values_list("pk", "local_id"))
-    parts, size = [], 0
-    for state in states:
-        part = {"id": names[ids.node_id(state.item) or 0], "key": state.key, "state": state.state}
-        part |= {"notes": notes} if (notes := state.data.get("notes", [])) else {}
-        part["at"] = instant(state.at)
-        size += len(json.dumps(part))
-        if size > LARGEST:
-            break
-        parts.append(part)
-    return parts or None
+    return fitting((_written(state, names) for state in states), LARGEST)
+
+
+def _written(state: TokenState, names: Mapping[int, str]) -> dict[str, Any]:
+    part = {"id": names[ids.node_id(state.item) or 0], "key": state.key, "state": state.state}
+    part |= {"notes": notes} if (notes := state.data.get("notes", [])) else {}
+    return {**part, "at": instant(state.at)}
 
 
 def read(tree: Tree, value: Any, by: Participant) -> StoredPart:

@@ -2,7 +2,6 @@
 tree. What comes with a file proves nothing: an import opens each as a hypothesis, and its evidence
 is weighed here. No commitment is restored, and no veto."""
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -38,7 +37,7 @@ from loom.links.queries import slots_of, written
 from loom.people.models import Participant
 from loom.text.counts import counted
 from loom.text.hashes import instant
-from loom.trees.feature_parts import FeaturePart, PartLoss, StoredPart
+from loom.trees.feature_parts import FeaturePart, PartLoss, StoredPart, fitting
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Tree
 from loom.trees.queries.lookup import nodes_in
@@ -100,13 +99,7 @@ def write(actor: Actor, tree: Tree) -> list[dict[str, Any]] | None:
     """The claims of a tree, as far as the actor may see what they are about and cite; None if there
     are none. Those that are too many for the file are left out. At most six queries for every
     fifty."""
-    parts, size = [], 0
-    for part in _parts_of(actor, tree):
-        size += len(json.dumps(part))
-        if size > LARGEST:
-            break
-        parts.append(part)
-    return parts or None
+    return fitting(_parts_of(actor, tree), LARGEST)
 
 
 def _parts_of(actor: Actor, tree: Tree) -> Iterator[dict[str, Any]]:

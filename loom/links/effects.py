@@ -2,12 +2,9 @@
 
 from typing import Any
 
-from django.db.models import Exists, OuterRef
-
-from loom.access import hidden_from_some
+from loom.access import in_hidden_tree
 from loom.engine.event_kinds import Body, Payload, completes, event
 from loom.links.models import Trail
-from loom.trees.models import Tree
 
 
 @event("link.added", "link.removed", stream=("tree", "grove"))
@@ -70,8 +67,7 @@ class TrailChanged(Payload):
 def _without_hidden_names(stream: str, payloads: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """A trail has no name for members from whom its tree was hidden since. One query."""
     trails = Trail.objects.filter(uid__in=[payload["trail"] for payload in payloads])
-    hidden = trails.filter(Exists(Tree.objects.filter(hidden_from_some(), pk=OuterRef("tree"))))
-    unsaid = set(hidden.order_by().values_list("uid", flat=True))
+    unsaid = set(trails.filter(in_hidden_tree()).order_by().values_list("uid", flat=True))
     return [
         {key: value for key, value in payload.items() if key != "name"}
         if payload["trail"] in unsaid

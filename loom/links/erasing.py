@@ -18,7 +18,7 @@ def _rows_of(tree: Tree) -> Iterable[QuerySet[Any]]:
     """Links, trails, and the counts of links to and from the tree. Links that lead there from other
     trees stay, and are counted as erased; links of documents that lead elsewhere, in another tree.
     """
-    _part_from_documents(tree)
+    _keep_links_of_documents(tree)
     return [
         Link.objects.filter(tree=tree),
         Trail.objects.filter(tree=tree),
@@ -27,7 +27,8 @@ def _rows_of(tree: Tree) -> Iterable[QuerySet[Any]]:
     ]
 
 
-def _part_from_documents(tree: Tree) -> None:
+def _keep_links_of_documents(tree: Tree) -> None:
+    """Moves the links of documents that lead elsewhere to another tree, and removes the others."""
     rows = Link.objects.filter(tree=tree, source__kind="document")
     if (heir := heir_of(tree)) is not None:
         rows.exclude(target_slot__range=ids_in(tree.pk)).update(tree=heir)

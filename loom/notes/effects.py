@@ -2,12 +2,9 @@
 
 from typing import Any
 
-from django.db.models import Exists, OuterRef
-
-from loom.access import hidden_from_some
+from loom.access import in_hidden_tree
 from loom.engine.event_kinds import Body, Payload, completes, event
 from loom.notes.models import Mark
-from loom.trees.models import Tree
 
 
 @event("annotation.resolved", "annotation.reopened", stream="tree")
@@ -45,8 +42,7 @@ def _without_hidden_labels(stream: str, payloads: list[dict[str, Any]]) -> list[
     if not stream.startswith("grove:"):
         return payloads
     marks = Mark.objects.filter(uid__in=[payload["mark"]["id"] for payload in payloads])
-    hidden = marks.filter(Exists(Tree.objects.filter(hidden_from_some(), pk=OuterRef("tree"))))
-    unsaid = set(hidden.order_by().values_list("uid", flat=True))
+    unsaid = set(marks.filter(in_hidden_tree()).order_by().values_list("uid", flat=True))
     return [
         {**payload, "mark": {**payload["mark"], "label": ""}}
         if payload["mark"]["id"] in unsaid

@@ -2,6 +2,7 @@
 tree in that format, with the text that it hangs at. Another's sandboxes are in nobody's file."""
 
 import json
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from io import BytesIO
 from typing import Any
@@ -29,7 +30,7 @@ from loom.transfer.tree_builder import TreeBuilder
 from loom.transfer.writers import heddle as heddle_writer
 from loom.trees import feature_parts
 from loom.trees.commands.rights import copy_rights
-from loom.trees.feature_parts import FeaturePart, StoredPart
+from loom.trees.feature_parts import FeaturePart, StoredPart, fitting
 from loom.trees.models import Node, Tree
 from loom.trees.queries.lookup import nodes_in
 
@@ -46,7 +47,10 @@ def hanging(actor: Actor, tree: Tree) -> QuerySet[Tree]:
 def write(actor: Actor, tree: Tree) -> list[dict[str, Any]] | None:
     """The actor's open sandboxes of a tree; None if there are none. Those that are too large for
     the file, all together, are left out."""
-    parts, size = [], 0
+    return fitting(_written(actor, tree), LARGEST)
+
+
+def _written(actor: Actor, tree: Tree) -> Iterator[dict[str, Any]]:
     for sandbox in hanging(actor, tree):
         at = Node.objects.filter(pk=sandbox.sandbox_at or 0).values_list("local_id", flat=True)
         body = json.loads(b"".join(heddle_writer.pieces(actor, sandbox)))
@@ -54,17 +58,12 @@ def write(actor: Actor, tree: Tree) -> list[dict[str, Any]] | None:
         copies = set(nodes_in(sandbox.pk, last=last).values_list("local_id", flat=True))
         # The copies that it was begun with come first, so that their number says which they are.
         body["nodes"].sort(key=lambda node: node["id"] not in copies)
-        part = {
+        yield {
             "at": at[0],
             "expires_at": instant_or_none(sandbox.expires_at),
             "copies": len(copies),
             "file": body,
         }
-        size += len(json.dumps(part))
-        if size > LARGEST:
-            break
-        parts.append(part)
-    return parts or None
 
 
 def read(tree: Tree, value: Any, by: Participant) -> StoredPart:

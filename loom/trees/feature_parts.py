@@ -1,7 +1,8 @@
 """What a feature keeps for a whole tree, in the files of Heddle's own format: each
 under a name of its own beside the nodes. A program without the feature leaves it out."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,6 +49,18 @@ class FeaturePart:
     read: Callable[[Tree, Any, Participant], StoredPart]
     complete: Callable[[Tree, Any, Participant], list[str]] = _complete
     losses: Callable[[Actor, Tree], list[PartLoss]] = _losses
+
+
+def fitting(parts: Iterable[dict[str, Any]], most: int) -> list[dict[str, Any]] | None:
+    """The first of the values of a part that have `most` characters together; None if there are
+    none."""
+    kept, size = [], 0
+    for part in parts:
+        size += len(json.dumps(part))
+        if size > most:
+            break
+        kept.append(part)
+    return kept or None
 
 
 _parts: dict[str, FeaturePart] = {}

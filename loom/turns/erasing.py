@@ -29,7 +29,8 @@ def _rows_of(tree: Tree) -> Iterable[QuerySet[Any]]:
 
 
 def _release(tree: Tree) -> None:
-    """Parts the rows from each other, and from those that `promote` moved to or from this tree."""
+    """Cuts what the rows refer to each other by, and to those that `promote` moved to or from this
+    tree."""
     Turn.objects.filter(Q(tree=tree) | Q(generation__tree=tree)).update(generation=None)
     generations = Generation.objects.exclude(tree=tree)
     generations.filter(turn__tree=tree).update(turn=None)

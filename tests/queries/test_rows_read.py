@@ -116,6 +116,14 @@ def add_steps(workspace: Workspace, count: int, *, first: int = 100, turn_uid: s
     )
 
 
+def look_often(actor: Actor, tree: Tree, count: int) -> None:
+    """So many lines of somebody that only looked, before those that a test runs."""
+    execute_line(actor, tree, Request("view root"))
+    workspace = Workspace.objects.get(tree=tree)
+    add_steps(workspace, count)
+    Workspace.objects.filter(pk=workspace.pk).update(steps_made=200 + count)
+
+
 LINES = {
     "respond": 'respond {} "more"',
     "annotate": 'annotate {} note "good"',
@@ -492,10 +500,7 @@ def test_an_act_is_undone_without_going_through_other_steps(
     works = []
     for size in (20, 2_000):
         tree = make_tree()
-        execute_line(actor, tree, Request("view root"))
-        workspace = Workspace.objects.get(tree=tree)
-        add_steps(workspace, size)
-        Workspace.objects.filter(pk=workspace.pk).update(steps_made=200 + size)
+        look_often(actor, tree, size)
         for word in ("one", "two"):
             execute_line(actor, tree, Request(f'respond root "{word}"', act="once", doing="both"))
         works.append(work_of(actor, tree, "undo"))
@@ -509,10 +514,7 @@ def test_a_change_is_redone_without_going_through_earlier_steps(
     works = []
     for size in (20, 2_000):
         tree = make_tree()
-        execute_line(actor, tree, Request("view root"))
-        workspace = Workspace.objects.get(tree=tree)
-        add_steps(workspace, size)
-        Workspace.objects.filter(pk=workspace.pk).update(steps_made=200 + size)
+        look_often(actor, tree, size)
         for line in ('respond root "one"', "undo"):
             execute_line(actor, tree, Request(line))
         works.append(work_of(actor, tree, "redo"))

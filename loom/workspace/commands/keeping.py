@@ -10,7 +10,7 @@ from loom.engine.context import Context, Reply
 from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError, not_found
 from loom.language import ids
-from loom.language.refs import ParseError, Ref, print_ref, print_slice, quote
+from loom.language.refs import ParseError, Ref, Slice, print_ref, print_slice, quote
 from loom.language.verbs import Phrases, Verb
 from loom.links.vocabulary import link_type
 from loom.permissions import LOOM, READ_DOCUMENTS
@@ -195,7 +195,7 @@ def _on_node(context: Context, args: Open) -> tuple[Window, str]:
     place = "" if part is None or part.kind in ("lines", "para") else print_slice(part)
     source = source_of(node)
     window, joined = _placed(context, source, lines, keep=args.keep, place=place[:200])
-    reply = f"{_clipped(cut.clipped, lines, window)}{joined}"
+    reply = f"{_clipped(cut.clipped, part, lines, window)}{joined}"
     if lines.last - lines.first + 1 > LARGE:
         named = lookup.node_ref(node, context.tree.pk)
         total = total_of(node.text)
@@ -229,14 +229,14 @@ def _on_document(context: Context, args: Open) -> tuple[Window, str]:
     lines, source = Lines(shown.first, shown.last), shown.source
     window, joined = _placed(context, source, lines, keep=args.keep, place=place[:200])
     grove_texts().note_seen(context, source.item, source.version)
-    return window, f"{_clipped(shown.clipped, lines, window)}{joined}"
+    return window, f"{_clipped(shown.clipped, part, lines, window)}{joined}"
 
 
-def _clipped(note: str, lines: Lines, window: Window) -> str:
+def _clipped(note: str, part: Slice | None, lines: Lines, window: Window) -> str:
     """What was cut off, in brackets. A slice ends before the empty line after a last line break; a
     window that shows that line too counts it."""
     last = lines_of(window).last
-    if note.endswith(" lines") and last > lines.last:
+    if note and part is not None and part.kind == "lines" and last > lines.last:
         note = f"clipped: there are {last} lines"
     return f" ({note})" if note else ""
 

@@ -273,16 +273,11 @@ def memory(context: Context, args: Memory) -> Reply:
     return Reply("\n".join([*lines, *([used] if used else [])]), items=touched(here))
 
 
-def _note_elsewhere(context: Context, items: Iterable[int]) -> None:
-    """Notes what a list names of other trees: whoever may not see these is not shown the reply."""
-    context.note_read(*(item for item in items if ids.home_of(item) not in (0, context.tree.pk)))
-
-
 def _trail(context: Context) -> list[str]:
     """`Trail: 4 steps (→ trail)` and the last ones; nothing if no step led anywhere."""
     steps = way_of(context.workspace)
     last = steps[-LAST:]
-    _note_elsewhere(context, (item for step in last for item in step.to))
+    context.note_read(*(item for step in last for item in step.to))
     stops = stops_of(context.actor, context.tree, last)
     numbered_steps = enumerate(last, len(steps) - len(last) + 1)
     lines = [f"  {step_line(number, step, stops)}" for number, step in numbered_steps]
@@ -302,7 +297,7 @@ def _trace(context: Context) -> list[str]:
     most = number_of(context.tree.grove.settings, "trace_actions")
     steps = list(context.workspace.steps.order_by("-seq")[:most])
     touched_by = step_log.items_of(steps)
-    _note_elsewhere(context, (item for items in touched_by.values() for item in items))
+    context.note_read(*(item for items in touched_by.values() for item in items))
     closed = closed_steps(context.actor, steps)
     lines = []
     for step in reversed(steps):
@@ -325,7 +320,7 @@ def _windows(context: Context) -> list[str]:
     """The number of visible windows and of their lines, then a line for each."""
     rows = windows.visible(context.workspace)
     seen = contents_of(context.actor, context.workspace, rows)
-    _note_elsewhere(context, _items_in(rows))
+    context.note_read(*_items_in(rows))
     lines = sum(window.size for window in seen)
     head = f"windows {len(seen)} ({counted(lines, 'line')})"
     return [head, *(f"  {_line(window)}" for window in seen)]
@@ -354,7 +349,7 @@ def _hidden(context: Context) -> list[str]:
     rows = rows.exclude(kind="stash").select_related("item", "step").order_by("-number")
     newest = list(rows[:HIDDEN])
     seen = contents_of(context.actor, context.workspace, newest)
-    _note_elsewhere(context, _items_in(newest))
+    context.note_read(*_items_in(newest))
     return [
         f"  #{window.window.number} {window.name} (hidden){_label(window.window)}"
         for window in seen
