@@ -35,9 +35,13 @@ function isBusyAt(id) {
 
 /** Follows the new wordings of texts until the signal says stop. @param {TreePage} page @param {AbortSignal} signal */
 export function followWordings(page, signal) {
+  /** Where the reader has been. Who has left a new wording again, by undo say, is not led back to it: until the page
+   * hears of the undo, that wording is still the one that is read. @type {Set<string>} */
+  const been = new Set([page.position]);
+  page.addEventListener("moved", () => been.add(page.position), { signal });
   const look = (/** @type {string} */ id, /** @type {boolean} */ isOwn, tries = 0) => {
     const { store, position } = page;
-    if (signal.aborted || !store || page.isPast) return;
+    if (signal.aborted || !store || page.isPast || been.has(id)) return;
     const what = aboutVersion(store, position, id);
     if (!what) return;
     if (what === "go" && !isBusyAt(position)) return page.go(id, { replace: true, isStill: true });
