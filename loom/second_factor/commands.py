@@ -84,12 +84,14 @@ def _new_codes(user: User) -> list[str]:
 
 
 def check(user: User, code: str) -> None:
-    """Accepts a code of the app or a recovery code, each once. Raises UNAUTHENTICATED. The caller
-    counts attempts."""
+    """Accepts a code of the app or a recovery code, each once. Raises UNAUTHENTICATED, and CONFLICT
+    for who has no second factor. The caller counts attempts."""
     with transaction.atomic():
         lock_rows(User, id=user.pk)
         row = _confirmed(user)
-        if row is None or _takes(row, code):
+        if row is None:
+            raise _none()
+        if _takes(row, code):
             return
         given = digest(code.strip().lower())
         if not RecoveryCode.objects.filter(user=user, digest=given).delete()[0]:
@@ -109,7 +111,6 @@ def _takes(row: SecondFactor, code: str) -> bool:
 
 def renew_codes(user: User, code: str) -> list[str]:
     """New recovery codes in place of those before."""
-    _demand(user)
     check(user, code)
     with transaction.atomic():
         return _new_codes(user)
@@ -117,7 +118,6 @@ def renew_codes(user: User, code: str) -> list[str]:
 
 def remove(user: User, code: str) -> None:
     """Removes the second factor of somebody who still has it."""
-    _demand(user)
     check(user, code)
     reset(user)
 
@@ -151,9 +151,8 @@ can_be_lost(
 )
 
 
-def _demand(user: User) -> None:
-    if _confirmed(user) is None:
-        raise CommandError("CONFLICT", "You have no second factor.", hint="Set one up.")
+def _none() -> CommandError:
+    return CommandError("CONFLICT", "You have no second factor.", hint="Set one up.")
 
 
 def _wrong() -> CommandError:

@@ -52,6 +52,9 @@ def ask(request: HttpRequest) -> HttpResponse:
     if waits is None:
         return HttpResponseRedirect("/signin")
     user, wanted = waits
+    if not commands.asked_of(user):
+        # It was removed meanwhile, or this user is asked for something else: that page says so.
+        return HttpResponseRedirect("/signin")
     context: dict[str, object] = {"waits": user}
     status = 200
     if request.method == "POST":

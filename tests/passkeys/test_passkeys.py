@@ -16,6 +16,7 @@ from loom.passkeys.models import AskedForPasskey, Passkey
 from loom.people.commands import accounts
 from loom.people.commands.accounts import make_signin_link
 from loom.people.models import User, UserSession
+from loom.second_factor import commands as second_factor
 from loom.second_factor.models import SecondFactor
 from tests.conftest import make_user
 from tests.passkeys.authenticator import Device
@@ -369,6 +370,21 @@ def test_it_can_be_asked_for_after_every_password_and_link(owner: User, writer: 
     client.post("/passkeys/do/remove", {"passkey": Passkey.objects.get(user=owner).uid})
     assert not AskedForPasskey.objects.exists()
     assert enter(browser(), owner)["Location"] == "/guide"
+
+
+@pytest.mark.parametrize("code", ["", "123456", "aaaa-bbbb-cccc"])
+def test_who_is_asked_for_a_passkey_does_not_come_in_by_the_page_for_codes(
+    owner: User, code: str
+) -> None:
+    added(owner)
+    browser(owner).post("/passkeys/do/asked", {"is_asked": "1"})
+    client = browser()
+    assert enter(client, owner)["Location"] == "/passkeys/ask"
+    assert client.get("/second-factor")["Location"] == "/signin"
+    assert client.post("/second-factor", {"code": code})["Location"] == "/signin"
+    assert not is_in(client)
+    with pytest.raises(CommandError, match="no second factor"):
+        second_factor.check(owner, code)
 
 
 def test_where_both_are_asked_for_either_is_enough(owner: User) -> None:
