@@ -17,6 +17,13 @@ REPEATED = CommandError(
     "This turn was halted because it repeated itself.",
     hint="write your answer now, without further lines",
 )
+# After a line that leads elsewhere (`Verb.leads_elsewhere`), such as `sandbox`.
+ELSEWHERE = CommandError(
+    "REJECTED",
+    "You have begun a place of your own in this turn, and this line would write in the tree that "
+    "others read.",
+    hint="end your turn; what belongs there is written when you are asked there",
+)
 QUOTED = 80  # characters of a refused line
 
 

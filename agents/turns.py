@@ -20,7 +20,15 @@ from agents.context.values import RoundReply
 from agents.generation_requests import prepared_round
 from agents.prose import prose, reply_of
 from agents.providers.values import BrokenConnection
-from agents.refusals import REPEATED, LineVerdict, refusal_text, result_of, too_long, where_of
+from agents.refusals import (
+    ELSEWHERE,
+    REPEATED,
+    LineVerdict,
+    refusal_text,
+    result_of,
+    too_long,
+    where_of,
+)
 from loom.access import Actor
 from loom.embedding.embedders import embedded
 from loom.engine import later, registry, streams
@@ -311,7 +319,15 @@ def guard(
         return LineVerdict(over)
     if outlives:
         return LineVerdict()
+    if registry.find(line.verb, line.form).stream == "tree" and _has_led_elsewhere(turn):
+        return LineVerdict(ELSEWHERE)
     return _looped(turn, workspace, line.canonical, view)
+
+
+def _has_led_elsewhere(turn: Turn) -> bool:
+    """Whether a line of this turn made a place that what was written next was meant for."""
+    rounds = [*(past_round["replies"] for past_round in turn.rounds), turn.replies]
+    return any(reply.get("elsewhere") for replies in rounds for reply in replies)
 
 
 _LAST = PreparedQuery(
@@ -571,7 +587,9 @@ def _record(command: ParsedCommand, step: Step, warning: str) -> dict[str, Any]:
     is_ok = step.outcome == "ok"
     reply = message_of(step) if is_ok else refusal_text(step, where_of(command, step))
     is_look = makes_window(command.line)
-    klass = registry.find(command.line.verb, command.line.form).klass if command.line else ""
+    verb = registry.find(command.line.verb, command.line.form) if command.line else None
+    klass = verb.klass if verb else ""
+    leads_elsewhere = verb is not None and verb.facts.leads_elsewhere
     if klass == "silent" and is_ok:
         reply = ""
     if warning:
@@ -584,6 +602,7 @@ def _record(command: ParsedCommand, step: Step, warning: str) -> dict[str, Any]:
         "asks": not is_ok or klass.startswith("look"),
         "changed": is_ok and bool(step.events) and klass != "silent",
         "made": _made_node(step) if is_ok else "",
+        **({"elsewhere": True} if is_ok and leads_elsewhere else {}),
     }
 
 

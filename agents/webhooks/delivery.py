@@ -8,11 +8,12 @@ same event again: receivers recognise it by its id.
 import json
 import time
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import F, Q
+from django.db.models import Case, Exists, F, OuterRef, Q, Value, When
+from django.db.models.functions import Concat
 from django.utils import timezone
 
 from agents.providers.transport import CheckedTransport, Limits, Outgoing, exchange, the_loop
@@ -25,7 +26,7 @@ from loom.errors import CommandError
 from loom.trees.queries import event_log
 
 LEASE = timedelta(seconds=60)
-AT_ONCE = 50  # webhooks that one sweep serves
+AT_ONCE = 50  # webhooks that one sweep serves: those that were served longest ago
 EVENTS_AT_ONCE = 100
 SWEEP_S = 10.0  # seconds that one sweep spends on one webhook
 LIMITS = Limits(connect_s=5, first_s=15, idle_s=5, total_s=15, body_bytes=64 * 1024)
@@ -41,48 +42,55 @@ class Refusal:
 
 def sweep() -> int:
     """Sends what waits for webhooks; returns how many events were accepted."""
+    return sum(map(_serve, _behind()))
+
+
+def _behind() -> list[int]:
+    """The keys of the webhooks that have something to be sent now and that nobody is serving."""
     now = timezone.now()
-    free = Q(lease_until__isnull=True) | Q(lease_until__lt=now)
     due = Q(due_at__isnull=True) | Q(due_at__lte=now)
-    rows = Webhook.objects.filter(free, due, stopped_at__isnull=True)
-    behind = [
-        row
-        for row in rows.select_related("grove", "tree", "maker__user")[:AT_ONCE]
-        if _head(row) > row.cursor
-    ]
-    return sum(_serve(row) for row in behind)
-
-
-def _head(webhook: Webhook) -> int:
-    rows = Stream.objects.filter(name=webhook.stream)
-    return rows.values_list("head", flat=True).first() or 0
-
-
-def _serve(webhook: Webhook) -> int:
-    """Sends the events of one webhook, for a while."""
-    now = timezone.now()
-    held = Webhook.objects.filter(pk=webhook.pk).filter(
-        Q(lease_until__isnull=True) | Q(lease_until__lt=now)
+    grove_stream = Concat(Value("grove:"), "grove__uid")
+    tree_stream = Concat(Value("tree:"), "tree__uid")
+    head = Stream.objects.filter(name=OuterRef("named"), head__gt=OuterRef("cursor"))
+    rows = (
+        Webhook.objects.filter(_free(now), due, stopped_at__isnull=True)
+        .alias(named=Case(When(tree__isnull=True, then=grove_stream), default=tree_stream))
+        .filter(Exists(head))
+        .order_by(F("delivered_at").asc(nulls_first=True), "id")
     )
-    if not held.update(lease_until=now + LEASE):
+    return list(rows.values_list("pk", flat=True)[:AT_ONCE])
+
+
+def _free(now: datetime) -> Q:
+    return Q(lease_until__isnull=True) | Q(lease_until__lt=now)
+
+
+def _serve(key: int) -> int:
+    """Sends the events of one webhook, for a while; returns how many were accepted."""
+    now = timezone.now()
+    row = Webhook.objects.filter(pk=key)
+    if not row.filter(_free(now)).update(lease_until=now + LEASE):
         return 0
-    accepted, until = 0, time.monotonic() + SWEEP_S
     try:
-        while time.monotonic() < until:
-            events = _waiting(webhook)
-            if not events:
-                break
-            for event in events:
-                refusal = _send(webhook, event)
-                if refusal is not None:
-                    _failed(webhook, refusal)
-                    return accepted
-                accepted += _is_sent(webhook, event)
-                _accepted(webhook, event)
-                if time.monotonic() >= until:
-                    break
+        # Read now: another worker may have sent some of it until it released the webhook.
+        webhook = row.select_related("grove", "tree", "maker__user").first()
+        return _send_waiting(webhook) if webhook is not None else 0
     finally:
-        Webhook.objects.filter(pk=webhook.pk).update(lease_until=None)
+        row.update(lease_until=None)
+
+
+def _send_waiting(webhook: Webhook) -> int:
+    accepted, until = 0, time.monotonic() + SWEEP_S
+    while time.monotonic() < until and (events := _waiting(webhook)):
+        for event in events:
+            refusal = _send(webhook, event)
+            if refusal is not None:
+                _failed(webhook, refusal)
+                return accepted
+            accepted += _is_sent(webhook, event)
+            # Somebody may have stopped or removed it meanwhile.
+            if not _accepted(webhook, event) or time.monotonic() >= until:
+                return accepted
     return accepted
 
 
@@ -150,10 +158,12 @@ async def _post(outgoing: Outgoing) -> Refusal | None:
         await transport.aclose()
 
 
-def _accepted(webhook: Webhook, event: dict[str, Any]) -> None:
+def _accepted(webhook: Webhook, event: dict[str, Any]) -> bool:
+    """Notes how far the webhook has come; whether it goes on."""
     now = timezone.now()
     webhook.cursor = event["seq"]
-    Webhook.objects.filter(pk=webhook.pk, cursor__lt=event["seq"]).update(
+    row = Webhook.objects.filter(pk=webhook.pk, cursor__lt=event["seq"])
+    changed = row.update(
         cursor=event["seq"],
         tries=0,
         failing_since=None,
@@ -162,6 +172,7 @@ def _accepted(webhook: Webhook, event: dict[str, Any]) -> None:
         delivered_at=now,
         lease_until=now + LEASE,
     )
+    return bool(changed) and Webhook.objects.filter(pk=webhook.pk, stopped_at=None).exists()
 
 
 def _failed(webhook: Webhook, refusal: Refusal) -> None:

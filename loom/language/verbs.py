@@ -59,6 +59,8 @@ class Verb:
     * `outlives_budget`: it still runs when the budget of a turn is used up.
     * `answers_later`: what it was asked for arrives after its line has run. `runs_alone`: the next
       line runs only once that has arrived.
+    * `leads_elsewhere`: what is written after it is meant for the place that it made, where a turn
+      does not go: nothing more is written in the tree in that turn.
     * `in_pipes`: it may be a line of a pipe; not for verbs that run other lines or take them back.
     * `instead`: the hint for somebody who may not use it, given the values of the line.
     * `takes_each`: a line that names several items is several lines.
@@ -92,6 +94,7 @@ class Verb:
     outlives_budget: bool = False
     answers_later: bool = False
     runs_alone: bool = False
+    leads_elsewhere: bool = False
     in_pipes: bool = True
     instead: Callable[[Mapping[str, object]], str] | None = None
     takes_each: bool = False

@@ -65,6 +65,7 @@ describe_verb(
         done=gettext_noop("Began a sandbox"),
         takes_documents=False,
         in_pipes=False,
+        leads_elsewhere=True,
         meant_by="scratch private experiment",
     )
 )
@@ -90,9 +91,11 @@ def sandbox(context: Context, args: SandboxArgs) -> Reply:
     until = f"{tree.expires_at:%Y-%m-%d}"
     is_agent = context.actor.participant != context.actor.person
     who = "you and your inviter" if is_agent else "you only"
+    # A turn stays where it was begun.
+    where = "whoever is asked there writes in it" if context.turn else "lines are run in that tree"
     return Reply(
         f"✓ sandbox at [{node.local_id}], visible to {who}\n"
-        f"  tree:{tree.uid} until {until}; lines are run in that tree",
+        f"  tree:{tree.uid} until {until}; {where}",
         items=touched(tree) if tree.pk else (),
         inverse=({"op": "sandbox", "tree": tree.pk, "ends": True},),
     )

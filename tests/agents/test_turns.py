@@ -493,3 +493,29 @@ def test_of_many_looks_in_one_batch_the_first_ten_run(
     statuses = [outcome for _, outcome in outcomes(turn)]
     assert statuses == ["ok"] * 10 + ["LIMIT_EXCEEDED"] * 4
     assert "read their results first" in provider.seen[1].json["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_what_an_agent_writes_after_beginning_a_sandbox_is_not_written_for_all(
+    actor: Actor,
+    tree: Tree,
+    agent: Participant,
+    provider: ScriptedProvider,
+    opening: str,
+    rounds: int,
+) -> None:
+    secret = '→ respond "a secret draft"\n→ bookmark here'
+    if rounds == 1:
+        provider.script(says(f'→ sandbox "try"\n{secret}'))
+    else:
+        provider.script(says('→ sandbox "try"\n→ view here'), says(secret))
+    provider.script(says("Done."))
+    turn = went(asked(actor, tree, agent, node=opening))
+    assert turn.status == "done"
+    refused = Step.objects.filter(workspace__tree=tree, outcome="REJECTED")
+    assert [row.line.split()[1] for row in refused] == ["respond", "bookmark"]
+    assert not Node.objects.filter(text="a secret draft").exists()
+    # Looking goes on, and so does the next turn.
+    provider.script(says('→ respond "for all"'), says("Done."))
+    went(asked(actor, tree, agent, node=opening))
+    assert Node.objects.filter(tree=tree, text="for all").exists()

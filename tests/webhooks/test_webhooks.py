@@ -179,6 +179,62 @@ def test_two_workers_do_not_send_to_one_webhook_at_once(
     assert delivery.sweep() == 1
 
 
+def test_idle_webhooks_leave_room_for_those_that_have_something_to_send(
+    receiver: ScriptedProvider,
+    hook: tuple[Webhook, str],
+    actor: Actor,
+    tree: Tree,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    commands.make_webhook(actor.user, actor.grove.uid, url=f"{receiver.url}/grove")
+    for number in (1, 2):
+        make = {"url": f"{receiver.url}/tree{number}", "tree": tree.uid}
+        commands.make_webhook(actor.user, actor.grove.uid, **make)
+    delivery.sweep()
+    receiver.seen.clear()
+    monkeypatch.setattr(delivery, "AT_ONCE", 1)
+    say(actor, tree, 'respond root "one"')
+    for _ in range(3):
+        delivery.sweep()
+    asked = [request.path.removeprefix("/v1") for request in receiver.seen]
+    assert sorted(asked) == ["/hook", "/tree1", "/tree2"]
+
+
+def test_what_another_worker_sent_meanwhile_is_not_sent_again(
+    receiver: ScriptedProvider,
+    hook: tuple[Webhook, str],
+    actor: Actor,
+    tree: Tree,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    say(actor, tree, 'respond root "one"')
+    behind = delivery._behind()
+    assert delivery.sweep() == 1
+    monkeypatch.setattr(delivery, "_behind", lambda: behind)
+    assert delivery.sweep() == 0
+    assert len(receiver.seen) == 1
+
+
+def test_one_that_is_stopped_in_the_middle_gets_nothing_more(
+    receiver: ScriptedProvider,
+    hook: tuple[Webhook, str],
+    actor: Actor,
+    tree: Tree,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    say(actor, tree, 'respond root "one"')
+    say(actor, tree, 'respond root "two"')
+    send = delivery._send
+
+    def stopped_then_sent(webhook: Webhook, event: dict[str, Any]) -> Any:
+        Webhook.objects.update(stopped_at=timezone.now())
+        return send(webhook, event)
+
+    monkeypatch.setattr(delivery, "_send", stopped_then_sent)
+    assert delivery.sweep() == 1
+    assert len(receiver.seen) == 1
+
+
 def test_the_secret_is_shown_once(receiver: ScriptedProvider, actor: Actor, owner: User) -> None:
     client = APIClient()
     client.force_login(owner)
