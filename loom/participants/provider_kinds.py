@@ -153,6 +153,8 @@ def read_samplers(written: str) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     for part in text.replace(",", " ").split():
         name, _sign, value = part.partition("=")
+        if name in settings:
+            raise _refused(f"{name[:40]} is given twice.", f"{name[:40]}={value[:40]}")
         try:
             settings[name] = int(value) if value.lstrip("-").isdecimal() else float(value)
         except ValueError:

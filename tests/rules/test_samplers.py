@@ -46,6 +46,7 @@ def test_what_is_written_is_read_again(
     "given",
     [
         *("top_p=2", "top_k=1.5", "seed=-1", "nothing=1", "top_p", "top_p=x", "top_p=nan"),
+        "top_p=0.1 top_p=0.2",
         *('{"stop": [""]}', '{"stop": 1}', '{"logit_bias": {"a": 1}}', '{"grammar": 1}'),
         *('{"logit_bias": {"1": 101}}', "{", '{"top_p": true}', '{"top_p": "0.5"}'),
     ],

@@ -180,7 +180,10 @@ def test_attempts_are_counted(owner: User) -> None:
         for number in range(accounts.MOST + 1)
     ]
     assert answers == [400] * accounts.MOST + [429]
-    assert client.post("/second-factor", {"code": code_of(owner)}).status_code == 429
+    refused = client.post("/second-factor", {"code": code_of(owner)})
+    assert refused.status_code == 429
+    # A one-time link asks for a code as well.
+    assert "one-time link" not in refused.content.decode()
     assert not is_in(client)
 
 

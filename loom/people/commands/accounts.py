@@ -255,9 +255,12 @@ MINUTES = 15
 
 
 class PasswordAttempt:
-    """One attempt to enter a password, when signing in or changing it; counted before the check."""
+    """One attempt to enter a password, when signing in or changing it; counted before the check.
+    `or_else`: what helps beside waiting."""
 
-    def __init__(self, request: HttpRequest, name: str) -> None:
+    def __init__(
+        self, request: HttpRequest, name: str, *, or_else: str = "ask for a one-time link"
+    ) -> None:
         address, who = _network(request), digest(name.casefold())
         self._keys = (
             f"wrong:both:{who}:{digest(address)}",
@@ -273,7 +276,7 @@ class PasswordAttempt:
             raise CommandError(
                 "LIMIT_EXCEEDED",
                 "Too many failed attempts.",
-                hint=f"Wait {MINUTES} minutes, or ask for a one-time link.",
+                hint=f"Wait {MINUTES} minutes, or {or_else}.",
             )
 
     def _counts(self) -> bool:
