@@ -49,6 +49,41 @@ def test_a_box_that_two_people_tick_at_once_stays_ticked(
     expect(box).to_be_checked()
 
 
+def test_tasks_of_a_document_are_boxes_where_it_is_read(
+    heddle: Heddle, visit: Open, ada: Cookies, rhea: Cookies
+) -> None:
+    tree = heddle.tree("Home of a plan", "Once.")
+    text = (
+        "# Plan\n\n- [ ] light the lamp\n- [x] wake the keeper\n    - [ ] with tea\n\n"
+        "```\n- [ ] code\n```\n"
+    )
+    document = heddle.post("documents", {"title": f"Plan {uuid4().hex[:6]}", "text": text})
+    heddle.line(tree, f"link doc:{document['id']} to tree:{tree}")
+    pages = [visit(f"/documents/{document['id']}", who=who) for who in (None, ada, rhea)]
+    for page in pages:
+        page.get_by_role("button", name="Read", exact=True).click()
+        expect(page.locator(".document-read .task-box")).to_have_count(3)
+        expect(page.get_by_label("Done: wake the keeper")).to_be_checked()
+        expect(page.locator(".document-read")).not_to_contain_text("[ ] light")
+    mine, hers, reads = (page.get_by_label("Done: light the lamp") for page in pages)
+    expect(reads).to_be_disabled()
+    expect(reads).not_to_be_checked()
+    expect(hers).to_be_enabled()
+    expect(mine).to_be_enabled()
+    mine.check()
+    for box in (hers, reads):
+        expect(box).to_be_checked()
+    hers.uncheck()
+    expect(mine).not_to_be_checked()
+    mine.check()
+    key = mine.get_attribute("data-token")
+    heddle.line(tree, f"todo archive doc:{document['id']} token:{key}")
+    expect(mine).to_be_disabled()
+    # The text says it, too.
+    pages[0].get_by_role("button", name="Write", exact=True).click()
+    expect(pages[0].locator(".document-editor")).to_contain_text("- [x] light the lamp")
+
+
 def test_what_a_check_says_is_a_badge_for_both(heddle: Heddle, visit: Open, ada: Cookies) -> None:
     tree = heddle.tree("Checked", "The lamp burns all night long.")
     name = f"short {uuid4().hex[:6]}"

@@ -25,8 +25,10 @@ export class CheckBadge {
   seq = 0;
 
   /** @param {HTMLElement} badge @param {{id: string, tree: string}} of the document, and a tree in which a line about it can be run
-   * @param {(words: string) => void} say @param {AbortSignal} signal */
-  constructor(badge, { id, tree }, say, signal) {
+   * @param {(words: string) => void} say @param {AbortSignal} signal @param {(event: {kind: string, payload: any}) => void} [also] gets
+   * each event of the grove */
+  constructor(badge, { id, tree }, say, signal, also) {
+    this.also = also;
     this.badge = badge;
     this.id = id;
     this.tree = tree;
@@ -56,6 +58,7 @@ export class CheckBadge {
   heard({ type, event }) {
     if (type !== "event" || !event) return;
     this.seq = event.seq;
+    this.also?.(event);
     if (event.kind !== "check.changed" || event.payload?.item !== `doc:${this.id}`) return;
     this.known = newestOf(this.known, event.payload.results);
     this.draw();

@@ -15,6 +15,7 @@ import { DocumentRoom } from "../document/room.js";
 import { commentHere, commenting } from "../document/commenting.js";
 import { DocumentEvidence } from "../document/evidence.js";
 import { readBox, readWords } from "../document/reading.js";
+import { DocumentTasks } from "../document/tasks.js";
 import { reread, runner, suggesting } from "../document/suggesting.js";
 import { Dropped } from "../editor/dropped.js";
 import { storable } from "../editor/pasting.js";
@@ -56,7 +57,12 @@ export class LoomDocument extends HTMLElement {
     const badge = /** @type {HTMLElement | null} */ (this.querySelector("[data-checks]"));
     const citesIn = this.querySelector("[data-cites-in]")?.getAttribute("data-cites-in");
     if (citesIn) this.evidence = new DocumentEvidence(this.room.id, citesIn, () => this.view, signal);
-    if (badge) new CheckBadge(badge, { id: this.room.id, tree: this.dataset.tree ?? "" }, (words) => this.say(words), signal);
+    if (badge) {
+      const say = (/** @type {string} */ words) => this.say(words);
+      const read = /** @type {HTMLElement} */ (this.querySelector("[data-read]"));
+      const tasks = new DocumentTasks(this.room.id, { read, mayWrite: this.mayWrite, say, signal });
+      new CheckBadge(badge, { id: this.room.id, tree: this.dataset.tree ?? "" }, say, signal, (event) => tasks.heard(event));
+    }
     this.room.start();
   }
 

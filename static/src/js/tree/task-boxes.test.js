@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { taskOf } from "./tasks.js";
+import { taskOf } from "./task-boxes.js";
 
 test("an item that begins with brackets is a task", () => {
   assert.deepEqual(taskOf("[ ] light the lamp"), { words: "light the lamp", checked: false });
