@@ -2,8 +2,9 @@
 
 A run with `--write-asked FOLDER` notes for each test the statements that it made the database run,
 without their values, and how long it took. A run on another database with `--read-asked FOLDER`
-leaves out tests whose statements others ask there: each statement is asked by two tests, or by the
-one that there is. What concerns databases themselves, and what runs in several threads, is all run.
+leaves out tests whose statements others ask there: a statement that reads is asked by one test, one
+that writes or was refused by two, as it is there that values matter. What concerns databases
+themselves, and what runs in several threads, is all run.
 """
 
 import heapq
@@ -22,11 +23,12 @@ import pytest
 
 from tests.thorough import THOROUGH
 
-TIMES = 2  # so many tests ask each statement
+READ_TIMES, WRITE_TIMES = 1, 2  # so many tests ask each statement
 # About what a database does by itself: locks, plans, numbers of rows, several processes.
 OF_DATABASES = ("tests/queries/", "tests/kills/", "tests/machines/")
 THREADS = frozenset(("threading", "Thread", "ThreadPoolExecutor"))  # imported by modules that race
 LEAST_S = 0.02  # of a test, which is what setting it up takes
+_WRITES = ("INSERT", "UPDATE", "DELETE")
 _SAVEPOINT = ("SAVEPOINT", "RELEASE", "ROLLBACK TO")
 _VALUES = re.compile(r"'(?:[^']|'')*'|\b\d+\b|\?")
 _LISTS = re.compile(r"\(%s(?:, ?%s)*\)(?:, ?\(%s(?:, ?%s)*\))*")
@@ -42,11 +44,17 @@ class Asked:
 
 @lru_cache(maxsize=4096)
 def statement(sql: str) -> int:
-    """A number for a statement, the same whatever its values and however many; 0 for savepoints,
-    which have names of their own."""
+    """A number for a statement, the same whatever its values and however many, odd if it writes; 0
+    for savepoints, which have names of their own."""
     if sql.startswith(_SAVEPOINT):
         return 0
-    return zlib.crc32(_LISTS.sub("(…)", _VALUES.sub("%s", sql)).encode())
+    number = 2 * zlib.crc32(_LISTS.sub("(…)", _VALUES.sub("%s", sql)).encode())
+    return number + 1 if sql.startswith(_WRITES) else number
+
+
+def refused(number: int, error: Exception) -> int:
+    """A number for a statement that the database refused."""
+    return 2 * zlib.crc32(f"{number} {type(error).__name__}".encode()) + 1
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -101,7 +109,7 @@ class _Notes:
         try:
             return execute(sql, params, many, context)
         except Exception as error:
-            self._now.add(zlib.crc32(f"{number} {type(error).__name__}".encode()))
+            self._now.add(refused(number, error))
             raise
 
 
@@ -117,11 +125,12 @@ def read(folder: Path) -> dict[str, Asked]:
 
 
 def enough(tests: Mapping[str, Asked], taken: Iterable[str] = ()) -> set[str]:
-    """Tests that together ask each statement TIMES, or as often as all do, and cost little. `taken`
-    are run in any case, and count. Each time the one is added that asks most of what is missing
-    for each second of its own."""
+    """Tests that together ask each statement READ_TIMES or WRITE_TIMES, or as often as all do, and
+    cost little. `taken` are run in any case, and count. Each time the one is added that asks most
+    of what is missing for each second of its own."""
     missing = Counter(number for test in tests.values() for number in test.statements)
-    missing = Counter({number: min(many, TIMES) for number, many in missing.items()})
+    for number, many in missing.items():
+        missing[number] = min(many, WRITE_TIMES if number % 2 else READ_TIMES)
     chosen: set[str] = set()
 
     def worth(name: str) -> float:
