@@ -14,6 +14,7 @@ from loom.manuscript.models import ManuscriptVersion
 from loom.manuscript.queries.story import Manuscript, current_version, manuscript_of
 from loom.manuscript.rules import MOST_CHAPTERS, Chapter, language_problem, moved
 from loom.permissions import LOOM, WRITE
+from loom.text.counts import counted
 from loom.text.shortening import plain
 
 MOST_WORDS = 10_000_000
@@ -42,7 +43,7 @@ class ListChapters(Args):
 def chapter_list(context: Context, args: ListChapters) -> Reply:
     """Lists the chapters of the main line in their order, with their words and targets."""
     manuscript = manuscript_of(context.actor, context.tree)
-    head = f"{manuscript.title or 'Untitled tree'} · {manuscript.story.words:,} words"
+    head = f"{manuscript.title or 'Untitled tree'} · {counted(manuscript.story.words, 'word')}"
     head += f" of {manuscript.target:,}" if manuscript.target else ""
     lines = [
         _line(manuscript, number, chapter) for number, chapter in enumerate(manuscript.chapters, 1)
@@ -52,11 +53,11 @@ def chapter_list(context: Context, args: ListChapters) -> Reply:
 
 def _line(manuscript: Manuscript, number: int, chapter: Chapter) -> str:
     target, note = manuscript.of(chapter)
-    aim = f" of {target:,}" if target else ""
+    words = f"{chapter.words:,} of {target:,} words" if target else counted(chapter.words, "word")
     shown_note = f" · {plain(note)}" if note else ""
     title = plain(chapter.title) or "(before the first chapter)"
     indent = "  " * (chapter.level - 1)
-    return f"{number}. {indent}{title} [{chapter.node}] · {chapter.words:,}{aim} words{shown_note}"
+    return f"{number}. {indent}{title} [{chapter.node}] · {words}{shown_note}"
 
 
 class MoveChapter(Args):
@@ -97,7 +98,9 @@ def chapter_target(context: Context, args: AimChapter) -> Reply:
     """Sets how many words a chapter shall have."""
     chapter = _named(manuscript_of(context.actor, context.tree), args.chapter)
     inverse = _set_of(context, chapter, "target", args.words)
-    return Reply(f"✓ {_shown(chapter)} shall have {args.words:,} words", inverse=(inverse,))
+    return Reply(
+        f"✓ {_shown(chapter)} shall have {counted(args.words, 'word')}", inverse=(inverse,)
+    )
 
 
 class NoteChapter(Args):
