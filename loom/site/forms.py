@@ -5,6 +5,7 @@ cannot be stored with a plain sentence and a hint.
 is wrong. Who may, and what a value has to be, is decided by the command that gets them.
 """
 
+import json
 import math
 import re
 from typing import Any, Self
@@ -107,6 +108,24 @@ class Days(Word):
     def of(self, text: str) -> int | None:
         """The number."""
         return int(text) if text.isdecimal() and len(text) < 6 else None
+
+
+class Seen(Word):
+    """What the page showed, as a JSON object by field: what is sent as it was shown was not changed
+    in it, and stays what somebody else may have made of it since. {} of a form without it."""
+
+    def __init__(self) -> None:
+        super().__init__(empty={})
+
+    def of(self, text: str) -> dict[str, Any]:
+        """The values by field. FieldRefused if it cannot be read."""
+        try:
+            seen = json.loads(text)
+        except ValueError:
+            seen = None
+        if not isinstance(seen, dict):
+            raise FieldRefused("This cannot be read.", "Open the page again.")
+        return seen
 
 
 class Flag(forms.Field):

@@ -1,6 +1,7 @@
 """A grove's settings, members, invitations and money."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from operator import itemgetter
@@ -34,7 +35,7 @@ from loom.people.models import Grove, Invitation, Membership, Participant
 from loom.people.names import TAG_COLOURS
 from loom.permissions import ROLES, WRITE
 from loom.site.display import Who, cast_of
-from loom.site.forms import Flag, Number, PageForm, Text, Whole, Word, Words
+from loom.site.forms import Flag, Number, PageForm, Seen, Text, Whole, Word, Words
 from loom.site.page_requests import (
     PersonRequest,
     as_shown,
@@ -69,7 +70,8 @@ def settings_page(request: PersonRequest, uid: str) -> HttpResponse:
         if form.has("put-aside"):
             return _take_up_again(request, actor)
         try:
-            groves.change_grove(actor, settings=_given(form), name=form.values["name"])
+            changed = _changed(form, grove)
+            groves.change_grove(actor, name=changed.pop("name", None), settings=changed)
             messages.success(request, gettext("Saved."))
         except CommandError as refused:
             messages.error(request, in_one_line(refused))
@@ -99,14 +101,15 @@ def _settings(
     request: PersonRequest, actor: Actor, refused: CommandError | None = None
 ) -> HttpResponse:
     """The page; with the reason if the web search service was `refused`, and what was entered."""
-    grove = actor.grove
+    grove, tags = actor.grove, _tags(actor)
     chosen = grove.settings.get("tag_colours", {})
     limit = daily_limit(grove.settings)
     context = {
         **frame(request, actor, "settings"),
+        "seen": json.dumps(_shown_in(grove, tags)),
         "limit": f"{limit / NANO:.12g}" if limit else "",
         "ceiling": f"{grove.ceiling / NANO:.12g}" if grove.ceiling else "",
-        "tags": [(tag, chosen.get(tag, "")) for tag in _tags(actor)],
+        "tags": [(tag, chosen.get(tag, "")) for tag in tags],
         "colours": [(name, gettext(name)) for name in TAG_COLOURS],
         "models": Participant.objects.filter(grove=grove, kind="model", archived_at__isnull=True),
         "summary_model": grove.settings.get("summary_model", ""),
@@ -206,6 +209,7 @@ class GroveForm(PageForm):
     result_threshold = Whole(empty=0)
     evict = Word()
     auto_open = Flag()
+    seen = Seen()
 
 
 for _one in NUMBERS:
@@ -213,7 +217,7 @@ for _one in NUMBERS:
 
 
 def _given(form: GroveForm) -> dict[str, Any]:
-    """The settings sent by the form: those that its page has."""
+    """The name and the settings sent by the form: those that its page has."""
     given = form.values
     pairs = zip(given["tag"], given["colour"], strict=False)
     colours = {tag: colour for tag, colour in pairs if colour}
@@ -223,6 +227,7 @@ def _given(form: GroveForm) -> dict[str, Any]:
         )
     windows = {"evict": given["evict"], "auto_open": given["auto_open"]}
     return {
+        "name": given["name"],
         "tag_colours": colours,
         "daily_budget_usd": given["limit"],
         "summary_model": given["summary_model"],
@@ -231,6 +236,38 @@ def _given(form: GroveForm) -> dict[str, Any]:
         **(windows if "evict" in form.data else {}),
         **{number.name: given[number.name] for number in NUMBERS if number.name in form.data},
     }
+
+
+def _shown_in(grove: Grove, tags: Sequence[str]) -> dict[str, Any]:
+    """What a form sends in which nothing was changed."""
+    stored = grove.settings
+    colours = stored.get("tag_colours", {})
+    return {
+        "name": grove.name,
+        "tag_colours": {tag: colours[tag] for tag in tags if colours.get(tag)},
+        "daily_budget_usd": daily_limit(stored) / NANO,
+        "summary_model": stored.get("summary_model", ""),
+        access.READERS_MAY: stored.get(access.READERS_MAY, "read"),
+        "result_threshold": stored.get("result_threshold", 0),
+        "evict": stored.get("evict", ""),
+        "auto_open": stored.get("auto_open", False),
+        **{number.name: stored.get(number.name) for number in NUMBERS},
+    }
+
+
+def _changed(form: GroveForm, grove: Grove) -> dict[str, Any]:
+    """What was changed in the page: what another owner has changed since it was opened stays."""
+    seen, given = form.values["seen"], _given(form)
+    changed = {
+        name: value for name, value in given.items() if name not in seen or seen[name] != value
+    }
+    shown = seen.get("tag_colours")
+    if "tag_colours" in changed and isinstance(shown, dict):
+        own = {tag: changed["tag_colours"].get(tag, "") for tag in given["tag_colours"] | shown}
+        own = {tag: colour for tag, colour in own.items() if colour != shown.get(tag, "")}
+        now = grove.settings.get("tag_colours", {}) | own
+        changed["tag_colours"] = {tag: colour for tag, colour in now.items() if colour}
+    return changed
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -1,5 +1,7 @@
 """The page of a tree and its parts: path, settings, archive."""
 
+import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -37,11 +39,12 @@ from loom.reading.queries.margins import NodeMarks, kept_of
 from loom.reading.queries.path_page import Way, way_of
 from loom.site import display
 from loom.site.display import Who, cast_of
-from loom.site.forms import PageForm, Text, Word
+from loom.site.forms import PageForm, Seen, Text, Word
 from loom.site.page_requests import (
     PersonRequest,
     Stretch,
     abilities,
+    as_shown,
     frame,
     in_one_line,
     person,
@@ -273,15 +276,28 @@ def weave(request: PersonRequest, uid: str) -> HttpResponse:
 def about_page(request: PersonRequest, uid: str) -> HttpResponse:
     """The settings of one tree."""
     actor, tree = access.get_tree(request.user, uid)
+    return _about(request, actor, tree)
+
+
+def _about(
+    request: PersonRequest, actor: Actor, tree: Tree, refused: CommandError | None = None
+) -> HttpResponse:
+    """The page; where what was typed was `refused`, with that and the reason."""
+    now = {name: getattr(tree, name) for name in HEAD}
+    typed = _changed(HeadForm.of(request)) if refused else {}
     context = {
         **frame(request, actor, "trees"),
         "tree": tree,
+        "head": now | typed,
+        "seen": json.dumps(now),
+        "refused": refused and as_shown(refused),
         "size": size_of(actor, tree),
         "can": abilities(actor, tree),
         "tags": ", ".join(tags_on([tree]).get(tree.pk, ())),
         "failed": summaries.failures(tree),
     }
-    return render(request, "pages/about.html", context)
+    status = refused.status if refused else 200
+    return render(request, "pages/about.html", context, status=status)
 
 
 @require_POST
@@ -294,6 +310,8 @@ def change_tree(request: PersonRequest, uid: str, action: str) -> HttpResponse:
             return _erase(request, actor, tree)
         messages.success(request, _action(request, actor, tree, action))
     except CommandError as refused:
+        if action == "head":
+            return _about(request, actor, access.get_tree(request.user, uid)[1], refused)
         messages.error(request, in_one_line(refused))
     return HttpResponseRedirect(f"/trees/{tree.uid}/about")
 
@@ -317,6 +335,10 @@ class HeadForm(PageForm):
     description = Text()
     system_context = Text()
     truncation = Text(empty="truncateMiddle")
+    seen = Seen()
+
+
+HEAD = ("title", "description", "system_context", "truncation")
 
 
 def _action(request: PersonRequest, actor: Actor, tree: Tree, action: str) -> str:
@@ -330,8 +352,24 @@ def _action(request: PersonRequest, actor: Actor, tree: Tree, action: str) -> st
         return gettext("The tree has been restored.")
     if action != "head":
         raise CommandError("NOT_FOUND", "This form does not exist.", hint="Reload the page.")
-    trees.change_tree(actor, tree, HeadForm.read(request))
+    form = HeadForm.of(request)
+    shown = form.values["seen"]
+    seen = {name: shown[name] for name in HEAD if isinstance(shown.get(name), str)}
+    trees.change_tree(actor, tree, {**_changed(form), "seen": seen})
     return gettext("Saved.")
+
+
+def _changed(form: HeadForm) -> dict[str, Any]:
+    """What was changed in the page, as far as it can be read."""
+    given = form.cleaned_data if form.is_valid() else {**form.data.dict(), **form.cleaned_data}
+    seen = form.cleaned_data.get("seen", {})
+    values = {name: _with_lf(given.get(name, "")) for name in HEAD}
+    return {name: value for name, value in values.items() if value != _with_lf(seen.get(name))}
+
+
+def _with_lf(value: object) -> object:
+    """A text as a browser sends it back, whose ends of lines are of one kind."""
+    return "\n".join(re.split(r"\r\n?|\n", value)) if isinstance(value, str) else value
 
 
 def _retag(actor: Actor, tree: Tree, given: str) -> str:
