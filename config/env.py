@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).resolve().parent.parent
+PRIVATE = 0o700  # the data belongs to its owner; a folder that is there keeps its mode
 
 
 class WrongSetting(SystemExit):
@@ -410,7 +411,7 @@ def _secret(data: Path) -> str:
         return given
     file = data / "secret"
     if not file.exists():
-        data.mkdir(parents=True, exist_ok=True)
+        data.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
         # O_EXCL: two processes that start at the same time must end up with one secret.
         try:
             handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -469,7 +470,7 @@ def read() -> Env:
     """The environment of this process. Raises WrongSetting with the sentence to show."""
     data = Path(os.environ.get("HEDDLE_DATA", "") or ROOT / "var").resolve()
     try:
-        data.mkdir(parents=True, exist_ok=True)
+        data.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
     except OSError as error:
         raise WrongSetting(f"HEDDLE_DATA={data} can't be created: {error.strerror}.") from error
     for origin in _listed("HEDDLE_ORIGINS"):

@@ -35,7 +35,8 @@ ABOUT, DATABASE, SECRET, IMAGES = "heddle.json", "database", "secret", "images/"
 def applied() -> list[str]:
     """The migrations of our own apps that the database has."""
     recorded = MigrationRecorder(connection).applied_migrations()
-    return sorted(f"{app}.{name}" for app, name in recorded if apps.is_installed(f"loom.{app}"))
+    own = {app.label for app in apps.get_app_configs() if app.name.startswith(("loom.", "agents"))}
+    return sorted(f"{app}.{name}" for app, name in recorded if app in own)
 
 
 def dump(to: Path) -> None:
