@@ -15,6 +15,7 @@ from loom.errors import CommandError, not_found
 from loom.money.days import today
 from loom.money.queries.allowances import left_of
 from loom.participants.prices import prices_of
+from loom.people.commands.groves import ends_with_membership
 from loom.people.models import Grove, Membership, Participant, User
 from loom.text.hashes import digest
 from loom.turns.models import Turn
@@ -72,6 +73,14 @@ def revoke_key(user: User, uid: str) -> None:
     rows = GatewayKey.objects.filter(user=user, uid=uid, revoked_at__isnull=True)
     if not rows.update(revoked_at=timezone.now()):
         raise not_found("This gateway key")
+
+
+@ends_with_membership
+def revoke_keys(member: Membership) -> None:
+    """Revokes the keys of a member for the models of a grove that they leave. Otherwise programs
+    that still hold one could call again once the person comes back."""
+    rows = GatewayKey.objects.filter(user=member.user, participant__grove=member.grove)
+    rows.filter(revoked_at__isnull=True).update(revoked_at=timezone.now())
 
 
 def keys_of(user: User) -> QuerySet[GatewayKey]:

@@ -9,7 +9,7 @@ from loom.errors import CommandError, not_found
 from loom.operations import trim
 from loom.operations.access import demand_operator
 from loom.participants.prices import NANO
-from loom.people.commands import accounts
+from loom.people.commands import accounts, groves
 from loom.people.lost_ways import LostWay, lost_way
 from loom.people.models import Grove, User
 
@@ -26,8 +26,8 @@ def _somebody(username: str) -> User:
 
 
 def close_account(operator: User, username: str) -> User:
-    """Closes an account: its sessions end, its keys do nothing, and what it wrote stays. An
-    operator cannot close their own."""
+    """Closes an account: its sessions and invitations end, its keys do nothing, and what it wrote
+    stays. An operator cannot close their own."""
     demand_operator(operator)
     user = _somebody(username)
     if user.pk == operator.pk:
@@ -35,6 +35,7 @@ def close_account(operator: User, username: str) -> User:
             "REJECTED", "You cannot close your own account.", hint="Ask another operator."
         )
     accounts.close(user)
+    groves.end_invitations_of(user)  # last, as nobody whose account is closed can make another
     log.info("operator %s closed the account %s", operator.pk, user.pk)
     return user
 

@@ -105,6 +105,25 @@ def test_whoever_comes_back_is_who_they_were(actor: Actor, writer: User) -> None
     assert again.participant == person and again.participant.archived_at is None
 
 
+def test_whoever_comes_back_has_the_name_that_they_have_now(actor: Actor) -> None:
+    user = people.make_user("ada", display_name="Ada")
+    groves.add_member(actor, "ada", "writer")
+    groves.remove_member(actor, "ada")
+    groves.show_as(user, name="Countess")
+    assert groves.add_member(actor, "ada", "writer").participant.name == "Countess"
+    added = Event.objects.filter(kind="member.added").latest("seq")
+    assert added.payload["member"]["name"] == "Countess"
+
+
+def test_the_name_of_whoever_comes_back_is_free(actor: Actor) -> None:
+    user = people.make_user("ada", display_name="Ada")
+    groves.add_member(actor, "ada", "writer")
+    groves.remove_member(actor, "ada")
+    Participant.objects.create(grove=actor.grove, kind="model", name="Countess")
+    groves.show_as(user, name="Countess")
+    assert groves.add_member(actor, "ada", "writer").participant.name == "Countess 2"
+
+
 def test_a_change_of_role_reaches_sockets_after_commit(
     actor: Actor, writer: User, sent: list[Any], django_capture_on_commit_callbacks: Any
 ) -> None:

@@ -6,10 +6,12 @@ from functools import partial
 import pytest
 from django.utils import timezone
 
-from loom.access import Actor
+from loom.access import Actor, get_actor
 from loom.engine.models import Event
 from loom.errors import CommandError
-from loom.people.commands import groves
+from loom.operations.commands import close_account, open_account
+from loom.people.commands import accounts, groves
+from loom.people.commands.accounts import make_user
 from loom.people.models import Invitation, Membership, User
 from tests.people.conftest import AtOnce
 
@@ -70,6 +72,67 @@ def test_it_ends_when_it_is_over_or_revoked(actor: Actor, outsider: User) -> Non
         assert code(secret, user=outsider) == "NOT_FOUND"
     with pytest.raises(CommandError):
         groves.revoke_invitation(actor, second.uid)
+
+
+@pytest.fixture
+def second(actor: Actor) -> Actor:
+    """Another owner, so that either can be removed or have another role."""
+    user = make_user("second")
+    groves.add_member(actor, "second", "owner")
+    return get_actor(user, actor.grove)
+
+
+def removed(actor: Actor) -> int:
+    """How many invitations the events of the grove name as ended."""
+    return Event.objects.filter(
+        stream__name=f"grove:{actor.grove.uid}", kind="invitation.removed"
+    ).count()
+
+
+def test_whoever_is_removed_cannot_come_back_by_an_invitation_of_their_own(
+    actor: Actor, second: Actor, outsider: User
+) -> None:
+    own, other = invite(second, uses=5), invite(actor)
+    groves.remove_member(actor, "second")
+    assert code(own, user=second.user) == code(own, user=outsider) == "NOT_FOUND"
+    assert removed(actor) == 1
+    assert groves.open_invitations(actor.grove).count() == 1
+    groves.add_member(actor, "second", "owner")
+    assert code(own, user=outsider) == "NOT_FOUND"
+    assert groves.accept(other, user=outsider).role == "writer"
+
+
+def test_invitations_end_when_their_maker_may_invite_no_more(
+    actor: Actor, second: Actor, outsider: User
+) -> None:
+    secret = invite(second)
+    groves.change_role(actor, "second", "writer")
+    assert code(secret, user=outsider) == "NOT_FOUND"
+    groves.change_role(actor, "second", "owner")
+    assert code(secret, user=outsider) == "NOT_FOUND"
+    assert removed(actor) == 1
+
+
+def test_invitations_that_were_over_already_do_not_end_again(actor: Actor, second: Actor) -> None:
+    groves.accept(invite(second), username="ada", password=PASSWORD)
+    invite(second)
+    Invitation.objects.filter(uses_left=1).update(expires_at=timezone.now())
+    groves.remove_member(actor, "second")
+    assert removed(actor) == 0
+
+
+def test_invitations_end_with_the_account_of_their_maker(
+    actor: Actor, second: Actor, outsider: User
+) -> None:
+    secret = invite(second)
+    accounts.close(second.user)
+    assert code(secret, user=outsider) == "NOT_FOUND"
+    accounts.reopen(second.user)
+    boss = User.objects.create(username="boss", is_operator=True)
+    close_account(boss, "second")
+    open_account(boss, "second")
+    assert code(secret, user=outsider) == "NOT_FOUND"
+    assert removed(actor) == 1
 
 
 @pytest.mark.parametrize(

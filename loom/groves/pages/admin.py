@@ -10,7 +10,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -324,16 +323,10 @@ def members_page(request: PersonRequest, uid: str) -> HttpResponse:
 def _context(request: PersonRequest, actor: Actor) -> dict[str, object]:
     cast = cast_of(actor)
     members = Membership.objects.filter(grove=actor.grove).select_related("user", "participant")
-    open_ones = Invitation.objects.filter(
-        grove=actor.grove,
-        revoked_at__isnull=True,
-        expires_at__gt=timezone.now(),
-        uses_left__gt=0,
-    )
     return {
         **frame(request, actor, "people"),
         "members": [(member, cast[member.participant.uid]) for member in members],
-        "invitations": open_ones if actor.is_owner else [],
+        "invitations": groves.open_invitations(actor.grove) if actor.is_owner else [],
         "roles": ROLES,
     }
 

@@ -146,7 +146,7 @@ def show_as(user: User, *, name: str | None = None, theme: str | None = None) ->
     people.show_as(user, name=name, theme=theme)
     if name is None or str(user) == before:
         return
-    wanted = names.cleaned(user.display_name, most=70) or user.username[:70]
+    wanted = _wanted_name(user)
     for member in user.memberships.select_related("grove"):
         actor = access.get_actor(user, member.grove)
         execute(actor, actor.grove, _change_own_name, OwnName(name=wanted))
@@ -172,16 +172,20 @@ def names_taken(grove: Grove) -> QuerySet[Participant]:
 
 
 def _person(grove: Grove, user: User) -> Participant:
-    """The user's participant; a user who comes back gets the one they had."""
+    """The user's participant; a user who comes back gets the one they had, with the name that they
+    have now."""
     person = Participant.objects.filter(grove=grove, user=user).first()
+    name = free_name(grove, _wanted_name(user), person)
     if person is None:
-        wanted = names.cleaned(user.display_name, most=70) or user.username[:70]
-        return Participant.objects.create(
-            grove=grove, kind="human", user=user, name=free_name(grove, wanted)
-        )
-    person.archived_at = None
-    person.save(update_fields=["archived_at"])
+        return Participant.objects.create(grove=grove, kind="human", user=user, name=name)
+    person.name, person.archived_at = name, None
+    person.save(update_fields=["name", "archived_at"])
     return person
+
+
+def _wanted_name(user: User) -> str:
+    """What a user is called in a grove in which nobody else has that name."""
+    return names.cleaned(user.display_name, most=70) or user.username[:70]
 
 
 def _enter(
@@ -313,10 +317,13 @@ def _change_role(change: RunningAction, args: MemberRole) -> Membership:
 
 
 def give_role(change: RunningAction, member: Membership, role: Role) -> None:
-    """Gives a member of the grove that is being changed another role."""
+    """Gives a member of the grove that is being changed another role. Whoever is no owner any more
+    may not invite, so their open invitations end."""
     member.role = role
     member.save(update_fields=["role"])
     change.writer.append("member.changed", {"member": member_body(member)})
+    if role != "owner":
+        _end_invitations(change, member.participant)
     access_changed(change.grove.uid, member.user.pk)
 
 
@@ -333,9 +340,25 @@ def _remove_member(change: RunningAction, args: MemberNamed) -> None:
     end_membership(change, member)
 
 
+EndsWithMembership = Callable[[Membership], None]
+
+_ending: list[EndsWithMembership] = []
+
+
+def ends_with_membership(end: EndsWithMembership) -> EndsWithMembership:
+    """Registers what a feature ends for good when a membership ends, in the same transaction."""
+    if end not in _ending:
+        _ending.append(end)
+    return end
+
+
 def end_membership(change: RunningAction, member: Membership) -> None:
-    """Ends a membership of the grove that is being changed; what they wrote remains theirs."""
+    """Ends a membership of the grove that is being changed; what they wrote remains theirs. Their
+    open invitations end, by which they could come back."""
     change.writer.append("member.removed", {"member": member_body(member)})
+    _end_invitations(change, member.participant)
+    for end in _ending:
+        end(member)
     Participant.objects.filter(pk=member.participant.pk).update(archived_at=change.now)
     member.delete()
     access_changed(change.grove.uid, member.user.pk)
@@ -446,24 +469,64 @@ def _revoke_invitation(change: RunningAction, args: InvitationNamed) -> Invitati
     invitation = open_ones.filter(uid=args.invitation).first()
     if invitation is None:
         raise not_found("This invitation")
+    _revoke(change, invitation)
+    return invitation
+
+
+def _revoke(change: RunningAction, invitation: Invitation) -> None:
     invitation.revoked_at = change.now
     invitation.save(update_fields=["revoked_at"])
     change.writer.append("invitation.removed", {"invitation": invitation_body(invitation)})
-    return invitation
+
+
+def _end_invitations(change: RunningAction, person: Participant) -> None:
+    """Revokes what can still be used of the invitations that somebody made in the grove that is
+    being changed."""
+    for invitation in _unused(Invitation.objects.filter(grove=change.grove, made_by=person)):
+        _revoke(change, invitation)
+
+
+def end_invitations_of(user: User) -> None:
+    """Revokes the open invitations that somebody made in any grove, as when their account is
+    closed: they would work again if it was opened."""
+    rows = _unused(Invitation.objects.filter(made_by__user=user)).order_by()
+    for grove in Grove.objects.filter(pk__in=rows.values("grove")):
+        execute(user, grove, _end_own_invitations, NoArguments())
+
+
+class NoArguments(Args):
+    """None: it is about who acts."""
+
+
+@action("end_invitations", stream="grove", role=None)
+def _end_own_invitations(change: RunningAction, args: NoArguments) -> None:
+    """Revokes the open invitations of somebody whose account is closed."""
+    user = require(change.user, "whose invitations end")
+    person = Participant.objects.get(grove=change.grove, user=user)
+    change.author, change.writer.actor = person, person.uid
+    _end_invitations(change, person)
+
+
+def _unused(rows: QuerySet[Invitation]) -> QuerySet[Invitation]:
+    """Those that are not revoked, over or used up."""
+    return rows.filter(revoked_at__isnull=True, expires_at__gt=timezone.now(), uses_left__gt=0)
+
+
+def open_invitations(grove: Grove) -> QuerySet[Invitation]:
+    """The invitations to a grove that can still be used."""
+    return _usable(Invitation.objects.filter(grove=grove))
+
+
+def _usable(rows: QuerySet[Invitation]) -> QuerySet[Invitation]:
+    """Those that can be used: not revoked, over or used up, and their makers may still invite."""
+    rows = _unused(rows)
+    return rows.filter(made_by__membership__role="owner", made_by__user__is_active=True)
 
 
 def find_invitation(secret: str) -> Invitation | None:
     """The invitation, if it can still be used."""
-    return (
-        Invitation.objects.select_related("grove")
-        .filter(
-            digest=digest(secret),
-            revoked_at__isnull=True,
-            expires_at__gt=timezone.now(),
-            uses_left__gt=0,
-        )
-        .first()
-    )
+    rows = Invitation.objects.select_related("grove", "made_by").filter(digest=digest(secret))
+    return _usable(rows).first()
 
 
 def accept(
