@@ -491,15 +491,15 @@ def end_invitations_of(user: User) -> None:
     closed: they would work again if it was opened."""
     rows = _unused(Invitation.objects.filter(made_by__user=user)).order_by()
     for grove in Grove.objects.filter(pk__in=rows.values("grove")):
-        execute(user, grove, _end_own_invitations, NoArguments())
+        execute(user, grove, _end_own_invitations, EndedAccount())
 
 
-class NoArguments(Args):
-    """None: it is about who acts."""
+class EndedAccount(Args):
+    """No arguments: the account is that of who acts."""
 
 
 @action("end_invitations", stream="grove", role=None)
-def _end_own_invitations(change: RunningAction, args: NoArguments) -> None:
+def _end_own_invitations(change: RunningAction, args: EndedAccount) -> None:
     """Revokes the open invitations of somebody whose account is closed."""
     user = require(change.user, "whose invitations end")
     person = Participant.objects.get(grove=change.grove, user=user)
