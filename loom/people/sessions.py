@@ -5,8 +5,10 @@ from typing import Any
 
 from django.contrib.auth.backends import ModelBackend
 from django.contrib.sessions.backends import db
+from django.http import HttpRequest
 from django.utils import timezone
 
+from loom.people.commands import accounts as people
 from loom.people.models import User
 from loom.platform.prepared_queries import Given, PreparedQuery
 
@@ -35,6 +37,21 @@ class SessionStore(db.SessionStore):
 
 class Accounts(ModelBackend):
     """Django's way to sign in with a name and a password."""
+
+    def authenticate(
+        self,
+        request: HttpRequest | None,
+        username: str | None = None,
+        password: str | None = None,
+        **others: Any,
+    ) -> User | None:
+        """The user of that name, whatever its case, if the password is theirs; else None. An
+        unknown name asks the same queries and hashes a password as well, so that the time of an
+        answer does not tell who has an account."""
+        known = people.find_user(username or "", active=False)
+        name = known.username if known is not None else username
+        user = super().authenticate(request, username=name, password=password, **others)
+        return user if isinstance(user, User) else None
 
     def get_user(self, user_id: int) -> User | None:
         """The account of a session; None if it is gone or may not sign in."""

@@ -4,7 +4,11 @@ import re
 
 import pytest
 from django.conf import settings
+from django.contrib.auth import authenticate
+from django.contrib.auth.hashers import MD5PasswordHasher
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from config.logs import MaskingFormatter, masked
 from loom.access import Actor, get_actor
@@ -40,6 +44,54 @@ def test_signing_in_never_leads_to_another_site(
 ) -> None:
     form = {"username": "owner", "password": "owner-password", "next": elsewhere}
     assert visitor().post("/signin", form)["Location"] == "/"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("typed", ["BJÖRN-ilse", "björn-ILSE", " Bjo\u0308rn-Ilse "])
+def test_a_name_is_read_in_any_case(typed: str, visitor: Visitor) -> None:
+    people.make_user("Björn-Ilse", "glade-of-birches")
+    client = visitor()
+    client.post("/signin", {"username": typed, "password": "glade-of-birches"})
+    assert signed_in(client)
+
+
+@pytest.mark.django_db
+def test_names_that_only_look_alike_sign_nobody_in(visitor: Visitor) -> None:
+    people.make_user("Ilse", "glade-of-birches")
+    client = visitor()
+    for typed in ("llse", "Ilsé", "ılse"):
+        client.post("/signin", {"username": typed, "password": "glade-of-birches"})
+    assert not signed_in(client)
+
+
+def test_an_unknown_name_costs_what_a_known_one_does(
+    owner: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hashed: list[str] = []
+    encode = MD5PasswordHasher.encode
+
+    def counted(self: MD5PasswordHasher, password: str, salt: str) -> str:
+        hashed.append(password)
+        return encode(self, password, salt)
+
+    monkeypatch.setattr(MD5PasswordHasher, "encode", counted)
+    costs = set()
+    for name in ("owner", "OWNER", "nobody-of-this-name"):
+        hashed.clear()
+        with CaptureQueriesContext(connection) as queries:
+            assert authenticate(None, username=name, password="wrong") is None
+        costs.add((len(queries), len(hashed)))
+    assert costs == {(2, 1)}
+
+
+def test_another_case_or_form_of_a_name_gives_no_more_attempts(
+    owner: User, visitor: Visitor
+) -> None:
+    client = visitor()
+    for name in ("owner", "OWNER", "ｏｗｎｅｒ", "Owner", "oWNER") * 2:
+        client.post("/signin", {"username": name, "password": "wrong"})
+    answer = client.post("/signin", {"username": "ＯＷＮＥＲ", "password": "owner-password"})
+    assert answer.status_code == 429
 
 
 def test_a_wrong_password_says_so_and_after_ten_there_is_a_pause(

@@ -17,6 +17,7 @@ from django.contrib.sessions.models import Session
 from django.core.cache import cache
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 from django.http import HttpRequest
 from django.utils import timezone
 
@@ -61,8 +62,13 @@ def find_user(username: str, *, active: bool = True) -> User | None:
     """The user of that name, whatever its case; an inactive one only where that is meant."""
     if "\0" in username:
         return None
-    rows = User.objects.filter(username__iexact=username)
-    return (rows.filter(is_active=True) if active else rows).first()
+    username = unicodedata.normalize("NFKC", username)
+    # SQLite knows the case of ASCII letters only, and the skeleton of a name does not always stay
+    # in another case; PostgreSQL also takes some letters for others, such as an i without a dot.
+    rows = User.objects.filter(Q(username__iexact=username) | Q(skeleton=skeleton(username)))
+    users = [user for user in rows if user.username.casefold() == username.casefold()]
+    users.sort(key=lambda user: user.username != username)
+    return next((user for user in users if user.is_active or not active), None)
 
 
 def _taken(username: str) -> CommandError:
@@ -261,7 +267,9 @@ class PasswordAttempt:
     def __init__(
         self, request: HttpRequest, name: str, *, or_else: str = "ask for a one-time link"
     ) -> None:
-        address, who = _network(request), digest(name.casefold())
+        # As `find_user` compares names, so that no other way to write one has attempts of its own.
+        who = digest(unicodedata.normalize("NFKC", name).casefold())
+        address = _network(request)
         self._keys = (
             f"wrong:both:{who}:{digest(address)}",
             f"wrong:from:{digest(address)}",
