@@ -18,7 +18,7 @@ from loom.engine.execute import execute
 from loom.errors import CommandError, not_found
 from loom.language.refs import short
 from loom.participants.commands import demand_callable
-from loom.participants.provider_keys import seal
+from loom.participants.provider_keys import seal, sendable
 from loom.people.models import Grove, Participant
 from loom.permissions import LOOM
 
@@ -82,6 +82,7 @@ def _add_server(change: RunningAction, args: NewToolServer) -> ToolServer:
         reason, hint = "A server needs an address.", "such as https://mcp.example.org/mcp"
         raise CommandError("INVALID_SYNTAX", reason, hint=hint)
     demand_callable(change.actor, url, allow_private=args.allow_private)
+    key = sendable(args.api_key or "")
     rows = ToolServer.objects.filter(grove=change.grove)
     if rows.filter(name=name).exists():
         reason = f"The grove already has a server called {name}."
@@ -94,7 +95,7 @@ def _add_server(change: RunningAction, args: NewToolServer) -> ToolServer:
         name=name,
         url=url,
         allow_private=args.allow_private,
-        sealed_key=seal(args.api_key, url) if args.api_key else "",
+        sealed_key=seal(key, url) if key else "",
     )
     _ask(server)
     _say(change)
@@ -110,7 +111,8 @@ def change_server(actor: Actor, args: ToolServerChange) -> ToolServer:
 def _change_server(change: RunningAction, args: ToolServerChange) -> ToolServer:
     """Gives a server another key."""
     server = server_named(change.grove, args.server)
-    server.sealed_key = seal(args.api_key, server.url) if args.api_key else ""
+    key = sendable(args.api_key)
+    server.sealed_key = seal(key, server.url) if key else ""
     server.save(update_fields=["sealed_key"])
     _ask(server)
     _say(change)

@@ -3,6 +3,7 @@ test one thing. Each costs a few tokens; nothing of a tree is sent. An owner sta
 the result is stored with the participant."""
 
 import asyncio
+import logging
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,7 @@ from agents.providers.values import (
     StreamEvent,
     Usage,
 )
+from loom.errors import CommandError
 from loom.participants import commands as participants
 from loom.participants.commands import note_probe
 from loom.participants.provider_keys import allowed_addresses, key_of
@@ -38,6 +40,7 @@ from loom.text.hashes import instant
 from loom.text.images import image_reference
 from loom.trees.images import square
 
+log = logging.getLogger("heddle.run")
 LIMITS = Limits(connect_s=10, first_s=60, idle_s=20, total_s=90, body_bytes=1024 * 1024)
 TOKENS = 8
 MODELS = 500
@@ -396,6 +399,11 @@ async def _probed(participant: Participant) -> None:
         error = failure.error if failure else None
     except BrokenConnection as broken:
         error = broken.failure.error
+    except CommandError as refused:  # such as a key that cannot be read
+        error = refused.body
+    except Exception:  # else its page would say for ever that it is being tested
+        log.exception("a probe of %s broke off", participant.uid)
+        error = Failure("server", "the worker met an error").error
     _, _, model = whom(participant) if models else (None, "", "")
     context = models.get(model, 0)
     body = _body(began, results, error=error, models=models, context=context, ended=True)

@@ -21,7 +21,7 @@ from loom.money.days import today
 from loom.money.queries.allowances import left_of
 from loom.participants.commands import demand_callable
 from loom.participants.prices import NANO, dollars
-from loom.participants.provider_keys import allowed_addresses, open_sealed, seal
+from loom.participants.provider_keys import allowed_addresses, open_sealed, seal, sendable
 from loom.people.models import Grove
 from loom.trees.models import Tree
 
@@ -79,7 +79,8 @@ def _set_embedder(change: RunningAction, args: NewEmbedder) -> EmbedderSettings:
     before = settings_in(change.grove)
     sealed = before.sealed_key if before.base_url == url else ""
     if args.api_key is not None:
-        sealed = seal(args.api_key, url) if args.api_key else ""
+        key = sendable(args.api_key)
+        sealed = seal(key, url) if key else ""
     fields = {
         "model": model,
         "base_url": url,

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from django.conf import settings
@@ -19,7 +19,14 @@ from loom.errors import CommandError, not_found
 from loom.participants import budgets, provider_keys
 from loom.participants.addresses import private_entry, why_refused
 from loom.participants.prices import broken_prices
-from loom.participants.provider_keys import allowed_addresses, key_of, mark_of, open_sealed, seal
+from loom.participants.provider_keys import (
+    allowed_addresses,
+    key_of,
+    mark_of,
+    open_sealed,
+    seal,
+    sendable,
+)
 from loom.participants.provider_kinds import (
     REMEMBERED,
     Kind,
@@ -61,6 +68,7 @@ def ask_models(actor: Actor, source: ProviderAddress, *, again: bool = False) ->
     """The known models of an address; if none are known, a worker asks for them. `again`: asks in
     any case. For owners."""
     _demand_askable(actor, kind_of(source.kind), source)
+    source = replace(source, api_key=sendable(source.api_key, source.auth))
     key = source.api_key or source.participant
     marks = (actor.grove.uid, source.kind, source.url, mark_of(key, source.url))
     uid = digest("\n".join(marks))[:32]
@@ -372,12 +380,12 @@ def _apply(actor: Actor, participant: Participant, changes: ParticipantChangeArg
         participant.sealed_key = participant.lane = ""
     if model and participant.model_ref != model:
         _forget_model(participant, changes.fields)
-    if changes.api_key is not None:
-        participant.sealed_key = (
-            seal(changes.api_key, participant.base_url) if changes.api_key else ""
-        )
-        participant.lane = mark_of(changes.api_key, participant.base_url) if changes.api_key else ""
-    provider_keys.demand_auth(participant, changes.api_key)
+    key = changes.api_key
+    if key is not None:
+        key = sendable(key, participant.auth)
+        participant.sealed_key = seal(key, participant.base_url) if key else ""
+        participant.lane = mark_of(key, participant.base_url) if key else ""
+    provider_keys.demand_auth(participant, key)
     if participant.model_ref != model:
         _demand_checked_provider(participant)
     participant.permissions = _permissions(participant, changes)

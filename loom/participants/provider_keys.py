@@ -17,6 +17,7 @@ from loom.people.models import Participant
 # Stored provider keys: encrypted with the installation's secret, bound to one base URL.
 
 
+COPY_AGAIN = "copy the key again, without blanks, line breaks or invisible characters"
 WAYS_OF_AUTH = ("bearer", "basic", "none")  # how a key is sent
 
 
@@ -41,6 +42,21 @@ def demand_auth(participant: Participant, key: str | None) -> None:
             "With basic authentication the key is a name and a password.",
             hint="send api_key name:password",
         )
+
+
+def sendable(key: str, auth: str = "bearer") -> str:
+    """A new key without the blanks around it, which come with a paste. Refuses, with
+    INVALID_SYNTAX, characters that no header can carry; basic authentication encodes any."""
+    key = key.strip()
+    if sentence := "" if auth == "basic" else _why_not_sent(key):
+        raise CommandError("INVALID_SYNTAX", sentence, hint=COPY_AGAIN)
+    return key
+
+
+def _why_not_sent(key: str) -> str:
+    """Which character of a key cannot be sent, as a sentence; "" if all can."""
+    bad = next((letter for letter in key if not letter.isascii() or not letter.isprintable()), "")
+    return f"The key has a character that cannot be sent: U+{ord(bad):04X}." if bad else ""
 
 
 def seal(key: str, base_url: str) -> str:
@@ -72,11 +88,15 @@ def open_sealed(sealed: str, base_url: str) -> str:
 def key_of(participant: Participant) -> str:
     """The key for a participant's calls: its own, else one from the environment if HEDDLE_ENV_KEYS
     names the participant's id. A key from the environment is only sent to its provider's default
-    address. "" if there is none, or none may be sent."""
+    address. "" if there is none, or none may be sent. CommandError REJECTED if the key cannot be
+    read, or was stored when nobody looked whether it can be sent."""
     if participant.auth == "none":
         return ""
     if participant.sealed_key:
-        return open_sealed(participant.sealed_key, participant.base_url)
+        key = open_sealed(participant.sealed_key, participant.base_url)
+        if sentence := "" if participant.auth == "basic" else _why_not_sent(key):
+            raise CommandError("REJECTED", sentence, hint=COPY_AGAIN)
+        return key
     if participant.uid not in settings.ENV_KEYS:
         return ""
     kind = kind_of(participant.model_ref.partition(":")[0])

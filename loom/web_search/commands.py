@@ -28,7 +28,7 @@ from loom.money.days import today
 from loom.money.queries.allowances import left_of, who_can_raise
 from loom.participants.commands import demand_callable
 from loom.participants.prices import NANO, dollars
-from loom.participants.provider_keys import allowed_addresses, open_sealed, seal
+from loom.participants.provider_keys import allowed_addresses, open_sealed, seal, sendable
 from loom.participants.provider_kinds import SEARCH_SERVICES, search_service
 from loom.people.models import Grove, Participant
 from loom.permissions import WEB_SEARCH
@@ -307,7 +307,8 @@ def _set_service(change: RunningAction, args: NewService) -> SearchService:
     before = SearchService.objects.filter(grove=change.grove).first()
     sealed = before.sealed_key if before is not None and url_of(before) == url else ""
     if args.api_key is not None:
-        sealed = seal(args.api_key, url) if args.api_key else ""
+        key = sendable(args.api_key)
+        sealed = seal(key, url) if key else ""
     if kind.own and not sealed:
         reason, hint = f"{kind.title} needs a key.", "enter the key of your account there"
         raise CommandError("INVALID_SYNTAX", reason, hint=hint)

@@ -8,6 +8,7 @@ import pytest
 from agents.providers import probing
 from loom.access import Actor
 from loom.participants import commands as participants
+from loom.participants.provider_keys import seal
 from loom.participants.provider_kinds import CHECKS, REMEMBERED
 from loom.people.models import Participant
 from tests.providers.scripted import ScriptedProvider
@@ -60,6 +61,30 @@ def test_an_endpoint_that_refuses_says_why(model: Participant, provider: Scripte
     assert (seen["status"], seen["found"]) == ("failed", {})
     assert seen["error"]["reason"] == "auth"
     assert "no such key" in seen["error"]["message"]
+
+
+def test_a_probe_that_breaks_off_ends_with_a_reason(
+    model: Participant, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def breaks(probe: probing.Probe) -> bool:
+        raise ZeroDivisionError
+
+    monkeypatch.setitem(probing.CHECKS, "streaming", breaks)
+    seen = probed(model)
+    assert seen["status"] == "failed"
+    assert "the worker met an error" in seen["error"]["message"]
+    assert seen["found"].keys() == {"chat", "completion"}
+
+
+@pytest.mark.parametrize("key", ["sk-\u200bsecret", "sk\nsecret"])
+def test_a_probe_with_a_key_that_cannot_be_sent_says_so(
+    key: str, model: Participant, provider: ScriptedProvider
+) -> None:
+    model.sealed_key = seal(key, model.base_url)  # as such keys were stored once
+    model.save()
+    seen = probed(model)
+    assert seen["status"] == "failed" and provider.seen == []
+    assert "cannot be sent" in seen["error"]["message"] and seen["error"]["hint"]
 
 
 def test_nothing_of_a_tree_is_sent_and_the_requests_are_tiny(

@@ -4,19 +4,22 @@ from typing import Any
 
 import pytest
 
+from agents.outside_tools import commands as outside_tools
 from agents.providers.registry import configuration_of
 from config import env
 from loom.access import Actor
 from loom.engine.models import Event
 from loom.errors import CommandError
+from loom.meaning.embedder_settings import NewEmbedder, set_embedder
 from loom.participants import commands as participants
 from loom.participants import provider_keys
-from loom.participants.commands import ParticipantChangeArgs, participant_body
+from loom.participants.commands import ParticipantChangeArgs, ProviderAddress, participant_body
 from loom.participants.provider_keys import key_of, open_sealed
 from loom.participants.provider_kinds import REMEMBERED
 from loom.people.commands import groves
 from loom.people.models import Participant, User
 from loom.permissions import PRESETS, Permission, broken_rule, preset_of
+from loom.web_search import commands as web_search
 
 pytestmark = pytest.mark.django_db
 URL = "https://models.example/v1"
@@ -56,6 +59,45 @@ def test_a_key_is_kept_sealed_and_never_shown(actor: Actor) -> None:
     assert participant_body(participant)["has_key"] is True
     assert "sk-secret" not in str(Participant.objects.values()) + str(Event.objects.values())
     assert participant.sealed_key not in str(Event.objects.values())
+
+
+UNSENDABLE = ["sk-\u200bsecret", "sk-\u00a0secret", "ключ", "sk\r\nx: y", "sk\tsecret", "\u200bsk"]
+
+
+@pytest.mark.parametrize("key", UNSENDABLE)
+def test_a_key_that_no_header_can_carry_is_refused(key: str, actor: Actor) -> None:
+    error = refused(make, actor, base_url=URL, api_key=key)
+    assert (error.code, "U+" in error.message) == ("INVALID_SYNTAX", True)
+    assert error.hint and key not in error.message
+    participant = make(actor, base_url=URL, api_key="sk-secret")
+    assert refused(change, actor, participant, api_key=key).code == "INVALID_SYNTAX"
+    source = ProviderAddress("openai", api_key=key)
+    assert refused(participants.ask_models, actor, source).code == "INVALID_SYNTAX"
+
+
+def test_blanks_around_a_key_are_not_a_part_of_it(actor: Actor) -> None:
+    participant = make(actor, base_url=URL, api_key=" \u00a0sk-secret\r\n")
+    plain = make(actor, name="Second", base_url=URL, api_key="sk-secret")
+    assert key_of(participant) == "sk-secret"
+    assert participant.lane == plain.lane
+    assert change(actor, participant, api_key=" ").sealed_key == ""
+
+
+def test_a_password_of_basic_authentication_may_have_any_letters(actor: Actor) -> None:
+    participant = make(actor, base_url=URL, auth="basic", api_key="ada:schön ")
+    assert key_of(participant) == "ada:schön"
+    participant.auth = "bearer"
+    assert refused(key_of, participant).code == "REJECTED"
+
+
+@pytest.mark.parametrize("key", UNSENDABLE)
+def test_no_other_service_gets_a_key_that_cannot_be_sent(key: str, actor: Actor) -> None:
+    search = web_search.NewService(kind="brave", api_key=key)
+    assert refused(web_search.set_service, actor, search).code == "INVALID_SYNTAX"
+    embedder = NewEmbedder(model="m", base_url=URL, api_key=key)
+    assert refused(set_embedder, actor, embedder).code == "INVALID_SYNTAX"
+    server = outside_tools.NewToolServer(name="weather", url=URL, api_key=key)
+    assert refused(outside_tools.add_server, actor, server).code == "INVALID_SYNTAX"
 
 
 def test_another_address_drops_the_key(actor: Actor) -> None:
