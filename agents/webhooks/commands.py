@@ -12,9 +12,10 @@ from agents.webhooks import signing
 from agents.webhooks.models import Webhook
 from loom import access
 from loom.engine import streams
+from loom.engine.event_kinds import StreamKind, kinds_of
 from loom.engine.models import Stream
 from loom.errors import CommandError, not_found
-from loom.participants.addresses import BadUrl, read_url
+from loom.participants.addresses import BadUrl, read_url, why_refused
 from loom.participants.provider_keys import open_sealed, seal
 from loom.people.models import User
 
@@ -53,6 +54,7 @@ def make_webhook(
         if target.grove_id != grove.pk:
             raise not_found("This tree")
     url = demand_url(url)
+    kinds = demand_kinds(kinds, "tree" if target else "grove")
     if Webhook.objects.filter(grove=grove).count() >= MOST:
         raise CommandError(
             "LIMIT_EXCEEDED",
@@ -66,7 +68,7 @@ def make_webhook(
         grove=grove,
         tree=target,
         url=url,
-        kinds=demand_kinds(kinds),
+        kinds=kinds,
         maker=actor.participant,
         sealed_secret=seal(secret, url),
         cursor=head,
@@ -79,33 +81,37 @@ def _fresh_secret() -> str:
 
 
 def demand_url(url: str) -> str:
-    """The address, if events may be sent there: https, or what HEDDLE_PROVIDER_ALLOW names. The
-    address behind the name is checked at each request."""
+    """The address, if events may be sent there: a public one with https, or what
+    HEDDLE_PROVIDER_ALLOW names. The address behind a name is checked at each request."""
     bare = url.partition("?")[0]
     try:
-        target = read_url(bare)
+        read_url(bare)
     except BadUrl as bad:
         raise CommandError("INVALID_SYNTAX", str(bad), hint="send an https address") from None
-    if target.scheme != "https" and not settings.PROVIDER_ALLOW:
+    if sentence := why_refused(bare, settings.PROVIDER_ALLOW):
         raise CommandError(
-            "REJECTED",
-            "Events are sent over https only.",
-            hint="send an https address, or allow this one in HEDDLE_PROVIDER_ALLOW",
+            "REJECTED", sentence, hint="send an https address, or add the line and restart Heddle"
         )
     if len(url) > 500 or not url.isprintable():
         raise CommandError("INVALID_SYNTAX", "This address is too long.", hint="shorten it")
     return url
 
 
-def demand_kinds(kinds: Sequence[str]) -> list[str]:
-    """The kinds, if they look like event kinds."""
+def demand_kinds(kinds: Sequence[str], stream: StreamKind) -> list[str]:
+    """The kinds, if all are kinds of events of such a stream: others would never be sent."""
+    if len(kinds) > MOST_KINDS:
+        raise CommandError(
+            "INVALID_SYNTAX", f"There are at most {MOST_KINDS} kinds.", hint="send none for all"
+        )
+    known = sorted(kinds_of(stream))
     for kind in kinds:
-        noun, dot, past = kind.partition(".")
-        if not (dot and noun.isalpha() and past.isalpha()) or len(kinds) > MOST_KINDS:
+        if kind not in known:
+            noun = f"{kind.partition('.')[0]}."
+            near = [name for name in known if name.startswith(noun)] or known
             raise CommandError(
                 "INVALID_SYNTAX",
-                f"{kind[:40]!r} is no kind of event.",
-                hint="for example node.added or document.changed",
+                f"{kind[:40]!r} is no kind of event of a {stream}.",
+                hint=f"there are {', '.join(near)}",
             )
     return sorted(set(kinds))
 
@@ -120,7 +126,7 @@ def change_webhook(
     """Changes which kinds are sent, stops a webhook, or goes on where it stopped."""
     webhook = get_webhook(user, uid)
     if kinds is not None:
-        webhook.kinds = demand_kinds(kinds)
+        webhook.kinds = demand_kinds(kinds, "tree" if webhook.tree else "grove")
     if is_stopped is not None:
         webhook.stopped_at = timezone.now() if is_stopped else None
         webhook.tries, webhook.failing_since, webhook.due_at, webhook.error = 0, None, None, ""

@@ -127,20 +127,57 @@ def test_redirects_are_not_followed(
     assert len(receiver.seen) == 1
 
 
+@pytest.mark.parametrize("allow", [(), ("10.1.2.3:8000",)])
 @pytest.mark.parametrize(
-    "url", ["http://127.0.0.1:9/", "https://user:pw@example.com/", "ftp://a/", "https://", "x"]
+    "url",
+    [
+        "http://127.0.0.1:9/",
+        "https://127.0.0.1:9/",
+        "http://example.com/",
+        "https://user:pw@example.com/",
+        "ftp://a/",
+        "https://",
+        "x",
+    ],
 )
-def test_addresses_are_checked(actor: Actor, url: str) -> None:
+def test_addresses_are_checked(
+    actor: Actor, url: str, allow: tuple[str, ...], settings: Settings
+) -> None:
+    settings.PROVIDER_ALLOW = allow
     with pytest.raises(CommandError):
         commands.make_webhook(actor.user, actor.grove.uid, url=url)
+    assert commands.demand_url("https://example.com/hook?key=1")
+
+
+def test_kinds_are_those_of_the_events_that_are_sent(actor: Actor, tree: Tree) -> None:
+    url, grove = "https://example.com/hook", actor.grove.uid
+    for kind, of, hint in (
+        ("node.bogus", tree.uid, "node.added"),
+        ("Node.added", tree.uid, "link.added"),
+        ("nonsense", "", "member.added"),
+        ("node.added", "", "member.added"),
+    ):
+        with pytest.raises(CommandError) as refused:
+            commands.make_webhook(actor.user, grove, url=url, tree=of, kinds=[kind])
+        assert refused.value.code == "INVALID_SYNTAX"
+        assert kind in refused.value.message and hint in refused.value.hint
+    webhook, _ = commands.make_webhook(actor.user, grove, url=url, kinds=["member.added"])
+    with pytest.raises(CommandError):
+        commands.change_webhook(actor.user, webhook.uid, kinds=["member.bogus"])
 
 
 def test_a_private_address_behind_https_is_not_called(
-    hook: tuple[Webhook, str], receiver: ScriptedProvider, actor: Actor, tree: Tree
+    hook: tuple[Webhook, str],
+    receiver: ScriptedProvider,
+    actor: Actor,
+    tree: Tree,
+    settings: Settings,
 ) -> None:
+    settings.PROVIDER_ALLOW = (receiver.entry, "127.0.0.1:9")
     webhook, _ = commands.make_webhook(
         actor.user, actor.grove.uid, url="https://127.0.0.1:9/", tree=tree.uid
     )
+    settings.PROVIDER_ALLOW = (receiver.entry,)
     say(actor, tree, 'respond root "one"')
     delivery.sweep()
     webhook.refresh_from_db()
