@@ -28,11 +28,9 @@ class GrowingCandidate:
         *,
         stream: str,
         overlap: Overlap | None = None,
-        left_out: str = "",
     ) -> None:
         self.generation = generation
         self._overlap = overlap
-        self._left_out = left_out
         self.index = index
         self.uid = generation.uid
         self.shown = ""
@@ -58,10 +56,9 @@ class GrowingCandidate:
 
     @property
     def note(self) -> str:
-        """What was left out of the request, and what was changed where the answer meets the
-        text."""
-        joined = self._overlap.note if self._overlap else ""
-        return " · ".join(part for part in (self._left_out, joined) if part)[:200]
+        """What was changed where the answer meets the text. What was left out of the request is a
+        note of its call."""
+        return self._overlap.note if self._overlap else ""
 
     @property
     def whole(self) -> str:

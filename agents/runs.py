@@ -88,13 +88,7 @@ class GenerationRun:
         self._transport, self._limits, self._backoff_s = transport, limits, backoff_s
         stream = f"tree:{group.generations[0].tree.uid}"
         self._candidates = [
-            GrowingCandidate(
-                generation,
-                index,
-                stream=stream,
-                overlap=group.order.overlap(),
-                left_out=group.order.left_out,
-            )
+            GrowingCandidate(generation, index, stream=stream, overlap=group.order.overlap())
             for index, generation in enumerate(group.generations)
         ]
         # A round is only read as far as its turn uses it.

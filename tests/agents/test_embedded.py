@@ -89,6 +89,17 @@ def test_text_that_needs_more_tokens_than_it_looks_is_cut_shorter(
     assert (row.shown, row.note) == ("ok", "read the last 600 tokens")
 
 
+def test_what_was_left_out_of_a_request_is_said_once(
+    ask: Say, actor: Actor, tree: Tree, provider: ScriptedProvider, model: Participant
+) -> None:
+    model.probe = {"found": {"seed": False}}
+    model.save()
+    execute_line(actor, tree, Request('respond "the kestrel came"'))
+    provider.script(says("and went"))
+    row = run(ask('continue settings:"seed=7"')[0])
+    assert (row.status, row.note) == ("done", "without seed: this model does not take it")
+
+
 def test_the_embedded_model_completes_a_buffer(
     ask: Say, provider: ScriptedProvider, embedded: Participant, buffer: Tree
 ) -> None:
