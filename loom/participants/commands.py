@@ -33,6 +33,7 @@ from loom.participants.provider_kinds import (
     kind_of,
     why_not_litellm,
 )
+from loom.participants.seen_values import demand_as_seen
 from loom.participants.templates import begun
 from loom.people.commands.groves import demand_name, names_taken
 from loom.people.models import Participant
@@ -224,7 +225,8 @@ _MODEL_REF = re.compile(rf"{MODEL_REF}\Z")
 class ParticipantChangeArgs(Args):
     """The values that a caller sent: `fields` of `PLAIN`; a new key ("" removes it, None keeps
     it); permissions, loom_aware and archived, None if they were not sent; for a new participant
-    the `template` that it begins with."""
+    the `template` that it begins with. `seen`: marks of the values that the caller saw, by which
+    it is refused to replace what somebody else has changed since (seen_values.py)."""
 
     fields: dict[str, Any] = {}
     api_key: Annotated[str | None, Secret()] = None
@@ -232,6 +234,7 @@ class ParticipantChangeArgs(Args):
     loom_aware: bool | None = None
     archived: bool | None = None
     template: str = ""
+    seen: dict[str, str] = {}
 
 
 def participant_body(participant: Participant, role: Role | None = None) -> dict[str, Any]:
@@ -359,6 +362,7 @@ def _apply(actor: Actor, participant: Participant, changes: ParticipantChangeArg
         participant.base_url,
     )
     was_allowed = participant.allow_private
+    demand_as_seen(participant, seen=changes.seen, given=_given(changes))
     _demand_capabilities(changes.fields.get("capabilities", []), participant.capabilities)
     for name, value in changes.fields.items():
         _demand_value(name, value)
@@ -393,6 +397,12 @@ def _apply(actor: Actor, participant: Participant, changes: ParticipantChangeArg
         participant.archived_at = (
             (participant.archived_at or timezone.now()) if changes.archived else None
         )
+
+
+def _given(changes: ParticipantChangeArgs) -> dict[str, Any]:
+    """The values that were sent, by field."""
+    sent = {} if changes.permissions is None else {"permissions": changes.permissions}
+    return {**changes.fields, **sent}
 
 
 def _demand_checked_provider(participant: Participant) -> None:

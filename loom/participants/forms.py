@@ -1,10 +1,12 @@
 """The form with which owners add and change models: its fields, and what an owner may not write in
 them. What a whole change has to be is decided by the command that gets it."""
 
+import json
 from typing import Any
 
 from loom.participants.commands import RANGES
 from loom.participants.provider_kinds import WAYS, Kind, kind_of, usual_limits
+from loom.participants.seen_values import mark_of_value
 from loom.people.models import Participant
 from loom.permissions import PRESETS
 from loom.site.forms import FieldRefused, Flag, Number, PageForm, Text, Whole, Word, Words
@@ -22,6 +24,7 @@ class ParticipantForm(PageForm):
 
     # Which model, and where it answers.
     participant = Word()
+    seen = Word(empty="{}")
     template = Word()
     kind = Word()
     model = Word()
@@ -55,6 +58,16 @@ class ParticipantForm(PageForm):
     price_written = Number()
     caches_from = Whole()
     parallel = Whole(empty=_NEW.parallel, between=RANGES["parallel"], usual=_NEW.parallel)
+
+    def clean_seen(self) -> dict[str, str]:
+        """Marks of the values that the page showed, by field; none of a form without them."""
+        try:
+            seen = json.loads(self.cleaned_data["seen"])
+        except ValueError:
+            seen = None
+        if not isinstance(seen, dict):
+            raise FieldRefused("This cannot be read.", "Open the page again.")
+        return {str(name): str(mark) for name, mark in seen.items()}
 
     def clean_endpoint(self) -> str:
         """One of `ENDPOINTS`."""
@@ -108,6 +121,27 @@ class ParticipantForm(PageForm):
             ],
             "prices": {name: price for name, price in prices.items() if price is not None},
         }
+
+    def changed_fields(self, participant: Participant) -> dict[str, object]:
+        """The values of the fields that were changed in the page: what somebody else has changed
+        since it was opened stays. A new key is sent with the address that it was typed for."""
+        fields, seen = self.fields_of(participant), self.values["seen"]
+        same = {
+            name for name, value in fields.items() if seen.get(name) == mark_of_value(name, value)
+        }
+        # One that is stored and shown as empty is read as the usual address of its kind.
+        was_empty = seen.get("base_url") == mark_of_value("base_url", "")
+        if was_empty and not self.values["base_url"] and "model_ref" in same:
+            same.add("base_url")
+        if self.values["api_key"]:
+            same -= {"model_ref", "base_url"}
+        return {name: value for name, value in fields.items() if name not in same}
+
+    def changed_permissions(self) -> list[str] | None:
+        """The permissions, if they were changed in the page."""
+        names = self.permissions()
+        is_same = self.values["seen"].get("permissions") == mark_of_value("permissions", names)
+        return None if is_same else names
 
     def permissions(self) -> list[str]:
         """The permissions: those of the preset, else the selected ones."""

@@ -1,6 +1,7 @@
 """The participants of a grove, and the form with which owners add and change models: its
 permissions, prices, and the probe of its endpoint."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -39,6 +40,7 @@ from loom.participants.provider_kinds import (
     Kind,
     kind_of,
 )
+from loom.participants.seen_values import ChangedMeanwhile, marks_of
 from loom.participants.templates import TEMPLATES, begun
 from loom.people.models import Participant
 from loom.people.participant_fields import DEFAULT_CONTEXT
@@ -229,15 +231,19 @@ def _form(request: PersonRequest, actor: Actor, participant: Participant | None)
         "endpoints": ENDPOINTS,
         "default_context": DEFAULT_CONTEXT,
     }
+    refusal: CommandError | None = None
     if form.is_bound:
         try:
             stored = _store(actor, form, participant)
             messages.success(request, gettext("%(name)s has been saved.") % {"name": stored.name})
             return HttpResponseRedirect(_next(actor, form, participant, stored))
         except CommandError as refused:
+            refusal = refused
             form.show(refused)
             context |= {"refused": as_shown(refused)}
             context |= private_of(actor, _url_of(form))
+    if participant is not None:
+        context["seen"] = json.dumps(_seen_in(form, participant, refusal))
     context |= {
         **permission_form(form),
         **price_form(form, like),
@@ -261,17 +267,34 @@ def _next(
 
 
 def _store(actor: Actor, form: ParticipantForm, participant: Participant | None) -> Participant:
-    fields = form.fields_of(participant)
-    fields |= _private_fields(form, participant, str(fields["base_url"]))
+    is_new = participant is None
+    fields = form.fields_of(None) if participant is None else form.changed_fields(participant)
     changes = ParticipantChangeArgs(
-        fields=fields,
+        fields=fields | _private_fields(form, participant, fields),
         api_key=form.values["api_key"] or None,
-        permissions=form.permissions(),
+        permissions=form.permissions() if is_new else form.changed_permissions(),
         template=form.values["template"],
+        seen={} if is_new else form.values["seen"],
     )
     if participant is None:
         return participants.make_participant(actor, changes)
     return participants.change_participant(actor, participant, changes)
+
+
+def _seen_in(
+    form: ParticipantForm, participant: Participant, refused: CommandError | None
+) -> dict[str, str]:
+    """Marks of the values that the page shows. Of a refused form they stay those that it was sent
+    with, as its values do, but for the field that somebody else has changed: the refusal says what
+    it is now, so that it is known once the form is sent again."""
+    now = marks_of(participant)
+    if not form.is_bound:
+        return now
+    seen: dict[str, str] = form.cleaned_data.get("seen", {})
+    if isinstance(refused, ChangedMeanwhile):
+        participant.refresh_from_db(fields=[refused.field])
+        seen = {**seen, refused.field: marks_of(participant)[refused.field]}
+    return seen
 
 
 def _url_of(form: ParticipantForm) -> str:
@@ -280,11 +303,14 @@ def _url_of(form: ParticipantForm) -> str:
 
 
 def _private_fields(
-    form: ParticipantForm, participant: Participant | None, base_url: str
+    form: ParticipantForm, participant: Participant | None, fields: Mapping[str, object]
 ) -> dict[str, object]:
     """The field that allows this private address, if the form sets it; other changes leave it as
-    it was."""
-    if _allows(form.values, base_url):
+    it was. An address that somebody else has changed meanwhile is not allowed by what was ticked
+    for the one before."""
+    base_url = str(fields.get("base_url", participant.base_url if participant else ""))
+    url = base_url or (kind_of(participant.model_ref.partition(":")[0]).url if participant else "")
+    if _allows(form.values, url):
         return {"allow_private": True}
     is_new = participant is None or participant.base_url != base_url
     return {"allow_private": False} if is_new else {}
