@@ -1,7 +1,6 @@
 """The form with which owners add and change models: its fields, and what an owner may not write in
 them. What a whole change has to be is decided by the command that gets it."""
 
-import json
 from typing import Any
 
 from loom.participants.commands import RANGES
@@ -9,7 +8,7 @@ from loom.participants.provider_kinds import WAYS, Kind, kind_of, usual_limits
 from loom.participants.seen_values import mark_of_value
 from loom.people.models import Participant
 from loom.permissions import PRESETS
-from loom.site.forms import FieldRefused, Flag, Number, PageForm, Text, Whole, Word, Words
+from loom.site.forms import FieldRefused, Flag, Number, PageForm, Seen, Text, Whole, Word, Words
 
 ENDPOINTS = ("chat", "completion")
 PRICES = ("input", "output", "cached", "written")
@@ -24,7 +23,7 @@ class ParticipantForm(PageForm):
 
     # Which model, and where it answers.
     participant = Word()
-    seen = Word(empty="{}")
+    seen = Seen()
     template = Word()
     kind = Word()
     model = Word()
@@ -58,16 +57,6 @@ class ParticipantForm(PageForm):
     price_written = Number()
     caches_from = Whole()
     parallel = Whole(empty=_NEW.parallel, between=RANGES["parallel"], usual=_NEW.parallel)
-
-    def clean_seen(self) -> dict[str, str]:
-        """Marks of the values that the page showed, by field; none of a form without them."""
-        try:
-            seen = json.loads(self.cleaned_data["seen"])
-        except ValueError:
-            seen = None
-        if not isinstance(seen, dict):
-            raise FieldRefused("This cannot be read.", "Open the page again.")
-        return {str(name): str(mark) for name, mark in seen.items()}
 
     def clean_endpoint(self) -> str:
         """One of `ENDPOINTS`."""

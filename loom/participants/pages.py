@@ -274,7 +274,7 @@ def _store(actor: Actor, form: ParticipantForm, participant: Participant | None)
         api_key=form.values["api_key"] or None,
         permissions=form.permissions() if is_new else form.changed_permissions(),
         template=form.values["template"],
-        seen={} if is_new else form.values["seen"],
+        seen={} if is_new else {name: str(mark) for name, mark in form.values["seen"].items()},
     )
     if participant is None:
         return participants.make_participant(actor, changes)

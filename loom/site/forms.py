@@ -111,8 +111,9 @@ class Days(Word):
 
 
 class Seen(Word):
-    """What the page showed, as a JSON object by field: what is sent as it was shown was not changed
-    in it, and stays what somebody else may have made of it since. {} of a form without it."""
+    """What the page showed, or marks of it, as a JSON object by field: what is sent as it was shown
+    was not changed in it, and stays what somebody else may have made of it since. {} of a form
+    without it."""
 
     def __init__(self) -> None:
         super().__init__(empty={})

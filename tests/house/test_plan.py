@@ -127,6 +127,13 @@ def test_a_relative_folder_is_relative_to_the_caller(
     assert given.data.stat().st_mode & 0o077 == 0
 
 
+def test_a_data_folder_that_a_command_makes_is_its_owners_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEDDLE_DATA", str(tmp_path / "fresh" / "data"))
+    assert config.env.read().data.stat().st_mode & 0o077 == 0
+
+
 def test_a_command_in_another_shell_finds_the_embedded_broker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,8 +15,10 @@ from typing import Any
 
 import psycopg
 import pytest
+from django.apps import apps
 from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
+from django.db.migrations.loader import MigrationLoader
 from rest_framework.test import APIClient
 
 from config import health
@@ -238,6 +240,17 @@ def test_links_lead_to_where_it_was_started_last(settings: Any, owner: User) -> 
     settings.ORIGINS = ["http://127.0.0.1:8000"]
     settings.ENV = type("Env", (), {"origins": ()})
     assert output_of("signin", "owner")[-1].startswith("http://127.0.0.1:8123/signin/")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_backup_names_the_migrations_of_all_apps(tree: Tree) -> None:
+    own = {
+        f"{app}.{name}"
+        for app, name in MigrationLoader(None).disk_migrations
+        if apps.get_app_config(app).name.startswith(("loom.", "agents"))
+    }
+    assert {name.partition(".")[0] for name in own} >= {"trees", "gateway", "webhooks"}
+    assert {*backup.applied()} == own
 
 
 @pytest.mark.django_db(transaction=True)
