@@ -35,6 +35,7 @@ def test_presets_and_boxes_follow_each_other(heddle: Heddle, visit: Open) -> Non
     page.get_by_role("checkbox", name=re.compile("^Test capabilities now")).uncheck()
     page.get_by_role("button", name="Save").click()
     page.get_by_role("listitem").filter(has_text="Asker").get_by_role("link").click()
+    expect(page.locator('[name="permission"]:checked')).to_have_count(4)  # its page is there
     assert ticked(page) == ["loom_aware", "loom_generate", "doc_read", "doc_write"]
     preset.select_option("subject")
     page.get_by_role("button", name="Save").click()
