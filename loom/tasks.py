@@ -31,6 +31,12 @@ def erase_tree(uid: str) -> None:
     erasing.erase_rows(uid)
 
 
+@shared_task(name="loom.tasks.remove_unnamed_images")
+def remove_unnamed_images() -> None:
+    """Removes files of images that no tree has any more."""
+    images.remove_unnamed_files()
+
+
 @shared_task(name="loom.tasks.run_import")
 def run_import(uid: str) -> None:
     """Reads a file into a tree."""
@@ -64,6 +70,7 @@ def begin_again(**_: Any) -> None:
         for uid in node_writer.unmeasured():
             jobs.enqueue("loom.tasks.measure_tree", [uid], queue="transfer")
         importing.sweep()
+        jobs.enqueue("loom.tasks.remove_unnamed_images", [], queue="transfer")
     except DatabaseError:
         log.warning("could not look for what was left half done", exc_info=True)
     finally:

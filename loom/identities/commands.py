@@ -52,23 +52,32 @@ def link(issuer: Issuer, user: User, account: Account) -> Identity:
         )
     if known is None:
         with transaction.atomic():
-            Identity.objects.filter(user=user, issuer=issuer.entity).delete()
+            before = account_of(issuer, user)
+            held = list(before.groves.all()) if before else []
+            if before is not None:
+                before.delete()
             known = Identity.objects.create(
                 user=user, issuer=issuer.entity, subject=account.subject
             )
+            # Where a group had made them a member, the groups of this account say what they are.
+            known.groves.set(held)
     _note(known, account)
     follow_groups(known, issuer, account.groups)
     return known
 
 
 def unlink(issuer: Issuer, user: User) -> None:
-    """Removes the link. Refused to somebody who could not sign in any more."""
+    """Removes the link, and ends what groups there had made of the user. Refused to somebody who
+    could not sign in any more."""
     with transaction.atomic():
         lock_rows(User, id=user.pk)
-        linked = Identity.objects.filter(user=user, issuer=issuer.entity)
-        if linked.exists():
-            demand_another(user)
-        linked.delete()
+        linked = account_of(issuer, user)
+        if linked is None:
+            return
+        demand_another(user)
+    # Otherwise they would stay what their groups made them, whatever becomes of the groups.
+    follow_groups(linked, issuer, frozenset())
+    linked.delete()
 
 
 @way_in

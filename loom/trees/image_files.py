@@ -91,6 +91,7 @@ class FolderFiles(ImageFiles):
         """Writes the file under another name first."""
         path = self.path(sha256)
         if path.is_file() and path.stat().st_size == len(raw):
+            path.touch()  # it is in use again: its row may not be there yet
             return
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -5,10 +5,14 @@ import base64
 import hashlib
 import io
 import logging
+import time
 import warnings
 from functools import partial
+from itertools import islice
 
+from django.conf import settings
 from django.db import transaction
+from django.db.models import Q
 from django.http import HttpResponse
 from PIL import Image as Pillow
 
@@ -21,9 +25,12 @@ from loom.text.images import (
     MOST_IMAGE_FRAMES,
     MOST_IMAGE_PIXELS,
 )
-from loom.trees.image_files import image_files
+from loom.trees.image_files import data_folder, image_files
 from loom.trees.image_metadata import without_metadata
 from loom.trees.models import Image, Tree
+
+UNNAMED_S = 24 * 3600.0  # a file is stored before the row that names it
+FILES_AT_ONCE = 500
 
 log = logging.getLogger("heddle.images")
 
@@ -86,15 +93,38 @@ def _shown(image: Image, stored: bytes) -> bytes:
         return raw
 
 
+# Whose tree is not being erased. One that an import is still writing looks as if it were.
+_stays = Q(tree__erasing_at=None) | Q(tree__import__status="running")
+
+
 def remove_files(tree_uid: str) -> None:
-    """Removes the files of the images that only this erased tree has. Another tree may get the
-    same image in the meantime: then its file is put back, or `keep` stores it again."""
+    """Removes the files of the images that only this erased tree has, and others that are being
+    erased, such as its sandboxes. Another tree may get the same image in the meantime: then its
+    file is put back, or `keep` stores it again."""
     tree = Tree.objects.filter(uid=tree_uid, erasing_at__isnull=False).first()
     for sha256 in Image.objects.filter(tree=tree).values_list("sha256", flat=True):
-        others = Image.objects.filter(sha256=sha256).exclude(tree=tree)
+        others = Image.objects.filter(sha256=sha256).exclude(tree=tree).filter(_stays)
         if others.exists():
             continue
         image_files().remove(sha256, others.exists)
+
+
+def remove_unnamed_files() -> int:
+    """Removes files in the data folder that are of no image any more and that nobody has stored
+    for a day; returns how many. Trees that were erased at the same time left them once. Reads the
+    names of all files."""
+    if settings.IMAGES_BUCKET:
+        return 0
+    removed = 0
+    before = time.time() - UNNAMED_S
+    files = data_folder.all()
+    while some := list(islice(files, FILES_AT_ONCE)):
+        old = [sha256 for sha256, file in some if file.stat().st_mtime < before]
+        named = {*Image.objects.filter(sha256__in=old).values_list("sha256", flat=True)}
+        for sha256 in (name for name in old if name not in named):
+            data_folder.remove(sha256, Image.objects.filter(sha256=sha256).exists)
+            removed += 1
+    return removed
 
 
 def _checked(raw: bytes) -> tuple[str, int, int]:

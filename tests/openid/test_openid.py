@@ -138,6 +138,42 @@ def test_groups_make_members_change_roles_and_end_what_they_made(
     assert role_with() == "writer"
 
 
+@pytest.mark.parametrize("way", ["unlink", "another account"])
+def test_what_a_group_made_does_not_outlive_the_link(
+    openid: Any, issuer: str, client: Client, grove: Grove, owner: User, way: str
+) -> None:
+    openid(new="anybody", groups=(("chiefs", grove.uid, "owner"), ("lab", grove.uid, "reader")))
+    account(issuer, "14", **MARIE, groups=["chiefs"])
+    account(issuer, "15", preferred_username="other")
+    sign_in(client, "14")
+    marie = User.objects.get(username="marie")
+    marie.set_password("radium in the shed")
+    marie.save()
+    client.force_login(marie)
+
+    def role() -> str | None:
+        return (
+            Membership.objects.filter(grove=grove, user=marie)
+            .values_list("role", flat=True)
+            .first()
+        )
+
+    assert role() == "owner"
+    if way == "unlink":
+        client.post("/openid/unlink")
+    else:
+        client.post("/openid/link")
+        sign_in(client, "15", "/openid/start?next=/settings/access")
+        assert Identity.objects.get(user=marie).subject == "15"
+    assert role() is None
+    # Her groups make her a member again, and another one where she has an account of the same.
+    account(issuer, "16", **MARIE, groups=["lab"])
+    for subject, expected in (("14", "owner"), ("16", "reader")):
+        client.post("/openid/link")
+        sign_in(client, subject, "/openid/start?next=/settings/access")
+        assert role() == expected
+
+
 def _owner(owner: User, grove: Grove) -> Actor:
     from loom.access import get_actor
 

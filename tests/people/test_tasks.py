@@ -31,6 +31,7 @@ def test_erasing_is_asked_for_after_commit_and_again_at_the_workers_start(
     actor: Actor, tree: Tree, asked: list[Any]
 ) -> None:
     job = ("loom.tasks.erase_tree", [tree.uid], "transfer")
+    tidied = ("loom.tasks.remove_unnamed_images", [], "transfer")
     trees.change_tree(actor, tree, {"archived": True})
     with pytest.raises(ZeroDivisionError), transaction.atomic():
         trees.erase(actor, tree, "Marie")
@@ -38,13 +39,14 @@ def test_erasing_is_asked_for_after_commit_and_again_at_the_workers_start(
     assert asked == []
     trees.erase(actor, tree, "Marie")
     tasks.begin_again()
-    assert asked == [job, job]
+    assert asked == [job, job, tidied]
     tasks.erase_tree(tree.uid)
     assert not Tree.objects.exists()
     tasks.begin_again()
-    assert asked == [job, job]
+    assert asked == [job, job, tidied, tidied]
 
 
 def test_the_worker_knows_the_tasks_by_their_names() -> None:
-    assert {"loom.tasks.erase_tree", "loom.tasks.run_import"} <= set(app.tasks)
+    names = ("erase_tree", "remove_unnamed_images", "run_import")
+    assert {f"loom.tasks.{name}" for name in names} <= set(app.tasks)
     assert any(receiver[1]() is tasks.begin_again for receiver in worker_ready.receivers)

@@ -1,10 +1,13 @@
 """Images: checked, kept once, read by members of the grove alone, and described to models."""
 
 import base64
+import hashlib
 import io
 import json
+import os
 import struct
 import tarfile
+import time
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -14,6 +17,7 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
+from django.utils import timezone
 from PIL import Image as Pillow
 from PIL.PngImagePlugin import PngInfo
 from rest_framework.test import APIClient
@@ -29,8 +33,9 @@ from loom.site import markdown
 from loom.text import images as image_texts
 from loom.transfer import importing
 from loom.transfer.exporting import FORMATS
+from loom.transfer.models import Import
 from loom.transfer.writers import books
-from loom.trees import image_metadata, images
+from loom.trees import erasing, image_metadata, images
 from loom.trees.commands import public_links, trees
 from loom.trees.image_files import data_folder
 from loom.trees.image_metadata import without_metadata
@@ -246,6 +251,50 @@ def test_an_image_goes_with_its_last_tree(
         answer = api(owner).get(f"/api/images/{sha256}")
         assert answer.status_code == (200 if is_left else 404)
     assert not Image.objects.exists()
+
+
+def test_an_image_goes_with_trees_that_are_erased_at_once(actor: Actor, tree: Tree) -> None:
+    sha256, node = written(actor, tree, picture())
+    execute_line(actor, tree, Request(f'sandbox from {node} "mine"'))
+    discarded = Tree.objects.get(sandbox_of=actor.user)
+    execute_line(actor, discarded, Request("discard"))
+    other = trees.new_tree(actor, title="Other")
+    execute_line(actor, other, Request(f"respond root\n{image_texts.image_reference(sha256, '')}"))
+    assert Image.objects.filter(sha256=sha256).count() == 3
+    for erased in (tree, other):
+        trees.change_tree(actor, erased, {"archived": True})
+        trees.erase(actor, erased, erased.title)
+    for uid in erasing.waiting():
+        tasks.erase_tree(uid)
+    assert not data_folder.path(sha256).exists() and not Image.objects.exists()
+
+
+def test_an_image_stays_for_a_tree_that_an_import_is_writing(actor: Actor, tree: Tree) -> None:
+    sha256, _ = written(actor, tree, picture())
+    coming = trees.new_tree(actor, title="Coming")
+    execute_line(actor, coming, Request(f"respond\n{image_texts.image_reference(sha256, '')}"))
+    Tree.objects.filter(pk=coming.pk).update(erasing_at=timezone.now())
+    Import.objects.create(
+        grove=actor.grove, participant=actor.participant, tree=coming, status="running"
+    )
+    trees.change_tree(actor, tree, {"archived": True})
+    trees.erase(actor, tree, tree.title)
+    tasks.erase_tree(tree.uid)
+    assert data_folder.path(sha256).is_file()
+
+
+def test_files_that_no_tree_has_are_removed_after_a_day(actor: Actor, tree: Tree) -> None:
+    sha256, _ = written(actor, tree, picture())
+    left, fresh, again = (hashlib.sha256(word).hexdigest() for word in (b"left", b"fresh", b"back"))
+    for name, word in ((left, b"left"), (fresh, b"fresh"), (again, b"back")):
+        data_folder.store(name, word)
+    ago = time.time() - images.UNNAMED_S - 60
+    for name in (sha256, left, again):
+        os.utime(data_folder.path(name), (ago, ago))
+    data_folder.store(again, b"back")  # its row is on the way
+    assert images.remove_unnamed_files() == 1
+    there = [data_folder.path(name).exists() for name in (sha256, left, fresh, again)]
+    assert there == [True, False, True, True]
 
 
 def test_a_damaged_file_is_not_served(actor: Actor, api: Client, owner: User, tree: Tree) -> None:
