@@ -31,7 +31,7 @@ def test_erasing_is_asked_for_after_commit_and_again_at_the_workers_start(
     actor: Actor, tree: Tree, asked: list[Any]
 ) -> None:
     job = ("loom.tasks.erase_tree", [tree.uid], "transfer")
-    tidied = ("loom.tasks.remove_unnamed_images", [], "transfer")
+    tidied: tuple[str, list[str], str] = ("loom.tasks.remove_unnamed_images", [], "transfer")
     trees.change_tree(actor, tree, {"archived": True})
     with pytest.raises(ZeroDivisionError), transaction.atomic():
         trees.erase(actor, tree, "Marie")

@@ -361,9 +361,10 @@ def _action(request: PersonRequest, actor: Actor, tree: Tree, action: str) -> st
 
 def _changed(form: HeadForm) -> dict[str, Any]:
     """What was changed in the page, as far as it can be read."""
-    given = form.cleaned_data if form.is_valid() else {**form.data.dict(), **form.cleaned_data}
+    typed = {name: form.data.get(name, "") for name in HEAD}
+    given = form.cleaned_data if form.is_valid() else typed | form.cleaned_data
     seen = form.cleaned_data.get("seen", {})
-    values = {name: _with_lf(given.get(name, "")) for name in HEAD}
+    values = {name: _with_lf(given[name]) for name in HEAD}
     return {name: value for name, value in values.items() if value != _with_lf(seen.get(name))}
 
 
