@@ -39,6 +39,7 @@ const UNBROKEN = 50_000; // characters of one line, above which nothing is style
 export class LoomDocument extends HTMLElement {
   reads = new Newest();
   drawn = ""; // the markup that was read last
+  chosen = ""; // how it is shown, as somebody has chosen, maybe before it has come
 
   connectedCallback() {
     this.room = new DocumentRoom(this.dataset.document ?? "", { me: this.dataset.me });
@@ -51,7 +52,7 @@ export class LoomDocument extends HTMLElement {
     this.room.addEventListener("synced", () => this.show(), { signal, once: true });
     this.room.awareness.on("change", () => this.drawHere());
     for (const button of this.querySelectorAll("[data-view]")) {
-      button.addEventListener("click", () => this.turn(button.getAttribute("data-view") ?? "read"), { signal });
+      button.addEventListener("click", () => this.turn((this.chosen = button.getAttribute("data-view") ?? "read")), { signal });
     }
     this.querySelector("[data-authors]")?.addEventListener("click", () => this.toggleColours(), { signal });
     const badge = /** @type {HTMLElement | null} */ (this.querySelector("[data-checks]"));
@@ -116,11 +117,11 @@ export class LoomDocument extends HTMLElement {
     const dropped = new Dropped();
     if (this.mayWrite && tree && this.stop) takeImages(place, `/api/trees/${tree}`, (text, event) => dropped.put(view, text, event), (words) => this.say(words), this.stop.signal);
     room.awareness.setLocalStateField("cursor", null);
-    this.turn(this.mayWrite ? "write" : "read");
+    this.turn(this.chosen || (this.mayWrite ? "write" : "read"));
     this.dataset.ready = "";
     // Who opens an empty one wants to write; who is somewhere else on the page is left there.
     const isElsewhere = document.activeElement && !document.activeElement.contains(this);
-    if (this.mayWrite && !room.text.length && !isElsewhere) this.view.focus();
+    if (this.mayWrite && !this.chosen && !room.text.length && !isElsewhere) this.view.focus();
   }
 
   /** Suggestions and comments at their words, where the page lists them. @param {string} id of the document */
