@@ -124,7 +124,7 @@ export class EditBar {
       this.clear();
       run();
     };
-    const refusal = make("span", { className: "bad", textContent: `${id ? `${id}: ` : ""}${message} ${hint}` });
+    const refusal = make("span", { className: "bad", textContent: `${message.includes(`[${id}]`) ? "" : `${id}: `}${message} ${hint}` });
     const ways = [branch && this.leaving(t("Save as a branch"), end(branch)), back && this.leaving(t("Discard"), end(back))];
     this.showAt(slot, refusal, ...ways.flatMap((way) => (way ? [" ", way] : [])));
   }

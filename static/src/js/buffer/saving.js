@@ -156,6 +156,7 @@ export class Saving {
     const place = placeAt(page, "buffer");
     const name = `~${(this.sent += 1)}`;
     const taken = this.host.wheel?.partOf(text);
+    composer()?.answer("");
     editor.sendTail(name);
     try {
       const command = taken ? call("split", { ref: taken.id, at: codePoints(text) }) : call("respond", { content: text });
@@ -169,9 +170,17 @@ export class Saving {
       this.rehome(place, { slot: id, kind: "buffer" });
     } catch (error) {
       editor.takeBack(name);
-      if (error instanceof Refused) this.host.bar?.refuse({ id: "", slot: "" }, error, {});
+      if (error instanceof Refused) this.explain(error);
       throw error;
     }
+  }
+
+  /** Says at the composer why the text was not added or no continuation came: its answer is in view
+   * wherever the text is scrolled to. A page without a composer says it as a toast. @param {Refused} error */
+  explain(error) {
+    const fields = composer();
+    if (fields) fields.answer(told(error), true);
+    else this.page.emit("refused", error);
   }
 
   /** What was typed while a node was made belongs below that node.
@@ -200,9 +209,8 @@ export class Saving {
 
   /** Asks for continuations as the composer's fields say; it tells why where that is refused. */
   async ask() {
-    const fields = composer();
-    await fields?.askFor(this.page.position).catch((error) => {
-      if (error instanceof Refused) fields.answer(told(error), true);
+    await composer()?.askFor(this.page.position).catch((error) => {
+      if (error instanceof Refused) this.explain(error);
       throw error;
     });
   }
@@ -213,7 +221,10 @@ export class Saving {
     const { page, editor } = this;
     const ids = editor.ids;
     if (!offset) return page.go(ids[place - 1] ?? page.store?.ids[0] ?? "");
-    const answer = await page.say(call("split", { ref: ids[place], at: offset }), { follow: false, quiet: true });
+    const answer = await page.say(call("split", { ref: ids[place], at: offset }), { follow: false, quiet: true }).catch((error) => {
+      if (error instanceof Refused) this.explain(error);
+      throw error;
+    });
     page.go(answer.refs[0]);
     editor.focus();
   }

@@ -11,6 +11,7 @@ import { takePlace } from "../buffer/mount.js";
 import { Shadows } from "../buffer/remote-drafts.js";
 import { Writing } from "../buffer/writing.js";
 import { Wheel } from "../buffer/candidate-preview.js";
+import { composer } from "../tree/actions.js";
 import { askWhich, placeAt } from "../tree/page-drafts.js";
 import { editorModule } from "../tree/editor-loader.js";
 import { pageOf } from "../tree/page.js";
@@ -126,6 +127,7 @@ export class LoomBuffer extends HTMLElement {
   /** @param {boolean} [isTurned] by undo or redo */
   typed(isTurned) {
     if (!isTurned) this.page?.acts.forget();
+    composer()?.answer(""); // what was said of the text as it was
     this.wheel?.show();
     this.writing?.soon();
     if (!this.typing) this.typing = setTimeout(() => this.keep(), SOON_MS);
