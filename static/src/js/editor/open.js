@@ -425,12 +425,13 @@ export class BufferEditor {
    * @param {(lacks: number) => void} done told how much further it should be scrolled: the text may end before */
   showAt(fromEnd, top, done) {
     const { view } = this;
-    const at = Math.max(0, view.state.doc.length - fromEnd);
-    view.dispatch({ effects: EditorView.scrollIntoView(at, { y: "start", yMargin: top }) });
+    // Edits that were kept may make the text shorter before it is measured.
+    const at = () => Math.max(0, view.state.doc.length - fromEnd);
+    view.dispatch({ effects: EditorView.scrollIntoView(at(), { y: "start", yMargin: top }) });
     view.requestMeasure({
       read: () => null,
       write: () => queueMicrotask(() => {
-        const drawn = view.coordsAtPos(at);
+        const drawn = view.coordsAtPos(at());
         const from = view.dom.closest("main")?.getBoundingClientRect().top ?? 0;
         if (drawn) done(drawn.top - from - top);
       }),
