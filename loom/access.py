@@ -551,7 +551,7 @@ def demand_own(actor: Actor, node: Node, what: str) -> None:
 def demand_writable(tree: Tree) -> None:
     """Refuses with REJECTED if the tree is archived, and so read-only."""
     if tree.archived_at is not None:
-        reason, hint = "This tree is archived and read-only.", "An owner can restore it."
+        reason, hint = "This tree is archived and read-only.", "An owner or writer can restore it."
         raise CommandError("REJECTED", reason, hint=hint)
 
 

@@ -122,6 +122,17 @@ def test_an_archived_tree_still_keeps_what_was_typed(
     assert mine.keep(node, "typed meanwhile").status_code == 200
 
 
+def test_what_an_archived_tree_refuses_says_who_can_restore_it(
+    actor: Actor, tree: Tree, writer: User, api: Client
+) -> None:
+    trees.change_tree(actor, tree, {"archived": True})
+    desk = Desk(api(writer), tree)
+    assert desk.say('respond root "No."')["hint"] == "An owner or writer can restore it."
+    restored = desk.client.patch(f"/api/trees/{tree.uid}", {"archived": False}, format="json")
+    assert restored.status_code == 200
+    assert desk.say('respond root "Yes."')["ok"]
+
+
 @pytest.mark.parametrize(
     ("body", "status"),
     [
