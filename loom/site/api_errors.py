@@ -5,6 +5,7 @@ import math
 import re
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.db import DatabaseError, DataError, IntegrityError, InterfaceError
 from django.http import Http404
@@ -31,6 +32,8 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
     refused = refusal_of(error)
     if refused is None:
         return None
+    if isinstance(error, exceptions.NotAuthenticated) and _is_browser(context["request"]):
+        refused = CommandError("UNAUTHENTICATED", "You are signed out.", hint=_SIGN_IN)
     if isinstance(error, DatabaseError | InterfaceError):
         log.error("the database refused", exc_info=error)
     request, view = context["request"], context["view"]
@@ -42,6 +45,12 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
     request.accepted_media_type = JSONRenderer.media_type
     body = body_of(refused, request.path)
     return Response(body, status=refused.status, headers=_headers(error))
+
+
+def _is_browser(request: Request) -> bool:
+    """Whether a page sent the request: signing out leaves the CSRF cookie, which programs with a
+    key never have."""
+    return settings.CSRF_COOKIE_NAME in request.COOKIES
 
 
 @extend_schema(exclude=True)
@@ -108,6 +117,7 @@ def _down(error: Exception) -> CommandError:
 
 _Meaning = tuple[Code, str, str, int | None]  # code, message ("": the error's own), hint, status
 _KEY = "send Authorization: Bearer KEY"
+_SIGN_IN = "sign in at /signin, then send it again"
 _UNREADABLE: _Meaning = ("INVALID_SYNTAX", "The request could not be read.", "send it again", None)
 _UNSTORABLE: _Meaning = (
     "INVALID_SYNTAX",

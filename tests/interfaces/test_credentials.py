@@ -77,6 +77,17 @@ def test_bad_credentials_are_refused_whatever_they_look_like(header: str, owner:
     assert answer["WWW-Authenticate"].startswith("Bearer")
 
 
+def test_a_page_whose_person_signed_out_is_not_told_of_keys() -> None:
+    client = Browser()
+    for_programs = client.get("/api/me").json()
+    assert "Authorization: Bearer KEY" in for_programs["hint"]
+    client.get("/signin")  # gives the CSRF cookie, as every page does
+    answer = client.get("/api/me")
+    assert _said(answer) == (401, "UNAUTHENTICATED")
+    assert answer.json()["message"] == "You are signed out."
+    assert "/signin" in answer.json()["hint"] and "KEY" not in answer.json()["hint"]
+
+
 def test_a_revoked_key_and_an_inactive_user_come_in_no_more(owner: User, writer: User) -> None:
     client, key = bearer(owner)
     people.revoke_key(owner, key.uid)

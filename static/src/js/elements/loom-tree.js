@@ -22,6 +22,8 @@ import { followQuestions } from "../tree/asked.js";
 import { followNews } from "../tree/news.js";
 import { followRatings } from "../tree/ratings.js";
 import { followRights } from "../tree/rights.js";
+import { followHiddenDrafts } from "../tree/hidden-drafts.js";
+import { followSignIn } from "../tree/signed-out.js";
 import { TreePage } from "../tree/page.js";
 import { t } from "../t.js";
 
@@ -57,6 +59,8 @@ export class LoomTree extends HTMLElement {
     followRights(this.page, signal);
     followComments(this.page, signal);
     followWordings(this.page, signal);
+    followSignIn(this.page, signal);
+    followHiddenDrafts(this.page, signal);
   }
 
   disconnectedCallback() {

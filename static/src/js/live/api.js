@@ -24,6 +24,7 @@ export class Refused extends Error {
 
 /** A refusal in words; with its code for who wants errors to tell all. @param {Refused} refused */
 export function told(refused) {
+  if (refused.status === 401 && document.querySelector("loom-tree")) return t("You are signed out. What you typed is kept.");
   if ("pageVerbose" in document.documentElement.dataset) return refused.reply;
   return refused.hint ? `${refused.message}\n${sentence(refused.hint)}` : refused.message;
 }

@@ -18,6 +18,27 @@ export function readerHere() {
   return document.querySelector('meta[name="reader"]')?.getAttribute("content") ?? null;
 }
 
+/** Whether the person of this page is still the one who is signed in in this browser. */
+export function isReaderHere() {
+  return localStorage.getItem(READER) === readerHere();
+}
+
+/** Tells when nobody is signed in in this browser any more, when the person of this page is again,
+ * or when somebody else is: by the other tabs' notes, and when the page is looked at again.
+ * @param {{none: () => void, same: () => void, other: () => void}} told @param {AbortSignal} signal */
+export function followReader({ none, same, other }, signal) {
+  const reader = readerHere();
+  if (!reader) return;
+  const look = () => {
+    const now = localStorage.getItem(READER);
+    if (now === reader) same();
+    else if (now) other();
+    else if (now === "") none();
+  };
+  window.addEventListener("storage", ({ key }) => key === READER && look(), { signal });
+  for (const name of ["pageshow", "focus"]) window.addEventListener(name, look, { signal });
+}
+
 const isOpen = () => typeof caches !== "undefined";
 
 /** Keeps a tree, and lets go of those that were opened longest ago. @param {Kept} tree */

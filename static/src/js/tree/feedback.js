@@ -41,6 +41,7 @@ export function giveFeedback(page, signal) {
     "refused",
     (event) => {
       const refused = /** @type {CustomEvent} */ (event).detail;
+      if (refused.status === 401) return; // said with a link (signed-out.js)
       toast().show(told(refused), { bad: true });
     },
     { signal },

@@ -4,6 +4,7 @@
 import { Refused } from "../live/api.js";
 import { draftsAt } from "../live/draft-storage.js";
 import { Drafts } from "../live/draft-sync.js";
+import { isReaderHere } from "../live/kept-trees.js";
 import { t } from "../t.js";
 import { make } from "./forms.js";
 
@@ -31,7 +32,8 @@ export function follow(drafts, signal) {
     if (!(error instanceof Refused)) throw error;
   });
   const turned = () => (document.visibilityState === "hidden" ? drafts.flushAll() : load());
-  window.addEventListener("storage", (event) => drafts.heard(event), { signal });
+  // Signing out in another tab takes what the server has out of this browser; it stays in the fields.
+  window.addEventListener("storage", (event) => isReaderHere() && drafts.heard(event), { signal });
   window.addEventListener("pagehide", () => drafts.flushAll(), { signal });
   window.addEventListener("online", () => drafts.flushAll(), { signal });
   document.addEventListener("visibilitychange", turned, { signal });
