@@ -25,7 +25,7 @@ export class EditBar {
     this.editor = editor;
     /** the node at whose passage the words are shown; "": below the text */
     this.slot = "";
-    this.words = make("p", { className: "book-said", role: "status" });
+    this.words = make("div", { className: "book-said", role: "status" });
     const seams = make("button", { type: "button", className: "quiet seams", textContent: t("Node boundaries") });
     const show = (/** @type {boolean} */ shown) => {
       seams.setAttribute("aria-pressed", String(shown));
@@ -114,9 +114,17 @@ export class EditBar {
     });
   }
 
-  /** Why an edit was not saved, and what can be done. @param {{id: string, slot: string}} stretch
-   * @param {{message: string, hint: string}} why @param {{branch?: () => void, back?: () => void}} may */
-  refuse({ id, slot }, { message, hint }, { branch, back }) {
+  /** A text that unfolds; whoever clicks it writes on, and whoever works by keys stays at it. @param {string} text */
+  toRead(text) {
+    const summary = make("summary", { textContent: t("Read it") });
+    summary.addEventListener("click", (/** @type {MouseEvent} */ { detail }) => detail && this.editor.focus());
+    return make("details", { className: "book-other" }, summary, make("div", { textContent: text, dir: "auto" }));
+  }
+
+  /** Why an edit was not saved, and what can be done. @param {{slot: string}} stretch
+   * @param {{message: string, hint: string}} why @param {{branch?: () => void, back?: () => void, other?: string}} may other: the text that
+   * somebody else saved there, to be read before one decides */
+  refuse({ slot }, { message, hint }, { branch, back, other }) {
     this.isRefused = true;
     this.words.dataset.names = "";
     const end = (/** @type {() => void} */ run) => () => {
@@ -124,8 +132,9 @@ export class EditBar {
       this.clear();
       run();
     };
-    const refusal = make("span", { className: "bad", textContent: `${message.includes(`[${id}]`) ? "" : `${id}: `}${message} ${hint}` });
+    const refusal = make("span", { className: "bad", textContent: `${message} ${hint}`.trim() });
     const ways = [branch && this.leaving(t("Save as a branch"), end(branch)), back && this.leaving(t("Discard"), end(back))];
-    this.showAt(slot, refusal, ...ways.flatMap((way) => (way ? [" ", way] : [])));
+    const text = other === undefined ? [] : [this.toRead(other)];
+    this.showAt(slot, refusal, ...ways.flatMap((way) => (way ? [" ", way] : [])), ...text);
   }
 }

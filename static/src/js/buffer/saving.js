@@ -17,6 +17,7 @@ import { paintedBy } from "./leaves.js";
 /** @typedef {import("../editor/open.js").Stretch} Stretch */
 /** @typedef {import("../elements/loom-buffer.js").LoomBuffer} LoomBuffer */
 
+const LATER_MS = 200;
 const REMEMBERED = "heddle.edit-as.buffer";
 
 export class Saving {
@@ -118,13 +119,35 @@ export class Saving {
     }
   }
 
-  /** @param {Refused} error @param {Stretch} stretch */
-  refused(error, stretch) {
+  /** @param {Refused} error @param {Stretch} stretch @param {string} [other] the newer text there, where it is known */
+  refused(error, stretch, other = error.code === "CONFLICT" ? this.newestAt(stretch.slot) : undefined) {
     this.no.set(stretch.slot, stretch.text);
     this.host.bar?.refuse(stretch, error, {
+      other,
       branch: error.code === "CONFLICT" ? () => void this.queue(() => this.saveEdit(stretch, "fork")) : undefined,
       back: () => this.putBack(stretch.slot),
     });
+  }
+
+  /** The text of the newest version of a slot, where this page has read it. @param {string} slot */
+  newestAt(slot) {
+    const { store } = this.page;
+    const at = store?.slotOf(slot);
+    return store && at !== null && at !== undefined ? this.host.leaves?.known.get(store.selected(at))?.text : undefined;
+  }
+
+  /** Says at once that somebody else has saved another version of a passage that is being changed
+   * here. @param {{id: string, slot: string, text: string}} node @param {string} actor @param {boolean} [isLate] */
+  newer(node, actor, isLate) {
+    const { cast, settings } = this.page;
+    if (node.slot === node.id || actor === settings.me || !this.host.isConnected) return;
+    // A letter that an input method is still making would be lost, and so would a question that waits.
+    if (this.editor.view.composing || this.isBusy) return void setTimeout(() => this.newer(node, actor, true), LATER_MS);
+    const stretch = this.pending().find(({ slot }) => slot === node.slot);
+    if (isLate && this.host.bar?.isRefused) return; // saving it was refused for that
+    const name = cast.get(actor)?.name;
+    const message = name ? t("{name} saved another version while you were writing.", { name }) : t("Somebody saved another version while you were writing.");
+    if (stretch) this.refused(new Refused({ code: "CONFLICT", message }, 409), stretch, node.text);
   }
 
   /** Says so where a version came after a kept edit was typed. @param {number} place */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Refused } from "../live/api.js";
 import { freshPage, treePage } from "../testing/dom.js";
+import { EditBar } from "./bar.js";
 import { Saving } from "./saving.js";
 
 /** Words behind a text whose Add is refused, and what the page says of it. */
@@ -37,4 +38,51 @@ test("a page without a composer says as a message why words could not be added",
   const { saving, page } = refusedTail([new Refused({ message: "The server returned 500." }, 500)]);
   await saving.all();
   assert.equal(page.emitted.at(-1)[0], "refused");
+});
+
+/** An edit of the text n1 that is typed and not saved. */
+function typedEdit() {
+  freshPage("<div id=book></div>");
+  const page = treePage({ cast: new Map([["bea", { name: "Bea" }]]) });
+  const shown = [];
+  const editor = { ids: ["n1"], book: { nodes: [{ id: "n1", slot: "n1" }] }, view: { composing: false }, touched: () => [{ id: "n1", slot: "n1", text: "my wording", place: 0, from: 0 }], sayAt: (element, slot) => shown.push([element, slot]), focus() {} };
+  const host = { isConnected: true, soon() {}, keep() {}, leaves: { known: new Map([["n1", { text: "the first" }]]) } };
+  host.bar = new EditBar(document.getElementById("book"), editor);
+  return { saving: new Saving(host, page, editor), host, shown };
+}
+
+test("another version of a passage that is being changed is told at once, and can be read", () => {
+  const { saving, host, shown } = typedEdit();
+  const node = { id: "n5", slot: "n1", text: "her wording" };
+  saving.newer(node, "ada");
+  saving.newer({ ...node, slot: "n4" }, "bea");
+  assert.equal(shown.length, 0);
+  saving.newer(node, "bea");
+  const { words } = host.bar;
+  assert.equal(shown.at(-1)[1], "n1");
+  assert.match(words.querySelector(".bad").textContent, /Bea saved another version while you were writing/);
+  assert.equal(words.querySelector("details > div").textContent, "her wording");
+  assert.deepEqual([...words.querySelectorAll("button")].map((button) => button.textContent), ["Save as a branch", "Discard"]);
+  host.bar.tell([{ id: "n1", slot: "n1" }], { way: "version", save() {}, back() {} });
+  assert.match(words.textContent, /her wording/);
+});
+
+test("a question that waits for its answer is not taken away by news of another version", () => {
+  const { saving, host, shown } = typedEdit();
+  host.bar.ask({ slot: "n1" });
+  saving.isBusy = true;
+  saving.newer({ id: "n5", slot: "n1", text: "her wording" }, "bea");
+  assert.match(host.bar.words.textContent, /How should this edit be saved/);
+  saving.isBusy = false;
+  host.bar.isRefused = true;
+  const before = shown.length;
+  saving.newer({ id: "n5", slot: "n1", text: "her wording" }, "bea", true);
+  assert.equal(shown.length, before);
+});
+
+test("a refusal at its passage names it no second time", () => {
+  const { saving, host } = typedEdit();
+  const stretch = { id: "n1", slot: "n1", text: "my wording", place: 0, from: 0 };
+  saving.refused(new Refused({ code: "CONFLICT", message: "[n1] has a newer version." }, 409), stretch);
+  assert.match(host.bar.words.textContent, /^\[n1\] has a newer/);
 });

@@ -93,6 +93,8 @@ export class LoomBuffer extends HTMLElement {
     page.drafts.addEventListener("draft", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
     page.drafts.addEventListener("saved", (event) => this.bar?.keep(editor.tail, /** @type {CustomEvent} */ (event).detail), { signal });
     askWhich(page.drafts, this, (place) => this.isHere(place), signal);
+    const off = page.events.on("node.added", ({ payload, actor = "" }) => this.saving?.newer(payload.node, actor));
+    signal.addEventListener("abort", off);
   }
 
   /** Shows edits that were typed before and not saved in their nodes again. */

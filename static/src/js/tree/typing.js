@@ -12,5 +12,5 @@ export function isTyping(target) {
  * form, or the editor of this page is not there yet. @param {EventTarget | null} target */
 export function wantsText(target) {
   if (document.querySelector("body.mode-buffer loom-composer") && !document.querySelector("loom-buffer[data-on]")) return true;
-  return target instanceof Element && target.closest("form, loom-composer, .book-bar") !== null;
+  return target instanceof Element && target.closest("form, loom-composer, .book-bar, .passage") !== null;
 }
