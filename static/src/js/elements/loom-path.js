@@ -3,7 +3,10 @@
 // It scrolls only to what its reader asked for (tree/in-view.js).
 
 import { part, Refused } from "../live/api.js";
+import { t } from "../t.js";
 import { drawFolds } from "../tree/folds.js";
+import { make } from "../tree/forms.js";
+import { placeAt } from "../tree/page-drafts.js";
 import { pageOf } from "../tree/page.js";
 import { InView } from "../tree/in-view.js";
 import { drawUnsent } from "../tree/unsent.js";
@@ -12,6 +15,13 @@ import { countSiblings, isReworded, makeOwn, morph, morphOne, parsed } from "../
 const keyOf = (/** @type {Element} */ child) => child.getAttribute("data-id") ?? "";
 
 const LEAST_BELOW = 0.4; // of the room, for candidates when they come
+
+/** The mark of an edit that waits, which opens it. */
+function editMark() {
+  const mark = make("button", { type: "button", className: "pill edit-waits", textContent: t("unsaved edit") });
+  mark.setAttribute("data-act", "edit");
+  return mark;
+}
 
 export class LoomPath extends HTMLElement {
   /** the position that is drawn, and the one that will be shown when it is */
@@ -45,6 +55,7 @@ export class LoomPath extends HTMLElement {
     this.page.addEventListener("said", (event) => this.expect(/** @type {CustomEvent} */ (event).detail), { signal });
     this.page.addEventListener("text", () => this.show(), { signal });
     for (const name of ["waiting", "answered"]) this.page.outbox.addEventListener(name, () => this.markUnsent(), { signal });
+    for (const name of ["draft", "saved"]) this.page.drafts.addEventListener(name, () => this.markEdits(), { signal });
     this.view = new InView(/** @type {HTMLElement} */ (this.closest("main")), this, () => this.book()?.editor);
     this.mark();
     this.open();
@@ -163,8 +174,23 @@ export class LoomPath extends HTMLElement {
     this.view?.still(() => drawUnsent(this.stretch(), page.outbox.waiting ? page.outbox.left() : [], page.position));
   }
 
+  /** Marks the texts with an edit that was typed and not saved; the mark opens it. A buffer shows
+   * such edits in its text. */
+  markEdits() {
+    const { page } = this;
+    if (!page?.can.write || this.stretch().hidden) return;
+    const waiting = page.drafts.slots("edit");
+    for (const node of this.nodes()) {
+      const mark = node.querySelector(":scope > footer > .edit-waits");
+      const waits = waiting.has(placeAt(page, "edit", keyOf(node)).slot);
+      if (waits === Boolean(mark)) continue;
+      this.view?.still(() => (mark ? mark.remove() : node.querySelector(":scope > footer")?.prepend(editMark())));
+    }
+  }
+
   mark() {
     this.markUnsent();
+    this.markEdits();
     const nodes = this.nodes();
     nodes.forEach((node, at) => node.classList.toggle("last", at === nodes.length - 1));
     if (this.page) drawFolds(nodes, this.page.folds);

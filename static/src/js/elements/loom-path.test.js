@@ -152,3 +152,18 @@ test("the stretch above is put in once, and not for a path that was left", async
   assert.deepEqual(ids(element), ["a", "b"]);
   assert.equal(await element.loadAbove(), false);
 });
+
+test("a text with an edit that was typed and not saved has a mark that opens it, until it is saved", () => {
+  const waiting = new Set(["b"]);
+  const drafts = Object.assign(new EventTarget(), { of: () => "", slots: () => waiting });
+  const { element, page } = path({ drafts });
+  for (const article of element.nodes()) article.append(document.createElement("footer"));
+  element.mark();
+  const marks = () => [...element.querySelectorAll("[data-act='edit']")].map((mark) => mark.closest("[data-id]").dataset.id);
+  assert.deepEqual(marks(), ["b"]);
+  element.mark();
+  assert.deepEqual(marks(), ["b"]);
+  waiting.clear();
+  page.drafts.dispatchEvent(new CustomEvent("saved", { detail: true }));
+  assert.deepEqual(marks(), []);
+});
