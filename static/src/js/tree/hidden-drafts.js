@@ -15,6 +15,7 @@ import { placeAt } from "./page-drafts.js";
 /** @typedef {import("../live/draft-storage.js").Place} Place */
 
 const SOON_MS = 100;
+const TOLD_MS = 20_000;
 
 /** Whether a text or one above it is pruned. @param {TreeStore} store @param {string} id */
 const isHidden = (store, id) => store.pathTo(id).some((slot) => store.isPruned(slot));
@@ -120,5 +121,5 @@ function tellOfPruning(page, node) {
   if (!drafts.all().some(([name]) => isBelow(placeOf(name).slot))) return;
   const above = isBelow(position) ? visibleAbove(store, position) : "";
   const words = t("A text was pruned where you have typed something. What you typed is kept.");
-  toast()?.show(words, { bad: true, lasting: true, act: above ? t("Go to the text above") : t("Close"), onAct: () => above && page.go(above) });
+  toast()?.show(words, { stay: TOLD_MS, act: above ? t("Go to the text above") : "", onAct: () => page.go(above) });
 }
