@@ -88,9 +88,9 @@ function isOutOfSight(element) {
   return bottom < 0 || top > innerHeight;
 }
 
-/** Whether something was typed on this page that leaving it would lose. */
-function hasTyped() {
-  const fields = /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll(`${TYPED}, [type=password]`));
+/** Whether something was typed on this page, or a part of it, that leaving it would lose. @param {ParentNode} [place] */
+function hasTyped(place = document) {
+  const fields = /** @type {NodeListOf<HTMLInputElement>} */ (place.querySelectorAll(`${TYPED}, [type=password]`));
   return [...fields].some((field) => field.closest("main form[method=post]") && field.value !== field.defaultValue);
 }
 
@@ -100,9 +100,10 @@ function stepBack(event) {
   // A browser empties a search first.
   if (here?.matches("[type=search]:not(:placeholder-shown)") && /** @type {HTMLInputElement} */ (here).value) return;
   const unfolded = here?.closest("main details[open]");
-  if (isTyping(here)) leave(/** @type {Element} */ (here));
+  if (isTyping(here) && !unfolded) leave(/** @type {Element} */ (here));
   else if (unfolded) {
-    unfolded.removeAttribute("open");
+    // What was typed stays in sight until the next Escape.
+    if (!isTyping(here) || !hasTyped(unfolded)) unfolded.removeAttribute("open");
     giveBack(unfolded.querySelector("summary"));
   } else {
     const back = /** @type {HTMLAnchorElement | null} */ (document.querySelector("main a[data-back]"));

@@ -142,3 +142,17 @@ test("what is shown once is led to, where it is copied", () => {
   returnToForm();
   assert.equal(document.activeElement, at("[data-copy]"));
 });
+
+test("Escape in a form that is unfolded leads to what unfolded it, and folds it unless something was typed", () => {
+  plain(page("", '<details open><summary>New tree</summary><form method="post"><input name="title"><button>Create</button></form></details>'));
+  at("input").focus();
+  press(at("input"), "Escape");
+  assert.deepEqual([at("details").open, document.activeElement], [false, at("summary")]);
+  at("details").open = true;
+  at("input").focus();
+  at("input").value = "The lake";
+  press(at("input"), "Escape");
+  assert.deepEqual([at("details").open, document.activeElement], [true, at("summary")]);
+  press(at("summary"), "Escape");
+  assert.equal(at("details").open, false);
+});
