@@ -1,6 +1,7 @@
 // @ts-check
 // Menus stay within what is seen: they open to the side with more room, and scroll when long.
 
+import { isSeen } from "../focus.js";
 import { calledOf } from "./called.js";
 import { toast } from "../elements/loom-toast.js";
 import { part } from "../live/api.js";
@@ -52,6 +53,22 @@ export function shutAround(target) {
   if (chosen) chosen.closest("details.menu")?.removeAttribute("open");
 }
 
+/** Moves the focus in an open menu with the arrows, Home and End, from its button on. A menu with
+ * fields leaves those keys to them. @param {KeyboardEvent} event */
+export function stepInMenu(event) {
+  const here = /** @type {HTMLElement} */ (event.target);
+  const menu = here.closest?.("details.menu[open]");
+  if (!menu || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || menu.querySelector("input, select, textarea")) return;
+  const choices = /** @type {HTMLElement[]} */ ([...menu.querySelectorAll(".menu-items :is(a, button)")]).filter((choice) => isSeen(choice) && !choice.matches(":disabled"));
+  const at = choices.indexOf(here);
+  if (!choices.length || (at < 0 && here !== menu.querySelector("summary"))) return;
+  const last = choices.length - 1;
+  const to = { ArrowDown: at < last ? at + 1 : 0, ArrowUp: at > 0 ? at - 1 : last, Home: 0, End: last }[event.key];
+  if (to === undefined) return;
+  event.preventDefault();
+  choices[to].focus();
+}
+
 /** Places each menu when it opens, and again when the window changes. @param {AbortSignal} signal */
 export function keepMenusInSight(signal) {
   const opened = (/** @type {Event} */ event) => {
@@ -63,6 +80,7 @@ export function keepMenusInSight(signal) {
     const menu = /** @type {Element} */ (target).closest?.("details.menu[open]");
     if (menu && relatedTarget instanceof Element && !menu.contains(relatedTarget)) menu.removeAttribute("open");
   }, { signal });
+  document.addEventListener("keydown", stepInMenu, { capture: true, signal });
   // A toggle does not bubble.
   document.addEventListener("toggle", opened, { capture: true, signal });
   window.addEventListener("resize", () => {
