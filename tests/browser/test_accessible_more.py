@@ -85,3 +85,33 @@ def test_forced_colours_show_which_one_is_chosen(heddle: Heddle, visit: Open) ->
     expect(chosen).to_contain_text("Another two.")
     expect(chosen).to_have_css("outline-style", "solid")
     expect(page.locator(".card:not(.on)")).to_have_css("outline-style", "none")
+
+
+SMALL = """() => [...document.querySelectorAll("input:not([type=hidden], .off), summary, button")]
+    .filter((one) => one.checkVisibility())
+    .map((one) => [one.outerHTML.slice(0, 80), one.getBoundingClientRect()])
+    .filter(([, box]) => box.width < 23.9 || box.height < 23.9).map(([html]) => html)"""
+
+
+def test_narrow_pages_fit_and_have_room_for_a_finger(
+    heddle: Heddle, rich: dict[str, str], visit: Open
+) -> None:
+    grove = heddle.get("groves")["results"][0]["id"]  # type: ignore[index]
+    tree = rich["dialogue"]
+    pages = (f"/groves/{grove}", f"/groves/{grove}/link-types", f"/trees/{tree}/export")
+    page = visit(pages[0])
+    for path in (*pages, "/settings", "/settings/keys", "/settings/look", "/settings/gateway"):
+        page.set_viewport_size({"width": 320, "height": 640})
+        page.goto(heddle.url + path)
+        assert page.evaluate("document.documentElement.scrollWidth") == 320, path
+        page.set_viewport_size({"width": 390, "height": 844})
+        assert page.evaluate(SMALL) == [], path
+    page.goto(f"{heddle.url}/trees/{tree}")
+    live(page).get_by_label("More about this tree").press("Enter")
+    menu = page.locator("header .menu-items")
+    for step in ("ArrowDown", "ArrowUp", "Home"):
+        page.keyboard.press(step)
+    expect(menu.get_by_role("link", name="Inbox")).to_be_focused()
+    page.emulate_media(media="print")
+    expect(page.locator(".pill.bookmark").first).to_be_hidden()
+    expect(page.locator(".node .text").first).to_be_visible()

@@ -106,3 +106,47 @@ def test_signing_out_in_another_tab_leaves_what_is_in_the_field_to_its_writer_al
     expect(notice).to_have_count(0)
     expect(field(live(page))).to_have_value("")
     expect(page.locator("body")).not_to_contain_text("written before")
+
+
+def test_a_newer_version_of_the_passage_one_types_in_is_shown_at_once_and_survives_a_reload(
+    heddle: Heddle, visit: Open, ada: Cookies
+) -> None:
+    tree = heddle.tree("Newer", "One is long. ", "Two is long. ", "Three.", mode="buffer")
+    _, first, _, last = texts(heddle, tree)
+    page = book(visit(f"/trees/{tree}?node={last}", who=ada))
+    page.locator(".cm-content").press("Control+Home")
+    for _ in range(20):
+        page.keyboard.press("Shift+ArrowRight")
+    with saves(page):
+        page.keyboard.type("Mine ")
+    heddle.line(tree, f'edit {first} "Hers. " as:version')
+    told = page.locator(".book-said")
+    expect(told).to_contain_text("owner saved another version while you were writing.")
+    told.get_by_text("Read it").click()
+    expect(told).to_contain_text("Hers.")
+    page.keyboard.type("still ")
+    expect(told).to_contain_text("Hers.")
+    page.reload()  # the text is shorter than it was drawn; an error of the page fails this
+    expect(book(page).locator(".cm-content")).to_contain_text("Mine")
+    expect(told).to_contain_text("saved another version while you were writing.")
+    told.get_by_text("Read it").click()
+    expect(told).to_contain_text("Hers.")
+
+
+def test_an_edit_that_waits_is_marked_at_its_text(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Waiting edit", "One.", "Two.")
+    page = live(visit(f"/trees/{tree}"))
+    page.locator("main").press("e")
+    form = page.get_by_role("form", name=re.compile("Text of"))
+    with saves(page):
+        form.get_by_role("textbox").fill("Two, better.")
+    form.get_by_role("textbox").press("Escape")
+    page.reload()
+    mark = live(page).locator("article.node").last.get_by_role("button", name="unsaved edit")
+    mark.click()
+    expect(form.get_by_role("textbox")).to_have_value("Two, better.")
+    expect(mark).to_be_hidden()
+    form.get_by_role("combobox").select_option("version")
+    form.get_by_role("button", name="Save").click()
+    expect(page.locator("article.node").last).to_contain_text("Two, better.")
+    expect(page.locator(".edit-waits")).to_have_count(0)
