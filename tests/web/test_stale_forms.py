@@ -61,7 +61,9 @@ def test_what_a_tree_says_that_somebody_else_changed_stays(
     refused = client.post(sent, form | {"system_context": "Be long."})
     assert refused.status_code == 409
     page = html.fromstring(refused.content.decode())
-    assert "since you read it" in page.text_content()
+    text = page.text_content()
+    assert "has changed the instructions for models since you read it" in text
+    assert "as it is now" in text and "Be brief." in text
     again = next(form for form in page.forms if "system_context" in form.fields)
     assert again.fields["system_context"] == "Be long."
     assert again.fields["title"] == "Renamed"

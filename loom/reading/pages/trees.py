@@ -11,7 +11,7 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import require_GET, require_POST
 
 from loom import access
@@ -291,6 +291,11 @@ def _about(
         "head": now | typed,
         "seen": json.dumps(now),
         "refused": refused and as_shown(refused),
+        "now": [
+            {"label": gettext(label), "text": now[name]}
+            for name, label in LONG.items()
+            if typed.get(name, now[name]) != now[name]
+        ],
         "size": size_of(actor, tree),
         "can": abilities(actor, tree),
         "tags": ", ".join(tags_on([tree]).get(tree.pk, ())),
@@ -338,6 +343,11 @@ class HeadForm(PageForm):
     seen = Seen()
 
 
+# What two may write at the same time: where one is refused, both are shown.
+LONG = {
+    "description": gettext_noop("Description"),
+    "system_context": gettext_noop("Instructions for models"),
+}
 HEAD = ("title", "description", "system_context", "truncation")
 
 

@@ -104,6 +104,12 @@ MAX_FOLDER = 80
 LOOKED_THROUGH = 50  # events that are searched for who changed a field last
 RANGES = {"note_depth": (1, 100), "lore_scan": (1, 100_000), "lore_budget": (0, 100_000)}
 SAID = {
+    "title": "the title",
+    "description": "the description",
+    "system_context": "the instructions for models",
+    "summary": "the summary",
+    "truncation": "what is done about paths that are too long",
+    "folder": "the folder",
     "memory": "the memory",
     "author_note": "the author's note",
     "note_depth": "the place of the author's note",
