@@ -565,6 +565,19 @@ def demand_no_sandbox(tree: Tree) -> None:
         )
 
 
+def demand_outside_sandboxes(tree: Tree, items: Iterable[int]) -> None:
+    """Refuses with REJECTED items of sandboxes, in a line that stores in `tree` that something
+    refers to them: only what is written in a sandbox may, since nobody else could follow it. One
+    query, none if all are in the tree itself or in no tree."""
+    homes = {home_of(item) for item in items} - {0, tree.pk}
+    if homes and Tree.objects.filter(pk__in=homes, sandbox_of__isnull=False).exists():
+        raise CommandError(
+            "REJECTED",
+            "Nothing outside of a sandbox refers to what is in it.",
+            hint="→ promote in the sandbox first, or run the line there",
+        )
+
+
 def of_grove(user: User, rows: PreparedQuery[Any], uid: str, what: str) -> tuple[Actor, Any]:
     """The row with an id that `rows` (see `by_uid`) finds in one of the user's groves, and who they
     are there. NOT_FOUND, which names `what`, for outsiders too."""

@@ -18,11 +18,12 @@ from loom.notes.commands.marks import mark_body
 from loom.notes.models import Mark
 from loom.sandboxes.queries import new_nodes
 from loom.trees.commands.node_writer import NewNode, Source, add_node, flag
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node, NodeSource, Tree
 from loom.trees.named_items import item_of
 from loom.trees.queries import lookup
 from loom.turns.models import Call, Generation
 
+BATCH = 500
 FLAGS = ("excluded", "version_pruned", "pruned")
 
 
@@ -45,6 +46,13 @@ def promote_nodes(context: Context, sandbox: Tree) -> Promoted:
     known = _originals(context.tree, sandbox)
     nodes = list(new_nodes(sandbox))
     sources = _sources(nodes)
+    sandboxes = _sandboxes(sources)
+
+    def of_home(item: int) -> int:
+        """The item there for one of the sandbox; itself if there is none."""
+        is_tree = ids.tree_id(item) == sandbox.pk
+        return ids.of_tree(context.tree.pk) if is_tree else _item(item, known)
+
     for node in nodes:
         if node.kind == "claim":
             done.left["claim"] += 1  # its evidence is of the sandbox, and strong there alone
@@ -54,6 +62,10 @@ def promote_nodes(context: Context, sandbox: Tree) -> Promoted:
             done.left["note"] += 1  # below a claim
             continue
         slot = known.get(node.slot_id) if node.slot_id != node.pk else None
+        moved = [(of_home(item), role, seen) for item, role, seen in sources[node.pk]]
+        kept = tuple(source for source in moved if ids.home_of(source[0]) not in sandboxes)
+        if len(kept) < len(moved):
+            done.left["source"] += len(moved) - len(kept)
         promoted = add_node(
             context.world,
             context.tree,
@@ -70,7 +82,7 @@ def promote_nodes(context: Context, sandbox: Tree) -> Promoted:
                 configuration=node.configuration,
                 generation_uid=node.generation_uid,
                 finish=node.finish,
-                sources=tuple(_moved(source, known) for source in sources.get(node.pk, ())),
+                sources=kept,
                 created_at=node.created_at,
                 proof_author=node.proof_author,
                 local_id=node.local_id,
@@ -112,17 +124,24 @@ def _parent_of(node: Node, known: Mapping[int, Node]) -> Node | None:
 
 
 def _sources(nodes: Sequence[Node]) -> dict[int, list[Source]]:
-    by_node: dict[int, list[Source]] = {}
-    for start in range(0, len(nodes), 500):
-        for node in Node.objects.filter(pk__in=[part.pk for part in nodes[start : start + 500]]):
-            rows = node.sources.values_list("item", "role", "version_seen")
-            by_node[node.pk] = list(rows)
+    """What each node was written from, in order."""
+    by_node: dict[int, list[Source]] = {node.pk: [] for node in nodes}
+    for start in range(0, len(nodes), BATCH):
+        some = [node.pk for node in nodes[start : start + BATCH]]
+        rows = NodeSource.objects.filter(node__in=some).order_by("id")
+        for key, *source in rows.values_list("node_id", "item_id", "role", "version_seen"):
+            by_node[key].append((source[0], source[1], source[2]))
     return by_node
 
 
-def _moved(source: Source, known: Mapping[int, Node]) -> Source:
-    item, role, seen = source
-    return _item(item, known), role, seen
+def _sandboxes(sources: Mapping[int, Sequence[Source]]) -> set[int]:
+    """The row ids of the sandboxes in which something was that nodes were written from."""
+    homes = sorted({ids.home_of(item) for rows in sources.values() for item, _, _ in rows} - {0})
+    found: set[int] = set()
+    for start in range(0, len(homes), BATCH):
+        rows = Tree.objects.filter(pk__in=homes[start : start + BATCH], sandbox_of__isnull=False)
+        found.update(rows.values_list("pk", flat=True))
+    return found
 
 
 def _item(item: int, known: Mapping[int, Node]) -> int:

@@ -538,7 +538,8 @@ def _would_be(claim: Claim, cite: Cite) -> None:
 
 def _demand_citable(context: Context, claim: Claim, cited: Cited, side: str) -> None:
     """Refuses a claim as evidence for itself or in a circle, the same cite twice by one
-    participant, and too many."""
+    participant, too many, and what is in a sandbox that the line does not run in."""
+    access.demand_outside_sandboxes(context.tree, [cited.item])
     if cited.item == ids.of_node(claim.pk or 0):
         raise CommandError(
             "REJECTED", "A claim is no evidence for itself.", hint="cite what it rests on"

@@ -8,6 +8,7 @@ from typing import Annotated
 from django.db.models import Q
 from django.utils.translation import gettext_noop
 
+from loom.access import demand_outside_sandboxes
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.items import make_items
@@ -284,7 +285,9 @@ def join(
     confidence: float | None = None,
     words: str = "",
 ) -> Link:
-    """Stores a link between two items, with the revisions of those that are documents."""
+    """Stores a link between two items, with the revisions of those that are documents. REJECTED if
+    one is in a sandbox that the line does not run in."""
+    demand_outside_sandboxes(context.tree, (source, target))
     make_items([source, target])
     versions = grove_texts().versions((source, target))
     slots = slots_of([source, target])

@@ -154,7 +154,8 @@ def proof_of(node: Node, author_uid: str) -> dict[str, Any]:
 
 def add_node(writer: Writer, tree: Tree, author: Participant, new: NewNode) -> Node:
     """Stores a node and its event `node.added`; `writer` must have locked the tree. In a dry run
-    the node is made but not stored."""
+    the node is made but not stored. REJECTED if a source is in a sandbox that is another tree."""
+    access.demand_outside_sandboxes(tree, (item for item, _, _ in new.sources))
     size = writer.size
     ordinal = writer.ordinals(1)[0]
     node = build_node(tree, author, new, ordinal=ordinal, at=timezone.now())
