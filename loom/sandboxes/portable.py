@@ -13,7 +13,7 @@ from django.utils import timezone
 from loom import access
 from loom.access import Actor
 from loom.engine import streams
-from loom.errors import CommandError
+from loom.errors import CommandError, require
 from loom.language.ids import ORDINAL_BITS, ids_in
 from loom.people.models import Participant
 from loom.platform.inserts import insert_row
@@ -22,7 +22,6 @@ from loom.sandboxes.queries import open_sandboxes
 from loom.text.counts import counted
 from loom.text.hashes import instant_or_none
 from loom.transfer import tree_builder
-from loom.transfer.authors import Authors
 from loom.transfer.files import demand_shallow, parsed, readable_json
 from loom.transfer.readers import heddle as heddle_reader
 from loom.transfer.records import CallRecord, Head, NodeRecord, Report
@@ -167,7 +166,8 @@ def _fill(
     report: Report,
 ) -> list[str]:
     """Writes what the sandbox has; phrases about what its parts left out."""
-    builder = TreeBuilder(sandbox, Authors(sandbox.grove, by, report), report, now=timezone.now())
+    actor = access.get_actor(require(by.user, "the importer"), sandbox.grove)
+    builder = TreeBuilder(sandbox, actor, report, now=timezone.now())
     builder.kinds = head.kinds
     for first in range(0, len(nodes), BATCH):
         builder.add(nodes[first : first + BATCH], _nothing)

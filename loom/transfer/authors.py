@@ -8,11 +8,12 @@ from itertools import count
 from django.db import transaction
 from django.utils import timezone
 
+from loom.access import Actor, grove_trees
 from loom.engine import streams
 from loom.language import ids
 from loom.language.ids import ORDINAL_BITS
 from loom.participants.commands import MAX_NAME, participant_body
-from loom.people.models import Grove, Participant
+from loom.people.models import Participant
 from loom.people.names import IMPORTED, cleaned, is_misread
 from loom.transfer.node_collector import UNNAMED
 from loom.transfer.records import Report
@@ -78,10 +79,11 @@ _ELSEWHERE = re.compile(r"tree:([a-z0-9]{1,32})(?: node:([a-z0-9]{4,8}))?")
 
 class Addressing:
     """Resolves addresses in a file. `a7x2` and `tree` are in the new tree; `tree:ID`, `tree:ID
-    node:a7x2` and `doc:ID` are in the same grove: a file must not reveal anything outside of it."""
+    node:a7x2` and `doc:ID` are in the same grove, and what whoever imports the file may read: it
+    must not reveal anything else. Nothing refers into a sandbox."""
 
-    def __init__(self, tree: Tree, written: WrittenNodes) -> None:
-        self.tree, self.written = tree, written
+    def __init__(self, tree: Tree, written: WrittenNodes, actor: Actor) -> None:
+        self.tree, self.written, self.actor = tree, written, actor
         self._elsewhere: dict[str, int | None] = {}
         self._known: dict[str, str] = {}
 
@@ -106,12 +108,12 @@ class Addressing:
 
     def _item_named(self, name: str) -> int | None:
         if name.startswith("doc:"):
-            return grove_texts().item_of(self.tree.grove_id, name[4:44])
+            text = grove_texts().find(self.actor, name[4:44])
+            return None if text is None else text.item_id
         match = _ELSEWHERE.fullmatch(name)
         if match is None:
             return None
-        trees = Tree.objects.filter(grove=self.tree.grove_id, erasing_at__isnull=True)
-        trees = trees.filter(sandbox_of=None)
+        trees = grove_trees(self.actor).filter(sandbox_of__isnull=True)
         tree = trees.filter(uid=match[1]).first()
         if tree is None or match[2] is None:
             return ids.of_tree(tree.pk) if tree else None
@@ -130,9 +132,9 @@ class Authors:
     """Participants by name and kind. New ones are archived immediately, so that they cannot be
     asked to write."""
 
-    def __init__(self, grove: Grove, person: Participant, report: Report) -> None:
-        self.grove, self.person, self.report = grove, person, report
-        self._known: dict[tuple[str, str], Participant] = {("", "human"): person}
+    def __init__(self, actor: Actor, report: Report) -> None:
+        self.grove, self.person, self.report = actor.grove, actor.participant, report
+        self._known: dict[tuple[str, str], Participant] = {("", "human"): self.person}
 
     def of(self, name: str, kind: str) -> Participant:
         """The author; `meet` must have seen the name."""

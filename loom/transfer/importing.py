@@ -21,7 +21,6 @@ from loom.engine.jobs import enqueue
 from loom.engine.sweeps import sweeps
 from loom.errors import CommandError
 from loom.transfer import message_images, tree_builder, uploads
-from loom.transfer.authors import Authors
 from loom.transfer.inputs import ImportFormat, TreeInFile
 from loom.transfer.models import Import, ImportPart
 from loom.transfer.readers import documents
@@ -370,8 +369,7 @@ def _write(
     archive: message_images.ArchiveImages | None,
 ) -> None:
     tree, actor = _hidden_tree(row, head, progress), _actor(row)
-    authors = Authors(row.grove, row.participant, report)
-    builder = TreeBuilder(tree, authors, report, now=timezone.now())
+    builder = TreeBuilder(tree, actor, report, now=timezone.now())
     builder.kinds = head.kinds
     marks: list[MarkRecord] = []
     written = 0

@@ -12,6 +12,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.utils import timezone
 
+from loom.access import Actor
 from loom.engine import streams
 from loom.engine.items import make_items
 from loom.engine.streams import Writer
@@ -50,12 +51,14 @@ Progress = Callable[[], None]
 
 
 class TreeBuilder:
-    """A hidden tree being filled. `shift` is the ordinal of the record with number 0."""
+    """A hidden tree being filled for whoever imports a file. `shift` is the ordinal of the record
+    with number 0."""
 
-    def __init__(self, tree: Tree, authors: Authors, report: Report, *, now: datetime) -> None:
-        self.tree, self.authors, self.report, self.now = tree, authors, report, now
+    def __init__(self, tree: Tree, actor: Actor, report: Report, *, now: datetime) -> None:
+        self.tree, self.report, self.now = tree, report, now
+        self.authors = Authors(actor, report)
         self.written = WrittenNodes(tree.pk)
-        self.addressing = Addressing(tree, self.written)
+        self.addressing = Addressing(tree, self.written, actor)
         self.shift = 1
         self.current = -1  # the number of the record that becomes the importer's position
         self.kinds: dict[str, str] = {}

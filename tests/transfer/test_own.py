@@ -216,6 +216,38 @@ def test_nothing_of_another_grove_is_found_out_by_a_link(lived: Tree, outsider: 
     assert row.report["dropped"] == {"links to elsewhere": 1}
 
 
+@pytest.mark.parametrize("is_hidden", [True, False])
+def test_a_file_reaches_only_trees_that_whoever_imports_it_may_read(
+    lived: Tree, actor: Actor, writer: User, is_hidden: bool
+) -> None:
+    if is_hidden:
+        execute_line(actor, lived, Request('allow "Writer" hidden'))
+    there = get_actor(writer, lived.grove)
+    document = make_document(actor, title="Notes", text="She speaks.\n")
+    known = Node.objects.filter(tree=lived, kind="text").order_by("-pk").values_list("local_id")[0]
+
+    def report_of(target: str) -> dict[str, Any]:
+        file = json.loads(out(trees.new_tree(there, title="x")))
+        text = {"id": "b2b2", "parent": file["nodes"][0]["id"], "text": "by hand"}
+        file["nodes"].append({**text, "sources": [{"item": target, "role": "primary"}]})
+        file["links"] = [{"type": "supports", "source": "b2b2", "target": target}]
+        row = file_of(there, file)
+        importing.run(row.uid)
+        row.refresh_from_db()
+        is_there = Link.objects.filter(tree=tree_of(row)).exists()
+        assert NodeSource.objects.filter(node__tree=tree_of(row)).exists() == is_there
+        assert is_there == (not row.report["dropped"])
+        return {"dropped": row.report["dropped"], "says": row.report["says"]}
+
+    none = report_of("tree:zzzzzzzz")
+    assert none["dropped"] == {"links to elsewhere": 1, "sources elsewhere": 1}
+    for target in (f"tree:{lived.uid} node:zz99", "doc:zzzzzzzz"):
+        assert report_of(target) == none
+    for target in (f"tree:{lived.uid}", f"tree:{lived.uid} node:{known[0]}"):
+        assert (report_of(target) == none) == is_hidden
+    assert report_of(f"doc:{document.uid}")["dropped"] == {}
+
+
 def test_a_changed_text_is_reported_and_verifying_says_so(
     lived: Tree, bring: Bring, actor: Actor
 ) -> None:
