@@ -206,8 +206,8 @@ def _to_undo(
     context: Context, origin: Tree, done: Promoted, events: Sequence[int], reply: str
 ) -> None:
     """Writes a step in the tree of origin, where its undo prunes the nodes that were promoted,
-    removes their links and marks, and opens the sandbox again: the line itself belongs to the
-    sandbox."""
+    removes their links and marks, leads their tasks back, and opens the sandbox again: the line
+    itself belongs to the sandbox."""
     promoted = list(done.nodes.values())
     stands = [node for node in promoted if not node.pruned and not node.version_pruned]
     view = locked(stored(access.workspace_of(context.actor.participant, origin)))
@@ -223,7 +223,7 @@ def _to_undo(
         message=reply,
         stream=f"tree:{origin.uid}",
         events=list(events),
-        inverse=[*made_nodes(*stands), *_relations(done), again],
+        inverse=[*made_nodes(*stands), *_relations(done), *done.tasks, again],
     )
 
 

@@ -5,7 +5,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from loom.engine.context import Context
+from django.apps import apps
+
+from loom.engine.context import Context, Op
 from loom.engine.effects import Effects
 from loom.engine.items import make_items
 from loom.language import ids
@@ -30,14 +32,16 @@ FLAGS = ("excluded", "version_pruned", "pruned")
 @dataclass
 class Promoted:
     """What was promoted: the new nodes by the ids of those of the sandbox, those that have another
-    local id than there, what stays behind, counted by its name, and the new links and marks by row
-    id, each with its ends or its item as events name them."""
+    local id than there, what stays behind, counted by its name, the new links and marks by row id,
+    each with its ends or its item as events name them, and what leads the tasks of the new nodes
+    back to what their texts say."""
 
     nodes: dict[int, Node] = field(default_factory=dict)
     renamed: list[tuple[str, str]] = field(default_factory=list)
     left: Counter[str] = field(default_factory=Counter)
     links: list[tuple[int, list[str]]] = field(default_factory=list)
     marks: list[tuple[int, str]] = field(default_factory=list)
+    tasks: list[Op] = field(default_factory=list)
 
 
 def promote_nodes(context: Context, sandbox: Tree) -> Promoted:
@@ -96,6 +100,8 @@ def promote_nodes(context: Context, sandbox: Tree) -> Promoted:
         _move_calls(context.tree, sandbox, nodes, known)
         _copy_links(context, sandbox, known, done)
         _copy_marks(context, sandbox, known, done)
+    if apps.is_installed("loom.claims"):  # which keeps what became of tasks
+        _copy_tasks(context, sandbox, done)
     return done
 
 
@@ -259,3 +265,17 @@ def _copy_marks(context: Context, sandbox: Tree, known: Mapping[int, Node], done
         )
         done.marks.append((row.pk, promoted.local_id))
         context.world.append("mark.added", {"mark": mark_body(row, promoted.local_id)})
+
+
+def _copy_tasks(context: Context, sandbox: Tree, done: Promoted) -> None:
+    """Gives the tasks of the promoted texts their states and notes. Those of texts that the sandbox
+    was begun with stay there: what promoting adds changes no text that others wrote."""
+    from loom.claims.commands.text_tasks import copy_task_states
+    from loom.claims.models import TokenState
+
+    if not context.world.is_dry:
+        done.tasks = copy_task_states(context, done.nodes)
+    first = sandbox.pk << ORDINAL_BITS
+    copies = first + 1, first + (sandbox.sandbox_copies or 0)
+    if changed := TokenState.objects.filter(item__range=copies, kind="task").count():
+        done.left["changed task"] += changed

@@ -9,10 +9,13 @@ from django.utils import timezone
 from loom import access
 from loom.access import Actor, acting_as, at_tree, get_actor
 from loom.claims.commands.checks import declare_check
+from loom.claims.queries.inline_tokens import states_of
+from loom.claims.rules.inline_tokens import tokens_in
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Event, Stream
 from loom.errors import CommandError
+from loom.language.ids import of_node
 from loom.people.models import User
 from loom.reading.queries.verify import verify_tree
 from loom.sandboxes.commands import discard_ended
@@ -349,3 +352,74 @@ def test_a_promoted_link_that_is_there_already_is_not_added_twice(two_groves: Tw
     say(actor, sandbox, 'respond "It wakes at dawn."')
     say(actor, sandbox, "promote")
     assert "links: uses 1 ·" in say(actor, tree, f"list {at}")["reply"]
+
+
+TASKS = "- [ ] read the log\n- [x] ring the bell\n- [ ] look north"
+
+
+def _tasks(tree: Tree, text: str) -> list[tuple[str, list[str]]]:
+    """The state and the notes of each task of the newest text of the tree that is this one."""
+    node = Node.objects.filter(tree=tree, text=text).order_by("-pk")[0]
+    known = states_of(of_node(node.pk), tokens_in(text))
+    return [(state, list(notes)) for state, notes in known.values()]
+
+
+def test_promoting_keeps_what_became_of_tasks_and_undo_leads_them_back(
+    two_groves: TwoGroves,
+) -> None:
+    two = two_groves
+    tree = two.left.tree
+    actor, sandbox = begin(two, two.both)
+    text = Node.objects.get(
+        tree=sandbox, local_id=say(actor, sandbox, f"respond\n{TASKS}\n←")["refs"][0]
+    )
+    for line in ("check {0} token:1", "uncheck {0} token:2", 'note {0} token:3 "from the tower"'):
+        say(actor, sandbox, "todo " + line.format(text.local_id))
+    became = [("checked", []), ("unchecked", []), ("unchecked", ["from the tower"])]
+    written = [("unchecked", []), ("checked", []), ("unchecked", [])]
+    assert _tasks(sandbox, TASKS) == became
+    reply = say(actor, sandbox, "promote")["reply"]
+    assert "left in the sandbox" not in reply
+    assert _tasks(tree, TASKS) == became
+    changed = Event.objects.filter(stream__name=f"tree:{tree.uid}", kind="token.changed")
+    assert changed.count() == 3
+    others = two.client(two.only_left).get(f"/api/items/{text.local_id}/tokens?tree={tree.uid}")
+    assert [token["state"] for token in others.json()["results"]] == [state for state, _ in became]
+    say(actor, tree, "undo")
+    assert _tasks(tree, TASKS) == written
+    assert _tasks(sandbox, TASKS) == became
+    say(actor, tree, "redo")
+    assert _tasks(tree, TASKS) == became
+    say(actor, tree, "undo")
+    sandbox.refresh_from_db()
+    say(actor, sandbox, "promote")
+    assert _tasks(tree, TASKS) == became
+
+
+def test_a_promotion_of_which_somebody_changed_a_task_is_not_undone(
+    two_groves: TwoGroves,
+) -> None:
+    two = two_groves
+    actor, sandbox = begin(two, two.both)
+    text = say(actor, sandbox, f"respond\n{TASKS}\n←")["refs"][0]
+    say(actor, sandbox, f"todo check {text} token:1")
+    say(actor, sandbox, "promote")
+    say(two.left.actor(two.only_left), two.left.tree, f"todo uncheck {text} token:1")
+    assert refused(actor, two.left.tree, "undo").code == "CONFLICT"
+    assert not Node.objects.get(tree=two.left.tree, text=TASKS).pruned
+
+
+def test_promoting_says_that_tasks_of_older_texts_stay_as_they_are(two_groves: TwoGroves) -> None:
+    two = two_groves
+    tree = two.left.tree
+    owner = two.left.actor(User.objects.get(username="leftowner"))
+    at = say(owner, tree, f"respond root\n{TASKS}\n←")["refs"][0]
+    actor = two.left.actor(two.both)
+    say(actor, tree, f"sandbox from {at}")
+    sandbox = Tree.objects.get(sandbox_of=two.both)
+    say(actor, sandbox, f"todo check {at} token:1")
+    say(actor, sandbox, 'respond "Done."')
+    for dry_run in (True, False):
+        reply = say(actor, sandbox, "promote", dry_run=dry_run)["reply"]
+        assert "left in the sandbox: 1 changed task" in reply
+    assert _tasks(tree, TASKS)[0] == ("unchecked", [])

@@ -22,6 +22,7 @@ from loom.trees.models import GroveText, Node
 from loom.trees.named_items import get_own_node
 
 MAX_NOTE = 500
+BATCH = 500  # nodes whose states are read together
 ACTS = ("check", "uncheck", "toggle", "archive", "note")
 
 
@@ -205,6 +206,31 @@ def _is_foreign(row: TokenState, taken: set[str], tasks: Mapping[str, InlineToke
         return True
     task = tasks.get(row.key)
     return task is not None and (task.state == "unchecked") != (row.state == "unchecked")
+
+
+def copy_task_states(context: Context, copies: Mapping[int, Node]) -> list[Op]:
+    """Gives the tasks of nodes of the tree what became of those of the same texts elsewhere:
+    `copies` are the nodes by the row ids of these. Writes the events, and returns what leads back.
+    One query for each BATCH nodes, and one that stores their states."""
+    inverse: list[Op] = []
+    keys = list(copies)
+    for start in range(0, len(keys), BATCH):
+        items = [ids.of_node(key) for key in keys[start : start + BATCH]]
+        new = []
+        for row in TokenState.objects.filter(item__in=items, kind="task").order_by("pk"):
+            node = copies[ids.node_id(row.item) or 0]
+            notes = row.data.get("notes", [])
+            task = next((token for token in tokens_in(node.text) if token.key == row.key), None)
+            if task is None or (row.state, notes) == (task.state, []):
+                continue
+            row.pk, row.item = None, ids.of_node(node.pk)
+            new.append(row)
+            changed = {"item": node.local_id, "key": row.key, "state": row.state, "notes": notes}
+            context.world.append("token.changed", {**changed, "token": "task"})
+            before = {"name": node.local_id, "item": row.item, "before": [task.state, []]}
+            inverse.append({"op": "token", **changed, **before})
+        TokenState.objects.bulk_create(new)
+    return inverse
 
 
 # Undo.
