@@ -52,7 +52,7 @@ def write(actor: Actor, tree: Tree) -> list[dict[str, Any]] | None:
 def _written(actor: Actor, tree: Tree) -> Iterator[dict[str, Any]]:
     for sandbox in hanging(actor, tree):
         at = Node.objects.filter(pk=sandbox.sandbox_at or 0).values_list("local_id", flat=True)
-        body = json.loads(b"".join(heddle_writer.pieces(actor, sandbox)))
+        body = json.loads(b"".join(heddle_writer.pieces(actor, sandbox, is_alone=False)))
         last = (sandbox.pk << ORDINAL_BITS) + (sandbox.sandbox_copies or 0)
         copies = set(nodes_in(sandbox.pk, last=last).values_list("local_id", flat=True))
         # The copies that it was begun with come first, so that their number says which they are.

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from django.apps import apps
+from django.db.models import Q
 
 from loom.engine.context import Context, Op
 from loom.engine.effects import Effects
@@ -185,7 +186,8 @@ def _move_calls(
     generations = sorted({node.generation_uid for node in nodes if node.generation_uid})
     for start in range(0, len(calls), 500):
         some = calls[start : start + 500]
-        Call.objects.filter(tree=sandbox, uid__in=some).update(tree=origin)
+        named = Q(uid__in=some, origin="") | Q(origin__in=some)
+        Call.objects.filter(named, tree=sandbox).update(tree=origin)
     for start in range(0, len(generations), 500):
         rows = Generation.objects.filter(tree=sandbox, uid__in=generations[start : start + 500])
         for row in rows.values_list("pk", "point", "node"):

@@ -11,11 +11,12 @@ from django.db.models.functions import Length
 from django.utils import timezone
 
 from loom.engine.models import Step
+from loom.language.ids import home_of
 from loom.participants.budgets import Budget
 from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.hashes import instant, instant_or_none
 from loom.text.shortening import STORED_WHOLE
-from loom.trees.models import Node
+from loom.trees.models import Node, Tree
 from loom.turns import budgets
 from loom.turns.budgets import Spent
 from loom.turns.grove_settings import budget_in
@@ -34,6 +35,14 @@ WITH = (
     "generation",
     "node__slot",
 )
+
+
+def homes_of_calls(tree: Tree) -> list[int]:
+    """The row ids of the trees that keep the calls behind the texts of a tree: itself and, of a
+    sandbox, the tree at which it hangs, for the texts that it copied from there and for those that
+    were promoted, whose calls stay there when that is undone. Whoever may see a sandbox may see
+    that tree, whose rights it has."""
+    return [tree.pk] if tree.sandbox_at is None else [tree.pk, home_of(tree.sandbox_at)]
 
 
 def turns() -> QuerySet[Turn]:

@@ -32,7 +32,7 @@ from loom.trees.queries.lookup import (
 from loom.trees.queries.node_bodies import row_of
 from loom.turns.access import may_read_call
 from loom.turns.models import Call, Generation, Turn
-from loom.turns.queries import nodes_of_call
+from loom.turns.queries import homes_of_calls, nodes_of_call
 
 MOST_EDITS = 500  # steps back from a text
 MOST_TOGETHER = 4  # times that texts are put together from texts that were put together
@@ -115,14 +115,16 @@ class CallSeen:
 
 
 def call_of(node: Node) -> Call | None:
-    """The call a node came from: made here, or imported together with the node."""
+    """The call a node came from: made here, or imported together with the node. That of a text of
+    a sandbox may be kept in the tree at which it hangs."""
     if not node.call_uid:
         return None
+    homes = homes_of_calls(node.tree)
     rows = Call.objects.select_related("tree", "participant", "turn")
     made_here = rows.filter(uid=node.call_uid, origin="").first()
-    if made_here is not None and made_here.tree_id == node.tree_id:
+    if made_here is not None and made_here.tree_id in homes:
         return made_here
-    return rows.filter(origin=node.call_uid, tree=node.tree_id).first()
+    return rows.filter(origin=node.call_uid, tree__in=homes).first()
 
 
 def seen(call: Call, *, is_open: bool) -> CallSeen:
@@ -346,9 +348,10 @@ def provenance_of(actor: Actor, tree: Tree, workspace: Workspace | None, node: N
     call = call_of(node)
     chain = [key for key, _ in chain_of([node.pk]) if key != node.pk]
     report = verify_node(actor, tree, workspace, node)
+    generations = Generation.objects.filter(tree__in=homes_of_calls(tree))
     return Provenance(
         node=node_bodies(actor, tree, [row_of(node)])[0],
-        generation=Generation.objects.filter(tree=tree, uid=node.generation_uid).first(),
+        generation=generations.filter(uid=node.generation_uid).first(),
         call=seen(call, is_open=may_read_call(actor, call)) if call else None,
         is_call_away=bool(node.call_uid) and call is None,
         above=tuple(

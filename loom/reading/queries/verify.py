@@ -27,6 +27,7 @@ from loom.trees.queries.node_bodies import proof_of
 from loom.trees.queries.places import in_chunks, path_ids
 from loom.turns.models import Call
 from loom.turns.old_calls import ANSWER_GONE
+from loom.turns.queries import homes_of_calls
 
 Verdict = Literal["sealed", "open", "broken"]
 _PIECE = 1 << 20
@@ -48,18 +49,19 @@ def verdicts_of(tree: Tree, uids: Iterable[str]) -> dict[str, Verdict]:
 
 
 def _sealed_calls(tree: Tree, uids: set[str]) -> Iterator[tuple[Any, ...]]:
-    """What is stored of the sealed calls of a tree with these ids: those that were made here, and
-    imported ones, which are named by where they come from."""
+    """What is stored of the sealed calls behind texts of a tree with these ids: those that were
+    made here, and imported ones, which are named by where they come from."""
+    homes = homes_of_calls(tree)
     sealed = Call.objects.filter(sealed_at__isnull=False)
     columns = "uid", "origin", "bytes", "sha256", "response", "note"
     # Without their tree: with it SQLite goes through all of its calls.
     made_here = sealed.filter(uid__in=list(uids), origin="").values_list("tree_id", *columns)
     for home, *row in made_here.iterator(chunk_size=8):
-        if home == tree.pk:
+        if home in homes:
             uids.discard(row[0])
             yield tuple(row)
     if uids:
-        imported = sealed.filter(origin__in=uids, tree=tree)
+        imported = sealed.filter(origin__in=uids, tree__in=homes)
         yield from imported.values_list(*columns).iterator(chunk_size=8)
 
 

@@ -22,10 +22,11 @@ from loom.trees.archive_files import added_files
 from loom.trees.grove_texts import grove_texts
 from loom.trees.images import bytes_of
 from loom.trees.models import Image, Node, Tree
-from loom.trees.queries.lookup import NodeRow, rows_of
+from loom.trees.queries.lookup import NodeRow, nodes_in, rows_of
 from loom.trees.queries.places import in_chunks
 from loom.turns.access import may_read_call
 from loom.turns.models import Call
+from loom.turns.queries import homes_of_calls
 
 EVIDENCE = ("supports", "refutes", "evidence")
 SHOWN = 1024 * 1024  # characters of an answer that Markdown shows
@@ -149,9 +150,14 @@ def _bytes(image: Image) -> bytes:
 
 
 def readable_calls(actor: Actor, tree: Tree) -> Iterator[Call]:
-    """The sealed calls of a tree that the actor may read, one at a time."""
-    rows = Call.objects.filter(tree=tree, sealed_at__isnull=False).order_by("id")
-    for key in list(rows.values_list("pk", flat=True)):
+    """The sealed calls of a tree that the actor may read, one at a time; of a sandbox also those
+    that its texts name and that are kept where it hangs."""
+    sealed = Call.objects.filter(sealed_at__isnull=False)
+    keys = {*sealed.filter(tree=tree).values_list("pk", flat=True)}
+    if elsewhere := homes_of_calls(tree)[1:]:
+        named = heddle_writer.named_calls(elsewhere, nodes_in(tree.pk))
+        keys |= {*named.values_list("pk", flat=True)}
+    for key in sorted(keys):
         call = Call.objects.select_related("participant", "turn").get(pk=key)
         if may_read_call(actor, call):
             yield call
@@ -250,7 +256,7 @@ def provenance(wanted: ExportSelection, ids: list[int]) -> Iterator[bytes]:
 def _calls_by_name(tree: Tree, keys: list[int]) -> dict[str, Call]:
     named = Node.objects.filter(pk__in=keys).exclude(call_uid="").values_list("call_uid", flat=True)
     names = set(named)
-    rows = Call.objects.filter(tree=tree).defer("request", "response")
+    rows = Call.objects.filter(tree__in=homes_of_calls(tree)).defer("request", "response")
     calls = {call.origin: call for call in rows.filter(origin__in=names)}
     calls.update({call.uid: call for call in rows.filter(uid__in=names, origin="")})
     return calls

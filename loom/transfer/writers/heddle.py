@@ -6,7 +6,7 @@ Flat, so that depth is no limit, and self-contained: authors by name, nodes by l
 
 import base64
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Annotated, Any, Literal
 
@@ -29,6 +29,7 @@ from loom.trees.queries.lookup import nodes_in
 from loom.trees.queries.places import in_chunks
 from loom.turns.access import may_read_call
 from loom.turns.models import Call
+from loom.turns.queries import homes_of_calls
 
 VERSION = 1
 FLAGS = ("pruned", "version_pruned", "excluded", "sandbox")
@@ -168,13 +169,17 @@ Body = dict[str, Any]
 MOST = 2 * MAX_TEXT_BYTES - 4096  # characters of one call, so that it can be imported again
 
 
-def batches(actor: Actor, tree: Tree, nodes: "QuerySet[Node]") -> Iterator[list[Body]]:
+def named_calls(homes: Sequence[int], nodes: "QuerySet[Node]") -> "QuerySet[Call]":
+    """The sealed calls that nodes name, of the trees with these row ids."""
+    named = nodes.exclude(call_uid="").values("call_uid")
+    rows = Call.objects.filter(tree__in=homes, sealed_at__isnull=False)
+    return rows.filter(Q(origin="", uid__in=named) | Q(origin__in=named))
+
+
+def batches(actor: Actor, homes: Sequence[int], nodes: "QuerySet[Node]") -> Iterator[list[Body]]:
     """The sealed calls that the nodes name and the actor may read, one at a time. One that is too
     large to be imported again is left out: its nodes then verify as incomplete."""
-    named = nodes.exclude(call_uid="").values("call_uid")
-    rows = Call.objects.filter(tree=tree, sealed_at__isnull=False)
-    rows = rows.filter(Q(origin="", uid__in=named) | Q(origin__in=named))
-    for key in list(rows.order_by("id").values_list("pk", flat=True)):
+    for key in list(named_calls(homes, nodes).order_by("id").values_list("pk", flat=True)):
         call = Call.objects.select_related("participant", "turn").get(pk=key)
         body = _body(call)
         if may_read_call(actor, call) and len(json.dumps(body)) <= MOST:
@@ -209,9 +214,13 @@ def _body(call: Call) -> Body:
 PAGE = 1000
 
 
-def pieces(actor: Actor, tree: Tree, *, calls: bool = True) -> Iterator[bytes]:
+def pieces(
+    actor: Actor, tree: Tree, *, calls: bool = True, is_alone: bool = True
+) -> Iterator[bytes]:
     """The whole tree as pieces of JSON, with the calls that the actor may read, unless they are
-    left out. What is written in the meantime is either left out or complete."""
+    left out. What is written in the meantime is either left out or complete. A sandbox that is not
+    alone is within the file of the tree at which it hangs, which has the calls that are kept
+    there."""
     last = nodes_in(tree.pk).order_by("-id").values_list("id", flat=True)[0]
     nodes = nodes_in(tree.pk, last=last)
     marks = Mark.objects.filter(tree=tree, removed_at=None)
@@ -232,7 +241,8 @@ def pieces(actor: Actor, tree: Tree, *, calls: bool = True) -> Iterator[bytes]:
     yield from _joined(_links(actor, tree, links, last))
     yield b'\n],\n"calls": [\n'
     if calls:
-        yield from _joined(batches(actor, tree, nodes))
+        homes = homes_of_calls(tree) if is_alone else [tree.pk]
+        yield from _joined(batches(actor, homes, nodes))
     yield b"\n]}\n"
 
 
