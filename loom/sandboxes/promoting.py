@@ -136,8 +136,8 @@ def _sources(nodes: Sequence[Node]) -> dict[int, list[Source]]:
     for start in range(0, len(nodes), BATCH):
         some = [node.pk for node in nodes[start : start + BATCH]]
         rows = NodeSource.objects.filter(node__in=some).order_by("id")
-        for key, *source in rows.values_list("node_id", "item_id", "role", "version_seen"):
-            by_node[key].append((source[0], source[1], source[2]))
+        for key, item, role, seen in rows.values_list("node_id", "item_id", "role", "version_seen"):
+            by_node[key].append((item, role, seen))
     return by_node
 
 

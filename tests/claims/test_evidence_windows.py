@@ -235,7 +235,10 @@ def test_evidence_in_a_sandbox_is_counted_and_not_shown(
     actor = get_actor(owner, tree.grove)
     body = execute_line(actor, inner, Request('respond root "a secret lamp"')).body
     ref = f"tree:{inner.uid} node:{body['refs'][0]}"
+    # No line cites a sandbox from outside of it; such evidence is older than this rule.
+    Tree.objects.filter(pk=inner.pk).update(sandbox_of=None)
     say(f"cite {ref} for {claim}")
+    Tree.objects.filter(pk=inner.pk).update(sandbox_of=owner)
     mine = _lines(say, _opened(say, claim))
     assert mine[0].endswith("accessible 2 of 2") and any(
         "secret" in x or inner.uid in x for x in mine

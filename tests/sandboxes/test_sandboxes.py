@@ -376,7 +376,7 @@ def test_promoting_keeps_what_became_of_tasks_and_undo_leads_them_back(
     for line in ("check {0} token:1", "uncheck {0} token:2", 'note {0} token:3 "from the tower"'):
         say(actor, sandbox, "todo " + line.format(text.local_id))
     became = [("checked", []), ("unchecked", []), ("unchecked", ["from the tower"])]
-    written = [("unchecked", []), ("checked", []), ("unchecked", [])]
+    written = [(state, list[str]()) for state in ("unchecked", "checked", "unchecked")]
     assert _tasks(sandbox, TASKS) == became
     reply = say(actor, sandbox, "promote")["reply"]
     assert "left in the sandbox" not in reply
