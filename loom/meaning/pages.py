@@ -124,7 +124,7 @@ def tokens(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     if not scored and {WRITE, GENERATE} <= actor.permissions and tree.archived_at is None:
         agents = token_calls.token_agents(tree)
         context["offers"] = [token_calls.offer_of_score(node, agent) for agent in agents]
-        context["may_score"] = bool(node.text.strip())
+        context["may_score"] = token_calls.is_scored(node)
     if is_part(request):
         if chosen is None:
             raise not_found("This token")

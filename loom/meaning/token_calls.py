@@ -30,6 +30,7 @@ from loom.participants.endpoint_calls import EndpointFailed
 from loom.participants.prices import NANO, counts_of, dollars, prices_from
 from loom.people.models import Participant
 from loom.permissions import GENERATE, WRITE
+from loom.trees.commands.node_writer import demand_text_node, demand_visible
 from loom.trees.models import Node, Tree
 from loom.trees.queries.lookup import withheld, withheld_from_models
 from loom.turns.models import TOKENS, Generation
@@ -207,6 +208,12 @@ def demand_asking(actor: Actor, tree: Tree) -> None:
     access.demand_writable(tree)
 
 
+def is_scored(node: Node) -> bool:
+    """Whether a text may be sent to a model that scores it."""
+    is_text = node.kind == "text" and bool(node.text.strip())
+    return is_text and not withheld_from_models([node.pk])
+
+
 @dataclass(frozen=True)
 class NextOnes:
     """The likely next tokens after a text, the likeliest first, and what asking cost in billionths
@@ -224,9 +231,11 @@ class NextOnes:
 
 def next_tokens(actor: Actor, node: Node, agent: Participant, begun: str) -> NextOnes:
     """Asks a model what comes next below a node, after an answer that begins with `begun`: one
-    request of one token. UNAVAILABLE if its endpoint cannot say it, LIMIT_EXCEEDED without
-    money."""
+    request of one token. REJECTED below what is hidden or no text, UNAVAILABLE if its endpoint
+    cannot say it, LIMIT_EXCEEDED without money."""
     demand_asking(actor, node.tree)
+    demand_text_node(node, "continued")
+    demand_visible(node)
     if spending.estimate(begun) > MOST_PATH:
         raise CommandError(
             "LIMIT_EXCEEDED",
@@ -252,9 +261,11 @@ def next_tokens(actor: Actor, node: Node, agent: Participant, begun: str) -> Nex
 
 def score_text(actor: Actor, node: Node, agent: Participant) -> tuple[TextScore, Generation]:
     """Asks a model how likely it finds each token of a text, after the end of the text above, and
-    keeps that by the hash of the text and the name of the model. UNAVAILABLE if its endpoint
-    cannot say it."""
+    keeps that by the hash of the text and the name of the model. REJECTED for notes and what is
+    hidden or excluded, UNAVAILABLE if its endpoint cannot say it."""
     demand_asking(actor, node.tree)
+    demand_text_node(node, "scored")  # notes are only for those who read the tree
+    demand_visible(node)
     if withheld(actor, [node.pk]) or withheld_from_models([node.pk]):
         raise CommandError("REJECTED", "This text is kept from models.", hint="include it first")
     if not node.text.strip():

@@ -325,6 +325,51 @@ class TestScores:
             score_text(actor, text, local)
         assert not provider.seen
 
+    @pytest.mark.parametrize("kind", ["annotation", "thought", "claim"])
+    def test_what_is_no_text_is_neither_scored_nor_continued(
+        self,
+        kind: str,
+        actor: Actor,
+        text: Node,
+        local: Participant,
+        provider: ScriptedProvider,
+    ) -> None:
+        note = add(text.tree, actor.participant, "Only for readers.", text, kind=kind)
+        assert_refused(actor, note, local, f"a {kind}" if kind != "annotation" else "an annotation")
+        assert not provider.seen and spent(actor) == 0
+
+    def test_what_is_pruned_and_what_is_below_it_is_neither_scored_nor_continued(
+        self, actor: Actor, text: Node, local: Participant, provider: ScriptedProvider
+    ) -> None:
+        below = add(text.tree, actor.participant, "And then ten.", text)
+        flag(text, pruned=True)
+        for node in (text, below):
+            assert_refused(actor, node, local, "is pruned")
+        assert not provider.seen and spent(actor) == 0
+
+    def test_the_page_offers_no_score_of_what_is_not_sent(
+        self, actor: Actor, text: Node, local: Participant
+    ) -> None:
+        note = add(text.tree, actor.participant, "Only for readers.", text, kind="annotation")
+        client = Client()
+        client.force_login(actor.user)
+        at = f"/trees/{text.tree.uid}/nodes"
+        offer = f'value="{local.uid}"'
+        assert offer in client.get(f"{at}/{text.local_id}/tokens").content.decode()
+        assert offer not in client.get(f"{at}/{note.local_id}/tokens").content.decode()
+        flag(text, excluded=True)
+        assert offer not in client.get(f"{at}/{text.local_id}/tokens").content.decode()
+
+
+def assert_refused(actor: Actor, node: Node, agent: Participant, words: str) -> None:
+    """The API refuses to score a node and to ask what comes next below it, with these words."""
+    api = APIClient()
+    api.force_authenticate(actor.user)
+    for name in ("next-tokens", "score"):
+        at = f"/api/trees/{node.tree.uid}/nodes/{node.local_id}/{name}"
+        answer = api.post(at, {"agent": agent.uid}, format="json")
+        assert answer.status_code == 409 and words in answer.json()["message"]
+
 
 class TestCalls:
     """What was asked for probabilities, and what was answered, can be proved as for a text."""
