@@ -12,6 +12,7 @@ from loom.errors import CommandError
 from loom.participants.endpoint_calls import EndpointFailed
 from loom.participants.provider_keys import allowed_addresses, key_of
 from loom.people.models import Participant
+from loom.text.logprobs import finite_logprob
 from loom.turns.generation_lifecycle import Received
 from loom.turns.models import Generation
 from loom.turns.token_requests import (
@@ -360,9 +361,15 @@ def _value(body: bytes | None) -> dict[str, Any]:
 
 
 def _usage(body: bytes | None) -> dict[str, int]:
+    from agents.providers.attempt import MOST_TOKENS
+
     usage = _value(body).get("usage")
     counts = usage if isinstance(usage, dict) else {}
-    return {name: count for name, count in counts.items() if isinstance(count, int)}
+    return {
+        name: count
+        for name, count in counts.items()
+        if isinstance(count, int) and 0 <= count <= MOST_TOKENS
+    }
 
 
 def _as_part(body: bytes, number: int, part: list[int]) -> bytes:
@@ -371,9 +378,13 @@ def _as_part(body: bytes, number: int, part: list[int]) -> bytes:
     listed = _value(body).get("completion_probabilities")
     entry = listed[0] if isinstance(listed, list) and listed else {}
     tops = entry.get("top_logprobs") if isinstance(entry, dict) else None
-    rows = [top for top in tops or () if isinstance(top, dict) and "logprob" in top]
-    if not rows:
+    logprobs = [
+        (top.get("id"), logprob)
+        for top in (tops if isinstance(tops, list) else ())
+        if isinstance(top, dict) and (logprob := finite_logprob(top.get("logprob"))) is not None
+    ]
+    if not logprobs:
         raise EndpointFailed("It gave no probabilities of a token.")
-    least = min(float(top["logprob"]) for top in rows)
-    own = next((top["logprob"] for top in rows if top.get("id") == number), least)
+    least = min(logprob for _, logprob in logprobs)
+    own = next((logprob for token, logprob in logprobs if token == number), least)
     return json.dumps({"completion_probabilities": [{"bytes": part, "logprob": own}]}).encode()

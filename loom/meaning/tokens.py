@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from loom.text.logprobs import finite_logprob
+
 MOST_TOKENS = 20_000
 MOST_RIVALS = 20
 LONGEST_HELD = 16  # characters of tokens that are joined because each ends within a letter
@@ -115,13 +117,13 @@ def _of_prompt(listed: Any) -> Iterator[_Raw]:
         given = list(entry.values()) if isinstance(entry, dict) else []
         those = [token for token in given if isinstance(token, dict)]
         rivals = [
-            Rival(str(token.get("decoded_token", "")), logprob)
+            Rival(_storable(token.get("decoded_token", "")), logprob)
             for token in those
-            if (logprob := _number(token.get("logprob"))) is not None
+            if (logprob := finite_logprob(token.get("logprob"))) is not None
         ]
         if those:
             own = str(those[0].get("decoded_token", "")).encode("utf-8", "replace")
-            yield own, _number(those[0].get("logprob")), _sorted(rivals)
+            yield own, finite_logprob(those[0].get("logprob")), _sorted(rivals)
 
 
 def forced_tokens(bodies: Sequence[bytes], text: str) -> list[ScoredToken]:
@@ -176,7 +178,7 @@ def _values(body: bytes) -> Iterator[dict[str, Any]]:
     if whole is not None:
         yield whole
         return
-    for line in text.splitlines():
+    for line in text.split("\n"):  # a JSON string may hold U+2028, at which splitlines() also cuts
         value = _object(line.removeprefix("data:").strip())
         if value is not None:
             yield value
@@ -227,9 +229,11 @@ def _of_choice(held: Any) -> Iterator[_Raw]:
         top = tops[at] if isinstance(tops, list) and at < len(tops) else None
         pairs = top.items() if isinstance(top, dict) else ()
         rivals = [
-            Rival(str(text), _number(value) or 0.0) for text, value in pairs if _is_number(value)
+            Rival(_storable(text), number)
+            for text, value in pairs
+            if (number := finite_logprob(value)) is not None
         ]
-        yield str(token).encode("utf-8", "replace"), _number(logprob), _sorted(rivals)
+        yield str(token).encode("utf-8", "replace"), finite_logprob(logprob), _sorted(rivals)
 
 
 def _of_entry(entry: Any) -> Iterator[_Raw]:
@@ -263,21 +267,16 @@ def _bytes_of(entry: dict[str, Any]) -> bytes:
 
 def _logprob_of(entry: dict[str, Any]) -> float | None:
     if "logprob" in entry:
-        return _number(entry["logprob"])
-    prob = _number(entry.get("prob"))
+        return finite_logprob(entry["logprob"])
+    prob = finite_logprob(entry.get("prob"))
     if prob is None:
         return None
     return math.log(prob) if prob > 0 else -100.0
 
 
-def _is_number(value: Any) -> bool:
-    return _number(value) is not None
-
-
-def _number(value: Any) -> float | None:
-    """A finite number; some servers send -9999 for none, which is taken as it is."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and math.isfinite(value) else None
+def _storable(text: Any) -> str:
+    """A token as a text without halves of surrogate pairs, which cannot be sent on."""
+    return str(text).encode("utf-8", "replace").decode()
 
 
 def _sorted(rivals: list[Rival]) -> tuple[Rival, ...]:

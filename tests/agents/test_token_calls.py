@@ -289,6 +289,32 @@ class TestScores:
         assert provider.seen[-1].json["prompt"] == [1, 2, 7, 8, 9]
         assert "grammar" not in provider.seen[-2].json
 
+    @pytest.mark.parametrize("logprob", [int("9" * 400), "x", None, True])
+    def test_an_odd_probability_of_a_part_of_a_character_is_passed_over(
+        self,
+        logprob: object,
+        actor: Actor,
+        text: Node,
+        local: Participant,
+        provider: ScriptedProvider,
+    ) -> None:
+        mine = add(text.tree, actor.participant, "…", text)
+        cut = [{"id": 8, "piece": [0xE2, 0x80]}, {"id": 9, "piece": [0xA6]}]
+        tops = [{"id": 8, "token": "?", "logprob": logprob}]
+        odd = answers({"completion_probabilities": [{"top_logprobs": tops}]})
+        provider.script(answers({"tokens": cut}), answers({"tokens": [1]}), odd)
+        with pytest.raises(CommandError, match="no probabilities of a token"):
+            score_text(actor, mine, local)
+
+    def test_a_count_that_no_endpoint_can_reach_is_estimated(
+        self, actor: Actor, text: Node, local: Participant, provider: ScriptedProvider
+    ) -> None:
+        usage = {"prompt_tokens": int("9" * 40), "completion_tokens": -1}
+        body = json.loads(echoed("\n", *self.TOKENS).body) | {"usage": usage}
+        provider.script(NOT_LLAMA, answers(body))
+        _, row = score_text(actor, text, local)
+        assert 0 < row.tokens_in < 1_000 and row.tokens_out == 1
+
     def test_an_endpoint_that_cannot_is_a_sentence_and_costs_nothing(
         self, actor: Actor, text: Node, local: Participant, provider: ScriptedProvider
     ) -> None:

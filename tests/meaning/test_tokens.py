@@ -15,6 +15,7 @@ from loom.access import Actor, acting_as
 from loom.meaning.node_tokens import tokens_of
 from loom.meaning.tokens import Rival, placed, tokens_in
 from loom.people.models import Participant, User
+from loom.reading.queries.provenance import thoughts_in
 from loom.trees.models import Node, Tree
 from loom.turns.models import Call, Generation
 from tests.meaning.answers import answered
@@ -140,6 +141,40 @@ def test_half_a_character_is_joined_with_its_rest() -> None:
 )
 def test_an_answer_without_probabilities_has_no_tokens(body: bytes) -> None:
     assert tokens_in(body) == []
+
+
+@pytest.mark.parametrize("logprob", ["9" * 400, "NaN", "Infinity", "true", '"-0.5"', "null"])
+def test_what_is_no_log_probability_counts_as_none(logprob: str) -> None:
+    entry = b'{"token": "a", "logprob": -0.5, "top_logprobs": [{"token": "b", "logprob": %s}]}'
+    answer = b'{"choices": [{"logprobs": {"content": [%s]}}]}'
+    rival = answer % (entry % logprob.encode())
+    assert [(token.text, token.rivals) for token in tokens_in(rival)] == [("a", ())]
+    assert tokens_in(rival.replace(b"-0.5", logprob.encode(), 1)) == []
+    completion = b'{"tokens": ["a"], "token_logprobs": [-1], "top_logprobs": [{"b": %s}]}'
+    body = b'{"choices": [{"logprobs": %s}]}' % (completion % logprob.encode())
+    assert [token.rivals for token in tokens_in(body)] == [()]
+
+
+def test_log_probabilities_have_a_finite_sum() -> None:
+    body = _events(_chat("a", -1.7e308), _chat("b", -1.7e308), _chat("c", 1.7e308))
+    assert math.isfinite(sum(token.bits for token in tokens_in(body)))
+
+
+@pytest.mark.parametrize("sign", ["\u2028", "\u2029", "\x85", "\x7f"])
+def test_an_event_is_one_line_whatever_signs_its_tokens_have(sign: str) -> None:
+    event = _chat("The", -0.1, ("The", -0.1), (sign, -2.4))
+    body = f"data: {json.dumps(event, ensure_ascii=False)}\r\n\r\ndata: [DONE]\n\n".encode()
+    assert tokens_in(body)[0].rivals == (Rival("The", -0.1), Rival(sign, -2.4))
+    thought = {"choices": [{"index": 0, "delta": {"reasoning": f"a{sign}b"}}]}
+    assert thoughts_in(f"data: {json.dumps(thought, ensure_ascii=False)}\n\n".encode()) == [
+        f"a{sign}b"
+    ]
+
+
+def test_half_a_surrogate_pair_is_replaced_in_a_rival() -> None:
+    logprobs = {"tokens": ["a"], "token_logprobs": [-1], "top_logprobs": [{"\ud83d": -2}]}
+    body = _events({"choices": [{"index": 0, "logprobs": logprobs}]})
+    assert tokens_in(body)[0].rivals == (Rival("?", -2.0),)
 
 
 def test_a_part_of_an_answer_has_its_tokens() -> None:

@@ -128,6 +128,21 @@ def test_a_stream_that_breaks_goes_on_after_its_last_event() -> None:
     assert seen == ["4", "6", "6"]
 
 
+@pytest.mark.parametrize("step", [1, 7, 1_000])
+def test_a_frame_is_read_whatever_signs_its_text_has(step: int) -> None:
+    delta = {"type": "delta", "generation": "g", "text": "a\u2028b\u2029c\x85d\x7f"}
+    stream = f"event: delta\r\ndata: {json.dumps(delta, ensure_ascii=False)}\n\n"
+    frames = Frames(0)
+    pieces = [stream[at : at + step] for at in range(0, len(stream), step)]
+    assert [frame for piece in pieces for frame in frames.read(piece)] == [delta]
+    client = Heddle(
+        "http://heddle",
+        "k",
+        transport=httpx2.MockTransport(lambda _: httpx2.Response(200, text=stream)),
+    )
+    assert next(client.frames("trees/t/events")) == delta
+
+
 def test_a_stream_that_is_refused_ends() -> None:
     upstream = Upstream((404, {"code": "NOT_FOUND", "message": "No.", "hint": ""}))
     with pytest.raises(NotFound):

@@ -149,7 +149,7 @@ def thoughts_in(response: bytes) -> list[str]:
     if not any(word in text for word in THINKING):
         return []
     parts: dict[int, list[str]] = {}
-    for line in [text] if text.lstrip().startswith("{") else text.splitlines():
+    for line in [text] if text.lstrip().startswith("{") else text.split("\n"):
         value = _json(line.removeprefix("data:"))
         for index, thought in _thoughts_of(value) if isinstance(value, dict) else ():
             parts.setdefault(index, []).append(thought)

@@ -151,13 +151,11 @@ class AsyncHeddle:
                     if answer.status_code >= 400:
                         await answer.aread()
                         raise refused(answer)
-                    async for line in answer.aiter_lines():
-                        frame = state.add(line)
-                        if frame is None:
-                            continue
-                        if frame["type"] == "close" and frame["code"] in (4401, 4404):
-                            raise HeddleError("The caller may no longer read this stream.")
-                        yield frame
+                    async for piece in answer.aiter_text():
+                        for frame in state.read(piece):
+                            if frame["type"] == "close" and frame["code"] in (4401, 4404):
+                                raise HeddleError("The caller may no longer read this stream.")
+                            yield frame
             except httpx2.TransportError:
                 pass
             await asyncio.sleep(state.again_s)

@@ -149,13 +149,11 @@ class Heddle:
                     if answer.status_code >= 400:
                         answer.read()
                         raise refused(answer)
-                    for line in answer.iter_lines():
-                        frame = state.add(line)
-                        if frame is None:
-                            continue
-                        if frame["type"] == "close" and frame["code"] in (4401, 4404):
-                            raise HeddleError("The caller may no longer read this stream.")
-                        yield frame
+                    for piece in answer.iter_text():
+                        for frame in state.read(piece):
+                            if frame["type"] == "close" and frame["code"] in (4401, 4404):
+                                raise HeddleError("The caller may no longer read this stream.")
+                            yield frame
             except httpx2.TransportError:
                 pass
             time.sleep(state.again_s)

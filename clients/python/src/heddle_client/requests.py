@@ -103,14 +103,23 @@ class Frames:
     def __init__(self, since: int) -> None:
         self.since = since
         self.again_s = 2.0
-        self._kind, self._data = "", ""
+        self._kind, self._data, self._line = "", "", ""
 
     def headers(self) -> dict[str, str]:
         """What a new connection says, so that nothing is sent twice or left out. A frame that the
         last one broke off is dropped."""
-        self._kind = self._data = ""
+        self._kind = self._data = self._line = ""
         last = {"last-event-id": str(self.since)} if self.since else {}
         return {"accept": "text/event-stream", **last}
+
+    def read(self, piece: str) -> Iterator[dict[str, Any]]:
+        """The frames that end within this piece of the stream, which may be cut anywhere. Lines end
+        with a line feed alone: texts may hold U+2028 and others, at which `iter_lines` cuts too."""
+        *lines, self._line = (self._line + piece).split("\n")
+        for line in lines:
+            frame = self.add(line.removesuffix("\r"))
+            if frame is not None:
+                yield frame
 
     def add(self, line: str) -> dict[str, Any] | None:
         """The frame that ends with this line; None before."""
