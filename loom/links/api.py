@@ -176,7 +176,10 @@ def trail_export(request: Request, uid: str) -> HttpResponse:
 def markdown_of(actor: Actor, trail: Trail) -> HttpResponse:
     """A trail as a Markdown file."""
     steps = steps_of(trail)
-    stops, opened = stops_of(actor, trail.tree, steps), OpenedPortals(actor, trail.tree)
+    stops, opened = (
+        stops_of(actor, trail.tree, steps),
+        OpenedPortals(actor, trail.tree, pruned=True),
+    )
     text = trail_markdown(trail.name, steps, stops, opened=opened.text)
     name = "".join(letter if letter.isalnum() else "-" for letter in trail.name)[:60]
     headers = {"Content-Disposition": f'attachment; filename="{name or "trail"}.md"'}

@@ -2,7 +2,7 @@
 a type lead to (docs/model.md §8)."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from loom import access
@@ -24,6 +24,7 @@ from loom.trees.queries import lookup
 from loom.trees.queries.lookup import withheld
 
 MOST_SHOWN = 50  # items of one portal
+LEFT_OUT = "pruned, its text is left out"
 MOST_TEXT = 4_000  # characters of a text in a portal
 
 
@@ -206,9 +207,20 @@ def opened(
     kind: str,
     items: Sequence[NamedItem],
     many: int,
+    *,
+    pruned: bool = True,
 ) -> PortalView:
-    """An open portal, with its items and the closed portals at their foot."""
+    """An open portal, with its items and the closed portals at their foot. Without `pruned` the
+    texts of what is pruned, or below what is pruned, are left out, which their state says."""
     ends = ends_of(actor, here, items, newest=kind == EMBED)
+    if not pruned:
+        hidden = _hidden(ends)
+        ends = [
+            replace(end, text="", is_cut=False, seen=replace(end.seen, state=LEFT_OUT))
+            if end.seen.item in hidden
+            else end
+            for end in ends
+        ]
     shown = tuple(
         PortalItem(
             end.shown,
@@ -228,6 +240,17 @@ def opened(
         is_open=True,
         nouns=nouns_of(named_item.item for named_item in items),
     )
+
+
+def _hidden(ends: Iterable[PortalEnd]) -> set[int]:
+    """The items that are pruned or below what is pruned. One query for each tree."""
+    nodes = [end.seen.node for end in ends if end.seen.node is not None]
+    hidden = {node.pk for node in nodes if node.slot.pruned or node.version_pruned}
+    for tree in {node.tree_id for node in nodes}:
+        here = [node for node in nodes if node.tree_id == tree]
+        below = lookup.below_pruned(tree, [node.slot_id for node in here])
+        hidden.update(node.pk for node in here if node.slot_id in below)
+    return {end.seen.item for end in ends if end.seen.node and end.seen.node.pk in hidden}
 
 
 def nouns_of(items: Iterable[int]) -> tuple[str, str]:

@@ -26,15 +26,23 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 class OpenedPortals:
     """Opens the portals in the texts of a tree for one reader, MOST_OPENED of them in all; without
     `authors` it does not say who wrote what they lead to, without `feet` not what that is linked
-    to. `read` has the items whose texts were shown."""
+    to, without `pruned` not the texts of what is pruned. `read` has the items whose texts were
+    shown."""
 
     def __init__(
-        self, actor: Actor, tree: Tree, *, authors: bool = True, feet: bool = True
+        self,
+        actor: Actor,
+        tree: Tree,
+        *,
+        authors: bool = True,
+        feet: bool = True,
+        pruned: bool = False,
     ) -> None:
         self.actor = actor
         self.tree = tree
         self.authors = authors
         self.feet = feet
+        self.pruned = pruned
         self.left = MOST_OPENED
         self.read: set[int] = set()
 
@@ -96,7 +104,8 @@ class OpenedPortals:
         self.left -= 1
         items = items_named(self.actor, self.tree, ref.targets)
         self.read.update(named.item for named in items if named.item)
-        view = opened(self.actor, self.tree, kind, items, len(items) + len(ref.left))
+        many = len(items) + len(ref.left)
+        view = opened(self.actor, self.tree, kind, items, many, pruned=self.pruned)
         shown = (
             replace(
                 item,

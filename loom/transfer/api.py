@@ -353,12 +353,14 @@ class LeftOut(Returned):
 
 
 class ExportPreview(Returned):
-    """What an export contains and leaves out."""
+    """What an export contains and leaves out. `warnings` are sentences about names that it has
+    although `authors=0` asks for none."""
 
     format: str
     nodes: int
     characters: int
     left_out: list[LeftOut]
+    warnings: list[str]
 
 
 _ANSWERS = {
@@ -410,7 +412,7 @@ def preview(request: Request, uid: str) -> Response:
         {"what": loss.what, "count": loss.count, "says": loss.says} for loss in outcome.losses
     ]
     body = {"format": format.name, "nodes": outcome.nodes, "characters": outcome.characters}
-    return Response({**body, "left_out": losses})
+    return Response({**body, "left_out": losses, "warnings": list(outcome.warnings)})
 
 
 def _streamed(

@@ -7,6 +7,7 @@ from typing import Literal
 
 from django.db.models import F
 from django.db.models.lookups import Exact
+from django.utils.translation import gettext_noop
 
 from loom.access import Actor
 from loom.errors import CommandError, not_found
@@ -102,9 +103,13 @@ def _text(wanted: ExportSelection) -> Iterator[bytes]:
 
 def _markdown(wanted: ExportSelection) -> Iterator[bytes]:
     if wanted.end is None:
-        yield from text_writer.tree_as_markdown(wanted.actor, wanted.tree, wanted.workspace)
+        yield from text_writer.tree_as_markdown(
+            wanted.actor, wanted.tree, wanted.workspace, authors=wanted.authors
+        )
     else:
-        yield from text_writer.as_markdown(wanted.actor, wanted.tree, wanted.workspace, wanted.end)
+        yield from text_writer.as_markdown(
+            wanted.actor, wanted.tree, wanted.workspace, wanted.end, authors=wanted.authors
+        )
     if wanted.notes or wanted.calls:
         selection = select(wanted)
         if wanted.notes:
@@ -137,7 +142,14 @@ _TABLE = (
         _READABLE,
     ),
     ExportFormat(
-        "markdown", "Markdown", "md", _MD, "both", _markdown, f"{_BOOK} times calls", "notes calls"
+        "markdown",
+        "Markdown",
+        "md",
+        _MD,
+        "both",
+        _markdown,
+        f"{_BOOK} times calls",
+        f"{_READABLE} calls",
     ),
     ExportFormat("text", "Plain text", "txt", _TEXT, "both", _text, "excluded"),
     ExportFormat("epub", "EPUB", "epub", _EPUB, "path", books.epub, f"{_BOOK} images", _READABLE),
@@ -206,7 +218,8 @@ _TABLE = (
         _LINES,
         "both",
         preferences.preferences,
-        "pruned context",
+        "authors pruned context",
+        "authors",
     ),
     ExportFormat(
         "parquet",
@@ -297,12 +310,14 @@ class Loss:
 
 @dataclass(frozen=True)
 class Preview:
-    """What an export contains and leaves out; `is_rough`: pruned parts are counted too."""
+    """What an export contains and leaves out; `is_rough`: pruned parts are counted too. `warnings`
+    are sentences about names that stay in the file although they were not asked for."""
 
     nodes: int
     characters: int
     losses: tuple[Loss, ...]
     is_rough: bool = False
+    warnings: tuple[str, ...] = ()
 
 
 _SAYS = {
@@ -367,7 +382,26 @@ def preview(wanted: ExportSelection, format: ExportFormat) -> Preview:
     if format.name in OWN:
         of_parts = feature_parts.losses(wanted.actor, tree)
         losses += tuple(Loss(loss.what, loss.count, loss.says) for loss in of_parts)
-    return Preview(counts["nodes"], counts["characters"], losses, is_rough)
+    return Preview(
+        counts["nodes"], counts["characters"], losses, is_rough, _names_in(wanted, format)
+    )
+
+
+NAMES_OF_AUTHORS = gettext_noop("This format always holds the names of authors.")
+NAMES_OF_MODELS = gettext_noop("This format always holds the names of models.")
+NAMES_IN_CALLS = gettext_noop("What models were sent and answered may hold names.")
+
+
+def _names_in(wanted: ExportSelection, format: ExportFormat) -> tuple[str, ...]:
+    """What the file has of names if it is asked for without them."""
+    if wanted.authors:
+        return ()
+    holds = format.holds.split()
+    if "authors" in holds and "authors" not in format.options.split():
+        return (NAMES_OF_AUTHORS,)
+    if "models" in holds:
+        return (NAMES_OF_MODELS,)
+    return (NAMES_IN_CALLS,) if "calls" in holds and wanted.calls else ()
 
 
 def _loss(what: str, count: int, *, is_cut: bool) -> Loss:

@@ -133,7 +133,9 @@ def export_page(request: PersonRequest, uid: str) -> HttpResponse:
     part = _part_of(request, FORMATS[name], at)
     params = {"format": name, **_PARTS[part], **({"node": at} if part == "path" else {})}
     if request.GET.get("of") == name:  # a box that is not ticked is not sent
-        params |= {"authors": "0", "calls": "none"}
+        params |= {"calls": "none"}
+        if "authors" in FORMATS[name].options.split():
+            params["authors"] = "0"
     params |= {
         option: request.GET[option]
         for option in FORMATS[name].options.split()
@@ -153,6 +155,7 @@ def export_page(request: PersonRequest, uid: str) -> HttpResponse:
         "address": _address(format, wanted),
         "found": outcome,
         "losses": [_told(loss) for loss in outcome.losses],
+        "warnings": [_(warning) for warning in outcome.warnings],
     }
     return render(request, "pages/export.html", context)
 

@@ -9,7 +9,13 @@ from loom.access import get_actor
 from loom.people.models import User
 from loom.transfer.selection import ExportSelection
 from loom.transfer.writers.books import book_of
-from loom.transfer.writers.text import as_text, html, tree_as_text
+from loom.transfer.writers.text import (
+    as_markdown,
+    as_text,
+    html,
+    tree_as_markdown,
+    tree_as_text,
+)
 from loom.trees.commands.trees import new_tree
 from loom.trees.models import Node, Tree
 from tests.commands.conftest import Say, say, write  # noqa: F401 (fixtures)
@@ -45,9 +51,10 @@ def test_plain_text_has_what_portals_lead_to_on_indented_lines(
     actor = get_actor(owner, tree.grove)
     text = b"".join(as_text(actor, tree, None, Node.objects.get(local_id=portal["last"]))).decode()
     assert f"Paid ▼ [supports] ──→ 2 nodes, see [{a}], [{b}], `[{a}]`.\n" in text
-    assert f"\n  [{a}] Owner\n  │ The lamp is lit.\n" in text
+    assert f"\n  [{a}]\n  │ The lamp is lit.\n" in text  # as everywhere in it, without names
     assert text.count("  │ Oil was bought.") == 2 and "![[" not in text
-    assert "  │ Oil was bought." in b"".join(tree_as_text(actor, tree, None)).decode()
+    whole = b"".join(tree_as_text(actor, tree, None)).decode()
+    assert "  │ Oil was bought." in whole and "Owner" not in text + whole
 
 
 def test_a_web_page_has_them_as_quotes_and_its_references_lead_to_its_texts(
@@ -77,6 +84,33 @@ def test_a_book_has_them_as_quotes_without_their_links(
     assert ("quote", "The lamp is lit.") in book
     assert book.count(("quote", "Oil was bought.")) == 2
     assert not any("@[" in text or "![[" in text or "▶" in text for _, text in book)
+
+
+def test_what_is_pruned_is_named_and_its_text_left_out(
+    portal: dict[str, str],
+    owner: User,
+    tree: Tree,
+    say: Say,  # noqa: F811
+    write: Write,  # noqa: F811
+) -> None:
+    b = portal["b"]
+    below = write("It was dear.", b)
+    last = say(f"respond {portal['last']}\n![[{below}]]\n←").body["refs"][0]
+    say(f"prune {b}")
+    end = Node.objects.get(local_id=last)
+    actor = get_actor(owner, tree.grove)
+    files = [
+        b"".join(as_text(actor, tree, None, end)).decode(),
+        b"".join(as_markdown(actor, tree, None, end)).decode(),
+        b"".join(tree_as_text(actor, tree, None)).decode(),
+        b"".join(tree_as_markdown(actor, tree, None)).decode(),
+        b"".join(html(_wanted(owner, tree, end=end))).decode(),
+        str(_book(_wanted(owner, tree, end=end))),
+    ]
+    for file in files:
+        assert "Oil was bought." not in file and "It was dear." not in file
+        assert file.count("pruned, its text is left out") == 3
+        assert "The lamp is lit." in file
 
 
 def test_the_text_of_a_buffer_stays_as_it_is_written(owner: User, tree: Tree, say: Say) -> None:  # noqa: F811

@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Callable
+from io import BytesIO
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from rest_framework.test import APIClient
@@ -27,6 +29,7 @@ TEXTS: list[Plant] = [
     (0, True, "Never."),
     (1, False, "Go on."),
 ]
+WHO = ("Wilhelmine", "Euterpe")
 
 
 @pytest.fixture
@@ -111,6 +114,57 @@ def test_a_preview_counts_what_has_no_place(
     noted = left_out(client, tree, "format=html&notes=1")
     assert "notes" not in noted and "authors" not in noted and noted["pruned"] == 1
     assert left_out(client, tree, "format=html&authors=0")["authors"] == 2
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_file_without_authors_has_no_names_or_its_preview_says_so(
+    name: str, api: Client, actor: Actor, muse: Participant
+) -> None:
+    tree, nodes = plant(actor, muse, TEXTS, mode="dialogue")
+    for participant, new in zip((actor.participant, muse), WHO, strict=True):
+        participant.name = new
+        participant.save()
+    at, end = nodes[0].local_id, nodes[3].local_id
+    execute_line(actor, tree, Request(f'annotate {at} "Why?"'))
+    execute_line(actor, tree, Request(f"respond {end}\nSee ![[{at}]] ![[{end}]]\n←"))
+    last = tree.nodes.get(text__startswith="See")
+    scope = "" if FORMATS[name].scope == "tree" else f"&node={last.local_id}"
+    query = f"format={name}&notes=1{scope}"
+    client = api(actor.user)
+
+    def names(query: str) -> set[str]:
+        content = b"".join(get(client, tree, query).streaming_content)
+        parts = [content]
+        if name == "parquet":
+            return set(WHO)  # packed; what it holds is in test_tables.py
+        if content.startswith(b"PK"):
+            with ZipFile(BytesIO(content)) as file:
+                parts = [file.read(part) for part in file.namelist()]
+        return {who for who in WHO if any(who.encode() in p for p in parts)}
+
+    at_preview = f"/api/trees/{tree.uid}/export/preview?{query}"
+    without = client.get(f"{at_preview}&authors=0").json()
+    left = names(f"{query}&authors=0")
+    assert bool(left) == bool(without["warnings"]), left
+    if left:
+        assert left == {WHO[1]} or "authors" in without["warnings"][0]
+    assert client.get(f"{at_preview}&authors=1").json()["warnings"] == []
+    lost = {part["what"] for part in without["left_out"]}
+    assert ("authors" in lost) == (left != set(WHO))
+
+
+def test_a_preview_says_that_calls_may_hold_names(
+    api: Client, owner: User, lived: tuple[Tree, list[Node]]
+) -> None:
+    tree, _ = lived
+    at = f"/api/trees/{tree.uid}/export/preview?format=markdown&authors=0"
+    assert api(owner).get(at).json()["warnings"] == []
+    [warning] = api(owner).get(f"{at}&calls=full").json()["warnings"]
+    assert "may hold names" in warning
+    page = api(owner).get(f"/trees/{tree.uid}/export?format=markdown&of=markdown&calls=full")
+    assert warning in page.content.decode()
+    page = api(owner).get(f"/trees/{tree.uid}/export?format=heddle&of=heddle")
+    assert "always holds the names" not in page.content.decode()
 
 
 def test_a_preview_names_what_belongs_to_the_tree(

@@ -147,7 +147,8 @@ def _shown(context: Context, name: str, form: str = "list") -> Reply:
     stops = stops_of(context.actor, context.tree, steps)
     context.note_read(*(item for step in steps for item in step.to))
     if form == "markdown":
-        opened, gone = OpenedPortals(context.actor, trail.tree), _gone(context, stops.by_item)
+        opened = OpenedPortals(context.actor, trail.tree, pruned=True)
+        gone = _gone(context, stops.by_item)
         text = trail_markdown(trail.name, steps, stops, gone, opened=opened.text)
         context.note_read(*opened.read)
         return Reply(text)

@@ -246,7 +246,7 @@ def provenance(wanted: ExportSelection, ids: list[int]) -> Iterator[bytes]:
         calls = _calls_by_name(wanted.tree, keys)
         for row in rows_of(keys):
             call = calls.get(row.call_uid) if row.call_uid else None
-            yield _facts(row, call).encode()
+            yield _facts(row, call, authors=wanted.authors).encode()
             if call is not None and call.uid not in sent:
                 sent.add(call.uid)
                 whole = Call.objects.select_related("participant", "turn").get(pk=call.pk)
@@ -262,9 +262,9 @@ def _calls_by_name(tree: Tree, keys: list[int]) -> dict[str, Call]:
     return calls
 
 
-def _facts(row: NodeRow, call: Call | None) -> str:
+def _facts(row: NodeRow, call: Call | None, *, authors: bool) -> str:
     lines = [
-        f"\n### {row.local_id} · {row.author_name} · {row.at}\n",
+        f"\n### {row.local_id}{f' · {row.author_name}' if authors else ''} · {row.at}\n",
         f"* hash: `{row.hash}`",
         *([f"* hash of the text above: `{row.parent_hash}`"] if row.parent_hash else []),
     ]

@@ -20,6 +20,7 @@ from loom.trees.queries.lookup import NodeRow, rows_of
 
 Message = dict[str, Any]
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+USER, ASSISTANT = "User", "Assistant"  # what authors are called without names
 SWIPES = 200  # siblings of one message that are written
 
 
@@ -86,8 +87,8 @@ def sillytavern(wanted: ExportSelection) -> Iterator[bytes]:
     selection = select(wanted)
     yield json_line(
         {
-            "user_name": wanted.actor.participant.name,
-            "character_name": _first_model(selection),
+            "user_name": wanted.actor.participant.name if wanted.authors else USER,
+            "character_name": _first_model(selection) if wanted.authors else ASSISTANT,
             "create_date": instant(selection.tree.created_at),
             "chat_metadata": {"integrity": selection.tree.uid},
         }
@@ -105,18 +106,18 @@ def _first_model(selection: Selection) -> str:
         name = rows.filter(pk__in=keys).values_list("author__name", flat=True).first()
         if name:
             return name
-    return "Assistant"
+    return ASSISTANT
 
 
 def _message_of(wanted: ExportSelection, row: NodeRow, beside: list[NodeRow]) -> Message:
     is_model = row.author_kind == "model"
     body: Message = {
-        "name": row.author_name if wanted.authors else ("Assistant" if is_model else "User"),
+        "name": row.author_name if wanted.authors else (ASSISTANT if is_model else USER),
         "is_user": not is_model,
         "is_system": row.excluded,
         "send_date": row.at,
         "mes": row.text,
-        "extra": {"model": row.author_name, "api": "heddle"} if is_model else {},
+        "extra": {**_model_of(wanted, row), "api": "heddle"} if is_model else {},
     }
     others = [
         other for other in beside if other.text and (other.author_kind == "model") == is_model
@@ -125,6 +126,11 @@ def _message_of(wanted: ExportSelection, row: NodeRow, beside: list[NodeRow]) ->
         body["swipe_id"] = next(at for at, other in enumerate(others) if other.id == row.id)
         body["swipes"] = [other.text for other in others]
         body["swipe_info"] = [
-            {"send_date": other.at, "extra": {"model": other.author_name}} for other in others
+            {"send_date": other.at, "extra": _model_of(wanted, other)} for other in others
         ]
     return body
+
+
+def _model_of(wanted: ExportSelection, row: NodeRow) -> Message:
+    """The model that wrote a text, unless names are left out."""
+    return {"model": row.author_name} if wanted.authors else {}

@@ -38,11 +38,11 @@ PAGE = 1000
 
 def as_text(actor: Actor, tree: Tree, workspace: Workspace | None, node: Node) -> Iterator[bytes]:
     """The texts of the path: joined without separator in a buffer, by blank lines in a dialogue,
-    there with what their portals lead to. What turns were asked for in a buffer is no part of its
-    text."""
+    there with what their portals lead to, without names of authors. What turns were asked for in a
+    buffer is no part of its text."""
     is_buffer = tree.mode == "buffer"
     joint = "" if is_buffer else "\n\n"
-    portals = OpenedPortals(actor, tree)
+    portals = OpenedPortals(actor, tree, authors=False)
     before = ""
     for rows in _pages(actor, tree, workspace, node):
         texts = [row.text for row in rows if not row.is_ask]
@@ -51,11 +51,16 @@ def as_text(actor: Actor, tree: Tree, workspace: Workspace | None, node: Node) -
 
 
 def as_markdown(
-    actor: Actor, tree: Tree, workspace: Workspace | None, node: Node
+    actor: Actor,
+    tree: Tree,
+    workspace: Workspace | None,
+    node: Node,
+    *,
+    authors: bool = True,
 ) -> Iterator[bytes]:
     """The path under the tree's title; in a dialogue each text with its author and id, and what its
-    portals lead to in quotes."""
-    portals = OpenedPortals(actor, tree)
+    portals lead to in quotes. Without `authors` there are no names."""
+    portals = OpenedPortals(actor, tree, authors=authors)
     title = " ".join(tree.title.split())
     yield f"# {title}\n\n".encode() if title else b""
     if tree.mode == "buffer":
@@ -63,10 +68,20 @@ def as_markdown(
         yield b"\n"
         return
     for rows in _pages(actor, tree, workspace, node):
-        yield "".join(
-            f"**{row.author_name}** · `{row.local_id}` · {row.at}\n\n{portals.text(row.text)}\n\n"
-            for row in rows
-        ).encode()
+        yield "".join(_markdown_of(row, portals) for row in rows).encode()
+
+
+def _markdown_of(row: NodeRow, portals: OpenedPortals) -> str:
+    """A text of a dialogue, below who wrote it and when."""
+    by = _author(row, authors=portals.authors)
+    return f"**{by}** · `{row.local_id}` · {row.at}\n\n{portals.text(row.text)}\n\n"
+
+
+def _author(row: NodeRow, *, authors: bool) -> str:
+    """The name of the author; without `authors` what they are."""
+    if authors:
+        return row.author_name
+    return "Model" if row.author_kind == "model" else "Person"
 
 
 def _pages(
@@ -111,9 +126,9 @@ class _Step:
 
 def tree_as_text(actor: Actor, tree: Tree, workspace: Workspace | None) -> Iterator[bytes]:
     """The texts, separated only by a line where a branch starts; in a dialogue with what their
-    portals lead to."""
+    portals lead to, without names of authors."""
     joint = "" if tree.mode == "buffer" else NEW
-    portals = OpenedPortals(actor, tree)
+    portals = OpenedPortals(actor, tree, authors=False)
     between, begun = "", False
 
     def drawn(row: NodeRow, head: str) -> str:
@@ -125,10 +140,12 @@ def tree_as_text(actor: Actor, tree: Tree, workspace: Workspace | None) -> Itera
     return _pieces(tree, workspace, drawn)
 
 
-def tree_as_markdown(actor: Actor, tree: Tree, workspace: Workspace | None) -> Iterator[bytes]:
+def tree_as_markdown(
+    actor: Actor, tree: Tree, workspace: Workspace | None, *, authors: bool = True
+) -> Iterator[bytes]:
     """The texts under the tree's title, in a dialogue each text with its author and id, and what
-    its portals lead to in quotes."""
-    portals = OpenedPortals(actor, tree)
+    its portals lead to in quotes. Without `authors` there are no names."""
+    portals = OpenedPortals(actor, tree, authors=authors)
     title = " ".join(tree.title.split())
     if title:
         yield f"# {title}\n\n".encode()
@@ -138,8 +155,7 @@ def tree_as_markdown(actor: Actor, tree: Tree, workspace: Workspace | None) -> I
         if tree.mode == "buffer":
             return mark + row.text
         mark = f"## {head}\n\n" if head else ""
-        text = portals.text(row.text)
-        return f"{mark}**{row.author_name}** · `{row.local_id}` · {row.at}\n\n{text}\n\n"
+        return mark + _markdown_of(row, portals)
 
     yield from _pieces(tree, workspace, drawn)
 
@@ -301,18 +317,17 @@ def _known(selection: Selection, texts: Iterable[str]) -> set[str]:
 
 
 def _article(selection: Selection, step: WalkStep, row: NodeRow, above: str, text: str) -> str:
-    is_model = row.author_kind == "model"
     return (
         f'<article id="{row.local_id}" data-above="{above}" class="{row.author_kind}">'
-        f"<header>{_by(selection.wanted, row, is_model)}{_ways(step, above)}</header>"
+        f"<header>{_by(selection.wanted, row)}{_ways(step, above)}</header>"
         f"{text}</article>" + ("\n" if selection.tree.mode == "dialogue" else "")
     )
 
 
-def _by(wanted: ExportSelection, row: NodeRow, is_model: bool) -> str:
+def _by(wanted: ExportSelection, row: NodeRow) -> str:
     if wanted.tree.mode == "buffer":
         return ""
-    name = row.author_name if wanted.authors else ("Model" if is_model else "Person")
+    name = _author(row, authors=wanted.authors)
     at = f'<time datetime="{row.at}">{row.at[:16].replace("T", " ")}</time>'
     return f'<span class="by">{escape(name)}</span>{at if wanted.authors else ""}'
 

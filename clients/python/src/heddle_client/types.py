@@ -686,12 +686,14 @@ class ExplorationOfPage(TypedDict):
 
 
 class ExportPreview(TypedDict):
-    """What an export contains and leaves out."""
+    """What an export contains and leaves out. `warnings` are sentences about names that it has
+    although `authors=0` asks for none."""
 
     format: str
     nodes: int
     characters: int
     left_out: list[LeftOut]
+    warnings: list[str]
 
 
 class ExposureLogged(TypedDict):
