@@ -1,5 +1,7 @@
 """The addresses to which a browser may be sent back after a program was let in. Pure."""
 
+import re
+from ipaddress import IPv6Address
 from urllib.parse import SplitResult, urlsplit
 
 MOST_URI = 1000  # characters
@@ -7,6 +9,9 @@ MOST_URI = 1000  # characters
 _UNSAFE = frozenset(
     "about blob data file filesystem ftp ftps javascript vbscript view-source ws wss".split()
 )
+# What a host may consist of: other signs could end its place in the policy of the consent page.
+_HOST = re.compile(r"[a-z0-9.-]+")
+_IPV6 = re.compile(r"[0-9a-f:.]+")
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -32,10 +37,24 @@ def why_not(uri: str) -> str:
     if parts.username is not None or parts.password is not None:
         return "It must not have a name or a password."
     if parts.scheme == "https":
-        return "" if parts.hostname else "It has no host."
+        if not parts.hostname:
+            return "It has no host."
+        return "" if _is_host(parts) else "Its host has other signs than letters, digits, . and -."
     if parts.scheme == "http":
         return "" if parts.hostname in _LOOPBACK else "It must be https, or on this computer."
     return f"The scheme {parts.scheme} is not allowed." if parts.scheme in _UNSAFE else ""
+
+
+def _is_host(parts: SplitResult) -> bool:
+    """Whether the host is a name, also in punycode, or the number of a computer."""
+    host = parts.hostname or ""
+    if not parts.netloc.startswith("["):
+        return _HOST.fullmatch(host) is not None
+    try:
+        IPv6Address(host)
+    except ValueError:
+        return False
+    return _IPV6.fullmatch(host) is not None  # without a zone, which may have any signs
 
 
 def is_loopback(uri: str) -> bool:

@@ -454,6 +454,35 @@ def test_a_program_that_cannot_be_sent_back_to_is_not_registered(db: None, given
     assert not ProgramClient.objects.exists()
 
 
+@pytest.mark.parametrize(
+    "host",
+    ["e.com;script-src", "e.com,b.com", "*.e.com", "*", "e_x.com", "e.com'", "[fe80::1%25x;y]"],
+)
+def test_a_host_with_signs_of_a_policy_is_not_registered(db: None, host: str) -> None:
+    answer = Browser(HTTP_HOST="localhost").post(
+        "/oauth/register",
+        json.dumps({"redirect_uris": [f"https://{host}/cb"]}),
+        content_type="application/json",
+    )
+    assert answer.status_code == 400 and answer.json()["error"] == "invalid_redirect_uri"
+    assert not ProgramClient.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "https://E.example:8443/cb?x=1;y=2,z",
+        "https://xn--mller-kva.example/cb",
+        "https://192.0.2.7/cb",
+        "https://[2001:db8::7]:8443/cb",
+        "http://[::1]:9/cb",
+        "loomer.app:/cb;x",
+    ],
+)
+def test_names_and_numbers_of_hosts_are_registered(db: None, uri: str) -> None:
+    assert registered(uri=uri).redirect_uris == [uri]
+
+
 def test_programs_that_register_again_and_again_are_stopped(
     db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
