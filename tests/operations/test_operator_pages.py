@@ -27,7 +27,7 @@ from loom.operations import commands, measuring, queries, tasks
 from loom.operations.models import SizeMeasure
 from loom.operations.pages import _ACTIONS, PATHS
 from loom.participants.prices import NANO
-from loom.people.commands.accounts import make_key
+from loom.people.commands.accounts import find_signin_link, make_key, make_signin_link
 from loom.people.commands.groves import make_grove
 from loom.people.models import Grove, Participant, User, UserSession
 from loom.transfer.models import Import
@@ -147,8 +147,10 @@ def test_somebody_is_signed_out_everywhere_and_gets_a_link(boss: User, writer: U
     signed = browser()
     signed.post("/signin", {"username": "writer", "password": "writer-password"})
     assert signed.get("/settings").status_code == 200
+    early, others = make_signin_link(writer), make_signin_link(boss)
     assert "has been signed out everywhere" in sent(boss, "sign-out", user="writer")
     assert signed.get("/settings").status_code == 302
+    assert find_signin_link(early) is None and find_signin_link(others) is not None
     page = sent(boss, "link", user="writer")
     link = page.split("http://testserver", 1)[1].split("<", 1)[0]
     assert signed.post(link, follow=True).status_code == 200

@@ -4,7 +4,10 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
+from django.contrib.sessions.middleware import SessionMiddleware
 from django.db import connection
+from django.http import HttpResponse
+from django.test import RequestFactory
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -62,6 +65,20 @@ def test_a_link_works_once_and_for_a_day() -> None:
     User.objects.update(is_active=False)
     with pytest.raises(CommandError):
         people.redeem_signin(barred)
+
+
+def test_a_link_ends_when_its_user_changes_the_password(rf: RequestFactory) -> None:
+    ada, ben = people.make_user("ada", "ivory-tower-9"), people.make_user("ben")
+    link, others = people.make_signin_link(ada), people.make_signin_link(ben)
+    request = rf.post("/")
+    SessionMiddleware(lambda _: HttpResponse())(request)
+    with pytest.raises(CommandError):
+        people.change_password(request, ada, old="wrong", new="glade-of-birches")
+    assert people.find_signin_link(link) is not None
+    people.change_password(request, ada, old="ivory-tower-9", new="glade-of-birches")
+    with pytest.raises(CommandError):
+        people.redeem_signin(link)
+    assert people.redeem_signin(others) == ben
 
 
 def test_two_browsers_cannot_use_one_link(at_once: AtOnce) -> None:

@@ -328,8 +328,9 @@ def _network(request: HttpRequest) -> str:
 
 
 def change_password(request: HttpRequest, user: User, *, old: str, new: str) -> None:
-    """Changes the password and signs out every other browser of the user. API keys stay valid.
-    Wrong old passwords count as when signing in: LIMIT_EXCEEDED after too many."""
+    """Changes the password, signs out every other browser of the user, and ends links that could
+    still sign them in. API keys stay valid. Wrong old passwords count as when signing in:
+    LIMIT_EXCEEDED after too many."""
     if user.has_usable_password():
         attempt = PasswordAttempt(request, user.username)
         if not user.check_password(old):
@@ -342,6 +343,7 @@ def change_password(request: HttpRequest, user: User, *, old: str, new: str) -> 
         user.save(update_fields=["password"])
         for browser in user.browsers.exclude(session_key=here):
             _end(browser)
+        _end_links(user)
         if here:
             update_session_auth_hash(request, user)  # gives this browser a new session key
             request.session.save()
@@ -396,10 +398,12 @@ def end_other_sessions(request: HttpRequest, user: User) -> None:
 
 
 def end_sessions(user: User) -> None:
-    """Signs all browsers of the user out; their sockets close."""
+    """Signs all browsers of the user out, and ends links that could still sign them in; their
+    sockets close."""
     with transaction.atomic():
         for browser in user.browsers.all():
             _end(browser)
+        _end_links(user)
         _tell_sockets(user)
 
 
@@ -421,6 +425,11 @@ def reopen(user: User) -> None:
 def _end(browser: UserSession) -> None:
     Session.objects.filter(session_key=browser.session_key).delete()
     browser.delete()
+
+
+def _end_links(user: User) -> None:
+    """Ends the links that nobody has used: somebody else may have one."""
+    SigninLink.objects.filter(user=user, used_at__isnull=True).delete()
 
 
 def _tell_sockets(user: User) -> None:
