@@ -310,7 +310,7 @@ class TestScores:
         self, actor: Actor, text: Node, local: Participant, provider: ScriptedProvider
     ) -> None:
         usage = {"prompt_tokens": int("9" * 40), "completion_tokens": -1}
-        body = json.loads(echoed("\n", *self.TOKENS).body) | {"usage": usage}
+        body = json.loads(echoed("\n", *self.TOKENS).body or b"") | {"usage": usage}
         provider.script(NOT_LLAMA, answers(body))
         _, row = score_text(actor, text, local)
         assert 0 < row.tokens_in < 1_000 and row.tokens_out == 1
