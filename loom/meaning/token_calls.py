@@ -260,8 +260,8 @@ def next_tokens(actor: Actor, node: Node, agent: Participant, begun: str) -> Nex
 
 
 def score_text(actor: Actor, node: Node, agent: Participant) -> tuple[TextScore, Generation]:
-    """Asks a model how likely it finds each token of a text, after the end of the text above, and
-    keeps that by the hash of the text and the name of the model. REJECTED for notes and what is
+    """Asks a model how likely it finds each token of a text, after the end of the text above as it
+    was when it was written, and keeps that by the hash of the text and the name of the model. REJECTED for notes and what is
     hidden or excluded, UNAVAILABLE if its endpoint cannot say it."""
     demand_asking(actor, node.tree)
     demand_text_node(node, "scored")  # notes are only for those who read the tree
@@ -276,9 +276,10 @@ def score_text(actor: Actor, node: Node, agent: Participant) -> tuple[TextScore,
             f"A text of at most {MOST_SCORED:,} characters can be scored.",
             hint="split it first",
         )
-    above = node.parent_slot
     before = ""
-    if above is not None and not withheld_from_models([above.pk]):
+    if node.parent_slot_id is not None and not withheld_from_models([node.parent_slot_id]):
+        versions = Node.objects.filter(slot=node.parent_slot_id)
+        above = versions.filter(hash=node.parent_hash).first() or versions.earliest("pk")
         before = above.text[-BEFORE:]
     if before and node.tree.mode != "buffer":
         before += "\n\n"

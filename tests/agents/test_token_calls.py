@@ -24,7 +24,7 @@ from loom.trees.models import Node, Tree
 from loom.turns.models import TOKENS, Call, Generation
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import Script
-from tests.queries.growing import add, flag
+from tests.queries.growing import add, flag, version
 from tests.two_groves import TwoGroves
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -314,6 +314,16 @@ class TestScores:
         provider.script(NOT_LLAMA, answers(body))
         _, row = score_text(actor, text, local)
         assert 0 < row.tokens_in < 1_000 and row.tokens_out == 1
+
+    def test_a_text_is_scored_after_the_wording_that_it_was_written_below(
+        self, actor: Actor, text: Node, local: Participant, provider: ScriptedProvider
+    ) -> None:
+        edited = version(actor.participant, text, "Another beginning.")
+        below = add(text.tree, actor.participant, "The old clock struck nine.", edited)
+        provider.script(NOT_LLAMA, echoed("Another beginning.\n\n", *self.TOKENS))
+        score_text(actor, below, local)
+        sent = provider.seen[-1].json["prompt"]
+        assert sent.startswith("Another beginning.") and text.text not in sent[: len(sent) - 30]
 
     def test_an_endpoint_that_cannot_is_a_sentence_and_costs_nothing(
         self, actor: Actor, text: Node, local: Participant, provider: ScriptedProvider
