@@ -79,6 +79,9 @@ def test_a_link_ends_when_its_user_changes_the_password(rf: RequestFactory) -> N
     with pytest.raises(CommandError):
         people.redeem_signin(link)
     assert people.redeem_signin(others) == ben
+    left = people.make_signin_link(ada)
+    people.end_other_sessions(request, ada)
+    assert people.find_signin_link(left) is None
 
 
 def test_two_browsers_cannot_use_one_link(at_once: AtOnce) -> None:

@@ -390,10 +390,12 @@ def end_session(user: User, uid: str) -> None:
 
 
 def end_other_sessions(request: HttpRequest, user: User) -> None:
-    """Signs out all browsers of the user but this one; their sockets close."""
+    """Signs out all browsers of the user but this one, and ends links that could sign in others;
+    their sockets close."""
     with transaction.atomic():
         for browser in user.browsers.exclude(session_key=request.session.session_key or ""):
             _end(browser)
+        _end_links(user)
         _tell_sockets(user)
 
 
