@@ -261,8 +261,8 @@ def next_tokens(actor: Actor, node: Node, agent: Participant, begun: str) -> Nex
 
 def score_text(actor: Actor, node: Node, agent: Participant) -> tuple[TextScore, Generation]:
     """Asks a model how likely it finds each token of a text, after the end of the text above as it
-    was when it was written, and keeps that by the hash of the text and the name of the model. REJECTED for notes and what is
-    hidden or excluded, UNAVAILABLE if its endpoint cannot say it."""
+    was when it was written, and keeps that by the hash of the text and the name of the model.
+    REJECTED for notes and what is hidden or excluded, UNAVAILABLE if its endpoint cannot say it."""
     demand_asking(actor, node.tree)
     demand_text_node(node, "scored")  # notes are only for those who read the tree
     demand_visible(node)

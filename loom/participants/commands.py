@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Annotated, Any
 
 from django.conf import settings
@@ -43,6 +44,7 @@ from loom.permissions import LOOM, NEEDS, OF_ROLE, Role, broken_rule, in_order
 from loom.text.hashes import digest, instant, instant_or_none
 
 DAY_S = 24 * 3600
+PROBE_PATIENCE = timedelta(minutes=5)  # a check takes at most a few requests of 90 s
 Listing = dict[str, Any]
 
 
@@ -252,7 +254,7 @@ def participant_body(participant: Participant, role: Role | None = None) -> dict
         "loom_aware": LOOM in permissions,
         "permissions": permissions,
         "has_key": bool(participant.sealed_key),
-        "probe": participant.probe,
+        "probe": probe_of(participant),
         "created_at": instant(participant.created_at),
         "archived_at": instant_or_none(participant.archived_at),
     }
@@ -528,17 +530,28 @@ def _ask_probe(change: RunningAction, args: ParticipantNamed) -> Participant:
     participant = _named(change, args.participant)
     if participant.kind == "human":
         raise CommandError("REJECTED", "A person can't have an endpoint.", hint="choose a model")
-    participant.probe = {"status": "queued", "found": {}, "error": None}
+    participant.probe = {"status": "queued", "found": {}, "error": None, "at": instant(change.now)}
     Participant.objects.filter(pk=participant.pk).update(probe=participant.probe)
     enqueue("agents.tasks.probe", [participant.uid], queue="continue")
     return participant
+
+
+def probe_of(participant: Participant) -> dict[str, Any]:
+    """The last probe. One that goes on but has said nothing for PROBE_PATIENCE has failed: its
+    worker was lost."""
+    kept = participant.probe
+    goes_on = kept.get("status") in ("queued", "running")
+    if not goes_on or kept.get("at", "") > instant(timezone.now() - PROBE_PATIENCE):
+        return dict(kept)
+    error = {"code": "UNAVAILABLE", "message": "The test was interrupted.", "hint": "Test again."}
+    return {**kept, "status": "failed", "error": error}
 
 
 def note_probe(participant: Participant, body: dict[str, Any]) -> None:
     """Stores the progress of a probe; once it has ended, its result sets the capabilities."""
     with transaction.atomic():
         row = Participant.objects.select_for_update(of=("self",)).get(pk=participant.pk)
-        row.probe = body
+        row.probe = {**body, "at": instant(timezone.now())}
         if body.get("context"):  # the provider refuses more than the model can read
             row.context_limit = min(row.context_limit, max(256, body["context"]))
         if body["status"] == "done":

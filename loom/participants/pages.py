@@ -439,14 +439,15 @@ class ProbeSaid:
 
 def probe_said(participant: Participant) -> ProbeSaid:
     """The result of the last test in a sentence."""
-    status = participant.probe.get("status", "")
+    kept = participants.probe_of(participant)
+    status = kept.get("status", "")
     if status in ("queued", "running"):
         return ProbeSaid("testing", gettext("Testing what it can do…"))
     if not status:
         return ProbeSaid()
-    if error := participant.probe.get("error"):
+    if error := kept.get("error"):
         return ProbeSaid("failed", str(error.get("message", "")), str(error.get("hint", "")))
-    found_by_probe = participant.probe.get("found", {})
+    found_by_probe = kept.get("found", {})
     can = [gettext(CHECKS_SAID[name]) for name in _TOLD if found_by_probe.get(name)]
     continues = any(found_by_probe.get(name) for name in ("completion", *WAYS))
     can += [gettext("continues texts")] if continues else []
@@ -490,7 +491,7 @@ def probe_form(form: ParticipantForm, participant: Participant | None) -> dict[s
     return {
         "ways": ways,
         "one": participant,
-        "probe": participant.probe,
+        "probe": participants.probe_of(participant),
         "checks": CHECKS,
         "found": checks,
     }

@@ -1,6 +1,7 @@
 """Probing an endpoint: what it can do is found by asking, shown, and kept."""
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -74,6 +75,24 @@ def test_a_probe_that_breaks_off_ends_with_a_reason(
     assert seen["status"] == "failed"
     assert "the worker met an error" in seen["error"]["message"]
     assert seen["found"].keys() == {"chat", "completion"}
+
+
+def test_a_probe_whose_worker_was_lost_can_be_asked_for_again(
+    model: Participant, actor: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    participants.ask_probe(actor, model)
+    participants.note_probe(model, {"status": "running", "found": {"chat": True}, "error": None})
+    model.refresh_from_db()
+    assert participants.probe_of(model)["status"] == "running"
+    monkeypatch.setattr(participants, "PROBE_PATIENCE", timedelta(0))
+    lost = participants.probe_of(model)
+    assert (lost["status"], lost["found"]) == ("failed", {"chat": True})
+    assert lost["error"]["message"] == "The test was interrupted."
+    assert participants.participant_body(model, "owner")["probe"] == lost
+    monkeypatch.undo()
+    participants.ask_probe(actor, model)
+    model.refresh_from_db()
+    assert participants.probe_of(model)["status"] == "queued"
 
 
 @pytest.mark.parametrize("key", ["sk-\u200bsecret", "sk\nsecret"])
