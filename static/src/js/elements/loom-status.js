@@ -6,6 +6,8 @@ import { speak } from "../tree/feedback.js";
 import { language, t, tn } from "../t.js";
 
 const WORDS = { waiting: t("connecting"), live: t("live"), offline: t("offline"), gone: t("disconnected") };
+/** Why a connection was ended for good. @type {Record<string, string>} */
+const ENDED = { "signed out": t("signed out"), "not yours": t("no longer open to you") };
 
 export class LoomStatus extends HTMLElement {
   /** @type {keyof typeof WORDS} */
@@ -43,7 +45,7 @@ export class LoomStatus extends HTMLElement {
     const waiting = this.page?.outbox.waiting ?? 0;
     // What could not be sent says it sooner than a socket, which may seem to be open for a while.
     const state = waiting && this.state === "live" ? "offline" : this.state;
-    const words = state === "gone" ? this.reason : WORDS[state];
+    const words = state === "gone" ? (ENDED[this.reason] ?? this.reason) : WORDS[state];
     this.closest("loom-tree")?.setAttribute("data-connection", state);
     this.querySelector(".dot")?.setAttribute("data-state", state === "gone" ? "offline" : state);
     this.put(this, "[data-live]", waiting ? `${words} · ${t("{n} not sent yet, kept here", { n: waiting })}` : words);
