@@ -51,7 +51,7 @@ PARTS = {
     "what to link, first": ("/targets", 8),
     "about": ("/about", 8),
     "share": ("/share", 8),
-    "tokens": ("/nodes/{at}/tokens", 8),
+    "tokens": ("/nodes/{at}/tokens", 9),
     "multiverse": ("/nodes/{at}/multiverse", 10),
     "tokens on the screen": ("/surprise?ids={at},{above}", 6),
     "candidates to skim": ("/candidates/{above}", 17),
