@@ -74,6 +74,8 @@ def models_page(request: PersonRequest, uid: str) -> HttpResponse:
     if request.method == "POST":
         return _asked(request, actor, tree)
     only_shared = request.GET.get("shared") == "1"
+    # First: what ends while the rest is read is in it, or the page asks once more.
+    coming = coming_in(tree)
     rows = compared(tree, only_shared=only_shared)
     if request.GET.get("csv"):
         return _file(tree, rows)
@@ -87,7 +89,7 @@ def models_page(request: PersonRequest, uid: str) -> HttpResponse:
         "rows": [(row, [_figure(row, name) for name in FIGURES]) for row in rows],
         "names": [gettext(NAMES[name]) for name in FIGURES],
         "only_shared": only_shared,
-        "coming": coming_in(tree),
+        "coming": coming,
         "behind": _behind(request, actor, tree),
         "authors": [
             (

@@ -10,7 +10,8 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from loom.access import Actor
-from loom.comparing.queries import compared, contributions
+from loom.comparing import pages
+from loom.comparing.queries import ModelCompared, compared, contributions
 from loom.comparing.rules import mean, share
 from loom.people.models import Participant, User
 from loom.trees.models import Node, Tree
@@ -98,6 +99,28 @@ def test_every_figure_leads_to_its_texts_and_the_table_is_a_file(
     rows = list(csv.DictReader(StringIO(client.get(at, {"csv": "1"}).content.decode())))
     assert [row["model"] for row in rows] == ["Muse", "'=Other"]
     assert rows[0]["length_n"] == "4" and rows[1]["taken_value"] == "1.0"
+
+
+def test_what_ends_while_the_page_is_read_is_asked_for_once_more(
+    owner: User,
+    scene: tuple[Node, Participant, Participant],
+    tree: Tree,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    last = Generation.objects.filter(tree=tree).latest("id")
+    Generation.objects.filter(pk=last.pk).update(ended_at=None)
+
+    def read_then_ended(tree: Tree, *, only_shared: bool) -> list[ModelCompared]:
+        rows = compared(tree, only_shared=only_shared)
+        Generation.objects.filter(pk=last.pk).update(ended_at=timezone.now())
+        return rows
+
+    monkeypatch.setattr(pages, "compared", read_then_ended)
+    client = Client()
+    client.force_login(owner)
+    at = f"/trees/{tree.uid}/models"
+    assert 'hx-trigger="every 2s"' in client.get(at).content.decode()
+    assert "hx-trigger" not in client.get(at).content.decode().partition('id="models"')[2][:200]
 
 
 def test_several_models_are_asked_at_the_same_places(
