@@ -113,8 +113,8 @@ def _originals(origin: Tree, sandbox: Tree) -> dict[int, Node]:
     names = dict(copies.values_list("pk", "local_id"))
     keys = sorted(names.values())
     rows: dict[str, Node] = {}
-    for start in range(0, len(keys), 500):
-        some = lookup.rows().filter(tree=origin, local_id__in=keys[start : start + 500])
+    for start in range(0, len(keys), BATCH):
+        some = lookup.rows().filter(tree=origin, local_id__in=keys[start : start + BATCH])
         rows.update((node.local_id, node) for node in some)
     for node in rows.values():
         node.tree = origin
@@ -184,12 +184,12 @@ def _move_calls(
     """The calls and generations that made the nodes go with them, as their evidence."""
     calls = sorted({node.call_uid for node in nodes if node.call_uid})
     generations = sorted({node.generation_uid for node in nodes if node.generation_uid})
-    for start in range(0, len(calls), 500):
-        some = calls[start : start + 500]
+    for start in range(0, len(calls), BATCH):
+        some = calls[start : start + BATCH]
         named = Q(uid__in=some, origin="") | Q(origin__in=some)
         Call.objects.filter(named, tree=sandbox).update(tree=origin)
-    for start in range(0, len(generations), 500):
-        rows = Generation.objects.filter(tree=sandbox, uid__in=generations[start : start + 500])
+    for start in range(0, len(generations), BATCH):
+        rows = Generation.objects.filter(tree=sandbox, uid__in=generations[start : start + BATCH])
         for row in rows.values_list("pk", "point", "node"):
             point, node = known.get(row[1]), known.get(row[2] or 0)
             if point is not None and node is not None:

@@ -214,13 +214,17 @@ def copy_task_states(context: Context, copies: Mapping[int, Node]) -> list[Op]:
     One query for each BATCH nodes, and one that stores their states."""
     inverse: list[Op] = []
     keys = list(copies)
+    tasks: dict[int, dict[str, InlineToken]] = {}  # of each node that has states, read once
     for start in range(0, len(keys), BATCH):
         items = [ids.of_node(key) for key in keys[start : start + BATCH]]
         new = []
         for row in TokenState.objects.filter(item__in=items, kind="task").order_by("pk"):
             node = copies[ids.node_id(row.item) or 0]
             notes = row.data.get("notes", [])
-            task = next((token for token in tokens_in(node.text) if token.key == row.key), None)
+            if node.pk not in tasks:
+                tokens = tokens_in(node.text)
+                tasks[node.pk] = {token.key: token for token in tokens if token.kind == "task"}
+            task = tasks[node.pk].get(row.key)
             if task is None or (row.state, notes) == (task.state, []):
                 continue
             row.pk, row.item = None, ids.of_node(node.pk)

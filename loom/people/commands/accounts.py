@@ -63,12 +63,18 @@ def find_user(username: str, *, active: bool = True) -> User | None:
     if "\0" in username:
         return None
     username = unicodedata.normalize("NFKC", username)
+    folded = _folded(username)
     # SQLite knows the case of ASCII letters only, and the skeleton of a name does not always stay
     # in another case; PostgreSQL also takes some letters for others, such as an i without a dot.
     rows = User.objects.filter(Q(username__iexact=username) | Q(skeleton=skeleton(username)))
-    users = [user for user in rows if user.username.casefold() == username.casefold()]
+    users = [user for user in rows if _folded(user.username) == folded]
     users.sort(key=lambda user: user.username != username)
     return next((user for user in users if user.is_active or not active), None)
+
+
+def _folded(username: str) -> str:
+    """What is the same for each way to write a name."""
+    return unicodedata.normalize("NFKC", username).casefold()
 
 
 def _taken(username: str) -> CommandError:
@@ -267,8 +273,7 @@ class PasswordAttempt:
     def __init__(
         self, request: HttpRequest, name: str, *, or_else: str = "ask for a one-time link"
     ) -> None:
-        # As `find_user` compares names, so that no other way to write one has attempts of its own.
-        who = digest(unicodedata.normalize("NFKC", name).casefold())
+        who = digest(_folded(name))  # no other way to write a name has attempts of its own
         address = _network(request)
         self._keys = (
             f"wrong:both:{who}:{digest(address)}",
