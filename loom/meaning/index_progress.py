@@ -8,8 +8,8 @@ from django.db.models import OuterRef, Subquery, Sum, Value
 from loom import access
 from loom.access import Actor
 from loom.embedding.embedders import embedder_of
+from loom.engine import backoff
 from loom.language.ids import ORDINAL_BITS, ids_in
-from loom.meaning import backoff
 from loom.meaning.embedder_settings import settings_in
 from loom.meaning.models import EmbedderSettings, VectorState
 from loom.trees.models import Node, Tree

@@ -4,14 +4,11 @@ next begins, so that a worker that dies loses one batch. Safe to run twice, also
 import hashlib
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from django.core.cache import cache
 from django.db import transaction
-from django.db.models import Exists, F, Max, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Left
-from django.utils import timezone
 
 from loom.embedding.embedders import (
     MOST_READ,
@@ -21,9 +18,9 @@ from loom.embedding.embedders import (
     embedder_of,
     is_remote,
 )
-from loom.engine.models import Event
+from loom.engine import backoff
+from loom.engine.changed_trees import ChangedTrees
 from loom.language.ids import ids_in
-from loom.meaning import backoff
 from loom.meaning.models import EmbedderSettings, TextVector, VectorBlock, VectorState
 from loom.people.models import Grove
 from loom.trees.models import Node, Tree
@@ -34,10 +31,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("heddle.meaning")
 KINDS = ("text", "annotation")
-LOOKED_AT = 200  # trees that each look for waiting ones takes in turn
-MOST_EVENTS = 5_000  # events that each look reads
-OVERLAP = timedelta(seconds=30)
-_LOOKED_UP_TO, _EVENTS_UP_TO = "meaning:looked-up-to", "meaning:events-up-to"  # in the cache
+changed_trees = ChangedTrees("meaning")
 
 
 def digest_of(text: str) -> str:
@@ -46,49 +40,19 @@ def digest_of(text: str) -> str:
 
 
 def waiting() -> list[str]:
-    """The uids of trees with changes that are not indexed, among those that a look concerns: trees
-    with new events, and the next `LOOKED_AT` of all trees in turn, which finds what an event does
-    not show (a lost task, another embedder). So a look costs the same in any number of trees.
-
-    Vectors of an older embedder of ours count for nothing; those of another one are deleted when
-    a grove leaves it. In the order of ids.
-    """
+    """The uids of trees with changes that are not indexed, among those that a look concerns, in the
+    order of ids. Vectors of an older embedder of ours count for nothing; those of another one are
+    deleted when a grove leaves it."""
     ours = embedded()
-    keys = _next_trees()
     known = VectorState.objects.filter(
         Q(embedder=ours.name if ours else "") | Q(embedder__contains=":"),
         tree=OuterRef("pk"),
         seen_at__gte=OuterRef("touched_at"),
     )
-    rows = Tree.objects.filter(Q(pk__in=keys) | Q(uid__in=_changed_trees()))
+    rows = Tree.objects.filter(changed_trees.looked_at())
     stopped = EmbedderSettings.objects.filter(grove=OuterRef("grove"), is_stopped=True)
     rows = rows.filter(~Exists(known), ~Exists(stopped), erasing_at__isnull=True)
     return list(rows.order_by("id").values_list("uid", flat=True))
-
-
-def _next_trees() -> list[int]:
-    """The ids of the next `LOOKED_AT` trees, beginning again after the last one."""
-    rows = Tree.objects.filter(pk__gt=cache.get(_LOOKED_UP_TO) or 0).order_by("pk")
-    keys = list(rows.values_list("pk", flat=True)[:LOOKED_AT])
-    cache.set(_LOOKED_UP_TO, keys[-1] if len(keys) == LOOKED_AT else 0, timeout=None)
-    return keys
-
-
-def _changed_trees() -> set[str]:
-    """The uids of trees with events since the last look. Events of the last `OVERLAP` are read
-    again by the next one: a transaction that began earlier may commit later."""
-    mark = cache.get(_EVENTS_UP_TO)
-    if mark is None:  # nothing is known of earlier events: all trees are looked at in turn
-        mark = Event.objects.aggregate(last=Max("pk"))["last"] or 0
-        cache.set(_EVENTS_UP_TO, mark, timeout=None)
-    rows = Event.objects.filter(pk__gt=mark).order_by("pk")
-    events = list(rows.values_list("pk", "at", "stream__name")[:MOST_EVENTS])
-    settled = timezone.now() - OVERLAP
-    passed = [key for key, at, _ in events if at < settled]
-    if passed:
-        cache.set(_EVENTS_UP_TO, passed[-1], timeout=None)
-    names = {name for _, _, name in events}
-    return {name.removeprefix("tree:") for name in names if name.startswith("tree:")}
 
 
 AfterIndexing = Callable[[str], object]

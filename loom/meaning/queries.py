@@ -10,8 +10,9 @@ from django.db import connection
 
 from loom.access import Actor
 from loom.embedding.embedders import Embedder, EmbedderFailed, embedder_of, is_remote
+from loom.engine import backoff
 from loom.errors import CommandError
-from loom.meaning import backoff, multilingual
+from loom.meaning import multilingual
 from loom.meaning.indexing import digest_of
 from loom.meaning.models import TextVector
 from loom.meaning.multilingual import MultilingualEmbedder

@@ -12,11 +12,12 @@ from rest_framework.test import APIClient
 
 from loom.access import Actor, get_actor
 from loom.embedding.embedders import EmbedderFailed, embedded, embedder_of
+from loom.engine import backoff
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Event
 from loom.errors import CommandError
-from loom.meaning import backoff, embedder_settings, indexing, tasks
+from loom.meaning import embedder_settings, indexing, tasks
 from loom.meaning.embedder_settings import NewEmbedder, remove_embedder, set_embedder
 from loom.meaning.endpoint_embedder import vectors_in
 from loom.meaning.index_progress import progress_of

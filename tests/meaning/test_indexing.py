@@ -12,8 +12,8 @@ from loom.access import Actor
 from loom.embedding import embedders
 from loom.embedding.embedders import EmbedderFailed
 from loom.embedding.vectors import Floats, unit
-from loom.engine import jobs
-from loom.meaning import backoff, indexing, rules, tasks
+from loom.engine import backoff, changed_trees, jobs
+from loom.meaning import indexing, rules, tasks
 from loom.meaning.models import TextVector, VectorBlock, VectorState
 from loom.meaning.queries import blocks
 from loom.people.models import Grove
@@ -164,14 +164,14 @@ def _plant_trees(count: int, actor: Actor, grove: Grove) -> list[str]:
 
 
 def _look_from_the_first() -> list[str]:
-    cache.set(indexing._LOOKED_UP_TO, 0, timeout=None)
+    cache.set(indexing.changed_trees.looked_up_to, 0, timeout=None)
     return indexing.waiting()
 
 
 def test_each_look_takes_the_next_trees_in_turn(
     actor: Actor, grove: Grove, tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(indexing, "LOOKED_AT", 4)
+    monkeypatch.setattr(changed_trees, "LOOKED_AT", 4)
     indexing.waiting()  # from here on, events are followed
     uids = [tree.uid, *_plant_trees(9, actor, grove)]
     looks = [_look_from_the_first(), *(indexing.waiting() for _ in range(3))]
@@ -181,7 +181,7 @@ def test_each_look_takes_the_next_trees_in_turn(
 def test_a_tree_with_new_events_is_found_at_once_and_a_look_costs_the_same_in_many_trees(
     actor: Actor, grove: Grove, tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(indexing, "LOOKED_AT", 4)
+    monkeypatch.setattr(changed_trees, "LOOKED_AT", 4)
     _plant_trees(10, actor, grove)
     _look_from_the_first()
     with work_done() as small:
@@ -192,7 +192,7 @@ def test_a_tree_with_new_events_is_found_at_once_and_a_look_costs_the_same_in_ma
     large.demand_no_more(small)
     last = trees.new_tree(actor, title="The last")
     assert last.uid in _look_from_the_first()
-    monkeypatch.setattr(indexing, "OVERLAP", timedelta(0))
+    monkeypatch.setattr(changed_trees, "OVERLAP", timedelta(0))
     _look_from_the_first()
     assert last.uid not in _look_from_the_first()
 

@@ -1,5 +1,6 @@
-"""Pauses of embedders that fail, kept in the cache so that all workers see them: an embedder that
-is away is asked by one tree after each pause, not by every tree that waits."""
+"""Pauses of outside services that fail, kept in the cache so that all workers see them: a service
+that is away is asked once after each pause, not by everything that waits for it. A service is known
+by a name such as `embedder:api.example.org:small`."""
 
 import time
 
@@ -10,7 +11,7 @@ FORGET_S = 2 * LONGEST_S  # seconds after which a failure no longer counts
 
 
 def _key(name: str) -> str:
-    return f"meaning:away:{name}"
+    return f"away:{name}"
 
 
 def failed(name: str, reason: str) -> float:
@@ -28,7 +29,7 @@ def worked(name: str) -> None:
 
 
 def pause(name: str) -> tuple[float, str]:
-    """The seconds until an embedder may be asked again, and why it failed; (0.0, "") if it may be
+    """The seconds until a service may be asked again, and why it failed; (0.0, "") if it may be
     asked now."""
     _, until, reason = cache.get(_key(name)) or (0, 0.0, "")
     left_s = float(until - time.time())
