@@ -105,6 +105,8 @@ GET /trees/{tree}/targets | GET /trees/{tree}/excerpts?ids={end}
 GET /trees/{tree}/marks | GET /trees/{tree}/bookmarks | GET /trees/{tree}/history
 GET /trees/{tree}/nodes/{end} | GET /trees/{tree}/nodes/{worst} | GET /trees/{tree}/links/{end}
 GET /trees/{tree}/nodes/{end}/provenance | GET /trees/{tree}/nodes/{end}/call
+GET /trees/{tree}/nodes/{end}/timestamp | GET /api/trees/{tree}/nodes/{end}/timestamp
+GET /api/trees/{tree}/nodes/{end}/timestamp/answer
 GET /trees/{tree}/nodes/{worst}/drawn | GET /trees/{tree}/nodes/{worst}/text
 GET /trees/{tree}/portal?type=supports&to={worst} | GET /trees/{tree}/ref?to={worst}
 GET /trees/{tree}/turns/{turn}/trail | GET /trees/{tree}/graph?node={worst}

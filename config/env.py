@@ -90,6 +90,8 @@ class Env:
     oauth: bool = False
     mail: "Mail | None" = None
     images: Bucket | None = None
+    timestamps: tuple[str, ...] = ()
+    timestamp_roots: str = ""
 
 
 @dataclass(frozen=True)
@@ -396,6 +398,41 @@ def _images() -> Bucket | None:
     return Bucket(match[1], (match[2] or "").strip("/"), endpoint, region, key, secret)
 
 
+def _timestamps() -> tuple[str, ...]:
+    """`HEDDLE_TIMESTAMPS`: addresses of authorities for time stamps, in the order in which they are
+    asked."""
+    addresses = _listed("HEDDLE_TIMESTAMPS")
+    for address in addresses:
+        parts = urlsplit(address)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
+            raise WrongSetting(
+                f"HEDDLE_TIMESTAMPS contains {address!r}, which is no address of an authority. "
+                "Write it as https://tsa.example.org/tsr, several separated by commas."
+            )
+    return addresses
+
+
+def _timestamp_roots() -> str:
+    """`HEDDLE_TIMESTAMP_ROOTS`: a file with the certificates to which time stamps must lead."""
+    given = os.environ.get("HEDDLE_TIMESTAMP_ROOTS", "").strip()
+    if not given:
+        return ""
+    from cryptography.x509 import load_pem_x509_certificates
+
+    try:
+        load_pem_x509_certificates(Path(given).read_bytes())
+    except OSError as error:
+        raise WrongSetting(
+            f"{given} (HEDDLE_TIMESTAMP_ROOTS) can't be read: {error.strerror}."
+        ) from None
+    except ValueError:
+        raise WrongSetting(
+            f"{given} (HEDDLE_TIMESTAMP_ROOTS) has no certificates. It must be a file of them in "
+            "PEM, those that the authority publishes."
+        ) from None
+    return given
+
+
 def host_of(origin: str) -> str:
     """The host of an origin as a Host header has it, without the port."""
     host = urlsplit(origin).hostname or ""
@@ -502,6 +539,8 @@ def read() -> Env:
         oauth=_switch("HEDDLE_OAUTH"),
         mail=_mail(),
         images=_images(),
+        timestamps=_timestamps(),
+        timestamp_roots=_timestamp_roots(),
         database_connections=_count(
             "HEDDLE_DATABASE_CONNECTIONS", 20, least=8, most=100, of="connections"
         ),

@@ -71,6 +71,7 @@ INSTALLED_APPS = [
     "agents.webhooks",
     "agents.oauth",
     "agents.outside_tools",
+    "agents.timestamps",
 ]
 
 MIDDLEWARE = [
@@ -302,6 +303,8 @@ METRICS_KEY = ENV.metrics_key  # of GET /metrics; "": there is none
 REQUESTS_A_MINUTE = 1200
 PROVIDER_ALLOW = ENV.provider_allow
 PRIVATE_ADDRESSES = ENV.private_addresses  # who may allow others in the pages
+TIMESTAMPS = ENV.timestamps  # addresses of authorities; (): texts get no time stamps
+TIMESTAMP_ROOTS = ENV.timestamp_roots  # a file of certificates; "": those that browsers trust
 LOCAL_MODEL_URL = ENV.local_model_url
 EMBEDDER = ENV.embedder  # "embedded", or "multilingual" with its package
 # Which participants may use a provider's key of the environment: ids, or "first" (the Analyst

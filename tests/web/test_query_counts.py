@@ -44,6 +44,7 @@ PARTS = {
     "bookmarks": ("/bookmarks", 6),
     "marks": ("/marks", 4),
     "provenance": ("/nodes/{at}/provenance", 20),
+    "timestamp": ("/nodes/{at}/timestamp", 7),
     "the past": ("/past?seq=9", 10),
     "history": ("/history", 11),
     "search": ("/search?q=text", 14),

@@ -1,0 +1,42 @@
+"""Time stamps of texts, and how far each tree is stamped."""
+
+from django.db import models
+
+from loom.trees.models import Node, Tree
+
+
+class TimeStamp(models.Model):
+    """What an authority answered for the hash of a version: a signed statement that the hash was
+    known at `at`. It speaks for all versions on which this one was built, as their hashes are in
+    its own: `first` and `last` are the ids between which those are that it was asked for."""
+
+    node = models.OneToOneField(Node, models.CASCADE, related_name="+")
+    authority = models.CharField(max_length=500)  # its address
+    at = models.DateTimeField()
+    answer = models.BinaryField()  # the TimeStampResp, as it came
+    first = models.BigIntegerField()
+    last = models.BigIntegerField()
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [models.Index(fields=["last", "node"], name="time_stamp_by_last")]
+
+    def __str__(self) -> str:
+        return f"{self.node_id} at {self.at}"
+
+
+class StampProgress(models.Model):
+    """How far a tree is stamped: `last` is the id of the newest version that was looked at, and
+    `seen_at` the time of the tree's last change that was taken in. `error` says why the last
+    attempt failed."""
+
+    tree = models.OneToOneField(Tree, models.CASCADE, related_name="+")
+    last = models.BigIntegerField(default=0)
+    seen_at = models.DateTimeField(null=True)
+    error = models.CharField(max_length=300, blank=True)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return f"{self.tree_id} up to {self.last}"
