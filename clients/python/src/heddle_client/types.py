@@ -1500,6 +1500,21 @@ class NodePage(TypedDict):
     next: int | None
 
 
+class NodeStampOf(TypedDict):
+    """The time stamp that speaks for a text. `waiting`: there is none yet, `broken`: it is none
+    of the hash (`reason` says why), `none`: it will get none. `through` is the version whose
+    hash was stamped, which is this one or was built upon it; `at` is the time in the stamp,
+    `authority` the host that signed it."""
+
+    node: str
+    status: Literal["stamped", "broken", "waiting", "none"]
+    reason: str
+    through: str | None
+    hash: str | None
+    at: str | None
+    authority: str | None
+
+
 class Notification(TypedDict):
     """Something that somebody else wrote in the tree since the participant last saw it, as a
     line."""
