@@ -27,6 +27,8 @@ def timestamp_part(request: PersonRequest, uid: str, local_id: str) -> HttpRespo
         "status": known.status,
         "reason": known.reason,
         "stamp": stamp,
+        # The moment itself: how long ago it was is no evidence.
+        "at": f"{stamp.at:%Y-%m-%d %H:%M:%S} UTC" if stamp else "",
         "authority": authorities.host_of(stamp.authority) if stamp else "",
     }
     return render(request, "timestamps/stamp.html", context)

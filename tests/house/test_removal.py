@@ -23,6 +23,7 @@ REMOVED = [
             "meaning": "meaning",
             "landscape": "landscape",
             "agents.outside_tools": "outside_tools",
+            "agents.timestamps": "timestamps",
             # Both protocols, and what they share.
             "saml": "saml",
             "openid": "openid",

@@ -274,6 +274,7 @@ def test_the_page_tells_of_it(actor: Actor, tree: Tree, authority: AuthorityServ
     assert "None yet" in signed_in.get(f"{address}/timestamp").text
     stamping.stamp_tree(tree.uid)
     part = signed_in.get(f"{address}/timestamp").text
+    assert f"{TimeStamp.objects.get().at:%Y-%m-%d %H:%M:%S} UTC" in part
     assert node.hash in part and "signed that this text was there" in part
     assert f"/api{address}/timestamp/answer" in part
 
