@@ -21,7 +21,7 @@ ELSEWHERE = {
     "agents/gateway/workspace.py": "what is sent with a message, beside its place",
     "agents/outside_tools/commands.py": "what servers say their tools are, and why they do not",
     "agents/outside_tools/calls.py": "a worker calls a tool; the answer is stored in its step",
-    "agents/timestamps/stamping.py": "what an authority says of the hash of a text, which stays as it is",
+    "agents/timestamps/stamping.py": "what an authority says of the hash of a text",
     "agents/webhooks/commands.py": "where events of a grove are sent, which changes nothing in it",
     "agents/webhooks/delivery.py": "how far they were sent",
     "agents/oauth/commands.py": "the access of a person's programs, which belongs to no grove",
