@@ -237,8 +237,10 @@ def _confirmed(read: Any) -> Confirmed:
     if document.get("Destination", back_address()) != back_address():
         raise refused("its answer is for another address.")
     assertion = _signed_assertion(document)
-    audiences = _texts(assertion, "saml:Conditions/saml:AudienceRestriction/saml:Audience")
-    if f"{home()}/saml/metadata" not in audiences:
+    restrictions = assertion.xpath("saml:Conditions/saml:AudienceRestriction", namespaces=NAMES)
+    allowed = [_texts(restriction, "saml:Audience") for restriction in restrictions]
+    # Each of them has to allow us (SAML 2.0 core, 2.5.1.4).
+    if not allowed or any(f"{home()}/saml/metadata" not in audiences for audiences in allowed):
         raise refused("its answer names no audience, or another one.")
     request, until = _confirmation(assertion)
     name = read.get_nameid_data()
@@ -257,8 +259,8 @@ def _confirmed(read: Any) -> Confirmed:
     return Confirmed(_account(subject, read), signed_in, request, str(assertion.get("ID")), until)
 
 
-def _texts(assertion: Any, path: str) -> list[str]:
-    elements = assertion.xpath(path, namespaces=NAMES)
+def _texts(above: Any, path: str) -> list[str]:
+    elements = above.xpath(path, namespaces=NAMES)
     return ["".join(element.itertext()).strip() for element in elements]
 
 

@@ -77,6 +77,7 @@ class Claims:
     subject: str = "u-1"
     format: str = PERSISTENT
     audience: str | None = "https://loom.example.org/saml/metadata"
+    restricted: str = ""  # further elements behind it
     recipient: str | None = "https://loom.example.org/saml/back"
     destination: str = "https://loom.example.org/saml/back"
     issuer: str = ENTITY
@@ -206,6 +207,7 @@ class Provider:
         audience = (
             f"<saml:AudienceRestriction><saml:Audience>{claims.audience}</saml:Audience>"
             "</saml:AudienceRestriction>"
+            f"{claims.restricted}"
         )
         plain = (
             f'<saml:Assertion xmlns:saml="{ASSERTION}" ID="{claims.id}" Version="2.0"'

@@ -188,6 +188,10 @@ def test_a_user_whose_account_is_closed_stays_out(
     [
         {"audience": "https://other.example.org/saml/metadata"},
         {"audience": None},
+        {
+            "restricted": "<saml:AudienceRestriction><saml:Audience>urn:other</saml:Audience>"
+            "</saml:AudienceRestriction>"
+        },
         {"recipient": "https://other.example.org/saml/back"},
         {"recipient": f"https://other.example.org/?https://{HOST}/saml/back"},
         {"recipient": None},
