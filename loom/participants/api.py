@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, WithJsonSchema
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -10,6 +10,7 @@ from rest_framework.response import Response
 from loom import access
 from loom.access import Actor
 from loom.participants import commands as verbs
+from loom.participants.provider_tools import MOST_TOOLS, TYPE
 from loom.participants.templates import TEMPLATES
 from loom.people import models
 from loom.people.models import User
@@ -21,6 +22,18 @@ from loom.site.responses import Returned
 from loom.site.schema import PAGES, a_truth, an_id, operation, paged, truth, word
 
 # Request bodies.
+
+# A tool that the provider runs itself: see loom.participants.provider_tools.
+ProviderTool = Annotated[
+    dict[str, Any],
+    WithJsonSchema(
+        {
+            "type": "object",
+            "required": ["type"],
+            "properties": {"type": {"type": "string", "pattern": f"^{TYPE}$"}},
+        }
+    ),
+]
 
 
 class ParticipantChangedSchema(PartialBody):
@@ -48,6 +61,7 @@ class ParticipantChangedSchema(PartialBody):
     authority: int = Field(0, ge=0, le=3)
     budget: Literal["quick", "standard", "thorough"] = "standard"
     tool_filter: list[Word] = Field([], max_length=256)
+    provider_tools: list[ProviderTool] = Field([], max_length=MOST_TOOLS)
     parallel: int = Field(12, ge=1, le=256)
     prices: dict[str, float] = Field({}, max_length=5)
     permissions: list[str] = Field(
@@ -104,6 +118,7 @@ class ParticipantSchema(Returned):
     authority: int
     budget: Literal["quick", "standard", "thorough"]
     tool_filter: list[str]
+    provider_tools: list[dict[str, Any]]
     parallel: int
     prices: dict[str, float]
     loom_aware: bool

@@ -34,6 +34,7 @@ from loom.participants.provider_kinds import (
     kind_of,
     why_not_litellm,
 )
+from loom.participants.provider_tools import demand_provider_tools
 from loom.participants.seen_values import demand_as_seen
 from loom.participants.templates import begun
 from loom.people.commands.groves import demand_name, names_taken
@@ -204,6 +205,7 @@ PLAIN = (
     "authority",
     "budget",
     "tool_filter",
+    "provider_tools",
     "parallel",
     "prices",
 )
@@ -454,6 +456,8 @@ def _demand_value(name: str, value: Any) -> None:
     sentence = broken_prices(value) if name == "prices" else ""
     if sentence:
         raise CommandError("INVALID_SYNTAX", sentence, hint="USD per million tokens, {} for none")
+    if name == "provider_tools":
+        demand_provider_tools(value)
     low, high = RANGES.get(name, (0, 0))
     if name in RANGES and value is not None and not low <= value <= high:
         raise CommandError(

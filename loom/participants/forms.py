@@ -1,14 +1,27 @@
 """The form with which owners add and change models: its fields, and what an owner may not write in
 them. What a whole change has to be is decided by the command that gets it."""
 
+import json
 from typing import Any
 
 from loom.participants.commands import RANGES
 from loom.participants.provider_kinds import WAYS, Kind, kind_of, usual_limits
+from loom.participants.provider_tools import EXAMPLE
 from loom.participants.seen_values import mark_of_value
 from loom.people.models import Participant
 from loom.permissions import PRESETS
-from loom.site.forms import FieldRefused, Flag, Number, PageForm, Seen, Text, Whole, Word, Words
+from loom.site.forms import (
+    FieldRefused,
+    Flag,
+    JsonList,
+    Number,
+    PageForm,
+    Seen,
+    Text,
+    Whole,
+    Word,
+    Words,
+)
 
 ENDPOINTS = ("chat", "completion")
 PRICES = ("input", "output", "cached", "written")
@@ -50,6 +63,7 @@ class ParticipantForm(PageForm):
     budget = Word(empty=_NEW.budget)
     authority = Whole(empty=0, between=RANGES["authority"], usual=0)
     tool_filter = Text()
+    provider_tools = JsonList(example=EXAMPLE)
     # What it costs.
     price_input = Number()
     price_output = Number()
@@ -108,6 +122,7 @@ class ParticipantForm(PageForm):
             "tool_filter": [
                 tool.strip() for tool in values["tool_filter"].split(_LINES) if tool.strip()
             ],
+            "provider_tools": values["provider_tools"],
             "prices": {name: price for name, price in prices.items() if price is not None},
         }
 
@@ -166,4 +181,10 @@ def initial_of(participant: Participant) -> dict[str, Any]:
         "way": list(participant.capabilities),
         "permission": list(participant.permissions),
         "tool_filter": _LINES.join(participant.tool_filter),
+        "provider_tools": _as_json(participant.provider_tools),
     }
+
+
+def _as_json(tools: list[Any]) -> str:
+    """A list as somebody would write it; "" for none."""
+    return json.dumps(tools, ensure_ascii=False, indent=2) if tools else ""

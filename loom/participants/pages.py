@@ -40,6 +40,7 @@ from loom.participants.provider_kinds import (
     Kind,
     kind_of,
 )
+from loom.participants.provider_tools import EXAMPLE
 from loom.participants.seen_values import ChangedMeanwhile, marks_of
 from loom.participants.templates import TEMPLATES, begun
 from loom.people.models import Participant
@@ -230,6 +231,7 @@ def _form(request: PersonRequest, actor: Actor, participant: Participant | None)
         "templates": [(name, gettext(TEMPLATES_SAID[name])) for name in TEMPLATES],
         "endpoints": ENDPOINTS,
         "default_context": DEFAULT_CONTEXT,
+        "provider_tools_example": EXAMPLE,
     }
     refusal: CommandError | None = None
     if form.is_bound:

@@ -15,7 +15,7 @@ from loom.text.hashes import digest
 SEEN = (
     *("name", "model_ref", "base_url", "auth", "endpoint", "capabilities", "persona"),
     *("temperature", "max_tokens", "stop", "context_limit", "archetype", "authority", "budget"),
-    *("tool_filter", "parallel", "prices", "permissions"),
+    *("tool_filter", "provider_tools", "parallel", "prices", "permissions"),
 )
 
 

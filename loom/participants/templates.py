@@ -84,7 +84,7 @@ TEMPLATES: Final[dict[str, Template]] = {
 COPIED: Final = (
     *("model_ref", "base_url", "allow_private", "auth", "endpoint", "capabilities", "persona"),
     *("temperature", "max_tokens", "stop", "context_limit", "archetype", "budget", "tool_filter"),
-    *("parallel", "prices"),
+    *("provider_tools", "parallel", "prices"),
 )
 
 

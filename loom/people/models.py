@@ -171,6 +171,8 @@ class Participant(PublicIdentity):
     context_limit = models.IntegerField(default=DEFAULT_CONTEXT)
     budget = models.CharField(max_length=20, default="standard")
     tool_filter = models.JSONField(default=tools_left_out)
+    # Tools that its provider runs itself, sent to it as they are (participants/provider_tools.py).
+    provider_tools = models.JSONField(default=list)
     # Fernet of the provider's key together with the base URL it is bound to.
     sealed_key = models.TextField(blank=True)
     auth = models.CharField(max_length=8, default="bearer")  # how it is sent: bearer, basic, none

@@ -15,6 +15,8 @@ from django.http import HttpRequest
 
 from loom.errors import CommandError
 
+MAX_LEVELS = 64  # of a value in JSON, as of a body of the API
+
 
 class FieldRefused(forms.ValidationError):
     """Why a value was refused, and what to do about it. A field's name and the message are joined
@@ -127,6 +129,39 @@ class Seen(Word):
         if not isinstance(seen, dict):
             raise FieldRefused("This cannot be read.", "Open the page again.")
         return seen
+
+
+class JsonList(Word):
+    """A list written as JSON; [] for an empty field. A refusal shows the `example`."""
+
+    def __init__(self, *, example: str) -> None:
+        super().__init__(empty=[])
+        self.example = example
+
+    def of(self, text: str) -> list[Any]:
+        """The list. FieldRefused if the text is none."""
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            value = None
+        if not isinstance(value, list):
+            raise FieldRefused("This is not a list in JSON.", f"Write {self.example}.")
+        if _is_deep(value):
+            raise FieldRefused(f"This has more than {MAX_LEVELS} levels.", "Flatten it.")
+        return value
+
+
+def _is_deep(value: list[Any]) -> bool:
+    """Whether a value has more levels than a body of the API may have."""
+    level: list[Any] = [value]
+    for _ in range(MAX_LEVELS):
+        level = [
+            part
+            for outer in level
+            for part in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(part, dict | list)
+        ]
+    return bool(level)
 
 
 class Flag(forms.Field):

@@ -95,6 +95,7 @@ LABELS = {
     "price_output": gettext_noop("Output tokens"),
     "price_written": gettext_noop("Tokens written to the cache"),
     "prices": gettext_noop("Prices"),
+    "provider_tools": gettext_noop("Tools of the provider"),
     "result_threshold": gettext_noop("Results sent whole to agents"),
     "temperature": gettext_noop("Temperature"),
     "tokens": gettext_noop("Max tokens"),

@@ -85,6 +85,7 @@ GET    participants/templates          200 200 200 200 401
 GET    participants/{participant}      200 200 200 404 401
 GET    participants/{participant}/instructions 200 200 200 404 401
 PATCH  participants/{participant}      200 403 403 404 401  {"name": "Other"}
+PATCH  participants/{participant}      200 403 403 404 401  {"provider_tools": [{"type": "a"}]}
 DELETE participants/{participant}      200 403 403 404 401
 POST   participants/{participant}/probe 202 403 403 404 401
 GET    trees?grove={grove}             200 200 200 404 401

@@ -95,6 +95,7 @@ def test_a_model_in_the_words_of_the_model(mine: APIClient, grove: Grove) -> Non
         "max_tokens": 80,
         "stop": ["\n\n"],
         "context_limit": 2048,
+        "provider_tools": [{"type": "web_search", "name": "web_search", "max_uses": 5}],
     }
     model = sent(mine.post("/api/participants", {**given, "api_key": "sk-1"}, format="json"), 201)
     assert {name: model[name] for name in given} == given
@@ -108,6 +109,12 @@ def test_a_model_in_the_words_of_the_model(mine: APIClient, grove: Grove) -> Non
     changed = sent(mine.patch(address, {"temperature": None, "loom_aware": True}, format="json"))
     assert (changed["temperature"], changed["permissions"]) == (None, ["loom_aware"])
     assert sent(mine.patch(address, {"api_key": None}, format="json"))["has_key"] is False
+    tools = [{"type": "code_execution_20250825", "name": "code_execution"}]
+    for value in (tools, []):
+        assert sent(mine.patch(address, {"provider_tools": value}, format="json"))[
+            "provider_tools"
+        ] == (value)
+        assert sent(mine.get(address))["provider_tools"] == value
     gone = sent(mine.delete(address))
     assert gone["archived_at"] is not None
     everybody = sent(mine.get(f"/api/participants?grove={grove.uid}"))["results"]
@@ -128,6 +135,11 @@ def test_a_model_in_the_words_of_the_model(mine: APIClient, grove: Grove) -> Non
         ({"temperature": 3}, 429, "LIMIT_EXCEEDED"),
         ({"stop": [""]}, 400, "INVALID_SYNTAX"),
         ({"persona": None}, 400, "INVALID_SYNTAX"),
+        ({"provider_tools": None}, 400, "INVALID_SYNTAX"),
+        ({"provider_tools": [{"name": "web_search"}]}, 400, "INVALID_SYNTAX"),
+        ({"provider_tools": [{"type": "function"}]}, 400, "INVALID_SYNTAX"),
+        ({"provider_tools": [{"type": "a"}] * 17}, 413, "LIMIT_EXCEEDED"),
+        ({"provider_tools": [{"type": "a", "b": "c" * 9000}]}, 413, "LIMIT_EXCEEDED"),
         ({"has_key": True}, 400, "INVALID_SYNTAX"),
     ],
 )

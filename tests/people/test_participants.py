@@ -254,6 +254,56 @@ def test_a_value_is_one_that_can_be(field: str, value: Any, code: str, actor: Ac
     assert getattr(participant, field) != value
 
 
+SEARCH = {"type": "web_search_20250305", "name": "web_search", "user_location": {"city": "Ulm"}}
+
+
+@pytest.mark.parametrize(
+    ("tools", "code", "words"),
+    [
+        ({}, "INVALID_SYNTAX", "list of objects"),
+        (["web_search"], "INVALID_SYNTAX", "list of objects"),
+        ([{}], "INVALID_SYNTAX", "needs a type"),
+        ([{"type": 3}], "INVALID_SYNTAX", "needs a type"),
+        ([{"type": "web search"}], "INVALID_SYNTAX", "needs a type"),
+        ([SEARCH, {"type": "function", "name": "f"}], "INVALID_SYNTAX", "'function' is run by its"),
+        ([{"type": "custom", "name": "f"}], "INVALID_SYNTAX", "'custom' is run by its caller"),
+        ([{"type": "bash_20250124", "name": "bash"}], "INVALID_SYNTAX", "run by its caller"),
+        ([{"type": "computer_use_preview"}], "INVALID_SYNTAX", "run by its caller"),
+        ([{**SEARCH, "input_schema": {}}], "INVALID_SYNTAX", "'input_schema' is run by its caller"),
+        ([{**SEARCH, "parameters": None}], "INVALID_SYNTAX", "'parameters' is run by its caller"),
+        ([{**SEARCH, "function": {}}], "INVALID_SYNTAX", "'function' is run by its caller"),
+        ([{**SEARCH, "note": "a\0b"}], "INVALID_SYNTAX", "cannot be stored"),
+        ([{**SEARCH, "\ud800": 1}], "INVALID_SYNTAX", "cannot be stored"),
+        ([{**SEARCH, "near": float("nan")}], "INVALID_SYNTAX", "none in JSON"),
+        ([SEARCH] * 17, "LIMIT_EXCEEDED", "at most 16 entries"),
+        ([{**SEARCH, "note": "é" * 4096}], "LIMIT_EXCEEDED", "at most 8,192 bytes"),
+    ],
+)
+def test_tools_of_a_provider_are_run_by_it(tools: Any, code: str, words: str, actor: Actor) -> None:
+    participant = make(actor, provider_tools=[SEARCH])
+    refusal = refused(change, actor, participant, fields={"provider_tools": tools})
+    assert (refusal.code, words in refusal.message, bool(refusal.hint)) == (code, True, True)
+    assert refusal.message.startswith("provider_tools")
+    participant.refresh_from_db()
+    assert participant.provider_tools == [SEARCH]
+
+
+def test_no_depth_of_a_tool_is_too_much_to_be_refused(actor: Actor) -> None:
+    deep: Any = "bottom"
+    for _ in range(40):
+        deep = [deep]
+    refusal = refused(make, actor, provider_tools=[{**SEARCH, "deep": deep}])
+    assert (refusal.code, "16 levels" in refusal.message) == ("INVALID_SYNTAX", True)
+
+
+def test_tools_of_a_provider_are_copied_with_its_model(actor: Actor) -> None:
+    source = make(actor, provider_tools=[SEARCH])
+    copy = participants.make_participant(
+        actor, ParticipantChangeArgs(fields={"name": "Another"}, template=source.uid)
+    )
+    assert copy.provider_tools == [SEARCH]
+
+
 def test_texts_are_kept_as_given(actor: Actor) -> None:
     participant = make(actor, persona="  be kind \r\n", stop=[" \n", "END"])
     participant.refresh_from_db()

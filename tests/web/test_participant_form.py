@@ -25,6 +25,7 @@ FIELDS: dict[str, Any] = {
     "context_limit": 20_000,
     "prices": {"input": 3.0, "output": 0.0, "caches_from": 1024.0},
     "tool_filter": ["erase", "prune"],
+    "provider_tools": [{"type": "web_search_1", "name": "web_search", "in": ["“Ulm” & <é>", 1.5]}],
     "authority": 2,
     "archetype": "editor",
     "budget": "quick",
@@ -208,3 +209,31 @@ def test_permissions_that_somebody_took_away_meanwhile_are_not_given_back(
 @pytest.mark.parametrize("seen", ["{", "[]", "7"])
 def test_what_no_page_has_shown_is_refused(seen: str, client: Client, model: Participant) -> None:
     assert client.post(address(model), opened(client, model) | {"seen": [seen]}).status_code == 400
+
+
+def test_tools_of_the_provider_are_written_as_json(
+    actor: Actor, client: Client, model: Participant
+) -> None:
+    form = opened(client, model)
+    form["provider_tools"] = ['[{"type": "code_execution_1"}]']
+    assert client.post(address(model), form).status_code == 302
+    model.refresh_from_db()
+    assert model.provider_tools == [{"type": "code_execution_1"}]
+    form = opened(client, model)
+    refusals = {
+        "web_search": "This is not a list in JSON.",
+        '{"type": "a"}': "This is not a list in JSON.",
+        "[" * 3_000: "This is not a list in JSON.",
+        "[" * 400 + "]" * 400: "levels",
+        '[{"type": "function"}]': "is run by its caller",
+    }
+    for typed, words in refusals.items():
+        page = client.post(address(model), {**form, "provider_tools": [typed]})
+        assert page.status_code == 400 and words in page.content.decode()
+        shown = SentForm(page.content.decode()).values["provider_tools"]
+        assert shown == [typed]
+    form = opened(client, model) | {"provider_tools": [""]}
+    assert client.post(address(model), form).status_code == 302
+    model.refresh_from_db()
+    assert model.provider_tools == []
+    assert "base models have no tools" in client.get(address(model)).content.decode()

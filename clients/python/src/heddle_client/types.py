@@ -1654,6 +1654,7 @@ class Participant(TypedDict):
     authority: int
     budget: Literal["quick", "standard", "thorough"]
     tool_filter: list[str]
+    provider_tools: list[dict[str, Any]]
     parallel: int
     prices: dict[str, float]
     loom_aware: bool
@@ -1684,6 +1685,7 @@ class ParticipantChanged(TypedDict):
     authority: NotRequired[int]
     budget: NotRequired[Literal["quick", "standard", "thorough"]]
     tool_filter: NotRequired[list[str]]
+    provider_tools: NotRequired[list[dict[str, Any]]]
     parallel: NotRequired[int]
     prices: NotRequired[dict[str, float]]
     permissions: NotRequired[list[Literal["loom_aware", "loom_write", "loom_generate", "doc_read", "doc_write", "cross_tree", "web_search"]]]
@@ -1720,6 +1722,7 @@ class ParticipantSent(TypedDict):
     authority: NotRequired[int]
     budget: NotRequired[Literal["quick", "standard", "thorough"]]
     tool_filter: NotRequired[list[str]]
+    provider_tools: NotRequired[list[dict[str, Any]]]
     parallel: NotRequired[int]
     prices: NotRequired[dict[str, float]]
     permissions: NotRequired[list[Literal["loom_aware", "loom_write", "loom_generate", "doc_read", "doc_write", "cross_tree", "web_search"]]]
