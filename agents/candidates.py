@@ -4,16 +4,19 @@ import asyncio
 import contextlib
 
 from agents.context.overlap import Overlap
+from agents.providers.values import ToolUsed
 from loom.engine.announcements import send_async
 from loom.money import spending
 from loom.trees.commands.node_writer import MAX_NODE_BYTES
-from loom.turns.generation_lifecycle import CUT_OFF
+from loom.turns.generation_lifecycle import CUT_OFF, PAUSED
 from loom.turns.models import Generation
+from loom.workspace.provider_results import MOST_USES, ProviderUse
 
 # The text of one generation while it grows.
 
 
 BETWEEN_MESSAGES_S = 0.05
+PAUSE = "pause_turn"  # why an answer of the Anthropic-shaped API ended before it was whole
 SEND_S = 2.0  # seconds; a broker that hangs must not delay the text, which is in the row
 
 
@@ -38,6 +41,7 @@ class GrowingCandidate:
         self.is_open = True
         self.is_whole = False
         self.reason = ""
+        self.uses: list[ProviderUse] = []
         self._prices = spending.allowed(generation)
         self.reserved = generation.reserved
         self._pieces = self._bytes = 0
@@ -61,8 +65,17 @@ class GrowingCandidate:
         return self._overlap.note if self._overlap else ""
 
     @property
+    def is_paused(self) -> bool:
+        """Whether its provider paused in the middle of the answer, to be asked to go on."""
+        return self.reason == PAUSE
+
+    @property
     def whole(self) -> str:
-        """How it finished if nothing interrupted it; for a round also that it reached its limit."""
+        """How it finished if nothing interrupted it; for a round also that it reached its limit.
+        A round that was paused goes on in the next one, with what its tools returned; nobody asks
+        for the rest of another answer but a person."""
+        if self.is_paused:
+            return PAUSED if self.generation.round > 0 else f"interrupted:{PAUSED}"
         is_cut = self.reason in ("length", "max_tokens") and self.generation.round
         return CUT_OFF if is_cut else "complete"
 
@@ -93,6 +106,11 @@ class GrowingCandidate:
             return 0
         cost = self._prices.reading(self.generation.reading) + self._prices.writing(self.wrote)
         return cost if cost > self.reserved else 0
+
+    def note_use(self, used: ToolUsed) -> None:
+        """Notes what the provider did with a tool of its own, if it is for an agent in a turn."""
+        if self.generation.round > 0 and len(self.uses) < MOST_USES:
+            self.uses.append(ProviderUse(used.name, used.asked, used.text))
 
     def add(self, text: str) -> bool:
         """Adds a piece. False if the node would become too large: the piece is cut there."""

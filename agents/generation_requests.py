@@ -39,6 +39,7 @@ from agents.providers.registry import (
     limit_of,
     sees,
     text_for,
+    tools_of,
     whom,
 )
 from agents.providers.values import Blocks, ProviderRequest
@@ -151,7 +152,8 @@ def _named(asks: TurnRequest | None) -> str:
 def round_of(kept: dict[str, Any]) -> Round:
     """A round as the turn's row stores it."""
     replies = tuple(
-        LineReply(reply["line"], reply["reply"], reply["number"]) for reply in kept["replies"]
+        LineReply(reply["line"], reply["reply"], reply["number"])
+        for reply in (*kept.get("tools", ()), *kept["replies"])
     )
     return Round(
         kept["text"], replies, kept["dropped"], tuple(kept["notes"]), kept.get("workspace", "")
@@ -276,6 +278,7 @@ def _order_of_round(turn: Turn, asked: AskedParticipant) -> GenerationOrder:
         blocks=tuple(
             Blocks(message.role, message.blocks, message.kept) for message in sent.messages
         ),
+        tools=tools_of(agent),
         key=key_of(agent),
         auth=agent.auth,
     )

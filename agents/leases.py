@@ -16,6 +16,7 @@ from loom.money import spending
 from loom.turns import generation_lifecycle
 from loom.turns.generation_lifecycle import Grown
 from loom.turns.models import Generation
+from loom.workspace.provider_results import ProviderUse
 
 log = logging.getLogger("heddle.run")
 LEASE_S = 12
@@ -111,9 +112,10 @@ class Ending:
     chunk: int
     finish: str
     error: dict[str, Any] | None = None
-    usage: dict[str, int] = field(default_factory=dict)
+    usage: dict[str, Any] = field(default_factory=dict)
     wrote: int = 0
     note: str = ""
+    uses: Sequence[ProviderUse] = ()
 
 
 def end(

@@ -41,6 +41,7 @@ from agents.providers.values import (
     Failure,
     Finished,
     StreamEvent,
+    ToolUsed,
     wait_before_next,
 )
 from agents.received import received_of
@@ -177,6 +178,8 @@ class GenerationRun:
     async def _try(self, attempt: ProviderAttempt) -> Failure | None:
         """One attempt, from its call's row to its last event."""
         going = [candidate.generation for candidate in self._open]
+        for candidate in self._open:
+            candidate.uses.clear()  # those of an attempt that failed
         # The row is written while the request is sent: neither waits for the other, but
         # nothing is shown before the row exists.
         beginning = asyncio.create_task(_beginnings(Beginning(self._order, attempt, going)))
@@ -203,7 +206,12 @@ class GenerationRun:
         return max(LEAST_S, min(self._limits.first_s, SILENT_S - self._waited))
 
     async def _take_event(self, event: StreamEvent) -> None:
-        if not isinstance(event, Delta | Finished) or event.index >= len(self._candidates):
+        if not isinstance(event, Delta | Finished | ToolUsed):
+            return
+        if event.index >= len(self._candidates):
+            return
+        if isinstance(event, ToolUsed):
+            self._candidates[event.index].note_use(event)
             return
         self._let_others_go()
         candidate = self._candidates[event.index]
@@ -312,16 +320,24 @@ class GenerationRun:
         error: dict[str, Any] | None,
     ) -> None:
         await candidate.close()
-        if candidate.is_whole and candidate.shown:
+        goes_on = candidate.is_paused and candidate.generation.round > 0
+        if candidate.is_whole and (candidate.shown or goes_on):
             failure = None
         elif not (failure or finish or candidate.shown):
-            failure = Failure("empty")
+            failure = Failure("empty", "the provider paused first" if candidate.is_paused else "")
         if not finish:
             finish = f"interrupted:{failure.kind}" if failure else candidate.whole
         error = error or (failure.error if failure else None)
         usage = self._attempt.usage_of(candidate.index) if self._attempt else {}
         ending = Ending(
-            candidate.shown, candidate.chunk, finish, error, usage, candidate.wrote, candidate.note
+            candidate.shown,
+            candidate.chunk,
+            finish,
+            error,
+            usage,
+            candidate.wrote,
+            candidate.note,
+            tuple(candidate.uses),
         )
         await in_thread(end_generation, candidate.uid, self._lease, ending)
 
@@ -350,6 +366,7 @@ def end_generation(uid: str, lease: str, ending: Ending) -> None:
             usage=ending.usage,
             wrote=ending.wrote,
             note=ending.note,
+            uses=ending.uses,
         )
     )
 

@@ -27,7 +27,15 @@ from agents.context.subject_request import (
     way_of,
 )
 from agents.providers.orders import AskedParticipant, GenerationOrder
-from agents.providers.registry import Provider, configuration_of, first_of, limit_of, sees, text_for
+from agents.providers.registry import (
+    Provider,
+    configuration_of,
+    first_of,
+    limit_of,
+    sees,
+    text_for,
+    tools_of,
+)
 from agents.providers.values import Picture, ProviderRequest
 from agents.refusals import too_long
 from loom import access
@@ -74,6 +82,7 @@ def order_of_candidate(
         grammar=settings_.get("grammar", ""),
         rivals=RIVALS if participant.probe.get("found", {}).get("logprobs") else 0,
         samplers={name: value for name, value in settings_.items() if name in PROBED},
+        tools=tools_of(participant),
         key="" if is_shown else key_of(participant),
         auth=participant.auth,
     )

@@ -71,6 +71,7 @@ def next_tokens(generation: Generation, begun: str, most: int, keeps: Keeps) -> 
             samplers={},
             stop=(),
             grammar="",
+            tools=(),
             rivals=most,
         )
         return the_loop().run(_next(order, ask, keeps))

@@ -54,13 +54,15 @@ from loom.turns.loops import LoopVerdict, Past, RoundProse
 from loom.turns.models import Generation, Turn
 from loom.turns.queries import budget_of, made_by, spent_of, turns
 from loom.workspace import position
+from loom.workspace.provider_results import uses_in
 from loom.workspace.queries import shown_windows
 from loom.workspace.queries.windows import settings_of
 from loom.workspace.window_rules import refs_named
 
 STOPPED = "interrupted:stopped"
-# The finishes of a round whose lines run: it ended on its own, or reached its maximum.
-RUNS = ("complete", generation_lifecycle.CUT_OFF)
+# The finishes of a round whose lines run: it ended on its own, reached its maximum, or its
+# provider paused.
+RUNS = ("complete", generation_lifecycle.CUT_OFF, generation_lifecycle.PAUSED)
 
 
 def run_turn(uid: str) -> None:
@@ -184,8 +186,11 @@ def _execute(turn: Turn) -> bool:
             return next_line(turn, reply, left)
         except CommandError as refused:
             return _fail(turn, refused)
-    asks = asks_again(turn.replies, [past_round["replies"] for past_round in turn.rounds])
-    notes = [budgets.not_run(over, budget_of(turn))] if over > 0 else []
+    is_paused = require(turn.generation, "the round").finish == generation_lifecycle.PAUSED
+    earlier = [past_round["replies"] for past_round in turn.rounds]
+    asks = is_paused or asks_again(turn.replies, earlier)
+    notes = [PAUSED_HERE] if is_paused else []
+    notes += [budgets.not_run(over, budget_of(turn))] if over > 0 else []
     if is_halted and left > 0:
         notes.append(f"({left:,} {'line' if left == 1 else 'lines'} after it were not run)")
     rounds = [*map(_old, turn.rounds), _round(turn, reply, notes)]
@@ -212,12 +217,21 @@ def _round(turn: Turn, reply: RoundReply, notes: list[str]) -> dict[str, Any]:
         "length": len(reply.text),
         "prose": with_ids(reply.prose, made_by(turn.replies)),
         "replies": turn.replies,
+        "tools": [_tool_reply(step) for step in uses_in(turn.uid, generation.round)],
         "dropped": reply.dropped,
         "notes": notes,
         "changed": any(reply["changed"] for reply in turn.replies),
         "workspace": sent.get("workspace", ""),
         "stated": sent.get("stated", {}),
     }
+
+
+def _tool_reply(step: Step) -> dict[str, Any]:
+    """A result of a tool that the provider ran, as a round stores those of lines."""
+    return {"line": step.canonical, "reply": step.message, "number": step.seq}
+
+
+PAUSED_HERE = "(the provider paused here, between its own tools; go on with what they returned)"
 
 
 def _halt(turn: Turn, rounds: list[dict[str, Any]]) -> bool:
@@ -294,7 +308,8 @@ def _ahead(turn: Turn, done: dict[str, Any]) -> int:
     """About how many tokens of the budget the next round will use: its request begins with that of
     the round that is done, followed by what was said and answered."""
     sent = (turn.prepared or {}).get("tokens", 0)
-    tokens = count(done["text"]) + sum(count(answer["reply"]) for answer in done["replies"])
+    answers = (*done["tools"], *done["replies"])
+    tokens = count(done["text"]) + sum(count(answer["reply"]) for answer in answers)
     return budgets.cost(sent + tokens, sent, sent + tokens)
 
 

@@ -19,6 +19,7 @@ from agents.providers.attempt import (
     with_images,
     without_images,
 )
+from agents.providers.tool_uses import ToolBlocks, tools_counted
 from agents.providers.transport import Exchange, Outgoing
 from agents.providers.values import (
     Body,
@@ -78,6 +79,8 @@ class Anthropic:
         # Stop sequences of only blanks are refused by this API.
         if stops := [stop for stop in ask.stop if stop.strip()]:
             body["stop_sequences"] = stops
+        if ask.tools and ask.messages is not None:
+            body["tools"] = list(ask.tools)
         return body
 
     def outgoing(self, ask: ProviderRequest, body: Body) -> Outgoing:
@@ -174,7 +177,9 @@ class _Reader:
 
     def __init__(self) -> None:
         self._cleaner = Cleaner()
+        self._tools = ToolBlocks()
         self._counts: dict[str, int] = {}
+        self._tools_counted: dict[str, int] = {}
         self._has_ended = False
         self._has_begun = False
 
@@ -190,7 +195,9 @@ class _Reader:
             yield from self._whole(value)
         elif value.get("type") == "content_block_start":
             yield from self._text(value.get("content_block"), "text")
+            yield from self._tools.begin(value.get("index"), value.get("content_block"))
         elif value.get("type") == "content_block_delta":
+            self._tools.grow(value.get("index"), value.get("delta"))
             yield from self._text(value.get("delta"), "text_delta")
         elif value.get("type") in ("message_start", "message_delta"):
             self._has_begun = True
@@ -209,6 +216,7 @@ class _Reader:
         content = message.get("content")
         for block in content if isinstance(content, list) else ():
             yield from self._text(block, "text")
+            yield from self._tools.begin(None, block)
         yield from self._ended(str(message.get("stop_reason") or "end_turn"))
 
     def _text(self, part: Any, kind: str) -> Iterator[StreamEvent]:
@@ -221,13 +229,15 @@ class _Reader:
             self._counts |= {
                 name: usage[name] for name in _COUNTS if isinstance(usage.get(name), int)
             }
+            self._tools_counted |= tools_counted(usage)
 
     def _ended(self, reason: str) -> Iterator[StreamEvent]:
         self._has_ended = True
         if rest := self._cleaner.rest():
             yield Delta(rest)
+        yield from self._tools.end()
         if self._counts:
-            yield Usage(dict(self._counts))
+            yield Usage(dict(self._counts), tools=self._tools_counted)
         if reason == "refusal":
             yield Failure("filtered")
         else:
@@ -239,6 +249,7 @@ class _Reader:
             return
         if rest := self._cleaner.rest():
             yield Delta(rest)
+        yield from self._tools.end()
         if self._has_begun:
             yield Failure("network", "the connection ended before the answer did")
         else:

@@ -15,6 +15,7 @@ import httpx
 from httpx_sse import EventSource
 
 from agents.context.values import Language, RoundReply
+from agents.providers.tool_uses import COUNTED
 from agents.providers.transport import Exchange, Limits, Outgoing, exchange
 from agents.providers.values import (
     Adapter,
@@ -26,6 +27,7 @@ from agents.providers.values import (
     Picture,
     ProviderRequest,
     StreamEvent,
+    ToolUsed,
     Usage,
     of_status,
 )
@@ -250,6 +252,7 @@ class ProviderAttempt:
     outgoing: Outgoing = field(init=False)
     came: Exchange | None = None
     usages: dict[int | None, dict[str, int]] = field(default_factory=dict)
+    tools_counted: dict[str, int] = field(default_factory=dict)
     ended: set[int] = field(default_factory=set)
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     first_at: datetime | None = None
@@ -276,14 +279,19 @@ class ProviderAttempt:
         """Whether an event names a requested candidate and has plausible counts."""
         if isinstance(event, Usage):
             return all(0 <= count <= MOST_TOKENS for count in event.counts.values())
-        return not isinstance(event, Delta | Finished) or 0 <= event.index < self.ask.many
+        return (
+            not isinstance(event, Delta | Finished | ToolUsed) or 0 <= event.index < self.ask.many
+        )
 
     def _note(self, event: StreamEvent, came: Exchange) -> None:
         if isinstance(event, Delta):
             came.clock.text_came()
             self.first_at = self.first_at or datetime.now(UTC)
+        elif isinstance(event, ToolUsed):
+            came.clock.text_came()  # an answer may begin with minutes of tools
         elif isinstance(event, Usage):
             self.usages[event.index] = event.counts
+            self.tools_counted |= event.tools
         elif isinstance(event, Finished):
             self.ended.add(event.index)
             if len(self.ended) >= self.ask.many:
@@ -292,6 +300,9 @@ class ProviderAttempt:
     def _without_key(self, event: StreamEvent) -> StreamEvent:
         if isinstance(event, Failure):
             return replace(event, said=masked(event.said, self.ask.key))
+        if isinstance(event, ToolUsed):
+            key = self.ask.key
+            return replace(event, asked=masked(event.asked, key), text=masked(event.text, key))
         return event
 
     @property
@@ -313,7 +324,15 @@ class ProviderAttempt:
         return kept, self.adapter.is_exact and kept == body
 
     @property
-    def usage(self) -> dict[str, int]:
+    def usage(self) -> dict[str, Any]:
+        """The tokens of the whole answer, and what the provider counted of its own tools."""
+        return self._with_tools(self._tokens)
+
+    def _with_tools(self, tokens: dict[str, int]) -> dict[str, Any]:
+        return {**tokens, **({COUNTED: self.tools_counted} if self.tools_counted else {})}
+
+    @property
+    def _tokens(self) -> dict[str, int]:
         """The tokens of the whole answer, added up if each candidate has its own count; the input,
         which is read for all of them, counts once."""
         if None in self.usages:
@@ -324,10 +343,12 @@ class ProviderAttempt:
         counts = {"prompt_tokens": asked, "completion_tokens": written, "total_tokens": total}
         return counts if self.usages else {}
 
-    def usage_of(self, index: int) -> dict[str, int]:
-        """The tokens of one candidate; those of the whole answer if it is the only one."""
+    def usage_of(self, index: int) -> dict[str, Any]:
+        """The usage of one candidate; that of the whole answer if it is the only one."""
         own = self.usages.get(index)
-        return own or (self.usage if self.ask.many == 1 else {})
+        if self.ask.many > 1:
+            return dict(own or {})
+        return self._with_tools(own) if own else self.usage
 
     @property
     def status(self) -> int | None:

@@ -31,6 +31,7 @@ _TAKEN = (
     "stop",
     "n",
     "stream_options",
+    "tools",
     *_SAMPLERS,
 )
 

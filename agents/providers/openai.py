@@ -17,6 +17,7 @@ from agents.providers.attempt import (
     with_images,
     without_images,
 )
+from agents.providers.tool_uses import Citations, tools_counted
 from agents.providers.transport import Exchange, Outgoing
 from agents.providers.values import (
     Body,
@@ -58,6 +59,8 @@ class OpenAI:
             body["prompt"] = ask.prompt
         else:
             body["messages"] = with_images(ask.messages, ask, _image)
+            if ask.tools:
+                body["tools"] = list(ask.tools)
         body["stream"] = True
         body["stream_options"] = {"include_usage": True}
         if ask.temperature is not None:
@@ -163,6 +166,7 @@ class _Reader:
     def __init__(self) -> None:
         self.is_done = False
         self._cleaners: dict[int, Cleaner] = {}
+        self._cited: dict[int, Citations] = {}
         self._ended: set[int] = set()
 
     def read(self, data: str) -> Iterator[StreamEvent]:
@@ -179,19 +183,24 @@ class _Reader:
         choices = [choice for choice in some if isinstance(choice, dict)]
         usage = _usage(value.get("usage"))
         if usage:
-            yield Usage(usage, _index(choices[0]) if len(choices) == 1 else None)
+            index = _index(choices[0]) if len(choices) == 1 else None
+            yield Usage(usage, index, tools_counted(value["usage"]))
         for choice in choices:
             yield from self._choice(choice)
 
     def _choice(self, choice: dict[str, Any]) -> Iterator[StreamEvent]:
         index = _index(choice)
         cleaner = self._cleaners.setdefault(index, Cleaner())
+        cited = self._cited.setdefault(index, Citations())
+        cited.read(_inner(choice).get("annotations"))
         text = cleaner.clean(_text(choice))
         reason = choice.get("finish_reason")
         if reason:
             text += cleaner.rest()
         if text:
             yield Delta(text, index)
+        if reason:
+            yield from cited.end(index)
         if reason and index not in self._ended:
             self._ended.add(index)
             if str(reason).lower() in _FILTERS:
@@ -205,6 +214,8 @@ class _Reader:
             rest = cleaner.rest()
             if rest:
                 yield Delta(rest, index)
+        for index, cited in self._cited.items():
+            yield from cited.end(index)
         open_ones = sorted(set(self._cleaners) - self._ended)
         if not self._cleaners and not self.is_done:
             yield Failure("server", "the answer was empty")
@@ -220,10 +231,16 @@ def _index(choice: dict[str, Any]) -> int:
     return index if isinstance(index, int) else 0
 
 
+def _inner(choice: dict[str, Any]) -> dict[str, Any]:
+    """The delta or message of a chat's choice; empty for one of a completion."""
+    inner = choice.get("delta") or choice.get("message")
+    return inner if isinstance(inner, dict) else {}
+
+
 def _text(choice: dict[str, Any]) -> str:
     """The text of a choice: of a chat's delta or message, or of a completion."""
-    inner = choice.get("delta") or choice.get("message")
-    content = inner.get("content") if isinstance(inner, dict) else choice.get("text")
+    inner = _inner(choice)
+    content = inner.get("content") if inner else choice.get("text")
     if isinstance(content, list):
         parts = [part.get("text") for part in content if isinstance(part, dict)]
         return "".join(part for part in parts if isinstance(part, str))

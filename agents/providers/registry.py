@@ -3,7 +3,7 @@ configured to."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
 from django.conf import settings
@@ -136,6 +136,12 @@ def sees(participant: "Participant") -> bool:
     return SEES in participant.capabilities and participant.endpoint == "chat"
 
 
+def tools_of(participant: "Participant") -> tuple[dict[str, Any], ...]:
+    """The tools that the provider of this model runs itself. A base model, at a completion
+    endpoint, has none."""
+    return tuple(participant.provider_tools) if participant.endpoint == "chat" else ()
+
+
 def text_for(text: str, reader: "Participant") -> str:
     """The text as the reader is sent it: images by name if it sees them, else described in
     words."""
@@ -146,6 +152,7 @@ def configuration_of(participant: "Participant", strategy: str | None) -> str:
     """The hash of the settings of a call; `strategy` for prose, None in a dialogue. See
     docs/model.md §2.1, §11.
     """
+    tools = participant.provider_tools
     return hashes.sha256(
         {
             "model_ref": participant.model_ref,
@@ -156,6 +163,8 @@ def configuration_of(participant: "Participant", strategy: str | None) -> str:
             "max_tokens": participant.max_tokens,
             "stop": participant.stop,
             "prose_strategy": strategy,
+            # Only where it is set: without it, a hash is the one from before there was the setting.
+            **({"provider_tools": tools} if tools else {}),
         }
     )
 

@@ -232,7 +232,7 @@ class ProviderRequest:
     blocks, for providers that need them; `goes_on`: the last message is the model's own, to be
     continued. `images`, by hash, are sent where a user text names them; other texts describe them
     in words. `rivals`: for each token as many other likely ones are asked for, with their
-    probabilities."""
+    probabilities. `tools`, which the provider runs itself, are sent with a chat as they are."""
 
     base_url: str
     model: str
@@ -247,6 +247,7 @@ class ProviderRequest:
     blocks: tuple[Blocks, ...] = ()
     goes_on: bool = False
     samplers: Mapping[str, Any] = field(default_factory=dict)
+    tools: tuple[Mapping[str, Any], ...] = ()
     images: Mapping[str, Picture] = field(default_factory=dict, repr=False)
     key: str = field(default="", repr=False)
     auth: str = "bearer"  # basic: the key is name:password
@@ -276,13 +277,26 @@ class Finished:
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens as counted by the provider: for one candidate, or (None) for the whole answer."""
+    """Tokens as counted by the provider: for one candidate, or (None) for the whole answer; and
+    what it counted of tools that it ran itself, in its own names."""
 
     counts: dict[str, int]
     index: int | None = None
+    tools: Mapping[str, int] = field(default_factory=dict)
 
 
-StreamEvent = Delta | Finished | Usage | Failure
+@dataclass(frozen=True)
+class ToolUsed:
+    """A tool that the provider ran for the candidate `index`: its name, what it was asked, and the
+    readable part of its result ("": none has come). All of it is data from outside."""
+
+    name: str
+    asked: str
+    text: str
+    index: int = 0
+
+
+StreamEvent = Delta | Finished | Usage | ToolUsed | Failure
 
 Body = dict[str, Any]
 Shape = Literal["openai"]

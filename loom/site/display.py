@@ -439,6 +439,7 @@ REASONS = {
     "server": gettext_noop("interrupted: the provider failed; the text so far is kept"),
     "rate": gettext_noop("interrupted: rate limited; the text so far is kept"),
     "credit": gettext_noop("interrupted: no credit left at the provider; the text so far is kept"),
+    "paused": gettext_noop("paused by the provider; the text so far is kept"),
     "filtered": gettext_noop("stopped by the provider's content filter; the text so far is kept"),
 }
 

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -12,12 +13,14 @@ from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
+from loom import access
 from loom.access import Actor
-from loom.engine import busy, put_aside, streams
+from loom.engine import busy, put_aside, streams, views
 from loom.engine.jobs import enqueue
 from loom.errors import CommandError, require
 from loom.language import ids
 from loom.money import spending
+from loom.permissions import LOOM
 from loom.platform.inserts import insert_row, update_row
 from loom.platform.prepared_queries import Given, PreparedQuery, lock_rows
 from loom.trees.commands import node_writer
@@ -25,11 +28,13 @@ from loom.trees.commands.node_writer import NewNode
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
+from loom.turns import access as turn_access
 from loom.turns import stored_events
 from loom.turns.call_spans import add_call
 from loom.turns.lanes import READ
-from loom.turns.models import SUMMARY, Call, Generation, Turn
+from loom.turns.models import OPEN_TURN, SUMMARY, Call, Generation, Turn
 from loom.turns.queries import nodes_of_call
+from loom.workspace.provider_results import ProviderUse, keep_uses
 
 OPEN_STATUSES = ("queued", "running")
 
@@ -55,6 +60,8 @@ def is_generating(turn: Turn) -> bool:
 
 
 LOST = "interrupted:worker lost"
+# The finish of a round that its provider paused while tools of its own ran: the next one goes on.
+PAUSED = "paused"
 CUT_OFF = "length"  # the finish of a round whose answer reached its maximum: kept, but incomplete
 
 
@@ -244,11 +251,13 @@ def end_generation(
     usage: dict[str, Any] | None = None,
     wrote: int = 0,
     note: str = "",
+    uses: Sequence[ProviderUse] = (),
 ) -> Node | None:
     """Ends a generation: its text becomes a node below its point (no text: no node). `finish` is
     "complete" or "interrupted:reason". One transaction; a second call, or one whose lease was
     lost, changes nothing and returns the existing node. `wrote`: the tokens that arrived, for a
-    provider that counts none; `note`: how its text differs from the answer.
+    provider that counts none; `note`: how its text differs from the answer; `uses`: what the
+    provider did with tools of its own, which become results of the agent if it is a round.
     """
     with transaction.atomic():
         generation = _NAMED.first(uid=generation_uid)
@@ -265,6 +274,7 @@ def end_generation(
         node = _node_of(writer, row, text, finish) if text and is_candidate else None
         row.error, row.usage = error, usage or {}
         row.note = " · ".join(words for words in (row.note, note) if words)[:200]
+        _keep_uses(row, uses)  # locks the workspace, which is locked before money
         spending.settle(row, text, wrote, is_whole=finish == "complete")
         _end(row, node, text=text, chunk=chunk, finish=finish)
         if row.round == SUMMARY:
@@ -281,6 +291,19 @@ def end_generation(
             for wake in _wakers:
                 wake(row.wakes)
     return node
+
+
+def _keep_uses(row: Generation, uses: Sequence[ProviderUse]) -> None:
+    """Makes results of what the provider did in a round of a turn. Nothing if the turn has ended,
+    the agent may no longer act, or has nobody to act for: the call has it all."""
+    if row.turn is None or row.turn.status not in OPEN_TURN or row.round < 1 or not uses:
+        return
+    with suppress(CommandError):
+        actor = turn_access.acting_in(row.turn)
+        access.demand(actor, {LOOM}, "a result")
+        workspace = node_writer.workspace_of(row.turn.participant, row.turn.tree)
+        workspace = views.locked(views.stored(workspace))
+        keep_uses(actor, workspace, uses, turn=row.turn.uid, round_=row.round)
 
 
 @put_aside.when_dropped("generation")
@@ -425,7 +448,7 @@ def _end(
 
 
 def _status(finish: str, error: dict[str, Any] | None) -> str:
-    if finish in ("complete", CUT_OFF):
+    if finish in ("complete", CUT_OFF, PAUSED):
         return "done"
     if finish == "interrupted:stopped":
         return "stopped"

@@ -15,10 +15,11 @@ class Turn(PublicIdentity):
     """One turn. `form` is continuation or aside; `invoked_at` is the node where it was started,
     whose slot is leased while it runs; `answers_below` is the node that it answers below.
 
-    `rounds` are the finished ones, each `{generation, length, text, prose, replies, dropped,
-    notes, changed, workspace, stated}`; after the end of the turn they have no `text`, `prose`,
-    `workspace`, `stated` or texts in `replies`, because their generations, steps and nodes store
-    them (loom.workspace.queries.workspace_bodies.said_in). `replies` are those of the lines of the
+    `rounds` are the finished ones, each `{generation, length, text, prose, replies, tools, dropped,
+    notes, changed, workspace, stated}`, where `tools` are what the provider did with tools of its
+    own; after the end of the turn they have no `text`, `prose`, `tools`, `workspace`, `stated` or
+    texts in `replies`, because their generations, steps and nodes store them
+    (loom.workspace.queries.workspace_bodies.said_in). `replies` are those of the lines of the
     current round that ran; `waits_for` are the generations that one of its lines started and that
     have not been reported yet. `extension` is what the agent asks for: `{steps, tokens, why}`, and
     `tool` if a person has to allow one.

@@ -43,6 +43,56 @@ def _event(value: dict[str, Any]) -> bytes:
     return f"event: {value['type']}\ndata: {data}\n\n".encode("utf-8", "surrogatepass")
 
 
+def tool_blocks(
+    name: str, given: dict[str, Any], result: Any, *, kind: str = "", at: int = 1, **more: Any
+) -> bytes:
+    """The blocks of a tool that the provider runs, after the text block before `at`: its use, whose
+    input arrives in pieces, its result (None: none comes), and a text block that begins."""
+    text = json.dumps(given, ensure_ascii=False)
+    use = {"type": "server_tool_use", "id": f"srvtoolu_{at}", "name": name, "input": {}, **more}
+    frames = [
+        {"type": "content_block_stop", "index": at - 1},
+        {"type": "content_block_start", "index": at, "content_block": use},
+        *(
+            {
+                "type": "content_block_delta",
+                "index": at,
+                "delta": {"type": "input_json_delta", "partial_json": piece},
+            }
+            for piece in ("", text[:7], text[7:])
+        ),
+        {"type": "content_block_stop", "index": at},
+    ]
+    if result is not None:
+        block = {
+            "type": kind or f"{name}_tool_result",
+            "tool_use_id": f"srvtoolu_{at}",
+            "content": result,
+        }
+        frames += [
+            {"type": "content_block_start", "index": at + 1, "content_block": block},
+            {"type": "content_block_stop", "index": at + 1},
+        ]
+    begun = {"type": "text", "text": ""}
+    frames.append({"type": "content_block_start", "index": at + 2, "content_block": begun})
+    return b"".join(map(_event, frames))
+
+
+def web_search(query: str, *pages: tuple[str, str], at: int = 1) -> bytes:
+    """The blocks of a web search that found pages, each with its title and address."""
+    results = [
+        {
+            "type": "web_search_result",
+            "title": title,
+            "url": url,
+            "encrypted_content": "SECRET",
+            "page_age": "April 30, 2026",
+        }
+        for title, url in pages
+    ]
+    return tool_blocks("web_search", {"query": query}, results, at=at)
+
+
 @dataclass(frozen=True)
 class Messages:
     """Writes pieces as the events of one message. `counts` is the usage of its prompt, `marks`
@@ -81,7 +131,9 @@ class Messages:
         frames = _event({"type": "content_block_stop", "index": 0})
         if script.finish is not None:
             delta = {"stop_reason": REASONS.get(script.finish, script.finish)}
-            usage = {"output_tokens": (script.usage or {}).get("completion_tokens", 0)}
+            counted = script.usage or {}
+            usage = {"output_tokens": counted.get("completion_tokens", 0)}
+            usage |= {name: counted[name] for name in ("server_tool_use",) if name in counted}
             frames += _event({"type": "message_delta", "delta": delta, "usage": usage})
         return frames + (_event({"type": "message_stop"}) if script.done else b"")
 

@@ -52,7 +52,7 @@ def stalls(*pieces: str) -> Script:
     return Script((*pieces, STALL))
 
 
-def holds(*pieces: str) -> Script:
+def holds(*pieces: str | bytes) -> Script:
     """Pieces among which HOLD waits for `release`."""
     return Script(pieces, usage=used(len(pieces)))
 
