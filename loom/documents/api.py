@@ -354,7 +354,12 @@ def restore(request: Request, uid: str) -> Response:
     )
 
 
-@operation("GET", "documents export", "A document as a Markdown file", answers=OpenApiTypes.BINARY)
+@operation(
+    "GET",
+    "documents export",
+    "A document as a Markdown file",
+    answers={(200, "text/markdown"): OpenApiTypes.STR},
+)
 @api_view(["GET"])
 def export(request: Request, uid: str) -> HttpResponse:
     """The newest text as a file, exactly as it is stored."""

@@ -64,9 +64,14 @@ def newest(document: Document) -> Revision:
     return revision_of(document, document.revision)
 
 
+MOST_REVISIONS = 2**31 - 1  # the largest number that the column holds
+
+
 def revision_of(document: Document, number: int) -> Revision:
     """The revision of that number, with its text. NOT_FOUND if there is none."""
-    row = _REVISION.first(document=document.pk, number=number)
+    row = None
+    if 0 < number <= MOST_REVISIONS:
+        row = _REVISION.first(document=document.pk, number=number)
     if row is None:
         raise not_found(f"Revision {number}", f"there are 1 to {document.revision}")
     row.document = document

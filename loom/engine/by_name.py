@@ -70,7 +70,7 @@ def arguments_of(name: str, values: Mapping[str, Any]) -> tuple[Command, Args]:
     fields and kinds of items the arguments fit. Raises CommandError."""
     forms = registry.named(name)
     if not forms:
-        hint = "GET /api/v1/commands lists the names and their arguments"
+        hint = "GET /api/commands lists the names and their arguments"
         raise CommandError("NOT_FOUND", f"There is no command {name[:40]!r}.", hint=hint)
     refusals: list[tuple[int, CommandError]] = []
     for command in forms:

@@ -2,6 +2,7 @@
 them. The protocols say who that is."""
 
 import re
+import secrets
 
 from django.db import IntegrityError, transaction
 
@@ -129,12 +130,17 @@ def _user_named(account: Account) -> User:
     shown = names.cleaned(account.name, most=70)
     for number in range(TRIES):
         try:
-            name = base if not number else f"{base}-{number + 1}"
+            name = base if not number else f"{base}-{_distinction(number)}"
             return people.make_user(name, display_name=shown)
         except CommandError as refused:
             if refused.code != "CONFLICT" or number == TRIES - 1:
                 raise
     raise AssertionError("the last try has raised")
+
+
+def _distinction(number: int) -> str:
+    """What tells apart those who would have the same name: a number; letters once many have it."""
+    return str(number + 1) if number < TRIES // 2 else secrets.token_hex(3)
 
 
 def _note(identity: Identity, account: Account) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import mcp_types as types
+from django.conf import settings
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
@@ -38,6 +39,15 @@ async def handle(application: Any, scope: Scope, receive: Receive, send: Send) -
         refusal = {"code": "INVALID_SYNTAX", "message": "Only POST is served here.", "status": 405}
         await _refuse(send, refusal)
         return
+    if not _is_own_page(scope):
+        refusal = {
+            "code": "PERMISSION_DENIED",
+            "message": "A page of another address may not ask here.",
+            "hint": "Call from a program, or add the address to HEDDLE_ORIGINS.",
+            "status": 403,
+        }
+        await _refuse(send, refusal)
+        return
     caller = _caller(application, scope)
     try:
         caller = replace(caller, user=(await caller.get("me"))["user"])
@@ -54,6 +64,16 @@ async def handle(application: Any, scope: Scope, receive: Receive, send: Send) -
     )
     async with manager.run():
         await manager.handle_request(scope, _again(body, receive), send)
+
+
+def _is_own_page(scope: Scope) -> bool:
+    """Whether a request comes from no page of a browser, or from one of this installation: MCP
+    demands that others are refused. Programs name no Origin, or one that is no web page."""
+    origins = [value.decode("latin-1") for key, value in scope["headers"] if key == b"origin"]
+    return all(
+        origin in settings.ORIGINS or not (origin == "null" or origin.startswith("http"))
+        for origin in origins
+    )
 
 
 def _wants_progress(body: bytes) -> bool:

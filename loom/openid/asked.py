@@ -22,8 +22,13 @@ def account_in(claims: dict[str, Any]) -> Account:
     groups = claims.get(settings.OPENID.groups_claim)
     return Account(
         subject=claims["sub"],
-        username=str(claims.get("preferred_username") or ""),
-        name=str(claims.get("name") or ""),
-        email=str(claims.get("email") or ""),
+        username=_words(claims.get("preferred_username")),
+        name=_words(claims.get("name")),
+        email=_words(claims.get("email")),
         groups=groups_in(groups if isinstance(groups, list) else [groups]),
     )
+
+
+def _words(claim: object) -> str:
+    """A claim as text; half a character, which JSON can hold and no database, becomes a sign."""
+    return str(claim or "").encode(errors="replace").decode()

@@ -69,6 +69,9 @@ def test_each_change_is_a_revision_that_can_be_read_compared_and_restored(
         ("old", "No"),
         ("new", "Yes"),
     ]
+    for unknown in (0, -1, 5, 2**31, 2**63, 10**30):
+        refused = ask("post", f"{address}/restore", {"revision": unknown}, status=404)
+        assert refused["code"] == "NOT_FOUND"
     restored = ask("post", f"{address}/restore", {"revision": 1})
     assert (restored["text"], restored["revision"]) == (TEXT, 4)
     rows = ask("get", f"{address}/revisions")["results"]

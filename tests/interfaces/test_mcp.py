@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from django.conf import settings
 from django.core import signing
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
@@ -352,7 +353,7 @@ def test_without_a_valid_key_there_is_no_endpoint(two_groves: TwoGroves) -> None
         assert answer.json()["hint"]
 
 
-def post(secret: str, body: bytes, method: str = "POST") -> Any:
+def post(secret: str, body: bytes, method: str = "POST", **more: str) -> Any:
     """The answer to raw bytes."""
 
     async def posted() -> Any:
@@ -361,11 +362,29 @@ def post(secret: str, body: bytes, method: str = "POST") -> Any:
                 "Authorization": f"Bearer {secret}",
                 "Content-Type": "application/json",
                 "Accept": "application/json, text/event-stream",
+                **more,
             }
             url = "http://localhost/mcp"
             return await http.request(method, url, content=body, headers=headers)
 
     return asyncio.run(posted())
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        ("http://evil.example", 403),
+        ("https://localhost.evil.example", 403),
+        ("null", 403),
+        ("own", 200),
+        ("vscode-file://vscode-app", 200),
+    ],
+)
+def test_pages_of_other_addresses_ask_nothing(origin: str, status: int, owner: User) -> None:
+    asked = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}'
+    named = settings.ORIGINS[0] if origin == "own" else origin
+    answer = post(key_of(owner), asked, Origin=named)
+    assert answer.status_code == status, answer.text
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from joserfc import jwt
+from joserfc import jws
 from joserfc.jwk import RSAKey
 
 KEYS = {name: RSAKey.generate_key(2048, {"kid": name}) for name in ("first", "second")}
@@ -97,7 +97,7 @@ class HostileProvider:
         }
         header = {"alg": "RS256"} | ({"kid": self.signs_with} if self.names_key else {})
         kept = {name: value for name, value in claims.items() if value is not None}
-        signed = jwt.encode(header, kept, KEYS[self.signs_with])
+        signed = jws.serialize_compact(header, json.dumps(kept).encode(), KEYS[self.signs_with])
         return {"access_token": "a", "token_type": "Bearer", "id_token": signed, **self.token}
 
     def __enter__(self) -> "HostileProvider":

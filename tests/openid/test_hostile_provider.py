@@ -89,6 +89,12 @@ def test_a_token_that_is_not_for_this_sign_in_signs_nobody_in(
     assert not is_in(answer) and "did not confirm who you are" in answer.content.decode()
 
 
+@pytest.mark.parametrize("name", ["email", "preferred_username", "name"])
+def test_half_a_character_in_a_claim_is_no_error(hostile: HostileProvider, name: str) -> None:
+    hostile.claims = {name: "Marie \ud800"}
+    assert sign_in().status_code == 302
+
+
 @pytest.mark.parametrize("token", [{"id_token": None}, {"id_token": 5}, {"id_token": "a.b.c"}])
 def test_an_answer_without_a_token_is_reported_in_a_sentence(
     hostile: HostileProvider, token: dict[str, Any]
@@ -149,3 +155,10 @@ def test_the_sentence_of_an_address_is_not_shown(hostile: HostileProvider, clien
     assert "access_denied" in answer.content.decode() and "0123" not in answer.content.decode()
     answer = client.get("/openid/back?error=Call+0123+456")
     assert answer.status_code == 400 and "0123" not in answer.content.decode()
+
+
+def test_many_people_without_a_name_are_all_let_in(hostile: HostileProvider) -> None:
+    for number in range(24):
+        hostile.claims = {"sub": f"s{number}", "preferred_username": None}
+        assert sign_in().status_code == 302, number
+    assert User.objects.filter(username__startswith="person").count() == 24

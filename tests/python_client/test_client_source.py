@@ -93,6 +93,24 @@ def test_a_server_that_says_how_long_to_wait_is_believed() -> None:
     assert all(0.75 <= pause(None, 1) <= 1 for _ in range(20))
 
 
+def test_a_number_that_is_too_large_is_not_asked_for_again() -> None:
+    refused = {"ok": False, "code": "LIMIT_EXCEEDED", "message": "m", "retryable": True}
+    upstream = Upstream((429, refused))
+    with pytest.raises(LimitExceeded):
+        upstream.client().request("GET", "trees", limit=5000)
+    assert len(upstream.seen) == 1
+
+
+@pytest.mark.parametrize("name", ["../groves", "a/b", "", "a?b", "a b", "ä"])
+def test_what_is_no_id_leads_nowhere(name: str) -> None:
+    upstream = Upstream()
+    with pytest.raises(ValueError, match="is no id"):
+        upstream.client().tree(name)
+    with pytest.raises(ValueError, match="is no id"):
+        upstream.client().tree("t").node(name)
+    assert not upstream.seen
+
+
 def test_lists_are_read_to_their_end() -> None:
     first = {"count": 3, "results": [{"id": "a"}, {"id": "b"}]}
     upstream = Upstream((200, first), (200, {"count": 3, "results": [{"id": "c"}]}))

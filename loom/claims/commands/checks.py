@@ -26,6 +26,7 @@ from loom.errors import CommandError, not_found
 from loom.language import ids
 from loom.language.verbs import Verb
 from loom.people.models import Grove, Participant
+from loom.people.names import skeleton
 from loom.permissions import GENERATE, LOOM, WRITE
 from loom.trees.commands.node_writer import after_adding
 from loom.trees.grove_texts import TextPart, after_writing, grove_texts, is_text
@@ -366,10 +367,10 @@ def _changed(change: RunningAction, row: Check) -> Check:
 
 def _rename(row: Check, name: str) -> None:
     name = " ".join(name.split())
-    if not name or len(name) > MAX_NAME or "\0" in name or '"' in name:
+    if not skeleton(name) or len(name) > MAX_NAME or "\0" in name or '"' in name:
         raise CommandError(
             "INVALID_SYNTAX",
-            f"A name has 1 to {MAX_NAME} characters and no quotes.",
+            f"A name has 1 to {MAX_NAME} characters, something to be seen, and no quotes.",
             hint="such as short",
         )
     row.name, row.name_key = name, name.casefold()

@@ -27,6 +27,7 @@ from loom.language.lines import Line, read
 from loom.language.refs import ParseError, Ref, print_ref
 from loom.language.slices import parse_ref
 from loom.language.verbs import Verb
+from loom.people.names import skeleton
 from loom.permissions import GENERATE, LOOM, WRITE
 from loom.reading.commands.view import escaped_for
 from loom.text.shortening import excerpt
@@ -204,10 +205,10 @@ def pipe_save(context: Context, args: PipeSaved) -> Reply:
 
 def _made(actor: Actor, name: str, content: str, now: Any) -> Pipe:
     kept = " ".join(name.split())
-    if not kept or len(kept) > MAX_NAME or "\0" in kept or '"' in kept:
+    if not skeleton(kept) or len(kept) > MAX_NAME or "\0" in kept or '"' in kept:
         raise CommandError(
             "INVALID_SYNTAX",
-            f"A name has 1 to {MAX_NAME} characters and no quotes.",
+            f"A name has 1 to {MAX_NAME} characters, something to be seen, and no quotes.",
             hint='save:"gloss"',
         )
     rows = Pipe.objects.filter(grove=actor.grove, archived_at__isnull=True)

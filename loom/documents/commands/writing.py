@@ -42,6 +42,7 @@ from loom.links.commands.links import join, link_body
 from loom.links.derived import derived_type
 from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.notes.words import MOST_SHOWN
+from loom.people.names import skeleton
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
 from loom.reading.commands.view import escaped_for, line_of
 from loom.text.ages import age
@@ -763,10 +764,10 @@ def create(  # of a line and of an action
 
 def checked_title(title: str) -> str:
     name = " ".join(title.split())
-    if not name or len(name) > MAX_TITLE or "\0" in name:
+    if not skeleton(name) or len(name) > MAX_TITLE or "\0" in name:
         raise CommandError(
             "INVALID_SYNTAX",
-            f"A title has 1 to {MAX_TITLE} characters.",
+            f"A title has 1 to {MAX_TITLE} characters, and something to be seen.",
             hint="such as Notes on Marie",
         )
     return name

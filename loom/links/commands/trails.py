@@ -23,6 +23,7 @@ from loom.links.trails import (
     trails_for,
 )
 from loom.links.written_portals import OpenedPortals
+from loom.people.names import skeleton
 from loom.permissions import LOOM
 from loom.text.counts import counted
 from loom.text.shortening import excerpt
@@ -406,7 +407,7 @@ def _store(
 ) -> Trail:
     """A new trail. CONFLICT if the name is taken, LIMIT_EXCEEDED for too many steps."""
     name = " ".join(name.split())
-    if not name or len(name) > MAX_NAME or '"' in name:
+    if not skeleton(name) or len(name) > MAX_NAME or '"' in name:
         raise CommandError(
             "INVALID_SYNTAX",
             f"A trail has a name of 1 to {MAX_NAME} characters without quotation marks.",

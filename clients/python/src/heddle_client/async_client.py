@@ -20,6 +20,7 @@ from heddle_client.requests import (
     Progress,
     Request,
     agent,
+    demand_id,
     frame_of,
     lines_of,
     may_retry,
@@ -127,7 +128,7 @@ class AsyncHeddle:
 
     def tree(self, id: str) -> "AsyncTree":
         """A tree by its id; nothing is asked for before its methods are called."""
-        return AsyncTree(self, id)
+        return AsyncTree(self, demand_id(id))
 
     async def new_tree(self, title: str, *, mode: Mode = "dialogue", **more: Any) -> "AsyncTree":
         """Makes a tree; `more` are its other fields, such as `grove` or `system_context`."""
@@ -194,7 +195,7 @@ class AsyncTree:
 
     async def node(self, id: str) -> types.Node:
         """One node in full."""
-        node: types.Node = await self._get(f"nodes/{id}")
+        node: types.Node = await self._get(f"nodes/{demand_id(id)}")
         return node
 
     async def nodes(self) -> AsyncIterator[types.NodeLine]:

@@ -18,6 +18,7 @@ from heddle_client.requests import (
     Progress,
     Request,
     agent,
+    demand_id,
     frame_of,
     lines_of,
     may_retry,
@@ -125,7 +126,7 @@ class Heddle:
 
     def tree(self, id: str) -> "Tree":
         """A tree by its id; nothing is asked for before its methods are called."""
-        return Tree(self, id)
+        return Tree(self, demand_id(id))
 
     def new_tree(self, title: str, *, mode: Mode = "dialogue", **more: Any) -> "Tree":
         """Makes a tree; `more` are its other fields, such as `grove` or `system_context`."""
@@ -192,7 +193,7 @@ class Tree:
 
     def node(self, id: str) -> types.Node:
         """One node in full."""
-        node: types.Node = self._get(f"nodes/{id}")
+        node: types.Node = self._get(f"nodes/{demand_id(id)}")
         return node
 
     def nodes(self) -> Iterator[types.NodeLine]:

@@ -3,6 +3,7 @@ the frames of a stream."""
 
 import json
 import random
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -18,7 +19,8 @@ LIMITS = httpx2.Timeout(150, connect=5)  # `wait` is at most 120 seconds
 STREAM_LIMITS = httpx2.Timeout(60, connect=5)
 RETRIES = 3
 LONGEST_S = 30.0  # between two tries
-TRANSIENT = (429, 502, 503, 504)
+TRANSIENT = (502, 503, 504)
+_ID = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True)
@@ -57,12 +59,24 @@ def _word(value: Any) -> str:
     return str(value)
 
 
+def demand_id(value: str) -> str:
+    """An id as it may stand in an address. Raises ValueError: anything else would lead to another
+    address."""
+    if not _ID.fullmatch(value):
+        raise ValueError(f"{value!r} is no id.")
+    return value
+
+
 def may_retry(request: Request, answer: httpx2.Response | None, tries: int) -> bool:
     """Whether to send a request again after this answer (None: none came)."""
     if tries >= RETRIES or not request.is_safe:
         return False
     if answer is None:
         return True
+    if answer.status_code == 429:
+        # Too many requests a minute: it says when to come again. A number that is too large, which
+        # has the same status, says nothing, and stays too large.
+        return "retry-after" in answer.headers
     return answer.status_code in TRANSIENT and not (answer.status_code == 502 and request.is_line)
 
 
