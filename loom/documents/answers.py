@@ -134,7 +134,15 @@ class Documents(GroveTexts):
             notes = queries.notes_on(actor, _document(text), here)
             return [ids.of_node(annotation.note.pk) for annotation in notes]
         links = queries.links_of_document(actor, _document(text), here)
-        return [link.item for link in links if link.type == kind]
+        own = queries.derived_links(actor, _document(text), kind, here)
+        return [link.item for link in (*links, *own) if link.type == kind and link.item]
+
+    def parts_within(self, text: GroveText) -> list[Slice]:
+        """Its sections that lie in no other."""
+        return [
+            Slice("section", name=section.id)
+            for section in queries.outermost_sections(_document(text))
+        ]
 
     def names(self, items: Iterable[int]) -> dict[int, str]:
         """`doc:ID` of each; one query, none if no item is a document."""

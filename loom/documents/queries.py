@@ -44,7 +44,7 @@ from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text import edits as text_edits
 from loom.text.changes import merged
 from loom.text.edits import Edit, kept
-from loom.text.front_matter import MAX_TITLE, title_key
+from loom.text.front_matter import MAX_TITLE, front_matter, title_key
 from loom.text.lore import FENCE, LoreEntry, entry_of
 from loom.text.shortening import excerpt
 from loom.trees.grove_texts import TextPart, WindowSource
@@ -534,6 +534,40 @@ def links_of_document(actor: Actor, document: Document, here: Tree | None) -> li
     written = documents.embeds_of(newest(document).text)
     mentions = _mentions(actor, embedded(actor, document, written).values(), here)
     return [*seen, *(mention for mention in mentions if mention.ref not in known)]
+
+
+def derived_links(actor: Actor, document: Document, kind: str, here: Tree | None) -> list[LinkSeen]:
+    """What a document has of a type without a stored link: it contains its sections (without those
+    that lie in others; their `item` is 0, as they are no items), and an augment requires those that
+    its front matter names. At most three queries."""
+    if kind == "contains":
+        return [
+            LinkSeen(kind, f"doc:{document.uid} §{section.id}", _section_shown(section), "", 0)
+            for section in outermost_sections(document)
+        ]
+    if kind == "requires" and document.kind == "augment":
+        named = front_matter(newest(document).text).get("requires", ())
+        rows = documents_for(actor, here).filter(
+            kind="augment", title_key__in=[title_key(name) for name in named]
+        )
+        return [
+            LinkSeen(kind, f"doc:{row.uid}", row.shown, "", item_ids.of_document(row.pk))
+            for row in rows.order_by("title_key")
+        ]
+    return []
+
+
+def outermost_sections(document: Document) -> list[Section]:
+    """The sections of a document that lie in no other. One query."""
+    outermost: list[Section] = []
+    for section in sections_in(newest(document)):
+        if not outermost or section.level <= outermost[-1].level:
+            outermost.append(section)
+    return outermost
+
+
+def _section_shown(section: Section) -> str:
+    return f"§{section.id} {section.text}"
 
 
 def _mentions(actor: Actor, ends: Iterable[Tree | int], here: Tree | None) -> Iterator[LinkSeen]:

@@ -126,6 +126,10 @@ class GroveTexts:
         that are its `annotations`, as far as the actor may see them."""
         return []
 
+    def parts_within(self, text: GroveText) -> list[Slice]:
+        """The parts of a text that have names and lie in no other."""
+        return []
+
     def names(self, items: Iterable[int]) -> dict[int, str]:
         """How events name those of the items that are texts (`doc:ID`), whoever may read them."""
         return {}

@@ -169,3 +169,38 @@ def test_a_portal_to_a_long_document_says_how_a_part_of_it_is_opened(say: Say) -
     a = say('respond root\nsee @[uses -> doc:"Big"]\n←').body["refs"][0]
     reply = say(f"expand uses of {a} to:{quote('doc:' + quote('Big'))}").reply
     assert 'lines: doc:"Big" (300 lines): → open doc:"Big" head:200' in reply
+
+
+SECTIONED = "# Motive\n\nWhy.\n\n## Doubt\n\nNo.\n\n# Place\n\nThe tower."
+
+
+def test_a_document_contains_its_sections(say: Say, write: Write) -> None:
+    node = write("The tower is old.")
+    say(f'write doc:"s" new\n{SECTIONED}\n←')
+    say(f'link doc:"s" to {node} as:contains')
+    listed = say('list doc:"s" contains')
+    head, stored, *sections = listed.reply.split("\n")
+    assert head == 'doc:"s" → 3 links (contains):' and f"[{node}]" in stored
+    assert [line.strip() for line in sections] == [
+        "──[contains]──→ §motive Motive",
+        "──[contains]──→ §place Place",
+    ]
+    assert listed.body["refs"][1].endswith(" §motive")
+    assert '✓ ▼ [contains] of doc:"s" → 3 items as #' in say('expand contains of doc:"s"').reply
+    places = Window.objects.filter(via="contains").order_by("number")
+    assert [window.place for window in places][1:] == ["§motive", "§place"]
+    say("close all")
+    few = say('expand contains of doc:"s" max:2').reply
+    assert "→ 2 items as #" in few and 'not opened: doc:"s" §place' in few
+
+
+def test_an_augment_requires_what_its_front_matter_names(say: Say) -> None:
+    say("augment store calm/base\nBe calm.\n←")
+    say("augment store calm/prose\n---\nrequires: calm/base\n---\nWrite calmly.\n←")
+    listed = say('list doc:"calm/prose" requires').reply.split("\n")
+    assert listed == [
+        'doc:"calm/prose" → 1 link (requires):',
+        '  ──[requires]──→ doc:"calm/base"',
+    ]
+    assert "→ 1 item as #" in say('expand requires of doc:"calm/prose"').reply
+    assert say('list doc:"calm/base" requires').reply == 'doc:"calm/base" → 0 links (requires)'

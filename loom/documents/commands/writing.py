@@ -214,8 +214,8 @@ def list_documents(context: Context, args: ListDocuments) -> Reply:
 @command("list", group="Look", klass="look", permissions={LOOM, READ_DOCUMENTS}, is_first=True)
 def list_links(context: Context, args: ListDocument) -> Reply:
     """Lists the links of a document, with a type only those; `mentions` lists what it embeds, as
-    `![[a7x2]]` on a line does, `annotations` the notes on it and on its words, and `claims` those
-    about it."""
+    `![[a7x2]]` on a line does, `contains` also its sections, `requires` also what an augment
+    requires, `annotations` the notes on it and on its words, and `claims` those about it."""
     document = get_document(context, args.ref)
     _demand_whole(document, args)
     if derived_type(args.type) == "annotations":
@@ -235,6 +235,8 @@ def list_links(context: Context, args: ListDocument) -> Reply:
                 + ", ".join(("links", "annotations", "mentions", *others, *known)),
             )
         links = [link for link in links if link.type == kind]
+        own = queries.derived_links(context.actor, document, kind, context.tree)
+        links += [link for link in own if link.ref not in {stored.ref for stored in links}]
     typed = "" if kind in ("", "links") else f" ({kind})"
     head = f"{document.shown} → {counted(len(links), 'link')}{typed}{':' if links else ''}"
     shown = links[args.after : args.after + MOST_LISTED]
@@ -244,7 +246,7 @@ def list_links(context: Context, args: ListDocument) -> Reply:
         line = f"list {document.shown} {kind}".rstrip()
         lines.append(f"  … {len(links) - last:,} more: → {line} after:{last}")
     refs = tuple(link.ref for link in shown)
-    context.note_read(*(link.item for link in shown))
+    context.note_read(*(link.item for link in shown if link.item))
     return Reply("\n".join([head, *lines]), refs=refs, items=(item_of(document),))
 
 

@@ -3,7 +3,7 @@ agent."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from django.db import transaction
 
@@ -363,6 +363,9 @@ def merge_into(context: Context, window: Window) -> None:
 MOST_FOLLOWED = 200  # links of which those with a text are opened
 
 
+CONTAINS: Final = "contains"  # the link type by which a text leads to its sections, too
+
+
 class LinkedWindows(NamedTuple):
     """The windows on linked items, and the names of those that got none: there were more than could
     be opened, or they have no text. `line` lists all of them; `again`: how many links lead to items
@@ -501,6 +504,12 @@ def open_linked_to_text(
     opened = open_sources(
         context, sources, kind, parent, most=most, keep=keep, is_portal=is_portal, cut=cut
     )
+    if kind == CONTAINS:
+        left = most - len(opened.opened)
+        parts = _open_parts(context, text, parent, most=left, keep=keep, is_portal=is_portal)
+        opened = opened._replace(
+            opened=[*opened.opened, *parts.opened], left=[*opened.left, *parts.left]
+        )
     return opened._replace(line=f"list doc:{quote(text.title)} {kind}")
 
 
@@ -547,10 +556,34 @@ def open_sources(
         lines = Lines(part.first, part.last) if part is not None else Lines(1, total)
         place = print_slice(cut) if cut is not None and lines != Lines(1, total) else ""
         window = place_window(context, source, lines, keep=keep, place=place)
-        if window._state.adding and window.number != parent:
-            window.via, window.parent_number = kind, parent
-        opened.append(window)
+        opened.append(_led_to(window, kind, parent))
     return LinkedWindows(opened, left, long=tuple(long))
+
+
+def _led_to(window: Window, kind: str, parent: int) -> Window:
+    """The window, which notes from where and by which type it was opened, if it is new."""
+    if window._state.adding and window.number != parent:
+        window.via, window.parent_number = kind, parent
+    return window
+
+
+def _open_parts(
+    context: Context, text: GroveText, parent: int, *, most: int, keep: bool, is_portal: bool
+) -> LinkedWindows:
+    """Opens windows on the sections of a text that lie in no other, as `open_sources` does."""
+    opened: list[Window] = []
+    left: list[str] = []
+    for part in grove_texts().parts_within(text):
+        place = print_slice(part)
+        if len(opened) >= most:
+            left.append(f"doc:{quote(text.title)} {place}")
+            continue
+        demand_depth(context, parent, CONTAINS if is_portal else "")
+        shown = grove_texts().part_of(text, part)
+        lines = Lines(shown.first, shown.last)
+        window = place_window(context, shown.source, lines, keep=keep, place=place)
+        opened.append(_led_to(window, CONTAINS, parent))
+    return LinkedWindows(opened, left)
 
 
 def is_long(source: WindowSource, lines: Lines) -> bool:
