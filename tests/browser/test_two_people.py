@@ -193,3 +193,22 @@ def test_what_others_do_is_shown_beside_the_text_too_and_nobody_asks_for_it(
     heddle.post(f"trees/{tree}/commands", {"line": 'respond root "Another one."'})
     expect(foot).to_contain_text("1 / 2")
     assert asked == []
+
+
+def test_a_text_that_has_the_focus_shows_what_others_and_oneself_do_with_it(
+    heddle: Heddle, visit: Open, ada: Cookies
+) -> None:
+    tree = heddle.tree("In focus", "The lamp was lit.")
+    _, hers = both(visit, heddle, tree, ada)
+    node = hers.locator("article.node")
+    at = node.get_attribute("data-id")
+    node.locator(".text").click()
+    expect(node).to_be_focused()
+    heddle.line(tree, f'annotate {at} "By whom?"')
+    expect(node.locator(".note")).to_contain_text("By whom?")
+    expect(node).to_be_focused()
+    node.get_by_label(re.compile("^More for")).click()
+    node.get_by_role("button", name="Exclude from models").click()
+    expect(node.locator("header .flag")).to_have_text("excluded from models")
+    node.get_by_label(re.compile("^More for")).click()
+    expect(node.get_by_role("button", name="Include for models")).to_be_visible()

@@ -4,7 +4,7 @@
 import { after } from "node:test";
 import { JSDOM, VirtualConsole } from "jsdom";
 
-const CLASSES = ["Event", "CustomEvent", "EventTarget", "KeyboardEvent", "MouseEvent", "FocusEvent", "InputEvent", "AbortController", "Node", "Element", "HTMLElement", "HTMLInputElement", "HTMLTextAreaElement", "HTMLSelectElement", "HTMLDetailsElement", "HTMLFormElement", "HTMLButtonElement", "HTMLDialogElement", "DOMParser", "FormData", "MutationObserver"];
+const CLASSES = ["Event", "CustomEvent", "EventTarget", "KeyboardEvent", "MouseEvent", "FocusEvent", "InputEvent", "AbortController", "Node", "Element", "HTMLElement", "HTMLInputElement", "HTMLTextAreaElement", "HTMLSelectElement", "HTMLDetailsElement", "HTMLFormElement", "HTMLButtonElement", "HTMLDialogElement", "DOMParser", "FormData", "MutationObserver", "Document", "DocumentFragment"];
 const VALUES = ["window", "document", "customElements", "localStorage", "sessionStorage", "location", "innerHeight"];
 const CALLS = ["getSelection", "getComputedStyle", "requestAnimationFrame", "cancelAnimationFrame"];
 

@@ -13,6 +13,7 @@ import { capsOf, shortcutFor } from "./shortcuts.js";
 // What the page itself puts on and into elements; no markup from the server takes it away.
 const OWN_CLASSES = ["picked", "last", "folded", "editing", "chosen", "on", "taken", "strip", "pointed"];
 const OWN_ELEMENTS = "form, [data-own]";
+const FIELDS = "input, textarea, select, [contenteditable]";
 const KEPT = "data-kept";
 
 /** The children of some markup. @param {string} markup */
@@ -40,7 +41,9 @@ export function morphOne(old, fresh, mayChange = () => true) {
  * @param {(old: Element, fresh: Element) => boolean} mayChange */
 function careful(mayChange) {
   return {
-    ignoreActiveValue: true,
+    // Idiomorph leaves the whole content of what has focus alone, so this is for fields only: a
+    // text may have focus too, and is drawn again like any other.
+    ignoreActiveValue: document.activeElement?.matches(FIELDS) ?? false,
     callbacks: {
       beforeNodeRemoved: (/** @type {Node} */ node) => !(node instanceof Element && node.matches(OWN_ELEMENTS)),
       beforeNodeMorphed: (/** @type {Node} */ old, /** @type {Node} */ now) => !(old instanceof Element && now instanceof Element) || (!isSame(old, now) && mayChange(old, now) && carry(old, now)),
