@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.conftest import DESK, PHONE, Heddle, Open
+from tests.browser.conftest import DESK, PHONE, Heddle, Open, invited
 from tests.browser.test_two_people import live
 from tests.providers.scripts import stalls
 
@@ -87,3 +87,23 @@ def test_escape_closes_a_menu_before_it_stops_what_comes_and_the_focus_stays(
     expect(page.locator(".card.coming")).to_have_count(1)
     page.keyboard.press("Escape")
     expect(page.locator(".card[data-id]")).to_contain_text("It is")
+
+
+def test_the_menu_of_a_text_with_marks_stays_on_the_screen_of_a_phone(
+    heddle: Heddle, visit: Open, chrome: Browser
+) -> None:
+    tree = heddle.tree("Marked")
+    with heddle.client(invited(heddle, chrome, "bartholomew", "writer")) as client:
+        line = {"line": 'respond "The lamp was lit."'}
+        (node,) = client.post(f"/api/trees/{tree}/commands", json=line).json()["refs"]
+    heddle.line(tree, f"exclude {node}")
+    page = live(visit(f"/trees/{tree}?node={node}", size=PHONE))
+    expect(page.locator("article.node .flag")).to_have_text("excluded from models")
+    more = page.locator("article.node").get_by_label(re.compile("^More for"))
+    box = more.bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] <= PHONE["width"]
+    more.click()
+    demand_reachable(page, opened(page))
+    assert page.locator("main").evaluate("one => one.scrollWidth <= one.clientWidth")
+    assert page.locator("main").evaluate("one => one.scrollLeft") == 0
