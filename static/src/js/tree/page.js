@@ -3,6 +3,7 @@
 // and the one way to say a line. No drawing here.
 
 import { json, Refused } from "../live/api.js";
+import { asBody } from "../live/calls.js";
 import { Outbox } from "../live/outbox.js";
 import { Events, LiveSocket } from "../live/socket.js";
 import { t } from "../t.js";
@@ -221,9 +222,9 @@ export class TreePage extends EventTarget {
     else if (position !== at && this.position === at) this.go(position);
   }
 
-  /** What a line would do, without doing it. @param {string} line @param {AbortSignal} [signal] */
-  preview(line, signal) {
-    const body = { line, at: this.position, dry_run: true };
+  /** What a line or a command would do, without doing it. @param {import("../live/calls.js").Said} what @param {AbortSignal} [signal] */
+  preview(what, signal) {
+    const body = { ...asBody(what), at: this.position, dry_run: true };
     return json(`${this.api}/commands`, { method: "POST", body, signal });
   }
 

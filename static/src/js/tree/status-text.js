@@ -59,31 +59,41 @@ function takenBack(done, reply) {
   const [, words] = /^(?:✓ )?(?:undid|redid) “(.+)”$/mu.exec(reply) ?? [];
   if (words) return t("{done}: {what}", { done, what: words });
   const verbs = [...reply.matchAll(/^(?:✓ )?(?:undid|redid) (?:(?:→|->) )?([a-z]+)/gmu)].map(([, verb]) => verb);
+  if (/^(?:✓ )?(?:undid|redid) changed /u.test(reply)) return t("{done}: {what}", { done, what: t("what models are sent of this tree") });
   if (verbs.length > 1) return t("{done}: {n} changes", { done, n: verbs.length });
   /** @type {Record<string, string>} */
   const changes = {
     accept: t("accepting"),
+    allow: rightsOf(reply),
     annotate: t("note"),
+    ask: t("question"),
     bookmark: t("bookmark"),
+    chapter: t("chapter"),
     cite: t("evidence"),
     claim: t("claim"),
     continue: t("continuations"),
     edit: t("edit"),
     exclude: t("leaving out"),
+    explore: t("exploration"),
     include: t("taking in"),
     link: t("link"),
     rate: t("rating"),
     main: t("main line"),
+    manuscript: t("manuscript"),
     merge: t("merge"),
+    promote: t("adding a sandbox to its tree"),
     prune: t("pruning"),
     reject: t("rejecting"),
     replace: t("replacement"),
     resolve: t("resolving"),
     respond: t("new text"),
     restore: t("restoring"),
+    sandbox: t("sandbox"),
     split: t("split"),
     suggest: t("suggestion"),
     tag: t("tag"),
+    think: t("thought"),
+    todo: t("task"),
     unbookmark: t("removing a bookmark"),
     unlink: t("removing a link"),
     untag: t("removing a tag"),
@@ -91,6 +101,16 @@ function takenBack(done, reply) {
   };
   const what = changes[verbs[0] ?? ""];
   return what ? t("{done}: {what}", { done, what }) : done;
+}
+
+const ALLOWED = /^(?:✓ )?(?:undid|redid) (?:→|->) allow (?:(readers|writers)|"((?:[^"\\]|\\.)*)") /u;
+
+/** Whose rights in the tree an undo changed back: `rights of Wanda`; "" where it changed none, or other things too.
+ * @param {string} reply */
+export function rightsOf(reply) {
+  const [, all, name = ""] = ALLOWED.exec(reply) ?? [];
+  if (all) return all === "readers" ? t("rights of all readers") : t("rights of all writers");
+  return name && t("rights of {name}", { name: name.replaceAll(/\\(["\\])/gu, "$1") });
 }
 
 /** What a line of a workspace did, as a person says it, with the beginning of its text; "" where the line itself has to do.

@@ -24,5 +24,12 @@ test("an undo says what it took back", () => {
   assert.equal(statusText("redo", "redid → tag a7x2 #good"), "Redone: tag");
   assert.equal(statusText("undo", "undid → tag a7x2 #a\n✓ undid → prune b3k9"), "Undone: 2 changes");
   assert.equal(statusText("undo", "✓ undid [k1a2], the answer of Nestor\n✓ undid → tag a7x2 #a"), "Undone: the turn of Nestor");
-  assert.equal(statusText("undo", "undid changed the title"), "Undone");
+  assert.equal(statusText("undo", "undid changed the memory"), "Undone: what models are sent of this tree");
+});
+
+test("an undo of rights says whose they are", () => {
+  assert.equal(statusText("undo", '✓ undid → allow "Wanda" usual'), "Undone: rights of Wanda");
+  assert.equal(statusText("redo", '✓ redid → allow "Ann \\"A\\" B" comment'), 'Redone: rights of Ann "A" B');
+  assert.equal(statusText("undo", "undid → allow readers hidden"), "Undone: rights of all readers");
+  assert.equal(statusText("undo", "undid → allow writers read"), "Undone: rights of all writers");
 });

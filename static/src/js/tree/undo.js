@@ -10,6 +10,7 @@ import { call, verbOf } from "../live/calls.js";
 import { toast } from "../elements/loom-toast.js";
 import { t } from "../t.js";
 import { placeAt } from "./page-drafts.js";
+import { rightsOf } from "./status-text.js";
 
 /** @typedef {import("./page.js").TreePage} TreePage */
 /** @typedef {{history: string, typed: number, undone: number, joined: number}} Mark of an editor's own history: which one, how
@@ -139,11 +140,29 @@ export class Acts {
         const { done, undone } = this.read();
         const act = done.at(-1);
         if (!act && none) return toast().show(none);
-        if (!act) return this.say(call("undo"));
+        if (!act) return this.undoUnknown();
         this.keep({ done: done.slice(0, -1), undone });
         if (act.step === undefined ? await this.untake(act) : await this.undoStep(act)) return undefined;
       }
     });
+  }
+
+  /** Takes back the server's last change, which was made elsewhere. One of rights is not in sight
+   * here, and somebody may lose the tree by it: it is asked for first. */
+  async undoUnknown() {
+    const rights = rightsOf(await this.replyAhead());
+    if (!rights) return this.say(call("undo"));
+    return toast().show(t("Undo your last change: {what}?", { what: rights }), { act: t("Undo"), onAct: () => void this.queue(() => this.say(call("undo"))) });
+  }
+
+  /** What undoing the last change would answer; "" where it would be refused, which is said then. */
+  async replyAhead() {
+    try {
+      return (await this.page.preview(call("undo"))).reply;
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      return "";
+    }
   }
 
   /** Takes back one act, by its step, whichever it is. @param {number} step */
