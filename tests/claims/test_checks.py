@@ -47,7 +47,8 @@ def test_a_text_without_checks_or_an_unknown_name_is_refused(
 ) -> None:
     a = write("a")
     none = refused(say, f"check {a}")
-    assert (none.code, none.hint) == ("NOT_FOUND", "declare one under Checks, or POST /api/checks")
+    hint = "declare one under Checks, in the settings of the grove"
+    assert (none.code, none.hint) == ("NOT_FOUND", hint)
     declare("json")
     assert refused(say, f'check {a} "short"').hint == 'there are "json"'
 

@@ -4,7 +4,7 @@
 import { verbOf } from "../live/calls.js";
 import { toast } from "../elements/loom-toast.js";
 import { told } from "../live/api.js";
-import { statusText } from "./status-text.js";
+import { isUndoable, statusText } from "./status-text.js";
 import { t } from "../t.js";
 
 /** @typedef {import("./page.js").TreePage} TreePage */
@@ -29,7 +29,7 @@ export function giveFeedback(page, signal) {
       if (SEEN.has(verb)) return speak(words);
       if (verb === "open") return seen("desk") ? speak(words) : toast().show(statusText(verb, words) || words);
       if (!answer.events.length && !UNDONE.has(verb)) return;
-      const act = UNDONE.has(verb) ? (verb === "undo" ? t("Redo") : "") : t("Undo");
+      const act = verb === "undo" ? t("Redo") : isUndoable(verb) ? t("Undo") : "";
       // Of several changes that are one, which Undo takes back as one, the whole is said.
       const plain = part?.doing ? capital(part.doing) : statusText(verb, words);
       const [, turn] = /^→ undo turn:(\S+)/.exec(answer.canonical) ?? [];

@@ -61,8 +61,14 @@ function takenBack(done, reply) {
   const verbs = [...reply.matchAll(/^(?:✓ )?(?:undid|redid) (?:(?:→|->) )?([a-z]+)/gmu)].map(([, verb]) => verb);
   if (/^(?:✓ )?(?:undid|redid) changed /u.test(reply)) return t("{done}: {what}", { done, what: t("what models are sent of this tree") });
   if (verbs.length > 1) return t("{done}: {n} changes", { done, n: verbs.length });
-  /** @type {Record<string, string>} */
-  const changes = {
+  const what = undoneWords(reply)[verbs[0] ?? ""];
+  return what ? t("{done}: {what}", { done, what }) : done;
+}
+
+/** What undo takes back, by verb; `reply` is of an undo. A verb without words here cannot be undone
+ * (tests/house/test_words_of_undo.py). @param {string} [reply] @returns {Record<string, string>} */
+function undoneWords(reply = "") {
+  return {
     accept: t("accepting"),
     allow: rightsOf(reply),
     annotate: t("note"),
@@ -99,8 +105,11 @@ function takenBack(done, reply) {
     untag: t("removing a tag"),
     write: t("writing in a document"),
   };
-  const what = changes[verbs[0] ?? ""];
-  return what ? t("{done}: {what}", { done, what }) : done;
+}
+
+/** Whether undo takes back what a verb does. @param {string} verb */
+export function isUndoable(verb) {
+  return Object.hasOwn(undoneWords(), verb);
 }
 
 const ALLOWED = /^(?:✓ )?(?:undid|redid) (?:→|->) allow (?:(readers|writers)|"((?:[^"\\]|\\.)*)") /u;
