@@ -82,3 +82,33 @@ def test_a_reader_comments_where_the_owner_lets_them_and_loses_the_tree_when_it_
     expect(writes.get_by_label("Text of the next node")).to_be_visible()
     _give(mine, "rhea", "usual")
     heddle.line(tree, f"prune {place}")
+
+
+def test_an_open_page_follows_when_its_tree_is_archived_and_restored(
+    heddle: Heddle, visit: Open, ada: Cookies
+) -> None:
+    tree = heddle.tree("Archived while open", "The lamp was lit.")
+    hers = live(visit(f"/trees/{tree}", who=ada))
+    field = hers.get_by_label("Text of the next node")
+    expect(field).to_be_visible()
+
+    def archive(archived: bool) -> None:
+        with heddle.client() as client:
+            answer = client.patch(f"/api/trees/{tree}", json={"archived": archived})
+        assert answer.is_success, answer.text
+
+    archive(True)
+    expect(hers.get_by_text("archived, read-only")).to_be_visible()
+    expect(field).to_have_count(0)
+    live(hers)
+    archive(False)
+    expect(field).to_be_visible()
+    live(hers)
+    # What she has typed is not taken from her.
+    field.fill("Half a thought")
+    archive(True)
+    expect(hers.get_by_text("This tree was archived and can only be read now.")).to_be_visible()
+    expect(field).to_have_value("Half a thought")
+    hers.get_by_role("button", name="Reload").click()
+    expect(hers.get_by_text("archived, read-only")).to_be_visible()
+    expect(hers.locator("main").get_by_text("Half a thought")).to_be_visible()

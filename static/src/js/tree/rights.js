@@ -1,6 +1,7 @@
 // @ts-check
-// What happens on an open page when somebody's right in its tree changes: they are told, and led to
-// the list of trees if they may no longer see it, else to the page as they may use it now.
+// What happens on an open page when what its reader may do in the tree changes, by a right or because
+// the tree is archived or restored: they are told, and led to the list of trees if they may no longer
+// see it, else to the page as they may use it now.
 
 import { toast } from "../elements/loom-toast.js";
 import { t } from "../t.js";
@@ -13,10 +14,10 @@ const TYPED = ".composer textarea, .node textarea, .note textarea";
 /** Whether something was typed that leaving the page would take out of sight. */
 const hasTyped = () => [...document.querySelectorAll(TYPED)].some((field) => /** @type {HTMLTextAreaElement} */ (field).value.trim() !== "");
 
-/** Leads somewhere at once, or offers it where something was typed. @param {string} address @param {string} words @param {string} act */
-function lead(address, words, act) {
+/** Leads somewhere at once, or offers it where something was typed or `isOffer`. @param {string} address @param {string} words @param {string} act */
+function lead(address, words, act, isOffer = false) {
   const go = () => (address ? location.assign(address) : location.reload());
-  if (hasTyped()) toast().show(words, { bad: true, act, onAct: go, lasting: true });
+  if (isOffer || hasTyped()) toast().show(words, { bad: true, act, onAct: go, lasting: true });
   else go();
 }
 
@@ -28,7 +29,12 @@ export function followRights(page, signal) {
     const { state, reason } = /** @type {CustomEvent} */ (event).detail;
     if (state === "gone" && reason === NOT_YOURS) leave();
   }, { signal });
-  const off = page.events.on("tree.changed", ({ payload }) => {
+  const off = page.events.on("tree.changed", ({ actor, payload }) => {
+    if (payload.archived_at !== undefined) {
+      const words = payload.archived_at ? t("This tree was archived and can only be read now. Reload the page once you have copied what you typed.") : t("This tree was restored. Reload the page to write in it.");
+      // Who ends a sandbox here is led on by the answer, which a reload would cut off.
+      lead("", words, t("Reload"), actor === me);
+    }
     const rights = /** @type {Rights | undefined} */ (payload.rights);
     if (!rights?.right && !rights?.participant && !rights?.role) return;
     // Owners may do everything, whatever a tree says; of a role the server knows whose it is.
