@@ -188,6 +188,21 @@ def test_the_past_is_right_where_the_first_events_are_gone(actor: Actor, tree: T
     assert refused.value.hint == f"{stream.head - 4} to {stream.head}"
 
 
+def test_the_slider_begins_at_the_first_moment_that_is_kept(actor: Actor, tree: Tree) -> None:
+    write(actor, tree, 12)
+    keep("tree_events", 30)
+    trim.trim(seconds=60)
+    floor = floor_of(tree)
+    client = Client()
+    client.force_login(actor.user)
+    first = client.get(f"/trees/{tree.uid}/past?seq={floor + 1}&ticks=1")
+    assert first.status_code == 200
+    assert first.json()["floor"] == floor > 0
+    # One part for each of the five changes that are left, and none without whoever made it.
+    assert [who for who, _ in first.json()["ticks"]] == [actor.participant.uid] * 5
+    assert client.get(f"/trees/{tree.uid}/past?seq={floor}").status_code == 400
+
+
 def test_the_last_text_is_known_where_no_event_of_a_text_is_left(actor: Actor, tree: Tree) -> None:
     ids = write(actor, tree, 3)
     for number in range(12):

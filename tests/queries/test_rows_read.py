@@ -231,7 +231,7 @@ def test_the_past_reads_no_more_where_there_are_more_siblings(
         event = Event.objects.latest("pk")
         last = Node.objects.latest("pk").pk
         pruned = {(name, "pruned"): True for name in ("0000", "1111")}
-        moment = event_log.Moment(1, 1, event, last, "", pruned)
+        moment = event_log.Moment(1, 1, 0, event, last, "", pruned)
         with work_done() as work:
             seen = event_log.past_path(actor, tree, None, at=moment, node=node)
         assert len(seen.below) == event_log.MOST_BELOW

@@ -435,9 +435,10 @@ class PastText:
 @require_GET
 @person
 def moment(request: PersonRequest, uid: str) -> HttpResponse:
-    """`{seq, head, at, by, words, node, last, flags: [[node, flag, value]]}` at `?seq=`. `last` is
-    the newest node at that time; `flags` are those that were different from now. With `?ticks=1`
-    also `ticks`, the parts of the whole history: [participant, how many of eight were texts].
+    """`{seq, head, floor, at, by, words, node, last, flags: [[node, flag, value]]}` at `?seq=`, of
+    which the first that is kept is `floor` + 1. `last` is the newest node at that time; `flags` are
+    those that were different from now. With `?ticks=1` also `ticks`, the parts of all the history
+    that is kept: [participant, how many of eight were texts].
     """
     actor, tree = access.get_tree(request.user, uid)
     at = event_log.moment(actor, tree, _seq(request))
@@ -446,6 +447,7 @@ def moment(request: PersonRequest, uid: str) -> HttpResponse:
         {
             "seq": at.seq,
             "head": at.head,
+            "floor": at.floor,
             "at": instant(at.event.at),
             "by": sentence.by if sentence else "",
             "words": sentence.words if sentence else _("a change that you may not see"),

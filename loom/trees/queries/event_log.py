@@ -153,10 +153,11 @@ _LATER = """SELECT payload FROM engine_event
 @dataclass(frozen=True)
 class Moment:
     """One seq: its event, the last node at that time, and the flags that later events changed, as
-    they were: (local id, flag) to value."""
+    they were: (local id, flag) to value. Events up to `floor` are no longer kept."""
 
     seq: int
     head: int
+    floor: int
     event: Event
     last: int
     last_id: str
@@ -191,7 +192,7 @@ def moment(actor: Actor, tree: Tree, seq: int) -> Moment:
         # The first change after the moment has the value from before it.
         flags.setdefault((body["node"], body["flag"]), not body["value"])
     (event,) = with_beginnings(tree, [event])
-    return Moment(seq, head, event, last.pk, last.local_id, flags)
+    return Moment(seq, head, floor, event, last.pk, last.local_id, flags)
 
 
 def _last_before(tree: Tree, stream: int, seq: int) -> Node | None:
@@ -209,16 +210,18 @@ SAMPLE = 8  # events that are looked at in each
 
 
 def ticks_of(actor: Actor, tree: Tree) -> list[tuple[str, int]]:
-    """The history of a tree in at most 96 equal parts of its seqs: (uid of whoever changed most,
-    how many of eight changes were texts), by at most eight events of each part. One query of at
-    most 768 rows, however long the history is."""
-    stream, head = Stream.objects.values_list("id", "head").get(name=f"tree:{tree.uid}")
-    parts = min(TICKS, head)
+    """The history of a tree that is kept, in at most 96 equal parts of its seqs: (uid of whoever
+    changed most, how many of eight changes were texts), by at most eight events of each part. One
+    query of at most 768 rows, however long the history is."""
+    columns = Stream.objects.values_list("id", "head", "floor")
+    stream, head, floor = columns.get(name=f"tree:{tree.uid}")
+    kept = head - floor
+    parts = min(TICKS, kept)
     seen: list[list[tuple[str, bool]]] = [[] for _ in range(parts)]
-    asked = {1 + at * head // (parts * SAMPLE) for at in range(parts * SAMPLE)}
+    asked = {floor + 1 + at * kept // (parts * SAMPLE) for at in range(parts * SAMPLE)}
     rows = Event.objects.filter(stream=stream, seq__in=asked).order_by("seq")
     for seq, who, kind in rows.values_list("seq", "actor", "kind"):
-        seen[(seq - 1) * parts // head].append((who, kind == "node.added"))
+        seen[(seq - floor - 1) * parts // kept].append((who, kind == "node.added"))
     ticks = []
     for part in seen:
         most = Counter(who for who, _ in part).most_common(1)

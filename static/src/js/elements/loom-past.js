@@ -105,6 +105,8 @@ export class LoomPast extends HTMLElement {
       /** @type {import("../tree/past.js").Moment} */
       const moment = await json(`${page.web}/past?seq=${seq}${this.ticks?.childElementCount ? "" : "&ticks=1"}`);
       if (moment.ticks) this.mark(moment.ticks);
+      // What was before is no longer kept.
+      if (this.range) this.range.min = String(moment.floor + 1);
       if (this.range?.value !== seq) return;
       page.showStore(storeAt(page.present, moment));
       this.tell(moment);

@@ -3,7 +3,7 @@
 
 import { TreeStore } from "./store.js";
 
-/** @typedef {{seq: number, head: number, at: string, by: string, words: string, node: string, last: string, flags: [string, string, boolean][], ticks?: [string, number][]}} Moment */
+/** @typedef {{seq: number, head: number, floor: number, at: string, by: string, words: string, node: string, last: string, flags: [string, string, boolean][], ticks?: [string, number][]}} Moment */
 
 /** What was known of the tree at a moment. Nodes are in order of creation, so it is a
  * beginning of what is known now. @param {TreeStore} store @param {Moment} moment */
