@@ -208,6 +208,13 @@ def test_a_selection_is_stashed_recalled_and_put_into_the_composer(
     page.get_by_role("button", name="Stash the selection").click()
     rows = page.locator("loom-windows li")
     expect(rows).to_contain_text('stash "Who is Marie? A clockmaker of"')
+    expect(page.locator("loom-toast .toast")).to_have_text(
+        "Stashed: “Who is Marie? A clockmaker of Bern.”"
+    )
+    page.locator("article.node .text").first.select_text()
+    page.get_by_role("button", name="Stash the selection").click()
+    expect(page.locator("loom-toast .toast")).to_contain_text("is stashed already")
+    expect(rows).to_have_count(1)
     rows.get_by_role("button", name="Recall").click()
     expect(page.locator("loom-windows h2")).to_have_text("Open")
     rows.get_by_role("button", name="Insert into the composer").click()

@@ -387,7 +387,7 @@ def test_a_window_leads_to_what_it_shows_and_says_what_changed_last(
         "href", re.compile("^/documents/")
     )
     assert violations(page) == []
-    rows.filter(has_text="beside").get_by_role("link", name="Go to the text").click()
+    rows.filter(has_text="beside").get_by_role("link", name="“beside”").click()
     expect(page.locator(f'.node[data-id="{first}"]')).to_be_in_viewport()
     expect(page).to_have_url(f"{heddle.url}/trees/{tree}?node={first}")
 
@@ -498,3 +498,15 @@ def test_windows_colour_code_and_markdown_as_the_path_does(heddle: Heddle, visit
     assert rows.last.locator(".text").inner_html() == drawn
     expect(rows.first.locator(".c-note")).to_have_text("# a note")
     assert violations(page) == []
+
+
+def test_a_task_that_is_too_long_is_refused_and_not_cut(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Long task", "The gate.")
+    page = live(visit(f"/trees/{tree}"))
+    panel(page)
+    field = page.get_by_role("textbox", name="New task")
+    field.click()
+    page.keyboard.insert_text("x" * 2001)
+    field.press("Enter")
+    expect(page.locator("loom-workspace [data-refused]")).to_contain_text("1 to 2,000 characters")
+    expect(field).to_have_value("x" * 2001)

@@ -21,7 +21,8 @@ import { readFileSync } from "node:fs";
 const { statusText } = await import(`${process.argv[1]}/tree/status-text.js`);
 const verbs = JSON.parse(readFileSync(0, "utf8"));
 const message = (verb) => statusText("undo", `✓ undid → ${verb} "Ada" usual`);
-process.stdout.write(JSON.stringify(Object.fromEntries(verbs.map((verb) => [verb, message(verb)]))));
+const messages = Object.fromEntries(verbs.map((verb) => [verb, message(verb)]));
+process.stdout.write(JSON.stringify(messages));
 """
 
 

@@ -5,10 +5,12 @@
 import { asBody, call, callOf } from "../live/calls.js";
 import { json, Newest, Refused } from "../live/api.js";
 import { composer } from "../tree/actions.js";
+import { called } from "../tree/called.js";
 import { make } from "../tree/forms.js";
 import { pageOf } from "../tree/page.js";
 import { openingOf } from "../tree/refs.js";
 import { drawAgain, revisionRow, windowList } from "../tree/window-list.js";
+import { toast } from "./loom-toast.js";
 import { t } from "../t.js";
 
 const SOON_MS = 200;
@@ -22,6 +24,8 @@ export class LoomWindows extends HTMLElement {
   draws = new Newest();
   /** @type {Promise<string[]> | undefined} */
   offered;
+  /** @type {{text: string, label: string, isOnWay: boolean} | undefined} what was stashed last here */
+  last;
 
   connectedCallback() {
     this.page = pageOf();
@@ -247,12 +251,27 @@ export class LoomWindows extends HTMLElement {
       return false;
     }
     const words = text.trim().split(/\s+/).slice(0, WORDS).join(" ").replaceAll('"', "'").slice(0, LONGEST_LABEL);
+    this.show();
+    void this.stashOnce(text, words);
+    return true;
+  }
+
+  /** Puts a text aside under a name that no other has, and says so; pressed again, it is one still.
+   * @param {string} text @param {string} words of its name */
+  async stashOnce(text, words) {
     const names = [...this.querySelectorAll("[data-call][data-label]")].map((button) => button.getAttribute("data-label"));
+    const { last } = this;
+    if (last?.text === text && (last.isOnWay || names.includes(last.label))) {
+      if (!last.isOnWay) toast().show(t("{text} is stashed already.", { text: called(text) }));
+      return;
+    }
     let label = words;
     for (let n = 2; names.includes(label); n++) label = `${words} ${n}`;
-    this.show();
-    this.run(call("stash", { label, content: text }));
-    return true;
+    const stash = { text, label, isOnWay: true };
+    this.last = stash;
+    const refs = await this.run(call("stash", { label, content: text }));
+    stash.isOnWay = false;
+    if (refs) toast().show(t("Stashed: {text}", { text: called(text) }));
   }
 
   show() {

@@ -1,15 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { freshPage, held, place, settled, treePage } from "../testing/dom.js";
+import { LoomToast } from "./loom-toast.js";
 import { LoomWindows } from "./loom-windows.js";
 
 customElements.define("loom-windows", LoomWindows);
+customElements.define("loom-toast", LoomToast);
 
 const MARKUP = '<select><option value="">Your own</option></select><form data-open><input name="what"></form><p data-refused hidden></p><div data-shown></div>';
 const shown = (values) => ({ number: 3, kind: "node", visible: true, keep: false, ref: "[a7x2]", label: "", text: "The gate.", before: [], after: [], as: null, open: true, current: null, document: null, revision: null, ...values });
 
 function windows(reply = () => ({ results: [], drawn: {} }), values = {}) {
-  freshPage("", reply);
+  freshPage("<loom-toast></loom-toast>", reply);
   const page = treePage(values);
   const element = place(LoomWindows, { markup: MARKUP, workspace: "w" });
   clearTimeout(element.timer);
@@ -112,4 +114,28 @@ test("a selection is stashed under its first words, and under another name the s
   assert.equal(element.stash(), false);
   await settled();
   assert.deepEqual(sent, ["She said 'no' and went out 2"]);
+});
+
+test("a selection that is stashed twice is one stash, and the page says so", async () => {
+  const stashes = [];
+  const { element } = windows((_, { body }) => {
+    if (!body) return { results: stashes.map((label) => shown({ kind: "stash", visible: false, label })), drawn: {} };
+    stashes.push(body.args.label);
+    return { refs: [] };
+  });
+  const said = () => document.querySelector("loom-toast").textContent;
+  globalThis.getSelection = () => "The harbour sleeps.";
+  element.stash();
+  element.stash();
+  while (!said()) await settled();
+  assert.equal(said(), "Stashed: “The harbour sleeps.”");
+  element.stash();
+  assert.equal(said(), "“The harbour sleeps.” is stashed already.");
+  assert.deepEqual(stashes, ["The harbour sleeps."]);
+  // One that was dropped may be stashed again.
+  stashes.pop();
+  await element.draw();
+  element.stash();
+  await settled();
+  assert.deepEqual(stashes, ["The harbour sleeps."]);
 });

@@ -58,7 +58,8 @@ function nameOf(shown, viewer) {
   if (shown.document) return [make("a", { href: `/documents/${shown.document}`, textContent: shown.ref })];
   const id = shown.kind === "node" ? /^\[([a-z0-9]+)\]/.exec(shown.ref)?.[1] : undefined;
   if (!id || (viewer.store?.slotOf(id) ?? null) === null) return linked(shown.ref, shown.kind !== "stash", viewer);
-  const link = make("a", { href: `?node=${id}`, textContent: t("Go to the text"), title: shown.ref });
+  const words = shown.as === "diff" || !shown.text.trim() ? t("Go to the text") : called(shown.text);
+  const link = make("a", { href: `?node=${id}`, textContent: words, title: `${t("Go to the text")} · ${shown.ref}`, dir: "auto" });
   link.dataset.go = id;
   return [link];
 }

@@ -48,6 +48,9 @@ test("a button runs its command by name", () => {
 test("a window leads to the text or document that it shows", () => {
   const known = list([shown()]).querySelector(".window-head a");
   assert.equal(known.dataset.go, "a7x2");
+  assert.equal(known.textContent, "“The gate.”");
+  const changes = list([shown({ as: "diff", text: "-The gate.\n+A gate." })]).querySelector(".window-head a");
+  assert.equal(changes.textContent, "Go to the text");
   assert.equal(list([shown({ ref: "[zzzz]" })]).querySelector(".window-head a"), null);
   const document = list([shown({ document: "d1", revision: 4, ref: "doc:Plan" })]).querySelector(".window-head a");
   assert.equal(document.getAttribute("href"), "/documents/d1");
