@@ -118,7 +118,9 @@ def _chosen(rows: Iterable[Check], name: str, shown: str) -> list[Check]:
         names = ", ".join(f'"{row.name}"' for row in rows)
         raise not_found(f'A check "{name}" for {shown}', names and f"there are {names}")
     if not checks:
-        raise not_found(f"A check for {shown}", "declare one under Checks, in the settings of the grove")
+        raise not_found(
+            f"A check for {shown}", "declare one under Checks, in the settings of the grove"
+        )
     return checks
 
 

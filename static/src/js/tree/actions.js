@@ -6,7 +6,7 @@ import { call } from "../live/calls.js";
 import { json, part } from "../live/api.js";
 import { newKey } from "../live/outbox.js";
 import { parted, quoting } from "./across.js";
-import { goToWords, selectedWords } from "./commenting.js";
+import { formsOf, goToWords, selectedWords } from "./commenting.js";
 import { placeAt } from "./page-drafts.js";
 import { openForm } from "./forms.js";
 import { longPen } from "./editor-loader.js";
@@ -94,9 +94,21 @@ const onWords = (about) => {
 /** @param {Act["about"]} about */
 const asGiven = (about) => (about ? { words: about.words, nth: about.nth } : {});
 
-act("annotate", async ({ page, id: named, host, about: given }) => {
-  const about = given ?? (await selectedWords(page).catch(() => null));
-  const id = about && "id" in about ? String(about.id) : named;
+/** What a note is about: words that are selected, or the whole text. A button is of its own text: it
+ * takes no words of another one, at which the note would land. @param {Act} act @returns {Promise<Act["about"]>} */
+async function aboutOf({ page, id, button, about }) {
+  const chosen = about ?? (await selectedWords(page).catch(() => null));
+  if (!button || !chosen || !("id" in chosen)) return chosen;
+  // Words that were saved as a wording just now are of a text that the page may not know yet.
+  const slot = page.store?.slotOf(String(chosen.id)) ?? null;
+  return slot === null || slot === page.store?.slotOf(id) ? chosen : null;
+}
+
+act("annotate", async (act) => {
+  const { page } = act;
+  const about = await aboutOf(act);
+  const id = about && "id" in about ? String(about.id) : act.id;
+  const host = id === act.id ? act.host : ((await formsOf(page, id)) ?? act.host);
   const words = { note: t("note"), question: t("question"), suggestion: t("suggestion"), warning: t("warning"), objection: t("objection") };
   const draft = placeAt(page, "note", id);
   const shape = {

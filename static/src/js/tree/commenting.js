@@ -113,8 +113,7 @@ async function begin(page, name) {
     if (about.also && name === "suggest" && page.settings.mode !== "buffer") {
       throw new Refused({ message: t("These words are of {n} texts.", { n: about.also.length + 1 }), hint: t("Suggest another wording for words of one of them, or comment on all.") }, 0);
     }
-    const shown = document.getElementById(`n-${about.id}`);
-    const host = shown?.matches("article") ? shown : (book()?.formAt(about.id) ?? (await beside(page, about.id)));
+    const host = await formsOf(page, about.id);
     if (host) perform(name, { page, id: about.id, host, button: null, about });
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
@@ -122,6 +121,12 @@ async function begin(page, name) {
     const toast = /** @type {import("../elements/loom-toast.js").LoomToast | null} */ (document.querySelector("loom-toast"));
     toast?.show(`${error.message} ${error.hint}`.trim(), { bad: true });
   }
+}
+
+/** Where forms about a node open: at its text, else at its details. @param {TreePage} page @param {string} id */
+export async function formsOf(page, id) {
+  const shown = document.getElementById(`n-${id}`);
+  return shown?.matches("article") ? shown : (book()?.formAt(id) ?? (await beside(page, id)));
 }
 
 /** The details of a node, once they are drawn beside the text. @param {TreePage} page @param {string} id */
