@@ -112,3 +112,20 @@ def test_an_open_page_follows_when_its_tree_is_archived_and_restored(
     hers.get_by_role("button", name="Reload").click()
     expect(hers.get_by_text("archived, read-only")).to_be_visible()
     expect(hers.locator("main").get_by_text("Half a thought")).to_be_visible()
+
+
+def test_a_key_takes_back_no_rights_before_it_was_asked_for(
+    heddle: Heddle, visit: Open, ada: Cookies
+) -> None:
+    tree = heddle.tree("Rights by key", "The lamp was lit.")
+    _give(visit(f"/trees/{tree}/share"), "ada", "read")
+    mine = live(visit(f"/trees/{tree}"))
+    mine.locator("main").press("Control+z")
+    message = mine.locator("loom-toast .toast")
+    expect(message).to_contain_text("Undo your last change: rights of ada?")
+    hers = live(visit(f"/trees/{tree}", who=ada))
+    expect(hers.get_by_label("Text of the next node")).to_have_count(0)
+    message.hover()  # so that it stays
+    message.get_by_role("button", name="Undo").click()
+    expect(message).to_contain_text("Undone: rights of ada")
+    expect(hers.get_by_label("Text of the next node")).to_be_visible()
