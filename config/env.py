@@ -3,6 +3,7 @@
 import os
 import re
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from ipaddress import ip_network
@@ -11,6 +12,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).resolve().parent.parent
+SHORTEST_SECRET = 32  # characters
 PRIVATE = 0o700  # the data belongs to its owner; a folder that is there keeps its mode
 
 
@@ -443,20 +445,48 @@ def _secret(data: Path) -> str:
     """`HEDDLE_SECRET`, else the file `secret` in the data folder, created with mode 0600."""
     given = os.environ.get("HEDDLE_SECRET", "")
     if given:
-        if len(given) < 32:
-            raise WrongSetting("HEDDLE_SECRET is shorter than 32 characters. Use a longer one.")
+        if len(given) < SHORTEST_SECRET:
+            raise WrongSetting(
+                f"HEDDLE_SECRET is shorter than {SHORTEST_SECRET} characters. Use a longer one."
+            )
         return given
     file = data / "secret"
-    if not file.exists():
-        data.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
-        # O_EXCL: two processes that start at the same time must end up with one secret.
-        try:
-            handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(handle, "w") as out:
-                out.write(secrets.token_urlsafe(48))
-        except FileExistsError:
-            pass
-    return file.read_text().strip()
+    try:
+        if not file.exists():
+            _write_secret(file)
+        stored = file.read_text().strip()
+    except UnicodeDecodeError:
+        stored = ""
+    except OSError as error:
+        raise WrongSetting(
+            f"{file} can't be read or written: {error.strerror}. Look who owns the folder, and "
+            "whether its disk is full."
+        ) from None
+    if len(stored) < SHORTEST_SECRET:
+        raise WrongSetting(
+            f"{file} is damaged: it is shorter than {SHORTEST_SECRET} characters, or no text. Put "
+            "back the file `secret` of a backup. If there is none, delete the file: a new one is "
+            "written, everybody is signed out, and the keys of providers have to be entered again."
+        )
+    return stored
+
+
+def _write_secret(file: Path) -> None:
+    """Writes a new secret beside the file and gives it its name once it is whole on disk: a full
+    disk leaves none. Of two processes that start at the same time, the first one wins."""
+    file.parent.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
+    part = file.with_name(f"secret-{os.getpid()}.part")
+    part.unlink(missing_ok=True)
+    try:
+        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w") as out:
+            out.write(secrets.token_urlsafe(48))
+            out.flush()
+            os.fsync(out.fileno())
+        with suppress(FileExistsError):
+            os.link(part, file)  # unlike a rename, it never replaces what another process has read
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _has_scheme(given: str, *schemes: str) -> bool:

@@ -15,6 +15,7 @@ from config.release import VERSION
 ENV = env.read()
 BASE_DIR = env.ROOT
 SECRET_KEY = ENV.secret
+SHORTEST_SECRET = env.SHORTEST_SECRET
 DEBUG = ENV.debug
 
 ORIGINS = ENV.origins or ("http://127.0.0.1:8000", "http://localhost:8000")

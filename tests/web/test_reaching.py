@@ -1,6 +1,8 @@
 """A wrong address of the database or broker ends the start within seconds, with a sentence that
 says what to look at."""
 
+import errno
+import os
 import socket
 from pathlib import Path
 
@@ -44,6 +46,36 @@ def test_an_address_that_is_none_is_refused_without_its_password(
     with pytest.raises(WrongSetting, match=says) as refused:
         env.read()
     assert "KESTREL" not in str(refused.value)
+
+
+@pytest.mark.parametrize("stored", [b"", b"short\n", b"\xff" * 40])
+def test_a_damaged_secret_is_refused_with_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stored: bytes
+) -> None:
+    monkeypatch.delenv("HEDDLE_SECRET", raising=False)
+    (tmp_path / "secret").write_bytes(stored)
+    with pytest.raises(WrongSetting, match=r"secret is damaged: .*Put back the file `secret`"):
+        env._secret(tmp_path)
+    assert (tmp_path / "secret").read_bytes() == stored
+
+
+def test_a_disk_that_fills_up_leaves_no_half_secret(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.delenv("HEDDLE_SECRET", raising=False)
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", full)
+        with pytest.raises(WrongSetting, match="secret can't be read or written: No space left"):
+            env._secret(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    secret = env._secret(tmp_path)
+    assert len(secret) > env.SHORTEST_SECRET and env._secret(tmp_path) == secret
+    assert [(file.name, file.stat().st_mode & 0o777) for file in tmp_path.iterdir()] == [
+        ("secret", 0o600)
+    ]
 
 
 def test_what_an_address_says_about_tls_is_kept() -> None:
