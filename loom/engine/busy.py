@@ -45,6 +45,7 @@ _BUSY = (("40P01", "40001"), sqlite3.SQLITE_BUSY)  # deadlock_detected, serializ
 _FULL = (("53100",), sqlite3.SQLITE_FULL)  # disk_full
 _READ_ONLY = (("25006",), sqlite3.SQLITE_READONLY)  # read_only_sql_transaction, as on a standby
 _INTERRUPTED = (("57014",), sqlite3.SQLITE_INTERRUPT)  # query_canceled
+_INCOMPLETE = (("42P01", "42703"), sqlite3.SQLITE_ERROR)  # undefined_table, undefined_column
 
 
 def is_busy(error: Exception) -> bool:
@@ -66,6 +67,11 @@ def is_read_only(error: Exception) -> bool:
 def is_interrupted(error: Exception) -> bool:
     """Whether a statement was ended because its request took too long or its client left."""
     return _is(error, *_INTERRUPTED)
+
+
+def is_incomplete(error: Exception) -> bool:
+    """Whether the database answers, but lacks a table or column that this version needs."""
+    return _is(error, *_INCOMPLETE)
 
 
 def _is(error: Exception, postgres: Sequence[str], sqlite: int) -> bool:

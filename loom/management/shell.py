@@ -1,11 +1,12 @@
 """What management commands share: printed links, commands typed in the shell, a data folder."""
 
+import errno
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.db import connection
+from django.db import OperationalError, connection
 from django.db.migrations.recorder import MigrationRecorder
 
 from loom import access
@@ -102,17 +103,32 @@ def _agent(name: str, tree: Tree) -> Actor:
 
 
 class StartedCommand(BaseCommand):
-    """Prints what to do if there is no Heddle yet, instead of an error about a missing table."""
+    """Prints what to do if there is no Heddle yet, or if its database or disk refuses, instead of
+    a traceback."""
 
     # Django's checks import every view, which takes as long as the rest (measured). A test
     # runs them.
     requires_system_checks = ()
 
     def execute(self, *args: Any, **options: Any) -> str | None:
-        """Runs the command. CommandError where the database is empty."""
-        if not MigrationRecorder(connection).applied_migrations():
+        """Runs the command. CommandError where the database is empty, or cannot be used."""
+        try:
+            if not MigrationRecorder(connection).applied_migrations():
+                raise CommandError(
+                    f"There is no Heddle data in {settings.DATA_DIR} yet. Start script/server "
+                    "once, or name its folder in HEDDLE_DATA."
+                )
+            return super().execute(*args, **options)
+        except OperationalError as error:
             raise CommandError(
-                f"There is no Heddle data in {settings.DATA_DIR} yet. Start script/server once, or "
-                "name its folder in HEDDLE_DATA."
-            )
-        return super().execute(*args, **options)
+                f"The database can't be used: {str(error).strip()}. {_LOOK}"
+            ) from None
+        except OSError as error:
+            if error.errno not in _OF_DISKS:
+                raise
+            named = error.filename or settings.DATA_DIR
+            raise CommandError(f"{named} can't be used: {error.strerror}. {_LOOK}") from None
+
+
+_OF_DISKS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
+_LOOK = "Look whether the disk is full or read-only, and who owns the data folder."

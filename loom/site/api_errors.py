@@ -81,6 +81,13 @@ def refusal_of(error: Exception) -> CommandError | None:
             "The database can only be read now; nothing was written.",
             hint="ask the operator of this Heddle which database it writes to",
         )
+    if isinstance(error, DatabaseError) and busy.is_incomplete(error):
+        return CommandError(
+            "UNAVAILABLE",
+            "The database does not fit this version of Heddle; nothing was written.",
+            hint="ask the operator of this Heddle to read its log; a start updates the database",
+            retryable=False,
+        )
     if isinstance(error, busy.NOT_REACHED):
         return _down(error)
     for kind in type(error).__mro__:

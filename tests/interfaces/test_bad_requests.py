@@ -300,6 +300,22 @@ def test_a_full_disk_is_called_so(world: World, api: Client, owner: User) -> Non
     assert answer.json()["message"] == "The disk is full; nothing was written."
 
 
+@pytest.mark.sqlite
+def test_a_missing_table_is_not_called_a_database_that_is_away(
+    api: Client, owner: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(*_: Any) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1 FROM people_missing")
+
+    monkeypatch.setattr("loom.access.visible_groves", missing)
+    answer = api(owner).get("/api/me")
+    body = answer.json()
+    assert (answer.status_code, body["code"], body["retryable"]) == (503, "UNAVAILABLE", False)
+    assert body["message"].startswith("The database does not fit this version of Heddle")
+    assert "people_missing" not in str(body)
+
+
 READ_ONLY = "The database can only be read now; nothing was written."
 
 

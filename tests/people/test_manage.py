@@ -1,5 +1,6 @@
 """What manage.py does for whoever runs a Heddle."""
 
+import errno
 import io
 import json
 import os
@@ -310,6 +311,94 @@ def test_what_is_not_a_backup_changes_nothing(actor: Actor, tree: Tree, tmp_path
     assert Tree.objects.count() == 1
     assert not (tmp_path / "secret").exists()
     assert not (tmp_path.parent / "outside").exists()
+
+
+@pytest.mark.sqlite
+@pytest.mark.django_db(transaction=True)
+def test_a_backup_with_other_pages_is_restored(
+    actor: Actor, tree: Tree, tmp_path: Path, settings: Any
+) -> None:
+    execute_line(actor, tree, Request('respond "in small pages"'))
+    output_of("backup", str(tmp_path / "one.backup"))
+    with tarfile.open(tmp_path / "one.backup") as tar:
+        (tmp_path / "database").write_bytes(tar.extractfile("database").read())  # type: ignore[union-attr]
+    with closing(sqlite3.connect(tmp_path / "database")) as old:
+        size = old.execute("PRAGMA page_size").fetchone()[0]
+        other = 4096 if size != 4096 else 8192
+        old.executescript(f"PRAGMA journal_mode=DELETE; PRAGMA page_size={other}; VACUUM")
+        assert old.execute("PRAGMA page_size").fetchone()[0] == other
+    small = tmp_path / "small.backup"
+    members = {"database": (tmp_path / "database").read_bytes()}
+    _with_members(tmp_path / "one.backup", small, members)
+    execute_line(actor, tree, Request('respond "later"'))
+    output_of("restore", str(small))
+    assert set(Node.objects.values_list("text", flat=True)) == {"", "in small pages"}
+    execute_line(actor, tree, Request('respond "and on"'))
+    env = {"HEDDLE_DATA": str(tmp_path / "new"), "PATH": os.environ["PATH"]}
+    command = [sys.executable, "manage.py", "restore", str(small)]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "Restored. Start Heddle again.\n"), done.stderr
+    with closing(sqlite3.connect(tmp_path / "new" / "heddle.sqlite3")) as rows:
+        texts = {text for (text,) in rows.execute("SELECT text FROM trees_node")}
+        pragmas = ("page_size", "auto_vacuum", "journal_mode")
+        state = [rows.execute(f"PRAGMA {name}").fetchone()[0] for name in pragmas]
+    assert texts == {"", "in small pages"}
+    assert state == [8192, 2, "wal"]
+
+
+@pytest.mark.sqlite
+@pytest.mark.django_db(transaction=True)
+def test_a_backup_with_a_bad_part_changes_nothing(actor: Actor, tree: Tree, tmp_path: Path) -> None:
+    good = tmp_path / "good.backup"
+    output_of("backup", str(good))
+    with closing(sqlite3.connect(tmp_path / "foreign")) as foreign:
+        foreign.execute("CREATE TABLE recipes (name)")
+        foreign.commit()
+    bad: list[tuple[dict[str, bytes], str]] = [
+        ({"database": b""}, "empty, or is not one of Heddle"),
+        ({"database": (tmp_path / "foreign").read_bytes()}, "empty, or is not one of Heddle"),
+        ({"database": b"no database at all" * 100}, "damaged"),
+        ({"secret": b""}, "The secret in this backup is damaged"),
+        ({"secret": b"\xff" * 40}, "The secret in this backup is damaged"),
+    ]
+    for members, says in bad:
+        _with_members(good, tmp_path / "bad.backup", members)
+        with pytest.raises(CommandError, match=says):
+            output_of("restore", str(tmp_path / "bad.backup"))
+    assert Tree.objects.count() == 1
+    assert not (tmp_path / "secret").exists()
+    assert not (tmp_path / "backups").exists()
+
+
+def _with_members(good: Path, to: Path, members: dict[str, bytes]) -> None:
+    """A backup with other bytes in some of its members."""
+    with tarfile.open(good) as old, tarfile.open(to, "w") as new:
+        for member in old.getmembers():
+            content = old.extractfile(member).read()  # type: ignore[union-attr]
+            content = members.get(member.name, content)
+            member.size = len(content)
+            new.addfile(member, io.BytesIO(content))
+
+
+@pytest.mark.sqlite
+@pytest.mark.django_db(transaction=True)
+def test_a_command_on_a_disk_that_takes_nothing_ends_with_a_sentence(
+    owner: User, tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA query_only = 1")
+        try:
+            with pytest.raises(CommandError, match="The database can't be used: attempt to write"):
+                output_of("adduser", "ada")
+        finally:
+            cursor.execute("PRAGMA query_only = 0")
+
+    def read_only(*_: Any) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), "/data/heddle.sqlite3-next")
+
+    monkeypatch.setattr("loom.management.commands.verify.verify_tree", read_only)
+    with pytest.raises(CommandError, match="-next can't be used: Read-only file system"):
+        output_of("verify")
 
 
 def _rewritten(good: Path, to: Path, **about: Any) -> None:

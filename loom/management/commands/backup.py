@@ -50,7 +50,8 @@ def dump(to: Path) -> None:
 
 
 def load(dumped: Path) -> None:
-    """Replaces everything in the database with a dump; all of it or nothing."""
+    """Replaces everything in the database with a dump, whose file of SQLite has passed
+    `demand_whole`; all of it or nothing."""
     if connection.vendor == "sqlite":
         _load_sqlite(dumped)
         return
@@ -62,22 +63,54 @@ def load(dumped: Path) -> None:
 
 
 def demand_whole(dumped: Path) -> None:
-    """Raises CommandError for a file of SQLite that is damaged."""
+    """Raises CommandError for a file of SQLite that is damaged, or is no database of Heddle: an
+    empty file is a sound database without tables."""
     with closing(sqlite3.connect(dumped)) as copy:
         try:
             state = copy.execute("PRAGMA quick_check").fetchone()[0]
-        except sqlite3.DatabaseError as error:
+        except sqlite3.Error as error:
             state = str(error)
-    if state != "ok":
-        raise CommandError(f"The database in this backup is damaged: {state}")
+        if state != "ok":
+            raise CommandError(f"The database in this backup is damaged: {state}")
+        try:
+            rows = copy.execute("SELECT 1 FROM django_migrations WHERE app = 'trees' LIMIT 1")
+            is_ours = rows.fetchone() is not None
+        except sqlite3.Error:
+            is_ours = False
+    if not is_ours:
+        raise CommandError("The database in this backup is empty, or is not one of Heddle.")
 
 
 def _load_sqlite(dumped: Path) -> None:
-    demand_whole(dumped)
-    with closing(sqlite3.connect(dumped)) as copy:
-        connection.ensure_connection()
-        copy.backup(connection.connection)
+    connection.ensure_connection()
+    try:
+        fitting = _in_same_pages(dumped)
+        with closing(sqlite3.connect(fitting)) as copy:
+            copy.backup(connection.connection)
+    except sqlite3.Error as error:
+        raise CommandError(
+            f"The database can't be written: {error}. Nothing was changed."
+        ) from None
     connection.close()
+
+
+def _in_same_pages(dumped: Path) -> Path:
+    """A file with the content of this one, in pages of the size that the database has, which
+    SQLite cannot change while it copies; installations from before 0.1.0 have pages of 4 KB."""
+    size = _page_size(connection.connection)
+    with closing(sqlite3.connect(dumped)) as copy:
+        if _page_size(copy) == size:
+            return dumped
+        fitting = dumped.with_name("fitting")
+        # As loom.platform.sqlite3.base begins a new file.
+        copy.execute(f"PRAGMA page_size={size}")
+        copy.execute("PRAGMA auto_vacuum=INCREMENTAL")
+        copy.execute("VACUUM INTO ?", [str(fitting)])
+    return fitting
+
+
+def _page_size(database: Any) -> int:
+    return int(database.execute("PRAGMA page_size").fetchone()[0])
 
 
 def _postgres(tool: str, *words: str) -> None:

@@ -37,8 +37,8 @@ class Command(BaseCommand):
         parser.add_argument("file")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Raises for a file that is not a backup or is of another kind; backs up the existing data
-        first."""
+        """Raises for a file that is not a backup or is of another kind, before it touches anything;
+        then backs up the existing data."""
         _demand_stopped()
         try:
             with (
@@ -58,6 +58,9 @@ class Command(BaseCommand):
         with dumped.open("wb") as out:
             shutil.copyfileobj(_member(tar, backup.DATABASE), out)
         secret = _member(tar, backup.SECRET).read()
+        if about["database"] == "sqlite":
+            backup.demand_whole(dumped)
+        _demand_secret(secret)
         if backup.applied():  # a new machine has no data yet
             self.stdout.write(f"What there is now is kept in {_kept()}")
         if about["database"] == connection.vendor:
@@ -69,7 +72,6 @@ class Command(BaseCommand):
         self._put_secret(secret)
 
     def _move(self, dumped: Path, migrations: list[str]) -> None:
-        backup.demand_whole(dumped)
         if not backup.applied():
             call_command("migrate", verbosity=0, interactive=False)
         counts = move_in(dumped, migrations, self.stdout.write)
@@ -89,6 +91,8 @@ class Command(BaseCommand):
         part.unlink(missing_ok=True)
         with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
             out.write(secret)
+            out.flush()
+            os.fsync(out.fileno())
         part.replace(file)
         given = os.environ.get("HEDDLE_SECRET", "")
         if given and given.encode() != secret:
@@ -130,6 +134,19 @@ def _demand_fitting(about: Any) -> None:
     newer = [name for name in about["migrations"] if name not in known]
     if newer:
         raise CommandError(f"This backup is from a newer version of Heddle ({newer[0]}).")
+
+
+def _demand_secret(secret: bytes) -> None:
+    """Raises CommandError for a secret with which Heddle would not start."""
+    try:
+        is_long_enough = len(secret.decode().strip()) >= settings.SHORTEST_SECRET
+    except UnicodeDecodeError:
+        is_long_enough = False
+    if not is_long_enough:
+        raise CommandError(
+            f"The secret in this backup is damaged: it is shorter than {settings.SHORTEST_SECRET} "
+            "characters, or no text."
+        )
 
 
 def _demand_stopped() -> None:
