@@ -12,5 +12,10 @@ class AgentsConfig(AppConfig):
     label = "agents"
 
     def ready(self) -> None:
-        for module in ("agents.grove_settings", "agents.json_calls", "agents.token_calls"):
+        for module in (
+            "agents.grove_settings",
+            "agents.json_calls",
+            "agents.prose",
+            "agents.token_calls",
+        ):
             import_module(module)

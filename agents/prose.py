@@ -10,6 +10,7 @@ from agents.context.values import (
 )
 from agents.providers.attempt import read_reply
 from loom.turns.models import Generation, Turn
+from loom.turns.turn_lifecycle import reads_answer
 
 # The prose of a turn's rounds.
 
@@ -25,6 +26,7 @@ def _read(text: str, finished: bool) -> RoundReply:
     return read_reply(text, language(), finished=finished)
 
 
+@reads_answer
 def prose(turn: Turn) -> str:
     """The answer: the prose of the last round that has any, even if it was cut off. The prose of
     earlier rounds stays with them."""

@@ -548,9 +548,19 @@ def demand_own(actor: Actor, node: Node, what: str) -> None:
         )
 
 
+def is_over(sandbox: Tree) -> bool:
+    """Whether a sandbox was archived because its days are over."""
+    end, ended = sandbox.expires_at, sandbox.archived_at
+    return end is not None and ended is not None and ended >= end
+
+
 def demand_writable(tree: Tree) -> None:
     """Refuses with REJECTED if the tree is archived, and so read-only."""
     if tree.archived_at is not None:
+        if tree.sandbox_of_id is not None and is_over(tree):
+            reason = "The days of this sandbox are over: it is archived and read-only."
+            hint = "Restore it in the archive, which gives it days again."
+            raise CommandError("REJECTED", reason, hint=hint)
         reason, hint = "This tree is archived and read-only.", "An owner or writer can restore it."
         raise CommandError("REJECTED", reason, hint=hint)
 

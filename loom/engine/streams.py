@@ -98,6 +98,13 @@ class Writer:
         self.seqs = [number for number in self.seqs if number <= seq]
         self.stream.head = seq
 
+    def reread(self) -> None:
+        """Reads the locked stream again, once other code has written it in the same transaction.
+        Nothing may be pending."""
+        if self._pending:
+            raise RuntimeError("the pending events would get numbers that are taken")
+        self.stream.refresh_from_db()
+
     def flush(self, *, many: bool = False) -> None:
         """Writes the events and the new head; announces after commit. `many` is for hundreds of
         events, outside of dry runs."""

@@ -35,12 +35,14 @@ from loom.sandboxes.promoting import Promoted, promote_nodes
 from loom.sandboxes.queries import demand_sandbox, new_nodes, open_sandboxes, origin_of
 from loom.text.counts import counted
 from loom.text.hashes import instant_or_none
+from loom.trees.archiving import end_work, when_opened
 from loom.trees.commands.node_writer import demand_text_node, demand_visible
 from loom.trees.commands.nodes import made_nodes
 from loom.trees.commands.rights import copy_rights
 from loom.trees.models import Node, Tree, Workspace
 from loom.trees.named_items import get_own_node, touched
 from loom.trees.queries import lookup
+from loom.turns.archiving import open_generations, open_turns
 
 DAYS, MOST_DAYS = 7, 90
 MOST_OPEN = 50  # of a person
@@ -173,6 +175,7 @@ def promote(context: Context, args: PromoteArgs) -> Reply:
             hint="write what should stay in the tree itself",
             is_size=True,
         )
+    _demand_idle(context)
     _demand_checks(context, origin)
     by, dry = context.actor.participant.uid, context.world.is_dry
     writer = streams.lock(origin, actor=by, origin=context.world.origin, is_dry=dry)
@@ -194,12 +197,28 @@ def promote(context: Context, args: PromoteArgs) -> Reply:
         Tree.objects.filter(pk=origin.pk).update(touched_at=context.now)
         writer.flush()
         _to_undo(context, origin, done, writer.seqs, reply)
-    _close(context.tree, context.world, "promoted")
+    _close(context.tree, context.world, "promoted", turn=context.turn)
     return Reply(
         reply,
         refs=tuple(node.local_id for node in promoted[:SHOWN]),
         items=touched(*promoted[:SHOWN]) if not dry else (),
     )
+
+
+def _demand_idle(context: Context) -> None:
+    """Refuses with CONFLICT while an answer is being written in the sandbox, which would be left
+    behind; the turn that promotes it goes on."""
+    turns = open_turns(context.tree, but=context.turn)
+    turn = turns.select_related("participant").first()
+    generations = open_generations(context.tree, but=context.turn)
+    generation = generations.select_related("participant").first()
+    at_work = turn or generation
+    if at_work is not None:
+        raise CommandError(
+            "CONFLICT",
+            f"{at_work.participant.name} is writing an answer in this sandbox.",
+            hint="wait until it ends, or stop it; then → promote",
+        )
 
 
 def _to_undo(
@@ -334,23 +353,30 @@ describe_verb(
 
 @command("discard", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def discard(context: Context, args: DiscardArgs) -> Reply:
-    """Ends this sandbox without promoting it. It stays readable for you, in the archive."""
+    """Ends this sandbox without promoting it. It stays readable for you, in the archive, with what
+    was written there so far: who still writes is stopped."""
     demand_sandbox(context.tree)
-    _close(context.tree, context.world, "discarded")
-    return Reply("✓ discarded this sandbox; it is in your archive")
+    stopped = _close(context.tree, context.world, "discarded", turn=context.turn)
+    reply = "✓ discarded this sandbox; it is in your archive"
+    if stopped:
+        context.workspace.refresh_from_db()
+        reply += "\n  stopped what was being written there; what had arrived is kept"
+    return Reply(reply)
 
 
-def _close(tree: Tree, writer: streams.Writer, state: str) -> None:
-    """Archives a sandbox, whose stream is locked, as a token in its last state."""
+def _close(tree: Tree, writer: streams.Writer, state: str, *, turn: str = "") -> int:
+    """Archives a sandbox, whose stream is locked, as a token in its last state. What goes on in it
+    ends first, with what it has written, but for `turn`; returns how much that was."""
     if writer.is_dry:
-        return
+        return 0
+    stopped = end_work(tree, writer, turn=turn)
     tree.archived_at = timezone.now()
     Tree.objects.filter(pk=tree.pk).update(archived_at=tree.archived_at)
     writer.append(
         "tree.changed", {"tree": tree.uid, "archived_at": instant_or_none(tree.archived_at)}
     )
     if not apps.is_installed("loom.claims"):  # which keeps the last states of tokens
-        return
+        return stopped
     from loom.claims.models import TokenState
     from loom.claims.queries.inline_tokens import SELF
 
@@ -358,6 +384,7 @@ def _close(tree: Tree, writer: streams.Writer, state: str) -> None:
     TokenState.objects.update_or_create(item=ids.of_tree(tree.pk), key=SELF, defaults=kept)
     body = {"item": f"tree:{tree.uid}", "key": SELF, "token": "sandbox", "state": state}
     writer.append("token.changed", {**body, "notes": []})
+    return stopped
 
 
 @undoes("sandbox")
@@ -365,16 +392,32 @@ def _undo_sandbox(context: Context, op: Op, own: Own) -> list[Op]:
     """Discards a sandbox that was begun, or opens it again."""
     tree = access.trees_for(context.actor).filter(pk=op["tree"]).first()
     if tree is None or (tree.archived_at is None) != op["ends"]:
+        if tree is not None and access.is_over(tree):
+            raise CommandError(
+                "CONFLICT",
+                "The days of this sandbox are over.",
+                hint="restore it in the archive, which gives it days again, and repeat this",
+            )
         raise conflict("The sandbox")
     if not context.world.is_dry:
         writer = streams.lock(tree, actor=context.actor.participant.uid)
         if op["ends"]:
-            _close(tree, writer, op.get("state", "discarded"))
+            _close(tree, writer, op.get("state", "discarded"), turn=context.turn)
         else:
+            _give_days(tree)
             Tree.objects.filter(pk=tree.pk).update(archived_at=None)
             writer.append("tree.changed", {"tree": tree.uid, "archived_at": None})
         writer.flush()
     return [{**op, "ends": not op["ends"]}]
+
+
+@when_opened
+def _give_days(tree: Tree) -> None:
+    """Gives a sandbox that is opened again as many days as a new one has, unless it has more."""
+    if tree.sandbox_of_id is None or tree.expires_at is None:
+        return
+    tree.expires_at = max(tree.expires_at, timezone.now() + timedelta(days=DAYS))
+    Tree.objects.filter(pk=tree.pk).update(expires_at=tree.expires_at)
 
 
 @sweeps

@@ -9,6 +9,7 @@ COMMANDS = (
     "loom.turns.grove_settings",
     "loom.turns.effects",
     "loom.turns.stored_events",
+    "loom.turns.archiving",
     "loom.turns.erasing",
     "loom.turns.old_calls",
     "loom.turns.commands.continuing",

@@ -1,6 +1,6 @@
 """The life of a turn's row: started by a person, moved by a worker, ended."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -483,6 +483,21 @@ _STEP_AT = PreparedQuery(
 def step_at(turn: Turn, place: str) -> Step | None:
     """The step of a line that already ran before a worker was lost; else None."""
     return _STEP_AT.first(turn=turn.uid, place=place)
+
+
+Answering = Callable[[Turn], str]
+_answering: list[Answering] = []
+
+
+def reads_answer(answering: Answering) -> Answering:
+    """Registers what reads the answer of a turn from the replies of its model."""
+    _answering.append(answering)
+    return answering
+
+
+def answer_of(turn: Turn) -> str:
+    """The answer of a turn, as far as it is written; "" for none."""
+    return next((text for answering in _answering if (text := answering(turn))), "")
 
 
 def finish(turn: Turn, *, text: str) -> None:

@@ -216,6 +216,62 @@ def test_it_ends_by_discard_undo_or_its_days(two_groves: TwoGroves) -> None:
     assert third.archived_at is not None
 
 
+def _over(sandbox: Tree) -> None:
+    """Ends a sandbox by its days."""
+    ended = timezone.now() - timedelta(seconds=1)
+    Tree.objects.filter(pk=sandbox.pk).update(expires_at=ended)
+    assert discard_ended() == 1
+    sandbox.refresh_from_db()
+    assert sandbox.archived_at is not None
+
+
+def test_a_sandbox_whose_days_are_over_gets_days_again_when_it_is_opened(
+    two_groves: TwoGroves,
+) -> None:
+    two = two_groves
+    actor, sandbox = begin(two, two.both)
+    _over(sandbox)
+    why = refused(actor, sandbox, 'respond "It wakes."')
+    assert why.code == "REJECTED" and why.message.startswith("The days of this sandbox are over")
+    client = two.client(two.both)
+    address = f"/api/trees/{sandbox.uid}"
+    assert client.patch(address, {"archived": False}, format="json").status_code == 200
+    assert discard_ended() == 0
+    sandbox.refresh_from_db()
+    assert sandbox.expires_at is not None
+    assert sandbox.expires_at - timezone.now() > timedelta(days=6)
+    say(actor, sandbox, 'respond "It wakes."')
+    # Days that it has left stay.
+    later = timezone.now() + timedelta(days=60)
+    Tree.objects.filter(pk=sandbox.pk).update(expires_at=later)
+    client.patch(address, {"archived": True}, format="json")
+    client.patch(address, {"archived": False}, format="json")
+    sandbox.refresh_from_db()
+    assert sandbox.expires_at == later
+
+
+def test_a_promotion_that_is_undone_after_its_days_opens_the_sandbox_with_days(
+    two_groves: TwoGroves,
+) -> None:
+    two = two_groves
+    actor, sandbox = begin(two, two.both)
+    say(actor, sandbox, 'respond "The kestrel wakes."')
+    say(actor, sandbox, "promote")
+    Tree.objects.filter(pk=sandbox.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+    say(actor, two.left.tree, "undo")
+    assert discard_ended() == 0
+    sandbox.refresh_from_db()
+    assert sandbox.archived_at is None
+    _over(sandbox)
+    why = refused(actor, two.left.tree, "redo")
+    assert (why.code, why.message) == ("CONFLICT", "The days of this sandbox are over.")
+    client = two.client(two.both)
+    client.patch(f"/api/trees/{sandbox.uid}", {"archived": False}, format="json")
+    assert "promote" in say(actor, two.left.tree, "redo")["reply"]
+    sandbox.refresh_from_db()
+    assert sandbox.archived_at is not None
+
+
 def test_promote_and_discard_are_for_sandboxes(two_groves: TwoGroves) -> None:
     actor = two_groves.left.actor(two_groves.both)
     for line in ("promote", "discard"):

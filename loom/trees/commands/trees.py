@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
+from django.utils import timezone
 
 from loom.access import Actor, grove_trees, is_hidden_from_some
 from loom.engine import streams
@@ -20,6 +21,7 @@ from loom.people.models import Participant
 from loom.people.names import shown_title
 from loom.platform.inserts import insert_row
 from loom.text.hashes import instant_or_none
+from loom.trees.archiving import end_work, opened
 from loom.trees.commands.node_writer import MODES, NewNode, add_node
 from loom.trees.commands.public_links import (
     FIELDS,
@@ -40,7 +42,8 @@ def change_tree(actor: Actor, tree: Tree, changes: Mapping[str, Any]) -> Tree:
     subjects (STEERING: `→ undo` undoes these), or `archived`.
 
     An archived tree is read-only: it takes nothing but `archived`, or other fields together with
-    `archived: false`. Unchanged values write no event. `seen` holds fields as the caller has read
+    `archived: false`. What goes on in a tree that is archived ends before, with what it has
+    written. Unchanged values write no event. `seen` holds fields as the caller has read
     them: CONFLICT if a field that would change has another value by now.
     """
     names = (*FIELDS, "folder", "archived", "seen")
@@ -95,7 +98,12 @@ def _change_tree(change: RunningAction, args: TreeChanges) -> Tree:
     for name, value in changed.items():
         setattr(row, name, value)
     if args.archived is not None and args.archived != (row.archived_at is not None):
-        row.archived_at = change.now if args.archived else None
+        if args.archived:
+            end_work(row, change.writer)
+            row.archived_at = timezone.now()  # after the texts that ended with it
+        else:
+            opened(row)
+            row.archived_at = None
         changed["archived_at"] = instant_or_none(row.archived_at)
     if changed:
         row.touched_at = change.now
