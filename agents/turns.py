@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from itertools import takewhile
 from typing import Any
 
@@ -75,8 +76,8 @@ def run_turn(uid: str) -> None:
         try:
             while _advance(turn):
                 turn = _again(turn)
-        except turn_lifecycle.LostError:
-            return
+        except (turn_lifecycle.LostError, turn_lifecycle.NotStoredError):
+            return  # the next try comes when the lease is over
         turn_lifecycle.release(turn)
         # Something may have ended while the turn was held: check once more.
         if turn_lifecycle.is_waiting(turn):
@@ -116,7 +117,7 @@ def _advance(turn: Turn) -> bool:
         case "executing":
             return _execute(turn)
         case _:
-            turn_lifecycle.finish(turn, text=prose(turn))
+            turn_lifecycle.finish_or_put_aside(turn, partial(prose, turn))
             return False
 
 

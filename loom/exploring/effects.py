@@ -7,6 +7,7 @@ from django.db.models import QuerySet
 
 from loom.engine.event_kinds import Body, Payload, event
 from loom.exploring.models import Exploration, ExploredText
+from loom.trees.archiving import stops_when_archived
 from loom.trees.erasing import erased_with_tree
 from loom.trees.models import Tree
 
@@ -16,6 +17,13 @@ class ExplorationChanged(Payload):
     """An exploration began, went on, or has ended."""
 
     exploration: Body
+
+
+@stops_when_archived
+def _stop_explorations(tree: Tree, turn: str) -> int:
+    """Asks the explorations of a tree to stop: they end without a note when their texts have."""
+    Exploration.objects.filter(tree=tree, ended_at__isnull=True).update(stop_asked=True)
+    return 0
 
 
 @erased_with_tree

@@ -1,5 +1,6 @@
 """The life of a turn's row: started by a person, moved by a worker, ended."""
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -11,9 +12,10 @@ from django.utils import timezone
 
 from loom import access
 from loom.access import Actor
-from loom.engine import later, streams
+from loom.engine import later, put_aside, streams
 from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args
+from loom.engine.busy import NOT_REACHED
 from loom.engine.execute import execute
 from loom.engine.fields import new_uid
 from loom.engine.jobs import enqueue
@@ -49,6 +51,8 @@ Form = Literal["continuation", "aside"]
 STALLED = timedelta(seconds=120)  # a turn without progress for this long no longer holds its lease
 MOST_WRITTEN = 20  # lines that are looked at for the last text
 TIMED_OUT = "interrupted:no progress"
+ASIDE = "turn"  # the kind of a turn whose end is put aside
+log = logging.getLogger("heddle.turns")
 
 
 class TurnStartArgs(Args):
@@ -187,7 +191,8 @@ def _demand_free(point: Node) -> None:
     store what it has, and blocks nothing."""
     for other in _AT_SLOT.all(slot=point.slot_id):
         if is_stalled(other):
-            time_out(other)
+            if other.status != "finishing":  # else its text waits to be stored
+                time_out(other)
             continue
         raise CommandError(
             "CONFLICT",
@@ -563,13 +568,49 @@ def _last_call(turn: Turn) -> Generation | None:
     return generations.select_related("call").order_by("-round", "-id").first()
 
 
-def give_up(turn: Turn) -> None:
-    """Ends a turn that cannot even store what it has, without an answer."""
+class NotStoredError(Exception):
+    """The end of a turn could not be stored. It is tried again once its lease is over, until it is
+    put aside."""
+
+
+def finish_or_put_aside(turn: Turn, read: Callable[[], str]) -> None:
+    """Ends a turn that is finishing, with the answer that `read` returns. An end that fails again
+    and again is put aside with its reason, and the replies of the model keep its text. Raises
+    NotStoredError for one that was not stored."""
+    known, grove = put_aside.find(ASIDE, turn.uid), turn.tree.grove
+    if known is not None or turn.finish == TIMED_OUT or is_stalled(turn):
+        # Counted before it begins: an earlier try may have ended its process.
+        is_stored = put_aside.attempt(
+            ASIDE, turn.uid, lambda: finish(turn, text=read()), version=turn.round, grove=grove
+        )
+        if not is_stored:
+            raise NotStoredError
+        return
+    try:
+        finish(turn, text=read())
+    except NOT_REACHED:
+        raise
+    except Exception as error:
+        log.warning("could not store the end of the turn %s", turn.uid, exc_info=True)
+        put_aside.failed(ASIDE, turn.uid, error, version=turn.round, grove=grove)
+        raise NotStoredError from error
+
+
+@put_aside.when_dropped(ASIDE)
+def give_up(uid: str) -> None:
+    """Ends a turn whose end could not be stored, as failed and without an answer. The replies of
+    its model keep the text."""
+    turn = turns().filter(uid=uid, status="finishing").first()
+    if turn is None:
+        return
+    message = "It could not be stored, and an operator gave it up."
+    error = CommandError("UNAVAILABLE", message, hint="Try again.").body
     with transaction.atomic():
         writer = streams.lock(turn.tree, actor=turn.participant.uid, origin=f"turn:{turn.uid}")
         row = _held(turn)
         if row.status == "finishing":
-            end(writer, row, "interrupted", finish=row.finish, error=row.error)
+            finish_kept = row.finish or generation_lifecycle.LOST
+            end(writer, row, "failed", finish=finish_kept, error=error)
             writer.flush()
 
 
@@ -584,14 +625,12 @@ def _status(turn: Turn) -> str:
 
 
 def waiting() -> Iterator[str]:
-    """The running turns that no worker holds, or whose worker is gone; for the sweeper. One
-    without progress is asked to store what it has, or ended if that failed before."""
+    """The running turns that no worker holds, or whose worker is gone, but for those that are put
+    aside; for the sweeper. One without progress is asked to store what it has."""
     going = Q(status__in=OPEN_TURN, ended_at=None, tree__erasing_at=None)  # found by an index
-    for turn in turns().filter(going).order_by():
-        if is_stalled(turn):
-            if turn.finish == TIMED_OUT:
-                give_up(turn)
-                continue
+    aside = put_aside.among(ASIDE, version="round")
+    for turn in turns().filter(going).exclude(aside).order_by():
+        if turn.status != "finishing" and is_stalled(turn):
             time_out(turn)
         is_held = turn.lease and turn.leased_until and turn.leased_until > timezone.now()
         if not is_held and (turn.stop_asked or not is_waiting(turn)):

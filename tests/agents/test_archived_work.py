@@ -15,6 +15,8 @@ from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Event, Stream
 from loom.errors import CommandError
+from loom.exploring import progress
+from loom.exploring.models import Exploration
 from loom.people.models import Participant
 from loom.sandboxes.commands import discard_ended
 from loom.trees.commands.trees import change_tree
@@ -147,3 +149,17 @@ def test_an_end_that_cannot_be_stored_keeps_no_tree_out_of_the_archive(
     change_tree(actor, tree, {"archived": True})
     tree.refresh_from_db()
     assert tree.archived_at is not None
+
+
+def test_an_exploration_of_an_archived_tree_asks_for_nothing_more(
+    actor: Actor, tree: Tree, model: Participant, opening: str, provider: ScriptedProvider
+) -> None:
+    execute_line(actor, tree, Request(f"explore from {opening} n:2 depth:3 keep:1 by:judge"))
+    row = Exploration.objects.get()
+    progress.advance(row.uid)
+    change_tree(actor, tree, {"archived": True})
+    progress.advance(row.uid)
+    row.refresh_from_db()
+    assert row.ended_at is not None and row.status == "stopped"
+    assert not Generation.objects.filter(ended_at__isnull=True).exists()
+    assert provider.seen == []

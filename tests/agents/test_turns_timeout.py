@@ -4,11 +4,14 @@ from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
+from django.db import IntegrityError
 from django.utils import timezone
 
 from agents import runs, tasks
 from agents.turns import run_turn
 from loom.access import Actor
+from loom.engine import put_aside
+from loom.engine.models import PutAside
 from loom.errors import CommandError
 from loom.people.models import Participant
 from loom.trees.models import Node, Tree
@@ -95,16 +98,86 @@ def test_an_answer_that_took_long_is_taken_by_its_turn(
     assert turn.node is not None and turn.node.text == "One."
 
 
-def test_a_turn_that_cannot_even_be_finished_ends_without_an_answer(
+def test_what_a_turn_has_waits_for_as_long_as_no_worker_stores_it(
     actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider
 ) -> None:
     provider.script(says(SAID))
     turn = _half_way(actor, tree, agent)
-    for _ in range(2):
+    for _ in range(3):
         _two_minutes_later()
-        tasks.sweep()
+        assert tasks.sweep() == 1
+    assert rows().get(pk=turn.pk).status == "finishing"
+    turn = went(turn)
+    assert (turn.status, turn.finish) == ("interrupted", "interrupted:no progress")
+    assert turn.node is not None and turn.node.text == "One."
+    assert not PutAside.objects.exists()
+
+
+def _not_stored(
+    actor: Actor,
+    tree: Tree,
+    agent: Participant,
+    provider: ScriptedProvider,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Turn:
+    """A turn whose answer the database has refused as often as it is tried."""
+
+    def refused(*_: object) -> Node:
+        raise IntegrityError("this text is not taken")
+
+    provider.script(says("One."))
+    turn = asked(actor, tree, agent, input="Begin.")
+    run_turn(turn.uid)
+    run_queued(turn)
+    with monkeypatch.context() as patch:
+        patch.setattr(turn_lifecycle, "_answer", refused)
+        for _ in range(put_aside.MOST_TRIES):
+            assert not put_aside.everywhere().exists()
+            run_turn(turn.uid)
+            Turn.objects.update(lease="", leased_until=None)
+    return rows().get(pk=turn.pk)
+
+
+def test_a_turn_whose_end_cannot_be_stored_is_put_aside_with_its_text(
+    actor: Actor,
+    tree: Tree,
+    agent: Participant,
+    provider: ScriptedProvider,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    turn = _not_stored(actor, tree, agent, provider, monkeypatch)
+    aside = put_aside.everywhere().get()
+    assert (aside.kind, aside.uid, aside.grove) == ("turn", turn.uid, tree.grove)
+    assert aside.reason == "IntegrityError: this text is not taken"
+    for _ in range(3):  # nobody tries it, ends it, or waits for it
+        _two_minutes_later()
+        assert tasks.sweep() == 0
+    run_turn(turn.uid)
+    Turn.objects.update(lease="", leased_until=None)
+    assert rows().get(pk=turn.pk).status == "finishing"
+    turn_lifecycle._demand_free(turn.invoked_at)
+    assert put_aside.again(put_aside.everywhere(), "turn", turn.uid)
+    assert tasks.sweep() == 1
+    turn = went(turn)
+    assert (turn.status, turn.finish) == ("done", "")
+    assert turn.node is not None and turn.node.text == "One."
+    assert not PutAside.objects.exists()
+
+
+def test_a_turn_that_was_put_aside_and_is_dropped_fails_and_its_text_is_kept(
+    actor: Actor,
+    tree: Tree,
+    agent: Participant,
+    provider: ScriptedProvider,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    turn = _not_stored(actor, tree, agent, provider, monkeypatch)
+    assert put_aside.drop(put_aside.everywhere(), "turn", turn.uid)
     turn = rows().get(pk=turn.pk)
-    assert (turn.status, turn.node) == ("interrupted", None)
+    assert (turn.status, turn.node) == ("failed", None)
+    assert turn.error is not None and "an operator gave it up" in turn.error["message"]
+    assert Generation.objects.get(turn=turn).text == "One."
+    assert tasks.sweep() == 0 and not put_aside.everywhere().exists()
 
 
 def test_a_stream_ends_with_the_time_of_its_turn_and_what_came_is_kept(
