@@ -39,6 +39,15 @@ def too_old(floor: int, head: int) -> CommandError:
     )
 
 
+def not_reached(since: int, head: int) -> CommandError:
+    """The refusal for a reader who has seen events that the stream does not have any more."""
+    return CommandError(
+        "CONFLICT",
+        f"There is no event {since} here any more: an earlier state was restored.",
+        hint=f"load again what you show, then go on with since={head}",
+    )
+
+
 def _stored(at: datetime) -> Any:
     return connection.ops.adapt_datetimefield_value(at)
 

@@ -141,11 +141,13 @@ class Socket:
 
     async def _demand_cursor(self) -> None:
         """A client's cursor may be ahead of this feed, but not of the log: then a backup was
-        restored, and all events from now on are new to the client."""
+        restored, and the client shows what is gone, so it has to load again."""
         if self._cursor > self.feed.ring.head:
             head = (await self.feed.read(reads.heads, [self.feed.stream])).get(self.feed.stream, 0)
             self.feed.ring_bell(head)
-            self._cursor = min(self._cursor, head)
+            if self._cursor > head:
+                self._cursor = head
+                await self._send(frames.reload(head))
 
     async def _send_events(self) -> None:
         ring = self.feed.ring

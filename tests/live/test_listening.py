@@ -40,12 +40,13 @@ async def test_without_since_everything_is_reported(
     assert line.seqs == list(range(1, head + 1))
 
 
-async def test_a_cursor_ahead_of_the_log_misses_nothing_that_comes(
+async def test_a_cursor_ahead_of_the_log_loads_again_and_misses_nothing_that_comes(
     connect: Opener, actor: Actor, tree: Tree, owner: User
 ) -> None:
     line = await connect(tree, await in_db(bearer)(owner), since=10_000)
-    head = (await line.until("heartbeat"))["seq"]
+    head = (await line.until("reload"))["seq"]
     assert head < 10_000
+    assert (await line.until("heartbeat"))["seq"] == head
     await line.event(await write(actor, tree))
 
 

@@ -147,6 +147,21 @@ def test_whoever_asks_for_what_is_gone_is_told_to_load_again(actor: Actor, tree:
     )
 
 
+def test_whoever_has_seen_more_than_there_is_is_told_to_load_again(
+    actor: Actor, tree: Tree
+) -> None:
+    write(actor, tree, 2)
+    head = Stream.objects.get(name=f"tree:{tree.uid}").head
+    client = APIClient()
+    client.force_authenticate(actor.user)
+    address = f"/api/trees/{tree.uid}/events?since="
+    assert client.get(f"{address}{head}").json() == {"events": [], "head": head}
+    refused = client.get(f"{address}{head + 1}")
+    assert (refused.status_code, refused.json()["code"]) == (409, "CONFLICT")
+    assert "an earlier state was restored" in refused.json()["message"]
+    assert f"since={head}" in refused.json()["hint"]
+
+
 @pytest.mark.django_db(transaction=True)
 async def test_a_socket_that_asks_for_what_is_gone_gets_reload_and_then_what_follows(
     connect: Opener,  # noqa: F811

@@ -16,7 +16,7 @@ from django.db.models.functions import Cast, Coalesce, Left, Length
 from loom.access import Actor
 from loom.engine.event_kinds import completes, completions
 from loom.engine.models import Event, Stream
-from loom.engine.trimmed_events import too_old
+from loom.engine.trimmed_events import not_reached, too_old
 from loom.errors import CommandError, not_found
 from loom.language.ids import ORDINAL_BITS
 from loom.permissions import Role
@@ -37,15 +37,17 @@ def events_since(actor: Actor, stream: str, *, since: int, limit: int = MAX_EVEN
 
     Fewer where they are very long: only a reader that has reached the head has all. An event that
     the actor may not see becomes `{seq, kind: "hidden"}`. The head is read first, so that it is
-    never ahead of what the next call returns. CONFLICT if events after `since` were trimmed. Four
-    queries.
+    never ahead of what the next call returns. CONFLICT if events after `since` were trimmed, or
+    if `since` is after the last one, as when a backup was restored. Four queries.
     """
     row = Stream.objects.filter(name=stream).values_list("id", "head", "floor").first()
-    if row is None:
-        return {"events": [], "head": 0}
-    key, head, floor = row
+    key, head, floor = row or (0, 0, 0)
     if since < floor:
         raise too_old(floor, head)
+    if since > head:
+        raise not_reached(since, head)
+    if row is None:
+        return {"events": [], "head": 0}
     rows = Event.objects.filter(stream=key, seq__gt=since).order_by("seq")
     rows = rows[: _affordable(rows, limit)]
     columns = rows.values_list("seq", "kind", "actor", "origin", "payload", "at")
