@@ -209,14 +209,15 @@ def _demand_idle(context: Context) -> None:
     """Refuses with CONFLICT while an answer is being written in the sandbox, which would be left
     behind; the turn that promotes it goes on."""
     turns = open_turns(context.tree, but=context.turn)
-    turn = turns.select_related("participant").first()
     generations = open_generations(context.tree, but=context.turn)
-    generation = generations.select_related("participant").first()
-    at_work = turn or generation
-    if at_work is not None:
+    at_work = [
+        *turns.values_list("participant__name", flat=True)[:1],
+        *generations.values_list("participant__name", flat=True)[:1],
+    ]
+    if at_work:
         raise CommandError(
             "CONFLICT",
-            f"{at_work.participant.name} is writing an answer in this sandbox.",
+            f"{at_work[0]} is writing an answer in this sandbox.",
             hint="wait until it ends, or stop it; then → promote",
         )
 

@@ -3,6 +3,7 @@ as nodes, and nothing is written in it afterwards."""
 
 import logging
 from collections.abc import Callable
+from typing import TypeVar
 
 from django.db import DatabaseError, transaction
 from django.db.models import Q, QuerySet
@@ -11,33 +12,43 @@ from loom.engine.busy import NOT_REACHED
 from loom.platform.prepared_queries import lock_rows
 from loom.trees.archiving import stops_when_archived
 from loom.trees.models import Tree
+from loom.trees.queries import lookup
 from loom.turns import generation_lifecycle, turn_lifecycle
 from loom.turns.generation_lifecycle import OPEN_STATUSES
 from loom.turns.models import OPEN_TURN, Generation, Turn
 
+Row = TypeVar("Row", Turn, Generation)
 STOPPED = "interrupted:stopped"
 log = logging.getLogger("heddle.turns")
 
 
 def open_turns(tree: Tree, *, but: str = "") -> QuerySet[Turn]:
-    """The turns that go on in a tree, but for one (`but`). Those that another one has asked for
-    come before it."""
-    return Turn.objects.filter(tree=tree, status__in=OPEN_TURN).exclude(uid=but).order_by("-pk")
+    """The turns that go on in a tree, but for one (`but`)."""
+    going = Turn.objects.filter(ended_at=None, status__in=OPEN_TURN)  # found by an index
+    return _in(going, tree).exclude(uid=but).order_by()
 
 
 def open_generations(tree: Tree, *, but: str = "") -> QuerySet[Generation]:
-    """The generations that wait or run in a tree, but for those of one turn, in the order in which
-    workers lock them."""
-    rows = Generation.objects.filter(tree=tree, status__in=OPEN_STATUSES).order_by("pk")
+    """The generations that wait or run in a tree, but for those of one turn."""
+    going = Generation.objects.filter(ended_at__isnull=True, status__in=OPEN_STATUSES)
+    rows = _in(going, tree).order_by()
     return rows.filter(Q(turn=None) | ~Q(turn__uid=but)) if but else rows
+
+
+def _in(rows: QuerySet[Row], tree: Tree) -> QuerySet[Row]:
+    """Those of a tree. Its index is kept from the planner, which else reads all that ever ran in
+    the tree instead of the few that run anywhere."""
+    return rows.alias(of_tree=lookup.compared("tree_id")).filter(of_tree=tree.pk)
 
 
 @stops_when_archived
 def _end_all(tree: Tree, turn: str) -> int:
     ended = 0
-    for key in list(open_generations(tree, but=turn).values_list("pk", flat=True)):
+    # Workers lock generations in this order.
+    for key in sorted(open_generations(tree, but=turn).values_list("pk", flat=True)):
         ended += _ended("generation", key, _end_generation)
-    for key in list(open_turns(tree, but=turn).values_list("pk", flat=True)):
+    # Turns that another one has asked for end before it, which else would stop them.
+    for key in sorted(open_turns(tree, but=turn).values_list("pk", flat=True), reverse=True):
         ended += _ended("turn", key, _end_turn)
     return ended
 

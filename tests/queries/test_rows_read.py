@@ -44,7 +44,7 @@ from loom.trees.commands.node_writer import _before
 from loom.trees.models import Item, Node, Tree, Workspace
 from loom.trees.queries import event_log, lookup
 from loom.trees.queries.item_names import item_names
-from loom.turns import turn_lifecycle
+from loom.turns import archiving, turn_lifecycle
 from loom.turns.models import Call, Generation, Turn
 from loom.turns.pages import turns as turn_pages
 from loom.turns.summaries import going, lacking
@@ -483,6 +483,7 @@ def test_other_turns_and_calls_are_not_gone_through(
             "verdicts": partial(verdicts_of, tree, [call.uid]),
             "summaries": partial(going, tree),
             "free": partial(turn_lifecycle._demand_free, below),
+            "archived": partial(archiving._end_all, tree, turn.uid),
         }
         for name, ask in asked.items():
             ask()
