@@ -3,7 +3,6 @@
 import os
 import re
 import secrets
-from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from ipaddress import ip_network
@@ -483,10 +482,21 @@ def _write_secret(file: Path) -> None:
             out.write(secrets.token_urlsafe(48))
             out.flush()
             os.fsync(out.fileno())
-        with suppress(FileExistsError):
-            os.link(part, file)  # unlike a rename, it never replaces what another process has read
+        _name(part, file)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _name(part: Path, file: Path) -> None:
+    """Gives a file its name, unless another process was first: a link, unlike a rename, never
+    replaces what that one has read. Where a file system has no links it is renamed."""
+    try:
+        os.link(part, file)
+    except FileExistsError:
+        pass
+    except OSError:
+        if not file.exists():
+            part.replace(file)
 
 
 def _has_scheme(given: str, *schemes: str) -> bool:

@@ -59,15 +59,14 @@ def _stamp_for(node: Node) -> TimeStamp | None:
     own = rows.filter(node=node).first()
     if own is not None:
         return own
-    end = ids_in(node.tree_id)[1]
-    later = list(
-        rows.filter(
-            last__gte=node.pk, first__lte=node.pk, node__gte=node.pk, node__lte=end
-        ).order_by("last", "node_id")
+    # All stamps of those that were looked at together have the same first and last.
+    nearest = (
+        rows.filter(last__gte=node.pk, last__lte=ids_in(node.tree_id)[1]).order_by("last").first()
     )
-    if not later:
+    if nearest is None or nearest.first > node.pk:
         return None
-    upon = built_upon(versions_between(later[0].first, later[0].last))
+    upon = built_upon(versions_between(nearest.first, nearest.last))
+    later = rows.filter(last=nearest.last, node__gte=node.pk).order_by("last", "node_id")
     return next((stamp for stamp in later if _reaches(stamp.node_id, node.pk, upon)), None)
 
 
