@@ -457,8 +457,17 @@ def _status(finish: str, error: dict[str, Any] | None) -> str:
 
 def ask_stop(generation: Generation) -> None:
     """Asks a generation to stop; the text so far becomes a node. One that has not begun ends
-    immediately."""
+    immediately, or once the transaction does: its event may not come between those of a stream
+    that are being written."""
     Generation.objects.filter(pk=generation.pk, status__in=OPEN_STATUSES).update(stop_asked=True)
     generation.refresh_from_db()
     if generation.status == "queued":
-        end_generation(generation.uid, lease="", text="", chunk=0, finish="interrupted:stopped")
+        stop = partial(
+            end_generation,
+            generation.uid,
+            lease="",
+            text="",
+            chunk=0,
+            finish="interrupted:stopped",
+        )
+        transaction.on_commit(stop)

@@ -11,18 +11,19 @@ from agents.turns import run_turn
 from loom.access import Actor, get_actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
+from loom.engine.models import Event
 from loom.errors import CommandError
 from loom.notes.models import Mention
 from loom.people.models import Grove, Participant, User
 from loom.trees.models import Node, Tree
 from loom.turns import turn_lifecycle
 from loom.turns.access import acting_in
-from loom.turns.models import OPEN_TURN, Ask, Turn
+from loom.turns.models import OPEN_TURN, Ask, Generation, Turn
 from loom.turns.queries import budget_of, spent_of, turn_body
 from loom.workspace.models import Window
 from tests.agents.acting import asked, run_queued, step, went
 from tests.providers.scripted import ScriptedProvider
-from tests.providers.scripts import says
+from tests.providers.scripts import fails, says
 from tests.two_groves import SECRET, TwoGroves
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -317,3 +318,41 @@ def test_nobody_of_another_grove_is_asked_or_learns_of_a_question(two_groves: Tw
     page = two_groves.client(two_groves.only_left).get("/mentions").content.decode()
     assert SECRET not in page
     assert SECRET in two_groves.client(two_groves.only_right).get("/mentions").content.decode()
+
+
+def test_a_turn_that_fails_ends_what_it_asked_for_before_that_has_begun(
+    actor: Actor,
+    tree: Tree,
+    agent: Participant,
+    editor: Participant,
+    provider: ScriptedProvider,
+    opening: str,
+) -> None:
+    provider.script(
+        says(f'→ ask agent:"Editor" "Is it too long?" at {opening}\n→ tree\n'), fails(401)
+    )
+    turn = asked(actor, tree, agent, node=opening)
+    run_turn(turn.uid)
+    run_queued(turn)  # the first round
+    run_turn(turn.uid)
+    child = turn_lifecycle.turn_again(Ask.objects.get().turn_id or 0)
+    run_turn(child.uid)  # its first round waits in its lane
+    assert Generation.objects.get(turn=child).status == "queued"
+    turn = went(turn)
+    assert turn.status == "failed"
+    child = went(child)
+    assert child.status == "stopped"
+    seqs = list(Event.objects.filter(stream__name=f"tree:{tree.uid}").values_list("seq", flat=True))
+    assert sorted(seqs) == list(range(1, len(seqs) + 1))
+
+
+def test_undo_of_a_question_stops_a_turn_that_has_not_begun(
+    actor: Actor, tree: Tree, editor: Participant, opening: str
+) -> None:
+    execute_line(actor, tree, Request(f'ask agent:"Editor" "Is it too long?" at {opening}'))
+    child = turn_lifecycle.turn_again(Ask.objects.get().turn_id or 0)
+    run_turn(child.uid)  # its first round waits in its lane
+    assert Generation.objects.get(turn=child).status == "queued"
+    assert execute_line(actor, tree, Request("undo")).body["ok"]
+    assert went(child).status == "stopped"
+    execute_line(actor, tree, Request("respond root again"))
