@@ -136,6 +136,7 @@ def test_members_look_and_outsiders_find_nothing(
         assert (body["ok"], body["code"]) == (False, "NOT_FOUND")
 
 
+@pytest.mark.django_db(transaction=True)  # what waits ends after the transaction
 @pytest.mark.parametrize(
     ("who", "status"), [("owner", 200), ("writer", 200), ("reader", 403), ("outsider", 404)]
 )

@@ -355,4 +355,4 @@ def test_undo_of_a_question_stops_a_turn_that_has_not_begun(
     assert Generation.objects.get(turn=child).status == "queued"
     assert execute_line(actor, tree, Request("undo")).body["ok"]
     assert went(child).status == "stopped"
-    execute_line(actor, tree, Request("respond root again"))
+    execute_line(actor, tree, Request('respond root "Again."'))
