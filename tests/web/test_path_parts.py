@@ -100,3 +100,46 @@ def test_code_keeps_every_character_and_unknown_languages_stay_plain() -> None:
     assert coloured("<x>", "no-such") == "&lt;x&gt;"
     assert coloured("<x>", "python <script>") != "<x>"
     assert coloured("x" * 10_001, "python") == "x" * 10_001
+
+
+def test_tags_and_bookmarks_of_another_wording_are_shown_and_can_be_removed(
+    owner: User, grove: Grove, tree: Tree, visitor: Visitor
+) -> None:
+    actor = get_actor(owner, grove)
+    old = say(actor, tree, 'respond root "The lamp."')
+    for line in (f"tag {old} #sea", f'bookmark {old} "key"'):
+        say(actor, tree, line)
+    new = say(actor, tree, f'edit {old} "The lamp is lit." as:version')
+    address = f"/trees/{tree.uid}?node={new}"
+    drawn = page(visitor, owner, address)
+    assert f'id="n-{new}"' in drawn and 'data-tag="sea"' in drawn and "★ key" in drawn
+    assert "node bookmarked" in drawn
+    # A socket's part agrees with the page.
+    part = page(visitor, owner, f"/trees/{tree.uid}/nodes/{new}/drawn")
+    assert 'data-tag="sea"' in part and "★ key" in part
+    say(actor, tree, f"untag {new} #sea")
+    say(actor, tree, f"unbookmark {new}")
+    drawn = page(visitor, owner, address)
+    assert 'data-tag="sea"' not in drawn and "★ key" not in drawn
+    execute_line(actor, tree, Request("undo"))
+    execute_line(actor, tree, Request("undo"))
+    drawn = page(visitor, owner, address)
+    assert 'data-tag="sea"' in drawn and "★ key" in drawn
+
+
+def test_a_tag_of_two_wordings_is_shown_once_and_removed_from_both(
+    owner: User, grove: Grove, tree: Tree, visitor: Visitor
+) -> None:
+    actor = get_actor(owner, grove)
+    old = say(actor, tree, 'respond root "The lamp."')
+    new = say(actor, tree, f'edit {old} "The lamp is lit." as:version')
+    for node in (old, new):
+        say(actor, tree, f"tag {node} #sea")
+        say(actor, tree, f"bookmark {node}")
+    address = f"/trees/{tree.uid}?node={new}"
+    drawn = page(visitor, owner, address)
+    assert drawn.count('data-tag="sea"') == 1 and drawn.count('class="pill bookmark"') == 1
+    say(actor, tree, f"untag {new} #sea")
+    say(actor, tree, f"unbookmark {new}")
+    drawn = page(visitor, owner, address)
+    assert 'data-tag="sea"' not in drawn and 'class="pill bookmark"' not in drawn

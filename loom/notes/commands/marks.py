@@ -30,7 +30,7 @@ from loom.people.names import TAG_COLOURS, tree_named
 from loom.permissions import LOOM, WRITE
 from loom.text.shortening import excerpt, plain
 from loom.trees.grove_texts import grove_texts
-from loom.trees.models import Item, Tree
+from loom.trees.models import Item, Node, Tree
 from loom.trees.named_items import demand_whole, get_own_node, tree_of
 
 MAX_LABEL = 200
@@ -119,6 +119,17 @@ def set_removed(context: Context, mark: Mark, item: str, removed: bool) -> Op:
     kind = "mark.removed" if removed else "mark.added"
     context.append(mark.item_id, kind, {"mark": mark_body(mark, item)})
     return {"op": "mark", "mark": mark.pk, "removed": not removed, "item": item}
+
+
+def _wordings(item_id: int, item: str) -> dict[int, str]:
+    """The item and all other versions of its text, with their names: a mark on any version counts
+    for the text, so it is also removed from any. One query, none for what is no node."""
+    node_id = ids.node_id(item_id)
+    if node_id is None:
+        return {item_id: item}
+    slot = Node.objects.filter(pk=node_id).values("slot")
+    versions = Node.objects.filter(slot__in=slot).order_by("id").values_list("pk", "local_id")
+    return {ids.of_node(key): local_id for key, local_id in versions}
 
 
 def _own_bookmark(context: Context, item_id: int) -> Mark | None:
@@ -210,18 +221,25 @@ describe_verb(
     annotates=True,
 )
 def unbookmark(context: Context, args: Unbookmark) -> Reply:
-    """Removes your bookmark from a node."""
+    """Removes your bookmark from a node, in all its versions."""
     return remove_bookmark(context, args)
 
 
 def remove_bookmark(context: Context, args: Unbookmark) -> Reply:
     _demand_whole(unbookmark, args)
     item_id, shown, item = _item(context, args.ref)
-    old = _own_bookmark(context, item_id)
-    if old is None:
+    items = _wordings(item_id, item)
+    marks = Mark.objects.filter(item__in=items, kind="bookmark", removed_at__isnull=True)
+    own = marks.filter(participant=context.actor.participant).select_related("participant")
+    inverse = [set_removed(context, mark, items[mark.item_id], True) for mark in own]
+    if not inverse:
         raise CommandError("REJECTED", f"You have no bookmark on {shown}.", hint="nothing to do")
-    inverse = set_removed(context, old, item, True)
-    return Reply(f"✓ unbookmarked {shown}", refs=(item,), items=(item_id,), inverse=(inverse,))
+    return Reply(
+        f"✓ unbookmarked {shown}",
+        refs=(item,),
+        items=(item_id,),
+        inverse=tuple(reversed(inverse)),
+    )
 
 
 def _spelling(context: Context, name: str) -> str:
@@ -304,26 +322,36 @@ describe_verb(
 
 @command("untag", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def untag(context: Context, args: Tag) -> Reply:
-    """Removes tags from a node or tree, whoever added them."""
+    """Removes tags from a node, in all its versions, or from a tree, whoever added them."""
     return remove_tags(context, args)
 
 
 def remove_tags(context: Context, args: Tag) -> Reply:
     _demand_whole(untag, args)
     item_id, shown, item = _item(context, args.ref)
-    on = _tags_on(item_id)
-    # As it was typed, for tags of an earlier build, or as tags are kept now.
-    marks = {name: on.get(tag_key(name)) or on.get(tag_key(plain_tag(name))) for name in args.names}
-    if missing := [name for name, mark in marks.items() if mark is None]:
+    items = _wordings(item_id, item)
+    on: dict[str, list[Mark]] = {}
+    every = Mark.objects.filter(item__in=items, kind="tag", removed_at__isnull=True)
+    for mark in every.select_related("participant"):
+        on.setdefault(mark.label_key, []).append(mark)
+    keys = {name: next(filter(on.get, _keys(name)), None) for name in args.names}
+    if missing := [name for name, key in keys.items() if key is None]:
         raise CommandError("NOT_FOUND", f"{shown} has no tag {_written(missing)}.", hint=_has(on))
-    removed = {mark.pk: mark for mark in marks.values() if mark is not None}
-    inverse = tuple(set_removed(context, mark, item, True) for mark in removed.values())
-    names = _written([mark.label for mark in removed.values()])
+    removed = [on[key] for key in dict.fromkeys(keys.values()) if key is not None]
+    inverse = tuple(
+        set_removed(context, mark, items[mark.item_id], True) for marks in removed for mark in marks
+    )
+    names = _written([marks[0].label for marks in removed])
     return Reply(f"✓ untagged {shown} {names}", refs=(item,), items=(item_id,), inverse=inverse)
 
 
-def _has(on: dict[str, Mark]) -> str:
-    return "it has " + _written([mark.label for mark in on.values()]) if on else "it has none"
+def _keys(name: str) -> tuple[str, str]:
+    """The keys of a tag as it was typed, for tags of an earlier build, and as tags are kept now."""
+    return tag_key(name), tag_key(plain_tag(name))
+
+
+def _has(on: dict[str, list[Mark]]) -> str:
+    return "it has " + _written([marks[0].label for marks in on.values()]) if on else "it has none"
 
 
 # -- changing a tag everywhere

@@ -53,7 +53,7 @@ _KEPT = f"""
     SELECT m.kind, m.item_id, m.label, p.uid, 0, 0, m.id, 0, 0, 0, 0, 0
     FROM notes_mark m
     JOIN people_participant p ON p.id = m.participant_id
-    WHERE m.tree_id + 0 = %s AND m.item_id IN ({{items}}) AND m.removed_at IS NULL
+    WHERE m.tree_id + 0 = %s AND m.item_id IN ({{marked}}) AND m.removed_at IS NULL
     UNION ALL SELECT 'link', n.id, c.type, {OTHER_END},
         CASE WHEN c.outward THEN 1 ELSE 0 END, c.count, c.last, c.home, c.grove_id, c.slot,
         {THERE}, c.pruned
@@ -83,12 +83,25 @@ class NodeMarks:
     drafts: dict[str, str] = field(default_factory=dict)
 
 
+def version_ids(around: Around, spots: Iterable[Spot]) -> list[int]:
+    """The row ids of all versions of the spots' slots, which are in `around`."""
+    slots = {spot.slot_id for spot in spots}
+    return [version.id for slot in slots for version in around.versions[slot]]
+
+
 def kept_of(
-    tree: Tree, nodes: Iterable[int], *, workspace: Workspace | None = None, slot: int = 0
+    tree: Tree,
+    nodes: Iterable[int],
+    *,
+    versions: Iterable[int] = (),
+    workspace: Workspace | None = None,
+    slot: int = 0,
 ) -> NodeMarks:
-    """The marks and links of the nodes (row ids), and with a `workspace` its reader's versions and
-    drafts in the tree and at a slot. One query."""
-    sql, params = _KEPT.format(items=listed(nodes)), [tree.pk]
+    """The marks and links of the nodes (row ids), the marks of their other `versions`, and with a
+    `workspace` its reader's versions and drafts in the tree and at a slot. One query."""
+    items = list(nodes)
+    sql = _KEPT.format(items=listed(items), marked=listed({*items, *versions}))
+    params = [tree.pk]
     if workspace is not None:
         sql, params = sql + _OWN, [*params, workspace.pk, workspace.pk, slot]
     kept = NodeMarks(defaultdict(list), defaultdict(list))
@@ -122,6 +135,7 @@ class Margin:
     `notes` oldest first. `wordings` are the versions above that the node was written after or
     accepted below; None: all of them. Below any other it is marked as written after an older
     version. `made_on`: the version that a note (row id) was written on, where that is another one.
+    `bookmarks` and `tags` are those of all versions: a mark on any wording counts for the text.
     `links` are counts for nobody in particular: a node that has some is rendered with a
     place for those that its reader may see.
     """
@@ -162,11 +176,14 @@ def margins_of(
     if not spots:
         return {}
     around = around or Around({spot.slot_id for spot in spots})
-    kept = kept or kept_of(tree, [spot.id for spot in spots])
+    if kept is None:
+        kept = kept_of(tree, [spot.id for spot in spots], versions=version_ids(around, spots))
     margins = {spot.id: _margin(around, spot) for spot in spots}
     for spot in spots:
         margin = margins[spot.id]
+        others = [version.id for version in around.versions[spot.slot_id] if version.id != spot.id]
         accepted = _put_marks(margin, kept.marks[spot.id])
+        _put_marks(margin, [mark for other in others for mark in kept.marks.get(other, ())])
         margin.wordings = _wordings(around, spot, accepted)
         margin.links = tuple(kept.links[spot.id])
     return margins
@@ -207,10 +224,10 @@ def _wordings(around: Around, spot: Spot, accepted: set[str]) -> tuple[str, ...]
 
 
 def _put_marks(margin: Margin, marks: Iterable[tuple[str, str, str]]) -> set[str]:
-    """Bookmarks and tags; returns the hashes above that somebody accepted."""
+    """Adds bookmarks and tags, each once; returns the hashes above that somebody accepted."""
     accepted = set()
     for kind, label, by in marks:
-        if kind == "bookmark":
+        if kind == "bookmark" and (label, by) not in margin.bookmarks:
             margin.bookmarks.append((label, by))
         elif kind == "tag" and label not in margin.tags:
             margin.tags.append(label)
