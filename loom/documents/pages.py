@@ -39,7 +39,7 @@ from loom.platform import deadlines
 from loom.site import markdown
 from loom.site.display import Who, age_of, cast_of
 from loom.site.forms import PageForm, Text, Word
-from loom.site.page_requests import PersonRequest, frame, in_one_line, person, word_of
+from loom.site.page_requests import PersonRequest, frame, in_one_line, known_node, person, word_of
 from loom.text.edits import difference
 from loom.text.front_matter import MAX_TITLE, body_start
 from loom.text.hashes import instant
@@ -483,6 +483,13 @@ def _reply(user: User, actor: Actor, document: Document, given: Given) -> None:
 
 def _resolve(user: User, actor: Actor, document: Document, given: Given) -> None:
     inside, tree = access.get_tree(user, given["tree"])
+    note = known_node(tree, given["node"])
+    if note is not None and note.form == "objection" and not given["text"].strip():
+        raise CommandError(
+            "REJECTED",
+            gettext("An objection needs a reason."),
+            hint=gettext("Write why the objection is settled."),
+        )
     run_command(inside, tree, "resolve", {"ref": given["node"], "reason": given["text"]})
 
 

@@ -19,7 +19,7 @@ from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.people.models import User
 from loom.site import markdown
-from loom.trees.models import Tree
+from loom.trees.models import Node, Tree
 from tests.steps import Scanned, scanned
 from tests.two_groves import SECRET, TwoGroves
 
@@ -263,3 +263,23 @@ def test_embeds_above_the_bound_stay_as_written_and_the_page_says_so(
     assert "Only the first 100 embeds are shown" in page(f"/documents/{document.uid}")
     few = document_actions.make_document(actor, title="Few", text="![[a7x2]]")
     assert "Only the first" not in page(f"/documents/{few.uid}")
+
+
+def test_an_objection_is_resolved_by_its_page_only_with_a_reason(
+    owner: User, actor: Actor, tree: Tree
+) -> None:
+    document = document_actions.make_document(actor, title="Notes", text="The old wall.")
+    for line in (
+        f"link doc:{document.uid} to tree:{tree.uid}",
+        f'annotate doc:{document.uid} "It was new." as:objection',
+    ):
+        made = execute_line(actor, tree, Request(line)).body["refs"]
+    client = _signed_in(owner)
+    assert "data-needs-reason" in client.get(f"/documents/{document.uid}").content.decode()
+    given = {"tree": tree.uid, "node": made[0], "text": " "}
+    address = f"/documents/{document.uid}/do/resolve"
+    answer = client.post(address, given, follow=True).content.decode()
+    assert "An objection needs a reason." in answer and "→ resolve" not in answer
+    assert Node.objects.get(local_id=made[0]).resolved_at is None
+    client.post(address, {**given, "text": "It is old."})
+    assert Node.objects.get(local_id=made[0]).resolved_at is not None

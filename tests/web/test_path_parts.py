@@ -143,3 +143,15 @@ def test_a_tag_of_two_wordings_is_shown_once_and_removed_from_both(
     say(actor, tree, f"unbookmark {new}")
     drawn = page(visitor, owner, address)
     assert 'data-tag="sea"' not in drawn and 'class="pill bookmark"' not in drawn
+
+
+def test_only_an_objection_needs_a_reason_to_be_resolved(
+    owner: User, grove: Grove, tree: Tree, visitor: Visitor
+) -> None:
+    actor = get_actor(owner, grove)
+    node = say(actor, tree, 'respond root "One."')
+    say(actor, tree, f'annotate {node} "A note."')
+    address = f"/trees/{tree.uid}?node={node}"
+    assert "data-needs-reason" not in page(visitor, owner, address)
+    say(actor, tree, f'annotate {node} "No." as:objection')
+    assert page(visitor, owner, address).count("data-needs-reason") == 1

@@ -140,7 +140,8 @@ export function commenting(place, id, tree, run, signal) {
     if (!line) return;
     event.preventDefault();
     if (line[0] === "annotate" && !text.trim()) return;
-    const why = await run(view, where, ...line);
+    const isUnsaid = event.submitter?.hasAttribute("data-needs-reason") && !text.trim();
+    const why = isUnsaid ? t("Write why the objection is settled.") : await run(view, where, ...line);
     const refused = /** @type {HTMLElement | null} */ (form.querySelector(".refused"));
     if (refused) {
       refused.textContent = why;

@@ -140,7 +140,14 @@ act("resolve", ({ page, button }) => {
   const note = button?.getAttribute("data-note") ?? "";
   const host = button?.closest(".note");
   if (!host) return;
-  const shape = { label: t("Reason for resolving"), single: true, submit: t("Resolve"), hint: t("Optional reason") };
+  const isRequired = button?.hasAttribute("data-needs-reason") ?? false;
+  const shape = {
+    label: t("Reason for resolving"),
+    single: true,
+    submit: t("Resolve"),
+    hint: isRequired ? t("An objection needs a reason") : t("Optional reason"),
+    required: isRequired ? t("Write why the objection is settled.") : "",
+  };
   openForm(host, shape, ({ text }) => page.say(call("resolve", { ref: note, reason: text }), { quiet: true }));
 });
 

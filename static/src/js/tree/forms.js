@@ -9,7 +9,8 @@ import { Refused, told } from "../live/api.js";
 /**
  * @typedef {{label: string, text?: string, rows?: number, single?: boolean, readOnly?: boolean,
  *   choices?: {value: string, words: string}[], chosen?: string, choicesLabel?: string,
- *   submit: string, small?: boolean, hint?: string, draft?: Kept, pen?: import("./editor-loader.js").Pen}} Shape
+ *   submit: string, small?: boolean, hint?: string, required?: string, draft?: Kept, pen?: import("./editor-loader.js").Pen}} Shape
+ * `required`: what the form says if its field is left empty; none: it may be.
  * @typedef {{read: () => string, write: (text: string) => void}} Kept what was typed before and not sent
  * @typedef {{text: string, choice: string, caret: number}} Filled
  */
@@ -69,6 +70,7 @@ export function openForm(host, shape, onSubmit, { before = null, onClose = () =>
   const opener = /** @type {HTMLElement | null} */ (document.activeElement);
   const tag = shape.single ? "input" : "textarea";
   const field = /** @type {HTMLTextAreaElement} */ (make(tag, { name: "text", value: shape.text ?? "", readOnly: shape.readOnly ?? false }));
+  if (shape.required) field.setAttribute("aria-required", "true");
   if (shape.rows && !shape.single) field.rows = shape.rows;
   const pen = shape.pen ?? plainPen(field);
   const again = keepDraft(pen, shape);
@@ -97,6 +99,12 @@ export function openForm(host, shape, onSubmit, { before = null, onClose = () =>
   });
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
+    if (shape.required && !pen.read().trim()) {
+      refusal.textContent = shape.required;
+      refusal.hidden = false;
+      pen.focus();
+      return;
+    }
     submit.disabled = true;
     const choice = /** @type {HTMLSelectElement | null} */ (form.elements.namedItem("choice"));
     try {

@@ -31,3 +31,20 @@ test("a form gives the focus back to the button that opened it, or to the path w
   pressEscape(form);
   assert.equal(document.activeElement, document.getElementById("main"));
 });
+
+test("a form that needs words says so and sends nothing while they are missing", () => {
+  freshPage(MARKUP);
+  HTMLElement.prototype.scrollIntoView ??= () => {};
+  const sent = [];
+  const form = openForm(document.querySelector("article"), { ...shape, single: true, required: "Write why." }, async ({ text }) => void sent.push(text));
+  const submit = () => form.dispatchEvent(new Event("submit", { cancelable: true }));
+  const field = form.querySelector("input");
+  assert.equal(field.getAttribute("aria-required"), "true");
+  field.value = "  ";
+  submit();
+  assert.equal(form.querySelector(".refusal").textContent, "Write why.");
+  assert.deepEqual(sent, []);
+  field.value = "settled";
+  submit();
+  assert.deepEqual(sent, ["settled"]);
+});
