@@ -270,13 +270,15 @@ def _end_shown(stop: EndSeen, stops: EndsSeen) -> EndOfStep:
     node, paper = stop.node, stops.papers.get(stop.item)
     if node is None and paper is not None:
         text, base = grove_texts().part_of(paper).text, f"/documents/{paper.uid}"
-        body = markdown.rendered(text[body_start(text) :][:MAX_SHOWN], base)
+        shown = markdown.rendered(text[body_start(text) :][:MAX_SHOWN], base)
+        body = markdown.with_boxes(shown)
         return EndOfStep(stop.shown, "", body, stop.state, base)
     if node is None:
         href = f"/trees/{stop.ref[5:]}" if stop.ref.startswith("tree:") else ""
         return EndOfStep(stop.shown, "", markdown.plain(""), stop.state, href)
     href = f"/trees/{node.tree.uid}?node={node.local_id}"
-    body = markdown.rendered(node.text[:MAX_SHOWN], f"/trees/{node.tree.uid}")
+    shown = markdown.rendered(node.text[:MAX_SHOWN], f"/trees/{node.tree.uid}")
+    body = markdown.with_boxes(shown)
     return EndOfStep(stop.shown, writer_of(stops.actor, node), body, stop.state, href)
 
 

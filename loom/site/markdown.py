@@ -352,6 +352,16 @@ def rendered_part(text: str, first: int, part: str, base: str = "") -> SafeStrin
     return rendered(f"{opened}\n{part}" if opened else part, base)
 
 
+_DRAWN_TASK = re.compile(r'(<li data-task="\d+">\s*(?:<p>)?)\[([ xX])\] ')
+
+
+def with_boxes(drawn: SafeString) -> SafeString:
+    """A rendered text whose tasks begin with a box in place of `[ ]`, for pages without the script
+    that makes boxes to check."""
+    boxed = _DRAWN_TASK.sub(lambda task: f"{task[1]}{'☐' if task[2] == ' ' else '☑'} ", drawn)
+    return mark_safe(boxed)  # noqa: S308  (only marks of tasks have changed)
+
+
 def plain(text: str) -> SafeString:
     """The text unchanged; the style sheet preserves blanks and lines."""
     return mark_safe(f'<span class="plain">{escape(text)}</span>')  # noqa: S308  (escaped)

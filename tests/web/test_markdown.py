@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loom.site.markdown import MAX_RENDERED, plain, rendered, rendered_by
+from loom.site.markdown import MAX_RENDERED, plain, rendered, rendered_by, with_boxes
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -120,3 +120,15 @@ def test_authors_open_no_way_for_markup(text: str) -> None:
     tags = re.compile(r"</?[a-z][^>]*>")
     own = {'<span data-who="0">', '<span data-who="1">', "</span>"}
     assert set(tags.findall(_by_author(text, 5, 500))) - own <= set(tags.findall(rendered(text)))
+
+
+def test_tasks_that_nobody_can_check_have_a_box() -> None:
+    drawn = with_boxes(rendered("- [ ] buy rope\n- [x] sell it\n- plain"))
+    assert "☐ buy rope" in drawn and "☑ sell it" in drawn and "[ ]" not in drawn
+    apart = with_boxes(rendered("- [ ] one\n\n- [X] two"))
+    assert "<p>☐ one" in apart and "<p>☑ two" in apart
+
+
+def test_only_tasks_get_a_box() -> None:
+    for text in ("[ ] no list", "- `[ ] code`", '<li data-task="1">[ ] written'):
+        assert with_boxes(rendered(text)) == rendered(text)

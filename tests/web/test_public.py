@@ -118,3 +118,12 @@ def test_too_many_pages_a_minute_are_refused(owner: User, tree: Tree, visitor: V
     address = shared(visitor(owner), tree)
     cache.set(f"public:{digest('127.0.0.1')}", A_MINUTE, 60)
     assert status(address) == 429
+
+
+def test_tasks_have_boxes_on_a_public_page(
+    owner: User, grove: Grove, tree: Tree, visitor: Visitor
+) -> None:
+    actor = get_actor(owner, grove)
+    say(actor, tree, "respond root\n- [ ] buy rope\n- [x] sell it\n←")
+    page = Client().get(shared(visitor(owner), tree)).content.decode()
+    assert "☐ buy rope" in page and "☑ sell it" in page

@@ -486,7 +486,7 @@ def _text(tree: Tree, row: NodeRow, cast: dict[str, Who], pruned: set[str]) -> P
         id=row.local_id,
         who=cast[row.author_uid],
         at=row.at,
-        body=draw(row.text[:MAX_SHOWN]),
+        body=markdown.with_boxes(draw(row.text[:MAX_SHOWN])),
         is_cut=row.length > MAX_SHOWN,
         is_pruned=row.local_id in pruned,
     )

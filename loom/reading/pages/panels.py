@@ -283,8 +283,10 @@ def windows(request: PersonRequest, uid: str) -> HttpResponse:
         {
             "results": [window_body(window) for window in shown],
             "drawn": {
-                window.window.number: markdown.rendered_part(
-                    window.whole, window.lines.first, window.text, _base(window)
+                window.window.number: markdown.with_boxes(
+                    markdown.rendered_part(
+                        window.whole, window.lines.first, window.text, _base(window)
+                    )
                 )
                 for window in shown
                 if window.lines and window.window.is_visible and _is_markdown(window)
