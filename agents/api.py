@@ -40,7 +40,7 @@ from loom.text.hashes import instant
 from loom.trees.models import Workspace
 from loom.trees.queries import lookup
 from loom.turns import access as turn_access
-from loom.turns import generation_lifecycle
+from loom.turns import generation_lifecycle, old_calls
 from loom.turns.left_out import parts_in
 from loom.turns.models import Generation
 
@@ -392,6 +392,10 @@ def response(request: Request, uid: str) -> HttpResponse:
     if row.sealed_at is None:
         raise CommandError(
             "UNAVAILABLE", "The response has not ended yet.", hint="Ask again later."
+        )
+    if old_calls.is_gone(row, "response"):
+        raise CommandError(
+            "NOT_FOUND", old_calls.ANSWER_GONE, hint="GET /api/calls/{id} has its hash and counts"
         )
     response_bytes = provenance.response_of(row)
     if response_bytes is None:

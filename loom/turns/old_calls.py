@@ -27,6 +27,11 @@ _EMPTY: dict[Held, dict[str, Any]] = {
 _GONE: dict[Held, str] = {"request": "The request is no longer kept.", "response": ANSWER_GONE}
 
 
+def is_gone(call: Call, held: Held) -> bool:
+    """Whether the request or the answer of a call was taken away by its rule."""
+    return not getattr(call, held) and _GONE[held] in call.note
+
+
 def _old(held: Held, before: datetime) -> "QuerySet[Call]":
     rows = Call.objects.filter(sealed_at__isnull=False, started_at__lt=before)
     return rows.exclude(purpose="gateway").exclude(**{held: b""})

@@ -12,11 +12,12 @@ from rest_framework.test import APIClient
 
 from loom.engine import steps
 from loom.people.models import User
-from loom.reading.queries.provenance import thoughts_in
+from loom.reading.queries.provenance import _sentences, thoughts_in
 from loom.trees.commands import node_writer, trees
 from loom.trees.models import Node
 from loom.trees.named_items import touched
 from loom.turns.models import Call, Generation, Turn
+from loom.turns.old_calls import ANSWER_GONE
 from tests.agents.conftest import Say, run
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import raw, says
@@ -24,6 +25,7 @@ from tests.triggers import triggers_aside
 
 live = pytest.mark.django_db(transaction=True)
 Api = Callable[..., APIClient]
+GONE = "is no longer kept."
 HOSTILE = "<script>alert(1)</script>"
 
 
@@ -219,3 +221,54 @@ def test_thoughts_are_read_at_the_node_and_sent_to_nobody(
     assert '<details class="fold"><summary>Thoughts' in page  # folded
     run(ask(f"continue from {node.local_id}")[0])
     assert "Dark, so" not in json.dumps(provider.seen[-1].json)
+
+
+@live
+def test_an_answer_that_is_no_longer_kept_is_not_shown_as_if_it_were_there(
+    ask: Say, api: Api, reader: User, client: Client
+) -> None:
+    _, node, call = _written(ask)
+    address = f"/api/calls/{call.uid}/response"
+    assert api(reader).get(address).status_code == 200
+    Call.objects.filter(pk=call.pk).update(response=b"", headers={}, note=ANSWER_GONE)
+    answer = api(reader).get(address)
+    assert answer.status_code == 404
+    assert (answer.json()["code"], answer.json()["message"]) == ("NOT_FOUND", ANSWER_GONE)
+    assert answer.json()["hint"]
+    client.force_login(reader)
+    part = client.get(f"/trees/{node.tree.uid}/nodes/{node.local_id}/call").content.decode()
+    for page in (_page(reader, node), part):
+        assert ANSWER_GONE in page and "<summary>The answer" not in page
+        assert "0 bytes" not in page and "/response" not in page
+    assert "The request, without keys" in _page(reader, node)  # which is kept
+    Call.objects.filter(pk=call.pk).update(request={}, note=f"The request {GONE} {ANSWER_GONE}")
+    page = _page(reader, node)
+    assert f"The request {GONE}" in page and "The request, without keys" not in page
+
+
+@live
+def test_the_calls_of_a_turn_say_which_answers_are_no_longer_kept(
+    ask: Say, reader: User, client: Client
+) -> None:
+    _, node, call = _written(ask)
+    turn = Turn.objects.create(
+        tree=node.tree,
+        participant=call.participant,
+        invoked_by=call.participant,
+        invoked_at=node,
+        answers_below=node,
+    )
+    Call.objects.filter(pk=call.pk).update(turn=turn)
+    client.force_login(reader)
+    address = f"/trees/{node.tree.uid}/turns/{turn.uid}/calls"
+    assert f"the answer {GONE[:-1]}" not in client.get(address).content.decode()
+    Call.objects.filter(pk=call.pk).update(response=b"", note=ANSWER_GONE)
+    assert f"the answer {GONE[:-1]}" in client.get(address).content.decode()
+
+
+def test_a_page_says_the_verdict_in_its_language_and_the_api_in_english() -> None:
+    report = {"status": "valid", "broken": [], "later_versions": ["a7x2"], "imported": 2}
+    report["checked"] = 3
+    plain, translated = _sentences(report), _sentences(report, lambda words: f"(de) {words}")
+    assert len(plain) == len(translated) == 3
+    assert all(said == f"(de) {words}" for words, said in zip(plain, translated, strict=True))

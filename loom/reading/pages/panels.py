@@ -24,6 +24,7 @@ from loom.reading.pages.candidates import again
 from loom.reading.pages.node_parts import cut, found_for, personal, reader_of
 from loom.reading.queries.margins import Margin
 from loom.reading.queries.provenance import (
+    CallSeen,
     call_before,
     call_of,
     calls_of,
@@ -43,6 +44,7 @@ from loom.trees.queries.around import Spot
 from loom.trees.queries.lookup import nodes_in, selected_versions
 from loom.turns import access as turn_access
 from loom.turns.models import Call, Generation, Turn
+from loom.turns.old_calls import ANSWER_GONE
 from loom.turns.queries import turns
 from loom.turns.summaries import last_failure
 from loom.workspace.queries.window_contents import WindowContent, window_body, windows_shown
@@ -328,6 +330,7 @@ def provenance_page(request: PersonRequest, uid: str, local_id: str) -> HttpResp
         "origin": provenance,
         "node": provenance.node,
         "call": call,
+        **_kept_of(provenance.call),
         "sent": _pretty(call["request"]) if call else "",
         "curl": as_curl(call["request"]) if call else "",
         "usage": _pretty(call["usage"]) if call else "",
@@ -380,6 +383,7 @@ class RoundLink:
     call: str
     at: str
     tokens: int
+    has_answer: bool
 
 
 def _rounds(turn: Turn) -> list[RoundLink]:
@@ -389,23 +393,34 @@ def _rounds(turn: Turn) -> list[RoundLink]:
             round_call.uid,
             instant(round_call.started_at),
             round_call.usage.get("total_tokens") or 0,
+            ANSWER_GONE not in round_call.note,
         )
         for round_call, number in calls_of(turn)
     ]
+
+
+def _kept_of(exchange: CallSeen | None) -> dict[str, bool]:
+    """Whether the request and the answer of a call are still kept."""
+    return {
+        "has_request": exchange is not None and not exchange.is_request_trimmed,
+        "has_answer": exchange is not None and not exchange.is_trimmed,
+    }
 
 
 def _call(
     request: PersonRequest, actor: Actor, model_call: Call, node: Node | None = None
 ) -> HttpResponse:
     is_open = turn_access.may_read_call(actor, model_call)
-    body = seen(model_call, is_open=is_open).body()
+    exchange = seen(model_call, is_open=is_open)
+    body = exchange.body()
     sent = body["request"]  # nothing for who may not see it
-    before = call_before(model_call) if is_open else None
+    before = call_before(model_call) if is_open and sent else None
     context = {
         "call": body,
+        **_kept_of(exchange),
         "thoughts": _thoughts_before(node, model_call, body["thoughts"]),
         "said": [{"role": role, "text": text} for role, text in messages_in(sent)],
-        "difference": _difference(before.request, sent) if before else None,
+        "difference": _difference(before.request, sent) if before and before.request else None,
         "curl": as_curl(sent),
     }
     return render(request, "parts/call.html", context)

@@ -4,10 +4,12 @@ import difflib
 import gzip
 import json
 import zlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+
+from django.utils.translation import gettext, gettext_noop
 
 from loom.access import Actor
 from loom.language import ids as item_ids
@@ -30,6 +32,7 @@ from loom.trees.queries.lookup import (
     walked,
 )
 from loom.trees.queries.node_bodies import row_of
+from loom.turns import old_calls
 from loom.turns.access import may_read_call
 from loom.turns.models import Call, Generation, Turn
 from loom.turns.queries import homes_of_calls, nodes_of_call
@@ -63,6 +66,16 @@ class CallSeen:
     is_open: bool
     answer: bytes | None
     sections: tuple[Body, ...]
+
+    @property
+    def is_trimmed(self) -> bool:
+        """Whether the bytes of the response are no longer kept, by a rule of the operator."""
+        return old_calls.is_gone(self.call, "response")
+
+    @property
+    def is_request_trimmed(self) -> bool:
+        """Whether the request is no longer kept, by a rule of the operator."""
+        return old_calls.is_gone(self.call, "request")
 
     @property
     def response(self) -> bytes:
@@ -290,14 +303,22 @@ def _length(value: Any) -> int:
 
 ABOVE = 200  # versions above that are listed, the nearest ones
 SAID = {
-    "valid": "Everything matches: the hashes, the versions they were built upon, and the bytes of "
-    "each answer.",
-    "incomplete": "What is here matches, but not all of it can be proved: the answer of a call is "
-    "not sealed, was put together from parts, or is not here.",
-    "invalid": "Something does not match: it was changed after it was written.",
+    "valid": gettext_noop(
+        "Everything matches: the hashes, the versions they were built upon, and the bytes of each"
+        " answer."
+    ),
+    "incomplete": gettext_noop(
+        "What is here matches, but not all of it can be proved: the answer of a call is not sealed,"
+        " was put together from parts, or is not here."
+    ),
+    "invalid": gettext_noop("Something does not match: it was changed after it was written."),
 }
 
-UNVOUCHED = "came from a file: nobody but the file vouches for their hashes, authors and times."
+UNVOUCHED = gettext_noop(
+    "%(n)s of %(checked)s came from a file: nobody but the file vouches for their hashes, authors"
+    " and times."
+)
+LATER = gettext_noop("Later versions were written since: %(ids)s.")
 
 
 @dataclass(frozen=True)
@@ -324,6 +345,11 @@ class Provenance:
     left_out: int
     report: dict[str, Any]
     sentences: tuple[str, ...]
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        """The sentences in the language of the reader of a page."""
+        return _sentences(self.report, gettext)
 
     def body(self) -> dict[str, Any]:
         """As the API returns it."""
@@ -364,13 +390,14 @@ def provenance_of(actor: Actor, tree: Tree, workspace: Workspace | None, node: N
     )
 
 
-def _sentences(report: dict[str, Any]) -> tuple[str, ...]:
+def _sentences(report: dict[str, Any], translated: Callable[[str], str] = str) -> tuple[str, ...]:
+    """What was found, in English, or as `translated` for a page."""
     broken = [f"[{entry['node']}]: {entry['reason']}" for entry in report["broken"]]
     later = report["later_versions"]
-    more = [f"Later versions were written since: {', '.join(later)}."] if later else []
-    number = report["imported"]
-    unvouched = [f"{number:,} of {report['checked']:,} {UNVOUCHED}"] if number else []
-    return (SAID[report["status"]], *unvouched, *broken, *more)
+    more = [translated(LATER) % {"ids": ", ".join(later)}] if later else []
+    counts = {"n": f"{report['imported']:,}", "checked": f"{report['checked']:,}"}
+    unvouched = [translated(UNVOUCHED) % counts] if report["imported"] else []
+    return (translated(SAID[report["status"]]), *unvouched, *broken, *more)
 
 
 def with_origins(ids: Collection[int]) -> dict[int, NodeRow]:
