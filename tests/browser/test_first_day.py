@@ -25,7 +25,7 @@ def test_a_tree_of_pyloom_is_imported_continued_and_watched_by_another(
     page.locator("loom-import input[type=file]").set_input_files(SAMPLE)
     expect(page.locator("loom-import .report")).to_contain_text("764")
     # The list shows it without a reload, and the focus stays where it is.
-    expect(page.locator(".tree-row").filter(has_text="764 texts")).to_be_visible()
+    expect(page.locator(".tree-row").filter(has_text="764 nodes")).to_be_visible()
     expect(page.get_by_role("link", name="Open the tree")).to_be_focused()
     page.get_by_role("link", name="Open the tree").click()
     live(page)
