@@ -37,6 +37,7 @@ from loom.claims.queries.pipes import pipes_for
 from loom.claims.rules import levels
 from loom.claims.rules.checks import KINDS, PARAMETER
 from loom.claims.rules.levels import Obligation
+from loom.claims.rules.quotes import AROUND
 from loom.engine.by_name import run_command
 from loom.engine.execute import execute
 from loom.errors import CommandError, not_found
@@ -106,6 +107,24 @@ WORDS = {
     "quote joined": gettext_noop("its words are from several places"),
     "quote not there": gettext_noop("its words are not there"),
 }
+
+
+# What the page says after a command; lines and the API have replies with ids and counts.
+DONE_WORDS = {
+    "address": gettext_noop("The evidence is addressed."),
+    "check": gettext_noop("The claim is being tested."),
+    "claim": gettext_noop("The claim was opened."),
+    "cite": gettext_noop("The evidence was added."),
+    "commit": gettext_noop("The claim was committed."),
+    "conclude": gettext_noop("The conclusion was saved."),
+    "veto": gettext_noop("The veto was saved."),
+    "withdraw": gettext_noop("The claim was withdrawn."),
+}
+
+
+def _done_words(command: str) -> str:
+    """What was done by a command, in words for a page."""
+    return gettext(DONE_WORDS[command.partition("_")[0]])
 
 
 def word(name: str) -> str:
@@ -328,7 +347,7 @@ def _given(request: PersonRequest, actor: Actor, tree: Tree) -> HttpResponse:
         messages.error(request, in_one_line(refused))
         back = urlencode({"cite": ref, "words": words[:MOST_WORDS]}) if ref else ""
         return HttpResponseRedirect(f"/trees/{tree.uid}/claims{'?' + back if back else ''}")
-    messages.success(request, answer.reply)
+    messages.success(request, _done_words(name))
     return HttpResponseRedirect(f"/trees/{tree.uid}/claims/{answer.body['refs'][0]}")
 
 
@@ -338,7 +357,8 @@ def _given(request: PersonRequest, actor: Actor, tree: Tree) -> HttpResponse:
 @dataclass(frozen=True)
 class EvidenceRow:
     """A piece of evidence on a card: `name` and `href` of its item, its words in their
-    surroundings, and `lit` the address that lights them up there."""
+    surroundings, and `lit` the address that lights them up there. `is_cut_before` and
+    `is_cut_after`: whether the item has more before and after what is shown."""
 
     cite: Cite
     side: str
@@ -350,6 +370,8 @@ class EvidenceRow:
     words: str
     is_answered: bool
     of: str
+    is_cut_before: bool
+    is_cut_after: bool
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -426,6 +448,9 @@ def _shown(actor: Actor, tree: Tree, cites: Iterable[Cite]) -> list[EvidenceRow]
         elif (trail := trails.get(ids.trail_id(cite.item) or 0)) is not None:
             name, href = f'trail:"{trail.name}"', f"/trails/{trail.uid}"
         lit = f"{href}#:~:text={quote(cite.words[:200], safe='')}" if cite.words else href
+        text = node.text if node is not None else ""
+        is_cut_before = len(cite.before) >= AROUND and not text.startswith(cite.before + cite.words)
+        is_cut_after = len(cite.after) >= AROUND and not text.endswith(cite.words + cite.after)
         of = cite.undercuts.words[:80] if cite.undercuts is not None else ""
         rows.append(
             EvidenceRow(
@@ -439,6 +464,8 @@ def _shown(actor: Actor, tree: Tree, cites: Iterable[Cite]) -> list[EvidenceRow]
                 words,
                 cite.answered_at is not None,
                 of,
+                is_cut_before,
+                is_cut_after,
             )
         )
     return rows
@@ -483,8 +510,8 @@ def _acted(request: PersonRequest, actor: Actor, tree: Tree, claim: Claim) -> Ht
     name = claim.node.local_id
     try:
         called, values = _act_of(ActForm.read(request), tree, claim)
-        answer = run_command(actor, tree, called, values)
-        messages.success(request, answer.reply)
+        run_command(actor, tree, called, values)
+        messages.success(request, _done_words(called))
     except CommandError as refused:
         messages.error(request, in_one_line(refused))
     return HttpResponseRedirect(f"/trees/{tree.uid}/claims/{name}")
@@ -572,6 +599,12 @@ def _checked(request: PersonRequest, actor: Actor) -> str:
     parameters: dict[str, Any] = {}
     if kind in PARAMETER:
         name, type_ = PARAMETER[kind]
+        if type_ is int and not value.isdecimal():
+            raise CommandError(
+                "INVALID_SYNTAX",
+                gettext("“%(kind)s” needs a number.") % {"kind": gettext(KIND_WORDS[kind])},
+                hint=gettext("Write digits."),
+            )
         parameters[name] = int(value) if type_ is int and value.isdecimal() else value
     check = check_verbs.declare_check(
         actor,

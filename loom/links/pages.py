@@ -301,7 +301,10 @@ def _trail_changed(request: PersonRequest, actor: Actor, trail: Trail) -> HttpRe
     if form.has("replay"):
         args = trail_verbs.Replay(replay="replay", name=trail.name)
         answer = execute(actor, tree, trail_verbs.trail_replay, args)
-        messages.success(request, answer.reply)
+        words = [gettext("The texts of the trail are open in your windows.")]
+        if "\n  changed: " in answer.reply:
+            words.append(gettext("Some of them have changed since."))
+        messages.success(request, " ".join(words))
         position = answer.body["position"]
         return HttpResponseRedirect(f"/trees/{tree.uid}?node={position}")
     if form.has("fork"):

@@ -4,6 +4,7 @@ from django.contrib import messages
 from django.db.models.functions import Left
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from loom import access
@@ -72,13 +73,13 @@ def _acted(request: PersonRequest, actor: Actor, tree: Tree) -> HttpResponse:
     given = SandboxForm.read(request)
     try:
         if given["act"] == "discard":
-            reply = execute(actor, tree, commands.discard, commands.DiscardArgs()).reply
-            messages.success(request, reply)
+            execute(actor, tree, commands.discard, commands.DiscardArgs())
+            messages.success(request, gettext("The sandbox has ended; it is in your archive."))
             return HttpResponseRedirect(f"/groves/{tree.grove.uid}")
         if given["act"] == "promote":
             place = place_of(actor, tree)
-            reply = execute(actor, tree, commands.promote, commands.PromoteArgs()).reply
-            messages.success(request, reply)
+            execute(actor, tree, commands.promote, commands.PromoteArgs())
+            messages.success(request, gettext("The texts of the sandbox are in its tree."))
             there = place.tree.uid if place.tree is not None else tree.uid
             at = f"?node={place.node.local_id}" if place.node is not None else ""
             return HttpResponseRedirect(f"/trees/{there}{at}")

@@ -120,9 +120,14 @@ def _labelled(words: str) -> str:
     return f"“{label}”{words[match.end() :]}" if match and label else words
 
 
+# Lines, requests of the API, and arguments as they are typed: no page has a place to write them.
+_TYPED = re.compile(r'→|…?/api/|\b(?:GET|POST|PATCH|PUT|DELETE) |^[a-z_]+[:=]|\{"')
+
+
 def as_shown(refused: CommandError) -> CommandError:
-    """The refusal as pages show it: with the labels of fields, and a hint that is a sentence."""
-    hint = _labelled(refused.hint)
+    """The refusal as pages show it: with the labels of fields, and a hint that is a sentence; none
+    that is written in a line or sent to the API."""
+    hint = "" if _TYPED.search(refused.hint) else _labelled(refused.hint)
     if hint[:1].islower():
         hint = hint[0].upper() + hint[1:]
         if hint[-1].isalnum() and not re.search(r"[→/{=]", hint):

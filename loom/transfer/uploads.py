@@ -134,6 +134,8 @@ def format_of(file: Input) -> ImportFormat:
     for first, sentence, hint in _UNREAD:
         if start.startswith(first):
             raise unreadable(sentence, hint)
+    if file.name.lower().endswith((".docx", ".epub", ".zip")):
+        raise unreadable("The file is damaged: it cannot be unpacked.", "save it again")
     file.check()
     if start.lstrip()[:9].lower().startswith(_MARKUP):
         raise unreadable("Web pages are not read.", "save it as text or Markdown")

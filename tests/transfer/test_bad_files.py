@@ -61,6 +61,17 @@ def test_a_file_that_is_not_what_it_should_be_fails(name: str, bring: Bring) -> 
     assert Stream.objects.filter(name__startswith="tree:").count() == 0
 
 
+@pytest.mark.parametrize("name", ["story.docx", "Story.EPUB", "story.zip"])
+def test_a_damaged_document_is_called_damaged(name: str, bring: Bring) -> None:
+    row = bring(b"\x00\x01 no archive", name=name)
+    nothing_left(row)
+    error: Any = row.error
+    assert (error["message"], error["hint"]) == (
+        "The file is damaged: it cannot be unpacked.",
+        "save it again",
+    )
+
+
 @pytest.mark.parametrize(
     ("raw", "says"),
     [

@@ -100,8 +100,9 @@ def test_a_tested_claim_is_committed_as_tentative_on_its_card(
     client, card = _client(writer), f"/trees/{tree.uid}/claims/{claim}"
     button = "Commit as tentative, for good"
     assert button not in client.get(card).content.decode()  # not tested yet
-    client.post(card, {"act": "check"})
-    shown = client.get(card).content.decode()
+    assert "Test it" in client.get(card).content.decode()
+    shown = client.post(card, {"act": "check"}, follow=True).content.decode()
+    assert "The claim is being tested." in shown and "✓ [" not in shown and "Test it" not in shown
     assert button in shown and '<select name="level">' not in shown
     client.post(card, {"act": "commit", "level": "tentative"})
     assert Claim.objects.get().level == "tentative"
@@ -187,6 +188,8 @@ def test_checks_are_declared_switched_and_archived(
     assert "short" in _client(reader).get(page).content.decode()
     client.post(page, {"check": check.uid, "archive": "1"})
     assert "There are no checks yet" in client.get(page).content.decode()
+    bad = client.post(page, {"name": "a", "kind": "max_words", "value": "abc"}, follow=True)
+    assert "“at most so many words” needs a number. Write digits." in bad.content.decode()
     bad = client.post(page, {"name": "a", "kind": "regex", "value": "("}, follow=True)
     assert "can&#x27;t be used" in bad.content.decode()
 
@@ -197,6 +200,8 @@ def test_pipes_are_saved_and_archived_and_a_wrong_one_stays_in_the_form(
     page, client = f"/groves/{grove.uid}/pipes", _client(writer)
     wrong = client.post(page, {"name": "Gloss", "lines": "view\r\nfly away"}).content.decode()
     assert "Line 2:" in wrong and "view\nfly away</textarea>" in wrong and not Pipe.objects.exists()
+    quoted = client.post(page, {"name": 'a"b', "lines": "view"}).content.decode()
+    assert "no quotes." in quoted and "Save:" not in quoted
     client.post(page, {"name": "Gloss", "lines": "view full\r\nannotate root"})
     pipe = Pipe.objects.get()
     assert pipe.lines == ["view full", "annotate root"]
@@ -209,3 +214,19 @@ def test_pipes_are_saved_and_archived_and_a_wrong_one_stays_in_the_form(
     assert _client(outsider).get(page).status_code == 404
     client.post(page, {"pipe": pipe.uid})
     assert "There are no pipes yet" in client.get(page).content.decode()
+
+
+def test_a_quote_is_cut_only_where_something_is_left_out(
+    owner: User, tree: Tree, say: Callable[[str], str]
+) -> None:
+    whole = say('respond root "So it was. The lamp is lit. We went home."')
+    long = say(f'respond root "{"before " * 20}The lamp is lit.{" after" * 20}"')
+    shown = []
+    for node in (whole, long):
+        sent = {"cite": node, "words": "The lamp is lit.", "side": "new", "statement": f"By {node}"}
+        answer = _client(owner).post(f"/trees/{tree.uid}/claims", sent, follow=True)
+        page = answer.content.decode()
+        assert "The claim was opened." in page
+        shown.append(page.split('class="quote"')[1].split("</blockquote>")[0])
+    assert "…" not in shown[0] and "So it was. " in shown[0]
+    assert shown[1].count("…") == 2

@@ -9,8 +9,11 @@ from django.test import Client
 from loom.access import Actor, get_actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
+from loom.errors import not_found
+from loom.links.models import Trail
 from loom.people.commands import groves
 from loom.people.models import Grove, Membership, Participant, User
+from loom.site.page_requests import as_shown
 from loom.trees.commands.trees import change_tree
 from loom.trees.models import Node, Tree, Workspace
 from tests.triggers import triggers_aside
@@ -377,3 +380,29 @@ def test_a_node_that_is_not_there_leads_to_the_tree_without_it(
     answer = visitor(outsider).get(f"/trees/{tree.uid}?node=zzz9")
     assert answer.status_code == 404
     assert f'href="/trees/{tree.uid}"' not in answer.content.decode()
+
+
+def test_a_page_that_is_not_found_has_no_hint_for_lines(
+    owner: User, tree: Tree, visitor: Visitor
+) -> None:
+    for address in (f"/trees/{tree.uid}/nodes/a7x2/provenance", "/trails/missing"):
+        answer = visitor(owner).get(address)
+        assert answer.status_code == 404 and "→" not in answer.content.decode()
+    refused = as_shown(not_found("[a7x2]", "→ find or → tree shows what is here"))
+    assert refused.hint == ""
+    for hint in ("or POST /api/checks", 'save:"gloss"', 'such as {"n": 500}', "tag=NAME"):
+        assert as_shown(not_found("It", hint)).hint == ""
+    for hint in ("use n:10 or less", "Open the tree without it.", "choose another name"):
+        assert as_shown(not_found("It", hint)).hint
+
+
+def test_a_trail_that_is_replayed_is_told_in_words(
+    owner: User, actor: Actor, tree: Tree, visitor: Visitor
+) -> None:
+    for line in ('respond "One."', "open here", 'trail save "tower"'):
+        execute_line(actor, tree, Request(line=line))
+    trail = Trail.objects.get()
+    answer = visitor(owner).post(f"/trails/{trail.uid}", {"replay": "1"}, follow=True)
+    page = answer.content.decode()
+    assert "The texts of the trail are open in your windows." in page
+    assert "replayed trail:" not in page

@@ -22,10 +22,16 @@ export class Refused extends Error {
   }
 }
 
+// How a refusal names the permissions that somebody lacks: `continue needs loom_generate.`
+const LACKING = / needs [a-z]+_[a-z_]+(?:, [a-z]+_[a-z_]+)*\.$/;
+
 /** A refusal in words; with its code for who wants errors to tell all. @param {Refused} refused */
 export function told(refused) {
   if (refused.status === 401 && document.querySelector("loom-tree")) return t("You are signed out. What you typed is kept.");
   if ("pageVerbose" in document.documentElement.dataset) return refused.reply;
+  if (refused.code === "PERMISSION_DENIED" && LACKING.test(refused.message)) {
+    return `${t("You may not do this here.")}${refused.hint ? `\n${sentence(refused.hint)}` : ""}`;
+  }
   return refused.hint ? `${refused.message}\n${sentence(refused.hint)}` : refused.message;
 }
 

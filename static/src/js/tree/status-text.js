@@ -30,6 +30,7 @@ export function statusText(verb, reply) {
     restore: t("Restored"),
     split: t("Split in two"),
     tag: t("Tag added"),
+    todo: taskText(reply),
     unbookmark: t("Bookmark removed"),
     suggest: t("Suggestion added"),
     accept: t("Accepted"),
@@ -50,6 +51,14 @@ export function citedText(reply) {
   /** @type {Record<string, string>} */
   const lost = { elsewhere: t("these words are in another text"), joined: t("these words are put together from several places"), "not there": t("these words are not there") };
   return gate ? t("Evidence added: weak, {why}", { why: lost[gate] }) : t("Evidence added: {strength}", { strength: words[strength] ?? strength });
+}
+
+/** What was done with a task that is written in a text; "" for any other. @param {string} reply */
+function taskText(reply) {
+  const [, state = ""] = /^(?:✓ )?(checked|unchecked|archived|noted on) \d+ of /u.exec(reply) ?? [];
+  /** @type {Record<string, string>} */
+  const words = { checked: t("Task done"), unchecked: t("Task open again"), archived: t("Task archived"), "noted on": t("Note added") };
+  return words[state] ?? "";
 }
 
 /** What was undone or redone: `Undone: new text`, or how many changes. @param {string} done @param {string} reply */

@@ -33,3 +33,10 @@ test("an undo of rights says whose they are", () => {
   assert.equal(statusText("undo", "undid → allow readers hidden"), "Undone: rights of all readers");
   assert.equal(statusText("undo", "undid → allow writers read"), "Undone: rights of all writers");
 });
+
+test("a task of a text is said to be done or open", () => {
+  assert.equal(statusText("todo", "checked 1 of [v9g6]"), "Task done");
+  assert.equal(statusText("todo", "unchecked 1 of [v9g6]"), "Task open again");
+  assert.equal(statusText("todo", "noted on 2 of [v9g6] (checked)"), "Note added");
+  assert.equal(statusText("todo", "added 3"), "");
+});
