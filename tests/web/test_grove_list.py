@@ -137,7 +137,7 @@ def test_tags_are_renamed_coloured_and_removed_on_their_page(
     client.post(at, {"tag": "draft", "name": "first draft", "colour": "teal"})
     page = client.get(at).content.decode()
     assert "#first draft" in page
-    assert "Remove everywhere" in page
+    assert "<summary>Remove everywhere…</summary>" in page and "cannot be undone" in page
     assert "#first draft" in client.get(f"/trees/{tree.uid}").content.decode()
     assert '<option value="teal" selected>' in page
     assert "Remove everywhere" not in visitor(reader).get(at).content.decode()
@@ -145,6 +145,17 @@ def test_tags_are_renamed_coloured_and_removed_on_their_page(
     assert "#first draft" in client.get(at).content.decode()
     client.post(at, {"tag": "first draft", "remove": "1"})
     assert "No tags yet" in client.get(at).content.decode()
+
+
+def test_a_tag_that_is_renamed_to_another_says_that_they_were_merged(
+    owner: User, actor: Actor, grove: Grove, tree: Tree, visitor: Visitor
+) -> None:
+    execute_line(actor, tree, Request(f"tag tree:{tree.uid} #draft #study"))
+    client, at = visitor(owner), f"/groves/{grove.uid}/tags"
+    page = client.post(at, {"tag": "draft", "name": "Draft"}, follow=True).content.decode()
+    assert "Saved." in page and "have been merged" not in page
+    page = client.post(at, {"tag": "Draft", "name": "#Study"}, follow=True).content.decode()
+    assert "The tags #Draft and #Study have been merged." in page and "#Draft</a>" not in page
 
 
 def test_a_search_is_kept_by_name_and_its_results_have_pages(

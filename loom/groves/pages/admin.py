@@ -25,6 +25,7 @@ from loom.money.queries.allowances import is_by_operator
 from loom.notes.commands import marks
 from loom.notes.models import Mark
 from loom.notes.queries import tags_in
+from loom.notes.tag_keys import plain_tag, tag_key
 from loom.participants import commands as participants
 from loom.participants.prices import NANO, dollars, prices_of
 from loom.participants.provider_kinds import SEARCH_SERVICES, search_service
@@ -304,7 +305,12 @@ def _tag_changed(request: PersonRequest, actor: Actor) -> str:
     if given["remove"]:
         marks.remove_tag(actor, tag)
         return gettext("The tag #%(tag)s has been removed everywhere.") % {"tag": tag}
+    key = tag_key(plain_tag(name))
+    is_merged = key != tag_key(tag) and key in map(tag_key, _tags(actor))
     marks.change_tag(actor, tag, name="" if name == tag else name, colour=given["colour"])
+    if is_merged:
+        values = {"tag": tag, "name": plain_tag(name)}
+        return gettext("The tags #%(tag)s and #%(name)s have been merged.") % values
     return gettext("Saved.")
 
 
