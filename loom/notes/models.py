@@ -62,6 +62,19 @@ class Mark(PublicIdentity):
         return f"{self.kind} {self.label}"
 
 
+class Decision(models.Model):
+    """How a suggestion was decided: `accepted`, `edited` (accepted with another wording) or
+    `rejected`; `node` is its first version. Deleted when that is undone. Suggestions that came with
+    a file or were decided before there were decisions have none."""
+
+    node = models.OneToOneField(Node, models.CASCADE, primary_key=True, related_name="+")
+    tree = models.ForeignKey(Tree, models.CASCADE, related_name="+")
+    decision = models.CharField(max_length=8)
+
+    def __str__(self) -> str:
+        return f"{self.node_id} {self.decision}"
+
+
 class Mention(models.Model):
     """An annotation that mentions a member with an @, or a claim that waits for them to commit it;
     `seen_at`: when they looked at its tree; `mailed_at`: when they were written to about it."""

@@ -5,6 +5,7 @@ import re
 from loom.access import Actor, get_actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
+from loom.notes.models import Decision
 from loom.people.models import Grove, User
 from loom.site.markdown import CLASSES, coloured, rendered
 from loom.trees.models import Tree
@@ -155,3 +156,34 @@ def test_only_an_objection_needs_a_reason_to_be_resolved(
     assert "data-needs-reason" not in page(visitor, owner, address)
     say(actor, tree, f'annotate {node} "No." as:objection')
     assert page(visitor, owner, address).count("data-needs-reason") == 1
+
+
+def test_a_decided_suggestion_says_how_it_was_decided_also_after_undo_and_redo(
+    owner: User, grove: Grove, tree: Tree, visitor: Visitor
+) -> None:
+    actor = get_actor(owner, grove)
+    shown = {}
+    for line, words in (
+        ("accept {}", "accepted"),
+        ('accept {} edited "The lamp went out."', "accepted with changes"),
+        ('reject {} "No."', "rejected"),
+    ):
+        node = say(actor, tree, 'respond root "The lamp."')
+        note = say(actor, tree, f'suggest {node} "The lamp is lit."')
+        execute_line(actor, tree, Request(line.format(note)))
+        shown[node] = words
+    for node, words in shown.items():
+        assert _flags(page(visitor, owner, f"/trees/{tree.uid}/nodes/{node}/drawn")) == [words]
+    execute_line(actor, tree, Request("undo"))
+    assert _flags(page(visitor, owner, f"/trees/{tree.uid}/nodes/{node}/drawn")) == []
+    assert Decision.objects.count() == 2
+    execute_line(actor, tree, Request("redo"))
+    assert _flags(page(visitor, owner, f"/trees/{tree.uid}/nodes/{node}/drawn")) == ["rejected"]
+    Decision.objects.all().delete()  # as of one that came with a file
+    assert _flags(page(visitor, owner, f"/trees/{tree.uid}?node={node}")) == ["resolved"]
+
+
+def _flags(drawn: str) -> list[str]:
+    """The flags of the notes in drawn nodes."""
+    notes = drawn.partition('class="notes"')[2]
+    return re.findall(r'<span class="flag">([^<]*)</span></header>', notes)

@@ -129,5 +129,5 @@ def accept_as_revision(context: Context, suggestion: Suggestion, own: str | None
         f"✓ accepted [{node.local_id}] as revision {number} of {document.shown}",
         refs=(f"doc:{document.uid}",),
         items=touched(node, document),
-        inverse=(set_resolved(context, node, True), op),
+        inverse=(set_resolved(context, node, True, decision=decision), op),
     )

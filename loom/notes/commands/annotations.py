@@ -20,7 +20,7 @@ from loom.language import ids
 from loom.language.refs import Ref
 from loom.language.verbs import Phrases, Verb
 from loom.notes.commands.marks import add_mark
-from loom.notes.models import Mark, Mention
+from loom.notes.models import Decision, Mark, Mention
 from loom.notes.words import MOST_PLACES, place_of, source_of
 from loom.people.models import Participant
 from loom.people.names import tree_named
@@ -220,13 +220,27 @@ def names_in(text: str, names: Iterable[str]) -> set[str]:
     return mentioned
 
 
-def set_resolved(context: Context, node: Node, resolved: bool) -> Op:
+def set_resolved(context: Context, node: Node, resolved: bool, *, decision: str = "") -> Op:
     """Resolves or reopens an annotation; returns the inverse."""
     at = timezone.now() if resolved else None
     Node.objects.filter(pk=node.slot_id).update(resolved_at=at)
     kind = "annotation.resolved" if resolved else "annotation.reopened"
     context.world.append(kind, {"node": node.slot.local_id, "resolved": resolved})
-    return {"op": "resolve", "node": node.slot_id, "value": not resolved}
+    before = _decide(node, decision)
+    op: Op = {"op": "resolve", "node": node.slot_id, "value": not resolved}
+    return {**op, "decision": before} if before else op
+
+
+def _decide(node: Node, decision: str) -> str:
+    """Stores how a suggestion was decided, "" for not at all; returns how it was before."""
+    rows = Decision.objects.filter(node=node.slot_id)
+    before = rows.values_list("decision", flat=True).first() or ""
+    if decision:
+        values = {"tree_id": node.tree_id, "decision": decision}
+        Decision.objects.update_or_create(node_id=node.slot_id, defaults=values)
+    elif before:
+        rows.delete()
+    return before
 
 
 class Resolve(Args):
@@ -531,7 +545,7 @@ def _decided_elsewhere(context: Context, node: Node, own: str | None) -> Reply |
 
 def _decided(context: Context, node: Node, decision: str, version: str) -> Op:
     """Closes a suggestion; returns the inverse."""
-    inverse = set_resolved(context, node, True)
+    inverse = set_resolved(context, node, True, decision=decision)
     body = {"node": node.slot.local_id, "decision": decision, "version": version or None}
     context.world.append("suggestion.decided", body)
     return inverse
@@ -567,4 +581,4 @@ def _undo_resolved(context: Context, op: Op, own: Own) -> list[Op]:
     node = lookup.rows().get(pk=op["node"])
     if (node.resolved_at is not None) == op["value"]:
         raise conflict(f"[{node.local_id}]")
-    return [set_resolved(context, node, op["value"])]
+    return [set_resolved(context, node, op["value"], decision=op.get("decision", ""))]

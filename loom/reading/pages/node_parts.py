@@ -57,6 +57,7 @@ class NoteShown:
     replies: tuple["NoteShown", ...] = ()
     asks: str = ""  # the uid of whom an open question is put to
     words: str = ""  # those that it is about, as they were; empty: the whole text
+    decision: str = ""  # accepted, edited or rejected, where it is known
     near: str = ""  # where they are in the text that is shown, with what is around them, as JSON
 
 
@@ -277,6 +278,7 @@ class NodeData:
         replies = [self.rows[reply.id] for reply in note.replies]
         base = f"/trees/{self.tree.uid}"
         shown = _note(own, cast, replies, about=(self._made_on(row, own).text, row.text), base=base)
+        shown = replace(shown, decision=self.margins[row.id].decisions.get(own.slot_id, ""))
         version, place = self.places.get(own.slot_id, (0, (0, 0)))
         if version not in self.rows:
             return shown

@@ -35,7 +35,7 @@ from loom.reading.pages.node_parts import (
     found_for,
     reader_of,
 )
-from loom.reading.queries.margins import NodeMarks, kept_of, version_ids
+from loom.reading.queries.margins import NodeMarks, kept_of
 from loom.reading.queries.path_page import Way, way_of
 from loom.site import display
 from loom.site.display import Who, cast_of
@@ -82,8 +82,9 @@ class _Page:
         stretch = stretch_of(way, tree, after=after, limit=nodes)
         spots, end = stretch.spots, way.path[-1].slot_id
         items = [of_tree(tree.pk), *(spot.id for spot in spots)]
-        versions = version_ids(way.around, spots)
-        kept = kept_of(tree, items, versions=versions, workspace=visit.workspace, slot=end)
+        kept = kept_of(
+            tree, items, around=way.around, spots=spots, workspace=visit.workspace, slot=end
+        )
         cards = cards_of(way, kept.chosen)
         data = found_for(tree, spots, cast, around=way.around, kept=kept, also=cards)
         data.find_pieces([*(spot.id for spot in spots), *cards])

@@ -54,6 +54,8 @@ _KEPT = f"""
     FROM notes_mark m
     JOIN people_participant p ON p.id = m.participant_id
     WHERE m.tree_id + 0 = %s AND m.item_id IN ({{marked}}) AND m.removed_at IS NULL
+    UNION ALL SELECT 'decision', d.node_id, d.decision, '', 0, 0, 0, 0, 0, 0, 0, 0
+    FROM notes_decision d WHERE d.node_id IN ({{notes}})
     UNION ALL SELECT 'link', n.id, c.type, {OTHER_END},
         CASE WHEN c.outward THEN 1 ELSE 0 END, c.count, c.last, c.home, c.grove_id, c.slot,
         {THERE}, c.pruned
@@ -73,34 +75,35 @@ _OWN = """
 
 @dataclass
 class NodeMarks:
-    """Marks and links by the row id of the node, oldest first; and for a reader the versions they
+    """Marks and links by the row id of the node, oldest first; how suggestions were decided, by
+    their slots; and for a reader the versions they
     chose, by slot, as row ids and as local ids, and their drafts at one slot, by kind."""
 
     marks: dict[int, list[tuple[str, str, str]]]  # kind, label, participant
     links: dict[int, list[CountRow]]
+    decisions: dict[int, str] = field(default_factory=dict)
     chosen: dict[int, int] = field(default_factory=dict)
     choices: dict[str, str] = field(default_factory=dict)
     drafts: dict[str, str] = field(default_factory=dict)
-
-
-def version_ids(around: Around, spots: Iterable[Spot]) -> list[int]:
-    """The row ids of all versions of the spots' slots, which are in `around`."""
-    slots = {spot.slot_id for spot in spots}
-    return [version.id for slot in slots for version in around.versions[slot]]
 
 
 def kept_of(
     tree: Tree,
     nodes: Iterable[int],
     *,
-    versions: Iterable[int] = (),
+    around: Around | None = None,
+    spots: Iterable[Spot] = (),
     workspace: Workspace | None = None,
     slot: int = 0,
 ) -> NodeMarks:
-    """The marks and links of the nodes (row ids), the marks of their other `versions`, and with a
-    `workspace` its reader's versions and drafts in the tree and at a slot. One query."""
+    """The marks and links of the nodes (row ids); of the `spots`, which are in `around`, also the
+    marks of other versions and how the suggestions were decided; and with a `workspace` its
+    reader's versions and drafts in the tree and at a slot. One query."""
     items = list(nodes)
-    sql = _KEPT.format(items=listed(items), marked=listed({*items, *versions}))
+    slots = {spot.slot_id for spot in spots} if around is not None else ()
+    versions = {version.id for slot in slots for version in around.versions[slot]}
+    notes = {thread.wording.slot_id for slot in slots for thread in around.threads(slot)}
+    sql = _KEPT.format(items=listed(items), marked=listed({*items, *versions}), notes=listed(notes))
     params = [tree.pk]
     if workspace is not None:
         sql, params = sql + _OWN, [*params, workspace.pk, workspace.pk, slot]
@@ -110,6 +113,8 @@ def kept_of(
         if kind == "link":
             row = CountRow(at, name, bool(outward), grove, home, far, last, other, there, pruned)
             kept.links[own].append(row)
+        elif kind == "decision":
+            kept.decisions[own] = name
         elif kind == "choice":
             kept.chosen[own] = far
             kept.choices[name] = other
@@ -135,6 +140,7 @@ class Margin:
     `notes` oldest first. `wordings` are the versions above that the node was written after or
     accepted below; None: all of them. Below any other it is marked as written after an older
     version. `made_on`: the version that a note (row id) was written on, where that is another one.
+    `decisions`: how suggestions were decided, by their slots.
     `bookmarks` and `tags` are those of all versions: a mark on any wording counts for the text.
     `links` are counts for nobody in particular: a node that has some is rendered with a
     place for those that its reader may see.
@@ -147,6 +153,7 @@ class Margin:
     versions: list[str] = field(default_factory=list)
     notes: list[AnnotationThread] = field(default_factory=list)
     made_on: dict[int, int] = field(default_factory=dict)
+    decisions: dict[int, str] = field(default_factory=dict)
     bookmarks: list[tuple[str, str]] = field(default_factory=list)  # label, participant
     tags: list[str] = field(default_factory=list)
     children: int = 0
@@ -177,7 +184,7 @@ def margins_of(
         return {}
     around = around or Around({spot.slot_id for spot in spots})
     if kept is None:
-        kept = kept_of(tree, [spot.id for spot in spots], versions=version_ids(around, spots))
+        kept = kept_of(tree, [spot.id for spot in spots], around=around, spots=spots)
     margins = {spot.id: _margin(around, spot) for spot in spots}
     for spot in spots:
         margin = margins[spot.id]
@@ -186,6 +193,11 @@ def margins_of(
         _put_marks(margin, [mark for other in others for mark in kept.marks.get(other, ())])
         margin.wordings = _wordings(around, spot, accepted)
         margin.links = tuple(kept.links[spot.id])
+        margin.decisions = {
+            slot: kept.decisions[slot]
+            for note in margin.notes
+            if (slot := note.wording.slot_id) in kept.decisions
+        }
     return margins
 
 
