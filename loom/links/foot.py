@@ -24,10 +24,11 @@ from loom.trees.queries.lookup import fetch, listed
 @dataclass(frozen=True)
 class Portal:
     """The links of one type of an item, without those to items that the reader may not see.
-    `only` is the local id or title of the other end, if it is the only one; `home` is the row id of
-    its tree, 0 for a document; `trees`: how many of the other ends are known to be trees. `state`
-    is what became of it, in the words of `LinkSide.state`: ends that the reader could see until
-    they were erased are counted, as `list` shows them. `pruned` and `erased`: how
+    `many` are the links, `targets` the different items that they lead to. `only` is the local id
+    or title of the other end, if it is the only one; `home` is the row id of its tree, 0 for a
+    document; `documents` and `trees`: how many of the other ends are documents, and are known to
+    be trees. `state` is what became of it, in the words of `LinkSide.state`: ends that the reader
+    could see until they were erased are counted, as `list` shows them. `pruned` and `erased`: how
     many of several ends are."""
 
     type: str
@@ -40,11 +41,12 @@ class Portal:
     pruned: int = 0
     erased: int = 0
     trees: int = 0
+    targets: int = 1
 
     @property
     def is_tree(self) -> bool:
         """Whether the only other end is a whole tree."""
-        return self.trees == self.many == 1
+        return self.trees == self.targets == 1
 
     @property
     def shown(self) -> str:
@@ -82,7 +84,7 @@ class Portal:
     @property
     def nouns(self) -> tuple[str, str]:
         """What the other ends are called, one and many of them."""
-        if self.documents == self.many:
+        if self.documents == self.targets:
             return "document", "documents"
         return ("item", "items") if self.documents or self.trees else ("node", "nodes")
 
@@ -91,19 +93,19 @@ class Portal:
         """`2 nodes · 1 pruned`, or the only one by its name, for readers of a page."""
         if self.name:
             return self._named(_translated)
-        if self.documents == self.many:
-            words = ngettext("%(n)s document", "%(n)s documents", self.many)
+        if self.documents == self.targets:
+            words = ngettext("%(n)s document", "%(n)s documents", self.targets)
         elif self.documents or self.trees:
-            words = ngettext("%(n)s item", "%(n)s items", self.many)
+            words = ngettext("%(n)s item", "%(n)s items", self.targets)
         else:
-            words = ngettext("%(n)s node", "%(n)s nodes", self.many)
+            words = ngettext("%(n)s node", "%(n)s nodes", self.targets)
         marks = "".join(f" · {many:,} {_translated(word)}" for many, word in self.gone)
-        return words % {"n": f"{self.many:,}"} + marks
+        return words % {"n": f"{self.targets:,}"} + marks
 
     @property
     def opened(self) -> PortalView:
         """It as it is shown, closed."""
-        return PortalView(self.type, self.many, self.name, nouns=self.nouns, marks=self.marks)
+        return PortalView(self.type, self.targets, self.name, nouns=self.nouns, marks=self.marks)
 
 
 def _translated(state: str) -> str:
@@ -113,7 +115,7 @@ def _translated(state: str) -> str:
 
 class CountRow(NamedTuple):
     """A row of `LinkCount` for nobody in particular; `name` is the local id of the other end of
-    `last`, or its item if it is no node, if it is the only link, with ` pruned` after it if that is
+    `last`, or its item if it is no node, if it is the only one, with ` pruned` after it if that is
     pruned; `there` the row id of the grove of `home` (None for documents, and for a tree that was
     erased; -1: a sandbox, or a tree that is hidden from somebody). `pruned`: how many of the other
     ends are."""
@@ -128,6 +130,7 @@ class CountRow(NamedTuple):
     name: str
     there: int | None
     pruned: int
+    targets: int
 
     @property
     def is_erased(self) -> bool:
@@ -151,27 +154,28 @@ class _Sum:
     pruned: int = 0
     erased: int = 0
     trees: int = 0
+    targets: int = 0
 
     @property
     def is_single_text(self) -> bool:
         """Whether the only other end is a text outside of trees."""
-        return self.many == 1 and bool(self.documents) and bool(self.name)
+        return self.targets == 1 and bool(self.documents) and bool(self.name)
 
     @property
     def is_single_tree(self) -> bool:
         """Whether the only other end is a whole tree."""
-        return self.many == self.trees == 1 and not self.state
+        return self.targets == self.trees == 1 and not self.state
 
     def only(self, titles: Mapping[int, str]) -> str:
         """The local id or title of the only other end."""
         if self.is_single_text or self.is_single_tree:
             return titles.get(int(self.name), "")
-        return self.name if self.many == 1 else ""
+        return self.name if self.targets == 1 else ""
 
 
-# What a count is joined with: the other end of a single link, and the tree of the other ends.
+# What a count is joined with: the only other end, and the tree of the other ends.
 JOINED = """
-    LEFT JOIN links_link l ON c.count = 1 AND l.id = c.last
+    LEFT JOIN links_link l ON c.targets = 1 AND l.id = c.last
     LEFT JOIN trees_node f ON f.id = CASE WHEN c.outward THEN l.target_id ELSE l.source_id END
     LEFT JOIN trees_node fs ON fs.id = f.slot_id
     LEFT JOIN trees_tree h ON h.id = c.home AND h.erasing_at IS NULL
@@ -189,7 +193,7 @@ THERE = """CASE WHEN h.sandbox_of_id IS NOT NULL OR h.reader_right = 'hidden'
     ) THEN -1 ELSE h.grove_id END"""
 _ROWS = """
     SELECT c.slot, c.type, c.outward, c.grove_id, c.home, c.count, c.last,
-        {other}, {there}, c.pruned
+        {other}, {there}, c.pruned, c.targets
     FROM links_linkcount c {joined} WHERE c.slot IN ({slots}) AND c.count > 0
 """
 
@@ -226,10 +230,11 @@ def portals_of(
         total.many, total.home = total.many + row.many, row.home
         total.name, _, total.state = ("", "", ERASED) if row.is_erased else row.name.partition(" ")
         total.colour = types.colour(row.type)
-        total.documents += 0 if row.home else row.many
+        total.targets += row.targets
+        total.documents += 0 if row.home else row.targets
         total.trees += row.is_to_tree
         if row.is_erased:
-            total.erased += row.many
+            total.erased += row.targets
         else:
             total.pruned += row.pruned
     titles = _titles(total for kinds in sums.values() for total in kinds.values())
@@ -244,6 +249,7 @@ def portals_of(
                 total.pruned,
                 total.erased,
                 total.trees,
+                total.targets,
             )
             for kind, total in kinds.items()
         )
@@ -264,7 +270,7 @@ def _titles(sums: Iterable[_Sum]) -> dict[int, str]:
 
 
 def _look(total: _Sum) -> tuple[str, int, str]:
-    return total.colour, total.documents, total.state if total.many == 1 else ""
+    return total.colour, total.documents, total.state if total.targets == 1 else ""
 
 
 def count_of(actor: Actor, items: Mapping[int, int]) -> dict[int, int]:

@@ -35,8 +35,8 @@ class Link(PublicIdentity):
     class Meta:
         ordering = ["id"]
         indexes = [
-            models.Index(fields=["source"], name="link_source"),
-            models.Index(fields=["target"], name="link_target"),
+            models.Index(fields=["source", "target_slot", "type"], name="link_source_pair"),
+            models.Index(fields=["target", "source_slot", "type"], name="link_target_pair"),
             models.Index(fields=["source_slot", "type", "id"], name="link_from"),
             models.Index(fields=["target_slot", "type", "id"], name="link_to"),
             models.Index(fields=["by", "id"], name="link_by"),
@@ -50,7 +50,8 @@ class LinkCount(models.Model):
     """How many links of one type a place has in one direction to items of one tree: what the foot
     of an item is made of, however many links it has. `slot` as in a Link; `home` is the row id of
     the tree of the other ends, 0 for documents; `grove` is that of the links, whose types they
-    are; `last` is one of the links, `pruned` how many of the other ends are pruned. Who sees
+    are; `last` is one of the links, `targets` how many different items the other ends are, and
+    `pruned` how many of these are pruned. Who sees
     them is decided when they are read."""
 
     slot = models.BigIntegerField()
@@ -59,6 +60,7 @@ class LinkCount(models.Model):
     grove = models.ForeignKey(Grove, models.CASCADE, related_name="+", db_index=False)
     home = models.BigIntegerField()
     count = models.IntegerField()
+    targets = models.IntegerField(default=0)
     pruned = models.IntegerField(default=0)
     last = models.BigIntegerField()
 

@@ -129,7 +129,7 @@ def drawn_portal(
     ends = ends_of(actor, here, items, newest=is_embed)
     context = {
         "ends": [_end(actor, here, end) for end in ends],
-        "rest": max(0, many - MOST_SHOWN) + len(left),
+        "rest": max(0, many - len(items)) + len(left),
         "is_embed": is_embed,
         "lines": [f"{line} after:{MOST_SHOWN}"] if line else [f"open {target}" for target in left],
     }

@@ -129,20 +129,35 @@ def _in_tree(actor: Actor, tree: Tree, ref: Ref) -> int:
 
 
 def items_linked(actor: Actor, home: Node | GroveText, kind: str) -> tuple[list[NamedItem], int]:
-    """The items that links of a type lead to, oldest link first, and how many there are; at most
-    MOST_SHOWN."""
+    """The items that links of a type lead to, each once, oldest link first, and how many there
+    are; only those of MOST_SHOWN links."""
     if not isinstance(home, Node):
-        every = grove_texts().linked_items(actor, home, kind, None)
+        every = list(dict.fromkeys(grove_texts().linked_items(actor, home, kind, None)))
         return [NamedItem(item) for item in every[:MOST_SHOWN]], len(every)
     seen = links_of(actor, home, kind=kind, most=MOST_SHOWN)
-    items = [
+    items = _each_once(
         NamedItem(side.item, "", None, side.note, side.confidence, side.own_change) for side in seen
-    ]
+    )
     if len(seen) < MOST_SHOWN:
         return items, len(items)
     portals = portals_of(actor, {home.pk: home.slot_id}).get(home.pk, ())
-    many = sum(portal.many for portal in portals if portal.type == kind)
+    many = sum(portal.targets for portal in portals if portal.type == kind)
     return items, max(many, len(items))
+
+
+def _each_once(items: Iterable[NamedItem]) -> list[NamedItem]:
+    """The items that links lead to, each once, with the notes of all links to it."""
+    linked: dict[int, NamedItem] = {}
+    for item in items:
+        first = linked.get(item.item)
+        if first is None:
+            linked[item.item] = item
+            continue
+        notes = " · ".join(dict.fromkeys(filter(None, (first.note, item.note))))
+        confidence = item.confidence if first.confidence is None else first.confidence
+        changed = first.changed or item.changed
+        linked[item.item] = first._replace(note=notes, confidence=confidence, changed=changed)
+    return list(linked.values())
 
 
 def ends_of(

@@ -2,9 +2,12 @@
 and counts are honest and cost the same however many there are."""
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.db.migrations import RunSQL
 from django.test import Client
 from rest_framework.test import APIClient
 
@@ -131,7 +134,7 @@ def test_counts_follow_link_unlink_and_undo(say: Say, write: Write, actor: Actor
 
 def _demand_counted() -> None:
     """The counts that were kept are those that all links give."""
-    fields = ("slot", "type", "outward", "home", "count", "pruned")
+    fields = ("slot", "type", "outward", "home", "count", "targets", "pruned")
     kept = set(LinkCount.objects.values_list(*fields))
     recount()
     assert {row for row in kept if row[4]} == set(LinkCount.objects.values_list(*fields))
@@ -276,3 +279,49 @@ def test_what_somebody_may_not_read_is_not_counted(two_groves: TwoGroves) -> Non
         f"/api/trees/{world.left.tree.uid}/nodes/{mine.local_id}/graph"
     )
     assert graph.json()["links"] == []
+
+
+def test_a_portal_counts_each_item_once_however_many_links_lead_there(
+    say: Say, write: Write, actor: Actor, tree: Tree, client: Client, owner: User, writer: User
+) -> None:
+    a, b, c = write("a"), write("b"), write("c")
+    claim = say(f'claim "It is so" cite:{a}').body["refs"][0]
+    say(f"link {a} to {b} as:supports")
+    say(f'cite {a} for {claim} "second"', by=writer)
+    say(f"link {c} to {claim} as:supports")
+    client.force_login(owner)
+
+    def foot(node: str) -> str:
+        return client.get(f"/trees/{tree.uid}/nodes/{node}/portals").content.decode()
+
+    assert "──→ 2 nodes" in foot(a) and "──→ 2 nodes" in foot(claim)
+    assert "──→ 2 nodes" in client.get(f"/trees/{tree.uid}?node={a}").content.decode()
+    inside = client.get(f"/trees/{tree.uid}/nodes/{a}/portal?type=supports").content.decode()
+    assert inside.count("<section") == 2 and inside.count(f">[{claim}]<") == 1
+    assert "second" in inside and "more" not in inside
+    assert client.get(f"/api/trees/{tree.uid}/nodes/{a}").json()["counts"]["links"] == 3
+    say(f"unlink {c} to {claim} as:supports")
+    assert f"──→ [{a}]" in foot(claim)  # the only one is named, whose links are two
+    _demand_counted()
+    say("undo")
+    say(f"prune {a}")
+    assert "──→ 2 nodes · 1 pruned" in foot(claim)
+    _demand_counted()
+
+
+def test_the_migration_that_adds_targets_counts_what_is_there(
+    say: Say, write: Write, writer: User
+) -> None:
+    a, b, c = write("a"), write("b"), write("c")
+    claim = say(f'claim "It is so" cite:{a}').body["refs"][0]
+    for line in (f"link {a} to {b} as:supports", f"link {a} to {c} as:supports", f"prune {c}"):
+        say(line)
+    say(f"cite {a} for {claim}", by=writer)
+    LinkCount.objects.update(targets=0, pruned=0)
+    migration = import_module("loom.links.migrations.0002_targets").Migration
+    with connection.cursor() as cursor:
+        for operation in migration.operations:
+            if isinstance(operation, RunSQL):
+                cursor.execute(operation.sql)
+    assert LinkCount.objects.filter(targets=3, pruned=1).count() == 1
+    _demand_counted()

@@ -12,16 +12,18 @@ from loom.trees.commands.node_writer import when_flagged
 from loom.trees.models import Node
 
 _ADD = """
-    INSERT INTO links_linkcount (slot, type, outward, grove_id, home, count, pruned, last)
-    VALUES (%s, %s, %s, %s, %s, 1, %s, %s)
+    INSERT INTO links_linkcount (slot, type, outward, grove_id, home, count, targets, pruned, last)
+    VALUES (%s, %s, %s, %s, %s, 1, %s, %s, %s)
     ON CONFLICT (slot, type, outward, grove_id, home)
     DO UPDATE SET count = links_linkcount.count + 1,
+        targets = links_linkcount.targets + excluded.targets,
         pruned = links_linkcount.pruned + excluded.pruned, last = excluded.last
 """
-# The links whose other end was pruned or restored, as the counts of their own side have them.
+# How many items were pruned or restored, as the counts of the other side of their links have them.
 _FLAGGED = """
     UPDATE links_linkcount SET pruned = links_linkcount.pruned + (%s) * seen.many FROM (
-        SELECT l.{own}_slot AS slot, l.type AS type, t.grove_id AS grove_id, COUNT(*) AS many
+        SELECT l.{own}_slot AS slot, l.type AS type, t.grove_id AS grove_id,
+            COUNT(DISTINCT v.id) AS many
         FROM links_link l JOIN trees_tree t ON t.id = l.tree_id
         JOIN trees_node v ON v.id = l.{far}_id
         WHERE l.{far}_slot = %s AND l.removed_at IS NULL AND {changed} GROUP BY 1, 2, 3
@@ -33,10 +35,11 @@ _FLAGGED = """
 # All of them again, for links that came as rows.
 _SLOT = "COALESCE((SELECT n.slot_id FROM trees_node n WHERE n.id = links_link.{0}_id), {0}_id)"
 _RECOUNT = """
-    INSERT INTO links_linkcount (slot, type, outward, grove_id, home, count, pruned, last)
+    INSERT INTO links_linkcount (slot, type, outward, grove_id, home, count, targets, pruned, last)
     SELECT l.{0}_slot, l.type, {1}, t.grove_id,
         CASE WHEN l.{2}_id < 0 THEN 0 ELSE l.{2}_id >> 32 END, COUNT(*),
-        SUM(CASE WHEN v.version_pruned OR s.pruned THEN 1 ELSE 0 END), MAX(l.id)
+        COUNT(DISTINCT l.{2}_id),
+        COUNT(DISTINCT CASE WHEN v.version_pruned OR s.pruned THEN l.{2}_id END), MAX(l.id)
     FROM links_link l JOIN trees_tree t ON t.id = l.tree_id
     LEFT JOIN trees_node v ON v.id = l.{2}_id LEFT JOIN trees_node s ON s.id = v.slot_id
     WHERE l.removed_at IS NULL GROUP BY 1, 2, 4, 5
@@ -49,8 +52,10 @@ def count_added(link: Link, grove: int) -> None:
     pruned = _pruned_ends(link)
     with connection.cursor() as cursor:
         for slot, outward, far in _sides(link):
-            home, gone = ids.home_of(far), int(far in pruned)
-            cursor.execute(_ADD, [slot, link.type, outward, grove, home, gone, link.pk])
+            new = 0 if _is_linked_twice(link, outward=outward) else 1
+            gone = new if far in pruned else 0
+            key = [slot, link.type, outward, grove, ids.home_of(far)]
+            cursor.execute(_ADD, [*key, new, gone, link.pk])
 
 
 def count_removed(link: Link, grove: int) -> None:
@@ -59,9 +64,21 @@ def count_removed(link: Link, grove: int) -> None:
     for slot, outward, far in _sides(link):
         key = {"slot": slot, "type": link.type, "outward": outward}
         rows = LinkCount.objects.filter(**key, grove=grove, home=ids.home_of(far), count__gt=0)
-        rows.update(count=F("count") - 1, pruned=F("pruned") - int(far in pruned))
+        lost = 0 if _is_linked_twice(link, outward=outward) else 1
+        gone = lost if far in pruned else 0
+        changed = {"targets": F("targets") - lost, "pruned": F("pruned") - gone}
+        rows.update(count=F("count") - 1, **changed)
         if rows.filter(last=link.pk).exists():
             rows.update(last=_another(link, outward=outward))
+
+
+def _is_linked_twice(link: Link, *, outward: bool) -> bool:
+    """Whether another link of the same type leads from that side to the same item. Asked once the
+    ends are locked."""
+    own, far = ("source_slot", "target") if outward else ("target_slot", "source")
+    same = {own: getattr(link, own), f"{far}_id": getattr(link, f"{far}_id")}
+    rows = Link.objects.filter(**same, type=link.type, removed_at__isnull=True)
+    return rows.exclude(pk=link.pk).exists()
 
 
 def _pruned_ends(link: Link) -> set[int]:

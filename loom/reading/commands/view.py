@@ -752,7 +752,7 @@ def _counts(portals: Iterable[Portal]) -> list[str]:
 
 def _gone(portal: Portal) -> str:
     gone = ", ".join(f"{many:,} {word}" for many, word in portal.gone)
-    state = portal.state if portal.many == 1 else ""
+    state = portal.state if portal.targets == 1 else ""
     return f" ({gone or state})" if gone or state else ""
 
 

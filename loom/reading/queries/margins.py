@@ -50,15 +50,15 @@ def counts_of(actor: Actor, node: Node) -> NodeCounts:
 
 # Marks of nodes, and how many links they have by type, direction and the tree at the other end.
 _KEPT = f"""
-    SELECT m.kind, m.item_id, m.label, p.uid, 0, 0, m.id, 0, 0, 0, 0, 0
+    SELECT m.kind, m.item_id, m.label, p.uid, 0, 0, m.id, 0, 0, 0, 0, 0, 0
     FROM notes_mark m
     JOIN people_participant p ON p.id = m.participant_id
     WHERE m.tree_id + 0 = %s AND m.item_id IN ({{marked}}) AND m.removed_at IS NULL
-    UNION ALL SELECT 'decision', d.node_id, d.decision, '', 0, 0, 0, 0, 0, 0, 0, 0
+    UNION ALL SELECT 'decision', d.node_id, d.decision, '', 0, 0, 0, 0, 0, 0, 0, 0, 0
     FROM notes_decision d WHERE d.node_id IN ({{notes}})
     UNION ALL SELECT 'link', n.id, c.type, {OTHER_END},
         CASE WHEN c.outward THEN 1 ELSE 0 END, c.count, c.last, c.home, c.grove_id, c.slot,
-        {THERE}, c.pruned
+        {THERE}, c.pruned, c.targets
     FROM trees_node n JOIN links_linkcount c ON c.slot = n.slot_id AND c.count > 0 {JOINED}
     WHERE n.id IN ({{items}})
 """
@@ -66,9 +66,9 @@ _KEPT = f"""
 # PostgreSQL last counted nodes while there were none, it joined all nodes with all (for minutes).
 _OWN = """
     UNION ALL SELECT 'choice', c.slot_id, (SELECT local_id FROM trees_node WHERE id = c.slot_id),
-        (SELECT local_id FROM trees_node WHERE id = c.node_id), 0, c.node_id, c.id, 0, 0, 0, 0, 0
+        (SELECT local_id FROM trees_node WHERE id = c.node_id), 0, c.node_id, c.id, 0, 0, 0, 0, 0, 0
         FROM trees_versionchoice c WHERE c.workspace_id = %s
-    UNION ALL SELECT 'draft', d.slot_id, d.kind, d.text, 0, 0, d.id, 0, 0, 0, 0, 0
+    UNION ALL SELECT 'draft', d.slot_id, d.kind, d.text, 0, 0, d.id, 0, 0, 0, 0, 0, 0
         FROM trees_draft d WHERE d.workspace_id = %s AND d.slot_id = %s
 """
 
@@ -109,9 +109,10 @@ def kept_of(
         sql, params = sql + _OWN, [*params, workspace.pk, workspace.pk, slot]
     kept = NodeMarks(defaultdict(list), defaultdict(list))
     rows = sorted(fetch(sql, params), key=_in_order)
-    for kind, own, name, other, outward, far, last, home, grove, at, there, pruned in rows:
+    for kind, own, name, other, outward, far, last, home, grove, at, there, pruned, targets in rows:
         if kind == "link":
-            row = CountRow(at, name, bool(outward), grove, home, far, last, other, there, pruned)
+            ends = (home, far, last, other, there, pruned, targets)
+            row = CountRow(at, name, bool(outward), grove, *ends)
             kept.links[own].append(row)
         elif kind == "decision":
             kept.decisions[own] = name
