@@ -322,6 +322,6 @@ def test_the_migration_that_adds_targets_counts_what_is_there(
     with connection.cursor() as cursor:
         for operation in migration.operations:
             if isinstance(operation, RunSQL):
-                cursor.execute(operation.sql)
+                cursor.execute(str(operation.sql))
     assert LinkCount.objects.filter(targets=3, pruned=1).count() == 1
     _demand_counted()

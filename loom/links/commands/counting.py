@@ -54,8 +54,8 @@ def count_added(link: Link, grove: int) -> None:
         for slot, outward, far in _sides(link):
             new = 0 if _is_linked_twice(link, outward=outward) else 1
             gone = new if far in pruned else 0
-            key = [slot, link.type, outward, grove, ids.home_of(far)]
-            cursor.execute(_ADD, [*key, new, gone, link.pk])
+            home = ids.home_of(far)
+            cursor.execute(_ADD, [slot, link.type, outward, grove, home, new, gone, link.pk])
 
 
 def count_removed(link: Link, grove: int) -> None:

@@ -100,9 +100,12 @@ def kept_of(
     marks of other versions and how the suggestions were decided; and with a `workspace` its
     reader's versions and drafts in the tree and at a slot. One query."""
     items = list(nodes)
-    slots = {spot.slot_id for spot in spots} if around is not None else ()
-    versions = {version.id for slot in slots for version in around.versions[slot]}
-    notes = {thread.wording.slot_id for slot in slots for thread in around.threads(slot)}
+    versions: set[int] = set()
+    notes: set[int] = set()
+    if around is not None:
+        slots = {spot.slot_id for spot in spots}
+        versions = {version.id for slot in slots for version in around.versions[slot]}
+        notes = {thread.wording.slot_id for slot in slots for thread in around.threads(slot)}
     sql = _KEPT.format(items=listed(items), marked=listed({*items, *versions}), notes=listed(notes))
     params = [tree.pk]
     if workspace is not None:
