@@ -38,6 +38,7 @@ from loom.claims.rules import levels
 from loom.claims.rules.checks import KINDS, PARAMETER
 from loom.claims.rules.levels import Obligation
 from loom.claims.rules.quotes import AROUND
+from loom.engine import registry
 from loom.engine.by_name import run_command
 from loom.engine.execute import execute
 from loom.errors import CommandError, not_found
@@ -109,22 +110,12 @@ WORDS = {
 }
 
 
-# What the page says after a command; lines and the API have replies with ids and counts.
-DONE_WORDS = {
-    "address": gettext_noop("The evidence is addressed."),
-    "check": gettext_noop("The claim is being tested."),
-    "claim": gettext_noop("The claim was opened."),
-    "cite": gettext_noop("The evidence was added."),
-    "commit": gettext_noop("The claim was committed."),
-    "conclude": gettext_noop("The conclusion was saved."),
-    "veto": gettext_noop("The veto was saved."),
-    "withdraw": gettext_noop("The claim was withdrawn."),
-}
-
-
 def _done_words(command: str) -> str:
-    """What was done by a command, in words for a page."""
-    return gettext(DONE_WORDS[command.partition("_")[0]])
+    """What was done by a command, in words for a page; lines and the API have replies with ids."""
+    verb = command.partition("_")[0]
+    if verb == "check":
+        return gettext("The claim is being tested.")
+    return f"{gettext(registry.language().of(verb).done)}."
 
 
 def word(name: str) -> str:

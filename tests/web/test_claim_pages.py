@@ -226,7 +226,7 @@ def test_a_quote_is_cut_only_where_something_is_left_out(
         sent = {"cite": node, "words": "The lamp is lit.", "side": "new", "statement": f"By {node}"}
         answer = _client(owner).post(f"/trees/{tree.uid}/claims", sent, follow=True)
         page = answer.content.decode()
-        assert "The claim was opened." in page
+        assert "Opened a claim." in page
         shown.append(page.split('class="quote"')[1].split("</blockquote>")[0])
     assert "…" not in shown[0] and "So it was. " in shown[0]
     assert shown[1].count("…") == 2

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Literal, TypeVar
 
 from django.db.models import F, Q, QuerySet
+from django.utils.translation import gettext_noop
 
 from loom import access
 from loom.access import Actor
@@ -69,15 +70,57 @@ MOST_CITES = 1_000  # of one claim
 SIDES = {"for": "supports", "against": "refutes"}
 
 
-describe_verb(Verb("claim", past="claimed", phase="hypothesizing"))
-describe_verb(Verb("cite", past="cited", phase="hypothesizing", shown="part"))
-describe_verb(Verb("address", past="addressed", phase="testing"))
-describe_verb(Verb("conclude", past="concluded", phase="concluding"))
 describe_verb(
-    Verb("commit", past="committed", phase="committed", is_destructive=True, asks_first=True)
+    Verb("claim", done=gettext_noop("Opened a claim"), past="claimed", phase="hypothesizing")
 )
-describe_verb(Verb("withdraw", past="withdrew", is_destructive=True, asks_first=True))
-describe_verb(Verb("veto", past="vetoed", is_destructive=True, asks_first=True))
+describe_verb(
+    Verb(
+        "cite",
+        done=gettext_noop("Gave evidence for or against a claim"),
+        past="cited",
+        phase="hypothesizing",
+        shown="part",
+    )
+)
+describe_verb(
+    Verb(
+        "address",
+        done=gettext_noop("Answered evidence against a claim"),
+        past="addressed",
+        phase="testing",
+    )
+)
+describe_verb(
+    Verb("conclude", done=gettext_noop("Concluded a claim"), past="concluded", phase="concluding")
+)
+describe_verb(
+    Verb(
+        "commit",
+        done=gettext_noop("Committed to a claim"),
+        past="committed",
+        phase="committed",
+        is_destructive=True,
+        asks_first=True,
+    )
+)
+describe_verb(
+    Verb(
+        "withdraw",
+        done=gettext_noop("Took back a claim"),
+        past="withdrew",
+        is_destructive=True,
+        asks_first=True,
+    )
+)
+describe_verb(
+    Verb(
+        "veto",
+        done=gettext_noop("Objected to a commitment"),
+        past="vetoed",
+        is_destructive=True,
+        asks_first=True,
+    )
+)
 
 
 # What is cited.
