@@ -81,7 +81,7 @@ def test_a_suggestion_for_words_is_accepted(heddle: Heddle, visit: Open, ada: Co
     expect(mine.locator("article.node > .text").last).to_have_text(
         "The new house waits for the old man."
     )
-    expect(hers.locator(".note")).to_contain_text("resolved")
+    expect(hers.locator(".note")).to_contain_text("accepted")
     expect(hers.locator("article.node > .text").last).to_have_text(
         "The new house waits for the old man."
     )
