@@ -28,12 +28,21 @@ def _read(text: str, finished: bool) -> RoundReply:
 
 @reads_answer
 def prose(turn: Turn) -> str:
-    """The answer: the prose of the last round that has any, even if it was cut off. The prose of
-    earlier rounds stays with them."""
-    parts = [turn_round["prose"] for turn_round in turn.rounds]
+    """The answer: the prose of the last round that has any, even if it was cut off, behind that of
+    the rounds just before it in which its provider paused. The prose of earlier rounds stays with
+    them."""
+    parts = [(turn_round["prose"], turn_round.get("paused", False)) for turn_round in turn.rounds]
     last = turn.generation
     if last is not None and not any(
         turn_round["generation"] == last.uid for turn_round in turn.rounds
     ):
-        parts.append(reply_of(last).prose)
-    return next((part for part in reversed(parts) if part.strip()), "")
+        parts.append((reply_of(last).prose, False))
+    answers = [""]
+    goes_on = False
+    for part, is_paused in parts:
+        if goes_on:
+            answers[-1] = "\n\n".join(filter(None, (answers[-1].rstrip(), part.strip())))
+        else:
+            answers.append(part)
+        goes_on = is_paused
+    return next((answer for answer in reversed(answers) if answer.strip()), "")

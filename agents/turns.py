@@ -221,6 +221,7 @@ def _round(turn: Turn, reply: RoundReply, notes: list[str]) -> dict[str, Any]:
         "tools": [_tool_reply(step) for step in uses_in(turn.uid, generation.round)],
         "dropped": reply.dropped,
         "notes": notes,
+        "paused": generation.finish == generation_lifecycle.PAUSED,
         "changed": any(reply["changed"] for reply in turn.replies),
         "workspace": sent.get("workspace", ""),
         "stated": sent.get("stated", {}),

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import certifi
 from cryptography.x509 import Certificate, load_pem_x509_certificates
 from django.conf import settings
+from django.utils import timezone
 from rfc3161_client import (
     HashAlgorithm,
     TimestampRequestBuilder,
@@ -29,6 +30,7 @@ log = logging.getLogger("heddle.timestamps")
 LIMITS = Limits(connect_s=5, first_s=20, idle_s=10, total_s=20, body_bytes=64 * 1024)
 QUERY, REPLY = "application/timestamp-query", "application/timestamp-reply"
 GRANTED = 0
+MOST_APART = timedelta(minutes=10)  # between the clocks of an authority and of this machine
 
 
 class NotStamped(Exception):
@@ -88,7 +90,10 @@ def _asked(address: str, message: bytes) -> Stamp:
     reply = _decoded(answer)
     if query.nonce is not None and reply.tst_info.nonce != query.nonce:
         raise WrongStamp("It answered another request.")
-    return Stamp(address, _checked(reply, query.message_imprint.message), answer)
+    at = _checked(reply, query.message_imprint.message)
+    if abs(at - timezone.now()) > MOST_APART:
+        raise WrongStamp(f"It names another time than it is here: {at:%Y-%m-%d %H:%M:%S} UTC.")
+    return Stamp(address, at, answer)
 
 
 async def _post(outgoing: Outgoing) -> bytes:

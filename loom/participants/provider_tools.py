@@ -46,7 +46,8 @@ def _demand_run_by_provider(tool: dict[str, Any]) -> None:
     kind = tool.get("type")
     if not isinstance(kind, str) or not _TYPE.fullmatch(kind):
         raise _invalid("provider_tools: each tool needs a type, one word.", f"such as {EXAMPLE}")
-    is_of_caller = any(kind == name or kind.startswith(f"{name}_") for name in OF_THE_CALLER)
+    word = kind.lower()
+    is_of_caller = any(word == name or word.startswith(f"{name}_") for name in OF_THE_CALLER)
     field = next((name for name in _DESCRIBES_CALLS if name in tool), "")
     if is_of_caller or field:
         what = f"{kind[:40]!r}" if is_of_caller else f"with the field {field!r}"

@@ -227,7 +227,9 @@ def test_a_paused_round_goes_on_in_the_next_one_with_the_results(
         says("It fell."),
     )
     turn = went(asked(actor, tree, claude, node=opening))
-    assert turn.status == "done" and turn.node is not None and turn.node.text == "It fell."
+    assert (
+        turn.status == "done" and turn.node is not None and turn.node.text == "I look.\n\nIt fell."
+    )
     rounds = Generation.objects.filter(turn=turn).order_by("round")
     assert [(row.finish, row.status) for row in rounds] == [
         ("paused", "done"),

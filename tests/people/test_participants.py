@@ -266,6 +266,7 @@ SEARCH = {"type": "web_search_20250305", "name": "web_search", "user_location": 
         ([{"type": 3}], "INVALID_SYNTAX", "needs a type"),
         ([{"type": "web search"}], "INVALID_SYNTAX", "needs a type"),
         ([SEARCH, {"type": "function", "name": "f"}], "INVALID_SYNTAX", "'function' is run by its"),
+        ([{"type": "Function", "name": "f"}], "INVALID_SYNTAX", "'Function' is run by its"),
         ([{"type": "custom", "name": "f"}], "INVALID_SYNTAX", "'custom' is run by its caller"),
         ([{"type": "bash_20250124", "name": "bash"}], "INVALID_SYNTAX", "run by its caller"),
         ([{"type": "computer_use_preview"}], "INVALID_SYNTAX", "run by its caller"),

@@ -150,12 +150,15 @@ def test_a_failure_is_told_and_repeated_after_a_pause(
         ("old answer", "another request"),
         ("stranger", "no certificate that is trusted"),
         ("empty", "no time stamp"),
+        ("yesterday", "another time than it is here"),
+        ("tomorrow", "another time than it is here"),
     ],
 )
 def test_what_is_no_stamp_of_the_hash_is_not_kept(
     kind: str, reason: str, actor: Actor, tree: Tree, authority: AuthorityServer
 ) -> None:
     own, stranger = authority.authority, Authority()
+    now = timezone.now().replace(microsecond=0)
     answers: dict[str, Callable[[bytes], bytes]] = {
         "refusal": lambda query: own.refusal(),
         "rubbish": lambda query: b"<html>welcome</html>",
@@ -163,6 +166,8 @@ def test_what_is_no_stamp_of_the_hash_is_not_kept(
         "old answer": lambda query: own.answer(query, nonce=7),
         "stranger": stranger.answer,
         "empty": lambda query: b"",
+        "yesterday": lambda query: own.answer(query, at=now - timedelta(days=1)),
+        "tomorrow": lambda query: own.answer(query, at=now + timedelta(days=1)),
     }
     add(tree, actor.participant, "The house stood empty.", None)
     authority.script(lambda query: (200, answers[kind](query)))
