@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Annotated, Any
 
+from django.db import transaction
 from django.utils import timezone
 
 from agents.outside_tools import arguments
@@ -21,6 +22,7 @@ from loom.participants.commands import demand_callable
 from loom.participants.provider_keys import seal, sendable
 from loom.people.models import Grove, Participant
 from loom.permissions import LOOM
+from loom.platform.prepared_queries import lock_rows
 
 MOST_SERVERS = 20  # of a grove
 MOST_NAMED = 5  # tools that were left out
@@ -212,7 +214,14 @@ def _in_brief(body: dict[str, Any]) -> dict[str, Any]:
 
 def store_tools(server: ToolServer, described: Sequence[tuple[str, str, dict[str, Any]]]) -> None:
     """Stores what a server says its tools are, as (name, description, schema); those that it names
-    no more are kept as gone, so that what was switched and allowed is not lost."""
+    no more are kept as gone, so that what was switched and allowed is not lost. Two that are told
+    at once store one after the other."""
+    with transaction.atomic():
+        lock_rows(ToolServer, pk=server.pk)
+        _store_tools(server, described)
+
+
+def _store_tools(server: ToolServer, described: Sequence[tuple[str, str, dict[str, Any]]]) -> None:
     rows = {tool.name: tool for tool in OutsideTool.objects.filter(server=server)}
     present: set[str] = set()
     left_out: list[str] = []

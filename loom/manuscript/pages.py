@@ -1,6 +1,6 @@
 """Pages of the story: the manuscript as cards, and the whole of it to read and print."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,6 +91,7 @@ class ManuscriptForm(PageForm):
     what = Word()
     chapter = Word()
     to = Word()
+    seen = Word()
     order = Word()
     words = Word(empty="0")
     note = Word()
@@ -121,6 +122,7 @@ def _context(request: PersonRequest, actor: Actor, tree: Tree) -> dict[str, obje
         "words": words,
         "target": target,
         "percent": _percent(words, target),
+        "order": _mark(kept),
         "orders": [OrderKept(version, version == kept[0]) for version in kept],
         "book": ManuscriptForm(
             initial={
@@ -149,6 +151,7 @@ def _changed(actor: Actor, tree: Tree, given: Mapping[str, Any]) -> str:
     """Does what a form of the page asks for; returns what to say to the person."""
     what, chapter = given["what"], given["chapter"]
     if what == "move":
+        _demand_as_shown(tree, given["seen"])
         sent = {"move": "move", "chapter": chapter, "to": given["to"]}
         execute(actor, tree, verbs.chapter_move, checked(verbs.MoveChapter, sent))
         return gettext("Moved. The texts stay where they are; only the order is another.")
@@ -166,6 +169,22 @@ def _changed(actor: Actor, tree: Tree, given: Mapping[str, Any]) -> str:
     values = {name: given[name] for name in ("title", "author", "language", "target")}
     execute(actor, tree, verbs.manuscript, checked(verbs.SetManuscript, values))
     return gettext("Saved.")
+
+
+def _demand_as_shown(tree: Tree, seen: str) -> None:
+    """Refuses a move that was made in an order which somebody has changed since: a place of it is
+    another one now."""
+    if seen and seen != _mark(versions_of_order(tree, most=1)):
+        raise CommandError(
+            "CONFLICT",
+            gettext("Somebody changed the chapters meanwhile."),
+            hint=gettext("They are shown as they are now; move the card again."),
+        )
+
+
+def _mark(orders: Sequence[ManuscriptVersion]) -> str:
+    """What tells an order from others, given its version and those before it."""
+    return str(orders[0].pk if orders else 0)
 
 
 def _card_changed(actor: Actor, tree: Tree, given: Mapping[str, Any]) -> str:

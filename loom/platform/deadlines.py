@@ -22,14 +22,17 @@ _ENDING = ("ROLLBACK", "RELEASE", "SAVEPOINT", "COMMIT")
 
 
 class OverTimeError(CommandError):
-    """The request took too long, or nobody waits for its answer any more."""
+    """The request took too long, or nobody waits for its answer any more. One that only reads has
+    asked for too much; one that writes has waited for others, and can be sent again."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_safe: bool = True) -> None:
         super().__init__(
             "UNAVAILABLE",
             "This took too long and was stopped.",
-            hint="ask for less at once, such as a smaller part or a lower limit",
-            retryable=False,
+            hint="ask for less at once, such as a smaller part or a lower limit"
+            if is_safe
+            else "nothing was written; send it again",
+            retryable=not is_safe,
         )
 
 
@@ -89,7 +92,7 @@ class Deadline:
         """Raises OverTimeError when the time is over."""
         if self.is_over:
             self.extend()
-            raise OverTimeError
+            raise OverTimeError(is_safe=self.is_safe)
 
     def interrupts(self) -> bool:
         """Whether the statement that runs has to end; SQLite asks while it runs."""
@@ -177,6 +180,6 @@ def _within(deadline: Deadline) -> Callable[..., Any]:
                 deadline.check()
                 raise
             deadline.has_interrupted = False
-            raise OverTimeError from None
+            raise OverTimeError(is_safe=deadline.is_safe) from None
 
     return run

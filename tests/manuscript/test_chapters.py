@@ -427,6 +427,22 @@ def test_the_page_moves_cards_and_takes_it_back(
 
 
 @pytest.mark.django_db
+def test_a_card_moves_only_in_the_order_that_is_shown(
+    client: Client, owner: User, actor: Actor, story: Tree, written: Say
+) -> None:
+    client.force_login(owner)
+    address = f"/trees/{story.uid}/manuscript"
+    page = client.get(address).content.decode()
+    first, second, third = re.findall(r'data-key="([^"]+)"', page)
+    (seen,) = set(re.findall(r'name="seen" value="([^"]+)"', page))
+    move = {"what": "move", "seen": seen, "to": "1"}
+    assert client.post(address, {**move, "chapter": third}).status_code == 200
+    late = client.post(address, {**move, "chapter": second}).content.decode()
+    assert "Somebody changed the chapters meanwhile." in late
+    assert re.findall(r'data-key="([^"]+)"', late) == [third, first, second]
+
+
+@pytest.mark.django_db
 def test_readers_look_and_writers_of_other_groves_do_not(two_groves: TwoGroves) -> None:
     two = two_groves
     side, other = two.right, two.only_left

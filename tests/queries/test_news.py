@@ -13,6 +13,8 @@ from loom.notes.commands.annotations import names_in
 from loom.notes.mentions import mentions_of
 from loom.notes.models import Mention
 from loom.people.models import User
+from loom.reading.pages.history import news_shown
+from loom.site.display import cast_of
 from loom.trees.commands import node_writer
 from loom.trees.models import Tree, Workspace
 from loom.trees.queries.event_log import counts_of, news_of
@@ -54,6 +56,20 @@ def test_what_others_did_since_is_counted_and_ones_own_is_not(
     assert counts_of(actor, [tree]) == {tree.pk: 3}
     arrivals.mark_seen(actor, tree, head(tree))
     assert counts_of(actor, [tree]) == {}
+
+
+def test_changes_of_several_kinds_are_told_as_one_number(
+    actor: Actor, writer: User, tree: Tree
+) -> None:
+    hers = get_actor(writer, tree.grove)
+    ref = execute_line(hers, tree, Request('respond root "Before."')).body["refs"][0]
+    arrivals.mark_seen(actor, tree, head(tree))
+    for line in ('respond root "New."', f"tag {ref} #a", f"prune {ref}"):
+        execute_line(hers, tree, Request(line))
+    workspace = place(actor, tree)
+    shown = news_shown(actor, tree, workspace, cast_of(actor))
+    assert shown is not None
+    assert [person.said for person in shown.people] == ["wrote 1 text, made 2 other changes"]
 
 
 def test_looking_never_goes_back_nor_beyond_what_there_is(actor: Actor, tree: Tree) -> None:

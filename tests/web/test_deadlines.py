@@ -17,6 +17,7 @@ from rest_framework.response import Response
 
 from loom.people.models import Grove
 from loom.platform import deadlines, handler
+from loom.platform.deadlines import Deadline, OverTimeError
 from loom.platform.handler import Handler
 from tests.patience import PATIENCE_S
 
@@ -207,3 +208,13 @@ def test_outside_of_requests_nothing_is_stopped() -> None:
     deadlines.check()
     with deadlines.kept():
         deadlines.check()
+
+
+@pytest.mark.parametrize("is_safe", [True, False])
+def test_a_write_that_took_too_long_can_be_sent_again(is_safe: bool) -> None:
+    deadline = Deadline(0, is_safe=is_safe)
+    deadline.begin()
+    with pytest.raises(OverTimeError) as refused:
+        deadline.check()
+    assert refused.value.retryable is not is_safe
+    assert ("send it again" in refused.value.hint) is not is_safe

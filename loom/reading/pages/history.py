@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -170,17 +171,19 @@ def news_shown(
     news = event_log.news_of(actor, tree, workspace)
     if news is None:
         return None
-    people: dict[str, list[str]] = {}
+    people: dict[str, Counter[str]] = {}
     for who, kind, many in news.by:
-        people.setdefault(who, []).append(_counted(kind, many))
+        people.setdefault(who, Counter())[kind if kind in _WRITTEN else ""] += many
     shown = event_log.with_beginnings(tree, news.events[:NEWEST])
     return NewsShown(
         age=age_of(news.since),
         people=tuple(
             Activity(
-                cast[who].name if who in cast else "Heddle", _colour(cast, who), ", ".join(actions)
+                cast[who].name if who in cast else "Heddle",
+                _colour(cast, who),
+                ", ".join(_counted(kind, many) for kind, many in counts.items()),
             )
-            for who, actions in people.items()
+            for who, counts in people.items()
         ),
         sentences=tuple(sentence for event in shown if (sentence := sentence_of(event, cast))),
         is_more=news.total >= event_log.MOST,
@@ -189,6 +192,9 @@ def news_shown(
 
 def _colour(cast: dict[str, Who], who: str) -> int:
     return cast[who].colour if who in cast else 0
+
+
+_WRITTEN = ("node.added", "annotation.added")  # kinds that are counted by themselves
 
 
 def _counted(kind: str, many: int) -> str:

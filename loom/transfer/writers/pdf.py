@@ -18,6 +18,7 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from loom.errors import CommandError
+from loom.text.counts import counted
 from loom.text.images import described_image
 from loom.transfer.selection import Paragraph, TextRun
 from loom.transfer.writers.books import Book
@@ -241,7 +242,8 @@ class _Letters:
             shown = " ".join(list(self.missing)[:MOST_NAMED])
             raise CommandError(
                 "REJECTED",
-                f"The typefaces of PDFs lack {len(self.missing)} letters of it, such as {shown}.",
+                f"The typefaces of PDFs lack {counted(len(self.missing), 'letter')} of it, such as"
+                f" {shown}.",
                 hint="export EPUB or Word, whose readers have typefaces of their own",
             )
 
