@@ -63,6 +63,7 @@ def test_changes_of_several_kinds_are_told_as_one_number(
 ) -> None:
     hers = get_actor(writer, tree.grove)
     ref = execute_line(hers, tree, Request('respond root "Before."')).body["refs"][0]
+    place(actor, tree)
     arrivals.mark_seen(actor, tree, head(tree))
     for line in ('respond root "New."', f"tag {ref} #a", f"prune {ref}"):
         execute_line(hers, tree, Request(line))

@@ -181,7 +181,7 @@ def news_shown(
             Activity(
                 cast[who].name if who in cast else "Heddle",
                 _colour(cast, who),
-                ", ".join(_counted(kind, many) for kind, many in counts.items()),
+                ", ".join(_counted(kind, counts[kind]) for kind in (*_WRITTEN, "") if counts[kind]),
             )
             for who, counts in people.items()
         ),
