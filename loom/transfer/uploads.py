@@ -134,7 +134,7 @@ def format_of(file: Input) -> ImportFormat:
     for first, sentence, hint in _UNREAD:
         if start.startswith(first):
             raise unreadable(sentence, hint)
-    if file.name.lower().endswith((".docx", ".epub", ".zip")):
+    if b"\0" in start and file.name.lower().endswith((".docx", ".epub", ".zip")):
         raise unreadable("The file is damaged: it cannot be unpacked.", "save it again")
     file.check()
     if start.lstrip()[:9].lower().startswith(_MARKUP):

@@ -8,6 +8,7 @@ PARTS = {
     "agents.gateway.unrecorded.forget_old",
     "agents.oauth.commands.sweep",
     "agents.outside_tools.calls.sweep_tool_calls",
+    "agents.timestamps.tasks.want_stamps",
     "agents.webhooks.tasks.sweep_beside",
     "loom.documents.log.settle_forgotten",
     "loom.meaning.tasks.want_indexes",

@@ -162,6 +162,7 @@ def test_a_stop_reaches_the_worker_and_keeps_the_text(taken: Generation) -> None
     assert Generation.objects.get().status == "stopped"
 
 
+@pytest.mark.django_db(transaction=True)  # it ends after the transaction
 def test_what_nobody_began_stops_at_once_without_a_node(say: Say, muse: Participant) -> None:
     uid = say("continue from root").body["generations"][0]
     generation_lifecycle.ask_stop(Generation.objects.get(uid=uid))

@@ -105,7 +105,7 @@ GET    trees/{tree}/nodes              200 200 200 404 401
 GET    trees/{tree}/nodes/{node}       200 200 200 404 401
 GET    trees/{tree}/nodes/{node}/provenance 200 200 200 404 401
 GET    trees/{tree}/nodes/{node}/timestamp 200 200 200 404 401
-GET    trees/{tree}/nodes/{node}/timestamp/answer 404 404 404 404 401
+GET    trees/{tree}/nodes/{node}/timestamp/answer 200 200 200 404 401
 GET    trees/{tree}/nodes/{node}/graph 200 200 200 404 401
 GET    trees/{tree}/path               200 200 200 404 401
 GET    trees/{tree}/skeleton           200 200 200 404 401

@@ -18,6 +18,7 @@ from agents.gateway import recording
 from agents.gateway.messages import history_of
 from agents.gateway.sessions import SessionNames
 from agents.outside_tools import commands as outside_tools
+from agents.timestamps.models import TimeStamp
 from agents.webhooks import commands as webhooks
 from loom.access import Actor, get_actor
 from loom.claims.commands.checks import declare_check
@@ -126,6 +127,7 @@ def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict
     tasks = say(f"respond {node}\n- [ ] a task{tail}\n←")
     claim = say(f'claim "The lamp is lit{tail}" cite:{node}')
     say(f'cite {note} against {claim} "no"')
+    _stamp(Node.objects.get(tree=tree, local_id=node))
     return {
         "check": check.uid,
         "pipe": pipe.uid,
@@ -164,6 +166,18 @@ def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict
         **run_turn(tree, muse, actor.participant, node, tail),
         **gateway_session(actor, muse, tail),
     }
+
+
+def _stamp(node: Node) -> None:
+    """A time stamp of a text, with what is none in it."""
+    TimeStamp.objects.create(
+        node=node,
+        authority="https://tsa.example/tsr",
+        at=timezone.now(),
+        answer=b"none",
+        first=node.pk,
+        last=node.pk,
+    )
 
 
 def _tool_server(actor: Actor) -> dict[str, str]:

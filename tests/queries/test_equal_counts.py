@@ -85,6 +85,7 @@ PAGES = """
 /groves/{grove}/link-types /groves/{grove}/webhooks /groves/{grove}/tools
 /groves/{grove}/checks /groves/{grove}/choices /groves/{grove}/embedder
 /trees/{tree}/candidates/{node} /trees/{tree}/nodes/{node}/tokens
+/trees/{tree}/nodes/{node}/timestamp
 /trees/{tree}/nodes/{node}/multiverse
 /trees/{tree}/surprise?ids={node},{end}
 /trees/{tree}/models /trees/{tree}/explorations?node={end} /explorations/{exploration}
