@@ -56,7 +56,8 @@ def test_what_is_typed_before_the_page_is_ready_is_kept_behind_the_draft(
         late.append(route)
 
     page.route("**/*.js", hold)
-    page.reload(wait_until="commit")
+    with page.expect_request("**/*.js"):
+        page.reload(wait_until="commit")
     expect(field(page)).to_have_value("")
     field(page).fill("Typed early.")
     assert late

@@ -24,7 +24,7 @@ def test_a_suggestion_is_read_word_by_word_and_accepted_in_place(
     expect(first.locator("ins")).to_have_text("new")
     first.get_by_role("button", name="Accept", exact=True).click()
     expect(page.locator("article.node .text").first).to_have_text("The new house stood.")
-    expect(page.locator(".note").first).to_contain_text("resolved")
+    expect(page.locator(".note").first).to_contain_text("accepted")
     page.locator(".note").last.get_by_role("button", name="Edit and accept").click()
     field = page.get_by_role("textbox", name=re.compile("^Text to accept"))
     expect(field).to_have_value("The old house fell.")
