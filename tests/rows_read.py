@@ -26,6 +26,15 @@ _EMPTY_PAGES = """
       AND pg_relation_size(oid) > 8192 * (3 + reltuples / 50)
 """
 
+# Tables with few rows and much room: rows that were rolled back left entries in their indexes, too
+# few to fill pages, but read until they are found to be dead.
+_ROOMY = """
+    SELECT oid::regclass::text, pg_relation_size(oid) FROM pg_class
+    WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
+      AND reltuples < 100 AND pg_relation_size(oid) > 3 * 8192
+"""
+_sizes: dict[str, int] = {}  # of the tables whose indexes were built for this, in bytes
+
 # As if PostgreSQL had last counted nodes while their table had pages, and nothing in them.
 NO_NODES = "UPDATE pg_class SET reltuples = 0, relpages = 9 WHERE relname = 'trees_node'"
 
@@ -108,10 +117,14 @@ def _count_rows(counts: str) -> None:
     """Makes the statistics that PostgreSQL plans by."""
     execute = connection.connection.execute
     execute(counts)
-    if tables := [table for (table,) in execute(_EMPTY_PAGES).fetchall()]:
+    tables = {table for (table,) in execute(_EMPTY_PAGES).fetchall()}
+    roomy = dict(execute(_ROOMY).fetchall())
+    tables |= {table for table, size in roomy.items() if _sizes.get(table) != size}
+    _sizes.update(roomy)
+    if tables:
         # An index is not built while foreign keys of its table wait to be checked.
         execute("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED")
-        for table in tables:
+        for table in sorted(tables):
             execute(f"REINDEX TABLE {table}")
 
 
