@@ -4,6 +4,7 @@ says of itself."""
 import json
 import threading
 import time
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
@@ -12,7 +13,13 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from joserfc import jws
 from joserfc.jwk import RSAKey
 
-KEYS = {name: RSAKey.generate_key(2048, {"kid": name}) for name in ("first", "second")}
+NAMES = ("first", "second")  # of the keys
+
+
+@cache
+def key(name: str) -> RSAKey:
+    """The key of this name, made once it is needed."""
+    return RSAKey.generate_key(2048, {"kid": name})
 
 
 class HostileProvider:
@@ -76,11 +83,11 @@ class HostileProvider:
         }
 
     def _public_keys(self) -> Any:
-        if not isinstance(self.keys, list) or not all(name in KEYS for name in self.keys):
+        if not isinstance(self.keys, list) or not all(name in NAMES for name in self.keys):
             return self.keys
-        public = [KEYS[name].as_dict(private=False) for name in self.keys]
+        public = [key(name).as_dict(private=False) for name in self.keys]
         if not self.names_key:
-            public = [{name: key[name] for name in key if name != "kid"} for key in public]
+            public = [{name: part[name] for name in part if name != "kid"} for part in public]
         return {"keys": public}
 
     def _token(self, code: str) -> dict[str, Any]:
@@ -97,7 +104,7 @@ class HostileProvider:
         }
         header = {"alg": "RS256"} | ({"kid": self.signs_with} if self.names_key else {})
         kept = {name: value for name, value in claims.items() if value is not None}
-        signed = jws.serialize_compact(header, json.dumps(kept).encode(), KEYS[self.signs_with])
+        signed = jws.serialize_compact(header, json.dumps(kept).encode(), key(self.signs_with))
         return {"access_token": "a", "token_type": "Bearer", "id_token": signed, **self.token}
 
     def __enter__(self) -> "HostileProvider":
