@@ -4,7 +4,7 @@ says of itself."""
 import json
 import threading
 import time
-from functools import cache
+from functools import cache, partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
@@ -108,7 +108,8 @@ class HostileProvider:
         return {"access_token": "a", "token_type": "Bearer", "id_token": signed, **self.token}
 
     def __enter__(self) -> "HostileProvider":
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
+        serve = partial(self._http.serve_forever, poll_interval=0.02)  # seconds, to end soon
+        threading.Thread(target=serve, daemon=True).start()
         return self
 
     def __exit__(

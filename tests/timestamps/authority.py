@@ -5,6 +5,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
@@ -202,7 +203,8 @@ class AuthorityServer:
         return 200, self.authority.answer(query)
 
     def __enter__(self) -> "AuthorityServer":
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
+        serve = partial(self._http.serve_forever, poll_interval=0.02)  # seconds, to end soon
+        threading.Thread(target=serve, daemon=True).start()
         return self
 
     def __exit__(
