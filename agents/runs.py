@@ -50,7 +50,7 @@ from agents.subject_prompt import narrower
 from loom.engine.fields import new_uid
 from loom.errors import CommandError
 from loom.turns import generation_lifecycle, lanes
-from loom.turns.generation_lifecycle import CUT_OFF, Grown
+from loom.turns.generation_lifecycle import CUT_OFF, STOPPED, Grown
 from loom.turns.models import Call, Generation
 
 T = TypeVar("T")
@@ -61,7 +61,6 @@ T = TypeVar("T")
 log = logging.getLogger("heddle.run")
 WRITE_S = 0.25  # seconds between two writes of growing text
 HEARTBEAT_S = 1.0  # the same while nothing arrives
-STOPPED = "interrupted:stopped"
 TOO_LONG = "interrupted:too long"
 TIME_OVER = "interrupted:time"
 TOLD_S = 2.0  # seconds; shorter pauses between attempts are not reported

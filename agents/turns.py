@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from itertools import takewhile
 from typing import Any
 
@@ -19,7 +18,7 @@ from agents.context.agent_request import asks_again
 from agents.context.subject_request import PromptTooLong
 from agents.context.values import RoundReply
 from agents.generation_requests import prepared_round
-from agents.prose import prose, reply_of
+from agents.prose import reply_of
 from agents.providers.values import BrokenConnection
 from agents.refusals import (
     ELSEWHERE,
@@ -51,6 +50,7 @@ from loom.trees.queries import lookup
 from loom.turns import access as turn_access
 from loom.turns import asks, budgets, generation_lifecycle, loops, turn_lifecycle
 from loom.turns.commands.continuing import outcome_of
+from loom.turns.generation_lifecycle import STOPPED
 from loom.turns.loops import LoopVerdict, Past, RoundProse
 from loom.turns.models import Generation, Turn
 from loom.turns.queries import budget_of, made_by, spent_of, turns
@@ -60,7 +60,6 @@ from loom.workspace.queries import shown_windows
 from loom.workspace.queries.windows import settings_of
 from loom.workspace.window_rules import refs_named
 
-STOPPED = "interrupted:stopped"
 # The finishes of a round whose lines run: it ended on its own, reached its maximum, or its
 # provider paused.
 RUNS = ("complete", generation_lifecycle.CUT_OFF, generation_lifecycle.PAUSED)
@@ -117,7 +116,7 @@ def _advance(turn: Turn) -> bool:
         case "executing":
             return _execute(turn)
         case _:
-            turn_lifecycle.finish_or_put_aside(turn, partial(prose, turn))
+            turn_lifecycle.finish_or_put_aside(turn)
             return False
 
 

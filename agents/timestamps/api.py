@@ -8,6 +8,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from agents.timestamps.models import REPLY
 from agents.timestamps.queries import NodeStamp, node_stamp
 from loom import access
 from loom.errors import not_found
@@ -15,8 +16,6 @@ from loom.site.api_requests import user_of
 from loom.site.responses import Returned
 from loom.site.schema import operation
 from loom.trees.queries import lookup
-
-REPLY = "application/timestamp-reply"
 
 
 class NodeStampOf(Returned):

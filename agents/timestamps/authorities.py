@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import certifi
 from cryptography.x509 import Certificate, load_pem_x509_certificates
@@ -23,12 +22,13 @@ from rfc3161_client import (
 
 from agents.providers.transport import CheckedTransport, Limits, Outgoing, exchange, the_loop
 from agents.providers.values import BrokenConnection
+from agents.timestamps.models import REPLY, host_of
 from loom.engine import backoff
 from loom.participants.addresses import private_entry
 
 log = logging.getLogger("heddle.timestamps")
 LIMITS = Limits(connect_s=5, first_s=20, idle_s=10, total_s=20, body_bytes=64 * 1024)
-QUERY, REPLY = "application/timestamp-query", "application/timestamp-reply"
+QUERY = "application/timestamp-query"
 GRANTED = 0
 MOST_APART = timedelta(minutes=10)  # between the clocks of an authority and of this machine
 
@@ -75,11 +75,6 @@ def stamp(message: bytes) -> Stamp:
         reasons.append(f"{host_of(address)}: {reason}")
         retry_s = min(retry_s, pause_s)
     raise NotStamped(" · ".join(reasons), retry_s)
-
-
-def host_of(address: str) -> str:
-    """The host of an authority, as people read it."""
-    return urlsplit(address).netloc
 
 
 def _asked(address: str, message: bytes) -> Stamp:

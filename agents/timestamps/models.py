@@ -1,8 +1,17 @@
 """Time stamps of texts, and how far each tree is stamped."""
 
+from urllib.parse import urlsplit
+
 from django.db import models
 
 from loom.trees.models import Node, Tree
+
+REPLY = "application/timestamp-reply"  # what an answer is
+
+
+def host_of(address: str) -> str:
+    """The host of an authority, as people read it."""
+    return urlsplit(address).netloc
 
 
 class TimeStamp(models.Model):
@@ -20,6 +29,11 @@ class TimeStamp(models.Model):
     class Meta:
         ordering = ["id"]
         indexes = [models.Index(fields=["last", "node"], name="time_stamp_by_last")]
+
+    @property
+    def host(self) -> str:
+        """The host of the authority, as people read it."""
+        return host_of(self.authority)
 
     def __str__(self) -> str:
         return f"{self.node_id} at {self.at}"

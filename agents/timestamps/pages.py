@@ -4,7 +4,6 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from agents.timestamps import authorities
 from agents.timestamps.queries import node_stamp
 from loom import access
 from loom.errors import not_found
@@ -29,6 +28,6 @@ def timestamp_part(request: PersonRequest, uid: str, local_id: str) -> HttpRespo
         "stamp": stamp,
         # The moment itself: how long ago it was is no evidence.
         "at": f"{stamp.at:%Y-%m-%d %H:%M:%S} UTC" if stamp else "",
-        "authority": authorities.host_of(stamp.authority) if stamp else "",
+        "authority": stamp.host if stamp else "",
     }
     return render(request, "timestamps/stamp.html", context)

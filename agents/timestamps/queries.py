@@ -5,9 +5,8 @@ from typing import Any, Literal
 
 from django.conf import settings
 
-from agents.timestamps import authorities
 from agents.timestamps.models import StampProgress, TimeStamp
-from agents.timestamps.stamping import built_upon, versions_between
+from agents.timestamps.versions import built_upon, versions_between
 from loom.language.ids import ids_in
 from loom.text.hashes import instant
 from loom.trees.models import Node
@@ -35,7 +34,7 @@ class NodeStamp:
             "through": stamp.node.local_id if stamp else None,
             "hash": stamp.node.hash if stamp else None,
             "at": instant(stamp.at) if stamp else None,
-            "authority": authorities.host_of(stamp.authority) if stamp else None,
+            "authority": stamp.host if stamp else None,
         }
 
 
@@ -44,6 +43,9 @@ def node_stamp(node: Node) -> NodeStamp:
     it soon after."""
     stamp = _stamp_for(node)
     if stamp is not None:
+        # Loads the library that reads certificates: only once there is a stamp to check.
+        from agents.timestamps import authorities
+
         reason = authorities.why_broken(bytes(stamp.answer), bytes.fromhex(stamp.node.hash))
         return NodeStamp(node, "broken" if reason else "stamped", stamp, reason)
     if not settings.TIMESTAMPS:

@@ -3,8 +3,7 @@ built upon. The hash of a version covers all that it was built upon, so one stam
 conversation."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
-from typing import NamedTuple
+from datetime import timedelta
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -13,6 +12,7 @@ from django.utils import timezone
 
 from agents.timestamps import authorities
 from agents.timestamps.models import StampProgress, TimeStamp
+from agents.timestamps.versions import Version, built_upon, versions_between
 from loom.engine.changed_trees import ChangedTrees
 from loom.language.ids import ids_in
 from loom.reading.queries.verify import evidence
@@ -23,20 +23,7 @@ from loom.trees.queries.node_bodies import proof_of
 SETTLED = timedelta(seconds=60)  # what is younger may get something below it that speaks for it
 BEFORE = timedelta(hours=1)  # what is older when a tree is first looked at is not stamped
 MOST_BEFORE = 5_000
-AT_ONCE = 500  # versions among which those are found that others were built upon
 changed_trees = ChangedTrees("timestamps")
-
-
-class Version(NamedTuple):
-    """A version with what its hash depends on."""
-
-    id: int
-    slot_id: int
-    parent_slot_id: int | None
-    parent_hash: str
-    hash: str
-    edited_from_id: int | None
-    created_at: datetime
 
 
 def waiting() -> list[str]:
@@ -102,25 +89,6 @@ def _next_versions(tree: Tree, last: int) -> list[Version]:
             break
         versions.append(version)
     return versions
-
-
-def versions_between(first: int, last: int) -> list[Version]:
-    """The first `AT_ONCE` versions with these ids."""
-    columns = "slot_id", "parent_slot_id", "parent_hash", "hash", "edited_from_id", "created_at"
-    rows = Node.objects.filter(pk__range=(first, last)).order_by("pk")
-    return [Version(*row) for row in rows.values_list("pk", *columns)[:AT_ONCE]]
-
-
-def built_upon(versions: Sequence[Version]) -> dict[int, list[int]]:
-    """For each of the versions those of the others that are in its hash: the one above that it was
-    built upon, and the one that it was edited from."""
-    by_place = {(version.slot_id, version.hash): version.id for version in versions}
-    known = set(by_place.values())
-    upon = {}
-    for version in versions:
-        above = by_place.get((version.parent_slot_id or 0, version.parent_hash))
-        upon[version.id] = [key for key in (above, version.edited_from_id) if key in known]
-    return upon
 
 
 def _stamp(versions: Sequence[Version]) -> int:

@@ -270,15 +270,13 @@ def _end_shown(stop: EndSeen, stops: EndsSeen) -> EndOfStep:
     node, paper = stop.node, stops.papers.get(stop.item)
     if node is None and paper is not None:
         text, base = grove_texts().part_of(paper).text, f"/documents/{paper.uid}"
-        shown = markdown.rendered(text[body_start(text) :][:MAX_SHOWN], base)
-        body = markdown.with_boxes(shown)
+        body = markdown.to_read(text[body_start(text) :][:MAX_SHOWN], base)
         return EndOfStep(stop.shown, "", body, stop.state, base)
     if node is None:
         href = f"/trees/{stop.ref[5:]}" if stop.ref.startswith("tree:") else ""
         return EndOfStep(stop.shown, "", markdown.plain(""), stop.state, href)
     href = f"/trees/{node.tree.uid}?node={node.local_id}"
-    shown = markdown.rendered(node.text[:MAX_SHOWN], f"/trees/{node.tree.uid}")
-    body = markdown.with_boxes(shown)
+    body = markdown.to_read(node.text[:MAX_SHOWN], f"/trees/{node.tree.uid}")
     return EndOfStep(stop.shown, writer_of(stops.actor, node), body, stop.state, href)
 
 
@@ -302,7 +300,7 @@ def _trail_changed(request: PersonRequest, actor: Actor, trail: Trail) -> HttpRe
         args = trail_verbs.Replay(replay="replay", name=trail.name)
         answer = execute(actor, tree, trail_verbs.trail_replay, args)
         words = [gettext("The texts of the trail are open in your windows.")]
-        if "\n  changed: " in answer.reply:
+        if stops_of(actor, tree, steps_of(trail)).changed:
             words.append(gettext("Some of them have changed since."))
         messages.success(request, " ".join(words))
         position = answer.body["position"]

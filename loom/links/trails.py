@@ -141,6 +141,15 @@ class EndsSeen:
         text = grove_texts().part_of(paper).text
         return text[body_start(text) :]
 
+    @property
+    def changed(self) -> list[str]:
+        """Those that are there still, but pruned or reworded since, with what became of them."""
+        return [
+            f"{stop.shown} {stop.state}"
+            for stop in self.by_item.values()
+            if stop.state and not stop.is_gone
+        ]
+
     def of(self, items: Iterable[int]) -> list[EndSeen]:
         """The items in their order."""
         return [self.by_item[item] for item in items]

@@ -224,9 +224,7 @@ def reading_page(request: PersonRequest, uid: str) -> HttpResponse:
         "tree": tree,
         "found": manuscript,
         "chapters": [
-            ChapterShown(
-                chapter, markdown.with_boxes(markdown.rendered(text[chapter.body : chapter.end]))
-            )
+            ChapterShown(chapter, markdown.to_read(text[chapter.body : chapter.end]))
             for chapter in manuscript.chapters
         ],
     }

@@ -35,7 +35,7 @@ from loom.sandboxes.promoting import Promoted, promote_nodes
 from loom.sandboxes.queries import demand_sandbox, new_nodes, open_sandboxes, origin_of
 from loom.text.counts import counted
 from loom.text.hashes import instant_or_none
-from loom.trees.archiving import end_work, when_opened
+from loom.trees.archiving import end_work, opened, when_opened
 from loom.trees.commands.node_writer import demand_text_node, demand_visible
 from loom.trees.commands.nodes import made_nodes
 from loom.trees.commands.rights import copy_rights
@@ -405,7 +405,7 @@ def _undo_sandbox(context: Context, op: Op, own: Own) -> list[Op]:
         if op["ends"]:
             _close(tree, writer, op.get("state", "discarded"), turn=context.turn)
         else:
-            _give_days(tree)
+            opened(tree)
             Tree.objects.filter(pk=tree.pk).update(archived_at=None)
             writer.append("tree.changed", {"tree": tree.uid, "archived_at": None})
         writer.flush()

@@ -14,8 +14,7 @@ from django import forms
 from django.http import HttpRequest
 
 from loom.errors import CommandError
-
-MAX_LEVELS = 64  # of a value in JSON, as of a body of the API
+from loom.site.api_requests import MAX_DEPTH
 
 
 class FieldRefused(forms.ValidationError):
@@ -147,14 +146,14 @@ class JsonList(Word):
         if not isinstance(value, list):
             raise FieldRefused("This is not a list in JSON.", f"Write {self.example}.")
         if _is_deep(value):
-            raise FieldRefused(f"This has more than {MAX_LEVELS} levels.", "Flatten it.")
+            raise FieldRefused(f"This has more than {MAX_DEPTH} levels.", "Flatten it.")
         return value
 
 
 def _is_deep(value: list[Any]) -> bool:
     """Whether a value has more levels than a body of the API may have."""
     level: list[Any] = [value]
-    for _ in range(MAX_LEVELS):
+    for _ in range(MAX_DEPTH):
         level = [
             part
             for outer in level

@@ -362,6 +362,11 @@ def with_boxes(drawn: SafeString) -> SafeString:
     return mark_safe(boxed)  # noqa: S308  (only marks of tasks have changed)
 
 
+def to_read(text: str, base: str = "") -> SafeString:
+    """The text as `rendered` draws it, where nobody can check its tasks."""
+    return with_boxes(rendered(text, base))
+
+
 def plain(text: str) -> SafeString:
     """The text unchanged; the style sheet preserves blanks and lines."""
     return mark_safe(f'<span class="plain">{escape(text)}</span>')  # noqa: S308  (escaped)

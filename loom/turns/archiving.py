@@ -14,11 +14,10 @@ from loom.trees.archiving import stops_when_archived
 from loom.trees.models import Tree
 from loom.trees.queries import lookup
 from loom.turns import generation_lifecycle, turn_lifecycle
-from loom.turns.generation_lifecycle import OPEN_STATUSES
+from loom.turns.generation_lifecycle import OPEN_STATUSES, STOPPED
 from loom.turns.models import OPEN_TURN, Generation, Turn
 
 Row = TypeVar("Row", Turn, Generation)
-STOPPED = "interrupted:stopped"
 log = logging.getLogger("heddle.turns")
 
 

@@ -60,6 +60,7 @@ def is_generating(turn: Turn) -> bool:
 
 
 LOST = "interrupted:worker lost"
+STOPPED = "interrupted:stopped"
 # The finish of a round that its provider paused while tools of its own ran: the next one goes on.
 PAUSED = "paused"
 CUT_OFF = "length"  # the finish of a round whose answer reached its maximum: kept, but incomplete
@@ -450,7 +451,7 @@ def _end(
 def _status(finish: str, error: dict[str, Any] | None) -> str:
     if finish in ("complete", CUT_OFF, PAUSED):
         return "done"
-    if finish == "interrupted:stopped":
+    if finish == STOPPED:
         return "stopped"
     return "failed" if error else "interrupted"
 
@@ -462,12 +463,5 @@ def ask_stop(generation: Generation) -> None:
     Generation.objects.filter(pk=generation.pk, status__in=OPEN_STATUSES).update(stop_asked=True)
     generation.refresh_from_db()
     if generation.status == "queued":
-        stop = partial(
-            end_generation,
-            generation.uid,
-            lease="",
-            text="",
-            chunk=0,
-            finish="interrupted:stopped",
-        )
-        transaction.on_commit(stop)
+        end = partial(end_generation, lease="", text="", chunk=0, finish=STOPPED)
+        transaction.on_commit(partial(end, generation.uid))

@@ -573,21 +573,25 @@ class NotStoredError(Exception):
     put aside."""
 
 
-def finish_or_put_aside(turn: Turn, read: Callable[[], str]) -> None:
-    """Ends a turn that is finishing, with the answer that `read` returns. An end that fails again
-    and again is put aside with its reason, and the replies of the model keep its text. Raises
-    NotStoredError for one that was not stored."""
+def finish_or_put_aside(turn: Turn) -> None:
+    """Ends a turn that is finishing, with its answer. An end that fails again and again is put
+    aside with its reason, and the replies of the model keep its text. Raises NotStoredError for
+    one that was not stored."""
     known, grove = put_aside.find(ASIDE, turn.uid), turn.tree.grove
     if known is not None or turn.finish == TIMED_OUT or is_stalled(turn):
         # Counted before it begins: an earlier try may have ended its process.
         is_stored = put_aside.attempt(
-            ASIDE, turn.uid, lambda: finish(turn, text=read()), version=turn.round, grove=grove
+            ASIDE,
+            turn.uid,
+            lambda: finish(turn, text=answer_of(turn)),
+            version=turn.round,
+            grove=grove,
         )
         if not is_stored:
             raise NotStoredError
         return
     try:
-        finish(turn, text=read())
+        finish(turn, text=answer_of(turn))
     except NOT_REACHED:
         raise
     except Exception as error:
@@ -617,7 +621,7 @@ def give_up(uid: str) -> None:
 def _status(turn: Turn) -> str:
     if not turn.finish:
         return "done"
-    if turn.finish == "interrupted:stopped":
+    if turn.finish == generation_lifecycle.STOPPED:
         return "stopped"
     if turn.finish == "interrupted:loop":
         return "halted"

@@ -2,16 +2,15 @@
 says of itself."""
 
 import json
-import threading
 import time
-from functools import cache, partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
+from functools import cache
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from joserfc import jws
 from joserfc.jwk import RSAKey
+
+from tests.loopback import LoopbackServer, Response
 
 NAMES = ("first", "second")  # of the keys
 
@@ -22,62 +21,42 @@ def key(name: str) -> RSAKey:
     return RSAKey.generate_key(2048, {"kid": name})
 
 
-class HostileProvider:
+class HostileProvider(LoopbackServer):
     """Signs in `sub: 1` unless `claims`, `token`, `description` or `keys` say otherwise. A claim
     that is None is left out."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.claims: dict[str, Any] = {}
         self.token: dict[str, Any] = {}
         self.description: Any = {}
         self.keys: Any = ["first"]
         self.signs_with, self.names_key = "first", True
         self._nonces: dict[str, str] = {}
-        outer = self
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                url = urlsplit(self.path)
-                asked = {name: values[0] for name, values in parse_qs(url.query).items()}
-                if url.path == "/auth":
-                    code = str(len(outer._nonces))
-                    outer._nonces[code] = asked["nonce"]
-                    back = urlencode({"code": code, "state": asked["state"]})
-                    self.send_response(302)
-                    self.send_header("location", f"{asked['redirect_uri']}?{back}")
-                    self.end_headers()
-                elif url.path == "/keys":
-                    self._answer(outer._public_keys())
-                else:
-                    self._answer(outer._described())
-
-            def do_POST(self) -> None:
-                length = int(self.headers["content-length"])
-                asked = parse_qs(self.rfile.read(length).decode())
-                self._answer(outer._token(asked["code"][0]))
-
-            def _answer(self, body: Any) -> None:
-                written = json.dumps(body).encode()
-                self.send_response(200)
-                self.send_header("content-type", "application/json")
-                self.send_header("content-length", str(len(written)))
-                self.end_headers()
-                self.wfile.write(written)
-
-            def log_message(self, *words: object) -> None:
-                """Says nothing."""
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._http.server_port}"
+    def respond(self, path: str, body: bytes) -> Response:
+        """As the part of a provider that has this path."""
+        url = urlsplit(path)
+        sent = {name: values[0] for name, values in parse_qs(url.query or body.decode()).items()}
+        if url.path == "/auth":
+            code = str(len(self._nonces))
+            self._nonces[code] = sent["nonce"]
+            back = urlencode({"code": code, "state": sent["state"]})
+            return 302, {"location": f"{sent['redirect_uri']}?{back}"}, b""
+        if url.path == "/token":
+            answer: Any = self._token(sent["code"])
+        else:
+            answer = self._public_keys() if url.path == "/keys" else self._described()
+        return 200, {"content-type": "application/json"}, json.dumps(answer).encode()
 
     def _described(self) -> Any:
         if not isinstance(self.description, dict):
             return self.description
         return {
-            "issuer": self.url,
-            "authorization_endpoint": f"{self.url}/auth",
-            "token_endpoint": f"{self.url}/token",
-            "jwks_uri": f"{self.url}/keys",
+            "issuer": self.origin,
+            "authorization_endpoint": f"{self.origin}/auth",
+            "token_endpoint": f"{self.origin}/token",
+            "jwks_uri": f"{self.origin}/keys",
             "id_token_signing_alg_values_supported": ["RS256"],
             **self.description,
         }
@@ -93,7 +72,7 @@ class HostileProvider:
     def _token(self, code: str) -> dict[str, Any]:
         now = int(time.time())
         claims = {
-            "iss": self.url,
+            "iss": self.origin,
             "aud": "heddle",
             "sub": "1",
             "preferred_username": "marie",
@@ -106,17 +85,3 @@ class HostileProvider:
         kept = {name: value for name, value in claims.items() if value is not None}
         signed = jws.serialize_compact(header, json.dumps(kept).encode(), key(self.signs_with))
         return {"access_token": "a", "token_type": "Bearer", "id_token": signed, **self.token}
-
-    def __enter__(self) -> "HostileProvider":
-        serve = partial(self._http.serve_forever, poll_interval=0.02)  # seconds, to end soon
-        threading.Thread(target=serve, daemon=True).start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
-        self._http.shutdown()
-        self._http.server_close()

@@ -22,7 +22,7 @@ def hostile(settings: Settings) -> Iterator[HostileProvider]:
     """The organisation's provider, which answers as a test wants."""
     with HostileProvider() as there:
         settings.OPENID = OpenId(
-            issuer=there.url, name="Sorbonne", client="heddle", secret="s", new="anybody"
+            issuer=there.origin, name="Sorbonne", client="heddle", secret="s", new="anybody"
         )
         provider._client.cache_clear()
         yield there

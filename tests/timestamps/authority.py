@@ -1,14 +1,10 @@
 """An authority for time stamps: a root, a certificate for stamping, and the answers it signs."""
 
 import hashlib
-import threading
 from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import TracebackType
 
 from asn1crypto import algos, cms, core, tsp
 from asn1crypto import x509 as asn1_x509
@@ -17,6 +13,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from tests.loopback import LoopbackServer, Response
 
 POLICY = "1.3.6.1.4.1.99999.1"
 
@@ -161,32 +159,16 @@ def _certificate(
 Answer = tuple[int, bytes]  # the HTTP status and the body
 
 
-class AuthorityServer:
+class AuthorityServer(LoopbackServer):
     """An authority over real HTTP: gives a time stamp for what it is asked for, after what was
     scripted."""
 
     def __init__(self) -> None:
+        super().__init__()
+        self.url = f"{self.origin}/tsr"
         self.authority = Authority()
         self.requests = 0
         self._scripted: deque[Callable[[bytes], Answer]] = deque()
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                query = self.rfile.read(int(self.headers["content-length"]))
-                outer.requests += 1
-                status, body = outer._answer(query)
-                self.send_response(status)
-                self.send_header("content-type", "application/timestamp-reply")
-                self.send_header("content-length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *words: object) -> None:
-                """Says nothing."""
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._http.server_port}/tsr"
 
     @property
     def asked(self) -> list[str]:
@@ -197,21 +179,12 @@ class AuthorityServer:
         """Queues the answers to the next requests."""
         self._scripted.extend(answers)
 
-    def _answer(self, query: bytes) -> Answer:
-        if self._scripted:
-            return self._scripted.popleft()(query)
+    def respond(self, path: str, body: bytes) -> Response:
+        """What is scripted, or the time stamp that is asked for."""
+        self.requests += 1
+        answer = self._scripted.popleft() if self._scripted else self._stamped
+        status, given = answer(body)
+        return status, {"content-type": "application/timestamp-reply"}, given
+
+    def _stamped(self, query: bytes) -> Answer:
         return 200, self.authority.answer(query)
-
-    def __enter__(self) -> "AuthorityServer":
-        serve = partial(self._http.serve_forever, poll_interval=0.02)  # seconds, to end soon
-        threading.Thread(target=serve, daemon=True).start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
-        self._http.shutdown()
-        self._http.server_close()

@@ -179,9 +179,7 @@ def trail_replay(context: Context, args: Replay) -> Reply:
     gone = [stop for stop in stops.by_item.values() if stop.is_gone]
     opened = _opened(context, steps, stops.by_item)
     lines = [f"  gone: {', '.join(sorted(stop.shown for stop in gone))}"] if gone else []
-    changed = [f"{stop.shown} {stop.state}" for stop in stops.by_item.values() if stop.state]
-    changed = [words for words in changed if not words.startswith("(")]
-    lines += [f"  changed: {', '.join(sorted(changed))}"] if changed else []
+    lines += [f"  changed: {', '.join(sorted(stops.changed))}"] if stops.changed else []
     new = _new(context, steps)
     lines += [f"  new: {' '.join(new)}"] if new else []
     last = _end(context, steps, stops.by_item)

@@ -110,7 +110,7 @@ def _colours(rows: list[NodeRow]) -> dict[str, int]:
 def _text(
     secret: str, row: NodeRow, margin: Margin, *, mode: str, colours: dict[str, int]
 ) -> PublicText:
-    draw = _plain if mode == "buffer" else _with_tasks
+    draw = _plain if mode == "buffer" else markdown.to_read
     shown = row.text[:MAX_SHOWN]
     return PublicText(
         id=row.local_id,
@@ -122,11 +122,6 @@ def _text(
         is_cut=row.length > MAX_SHOWN,
         margin=margin,
     )
-
-
-def _with_tasks(text: str) -> SafeString:
-    """A text as Markdown; nobody can check its tasks here."""
-    return markdown.with_boxes(markdown.rendered(text))
 
 
 def _plain(text: str) -> SafeString:
