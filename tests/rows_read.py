@@ -10,6 +10,8 @@ import pytest
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
+from tests.planner import count_rows
+
 _STEP = 100  # instructions of SQLite's machine between two calls of the handler
 # Rows of tables and entries of indexes that PostgreSQL read in this transaction. Ten are a step.
 _READ = """
@@ -57,9 +59,10 @@ class Work:
 
 
 @contextmanager
-def work_done(*, counts: str = "ANALYZE") -> Iterator[Work]:
+def work_done(*, counts: str | None = None) -> Iterator[Work]:
     """Counts within the block, on this connection; on SQLite the work of triggers too. On
-    PostgreSQL with `counts` of its tables, as it makes them by itself every minute."""
+    PostgreSQL with statistics of its tables, as it makes them by itself every minute, or with
+    those that the statement `counts` makes."""
     work = Work()
     before: dict[str, Any] = {
         name: getattr(CursorWrapper, name) for name in ("execute", "executemany")
@@ -101,7 +104,11 @@ def work_done(*, counts: str = "ANALYZE") -> Iterator[Work]:
         if is_sqlite := connection.vendor == "sqlite":
             connection.connection.set_progress_handler(stepped, _STEP)
         else:
-            _count_rows(counts)
+            if counts:
+                connection.connection.execute(counts)
+            else:
+                count_rows()
+            _rebuild_indexes()
             read = _read_by_postgres()
         try:
             yield work
@@ -113,10 +120,9 @@ def work_done(*, counts: str = "ANALYZE") -> Iterator[Work]:
                 work.steps = work.read.total() // 10
 
 
-def _count_rows(counts: str) -> None:
-    """Makes the statistics that PostgreSQL plans by."""
+def _rebuild_indexes() -> None:
+    """Builds the indexes again in which tests that were rolled back left pages or entries."""
     execute = connection.connection.execute
-    execute(counts)
     tables = {table for (table,) in execute(_EMPTY_PAGES).fetchall()}
     roomy = dict(execute(_ROOMY).fetchall())
     tables |= {table for table, size in roomy.items() if _sizes.get(table) != size}

@@ -17,6 +17,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import TransactionTestCase
 
 from tests.kills.heddle import until
+from tests.planner import forget_statistics
 
 _TRIGGERS = """SELECT name, sql FROM sqlite_master WHERE type = 'trigger'
     AND (tbl_name = 'engine_event' OR name = 'trees_node_no_change')"""
@@ -116,20 +117,6 @@ def _clear_server(connection: BaseDatabaseWrapper) -> bool:
         for name in names:
             cursor.execute(f"DELETE FROM {name}")
     return True
-
-
-def forget_statistics(connection: BaseDatabaseWrapper) -> None:
-    """Drops what SQLite's planner was told of the rows of a test: in the next it would choose its
-    plans by them. The table must go, not only its rows: while it is there, an ANALYZE that is
-    rolled back leaves its estimates in the memory of the connection, which is closed for the same
-    reason. Within a transaction it stays open: its end, as it drops tables, forgets them too."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT name FROM sqlite_master WHERE name LIKE 'sqlite_stat_'")
-        names = [name for (name,) in cursor.fetchall()]
-        for name in names:
-            cursor.execute(f"DROP TABLE {name}")
-    if names and not connection.in_atomic_block:
-        connection.close()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -12,7 +12,7 @@ import pytest
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
-from tests.triggers import forget_statistics
+from tests.planner import count_rows, forget_statistics
 
 # Tables that may be read whole: all others grow with what people and models do.
 SMALL = {"people_user"}  # looked up by a name whatever its case, where people sign in or are added
@@ -104,8 +104,7 @@ def recorded() -> Iterator[Recorded]:
 @contextmanager
 def _statistics() -> Iterator[None]:
     """Lets the planner know the tables, as it does by itself in time, and that they are big."""
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")
+    count_rows()
     scale = _scale_postgres if connection.vendor == "postgresql" else _scale_sqlite
     with transaction.atomic(), connection.cursor() as cursor:
         scale(cursor)

@@ -52,6 +52,7 @@ from loom.workspace.models import Window
 from loom.workspace.queries.notifications import notifications_of
 from loom.workspace.queries.shown_windows import view_state
 from loom.workspace.queries.windows import hidden_names
+from tests.planner import count_rows
 from tests.queries.growing import plant
 from tests.rows_read import NO_NODES, Work, work_done
 
@@ -278,8 +279,7 @@ def test_pruning_a_large_branch_reads_no_more_than_a_bounded_part(
         *before, last = lines.format(*[named] * lines.count("{}")).split("\n")
         for line in before:
             execute_line(actor, tree, Request(line=line))
-        with connection.cursor() as cursor:
-            cursor.execute("ANALYZE")  # statistics have misled SQLite about walks down
+        count_rows()  # statistics have misled SQLite about walks down
         works.append(work_of(actor, tree, last))
     works[1].demand_no_more(works[0], steps=1.2)
 
@@ -337,8 +337,7 @@ def test_items_are_named_without_reading_other_trees(
 ) -> None:
     tree, works = make_tree(), []
     items = [node.pk for node in plant(tree, actor.participant, range(-1, 49))]
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")  # of one tree; others come before the next time
+    count_rows()  # of one tree; others come before the next time
     for many in (10, 1_000):
         Tree.objects.bulk_create(
             Tree(

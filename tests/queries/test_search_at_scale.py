@@ -17,6 +17,7 @@ from loom.search.queries import find_in_grove, find_in_tree
 from loom.trees.commands import trees
 from loom.trees.models import Node, Tree
 from loom.trees.queries import places
+from tests.planner import count_rows
 from tests.queries.growing import add, flag, plant, version
 from tests.queries.plans import recorded
 from tests.rows_read import work_done
@@ -142,8 +143,7 @@ def test_a_search_reads_no_more_in_a_bigger_tree(
     works = []
     for count in (1_000, 4_000):
         tree, branch = bushy(actor, count, pruned=pruned)
-        with connection.cursor() as cursor:
-            cursor.execute("ANALYZE")
+        count_rows()
         below = branch if is_below else None
         find_in_tree(actor, tree, None, query, below=below)
         with work_done() as work:
@@ -171,8 +171,7 @@ def test_the_plans_of_every_way_scan_nothing(actor: Actor, big: None) -> None:
 def test_a_search_walks_up_without_joining_the_whole_table(actor: Actor, big: None) -> None:
     """By the plans that PostgreSQL prefers for hundreds of nodes of a table of thousands."""
     tree, branch = bushy(actor, 4_000, pruned=True)
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")
+    count_rows()
     with recorded() as queries:
         find_in_tree(actor, tree, None, "text")
         find_in_tree(actor, tree, None, "text", below=branch)
@@ -194,8 +193,7 @@ def test_a_common_word_among_few_notes_costs_little_more_than_among_all_texts(
     texts = list(tree.nodes.filter(kind="text", depth__gt=0).order_by("pk"))
     for node in texts[::20]:
         add(tree, actor.participant, "text of a note", node, kind="annotation", form="note")
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")
+    count_rows()
     works = []
     for asked in (EVERYTHING, Filters(form="note")):
         find_in_tree(actor, tree, None, "text", only=asked)
