@@ -29,7 +29,7 @@ from loom.documents.models import (
     read_whole,
 )
 from loom.documents.rules import Section, unpacked
-from loom.documents.shared_text import SharedText
+from loom.documents.shared_text import EMPTY, SharedText
 from loom.engine.context import Context
 from loom.engine.models import Step
 from loom.errors import not_found
@@ -87,13 +87,14 @@ _REVISION = PreparedQuery(
 
 def updates_after(document_id: int, seq: int) -> Iterator[tuple[int, bytes]]:
     """The updates of the log after a seq, in order, each with its seq. The stored state replaces
-    all updates that it contains: from the start, and where they have been deleted."""
+    all updates that it contains: from the start, and where they have been deleted or one that is
+    empty keeps their authors."""
     states = DocumentState.objects.filter(document=document_id)
     rows = DocumentUpdate.objects.filter(document=document_id).order_by("seq")
     asks_state = seq == 0
     while True:
         page = list(rows.filter(seq__gt=seq).values_list("seq", "update")[:CHUNK])
-        if asks_state or not page or page[0][0] != seq + 1:
+        if asks_state or not page or page[0][0] != seq + 1 or bytes(page[0][1]) == EMPTY:
             asks_state = False
             state = states.filter(seq__gt=seq).first()
             if state is not None:

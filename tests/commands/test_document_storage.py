@@ -180,6 +180,34 @@ def test_who_follows_the_log_gets_the_state_where_updates_are_gone(actor: Actor)
     assert follower.text == document_log.opened(document).text
 
 
+def test_who_lacks_only_the_last_update_gets_it_after_it_was_merged(actor: Actor) -> None:
+    document = _made(actor, "Begin.")
+    follower = SharedText(update for _, update in updates_after(document.pk, 0))
+    _type(document, Edit(6, 6, "a" * 2 * LOG_BYTES))
+    only = DocumentUpdate.objects.get(document=document)
+    assert bytes(only.update) == EMPTY, "it is in the state, and who wrote it is kept"
+    for _, update in updates_after(document.pk, document.head):
+        follower.apply(update)
+    assert follower.text == document_log.opened(document).text
+
+
+def test_what_is_pasted_and_merged_while_a_line_waits_stays(
+    actor: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = _made(actor, "Begin.")
+    lock, pasted = document_log.lock, "a" * 2 * LOG_BYTES
+
+    def slow(row: Document) -> Document:
+        monkeypatch.undo()
+        _type(document, Edit(6, 6, pasted))
+        return lock(row)
+
+    monkeypatch.setattr(document_log, "lock", slow)
+    document_actions.write_document(actor, document, append="Written.")
+    document.refresh_from_db()
+    assert newest(document).text == f"Begin.{pasted}\n\nWritten."
+
+
 def test_authors_outlive_the_updates_that_are_merged(actor: Actor) -> None:
     document = _made(actor, "Begin.")
     _type(document, Edit(6, 6, "a" * 2 * LOG_BYTES), by="ada")
