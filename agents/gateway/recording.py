@@ -7,9 +7,10 @@ import hashlib
 import json
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated, Any, cast
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
@@ -30,7 +31,7 @@ from agents.gateway.sessions import SessionNames
 from agents.providers.registry import configuration_of
 from loom import access
 from loom.access import Actor
-from loom.engine import streams
+from loom.engine import busy, put_aside, streams
 from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args, Secret
 from loom.engine.execute import execute
@@ -43,9 +44,10 @@ from loom.money import spending
 from loom.money.days import today
 from loom.participants.prices import TokenCounts, counts_of, prices_of
 from loom.people.models import Participant
-from loom.platform.prepared_queries import Given, PreparedQuery
+from loom.platform.prepared_queries import Given, PreparedQuery, lock_rows
 from loom.text.images import described_image, image_reference
 from loom.trees import images
+from loom.trees.archiving import stops_when_archived
 from loom.trees.commands.node_writer import NewNode, add_node
 from loom.trees.commands.trees import NewTree, make_tree
 from loom.trees.models import Node, Tree
@@ -513,59 +515,106 @@ def keep_alive(request: GatewayRequest, body: bytes, text: str, chunk: int) -> b
 
 
 def end(request_id: int, received: Received, *, cut: str = "") -> list[Node]:
-    """Records the answer to a request: its nodes, and the sealed call. `cut` says why its end is
-    missing; "" for a whole one."""
-    request = _requests().get(pk=request_id)
-    if request.ended_at is not None:
+    """Records the answer to a request in one transaction: its nodes, the sealed call and what it
+    cost. `cut` says why its end is missing; "" for a whole one. Ending it again changes nothing,
+    nor does a late end of one that was ended with its tree."""
+    request = _requests().filter(pk=request_id).first()
+    if request is None or request.ended_at is not None:
         return []
+    answer = _answer_to(request, received, cut)
+    return busy.retry_while_busy(lambda: _record_answer(request, answer))
+
+
+@dataclass(frozen=True)
+class AnswerToRecord:
+    """The answer to a request as it is recorded: its choices, how it ended, and the bytes that
+    came."""
+
+    answered: Answered
+    status: AnswerProgress
+    finish: str
+    received: Received
+
+
+def _answer_to(request: GatewayRequest, received: Received, cut: str) -> AnswerToRecord:
     if received.status is not None and received.status >= 400:
         answered, status = Answered(is_whole=False), AnswerProgress.REFUSED
     else:
         content_type = received.headers.get("content-type", "")
-        answered = answer_in(request.shape, content_type, received.body)
+        answered = answer_in(cast(Shape, request.shape), content_type, received.body)
         status = AnswerProgress.DONE if answered.is_whole and not cut else AnswerProgress.BROKEN
     finish = "complete"
     if status == AnswerProgress.BROKEN:
         finish = f"interrupted:{cut or 'the answer has no end'}"[:80]
-    actor = access.get_actor(request.session.key.user, request.session.tree.grove)
-    nodes, digest = [], ""
-    if answered.choices:
-        args = ToldAnswer(request=request.uid, finish=finish, choices=_told(answered, request))
-        nodes = execute(actor, request.session.tree, record_answer, args)
-        digest = args.choices[0][-1].digest
-    else:
-        _end_without_text(request, finish)
-    with_usage = Received(
-        body=received.body,
-        status=received.status,
-        headers=received.headers,
-        usage=answered.usage,
-        started_at=received.started_at,
-        first_at=received.first_at,
-    )
-    seal(request.call, with_usage, nodes)
-    if status != AnswerProgress.REFUSED:
-        _pay(request, answered, received)
+    with_usage = replace(received, usage=answered.usage)
+    return AnswerToRecord(answered, status, finish, with_usage)
+
+
+@transaction.atomic
+def _record_answer(request: GatewayRequest, answer: AnswerToRecord) -> list[Node]:
+    """Stores the answer, unless another process has: this one may have been taken for dead. What
+    its person may do was asked when the request was sent; the answer is kept whatever has changed
+    since, as that of any generation."""
+    tree, call = request.session.tree, request.call
+    writer = streams.lock(tree, actor=call.participant.uid)
+    lock_rows(GatewayRequest, pk=request.pk)
+    if not GatewayRequest.objects.filter(pk=request.pk, ended_at__isnull=True).exists():
+        return []
+    nodes: list[Node] = []
+    digest = answer_said = ""
+    for choice in answer.answered.choices:
+        digests = rules.chain(choice, request.digest)
+        added = _add_choice(writer, request, choice, digests, answer.finish)
+        if not nodes:  # the first, whose words were shown as they came
+            digest, answer_said = digests[-1], rules.hash_of(choice[-1])
+            end_beside(writer, call, added[-1], finish=answer.finish)
+        nodes += added
+    if not nodes:
+        end_beside(writer, call, None, finish=answer.finish)
+    writer.flush()
+    seal(call, answer.received, nodes)
+    if nodes:
+        Tree.objects.filter(pk=tree.pk).update(touched_at=timezone.now())
+    if answer.status != AnswerProgress.REFUSED:
+        _pay(request, answer.answered)
     GatewayRequest.objects.filter(pk=request.pk).update(
-        status=status,
-        answer_id=answered.answer_id,
+        status=answer.status,
+        answer_id=answer.answered.answer_id,
         answer_digest=digest,
-        answer_said=rules.hash_of(answered.choices[0][-1]) if digest else "",
+        answer_said=answer_said,
         partial=b"",
         ended_at=timezone.now(),
     )
     return nodes
 
 
-@transaction.atomic
-def _end_without_text(request: GatewayRequest, finish: str) -> None:
-    writer = streams.lock(request.session.tree, actor=request.call.participant.uid)
-    end_beside(writer, request.call, None, finish=finish)
-    writer.flush()
+def _add_choice(
+    writer: streams.Writer,
+    request: GatewayRequest,
+    choice: Sequence[Message],
+    digests: Sequence[str],
+    finish: str,
+) -> list[Node]:
+    """The nodes of the messages of one choice, each below the one before it."""
+    tree, call = request.session.tree, request.call
+    parent, nodes = lookup.rows().get(pk=request.point_id), []
+    for message, digest in zip(choice, digests, strict=True):
+        new = _new_node(
+            rules.content_of(message),
+            parent,
+            call_uid=call.uid,
+            configuration=call.configuration,
+            finish=finish,
+        )
+        parent = add_node(writer, tree, call.participant, new)
+        nodes.append(parent)
+        GatewayMessage.objects.get_or_create(
+            tree=tree, digest=_unique(digest, request), defaults={"node": parent}
+        )
+    return nodes
 
 
-@transaction.atomic
-def _pay(request: GatewayRequest, answered: Answered, received: Received) -> None:
+def _pay(request: GatewayRequest, answered: Answered) -> None:
     """Adds the cost of an answer to what its person has spent today: by the provider's usage, else
     by a quarter of the bytes that were sent and of the text that came."""
     prices = prices_of(request.call.participant)
@@ -576,7 +625,10 @@ def _pay(request: GatewayRequest, answered: Answered, received: Received) -> Non
         words = "".join(rules.text_of(message) for choice in answered.choices for message in choice)
         sent = len(json.dumps(request.call.request.get("body"), ensure_ascii=False).encode())
         counts = TokenCounts(sent // 4, spending.estimate(words))
-    payer = access.get_actor(request.session.key.user, request.session.tree.grove).participant
+    people = Participant.objects.filter(grove=request.session.tree.grove, kind="human")
+    payer = people.filter(user=request.session.key.user).first()  # also who has left meanwhile
+    if payer is None:
+        return
     spending.lock(payer, today())
     spending.add_spending(payer, today(), prices.of(counts))
 
@@ -587,55 +639,6 @@ def _requests() -> Any:
     )
 
 
-def _told(answered: Answered, request: GatewayRequest) -> tuple[tuple[ToldMessage, ...], ...]:
-    choices = []
-    for choice in answered.choices:
-        digests = rules.chain(choice, request.digest)
-        choices.append(
-            tuple(
-                ToldMessage(role=message["role"], digest=digest, content=rules.content_of(message))
-                for message, digest in zip(choice, digests, strict=True)
-            )
-        )
-    return tuple(choices)
-
-
-class ToldAnswer(Args):
-    """The answer to a request of the gateway: for each choice the messages that follow each other,
-    and how it ended."""
-
-    request: str
-    finish: str
-    choices: tuple[tuple[ToldMessage, ...], ...]
-
-
-@action("record_answer", stream="tree", role="writer")
-def record_answer(change: RunningAction, args: ToldAnswer) -> list[Node]:
-    """Records the answer to a request of the gateway; returns its nodes."""
-    tree = change.tree
-    request = _requests().get(uid=args.request, session__tree=tree)
-    call, nodes = request.call, []
-    for choice in args.choices:
-        parent = lookup.rows().get(pk=request.point_id)
-        for message in choice:
-            new = _new_node(
-                message.content,
-                parent,
-                call_uid=call.uid,
-                configuration=call.configuration,
-                finish=args.finish,
-            )
-            parent = add_node(change.writer, tree, call.participant, new)
-            nodes.append(parent)
-            GatewayMessage.objects.get_or_create(
-                tree=tree, digest=_unique(message.digest, request), defaults={"node": parent}
-            )
-        if choice is args.choices[0]:  # whose words were shown as they came
-            end_beside(change.writer, call, parent, finish=args.finish)
-    Tree.objects.filter(pk=tree.pk).update(touched_at=change.now)
-    return nodes
-
-
 def _unique(digest: str, request: GatewayRequest) -> str:
     """The place in the chain of an answer; that of a text has none, so it gets one of its own."""
     if request.shape != "completions":
@@ -643,20 +646,56 @@ def _unique(digest: str, request: GatewayRequest) -> str:
     return hashlib.sha256(f"{request.uid}{digest}".encode()).hexdigest()
 
 
+ASIDE = "gateway_request"  # the kind of a request in put_aside
+
+
 @sweeps
 def sweep() -> int:
-    """Ends requests whose process is gone: what has arrived is kept and marked. Returns how
-    many."""
+    """Ends requests whose process is gone: what has arrived is kept and marked. One whose end
+    cannot be stored stops no other. Returns how many were ended."""
     rows = GatewayRequest.objects.filter(
         ended_at__isnull=True, alive_at__lt=timezone.now() - ALIVE
-    ).select_related("call")
-    abandoned = list(rows.order_by("alive_at")[:100])  # in the order of their index
-    for request in abandoned:
-        body = zlib.decompress(bytes(request.partial)) if request.partial else b""
-        kind = "application/json" if body[:1] == b"{" else "text/event-stream"
-        received = Received(body=body, headers={"content-type": kind})
-        end(request.pk, received, cut="the server stopped")
-    return len(abandoned)
+    ).exclude(put_aside.among(ASIDE))
+    abandoned = rows.select_related("session__tree__grove")
+    return sum(
+        put_aside.attempt(
+            ASIDE,
+            request.uid,
+            partial(_end_early, request, "the server stopped"),
+            grove=request.session.tree.grove,
+        )
+        for request in list(abandoned.order_by("alive_at")[:100])  # in the order of their index
+    )
+
+
+def _end_early(request: GatewayRequest, why: str) -> None:
+    """Ends a request with what has arrived of its answer."""
+    body = zlib.decompress(bytes(request.partial)) if request.partial else b""
+    kind = "application/json" if body[:1] == b"{" else "text/event-stream"
+    end(request.pk, Received(body=body, headers={"content-type": kind}), cut=why)
+
+
+@put_aside.when_dropped(ASIDE)
+def give_up(uid: str) -> None:
+    """Ends a request whose answer could not be stored, without it."""
+    request = _requests().filter(uid=uid, ended_at__isnull=True).first()
+    if request is None:
+        return
+    nothing = Answered(is_whole=False)
+    finish = "interrupted:it could not be stored"
+    _record_answer(request, AnswerToRecord(nothing, AnswerProgress.BROKEN, finish, Received(b"")))
+
+
+@stops_when_archived
+def _end_all(tree: Tree, _turn: str) -> int:
+    """Ends the answers that still come in a tree that is archived, with what has arrived: the
+    program gets the rest, and the tree does not."""
+    open_anywhere = GatewayRequest.objects.filter(ended_at__isnull=True)  # found by an index
+    going = open_anywhere.alias(of_tree=lookup.compared("session__tree_id"))
+    requests = list(going.filter(of_tree=tree.pk).order_by("alive_at"))
+    for request in requests:
+        _end_early(request, "the tree was archived")
+    return len(requests)
 
 
 def bypassed(request_id: int, why: str) -> None:

@@ -78,9 +78,11 @@ def is_left_alone(known: PutAside | None, *, version: int = 0) -> bool:
     return known is not None and known.version == version and known.tries >= MOST_TRIES
 
 
-def among(kind: str, *, version: str) -> Exists:
-    """Whether rows are put aside; for their querysets. `version` is the name of their field."""
-    rows = PutAside.objects.filter(kind=kind, uid=OuterRef("uid"), version=OuterRef(version))
+def among(kind: str, *, version: str = "") -> Exists:
+    """Whether rows are put aside; for their querysets. `version` is the name of their field, if
+    they have one."""
+    of_kind = PutAside.objects.filter(kind=kind, uid=OuterRef("uid"))
+    rows = of_kind.filter(version=OuterRef(version) if version else 0)
     return Exists(rows.filter(tries__gte=MOST_TRIES))
 
 
