@@ -100,6 +100,24 @@ def bury(uid: str) -> None:
         was_lost(row, lease)
 
 
+def _end_stopped() -> int:
+    """Ends the generations that were asked to stop before they began, and whose process was gone
+    before it could end them; returns how many. Another process may be ending them now."""
+    rows = Generation.objects.filter(ended_at__isnull=True, status="queued", stop_asked=True)
+    rows = rows.filter(tree__erasing_at__isnull=True)
+    rows = rows.exclude(put_aside.among("generation", version="chunk"))
+    return sum(
+        put_aside.attempt(
+            "generation",
+            row.uid,
+            partial(generation_lifecycle.end_unbegun, row.uid),
+            version=row.chunk,
+            grove=row.tree.grove,
+        )
+        for row in rows.select_related("tree__grove")
+    )
+
+
 def sweep() -> int:
     """Hands over the lanes of forgotten generations again, and ends those whose worker was lost in
     the middle of their text. Returns how many it found. Safe to run anywhere, at any time."""
@@ -130,6 +148,7 @@ def sweep() -> int:
     for lane in waiting.values_list("lane", flat=True):
         count += 1
         lanes.add(lane)
+    count += _end_stopped()
     for lane in sorted(lanes):
         lanes_module.hand_over(lane)
     for uid in turn_lifecycle.waiting():

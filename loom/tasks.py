@@ -1,13 +1,17 @@
 """Celery tasks for commands that take long; each is safe to run twice."""
 
 import logging
+from datetime import timedelta
 from typing import Any
 
 from celery import shared_task
 from celery.signals import worker_ready
+from django.core.cache import cache
 from django.db import DatabaseError, close_old_connections
+from django.utils import timezone
 
 from loom.engine import jobs
+from loom.engine.sweeps import sweeps
 from loom.errors import CommandError
 from loom.notes import mention_mails
 from loom.people import mail
@@ -17,18 +21,41 @@ from loom.trees.commands import node_writer
 
 log = logging.getLogger("heddle.tasks")
 
+LOOK_S = 300  # seconds between two looks for trees that nobody erases
+MOST_BACKOFF_S = 3600
+TRIED_S = 2 * MOST_BACKOFF_S
+
 
 @shared_task(
     name="loom.tasks.erase_tree",
     autoretry_for=(CommandError,),  # the storage of its images is away
     retry_backoff=30,
-    retry_backoff_max=3600,
+    retry_backoff_max=MOST_BACKOFF_S,
     max_retries=None,
 )
 def erase_tree(uid: str) -> None:
     """Deletes the images and the rows of an erased tree."""
+    cache.set(_tried(uid), 1, TRIED_S)
     images.remove_files(uid)
     erasing.erase_rows(uid)
+
+
+@sweeps
+def erase_forgotten() -> int:
+    """Enqueues again the trees that nobody has begun to erase: a broker has lost them. Looks every
+    few minutes; returns how many it has found."""
+    if not cache.add("tasks:erase_forgotten", 1, LOOK_S):
+        return 0
+    old = erasing.waiting(before=timezone.now() - timedelta(seconds=LOOK_S))
+    lost = [uid for uid in old if cache.get(_tried(uid)) is None]
+    for uid in lost:
+        jobs.enqueue("loom.tasks.erase_tree", [uid], queue="transfer")
+    return len(lost)
+
+
+def _tried(uid: str) -> str:
+    """Where the cache keeps that a worker has begun to erase a tree, and tries it again itself."""
+    return f"tasks:erase:{uid}"
 
 
 @shared_task(name="loom.tasks.remove_unnamed_images")

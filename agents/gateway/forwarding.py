@@ -440,8 +440,11 @@ class Recording:
             if self._answered.is_set():
                 return
             held = bytes(body), growing.text, self._chunk
-            if await in_thread(recording.keep_alive)(request, *held):
-                self.stopped.set()
+            try:
+                if await in_thread(recording.keep_alive)(request, *held):
+                    self.stopped.set()
+            except Exception:  # whatever it is: given up, the answer would be taken for dead
+                log.warning("what has come of an answer could not be stored", exc_info=True)
 
     async def _show(self, growing: GrowingText) -> None:
         """Sends the words on to the open pages of the tree, once the answer is recorded there."""

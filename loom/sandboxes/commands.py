@@ -159,10 +159,7 @@ def promote(context: Context, args: PromoteArgs) -> Reply:
     """Adds what was written in this sandbox to the tree that it hangs at, with its authors and
     hashes, and closes the sandbox. The checks that apply to its texts have to pass."""
     demand_sandbox(context.tree)
-    there, origin, node = origin_of(context.actor, context.tree)
-    access.demand(there, {WRITE}, "promoting")
-    access.demand_writable(origin)
-    demand_visible(lookup.with_tree(origin, node))
+    origin, node = _home_of(context)
     count = new_nodes(context.tree).order_by().count()
     if not count:
         raise CommandError(
@@ -179,6 +176,7 @@ def promote(context: Context, args: PromoteArgs) -> Reply:
     _demand_checks(context, origin)
     by, dry = context.actor.participant.uid, context.world.is_dry
     writer = streams.lock(origin, actor=by, origin=context.world.origin, is_dry=dry)
+    origin, node = _home_of(context)  # what somebody did there until now counts
     home = Context(
         actor=context.actor,
         tree=origin,
@@ -203,6 +201,15 @@ def promote(context: Context, args: PromoteArgs) -> Reply:
         refs=tuple(node.local_id for node in promoted[:SHOWN]),
         items=touched(*promoted[:SHOWN]) if not dry else (),
     )
+
+
+def _home_of(context: Context) -> tuple[Tree, Node]:
+    """The tree and the text at which this sandbox hangs, if its texts may be added there."""
+    there, origin, node = origin_of(context.actor, context.tree)
+    access.demand(there, {WRITE}, "promoting")
+    access.demand_writable(origin)
+    demand_visible(lookup.with_tree(origin, node))
+    return origin, node
 
 
 def _demand_idle(context: Context) -> None:

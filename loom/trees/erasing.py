@@ -2,6 +2,7 @@
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from typing import Any
 
 from django.db import connection, transaction
@@ -70,11 +71,12 @@ def stop_work(tree: Tree) -> None:
         stopping(tree)
 
 
-def waiting() -> list[str]:
-    """The uids of trees that are marked as erased but still stored, to resume after a restart. A
-    tree that an import is still writing is hidden in the same way, but is not among them.
+def waiting(*, before: datetime | None = None) -> list[str]:
+    """The uids of trees that were marked as erased, `before` a moment, but are still stored. A tree
+    that an import is still writing is hidden in the same way, but is not among them.
     """
     rows = Tree.objects.filter(erasing_at__isnull=False)
+    rows = rows.filter(erasing_at__lt=before) if before else rows
     return list(rows.exclude(import__status="running").values_list("uid", flat=True))
 
 

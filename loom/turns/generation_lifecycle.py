@@ -463,5 +463,9 @@ def ask_stop(generation: Generation) -> None:
     Generation.objects.filter(pk=generation.pk, status__in=OPEN_STATUSES).update(stop_asked=True)
     generation.refresh_from_db()
     if generation.status == "queued":
-        end = partial(end_generation, lease="", text="", chunk=0, finish=STOPPED)
-        transaction.on_commit(partial(end, generation.uid))
+        transaction.on_commit(partial(end_unbegun, generation.uid))
+
+
+def end_unbegun(generation_uid: str) -> None:
+    """Ends a generation that was asked to stop before it began."""
+    end_generation(generation_uid, lease="", text="", chunk=0, finish=STOPPED)

@@ -153,6 +153,27 @@ def test_what_is_stopped_while_it_waits_is_never_asked(
     assert len(provider.seen) == 1
 
 
+def test_what_is_undone_while_it_waits_ends_at_once(
+    ask: Say, actor: Actor, tree: Tree, model: Participant
+) -> None:
+    bears(model, 1)
+    asked = ask("continue n:2")
+    execute_line(actor, tree, Request("undo"))
+    assert [again(generation).status for generation in asked] == ["stopped", "stopped"]
+
+
+def test_what_was_stopped_by_a_process_that_is_gone_is_ended_by_the_sweeper(
+    ask: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ask()[0]
+    with monkeypatch.context() as killed:
+        killed.setattr(generation_lifecycle, "end_unbegun", lambda uid: None)
+        generation_lifecycle.ask_stop(asked)
+    assert again(asked).status == "queued"
+    assert tasks.sweep() == 1 and tasks.sweep() == 0
+    assert again(asked).status == "stopped"
+
+
 def test_a_lane_goes_on_after_its_worker_was_killed(
     ask: Say, provider: ScriptedProvider, model: Participant, monkeypatch: pytest.MonkeyPatch
 ) -> None:

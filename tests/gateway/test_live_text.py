@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
+from django.db import OperationalError
 
-from agents.gateway import forwarding
+from agents.gateway import forwarding, recording
 from agents.gateway.answers import answer_in
 from agents.gateway.growing import GrowingText
 from agents.gateway.messages import Shape, text_of
@@ -181,4 +182,22 @@ def test_a_silent_answer_is_not_taken_for_dead(
         return len(signs) > 2
 
     talk(program, ("user", "Go"), until=has_signs, then=provider.release)
+    assert Node.objects.get(text="Once more").finish == "complete"
+
+
+def test_an_answer_is_kept_up_to_date_after_the_database_was_away(
+    program: Program, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forwarding, "KEPT_EVERY_S", 0.01)
+    provider.script(holds("Once ", HOLD, "more"))
+    keep, tried = recording.keep_alive, []
+
+    def once_away(*given: Any) -> bool:
+        tried.append(given)
+        if len(tried) == 1:
+            raise OperationalError("the connection was closed")
+        return keep(*given)
+
+    monkeypatch.setattr(recording, "keep_alive", once_away)
+    talk(program, ("user", "Go"), until=lambda: len(tried) > 2, then=provider.release)
     assert Node.objects.get(text="Once more").finish == "complete"

@@ -1,10 +1,13 @@
 """Erasing in the background: asked for after commit, and again by the next worker."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from celery.signals import worker_ready
+from django.core.cache import cache
 from django.db import transaction
+from django.utils import timezone
 
 from config.celery import app
 from loom import tasks
@@ -44,6 +47,28 @@ def test_erasing_is_asked_for_after_commit_and_again_at_the_workers_start(
     assert not Tree.objects.exists()
     tasks.begin_again()
     assert asked == [job, job, tidied, tidied]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_tree_whose_erasing_a_broker_has_lost_is_found_by_the_sweeper(
+    actor: Actor, tree: Tree, asked: list[Any]
+) -> None:
+    trees.change_tree(actor, tree, {"archived": True})
+    trees.erase(actor, tree, "Marie")
+    asked.clear()
+
+    def look() -> int:
+        cache.delete("tasks:erase_forgotten")
+        return tasks.erase_forgotten()
+
+    assert look() == 0, "it was asked for a moment ago"
+    Tree.objects.update(erasing_at=timezone.now() - timedelta(seconds=2 * tasks.LOOK_S))
+    assert look() == 1 and tasks.erase_forgotten() == 0
+    assert asked == [("loom.tasks.erase_tree", [tree.uid], "transfer")]
+    cache.set(tasks._tried(tree.uid), 1, tasks.TRIED_S)
+    assert look() == 0, "a worker is at it, and tries it again by itself"
+    tasks.erase_tree(tree.uid)
+    assert look() == 0 and not Tree.objects.exists()
 
 
 def test_the_worker_knows_the_tasks_by_their_names() -> None:

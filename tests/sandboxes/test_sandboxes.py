@@ -11,6 +11,7 @@ from loom.access import Actor, acting_as, at_tree, get_actor
 from loom.claims.commands.checks import declare_check
 from loom.claims.queries.inline_tokens import states_of
 from loom.claims.rules.inline_tokens import tokens_in
+from loom.engine import streams
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Event, Stream
@@ -276,6 +277,31 @@ def test_promote_and_discard_are_for_sandboxes(two_groves: TwoGroves) -> None:
     actor = two_groves.left.actor(two_groves.both)
     for line in ("promote", "discard"):
         assert refused(actor, two_groves.left.tree, line).message == "This tree is no sandbox."
+
+
+@pytest.mark.parametrize("what", ["archived", "pruned", "reader"])
+def test_what_happens_to_its_origin_while_a_promotion_waits_counts(
+    two_groves: TwoGroves, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    two = two_groves
+    actor, sandbox = begin(two, two.both)
+    say(actor, sandbox, 'respond "Tried."')
+    lock = streams.lock
+
+    def waited(item: Any, **named: Any) -> Any:
+        if item == two.left.tree:
+            if what == "archived":
+                Tree.objects.filter(pk=item.pk).update(archived_at=timezone.now())
+            elif what == "pruned":
+                Node.objects.filter(pk=two.left.text.pk).update(pruned=True)
+            else:
+                two.left.grove.memberships.filter(user=two.both).update(role="reader")
+        return lock(item, **named)
+
+    monkeypatch.setattr(streams, "lock", waited)
+    codes = {"archived": "REJECTED", "pruned": "REJECTED", "reader": "PERMISSION_DENIED"}
+    assert refused(actor, sandbox, "promote").code == codes[what]
+    assert not Node.objects.filter(tree=two.left.tree, text="Tried.").exists()
 
 
 def test_a_reader_begins_none(two_groves: TwoGroves) -> None:

@@ -22,6 +22,7 @@ from loom.errors import CommandError, not_found, require
 from loom.trees.commands.undoing import undo_made, when_asked_for
 from loom.trees.models import Node
 from loom.trees.queries import lookup
+from loom.turns import generation_lifecycle
 from loom.turns.commands import continuing
 from loom.turns.models import OPEN_TURN, Generation, Turn
 from loom.turns.queries import turns
@@ -52,8 +53,9 @@ def _generations(context: Context, op: Op, own: Own) -> list[Op]:
                     *reverse,
                 ]
             continue
-        row.stop_asked, row.discard = True, True
-        row.save(update_fields=["stop_asked", "discard"])
+        row.discard = True
+        row.save(update_fields=["discard"])
+        generation_lifecycle.ask_stop(row)
         reverse = [{"op": "stopped", "uid": row.uid}, *reverse]
     return reverse
 
