@@ -1,6 +1,7 @@
 """Streams: the lock, the numbering of events under it, and their heads."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +20,10 @@ from loom.trees.models import Node, Tree, Workspace
 def name_of(item: Tree | Grove | Workspace) -> str:
     """The stream's name: `tree:UID`, `grove:UID` or `workspace:UID`."""
     return f"{type(item).__name__.lower()}:{item.uid}"
+
+
+_SUMS = ("head", "items", "words", "leaves", "deepest", "unmeasured")  # what a writer changes
+_LISTS = ("_pending", "written", "seqs", "nodes", "texts", "on_step")
 
 
 @dataclass
@@ -92,11 +97,19 @@ class Writer:
         """Stores the branches and the depth of the tree if they have changed."""
         self.stream.leaves, self.stream.deepest = size
 
-    def rewind(self, seq: int) -> None:
-        """Drops the events after `seq`, whose rows were rolled back with a savepoint."""
-        self._pending = [event for event in self._pending if event.seq <= seq]
-        self.seqs = [number for number in self.seqs if number <= seq]
-        self.stream.head = seq
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """A savepoint of the database: what is rolled back with it leaves no trace here either, in
+        the events as in the sums of the stream."""
+        origin, sums = self.origin, {name: getattr(self.stream, name) for name in _SUMS}
+        lists = {name: list(getattr(self, name)) for name in _LISTS}
+        try:
+            with transaction.atomic():
+                yield
+        except BaseException:
+            vars(self.stream).update(sums)
+            vars(self).update(lists, origin=origin)
+            raise
 
     def reread(self) -> None:
         """Reads the locked stream again, once other code has written it in the same transaction.
@@ -116,7 +129,7 @@ class Writer:
             Event.objects.bulk_create(self._pending, batch_size=500)
         self.written += self._pending
         self._pending = []
-        update_row(self.stream, "head", "items", "words", "leaves", "deepest", "unmeasured")
+        update_row(self.stream, *_SUMS)
         if self.seqs:
             announce(self.stream.name, self.stream.head)
 

@@ -8,7 +8,6 @@ inverse, which redo applies.
 from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, NamedTuple
 
-from django.db import transaction
 from django.db.models import CharField, F, Func, Q, QuerySet
 
 from loom import access
@@ -113,12 +112,12 @@ def undo_each(context: Context, undos: Iterable[Callable[[], Undone]], word: str
     step: Step | None = None
     after = [watch(context) for watch in _watches]
     for undo_next in undos:
-        head, count = context.world.stream.head, len(context.effects)
+        count, workspace = len(context.effects), dict(vars(context.workspace))
         try:
-            with transaction.atomic():
+            with context.world.savepoint():
                 text, step = undo_next()
         except CommandError as refused:
-            context.world.rewind(head)
+            vars(context.workspace).update(workspace)  # such as the number of its steps
             context.effects.rewind(count)
             if not lines:
                 raise

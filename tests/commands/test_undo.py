@@ -8,9 +8,10 @@ import pytest
 
 from loom.access import Actor, get_actor
 from loom.claims.commands.checks import declare_check
+from loom.engine import streams
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
-from loom.engine.models import Step
+from loom.engine.models import Event, Step, Stream
 from loom.errors import CommandError
 from loom.links.models import Link
 from loom.notes.models import Mark
@@ -268,6 +269,27 @@ def test_the_lines_of_an_act_are_undone_and_redone_together(say: Say, write: Wri
     assert world() == after
     say("undo")
     assert say("undo").reply == f"✓ undid → bookmark {nodes[2]}"
+
+
+def test_an_act_that_is_not_undone_leaves_sums_and_numbers_as_they_were(
+    say: Say, write: Write, writer: User, tree: Tree, actor: Actor
+) -> None:
+    above = write("Above.")
+    act = {"act": "two-1", "doing": "wrote two texts"}
+    texts = [say(f'respond "c {n}"', at=above, **act).body["refs"][0] for n in range(2)]
+    say('respond "Built upon it."', at=texts[0], by=writer)
+    say(f"tag {above} #old")
+    stream = Stream.objects.filter(name=streams.name_of(tree))
+    before = stream.values_list("leaves", "deepest", "words", "items").get()
+    reply = say("undo n:2").reply.splitlines()
+    assert reply[0].startswith("✓ undid → tag") and reply[1].startswith("✗ CONFLICT")
+    assert stream.values_list("leaves", "deepest", "words", "items").get() == before
+    say('respond "After it."', at=above)
+    events = Event.objects.filter(stream__in=stream)
+    own = Step.objects.filter(workspace__participant=actor.participant)
+    for rows in (events, own):
+        numbers = sorted(rows.values_list("seq", flat=True))
+        assert numbers == list(range(1, len(numbers) + 1))
 
 
 def test_an_act_that_somebody_built_on_is_undone_in_no_part(
