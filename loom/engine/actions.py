@@ -12,7 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from loom.access import Actor, demand_role, get_actor, get_actor_in
-from loom.engine import streams
+from loom.engine import busy, streams
 from loom.engine.arguments import Args, ArgsT
 from loom.engine.models import Step, Stream
 from loom.engine.recorded_arguments import recorded, storable
@@ -129,9 +129,23 @@ def run_action(
     who: Actor | User | None, item: Grove | Tree | None, what: Action[ArgsT, R], args: ArgsT
 ) -> R:
     """Runs an action for `loom.engine.execute.execute`: rows, events and the step in one
-    transaction. The role is checked under the lock, so that two owners cannot take it from each
-    other at once. In an action without a role somebody may act who is a user only.
+    transaction, again if the database was busy. The role is checked under the lock, so that two
+    owners cannot take it from each other at once. In an action without a role somebody may act who
+    is a user only.
     """
+    before = {} if item is None else dict(vars(item))
+
+    def run() -> R:
+        if item is not None:
+            vars(item).update(before)  # what a try has set that was rolled back
+        return _try_action(who, item, what, args)
+
+    return busy.retry_while_busy(run)
+
+
+def _try_action(
+    who: Actor | User | None, item: Grove | Tree | None, what: Action[ArgsT, R], args: ArgsT
+) -> R:
     actor, user = (None, who) if isinstance(who, User) else (who, None)
     try:
         with transaction.atomic():

@@ -7,11 +7,13 @@ import pytest
 from django.db import OperationalError
 
 from loom.access import Actor
-from loom.engine import busy, execute
+from loom.engine import busy, execute, streams
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
-from loom.engine.models import Step
+from loom.engine.models import Event, Step
 from loom.errors import CommandError
+from loom.people.commands import groves
+from loom.people.models import Grove
 from loom.trees.models import Node, Tree
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -61,6 +63,26 @@ def test_a_busy_database_is_asked_again(
     assert answer.body["ok"] and answer.body["step"] == 1
     assert Node.objects.filter(text="Once.").count() == 1
     assert Step.objects.count() == 1
+
+
+@pytest.mark.parametrize("error", [LOCKED, DEADLOCK], ids=str)
+def test_an_action_is_run_again_too(
+    actor: Actor, grove: Grove, monkeypatch: pytest.MonkeyPatch, error: OperationalError
+) -> None:
+    flush, left = streams.Writer.flush, [2]
+
+    def late(writer: streams.Writer, **how: bool) -> None:
+        flush(writer, **how)
+        if left[0] > 0:
+            left[0] -= 1
+            raise error
+
+    monkeypatch.setattr(streams.Writer, "flush", late)
+    monkeypatch.setattr(busy, "RETRY_S", 0.0)
+    assert groves.change_grove(actor, name="Another").name == "Another"
+    grove.refresh_from_db()
+    assert left == [0] and grove.name == "Another"
+    assert Event.objects.filter(kind="grove.changed").count() == 1
 
 
 def test_it_is_not_asked_for_ever(
