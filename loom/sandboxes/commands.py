@@ -127,12 +127,16 @@ def _begin(context: Context, node: Node, args: SandboxArgs) -> Tree:
     if context.writer is not None and context.writer.is_dry:
         return tree
     insert_row(tree)
-    copy_rights(origin, tree)
     streams.open_stream(tree)
     writer = streams.lock(tree, actor=by.uid)
     new = write_copies(writer, tree, nodes)
     writer.append("tree.created", {"tree": tree.uid, "title": tree.title, "mode": tree.mode})
     writer.flush()
+    # Last, so that nobody waits for the copies. From here on `allow` changes its rights as well;
+    # what it changed meanwhile counts, or they would read here what they may no longer read there.
+    streams.lock(origin)
+    access.demand(access.get_actor_now(context.actor), {LOOM, WRITE}, "a sandbox")
+    copy_rights(origin, tree)
     view = stored(access.workspace_of(by, tree))
     Workspace.objects.filter(pk=view.pk).update(position=new[node.pk])
     return tree

@@ -19,6 +19,7 @@ from loom.errors import CommandError
 from loom.language.ids import of_node
 from loom.people.models import User
 from loom.reading.queries.verify import verify_tree
+from loom.sandboxes import commands
 from loom.sandboxes.commands import discard_ended
 from loom.trees.commands import node_writer
 from loom.trees.models import Node, Tree
@@ -277,6 +278,25 @@ def test_promote_and_discard_are_for_sandboxes(two_groves: TwoGroves) -> None:
     actor = two_groves.left.actor(two_groves.both)
     for line in ("promote", "discard"):
         assert refused(actor, two_groves.left.tree, line).message == "This tree is no sandbox."
+
+
+@pytest.mark.parametrize("right", ["hidden", "read"])
+def test_rights_that_are_taken_while_a_sandbox_begins_count(
+    two_groves: TwoGroves, monkeypatch: pytest.MonkeyPatch, right: str
+) -> None:
+    two = two_groves
+    owner = two.left.grove.memberships.get(role="owner").user
+    copies, actor = commands.write_copies, two.left.actor(two.both)
+
+    def meanwhile(*given: Any) -> Any:
+        two.left.run(owner, f'allow "{actor.participant.name}" {right}')
+        return copies(*given)
+
+    monkeypatch.setattr(commands, "write_copies", meanwhile)
+    with pytest.raises(CommandError) as why:
+        execute_line(actor, two.left.tree, Request("sandbox", at=two.left.text.local_id))
+    assert why.value.code == {"hidden": "NOT_FOUND", "read": "PERMISSION_DENIED"}[right]
+    assert not Tree.objects.filter(sandbox_of=two.both).exists()
 
 
 @pytest.mark.parametrize("what", ["archived", "pruned", "reader"])
