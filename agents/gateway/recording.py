@@ -5,6 +5,7 @@ import base64
 import binascii
 import hashlib
 import json
+import time
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -68,6 +69,7 @@ MOST_TITLE = 50
 MOST_SYSTEM = 200_000  # characters of a program's system prompt that its tree keeps
 MOST_IMAGES = 20  # of one request
 MOST_OPENINGS = 500  # texts of one place that a prompt is compared with
+ANSWER_S, LOOK_S = 5.0, 0.05  # how long an answer of another process is waited for, and how often
 ALIVE = timedelta(seconds=60)  # without a sign for this long, the process of a request is gone
 
 
@@ -121,6 +123,8 @@ def place(
     messages = messages[:-1] if but_last else messages
     digests = rules.chain(messages, before)
     known = _known(tree, digests)
+    if known < len(messages) - 1 and _awaited(incoming, digests):
+        known = _known(tree, digests)
     nodes: dict[str, int] = {}
     if known < len(messages) - 1:
         requests = GatewayRequest.objects.filter(session__tree=tree)
@@ -235,6 +239,21 @@ def _known(tree: Tree, digests: Sequence[str]) -> int:
     return 0
 
 
+def _awaited(incoming: Incoming, digests: Sequence[str]) -> bool:
+    """Waits for the answers that a conversation goes on from while another web process records
+    them: a quick program sends its next message meanwhile. Returns whether there were any."""
+    open_anywhere = GatewayRequest.objects.filter(  # found by an index
+        ended_at__isnull=True, alive_at__gt=timezone.now() - ALIVE
+    )
+    rows = open_anywhere.alias(of_key=lookup.compared("session__key_id"))
+    rows = rows.filter(of_key=incoming.key.pk, digest__in=digests[-NEWEST - 1 : -1])
+    until, has_waited = time.monotonic() + ANSWER_S, False
+    while time.monotonic() < until and rows.exists():
+        has_waited = True
+        time.sleep(LOOK_S)
+    return has_waited
+
+
 def previous_digest(session: GatewaySession, answer_id: str) -> str:
     """The place of the answer that a request continues; "" if it names none."""
     if not answer_id:
@@ -321,6 +340,8 @@ def session_of(incoming: Incoming, uid: str = "") -> GatewaySession:
     """The session of a request, with its tree; made when it is the first. `uid` is the one that a
     new session gets."""
     session = find_session(incoming, uid)
+    if session is None and _awaited(incoming, rules.chain(incoming.history.messages)):
+        session = find_session(incoming, uid)
     if session is not None and session.tree.erasing_at is None:
         return session
     if session is not None:  # its tree was erased: the program begins again

@@ -1,6 +1,8 @@
 """How the answer to a request ends: once, whoever ends it, and whatever has changed meanwhile."""
 
 import threading
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,7 +11,7 @@ from django.utils import timezone
 
 from agents.gateway import recording
 from agents.gateway.keys import make_key
-from agents.gateway.models import GatewayRequest
+from agents.gateway.models import GatewayRequest, GatewaySession
 from loom.access import Actor
 from loom.engine import put_aside, streams
 from loom.engine.models import Event, PutAside
@@ -19,7 +21,7 @@ from loom.trees.commands import trees
 from loom.trees.models import Node
 from loom.turns.generation_lifecycle import Received
 from loom.turns.models import Generation
-from tests.gateway.conftest import Program, run
+from tests.gateway.conftest import Program, run, shape_of
 from tests.patience import PATIENCE_S
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import says
@@ -157,3 +159,35 @@ def test_a_tree_that_is_archived_keeps_what_has_come_and_nothing_after_it(
     assert recording.end(unfinished.pk, STREAM) == []
     assert len(_answers()) == 1 and streams.head(streams.name_of(tree)) == head
     assert Event.objects.get(kind="tree.changed", stream__name=streams.name_of(tree)).seq == head
+
+
+@pytest.mark.parametrize("name", ["", "named"])
+def test_an_answer_that_another_process_still_records_is_not_recorded_again(
+    program: Program, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """As with two web processes, of which each gets every other message of a quick program."""
+    provider.script(says("Good ", "day."), says("Fine."))
+    headers = {"x_loom_session": name} if name else {}
+    later: list[Callable[[], object]] = []
+    end = recording.end
+
+    def deferred(*given: Any, **named: Any) -> list[Node]:
+        later.append(partial(end, *given, **named))
+        return []
+
+    with monkeypatch.context() as patch:
+        patch.setattr(recording, "end", deferred)
+        run(program.chat(("user", "Hello"), stream=True, headers=headers))
+
+    def other_process() -> None:
+        later.pop()()
+        connections.close_all()
+
+    other = threading.Timer(0.3, other_process)
+    other.start()
+    talk = ("user", "Hello"), ("assistant", "Good day."), ("user", "And you?")
+    run(program.chat(*talk, stream=True, headers=headers))
+    other.join()
+    session = GatewaySession.objects.get()
+    assert shape_of(session) == {"Hello": {"Good day.": {"And you?": {"Fine.": {}}}}}
+    assert Node.objects.get(text="Good day.").call_uid
