@@ -342,12 +342,11 @@ def _archive_participant(change: RunningAction, args: ParticipantNamed) -> Parti
 def _store(
     change: RunningAction, participant: Participant, changes: ParticipantChangeArgs
 ) -> Participant:
-    """Applies the changes to the current row, under the grove's lock."""
-    row = (
-        participant
-        if participant.pk is None
-        else Participant.objects.select_related("grove").get(pk=participant.pk)
-    )
+    """Applies the changes to the current row, under the grove's lock. A probe writes it without."""
+    row = participant
+    if participant.pk is not None:
+        rows = Participant.objects.select_for_update(of=("self",)).select_related("grove")
+        row = rows.get(pk=participant.pk)
     before = None if row.pk is None else participant_body(row)
     _apply(change.actor, row, changes)
     _demand_free_name(row)
