@@ -26,7 +26,7 @@ def recorded(value: Any) -> Any:
     if isinstance(value, models.Model):
         return str(getattr(value, "uid", value))
     if isinstance(value, Mapping):
-        return {str(name): recorded(item) for name, item in value.items()}
+        return {storable(str(name)): recorded(item) for name, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [recorded(item) for item in value]
     if isinstance(value, str):

@@ -185,6 +185,7 @@ def test_a_step_keeps_the_start_and_the_hash_of_a_long_text(boss: Actor) -> None
         (NewTree(title="a\0b\ud800"), {"title": "a�b?"}),
         (groves.InvitationArgs(role="reader", days=float("nan"), uses=1), {"days": "nan"}),
         (groves.GroveChanges(settings={"tag_colours": {"a": "b"}}), {}),
+        (groves.GroveChanges(settings={"a\0\ud800": 1}), {"settings": {"a�?": 1}}),
     ],
 )
 def test_what_a_step_keeps_is_json(given: Any, kept: dict[str, Any]) -> None:
