@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Annotated, Any
 
 from django.db import transaction
@@ -21,7 +22,7 @@ from agents.providers.values import Failure
 from agents.providers.web_search import without_key
 from loom import access
 from loom.access import Actor
-from loom.engine import jobs, views
+from loom.engine import jobs, put_aside, views
 from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args, Written
 from loom.engine.context import Context, Reply
@@ -404,9 +405,8 @@ def sweep_tool_calls() -> int:
         elif row.status == "queued" and row.created_at < now - FORGOTTEN:
             _send(row.uid)
             count += 1
-        if end is not None:
-            ended(row.uid, end)
-            count += 1
+        if end is not None:  # one whose end cannot be stored stops no other
+            count += put_aside.attempt("tool_call", row.uid, partial(ended, row.uid, end))
     return count
 
 

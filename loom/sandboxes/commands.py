@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Annotated
 
 from django.apps import apps
@@ -10,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from loom import access
-from loom.engine import streams
+from loom.engine import put_aside, streams
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.effects import Effects
@@ -434,19 +435,25 @@ def _give_days(tree: Tree) -> None:
 
 @sweeps
 def discard_ended() -> int:
-    """Discards sandboxes whose days are over; returns how many."""
+    """Discards sandboxes whose days are over; returns how many. One that cannot be discarded stops
+    no other."""
     over = Tree.objects.filter(
         sandbox_at__isnull=False,
         archived_at__isnull=True,
         erasing_at__isnull=True,
         expires_at__lt=timezone.now(),
     )
-    ended = list(over[:100])
-    for tree in ended:
-        with transaction.atomic():
-            writer = streams.lock(tree)
-            now = Tree.objects.filter(pk=tree.pk, archived_at__isnull=True).first()
-            if now is not None:
-                _close(now, writer, "expired")
-                writer.flush()
-    return len(ended)
+    over = over.exclude(put_aside.among("sandbox")).select_related("grove")
+    return sum(
+        put_aside.attempt("sandbox", tree.uid, partial(_discard_ended, tree), grove=tree.grove)
+        for tree in list(over[:100])
+    )
+
+
+@transaction.atomic
+def _discard_ended(tree: Tree) -> None:
+    writer = streams.lock(tree)
+    now = Tree.objects.filter(pk=tree.pk, archived_at__isnull=True).first()
+    if now is not None:
+        _close(now, writer, "expired")
+        writer.flush()

@@ -4,13 +4,14 @@ sends the request, and the result becomes the answer of the line's step."""
 import re
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Annotated, Any
 
 from django.db import transaction
 from django.utils import timezone
 
 from loom.access import Actor
-from loom.engine import jobs, views
+from loom.engine import jobs, put_aside, views
 from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args, Secret, Written
 from loom.engine.context import Context, Reply
@@ -246,8 +247,11 @@ def sweep() -> int:
         if status == "queued":
             _send(uid)
         elif begun_at is not None and begun_at < now - LOST:
-            reason = "The search was interrupted."
-            ended(uid, error=_error("UNAVAILABLE", reason, "search again", retryable=True))
+            error = _error(
+                "UNAVAILABLE", "The search was interrupted.", "search again", retryable=True
+            )
+            if not put_aside.attempt("web_search", uid, partial(ended, uid, error=error)):
+                continue  # it stops no other
         else:
             continue
         count += 1

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -13,6 +14,7 @@ from rest_framework.test import APIClient
 from agents.providers.web_search import run_search
 from agents.turns import run_turn
 from loom.access import Actor
+from loom.engine import put_aside
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Event, Step
@@ -410,6 +412,28 @@ def test_what_lost_its_worker_ends_and_what_was_forgotten_is_sent_again(
     assert running.error["retryable"]
     web_search.ended(running.uid, text="late")
     assert Step.objects.get(seq=running.seq).outcome == "UNAVAILABLE"
+
+
+def test_a_search_that_cannot_be_ended_holds_up_no_other(
+    actor: Actor, tree: Tree, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve()
+    monkeypatch.setattr(web_search, "_send", lambda uid: None)
+    for _ in range(2):
+        execute_line(actor, tree, Request('search "q"'))
+    old, end = timezone.now() - timedelta(seconds=60), web_search.ended
+    WebSearch.objects.update(created_at=old, status="running", begun_at=old)
+    broken = WebSearch.objects.order_by("id")[0]
+
+    def some(uid: str, **how: Any) -> None:
+        if uid == broken.uid:
+            raise ValueError("no")
+        end(uid, **how)
+
+    monkeypatch.setattr(web_search, "ended", some)
+    assert [web_search.sweep() for _ in range(3)] == [1, 0, 0]
+    assert list(WebSearch.objects.filter(ended_at=None)) == [broken]
+    assert put_aside.everywhere().get().uid == broken.uid
 
 
 def test_the_key_is_in_no_event_or_step_and_stays_with_its_address(

@@ -11,7 +11,7 @@ from loom.access import Actor, acting_as, at_tree, get_actor
 from loom.claims.commands.checks import declare_check
 from loom.claims.queries.inline_tokens import states_of
 from loom.claims.rules.inline_tokens import tokens_in
-from loom.engine import streams
+from loom.engine import put_aside, streams
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Event, Stream
@@ -21,6 +21,7 @@ from loom.people.models import User
 from loom.reading.queries.verify import verify_tree
 from loom.sandboxes import commands
 from loom.sandboxes.commands import discard_ended
+from loom.sandboxes.copying import write_copies
 from loom.trees.commands import node_writer
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
@@ -218,6 +219,30 @@ def test_it_ends_by_discard_undo_or_its_days(two_groves: TwoGroves) -> None:
     assert third.archived_at is not None
 
 
+def test_a_sandbox_that_cannot_be_ended_keeps_no_other_open(
+    two_groves: TwoGroves, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two = two_groves
+    begin(two, two.both)
+    begin(two, two.only_left)
+    first, second = Tree.objects.filter(sandbox_of__isnull=False).order_by("pk")
+    ended = timezone.now() - timedelta(seconds=1)
+    Tree.objects.filter(sandbox_of__isnull=False).update(expires_at=ended)
+    close = commands._close
+
+    def broken(tree: Tree, *given: Any, **named: Any) -> None:
+        if tree.pk == first.pk:
+            raise ValueError("no")
+        close(tree, *given, **named)
+
+    monkeypatch.setattr(commands, "_close", broken)
+    assert [discard_ended() for _ in range(put_aside.MOST_TRIES + 1)] == [1, 0, 0, 0]
+    second.refresh_from_db()
+    assert second.archived_at is not None
+    [aside] = put_aside.of_grove(two.left.grove)
+    assert (aside.kind, aside.uid, aside.tries) == ("sandbox", first.uid, put_aside.MOST_TRIES)
+
+
 def _over(sandbox: Tree) -> None:
     """Ends a sandbox by its days."""
     ended = timezone.now() - timedelta(seconds=1)
@@ -286,13 +311,13 @@ def test_rights_that_are_taken_while_a_sandbox_begins_count(
 ) -> None:
     two = two_groves
     owner = two.left.grove.memberships.get(role="owner").user
-    copies, actor = commands.write_copies, two.left.actor(two.both)
+    actor = two.left.actor(two.both)
 
     def meanwhile(*given: Any) -> Any:
         two.left.run(owner, f'allow "{actor.participant.name}" {right}')
-        return copies(*given)
+        return write_copies(*given)
 
-    monkeypatch.setattr(commands, "write_copies", meanwhile)
+    monkeypatch.setattr("loom.sandboxes.commands.write_copies", meanwhile)
     with pytest.raises(CommandError) as why:
         execute_line(actor, two.left.tree, Request("sandbox", at=two.left.text.local_id))
     assert why.value.code == {"hidden": "NOT_FOUND", "read": "PERMISSION_DENIED"}[right]
