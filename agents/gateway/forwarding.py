@@ -15,7 +15,7 @@ from channels.db import database_sync_to_async
 
 from agents.gateway import recording, workspace
 from agents.gateway.growing import GrowingText
-from agents.gateway.keys import GatewayCaller
+from agents.gateway.keys import REFUSAL, GatewayCaller, is_valid
 from agents.gateway.messages import Shape, chain, history_of
 from agents.gateway.models import GatewayKey, GatewayRequest, Mode
 from agents.gateway.sessions import names_in
@@ -38,6 +38,8 @@ log = logging.getLogger("heddle.gateway")
 
 # Programs wait for long answers themselves, so these are only for providers that hang.
 LIMITS = Limits(connect_s=10, first_s=600, idle_s=300, total_s=3600, body_bytes=64 * 1024 * 1024)
+STOPPED = "stopped"  # why an answer was cut that somebody stopped, or whose key ended
+VALID_EVERY_S = 1.0  # seconds between two looks whether the key of an answer is valid
 KEPT_EVERY_S = 1.0  # seconds between two notes of what has arrived
 SHOWN_EVERY_S = 0.05  # seconds between two messages to open pages
 MOST_LISTED = 2 * 1024 * 1024  # bytes of a provider's list of models
@@ -146,7 +148,7 @@ async def passing(
     upstream = await _upstream(asked, reply)
     if upstream is not None:
         passage = _Passage(asked, upstream, reply, is_bypass=is_bypass)
-        await until_gone(passage.run(asked.raw), receive)
+        await _until_cut(passage, asked.raw, receive)
 
 
 async def listed(asked: ProgramRequest) -> list[dict[str, Any]]:
@@ -179,9 +181,36 @@ async def recorded(asked: ProgramRequest, reply: Replying, receive: Any) -> None
     passage = _Passage(asked, upstream, reply, record)
     cut = "the server stopped"
     try:
-        cut = await until_gone(passage.run(raw), receive, record.stopped) or passage.broken
+        cut = await _until_cut(passage, raw, receive, record.stopped) or passage.broken
     finally:
         record.ended(passage.received(), cut)
+
+
+async def _until_cut(
+    passage: "_Passage", raw: bytes, receive: Any, stopped: asyncio.Event | None = None
+) -> str:
+    """Sends `raw` and passes the answer on, to its end or until it is `stopped` or its key is no
+    longer valid; returns why it was cut, or ""."""
+    stopped = stopped or asyncio.Event()
+    watch = asyncio.ensure_future(_stop_without_key(passage.asked.key, stopped))
+    try:
+        cut = await until_gone(passage.run(raw), receive, stopped)
+    finally:
+        watch.cancel()
+    if cut == STOPPED and not passage.reply.has_begun:
+        await passage.reply.error(401, "authentication_error", REFUSAL)
+    return cut
+
+
+async def _stop_without_key(key: GatewayKey, stopped: asyncio.Event) -> None:
+    """Sets `stopped` once the key is no longer valid."""
+    while not stopped.is_set():
+        await asyncio.sleep(VALID_EVERY_S)
+        try:
+            if not await in_thread(is_valid)(key):
+                stopped.set()
+        except Exception:  # such as a database that is away for a moment: asked again
+            log.warning("could not look whether a gateway key is valid", exc_info=True)
 
 
 async def until_gone(work: Any, receive: Any, stopped: asyncio.Event | None = None) -> str:
@@ -196,7 +225,7 @@ async def until_gone(work: Any, receive: Any, stopped: asyncio.Event | None = No
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await task
-            return "the program went away" if gone.done() else "stopped"
+            return "the program went away" if gone.done() else STOPPED
         task.result()
         return ""
     finally:

@@ -12,7 +12,7 @@ from typing import Any
 from agents.gateway import forwarding, recording
 from agents.gateway import messages as rules
 from agents.gateway.forwarding import ProgramRequest, Replying, in_thread, until_gone
-from agents.gateway.keys import is_used_up, models_of
+from agents.gateway.keys import REFUSAL, is_used_up, is_valid, models_of
 from agents.gateway.messages import Shape, history_of
 from agents.gateway.models import GatewayKey, GatewayMessage
 from agents.gateway.recording import Incoming
@@ -192,13 +192,12 @@ def _state(running: Running) -> HostedState:
 
 
 def _state_now(running: Running, key: GatewayKey) -> HostedState:
-    """How far it has come; it is stopped once its key is over."""
-    key.refresh_from_db(fields=["revoked_at", "expires_at"])
+    """How far it has come; it is stopped once its key is no longer valid."""
     state = _state(running)
-    if state.has_ended or not key.is_over:
+    if state.has_ended or is_valid(key):
         return state
     _stop(running)
-    return HostedState(state.text, has_ended=True, error="The gateway key was revoked.")
+    return HostedState(state.text, has_ended=True, error=REFUSAL)
 
 
 async def _send(asked: ProgramRequest, running: Running, reply: Replying) -> None:

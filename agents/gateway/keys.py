@@ -24,6 +24,7 @@ MOST_NAME = 80
 MOST_DAYS = 3650
 PREFIX = "hg_"
 SEEN_EVERY = timedelta(minutes=1)  # between two notes of when a key was used
+REFUSAL = "This gateway key is unknown, revoked or expired. Make one under Settings, Programs."
 
 
 def make_key(
@@ -113,6 +114,30 @@ def demand_key(turn_uid: str) -> None:
         )
 
 
+def find_actor(key: GatewayKey) -> access.Actor | None:
+    """The person of a key, as a member of the grove of its model; None if the key was revoked or
+    has expired, its model was archived, or the person may no longer write in the grove. At most
+    one query for a key that was read with its `user` and `participant__grove`."""
+    if key.is_over or key.participant.archived_at is not None:
+        return None
+    try:
+        actor = access.get_actor(key.user, key.participant.grove)
+        access.demand_role(actor, "writer")
+    except CommandError:
+        return None
+    return actor
+
+
+def is_valid(key: GatewayKey) -> bool:
+    """Whether a request with this key would still be accepted, by its row as it is now; what passes
+    is cut otherwise. Two queries."""
+    row = _KEYS.filter(pk=key.pk).first()
+    return row is not None and find_actor(row) is not None
+
+
+_KEYS = GatewayKey.objects.select_related("user", "participant__grove")
+
+
 @dataclass(frozen=True)
 class GatewayCaller:
     """Who a program calls as: the person, as a member of the participant's grove, and the key.
@@ -128,14 +153,9 @@ def find_caller(secret: str) -> GatewayCaller | None:
     longer write in the grove. Two queries, four if the model has a price."""
     if not secret.startswith(PREFIX) or len(secret) > 200:
         return None
-    rows = GatewayKey.objects.select_related("user", "participant__grove")
-    key = rows.filter(digest=digest(secret)).first()
-    if key is None or key.is_over or key.participant.archived_at is not None:
-        return None
-    try:
-        actor = access.get_actor(key.user, key.participant.grove)
-        access.demand_role(actor, "writer")
-    except CommandError:
+    key = _KEYS.filter(digest=digest(secret)).first()
+    actor = find_actor(key) if key is not None else None
+    if key is None or actor is None:
         return None
     now = timezone.now()
     if key.last_used_at is None or now - key.last_used_at > SEEN_EVERY:

@@ -527,12 +527,10 @@ def _title(history: ChatHistory) -> str:
 def keep_alive(request: GatewayRequest, body: bytes, text: str, chunk: int) -> bool:
     """Stores what has arrived of an answer, in case this process ends before it does, and its
     words, which open pages have been sent in so many pieces. Returns whether somebody asked to
-    stop it, or revoked its key."""
+    stop it."""
     rows = GatewayRequest.objects.filter(pk=request.pk, ended_at__isnull=True)
     rows.update(partial=zlib.compress(body, 1), alive_at=timezone.now())
-    is_stopped = progress_beside(request.call, text, chunk)
-    keys = GatewayKey.objects.filter(sessions=request.session_id, revoked_at__isnull=False)
-    return is_stopped or keys.exists()
+    return progress_beside(request.call, text, chunk)
 
 
 def end(request_id: int, received: Received, *, cut: str = "") -> list[Node]:

@@ -15,7 +15,7 @@ from channels.db import database_sync_to_async
 
 from agents.gateway import forwarding, hosted
 from agents.gateway.forwarding import ProgramRequest
-from agents.gateway.keys import find_caller, models_of
+from agents.gateway.keys import REFUSAL, find_caller, models_of
 from agents.gateway.messages import Shape
 from loom.permissions import LOOM
 
@@ -53,10 +53,7 @@ async def handle(scope: Scope, receive: Receive, send: Send) -> None:
     find = database_sync_to_async(find_caller, thread_sensitive=False)
     caller = await find(_secret(headers))
     if caller is None:
-        message = (
-            "This gateway key is unknown, revoked or expired. Make one under Settings, Programs."
-        )
-        await reply.error(401, "authentication_error", message)
+        await reply.error(401, "authentication_error", REFUSAL)
         return
     if path == "/models" and scope["method"] == "GET":
         await _models(reply, ProgramRequest(caller, "chat", path, _query(scope), headers, b"", {}))

@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from agents.gateway import forwarding
 from agents.gateway.keys import revoke_key
@@ -13,12 +15,12 @@ from loom.access import Actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.errors import CommandError
-from loom.people.models import Participant
+from loom.people.models import Membership, Participant
 from loom.trees.models import Node
 from loom.trees.queries import lookup
 from loom.turns import turn_lifecycle
 from loom.turns.access import acting_in
-from loom.turns.models import Turn
+from loom.turns.models import Generation, Turn
 from tests.gateway.conftest import Program, run, shape_of
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import HOLD, Script, fails, says
@@ -239,8 +241,31 @@ def test_a_turn_runs_no_more_lines_once_its_key_is_revoked(
     assert not Node.objects.filter(text="too late").exists()
 
 
-def test_an_answer_that_passes_is_cut_once_its_key_is_revoked(
-    program: Program, provider: ScriptedProvider, actor: Actor
+def _is_revoked(actor: Actor) -> None:
+    revoke_key(actor.user, GatewayKey.objects.get().uid)
+
+
+def _has_expired(actor: Actor) -> None:
+    GatewayKey.objects.update(expires_at=timezone.now())
+
+
+def _is_a_reader(actor: Actor) -> None:
+    Membership.objects.filter(user=actor.user).update(role="reader")
+
+
+def _has_left(actor: Actor) -> None:
+    Membership.objects.filter(user=actor.user).delete()
+
+
+ENDINGS = (_is_revoked, _has_expired, _is_a_reader, _has_left)
+
+
+@pytest.mark.parametrize("ends", ENDINGS)
+def test_an_answer_that_passes_is_cut_once_its_key_ends(
+    program: Program,
+    provider: ScriptedProvider,
+    actor: Actor,
+    ends: Callable[[Actor], None],
 ) -> None:
     provider.script(says("One ", HOLD, "two"))
 
@@ -249,11 +274,49 @@ def test_an_answer_that_passes_is_cut_once_its_key_is_revoked(
         passing = asyncio.create_task(program.send("POST", "/chat/completions", body))
         while not await GatewayRequest.objects.aexists():  # noqa: ASYNC110 (in another thread)
             await asyncio.sleep(0.05)
-        key = await GatewayKey.objects.aget()
-        await forwarding.in_thread(revoke_key)(actor.user, key.uid)
+        await forwarding.in_thread(ends)(actor)
         got = await passing  # although the provider holds the rest
         assert b"One" in got.body and b"two" not in got.body
 
     run(talk())
     provider.release()
     assert shape_of(GatewaySession.objects.get()) == {"Count": {"One ": {}}}
+
+
+@pytest.mark.parametrize("ends", ENDINGS)
+def test_an_answer_of_an_agent_is_cut_once_its_key_ends(
+    program: Program,
+    provider: ScriptedProvider,
+    actor: Actor,
+    worker: None,
+    ends: Callable[[Actor], None],
+) -> None:
+    provider.script(says("One ", HOLD, "two"))
+
+    async def talk() -> None:
+        asking = asyncio.create_task(ask(program, "loom/Echo", "Count"))
+        while not provider.seen:  # noqa: ASYNC110 (in another thread)
+            await asyncio.sleep(0.05)
+        await forwarding.in_thread(ends)(actor)
+        assert "expired" in (await asking)["error"]["message"]  # while the provider holds the rest
+
+    run(talk())
+    provider.release()
+    assert Generation.objects.get().stop_asked
+
+
+@pytest.mark.parametrize("path", ["/chat/completions", "/embeddings"])
+def test_a_request_that_waits_for_its_answer_is_cut_once_its_key_ends(
+    program: Program, provider: ScriptedProvider, actor: Actor, path: str
+) -> None:
+    provider.script(says("late", before_s=30))
+
+    async def talk() -> None:
+        body = {"model": "m", "messages": [{"role": "user", "content": "Count"}]}
+        passing = asyncio.create_task(program.send("POST", path, body))
+        while not provider.seen:  # noqa: ASYNC110 (in another thread)
+            await asyncio.sleep(0.05)
+        await forwarding.in_thread(_is_a_reader)(actor)
+        assert (await passing).status == 401
+
+    run(talk())
