@@ -16,7 +16,7 @@ from channels.db import database_sync_to_async
 from agents.gateway import recording, workspace
 from agents.gateway.growing import GrowingText
 from agents.gateway.keys import REFUSAL, GatewayCaller, is_valid
-from agents.gateway.messages import Shape, chain, history_of
+from agents.gateway.messages import Shape, chain, history_of, previous_answer_in
 from agents.gateway.models import GatewayKey, GatewayRequest, Mode
 from agents.gateway.sessions import names_in
 from agents.gateway.upstream import Upstream, headers_returned, headers_sent, upstream_of
@@ -529,7 +529,6 @@ def _recorded(incoming: "Incoming", lacks_workspace: bool) -> GatewayRequest:
 
 def incoming_of(asked: ProgramRequest, upstream: Upstream) -> "Incoming":
     """A request as it is recorded."""
-    previous = asked.body.get("previous_response_id")
     outgoing = asked.outgoing(upstream, b"")
     return recording.Incoming(
         actor=asked.actor,
@@ -543,7 +542,7 @@ def incoming_of(asked: ProgramRequest, upstream: Upstream) -> "Incoming":
         url=outgoing.url,
         headers=headers_sent(asked.headers),
         program=asked.headers.get("user-agent", "")[:80],
-        previous_answer=previous[:128] if isinstance(previous, str) else "",
+        previous_answer=previous_answer_in(asked.body),
     )
 
 

@@ -96,8 +96,7 @@ def _as_agent(asked: ProgramRequest) -> ProgramRequest:
         )
     body = {**asked.body, "model": model}
     caller = replace(asked.caller, is_used_up=is_used_up(agent, asked.actor.participant))
-    raw = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
-    return replace(asked, caller=caller, agent=agent, body=body, raw=raw)
+    return replace(asked, caller=caller, agent=agent, body=body, raw=rules.raw_of(body))
 
 
 def _start(asked: ProgramRequest) -> Running:
@@ -106,7 +105,6 @@ def _start(asked: ProgramRequest) -> Running:
     history = history_of(asked.shape, asked.body)
     if not history.messages:
         raise CommandError("INVALID_SYNTAX", "There is no message to answer.", hint="send one")
-    previous = asked.body.get("previous_response_id")
     incoming = Incoming(
         actor=asked.actor,
         key=asked.key,
@@ -118,7 +116,7 @@ def _start(asked: ProgramRequest) -> Running:
         url="",
         headers={},
         program=asked.headers.get("user-agent", "")[:80],
-        previous_answer=previous[:128] if isinstance(previous, str) else "",
+        previous_answer=rules.previous_answer_in(asked.body),
     )
     session = recording.session_of(incoming)
     last = history.messages[-1]

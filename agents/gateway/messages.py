@@ -15,7 +15,7 @@ import codecs
 import hashlib
 import json
 import math
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -88,6 +88,12 @@ def lead_of(items: list[Any]) -> int:
         for item in items
     )
     return next((place for place, leads in enumerate(is_lead) if not leads), len(items))
+
+
+def previous_answer_in(body: Mapping[str, Any]) -> str:
+    """The id of the answer that a request of OpenAI's responses continues; "" if it names none."""
+    previous = body.get("previous_response_id")
+    return printable(previous)[:128] if isinstance(previous, str) else ""
 
 
 def key_of(shape: Shape) -> str:
@@ -268,6 +274,43 @@ def clean(value: Any, depth: int = 0) -> Any:
         return {printable(str(key)): clean(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list):
         return [clean(item, depth + 1) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+# The body of a request, which may hold what is not JSON: lone surrogates, NaN and Infinity.
+
+
+def storable(body: dict[str, Any]) -> dict[str, Any]:
+    """The body as it is stored, so that everybody can read it as JSON: U+FFFD for lone surrogates,
+    a text such as "nan" for numbers that are none. Itself if it has neither."""
+    return body if _raw(body) is not None else clean(body)
+
+
+def raw_of(body: dict[str, Any]) -> bytes:
+    """The body as JSON for a provider: lone surrogates as escapes, as the program wrote them; a
+    text for numbers that are none."""
+    raw = _raw(body)
+    if raw is not None:
+        return raw
+    return json.dumps(_with_numbers(body), separators=(",", ":")).encode()
+
+
+def _raw(body: dict[str, Any]) -> bytes | None:
+    """The body in UTF-8; None if that is impossible."""
+    try:
+        text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return text.encode()
+    except ValueError:
+        return None
+
+
+def _with_numbers(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _with_numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_with_numbers(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value

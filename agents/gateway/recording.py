@@ -295,7 +295,7 @@ def request_of(
     original: dict[str, Any] | None = None,
 ) -> GatewayRequest:
     """Stores a request with its call: `sent` is the body that goes to the provider, `original` that
-    of the program if it differs."""
+    of the program if it differs. What is not JSON in them is replaced (`rules.storable`)."""
     participant = incoming.model
     call = Call.objects.create(
         tree=session.tree,
@@ -303,7 +303,7 @@ def request_of(
         purpose="gateway",
         provider=participant.model_ref.partition(":")[0],
         configuration=configuration_of(participant, None),
-        request={"url": incoming.url, "headers": incoming.headers, "body": sent},
+        request={"url": incoming.url, "headers": incoming.headers, "body": rules.storable(sent)},
     )
     request = GatewayRequest.objects.create(
         session=session,
@@ -311,7 +311,7 @@ def request_of(
         shape=incoming.shape,
         point=point,
         digest=digest,
-        original=original or {},
+        original=rules.storable(original or {}),
     )
     begin_beside(call, point)
     GatewaySession.objects.filter(pk=session.pk).update(seen_at=timezone.now())
@@ -565,7 +565,7 @@ def _answer_to(request: GatewayRequest, received: Received, cut: str) -> AnswerT
     finish = "complete"
     if status == AnswerProgress.BROKEN:
         finish = f"interrupted:{cut or 'the answer has no end'}"[:80]
-    with_usage = replace(received, usage=answered.usage)
+    with_usage = replace(received, usage=rules.clean(answered.usage))
     return AnswerToRecord(answered, status, finish, with_usage)
 
 
@@ -642,8 +642,8 @@ def _pay(request: GatewayRequest, answered: Answered) -> None:
     counts = counts_of(answered.usage)
     if not counts.read and not counts.wrote:
         words = "".join(rules.text_of(message) for choice in answered.choices for message in choice)
-        sent = len(json.dumps(request.call.request.get("body"), ensure_ascii=False).encode())
-        counts = TokenCounts(sent // 4, spending.estimate(words))
+        sent = json.dumps(request.call.request.get("body"), ensure_ascii=False)
+        counts = TokenCounts(len(sent.encode(errors="replace")) // 4, spending.estimate(words))
     people = Participant.objects.filter(grove=request.session.tree.grove, kind="human")
     payer = people.filter(user=request.session.key.user).first()  # also who has left meanwhile
     if payer is None:

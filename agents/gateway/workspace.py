@@ -155,8 +155,7 @@ def prepare(incoming: Incoming, uid: str = "", *, failure: str = "") -> Prepared
     named = {digest for digest in digests if digest in known and known[digest].names_results}
     body = results.with_ids(incoming.shape, body, _places(incoming, body, digests, named), hidden)
     body = with_added(incoming.shape, body, added)
-    raw = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
-    return PreparedRequest(incoming, uid, body, raw, (*copied, *new), failure)
+    return PreparedRequest(incoming, uid, body, rules.raw_of(body), (*copied, *new), failure)
 
 
 def _session_of(incoming: Incoming, uid: str) -> tuple[GatewaySession | None, str]:
