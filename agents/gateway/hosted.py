@@ -25,6 +25,7 @@ from loom.errors import CommandError, not_found
 from loom.language.slices import parse_ref
 from loom.people.models import Participant
 from loom.permissions import GENERATE, LOOM
+from loom.text.tokens import count
 from loom.trees.models import Node, Tree
 from loom.turns import generation_lifecycle, turn_lifecycle
 from loom.turns.commands.continuing import Continue, continue_
@@ -79,6 +80,37 @@ async def with_tools(asked: ProgramRequest, reply: Any, receive: Any) -> None:
         await reply.error(refused.status, "invalid_request_error", message)
         return
     await forwarding.recorded(passed, reply, receive)
+
+
+async def count_tokens(asked: ProgramRequest, reply: Any) -> None:
+    """Answers how many tokens a request in Anthropic's shape has, estimated: nothing is recorded
+    and no provider is asked. Other addresses that are not recorded are refused, with REJECTED."""
+    try:
+        tokens = await in_thread(_tokens_of)(asked)
+    except CommandError as refused:
+        message = f"{refused.message} {refused.hint}".strip()
+        await reply.error(refused.status, "invalid_request_error", message)
+        return
+    await reply.json(200, {"input_tokens": tokens})
+
+
+def _tokens_of(asked: ProgramRequest) -> int:
+    agent = _agent(asked)
+    if asked.path != "/messages/count_tokens":
+        raise CommandError(
+            "REJECTED",
+            f"{agent.name} does not answer {asked.path}.",
+            hint="name a model of the provider",
+        )
+    history = history_of("messages", asked.body)
+    tools = asked.body.get("tools")
+    return sum(
+        (
+            count(history.system),
+            *(rules.size_of(message, ()) for message in history.messages),
+            count(json.dumps(tools, ensure_ascii=False)) if tools else 0,
+        )
+    )
 
 
 def _as_agent(asked: ProgramRequest) -> ProgramRequest:

@@ -73,7 +73,10 @@ async def handle(scope: Scope, receive: Receive, send: Send) -> None:
         caller, SHAPES.get(path, "chat"), path, _query(scope), headers, raw, body
     )
     model = body.get("model")
-    if isinstance(model, str) and model.startswith(HOSTED):
+    is_hosted = isinstance(model, str) and model.startswith(HOSTED)
+    if is_hosted and path in PASSING:
+        await hosted.count_tokens(asked, reply)
+    elif is_hosted:
         await (hosted.with_tools if body.get("tools") else hosted.answer)(asked, reply, receive)
     elif path in PASSING:
         await forwarding.passing(asked, reply, receive)

@@ -241,6 +241,32 @@ def test_a_turn_runs_no_more_lines_once_its_key_is_revoked(
     assert not Node.objects.filter(text="too late").exists()
 
 
+def test_the_tokens_of_a_request_to_an_agent_are_estimated(
+    program: Program, provider: ScriptedProvider, agent: Participant
+) -> None:
+    """No provider is asked, and nothing is recorded."""
+    body = {
+        "model": "claude-loom-Marie",
+        "system": "Be brief.",
+        "messages": [{"role": "user", "content": "x" * 400}],
+        "tools": [{"name": "ls", "input_schema": {"type": "object"}}],
+    }
+    got = run(program.send("POST", "/messages/count_tokens", body))
+    assert got.status == 200 and 110 < got.json["input_tokens"] < 140
+    unknown = {**body, "model": "claude-loom-Nobody"}
+    assert run(program.send("POST", "/messages/count_tokens", unknown)).status == 404
+    assert not provider.seen and not GatewaySession.objects.exists()
+
+
+@pytest.mark.parametrize("path", ["/embeddings", "/responses/compact"])
+def test_what_agents_do_not_answer_is_refused(
+    program: Program, provider: ScriptedProvider, agent: Participant, path: str
+) -> None:
+    got = run(program.send("POST", path, {"model": "loom/Marie", "input": "Hi"}))
+    assert got.status == 409 and f"Marie does not answer {path}." in got.json["error"]["message"]
+    assert not provider.seen and not GatewaySession.objects.exists()
+
+
 def _is_revoked(actor: Actor) -> None:
     revoke_key(actor.user, GatewayKey.objects.get().uid)
 
