@@ -92,12 +92,17 @@ def _models(request: PersonRequest) -> list[Participant]:
 @sensitive_variables("secret")
 def _shown(request: PersonRequest, *, secret: str = "", fresh: str = "") -> HttpResponse:
     address = f"{request.scheme}://{request.get_host()}"
+    asked = request.GET.get("offset", "")
+    offset = int(asked) if asked.isdecimal() and len(asked) < 9 else 0
+    sessions = list(queries.sessions_of(request.user)[offset : offset + SHOWN_SESSIONS + 1])
     context = {
         "current": "gateway",
         "keys": keys.keys_of(request.user),
         "models": _models(request),
         "key_days": KEY_DAYS,
-        "sessions": list(queries.sessions_of(request.user)[:SHOWN_SESSIONS]),
+        "sessions": sessions[:SHOWN_SESSIONS],
+        "next": offset + SHOWN_SESSIONS if len(sessions) > SHOWN_SESSIONS else 0,
+        "before": max(0, offset - SHOWN_SESSIONS) if offset else None,
         "recipes": recipes(address, secret or PLACEHOLDER),
         "fresh_secret": secret,
         "fresh_name": fresh,
@@ -124,7 +129,8 @@ def _make_key(request: PersonRequest) -> tuple[GatewayKey, str]:
 @require_http_methods(["GET", "HEAD", "POST"])
 @person
 def gateway_page(request: PersonRequest) -> HttpResponse:
-    """The person's keys and sessions; a POST makes a key, which is shown once."""
+    """The person's keys, and their sessions from `?offset=`; a POST makes a key, which is shown
+    once."""
     if request.method != "POST":
         return _shown(request)
     return shown_once(

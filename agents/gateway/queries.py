@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from agents.gateway.comparing import ComparedPart, compared
 from agents.gateway.hiding import HidableResult, results_of
@@ -26,7 +27,10 @@ def sessions_of(user: User) -> QuerySet[GatewaySession]:
     first."""
     rows = GatewaySession.objects.filter(key__user=user, tree__in=access.visible_trees(user))
     rows = rows.select_related("key__participant", "tree__grove", "parent", "attached")
-    return rows.annotate(request_count=Count("requests"))
+    # For the listed sessions alone: a join would count the requests of all of them first.
+    counted = GatewayRequest.objects.filter(session=OuterRef("pk")).order_by().values("session")
+    requests = Subquery(counted.annotate(count=Count("pk")).values("count"))
+    return rows.annotate(request_count=Coalesce(requests, 0)).order_by("-seen_at", "-id")
 
 
 def get_session(user: User, uid: str) -> GatewaySession:
