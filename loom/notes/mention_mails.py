@@ -11,6 +11,7 @@ from django.utils.translation import gettext, ngettext, override
 from loom import access
 from loom.engine import jobs
 from loom.engine.sweeps import sweeps
+from loom.notes import mentions
 from loom.notes.models import Mention
 from loom.people import mail
 from loom.people.models import Membership, User
@@ -54,10 +55,11 @@ def mail_unseen() -> int:
 
 
 def send(keys: list[int]) -> None:
-    """Writes to each person once about these mentions, as far as they may still read them. What
-    the server does not take is tried again later."""
+    """Writes to each person once about these mentions, as far as they stand and the person may
+    still read them. What the server does not take is tried again later."""
     global _failed_at  # noqa: PLW0603 (of this process, which sends)
-    rows = Mention.objects.filter(pk__in=keys, seen_at__isnull=True)
+    rows = mentions.standing(Mention.objects.filter(pk__in=keys, seen_at__isnull=True))
+    rows = Mention.objects.filter(pk__in=mentions.shown_of(rows))
     rows = rows.select_related("tree", "node__author").order_by("at")
     members = Membership.objects.filter(participant__in=rows.values("participant"))
     users = {member.participant_id: member.user for member in members.select_related("user")}
@@ -66,25 +68,21 @@ def send(keys: list[int]) -> None:
         user = users.get(row.participant_id)
         if user is not None and user.email:
             of_person[user].append(row)
-    for user, mentions in of_person.items():
-        seen = access.visible_trees(user).filter(pk__in={mention.tree_id for mention in mentions})
+    for user, own in of_person.items():
+        seen = access.visible_trees(user).filter(pk__in={mention.tree_id for mention in own})
         trees = set(seen.values_list("pk", flat=True))
-        readable = [
-            mention
-            for mention in mentions
-            if mention.tree_id in trees and not mention.node.version_pruned
-        ]
+        readable = [mention for mention in own if mention.tree_id in trees]
         if readable and not _tell(user, readable):
             _failed_at = time.monotonic()
             again = Mention.objects.filter(pk__in=[mention.pk for mention in readable])
             again.update(mailed_at=None)
 
 
-def _tell(user: User, mentions: list[Mention]) -> bool:
+def _tell(user: User, readable: list[Mention]) -> bool:
     with override(user.likes.language or None):
-        subject = ngettext("%(name)s mentioned you", "%(n)s new mentions", len(mentions)) % {
-            "name": mentions[0].node.author.name,
-            "n": len(mentions),
+        subject = ngettext("%(name)s mentioned you", "%(n)s new mentions", len(readable)) % {
+            "name": readable[0].node.author.name,
+            "n": len(readable),
         }
         parts = [
             "{name}, “{tree}”:\n{words}\n{link}".format(
@@ -93,7 +91,7 @@ def _tell(user: User, mentions: list[Mention]) -> bool:
                 words=excerpt(mention.node.text, QUOTED),
                 link=mail.address_of(f"/trees/{mention.tree.uid}?node={mention.node.local_id}"),
             )
-            for mention in mentions
+            for mention in readable
         ]
         end = gettext("You get this because your address is in your settings: %(link)s") % {
             "link": mail.address_of("/settings")

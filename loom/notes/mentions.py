@@ -1,23 +1,39 @@
 """Where somebody was mentioned in an annotation with an @, or a claim waits for them, and whether
 they have seen it."""
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from loom import access
 from loom.notes.models import Mention
 from loom.people.models import User
 from loom.platform.prepared_queries import Given, PreparedQuery
+from loom.trees.models import Node
+from loom.trees.queries.places import hidden_among
 
 
 def mentions_of(user: User, *, unseen: bool = False) -> "QuerySet[Mention]":
     """The annotations that mention the user and the claims that wait for them, newest first, in
     trees that they may see."""
-    rows = Mention.objects.filter(
-        participant__user=user, tree__in=access.visible_trees(user), node__version_pruned=False
-    )
-    rows = rows.filter(seen_at__isnull=True) if unseen else rows
+    rows = Mention.objects.filter(participant__user=user, tree__in=access.visible_trees(user))
+    rows = standing(rows.filter(seen_at__isnull=True) if unseen else rows)
     return rows.select_related("tree", "node__author", "node__parent_slot", "node__claim")
+
+
+def standing(rows: "QuerySet[Mention]") -> "QuerySet[Mention]":
+    """Those whose annotation says so still: it was not pruned, and has no newer version. Some may
+    be below a pruned text (`shown_of`)."""
+    newer = Node.objects.filter(
+        slot=OuterRef("node__slot"), id__gt=OuterRef("node_id"), version_pruned=False
+    )
+    return rows.filter(~Exists(newer), node__version_pruned=False, node__slot__pruned=False)
+
+
+def shown_of(rows: "QuerySet[Mention]") -> list[int]:
+    """The keys of those that are not below a pruned text, in their order; two queries."""
+    slots = dict(rows.values_list("pk", "node__slot_id"))
+    hidden = hidden_among(slots.values())
+    return [key for key, slot in slots.items() if slot not in hidden]
 
 
 def count_unseen(user: User) -> int:
@@ -25,7 +41,7 @@ def count_unseen(user: User) -> int:
     usual: then nobody asks which trees they may see."""
     if not _UNSEEN.first(user=user.pk):
         return 0
-    return mentions_of(user, unseen=True).count()
+    return len(shown_of(mentions_of(user, unseen=True)))
 
 
 _UNSEEN = PreparedQuery(
@@ -38,10 +54,10 @@ _UNSEEN = PreparedQuery(
 
 
 def newest_mentions(user: User, *, most: int) -> list[Mention]:
-    """The newest of `mentions_of`. Two queries: texts are read of these alone."""
+    """Those of the newest of `mentions_of` that are not below a pruned text. Three queries: texts
+    are read of these alone."""
     rows = mentions_of(user)
-    newest = list(rows.values_list("pk", flat=True)[:most])
-    return list(rows.filter(pk__in=newest))
+    return list(rows.filter(pk__in=shown_of(rows[:most])))
 
 
 def mark_mention_seen(mention: Mention) -> None:

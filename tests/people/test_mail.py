@@ -20,7 +20,7 @@ from loom.engine.execute import execute_line
 from loom.notes import mention_mails
 from loom.notes.models import Mention
 from loom.people.models import Membership, User
-from loom.trees.models import Tree
+from loom.trees.models import Node, Tree
 
 pytestmark = pytest.mark.django_db
 Box = list[EmailMessage]
@@ -113,6 +113,34 @@ def test_nobody_is_written_to_who_saw_it_or_gave_no_address_or_may_not_read_it(
     Membership.objects.filter(user=writer).delete()
     mention_mails.send([mentioned.pk])
     assert not mailoutbox
+
+
+@pytest.mark.parametrize(
+    "line", ["prune {note}", "undo", 'edit {note} "Is this a lamp?"', "prune {text}"]
+)
+def test_what_was_taken_back_in_the_meantime_is_not_sent(
+    mentioned: Mention, actor: Actor, mailoutbox: Box, line: str
+) -> None:
+    names = {"note": mentioned.node.local_id, "text": Node.objects.get(text="A lamp.").local_id}
+    execute_line(actor, mentioned.tree, Request(line.format(**names)))
+    mention_mails.mail_unseen()
+    assert not mailoutbox
+
+
+def test_a_note_that_was_worded_again_is_sent_with_its_new_words(
+    mentioned: Mention, actor: Actor, mailoutbox: Box
+) -> None:
+    note = mentioned.node
+    line = f'edit {note.local_id} replace:"is this a lamp?" with:"this is one."'
+    execute_line(actor, mentioned.tree, Request(line))
+    mention_mails.mail_unseen()
+    [mail] = mailoutbox
+    assert "this is one." in mail.body and "lamp?" not in mail.body
+    newer = Node.objects.get(edited_from=note)
+    line = f'edit {newer.local_id} replace:"this is one." with:"it is."'
+    execute_line(actor, mentioned.tree, Request(line))
+    mention_mails.mail_unseen()
+    assert len(mailoutbox) == 1  # they know of it
 
 
 def test_without_a_server_nothing_is_looked_for(

@@ -10,7 +10,7 @@ from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Stream
 from loom.notes.commands.annotations import names_in
-from loom.notes.mentions import mentions_of
+from loom.notes.mentions import count_unseen, mentions_of, newest_mentions
 from loom.notes.models import Mention
 from loom.people.models import User
 from loom.reading.pages.history import news_shown
@@ -112,6 +112,43 @@ def test_who_is_named_is_reached_until_they_look(
     arrivals.mark_seen(actor, tree, head(tree))
     assert not mentions_of(actor.user, unseen=True).exists()
     assert mentions_of(actor.user).count() == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "back"),
+    [
+        ("prune {note}", "restore {note}"),
+        ("undo", "redo"),
+        ('edit {note} "It is fine."', "undo"),
+        ("prune {text}", "restore {text}"),
+    ],
+)
+def test_a_note_that_was_taken_back_is_not_in_the_inbox(
+    actor: Actor, writer: User, tree: Tree, line: str, back: str
+) -> None:
+    hers = get_actor(writer, tree.grove)
+    text = execute_line(hers, tree, Request('respond root "Text."')).body["refs"][0]
+    note = execute_line(hers, tree, Request(f'annotate {text} "@Owner, please"')).body["refs"][0]
+    assert count_unseen(actor.user) == len(newest_mentions(actor.user, most=9)) == 1
+    execute_line(hers, tree, Request(line.format(note=note, text=text)))
+    assert count_unseen(actor.user) == len(newest_mentions(actor.user, most=9)) == 0
+    execute_line(hers, tree, Request(back.format(note=note, text=text)))
+    assert count_unseen(actor.user) == len(newest_mentions(actor.user, most=9)) == 1
+
+
+def test_another_wording_reaches_whom_it_names(
+    actor: Actor, writer: User, reader: User, tree: Tree
+) -> None:
+    """Whoever was named before is told once, with the words as they are now."""
+    hers = get_actor(writer, tree.grove)
+    text = execute_line(hers, tree, Request('respond root "Text."')).body["refs"][0]
+    note = execute_line(hers, tree, Request(f'annotate {text} "@Owner, look"')).body["refs"][0]
+    node_writer.workspace_of(actor.participant, tree)
+    arrivals.mark_seen(actor, tree, head(tree))
+    execute_line(hers, tree, Request(f'edit {note} "@Owner and @Reader, please"'))
+    assert count_unseen(actor.user) == 0 and count_unseen(reader) == 1
+    [mention] = newest_mentions(actor.user, most=9)
+    assert mention.node.text == "@Owner and @Reader, please"
 
 
 def test_nobody_outside_the_grove_is_named_or_told(two_groves: TwoGroves) -> None:

@@ -29,7 +29,7 @@ from loom.text.changes import merged
 from loom.trees.commands import drafts as draft_commands
 from loom.trees.commands import node_writer
 from loom.trees.commands.drafts import settle_draft
-from loom.trees.commands.node_writer import NewNode, Source, demand_text
+from loom.trees.commands.node_writer import NewNode, Source, after_adding, demand_text
 from loom.trees.commands.nodes import edited_version, made_nodes
 from loom.trees.models import Node, NodeSource
 from loom.trees.named_items import get_own_node, touched, tree_of
@@ -194,17 +194,39 @@ def _add(
 def note_mentions(actor: Actor, note: Node) -> None:
     """Stores which members an annotation mentions with an @, such as `@Ada`. One query if the text
     has an @, two if it mentions somebody."""
-    if "@" not in note.text:
-        return
-    members = Participant.objects.filter(
-        grove=actor.grove, kind="human", archived_at__isnull=True
-    ).exclude(pk=actor.participant.pk)
-    named = names_in(note.text, [member.name for member in members])
     Mention.objects.bulk_create(
         Mention(participant=member, tree=note.tree, node=note, at=note.created_at)
-        for member in members
-        if member.name in named
+        for member in _mentioned(actor.participant, note)
     )
+
+
+@after_adding
+def mentions_of_wording(node: Node) -> None:
+    """Stores which members another wording of an annotation mentions. Whoever the wording before
+    it mentioned too is told once."""
+    if node.kind != "annotation" or node.slot_id == node.pk:
+        return
+    members = _mentioned(node.author, node)
+    earlier = Mention.objects.filter(node=node.edited_from_id, participant__in=members)
+    known = {mention.participant_id: mention for mention in earlier}
+    rows = [Mention(participant=member, tree=node.tree, node=node) for member in members]
+    for row in rows:
+        before = known.get(row.participant_id)
+        row.at = before.at if before else node.created_at
+        row.seen_at = before.seen_at if before else None
+        row.mailed_at = before.mailed_at if before else None
+    Mention.objects.bulk_create(rows)
+
+
+def _mentioned(author: Participant, note: Node) -> list[Participant]:
+    """The other members of the author's grove whom a note mentions. One query if it has an @."""
+    if "@" not in note.text:
+        return []
+    members = Participant.objects.filter(
+        grove=author.grove_id, kind="human", archived_at__isnull=True
+    ).exclude(pk=author.pk)
+    named = names_in(note.text, [member.name for member in members])
+    return [member for member in members if member.name in named]
 
 
 def names_in(text: str, names: Iterable[str]) -> set[str]:
