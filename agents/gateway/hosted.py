@@ -12,6 +12,7 @@ from typing import Any
 from agents.gateway import forwarding, recording
 from agents.gateway import messages as rules
 from agents.gateway.forwarding import ProgramRequest, Replying, in_thread, until_gone
+from agents.gateway.hosted_answers import answer_id_of, digest_of
 from agents.gateway.keys import REFUSAL, is_used_up, is_valid, models_of
 from agents.gateway.messages import Shape, history_of
 from agents.gateway.models import GatewayKey, GatewayMessage
@@ -45,6 +46,12 @@ class Running:
     digest: str
     turn: Turn | None = None
     generation: Generation | None = None
+
+    @property
+    def uid(self) -> str:
+        """The id of the turn or generation: each answer has one of its own."""
+        started = self.turn or self.generation
+        return started.uid if started is not None else ""
 
 
 @dataclass(frozen=True)
@@ -150,6 +157,7 @@ def _start(asked: ProgramRequest) -> Running:
         program=asked.headers.get("user-agent", "")[:80],
         previous_answer=rules.previous_answer_in(asked.body),
     )
+    _demand_previous(incoming)
     session = recording.session_of(incoming)
     last = history.messages[-1]
     is_words = all(block["type"] == "text" for block in last["blocks"])
@@ -169,6 +177,22 @@ def _start(asked: ProgramRequest) -> Running:
             tree=session.tree, digest=final, defaults={"node": turn.input_node}
         )
     return Running(session.tree, final, turn=turn)
+
+
+def _demand_previous(incoming: Incoming) -> None:
+    """Refuses a request that continues an answer which is not recorded, with NOT_FOUND: the agent
+    would be asked without what was said before."""
+    if not incoming.previous_answer:
+        return
+    session = recording.find_session(incoming)
+    if (
+        session is None
+        or session.tree.erasing_at is not None
+        or not recording.previous_digest(session, incoming.previous_answer)
+    ):
+        raise not_found(
+            "The answer that previous_response_id names", "Send the whole conversation."
+        )
 
 
 def _continued(
@@ -215,8 +239,7 @@ def _state(running: Running) -> HostedState:
     if node is None:
         reason = str((error or {}).get("message", "The agent gave no answer."))
         return HostedState("", has_ended=True, error=reason)
-    message = {"role": "assistant", "blocks": [{"type": "text", "text": node.text}]}
-    digest = rules.chain([message], running.digest)[0]
+    digest = digest_of(node, running.digest)
     GatewayMessage.objects.get_or_create(tree=running.tree, digest=digest, defaults={"node": node})
     return HostedState(node.text, has_ended=True)
 
@@ -280,7 +303,7 @@ class _Chat:
     def _base(self, choice: dict[str, Any], *, chunk: bool) -> dict[str, Any]:
         kind = "text_completion" if self.is_text else "chat.completion"
         return {
-            "id": f"loom-{self.running.digest[:24]}",
+            "id": f"loom-{self.running.uid}",
             "object": kind if self.is_text or not chunk else f"{kind}.chunk",
             "created": int(time.time()),
             "model": self.model,
@@ -326,7 +349,7 @@ class _Messages:
 
     def _base(self, content: list[dict[str, Any]], stop: str | None) -> dict[str, Any]:
         return {
-            "id": f"msg_loom{self.running.digest[:20]}",
+            "id": f"msg_loom{self.running.uid}",
             "type": "message",
             "role": "assistant",
             "model": self.model,
@@ -377,8 +400,8 @@ class _Responses:
     def __init__(self, model: str, running: Running) -> None:
         self._model, self._running = model, running
         self._numbers: Iterator[int] = iter(range(10**9))
-        self._id = f"resp_loom{running.digest[:24]}"
-        self._item = f"msg_loom{running.digest[:24]}"
+        self._id = answer_id_of(running.uid, running.digest)
+        self._item = f"msg_loom{running.uid}"
 
     def _response(self, status: str, text: str | None = None) -> dict[str, Any]:
         return {

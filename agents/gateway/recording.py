@@ -20,6 +20,7 @@ from django.utils import timezone
 from agents.gateway import messages as rules
 from agents.gateway import rearranged
 from agents.gateway.answers import Answered, answer_in
+from agents.gateway.hosted_answers import find_answer
 from agents.gateway.messages import ChatHistory, Message, Shape
 from agents.gateway.models import (
     AnswerProgress,
@@ -258,6 +259,8 @@ def previous_digest(session: GatewaySession, answer_id: str) -> str:
     """The place of the answer that a request continues; "" if it names none."""
     if not answer_id:
         return ""
+    if (message := find_answer(answer_id)) is not None:
+        return message.digest if message.tree_id == session.tree_id else ""
     rows = GatewayRequest.objects.filter(session=session, answer_id=answer_id)
     return rows.values_list("answer_digest", flat=True).first() or ""
 
@@ -361,6 +364,8 @@ def find_session(incoming: Incoming, uid: str = "") -> GatewaySession | None:
     if uid:
         return rows.filter(uid=uid).first()
     unnamed = rows.filter(name="", agent="")
+    if (message := find_answer(incoming.previous_answer)) is not None:
+        return unnamed.filter(tree=message.tree_id).first()
     if incoming.previous_answer:
         return unnamed.filter(requests__answer_id=incoming.previous_answer).first()
     if incoming.shape == "completions":

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from agents.gateway import forwarding
-from agents.gateway.keys import revoke_key
+from agents.gateway.keys import make_key, revoke_key
 from agents.gateway.models import GatewayKey, GatewayMessage, GatewayRequest, GatewaySession
 from loom.access import Actor
 from loom.engine.context import Request
@@ -239,6 +239,67 @@ def test_a_turn_runs_no_more_lines_once_its_key_is_revoked(
 
     run(talk())
     assert not Node.objects.filter(text="too late").exists()
+
+
+@pytest.mark.parametrize("name", ["loom/Echo", "loom/Marie"])
+@pytest.mark.parametrize("session", [{}, {"x-loom-session": "s"}])
+@pytest.mark.parametrize("is_stream", [False, True])
+def test_an_answer_is_continued_by_its_id(
+    program: Program,
+    provider: ScriptedProvider,
+    model: Participant,
+    worker: None,
+    name: str,
+    session: dict[str, str],
+    is_stream: bool,
+) -> None:
+    if name == "loom/Marie":
+        model.name, model.permissions, model.context_limit = "Marie", AGENT, 50_000
+        model.save()
+    program.headers |= session
+    provider.script(says("One."), says("Two."), says("Three."))
+
+    def answer_id(text: str, **more: str) -> str:
+        body = {"model": name, "input": text, "stream": is_stream, **more}
+        got = run(program.send("POST", "/responses", body))
+        assert got.status == 200
+        if not is_stream:
+            return str(got.json["id"])
+        last = got.body.strip().splitlines()[-1].removeprefix(b"data: ")
+        return str(json.loads(last)["response"]["id"])
+
+    first = answer_id("ALPHA")
+    second = answer_id("BETA", previous_response_id=first)
+    other = answer_id("GAMMA", previous_response_id=first)
+    assert len({first, second, other}) == 3
+    expected: dict[str, Any] = {"ALPHA": {"One.": {"BETA": {"Two.": {}}, "GAMMA": {"Three.": {}}}}}
+    assert shape_of(GatewaySession.objects.get()) == expected
+    assert "ALPHA" in json.dumps(provider.seen[1].json)
+
+
+def test_an_unknown_answer_is_not_continued(
+    program: Program, provider: ScriptedProvider, model: Participant, worker: None, actor: Actor
+) -> None:
+    """Nor is one that another key was given."""
+    provider.script(says("One."))
+    body = {"model": "loom/Echo", "input": "Hi"}
+    given = run(program.send("POST", "/responses", body)).json["id"]
+    other = Program(make_key(actor.user, model.uid, name="other")[1])
+    for asking, previous in ((program, "resp_1"), (program, given[:-1] + "x"), (other, given)):
+        sent = {**body, "previous_response_id": previous}
+        got = run(asking.send("POST", "/responses", sent))
+        assert got.status == 404 and "previous_response_id" in got.json["error"]["message"]
+    assert GatewaySession.objects.count() == 1 and len(provider.seen) == 1
+
+
+@pytest.mark.parametrize("path", ["/chat/completions", "/messages"])
+def test_two_answers_to_one_message_have_two_ids(
+    program: Program, provider: ScriptedProvider, model: Participant, worker: None, path: str
+) -> None:
+    provider.script(says("One."), says("Two."))
+    body = {"model": "loom/Echo", "messages": [{"role": "user", "content": "Hi"}]}
+    ids = {run(program.send("POST", path, body)).json["id"] for _ in range(2)}
+    assert len(ids) == 2
 
 
 def test_the_tokens_of_a_request_to_an_agent_are_estimated(
