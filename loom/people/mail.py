@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from django.conf import settings
 from django.core import signing
+from django.core.cache import cache
 from django.core.exceptions import ValidationError
 from django.core.mail import EmailMessage
 from django.core.validators import validate_email
@@ -15,10 +16,13 @@ from django.utils.translation import gettext, override
 from loom.engine import jobs
 from loom.errors import CommandError
 from loom.people.models import User
+from loom.text.hashes import digest
 
 log = logging.getLogger("heddle.mail")
 SALT = "heddle.mail"
 CONFIRMED_WITHIN_S = 24 * 3600
+MOST_LINKS = 5  # of one person in an hour
+AGAIN_MINUTES = 5  # between two links to one address
 
 
 def is_on() -> bool:
@@ -45,7 +49,8 @@ def send(user: User, subject: str, body: str, *, to: str = "") -> bool:
 
 
 def ask_for(user: User, address: str) -> None:
-    """Sends a link to an address that the user gave; it is theirs once they open it."""
+    """Sends a link to an address that the user gave; it is theirs once they open it. LIMIT_EXCEEDED
+    for more than a few links: the address may be that of a stranger."""
     if not is_on():
         raise CommandError("UNAVAILABLE", "No e-mail is sent here.", hint="ask the operator")
     try:
@@ -54,7 +59,30 @@ def ask_for(user: User, address: str) -> None:
         raise CommandError(
             "INVALID_SYNTAX", "This is no e-mail address.", hint="Write it as ada@example.org."
         ) from None
+    _demand_few(user, address)
     jobs.enqueue("loom.tasks.confirm_address", [user.pk, address], queue="transfer")
+
+
+def _demand_few(user: User, address: str) -> None:
+    """Counts a link; refuses one to an address that was sent one a moment ago, by whomever, and
+    too many of one person."""
+    sent_to = f"mail:link:{digest(address.casefold())}"
+    if not cache.add(sent_to, 1, AGAIN_MINUTES * 60):
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            gettext("A link was sent to this address a moment ago."),
+            hint=gettext("Look for it, or ask again in %(minutes)s minutes.")
+            % {"minutes": AGAIN_MINUTES},
+        )
+    asked = f"mail:links:{user.pk}"
+    cache.add(asked, 0, 3600)
+    if cache.incr(asked) > MOST_LINKS:
+        cache.delete(sent_to)
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            gettext("You have asked for too many links."),
+            hint=gettext("Ask again in an hour."),
+        )
 
 
 def send_link(user_id: int, address: str) -> None:

@@ -19,6 +19,7 @@ from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.notes import mention_mails
 from loom.notes.models import Mention
+from loom.people import mail
 from loom.people.models import Membership, User
 from loom.trees.models import Node, Tree
 
@@ -57,9 +58,9 @@ def test_an_address_counts_once_its_link_was_opened(
     client.force_login(owner)
     assert "Address for mentions" in client.get("/settings").content.decode()
     client.post("/settings/address", {"email": "ada@example.org"})
-    [mail] = mailoutbox
-    assert mail.to == ["ada@example.org"] and User.objects.get(pk=owner.pk).email == ""
-    link = re.search(r"https://loom\.example\.org(/settings\?address=\S+)", str(mail.body))
+    [sent] = mailoutbox
+    assert sent.to == ["ada@example.org"] and User.objects.get(pk=owner.pk).email == ""
+    link = re.search(r"https://loom\.example\.org(/settings\?address=\S+)", str(sent.body))
     assert link is not None
     other = Client()
     other.force_login(writer)
@@ -85,14 +86,35 @@ def test_what_is_no_address_is_refused(
     assert "This is no e-mail address." in page and not mailoutbox
 
 
+def test_few_links_are_sent_to_addresses_that_somebody_gives(
+    client: Client, owner: User, writer: User, mailoutbox: Box
+) -> None:
+    def ask(asking: Client, address: str) -> str:
+        answer = asking.post("/settings/address", {"email": address}, follow=True)
+        return answer.content.decode()
+
+    client.force_login(owner)
+    other = Client()
+    other.force_login(writer)
+    assert "A link was sent to ada@example.org." in ask(client, "ada@example.org")
+    for asking, address in ((client, "ada@example.org"), (other, "Ada@Example.org")):
+        assert "A link was sent to this address a moment ago." in ask(asking, address)
+    assert len(mailoutbox) == 1
+    for number in range(mail.MOST_LINKS - 1):
+        ask(client, f"a{number}@example.org")
+    assert "You have asked for too many links." in ask(client, "bo@example.org")
+    assert len(mailoutbox) == mail.MOST_LINKS
+    assert "A link was sent to bo@example.org." in ask(other, "bo@example.org")
+
+
 def test_a_mention_that_was_not_seen_is_sent_once(mentioned: Mention, mailoutbox: Box) -> None:
     assert mention_mails.mail_unseen() == 1
     assert mention_mails.mail_unseen() == 0
-    [mail] = mailoutbox
-    assert mail.to == ["writer@example.org"] and "mentioned you" in mail.subject
-    assert "is this a lamp?" in mail.body
+    [sent] = mailoutbox
+    assert sent.to == ["writer@example.org"] and "mentioned you" in sent.subject
+    assert "is this a lamp?" in sent.body
     node = mentioned.node.local_id
-    assert f"https://loom.example.org/trees/{mentioned.tree.uid}?node={node}" in mail.body
+    assert f"https://loom.example.org/trees/{mentioned.tree.uid}?node={node}" in sent.body
 
 
 def test_nobody_is_written_to_who_saw_it_or_gave_no_address_or_may_not_read_it(
@@ -134,8 +156,8 @@ def test_a_note_that_was_worded_again_is_sent_with_its_new_words(
     line = f'edit {note.local_id} replace:"is this a lamp?" with:"this is one."'
     execute_line(actor, mentioned.tree, Request(line))
     mention_mails.mail_unseen()
-    [mail] = mailoutbox
-    assert "this is one." in mail.body and "lamp?" not in mail.body
+    [sent] = mailoutbox
+    assert "this is one." in sent.body and "lamp?" not in sent.body
     newer = Node.objects.get(edited_from=note)
     line = f'edit {newer.local_id} replace:"this is one." with:"it is."'
     execute_line(actor, mentioned.tree, Request(line))
