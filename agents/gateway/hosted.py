@@ -24,6 +24,7 @@ from loom.engine.context import Request
 from loom.engine.execute import execute
 from loom.errors import CommandError, not_found
 from loom.language.slices import parse_ref
+from loom.money import spending
 from loom.people.models import Participant
 from loom.permissions import GENERATE, LOOM
 from loom.text.tokens import count
@@ -56,11 +57,13 @@ class Running:
 
 @dataclass(frozen=True)
 class HostedState:
-    """How far it has come: its text so far, and once it has ended why it failed, if it did."""
+    """How far it has come: its text so far, and once it has ended why it failed, if it did, with
+    the code of that error."""
 
     text: str
     has_ended: bool
     error: str = ""
+    code: str = ""
 
 
 async def answer(asked: ProgramRequest, reply: Any, receive: Any) -> None:
@@ -68,8 +71,7 @@ async def answer(asked: ProgramRequest, reply: Any, receive: Any) -> None:
     try:
         running = await in_thread(_start)(asked)
     except CommandError as refused:
-        message = f"{refused.message} {refused.hint}".strip()
-        await reply.error(refused.status, "invalid_request_error", message)
+        await _refuse(reply, refused)
         return
     cut = await until_gone(_send(asked, running, reply), receive)
     if cut:
@@ -83,8 +85,7 @@ async def with_tools(asked: ProgramRequest, reply: Any, receive: Any) -> None:
     try:
         passed = await in_thread(_as_agent)(asked)
     except CommandError as refused:
-        message = f"{refused.message} {refused.hint}".strip()
-        await reply.error(refused.status, "invalid_request_error", message)
+        await _refuse(reply, refused)
         return
     await forwarding.recorded(passed, reply, receive)
 
@@ -95,10 +96,14 @@ async def count_tokens(asked: ProgramRequest, reply: Any) -> None:
     try:
         tokens = await in_thread(_tokens_of)(asked)
     except CommandError as refused:
-        message = f"{refused.message} {refused.hint}".strip()
-        await reply.error(refused.status, "invalid_request_error", message)
+        await _refuse(reply, refused)
         return
     await reply.json(200, {"input_tokens": tokens})
+
+
+async def _refuse(reply: Replying, refused: CommandError) -> None:
+    kind = "rate_limit_error" if refused.code == "LIMIT_EXCEEDED" else "invalid_request_error"
+    await reply.error(refused.status, kind, f"{refused.message} {refused.hint}".strip())
 
 
 def _tokens_of(asked: ProgramRequest) -> int:
@@ -141,6 +146,8 @@ def _as_agent(asked: ProgramRequest) -> ProgramRequest:
 def _start(asked: ProgramRequest) -> Running:
     """Records the messages and starts the agent below the last one."""
     agent = _agent(asked)
+    if is_used_up(agent, asked.actor.participant):  # before a tree is made for nothing
+        raise spending.used_up(asked.actor.grove)
     history = history_of(asked.shape, asked.body)
     if not history.messages:
         raise CommandError("INVALID_SYNTAX", "There is no message to answer.", hint="send one")
@@ -238,7 +245,8 @@ def _state(running: Running) -> HostedState:
         raise RuntimeError("nothing was started")
     if node is None:
         reason = str((error or {}).get("message", "The agent gave no answer."))
-        return HostedState("", has_ended=True, error=reason)
+        code = str((error or {}).get("code", ""))
+        return HostedState("", has_ended=True, error=reason, code=code)
     digest = digest_of(node, running.digest)
     GatewayMessage.objects.get_or_create(tree=running.tree, digest=digest, defaults={"node": node})
     return HostedState(node.text, has_ended=True)
@@ -273,7 +281,9 @@ async def _send(asked: ProgramRequest, running: Running, reply: Replying) -> Non
             pinged = time.monotonic()
         await asyncio.sleep(LOOK_EVERY_S)
     if state.error and not is_stream:
-        await reply.error(502, "api_error", state.error)
+        is_over = state.code == "LIMIT_EXCEEDED"
+        status, kind = (429, "rate_limit_error") if is_over else (502, "api_error")
+        await reply.error(status, kind, state.error)
         return
     if is_stream:
         await reply.piece(shape.tail(state), more=False)

@@ -15,7 +15,10 @@ from loom.access import Actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.errors import CommandError
-from loom.people.models import Membership, Participant
+from loom.money.days import today
+from loom.money.models import DailySpending
+from loom.participants.prices import NANO
+from loom.people.models import Grove, Membership, Participant
 from loom.trees.models import Node
 from loom.trees.queries import lookup
 from loom.turns import turn_lifecycle
@@ -326,6 +329,32 @@ def test_what_agents_do_not_answer_is_refused(
     got = run(program.send("POST", path, {"model": "loom/Marie", "input": "Hi"}))
     assert got.status == 409 and f"Marie does not answer {path}." in got.json["error"]["message"]
     assert not provider.seen and not GatewaySession.objects.exists()
+
+
+@pytest.mark.parametrize("is_aware", [False, True])
+def test_a_limit_that_is_used_up_leaves_nothing_behind(
+    program: Program, provider: ScriptedProvider, model: Participant, actor: Actor, is_aware: bool
+) -> None:
+    model.permissions = AGENT if is_aware else model.permissions
+    model.prices = {"input": 1000.0, "output": 2000.0}
+    model.save()
+    Grove.objects.update(settings={"daily_budget_usd": 1})
+    DailySpending.objects.create(participant=actor.participant, day=today(), spent=2 * NANO)
+    got = run(program.chat(("user", "Hi"), model="loom/Echo"))
+    assert (got.status, got.json["error"]["type"]) == (429, "rate_limit_error")
+    assert "Today's limit is used up." in got.json["error"]["message"]
+    assert not GatewaySession.objects.exists() and not provider.seen
+
+
+def test_a_limit_that_is_too_small_for_a_turn_is_said_as_a_limit(
+    program: Program, provider: ScriptedProvider, agent: Participant, worker: None
+) -> None:
+    agent.prices = {"input": 1000.0, "output": 2000.0}
+    agent.save()
+    Grove.objects.update(settings={"daily_budget_usd": 0.001})
+    got = run(program.chat(("user", "Hi"), model="loom/Marie"))
+    assert (got.status, got.json["error"]["type"]) == (429, "rate_limit_error")
+    assert not provider.seen
 
 
 def _is_revoked(actor: Actor) -> None:
