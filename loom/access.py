@@ -23,6 +23,7 @@ from loom.permissions import (
     CROSS_TREE,
     OF_ROLE,
     ROLES,
+    SCOPE_REMEDY,
     WRITE,
     Permission,
     Right,
@@ -514,12 +515,10 @@ def demand(
     if missing:
         asker = "" if actor.participant == actor.person else actor.person.name
         right = None if actor.tree is None or of_grove else actor.right
-        role = role_of(actor)
-        raise CommandError(
-            "PERMISSION_DENIED",
-            f"{what} needs {', '.join(missing)}.",
-            hint=remedy(wanted, role, asked_by=asker, right=right, held=held),
-        )
+        hint = remedy(wanted, role_of(actor), asked_by=asker, right=right, held=held)
+        if not asker and getattr(actor.user, "scope", "owner") == "read":
+            hint = SCOPE_REMEDY  # whatever the person may do: this key allows none of it
+        raise CommandError("PERMISSION_DENIED", f"{what} needs {', '.join(missing)}.", hint=hint)
 
 
 def role_of(actor: Actor) -> Role:

@@ -112,6 +112,9 @@ def lacking(needed: frozenset[Permission], held: frozenset[Permission]) -> list[
     return in_order(needed - held)
 
 
+SCOPE_REMEDY = "use a key with the scope write"
+
+
 def remedy(
     needed: frozenset[Permission],
     role: Role,

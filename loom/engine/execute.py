@@ -27,6 +27,7 @@ from loom.language.forms import write
 from loom.language.lines import Line, read
 from loom.language.refs import LineTooLongError, ParseError, refuse_controls
 from loom.people.models import Grove, User
+from loom.permissions import SCOPE_REMEDY
 from loom.platform.inserts import update_row
 from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.quotations import take_out_quotations
@@ -186,7 +187,7 @@ def _demand_scope(actor: Actor, command: Command) -> None:
         raise CommandError(
             "PERMISSION_DENIED",
             f"{command.verb} changes something, and this API key is read-only.",
-            hint="use a key with the scope write",
+            hint=SCOPE_REMEDY,
         )
 
 

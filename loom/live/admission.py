@@ -91,7 +91,9 @@ def _who(headers: dict[str, list[str]]) -> tuple[User, dict[str, Any]]:
 
 def _since(scope: SocketScope) -> int:
     query = parse_qs(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
-    given = query.get("since", ["0"])
+    given = query.get("since", [""])
+    if given == [""]:
+        return 0
     if len(given) == 1 and given[0].isascii() and given[0].isdecimal() and len(given[0]) < 20:
         return min(int(given[0]), MAX_SEQ)
     raise SocketRefused(

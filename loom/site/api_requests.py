@@ -30,7 +30,7 @@ from rest_framework.throttling import BaseThrottle
 
 from loom.errors import CommandError
 from loom.people.models import ApiKey, User, UserSession
-from loom.permissions import SCOPES, Scope
+from loom.permissions import SCOPE_REMEDY, SCOPES, Scope
 from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.hashes import digest
 
@@ -93,7 +93,7 @@ class KeyMayChange(BasePermission):
             raise CommandError(
                 "PERMISSION_DENIED",
                 "This API key is read-only.",
-                hint="use a key with the scope write",
+                hint=SCOPE_REMEDY,
             )
         return True
 

@@ -256,6 +256,17 @@ def test_a_key_that_may_read_changes_nothing(owner: User, tree: Tree) -> None:
         assert _said(answer) == (403, "PERMISSION_DENIED"), path
 
 
+@pytest.mark.parametrize("line", ['respond root "a"', 'think "x"', 'todo add "x"'])
+def test_a_key_that_may_only_read_is_what_is_advised_about(
+    owner: User, tree: Tree, line: str
+) -> None:
+    """Whatever its person may do themselves."""
+    client, _ = bearer(owner, scope="read")
+    body = {"line": line}
+    answer = client.post(f"/api/trees/{tree.uid}/commands", body, format="json").json()
+    assert answer["hint"] == "use a key with the scope write"
+
+
 def test_a_key_that_may_write_owns_nothing(owner: User, grove: Any, tree: Tree) -> None:
     client, _ = bearer(owner, scope="write")
     assert _line(client, tree, 'respond root "a"') == 200

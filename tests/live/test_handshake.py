@@ -150,7 +150,12 @@ async def test_an_erasing_tree_is_not_there(connect: Opener, tree: Tree, owner: 
     assert await _outcome(connect, tree, await in_db(bearer)(owner)) == 4404
 
 
-@pytest.mark.parametrize("since", ["-1", "x", "", "1.5", "٣", "9" * 30, "1&since=2"])
+async def test_an_empty_since_is_none(connect: Opener, tree: Tree, owner: User) -> None:
+    line = await connect(tree, await in_db(bearer)(owner), since="")
+    assert (await line.frame())["type"] != "error"
+
+
+@pytest.mark.parametrize("since", ["-1", "x", "1.5", "٣", "9" * 30, "1&since=2"])
 async def test_a_since_that_is_not_a_number_is_refused_and_closed(
     connect: Opener, tree: Tree, owner: User, since: str
 ) -> None:
