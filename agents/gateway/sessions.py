@@ -41,7 +41,8 @@ class SessionNames:
 
 
 def names_in(headers: Mapping[str, str], body: Mapping[str, Any]) -> SessionNames:
-    """The names in a request's headers (by lower-case name) and body."""
+    """The names in a request's headers (by lower-case name; read as Latin-1) and body."""
+    headers = {name: _in_utf8(value) for name, value in headers.items()}
     turn = _json(headers.get("x-codex-turn-metadata", ""))
     parent = headers.get("x-parent-session-id") or turn.get("parent_thread_id")
     return SessionNames(
@@ -51,6 +52,14 @@ def names_in(headers: Mapping[str, str], body: Mapping[str, Any]) -> SessionName
         parent_agent=_name(headers.get("x-claude-code-parent-agent-id")),
         forked_from=_name(turn.get("forked_from_thread_id")),
     )
+
+
+def _in_utf8(value: str) -> str:
+    """A header as programs write words today; itself if its bytes are not UTF-8."""
+    try:
+        return value.encode("latin-1").decode()
+    except UnicodeError:
+        return value
 
 
 def _session(headers: Mapping[str, str], body: Mapping[str, Any]) -> str:

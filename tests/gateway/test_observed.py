@@ -11,6 +11,7 @@ from django.utils import timezone
 from agents.gateway import recording
 from agents.gateway.keys import make_key
 from agents.gateway.models import GatewayRequest, GatewaySession
+from agents.gateway.sessions import names_in
 from loom.access import Actor
 from loom.links.models import Link
 from loom.money.models import DailySpending
@@ -325,6 +326,20 @@ def test_the_tree_of_a_subagent_is_linked_to_the_answer_that_asked_for_it(
     [link] = Link.objects.filter(tree=child.tree)
     answer = Node.objects.get(text="Ask the explorer.", tree=child.parent.tree)  # type: ignore[union-attr]
     assert link.target_slot == answer.slot_id and link.note == "subagent explore-1"
+
+
+@pytest.mark.parametrize("name", ["Ünï", "日本", "😀", "plain"])
+def test_a_session_is_named_in_any_language(
+    program: Program, provider: ScriptedProvider, name: str
+) -> None:
+    provider.default = whole("Yes.")
+    run(program.chat(("user", "Hi"), headers={"x_loom_session": name}))
+    assert GatewaySession.objects.get().name == name
+
+
+def test_a_name_in_latin_1_is_read_as_such() -> None:
+    """Such as the bytes of headers are, if they are no UTF-8."""
+    assert names_in({"x-loom-session": "caf\xe9"}, {}).session == "café"
 
 
 @pytest.mark.parametrize("mode", ["observe", "workspace"])
