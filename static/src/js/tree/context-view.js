@@ -101,11 +101,21 @@ function bar(sections) {
   return make("div", { className: "sent-bar", ariaHidden: "true" }, ...pieces);
 }
 
+/** What a section contains in the reader's language, if it is a number of things: the API says it in English.
+ * @param {string} detail */
+function detailWords(detail) {
+  const [, number, thing] = detail.match(/^([\d,]+) (node|round|paragraph)s?(?: before the end)?$/) ?? [];
+  const n = Number(number?.replaceAll(",", ""));
+  if (thing === "node") return tn("{n} node", "{n} nodes", n);
+  if (thing === "round") return tn("{n} round", "{n} rounds", n);
+  return thing ? tn("{n} paragraph before the end", "{n} paragraphs before the end", n) : detail;
+}
+
 /** @param {Section} section @param {string} title @param {Set<string>} opened */
 function sectionRow(section, title, opened) {
   const key = `${section.name} ${section.detail}`;
   const row = make("summary", {}, make("b", { textContent: title }), make("span", { className: "size", textContent: section.tokens ? section.tokens.toLocaleString(language()) : "" }));
-  const detail = [section.detail, section.note].filter(Boolean).join(" · ");
+  const detail = [detailWords(section.detail), section.note].filter(Boolean).join(" · ");
   if (detail) row.append(make("span", { className: "soft said", textContent: detail }));
   const box = make("details", { open: opened.has(key) }, row, make("pre", { dir: "auto", textContent: section.text }));
   box.dataset.key = key;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { freshPage } from "../testing/dom.js";
+import { learn } from "../t.js";
 import { contextParts, withTyped } from "./context-view.js";
 
 const section = (name, values) => ({ name, tokens: 100, text: "words", detail: "", note: "", nodes: [], ...values });
@@ -31,6 +32,15 @@ test("a section has its name and its size, and its share of the bar of all that 
   assert.deepEqual([...box.querySelectorAll(".sent-piece")].map((piece) => piece.style.getPropertyValue("--share")), ["250"]);
   assert.equal(unknown.querySelector("b").textContent, "NEW ONE");
   assert.ok(unknown.parentElement.matches(".left-out"));
+});
+
+test("what a section counts is said in the language of the reader", () => {
+  learn({ "{n} node": ["{n} Knoten", "{n} Knoten"], "{n} paragraph before the end": ["{n} Absatz vor dem Ende", "{n} Absätze vor dem Ende"] });
+  const details = ["1 node", "1,200 nodes", "3 paragraphs before the end", "2 rounds", "5 nodes of it"];
+  const box = view({ sections: details.map((detail) => section("PATH", { detail })) });
+  learn({});
+  const said = [...box.querySelectorAll(".said")].map((words) => words.textContent);
+  assert.deepEqual(said, ["1 Knoten", "1,200 Knoten", "3 Absätze vor dem Ende", "2 rounds", "5 nodes of it"]);
 });
 
 test("what stands in the field of a dialogue is a part behind the path, and counts", () => {
