@@ -2,11 +2,17 @@
 
 from typing import Any
 
+import pytest
+from django.utils import timezone
+
 from loom.access import Actor, get_actor
+from loom.engine import streams
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Event
 from loom.people.models import Grove, User
+from loom.reading.pages.history import moment_sentence
+from loom.site.display import cast_of
 from loom.trees.models import Tree
 from loom.trees.queries import event_log, lookup
 from loom.trees.queries.event_log import ticks_of
@@ -110,6 +116,45 @@ def test_what_was_below_has_what_was_pruned_since_and_not_what_was_restored(
         assert [row.local_id for row in below if row.local_id in now] == [
             name for name in now if name in refs
         ]
+
+
+def test_a_change_that_no_list_has_is_told_with_its_author(
+    owner: User, reader: User, grove: Grove, tree: Tree, visitor: Visitor
+) -> None:
+    writer = streams.lock(tree, actor=get_actor(owner, grove).participant.uid)
+    writer.append("manuscript.changed", {"number": 1, "what": "import"})
+    writer.flush()
+    for user, by in ((owner, "You"), (reader, "Owner")):
+        shown = moment(visitor, user, tree, head(tree))
+        assert (shown["by"], shown["words"], shown["node"]) == (by, "made another change", "")
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("turn.ended", "ended a turn"),
+        ("generation.started", "started a text of a model"),
+        ("call.sealed", "recorded the answer of a model"),
+        ("claim.changed", "changed a claim"),
+        ("commitment.added", "added a commitment"),
+        ("token.changed", "changed a task or a sandbox"),
+    ],
+)
+def test_moments_of_turns_and_claims_have_words(
+    owner: User, grove: Grove, kind: str, words: str
+) -> None:
+    actor = get_actor(owner, grove)
+    event = Event(seq=5, kind=kind, actor=actor.participant.uid, at=timezone.now())
+    assert moment_sentence(actor, event, cast_of(actor)).words == words
+
+
+def test_an_event_that_is_hidden_from_a_reader_has_no_author_and_says_so(
+    owner: User, reader: User, grove: Grove
+) -> None:
+    event = Event(seq=5, kind="invitation.added", actor=get_actor(owner, grove).participant.uid)
+    actor = get_actor(reader, grove)
+    shown = moment_sentence(actor, event, cast_of(actor))
+    assert (shown.by, shown.words) == ("", "a change that you may not see")
 
 
 def test_what_was_not_there_yet_is_not_found(

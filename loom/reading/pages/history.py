@@ -122,13 +122,39 @@ _WORDS: dict[str, Callable[[dict[str, Any]], Words]] = {
     "import.finished": lambda _: (gettext("imported the tree"), "", ""),
 }
 
+# What a list of changes leaves out, but the time slider stops at.
+_QUIET_WORDS = {
+    "turn.started": gettext_noop("started a turn"),
+    "turn.ended": gettext_noop("ended a turn"),
+    "generation.started": gettext_noop("started a text of a model"),
+    "generation.ended": gettext_noop("ended a text of a model"),
+    "call.sealed": gettext_noop("recorded the answer of a model"),
+    "claim.changed": gettext_noop("changed a claim"),
+    "commitment.added": gettext_noop("added a commitment"),
+    "commitment.vetoed": gettext_noop("vetoed a commitment"),
+    "token.changed": gettext_noop("changed a task or a sandbox"),
+}
+
 
 def sentence_of(event: Event, cast: dict[str, Who]) -> Sentence | None:
     """The event as a sentence; None for events without interest for readers."""
     words_of = _WORDS.get(event.kind)
     if words_of is None:
         return None
-    words, node, text = words_of(event.payload)
+    return _sentence(event, cast, *words_of(event.payload))
+
+
+def moment_sentence(actor: Actor, event: Event, cast: dict[str, Who]) -> Sentence:
+    """The event as a sentence, whatever its kind; without its author where the actor may not see
+    it."""
+    if event_log.is_hidden(event.kind, actor.role):
+        words = gettext("a change that you may not see")
+        return Sentence(event.seq, by="", colour=0, words=words, node="", text="", age="")
+    words = _QUIET_WORDS.get(event.kind, gettext_noop("made another change"))
+    return sentence_of(event, cast) or _sentence(event, cast, gettext(words), "", "")
+
+
+def _sentence(event: Event, cast: dict[str, Who], words: str, node: str, text: str) -> Sentence:
     who = cast.get(event.actor)
     return Sentence(
         seq=event.seq,
@@ -448,16 +474,16 @@ def moment(request: PersonRequest, uid: str) -> HttpResponse:
     """
     actor, tree = access.get_tree(request.user, uid)
     at = event_log.moment(actor, tree, _seq(request))
-    sentence = sentence_of(at.event, cast_of(actor))
+    sentence = moment_sentence(actor, at.event, cast_of(actor))
     return JsonResponse(
         {
             "seq": at.seq,
             "head": at.head,
             "floor": at.floor,
             "at": instant(at.event.at),
-            "by": sentence.by if sentence else "",
-            "words": sentence.words if sentence else _("a change that you may not see"),
-            "node": sentence.node if sentence else "",
+            "by": sentence.by,
+            "words": sentence.words,
+            "node": sentence.node,
             "last": at.last_id,
             "flags": [[node, flag, value] for (node, flag), value in at.flags.items()],
             **({"ticks": event_log.ticks_of(actor, tree)} if request.GET.get("ticks") else {}),
