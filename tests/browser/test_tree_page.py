@@ -198,6 +198,21 @@ def test_the_outline_is_a_tree_for_keyboard_and_screen_reader(heddle: Heddle, vi
     expect(page.locator("article.node")).to_have_count(2)
 
 
+def test_the_continuations_without_a_card_are_reached_in_the_outline(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Many answers", "One.")
+    point = heddle.get(f"trees/{tree}")["workspace"]["position"]  # type: ignore[index]
+    for number in range(62):
+        heddle.line(tree, f'respond {point} "Answer {number}."')
+    page = live(visit(f"/trees/{tree}?node={point}", size=PHONE))
+    expect(page.locator(".weave h2")).to_have_text("62 continuations")
+    page.get_by_role("button", name="2 more; see the outline.").click()
+    expect(page.get_by_role("treeitem", name=re.compile(r"One\."))).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("treeitem", name=re.compile(r"Answer 0\."))).to_be_focused()
+
+
 def test_a_buffer_tree_is_one_text_character_for_character(
     heddle: Heddle, visit: Open, rhea: Cookies
 ) -> None:

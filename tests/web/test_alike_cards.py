@@ -1,11 +1,14 @@
 """Candidates that are nearly the same share one card of the tree page."""
 
+import re
+
 import pytest
 from django.test import Client
 
 from loom.access import Actor
 from loom.embedding.pieces import are_alike, groups_alike, pieces_of
 from loom.people.models import Participant, User
+from loom.reading.pages.candidates import Weave
 from loom.trees.models import Node, Tree
 from tests.queries.growing import add
 
@@ -71,3 +74,19 @@ def test_only_the_same_text_is_called_identical(
     for _ in range(3):
         add(tree, muse, SHIP, point)
     assert "2 identical candidates" in weave(owner, tree, point)
+
+
+@pytest.mark.django_db
+def test_the_heading_counts_the_texts_after_the_last_card_too(
+    owner: User, actor: Actor, tree: Tree, point: Node
+) -> None:
+    for number in range(65):
+        add(tree, actor.participant, f"Answer {number}.", point)
+    page = weave(owner, tree, point)
+    assert page.count('<article class="card"') == 60
+    assert "<h2>65 continuations</h2>" in page
+    assert re.search(r'<button [^>]*data-act="outline">5 more; see the outline.</button>', page)
+
+
+def test_more_continuations_than_are_counted_have_a_plus() -> None:
+    assert Weave("a7x2", cards=(), total=1_001, coming=0, is_root=False).counted == "1000+"

@@ -181,8 +181,13 @@ class Weave:
 
     @property
     def count(self) -> int:
-        """The number of candidates behind the cards."""
-        return sum(1 + len(card.alike) for card in self.cards)
+        """The number of candidates, with those behind the cards and after the last one."""
+        return sum(1 + len(card.alike) for card in self.cards) + max(0, self.total - MAX_CARDS)
+
+    @property
+    def counted(self) -> str:
+        """`count` as it is shown: `1000+` where there are more than are counted."""
+        return f"{MOST_COUNTED}+" if self.total > MOST_COUNTED else str(self.count)
 
     @property
     def asked_json(self) -> str:

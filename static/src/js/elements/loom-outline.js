@@ -46,6 +46,7 @@ export class LoomOutline extends HTMLElement {
     this.page.addEventListener("store", () => this.read(), { signal, once: true });
     this.page.addEventListener("said", (event) => CHANGES.has(verbOf(/** @type {CustomEvent} */ (event).detail.answer.canonical)) && this.read(), { signal });
     this.page.addEventListener("moved", () => this.follow(), { signal });
+    this.page.addEventListener("outline", () => this.enter(), { signal });
     this.page.addEventListener("changed", () => (this.followed === this.page?.position ? this.rebuildSoon() : this.follow()), { signal });
     this.page.filter.addEventListener("filter", () => this.filtered(), { signal });
     this.page.marks.addEventListener("marks", () => this.page?.filter.isOn && this.rebuildSoon(), { signal });
@@ -74,6 +75,14 @@ export class LoomOutline extends HTMLElement {
     this.stale = true;
     this.wanted = true;
     this.seen();
+  }
+
+  /** Brings the outline into sight, with the reader's position unfolded and focused. */
+  enter() {
+    /** @type {import("./loom-tree.js").LoomTree | null} */ (this.closest("loom-tree"))?.show("map");
+    document.getElementById("tab-outline")?.click();
+    this.follow();
+    this.focusActive();
   }
 
   /** Unfolds what was expanded, and the way to what was found; folds what was collapsed. */

@@ -193,6 +193,7 @@ export class LoomWeave extends HTMLElement {
     if (act === "compare") return this.compare();
     if (act === "stop-all") return this.halt();
     if (act === "more") return this.more();
+    if (act === "outline") return void this.page?.emit("outline");
     if (act === "expand") return void this.expand(/** @type {Element} */ (event.target));
     const card = /** @type {Element} */ (event.target).closest(".card");
     if (!card) return;
