@@ -15,6 +15,7 @@ from django.conf import settings
 from django.template import Library
 from django.utils import timezone
 from django.utils.dateformat import format as date_format
+from django.utils.formats import number_format
 from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext, gettext_noop, to_locale
@@ -281,6 +282,12 @@ register = Library()
 
 
 register.filter("thousands", thousands)
+
+
+@register.filter
+def grouped(number: int) -> str:
+    """A whole number with the separators of the reader's language: `42,128`."""
+    return number_format(number, force_grouping=True)
 
 
 @register.filter

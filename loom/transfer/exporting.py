@@ -133,7 +133,7 @@ _TABLE = (
     ExportFormat("zip", "ZIP", "zip", _ZIP, "tree", archive.archive, _EVERY, "calls"),
     ExportFormat(
         "html",
-        "Web page",
+        gettext_noop("Web page"),
         "html",
         _HTML,
         "both",
@@ -151,7 +151,7 @@ _TABLE = (
         f"{_BOOK} times calls",
         f"{_READABLE} calls",
     ),
-    ExportFormat("text", "Plain text", "txt", _TEXT, "both", _text, "excluded"),
+    ExportFormat("text", gettext_noop("Plain text"), "txt", _TEXT, "both", _text, "excluded"),
     ExportFormat("epub", "EPUB", "epub", _EPUB, "path", books.epub, f"{_BOOK} images", _READABLE),
     ExportFormat("docx", "Word", "docx", _DOCX, "path", books.docx, f"{_BOOK} images", _READABLE),
     ExportFormat(

@@ -42,7 +42,7 @@ def _groups() -> list[tuple[str, list[tuple[str, str, str]]]]:
         "parquet": _("nodes, versions, calls, choices, events and links as data frames"),
     }
     return [
-        (title, [(name, FORMATS[name].label, says[name]) for name in names.split()])
+        (title, [(name, _(FORMATS[name].label), says[name]) for name in names.split()])
         for title, names in (
             (_("To read"), "html markdown text epub docx"),
             (_("To keep"), "heddle zip"),

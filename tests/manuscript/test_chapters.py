@@ -427,6 +427,19 @@ def test_the_page_moves_cards_and_takes_it_back(
 
 
 @pytest.mark.django_db
+def test_numbers_of_words_and_targets_are_grouped(
+    client: Client, owner: User, story: Tree, say: Say
+) -> None:
+    client.force_login(owner)
+    say(f"respond\n# One\n{'word ' * 1_234}\n←")
+    address = f"/trees/{story.uid}/manuscript"
+    client.post(address, {"what": "book", "title": "", "author": "", "target": "60000"})
+    page = client.get(address).content.decode()
+    assert re.search(r"1,23\d words", page) and not re.search(r"123\d words", page)
+    assert "of 60,000" in page
+
+
+@pytest.mark.django_db
 def test_a_card_moves_only_in_the_order_that_is_shown(
     client: Client, owner: User, actor: Actor, story: Tree, written: Say
 ) -> None:

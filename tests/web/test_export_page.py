@@ -61,6 +61,20 @@ def test_every_format_offers_a_file_that_is_there(
         assert client.get(address).status_code == 200
 
 
+def test_formats_are_named_in_the_reader_s_language_and_numbers_are_grouped(
+    show: Show, actor: Actor, owner: User, muse: Participant
+) -> None:
+    texts: list[Plant] = [(-1, False, "a" * 12_345)]
+    tree, _ = plant(actor, muse, texts, mode="dialogue")
+    client = Client()
+    client.force_login(owner)
+    client.post("/settings/profile", {"display_name": "Owner", "language": "de"})
+    page = show(tree, "?format=text&whole=1")
+    assert "<span>Reiner Text" in page and "Reiner Text herunterladen" in page
+    assert "Plain text" not in page
+    assert "12.345 Zeichen" in page
+
+
 def test_what_is_left_out_is_listed_in_plain_words(
     show: Show, grown: tuple[Tree, list[str]]
 ) -> None:
