@@ -93,21 +93,47 @@ SMALL = """() => [...document.querySelectorAll("input:not([type=hidden], .off), 
     .filter(([, box]) => box.width < 23.9 || box.height < 23.9).map(([html]) => html)"""
 
 
+SIDEWAYS = """() => [...document.querySelectorAll(".scroll, .bar, .bar form")]
+    .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.outerHTML.slice(0, 80))"""
+
+
+@pytest.mark.usefixtures("ada")  # a second row of the page of people
 def test_narrow_pages_fit_and_have_room_for_a_finger(
     heddle: Heddle, rich: dict[str, str], visit: Open
 ) -> None:
     grove = heddle.get("groves")["results"][0]["id"]  # type: ignore[index]
     tree = rich["dialogue"]
-    pages = (f"/groves/{grove}", f"/groves/{grove}/link-types", f"/trees/{tree}/export")
+    pages = (
+        *(f"/groves/{grove}", f"/groves/{grove}/link-types", f"/groves/{grove}/people"),
+        *(f"/trees/{tree}/export", f"/trees/{tree}/models"),
+    )
+    long = heddle.line(tree, f'respond root "{"Donaudampfschifffahrt" * 4}"')["refs"][0]  # type: ignore[index]
+    heddle.line(tree, f"bookmark {long}")
     page = visit(pages[0])
     for path in (*pages, "/settings", "/settings/keys", "/settings/look", "/settings/gateway"):
         page.set_viewport_size({"width": 320, "height": 640})
         page.goto(heddle.url + path)
         assert page.evaluate("document.documentElement.scrollWidth") == 320, path
+        assert page.evaluate(SIDEWAYS) == [], path
         page.set_viewport_size({"width": 390, "height": 844})
         assert page.evaluate(SMALL) == [], path
+    page.goto(f"{heddle.url}/settings")
+    name = page.locator(".bar-name")
+    for words in ("Bérénice Maximiliane von und zu Überlang-Hohenstein", "Abcdefghijklmnopqrs"):
+        name.evaluate("(link, words) => { link.textContent = words; }", words)
+        bar = page.locator(".bar").bounding_box()
+        assert bar is not None and bar["height"] < 60
+        expect(page.get_by_role("button", name="Sign out")).to_be_in_viewport(ratio=1)
     page.goto(f"{heddle.url}/trees/{tree}")
-    live(page).get_by_label("More about this tree").press("Enter")
+    cost = live(page).locator("[data-cost]")
+    expect(cost).to_contain_text("input tokens")
+    height = "cost => cost.getBoundingClientRect().height"
+    before = cost.evaluate(height)
+    page.locator("[data-offer]").evaluate(
+        "offer => { offer.hidden = false; offer.textContent = 'Last used: Base model '.repeat(9); }"
+    )
+    assert cost.evaluate(height) == before
+    page.get_by_label("More about this tree").press("Enter")
     menu = page.locator("header .menu-items")
     for step in ("ArrowDown", "ArrowUp", "Home"):
         page.keyboard.press(step)
