@@ -24,6 +24,8 @@ const ROOM = 44; // and of a cell
 const LEVELS = [0.34, 0.45, 0.56, 0.67, 0.78, 0.9]; // of age
 const FADED = 0.1; // what a filter does not let through
 const TAG = 15; // pixels
+const DOT = 5; // the radius of the dot of the position
+const BESIDE = DOT + 3; // pixels between the line of the path and words
 
 /** How strong a text is drawn: the newest the strongest. @param {number} place @param {number} count */
 export function levelOf(place, count) {
@@ -126,9 +128,11 @@ function hits(picture) {
   }
 }
 
-/** First words in the cells that have room for them. @param {Picture} picture @param {Cell[]} cells */
+/** First words in the cells that have room for them, beside the line of the path. @param {Picture} picture @param {Cell[]} cells */
 function names(picture, cells) {
-  const { pen, camera, shown, ink } = picture;
+  const { pen, places, camera, shown, ink } = picture;
+  const line = shown.position < 0 ? -1 : middleOf(picture, shown.position, DOT);
+  const lowest = shown.position < 0 ? -1 : places.y[shown.position];
   pen.font = `11px ${ink.font}`;
   pen.textAlign = "left";
   pen.direction = "ltr"; // the map's right side stays right, whatever the page's language
@@ -137,8 +141,7 @@ function names(picture, cells) {
     const high = kind === "stub" ? Math.min(TAG, camera.row) / 3 : h * camera.row;
     if (kind === "shadow" || many > 1 || high < NAMED) continue;
     const [left, wide] = across(picture, x, w);
-    const from = Math.max(left, 0) + 4;
-    const room = Math.min(left + wide, camera.frame.width) - from - 3;
+    const [from, room] = roomBeside(Math.max(left, 0), Math.min(left + wide, camera.frame.width), y > lowest ? -1 : line);
     if (room < ROOM) continue;
     const words = shown.wordsOf(place);
     if (!words) continue;
@@ -148,11 +151,28 @@ function names(picture, cells) {
   }
 }
 
+/** Where words of a cell begin, and how much room they have: on the broader side of a line that crosses it.
+ * @param {number} left @param {number} right @param {number} line @returns {[number, number]} */
+export function roomBeside(left, right, line) {
+  const isBehind = line >= left && line <= right && line - left < right - line;
+  const from = isBehind ? line + BESIDE : left + 4;
+  const until = line >= left && line <= right && !isBehind ? line - BESIDE : right - 3;
+  return [from, until - from];
+}
+
+/** The middle of a cell, where its dot is. A dot that is seen is seen whole. @param {Picture} picture @param {number} place @param {number} r */
+function middleOf({ camera, places }, place, r) {
+  const x = camera.toX(places.x[place] + places.w[place] / 2);
+  const { width } = camera.frame;
+  return x < 0 || x > width ? x : Math.min(width - r - 1, Math.max(r + 1, x));
+}
+
 /** The reader's path: a line through the cells above the position, which all hold it. @param {Picture} picture */
-function path({ pen, camera, places, shown, ink }) {
+function path(picture) {
+  const { pen, camera, places, shown, ink } = picture;
   const place = shown.position;
   if (place < 0) return;
-  const x = camera.toX(places.x[place] + places.w[place] / 2);
+  const x = middleOf(picture, place, DOT);
   const y = camera.toY(places.y[place]) + Math.min((places.h[place] * camera.row) / 2, 8);
   pen.lineCap = "round";
   for (const [colour, width] of /** @type {[string, number][]} */ ([[ink.panel, 5], [ink.ink, 2]])) {
@@ -163,7 +183,7 @@ function path({ pen, camera, places, shown, ink }) {
     pen.lineTo(x, y);
     pen.stroke();
   }
-  dot(pen, x, y, 5, ink.ink, ink.panel);
+  dot(pen, x, y, DOT, ink.ink, ink.panel);
 }
 
 /** @param {CanvasRenderingContext2D} pen @param {number} x @param {number} y @param {number} r @param {string} fill @param {string} edge */
@@ -185,10 +205,10 @@ function tags(picture) {
   pen.direction = "ltr";
   pen.textBaseline = "middle";
   const tag = (/** @type {number} */ place, /** @type {string} */ words, /** @type {string} */ sign, /** @type {string} */ colour, /** @type {boolean} */ isBold) => {
-    const x = camera.toX(places.x[place] + places.w[place] / 2);
+    const x = middleOf(picture, place, DOT - 1);
     const y = camera.toY(places.y[place]) + Math.min((places.h[place] * camera.row) / 2, 8);
     if (x < 0 || x > camera.frame.width || y < -4 || y > camera.frame.height) return;
-    dot(pen, x, y, 4, colour, ink.panel);
+    dot(pen, x, y, DOT - 1, colour, ink.panel);
     if (!words) return;
     pen.font = `${isBold ? "600 " : ""}11px ${ink.font}`;
     const shownWords = cut(pen, `${sign}${words}`, 150);
