@@ -359,8 +359,12 @@ def test_windows_show_differences_and_what_is_around_and_are_hidden_at_once(
     expect(rows.first.locator("ins")).to_contain_text(["+++", "+zwei"])
     expect(rows.first.locator("del")).to_contain_text(["---", "-two"])
     expect(rows.last.locator(".around")).to_have_text(["zwei", "four"])
-    box.get_by_role("button", name="Hide all windows").click()
+    hide = box.get_by_role("button", name="Hide all windows")
+    hide.click()
     expect(page.locator("loom-windows h2")).to_have_text("Hidden")
+    expect(hide).to_be_focused()
+    page.locator("main").focus()
+    expect(hide).to_be_hidden()
     assert violations(page) == []
 
 

@@ -25,6 +25,8 @@ def test_links_are_grouped_by_type_with_the_words_around_them(
     drawn = page(visitor, owner, f"/trees/{tree.uid}/links/{second}")
     assert 'aria-label="supported by"' in drawn and 'aria-label="refutes"' in drawn
     assert "The kestrel sleeps in the tower." in drawn and "0.8" in drawn
+    # The page above it has an h1: no level is left out.
+    assert drawn.count("<h2>") == 2 and "<h3" not in drawn
     # From the other side: the words of the far text, and one's own on which the link stands.
     from_first = page(visitor, owner, f"/trees/{tree.uid}/links/{first}")
     assert "on “kestrel sleeps”" in from_first and "confidence 0.8" in from_first

@@ -30,6 +30,7 @@ export const sectionNames = () => ({
   STATUS: t("Status"),
   OUTLINE: t("Outline"),
   WINDOWS: t("Windows"),
+  CLAIMS: t("Claims"),
   TODOS: t("To do"),
   SCRATCHPAD: t("Scratchpad"),
   TOOLS: t("Outside tools"),
@@ -173,5 +174,5 @@ function priceWords({ usd, cached_usd: cached, answer_usd: answer }) {
 /** @param {Context} context */
 function exactRequest({ messages, prompt }) {
   const parts = prompt === null ? messages : [{ role: t("prompt"), content: prompt }];
-  return make("div", {}, ...parts.flatMap(({ role, content }) => [make("h3", { textContent: role }), make("pre", { dir: "auto", textContent: content })]));
+  return make("div", {}, ...parts.flatMap(({ role, content }) => [make("h2", { textContent: role }), make("pre", { dir: "auto", textContent: content })]));
 }

@@ -63,9 +63,9 @@ test("who may not see a text of it sees the sizes alone", () => {
 });
 
 test("the exact request is a prompt, or its messages by role", () => {
-  assert.deepEqual([...view({}).querySelectorAll("h3")].map((head) => head.textContent), ["prompt"]);
+  assert.deepEqual([...view({}).querySelectorAll("h2")].map((head) => head.textContent), ["prompt"]);
   const messages = [{ role: "system", content: "Be brief." }, { role: "user", content: "Go on." }];
-  assert.deepEqual([...view({ prompt: null, messages }).querySelectorAll("h3")].map((head) => head.textContent), ["system", "user"]);
+  assert.deepEqual([...view({ prompt: null, messages }).querySelectorAll("h2")].map((head) => head.textContent), ["system", "user"]);
 });
 
 test("it says how much of the request before is the same, and marks what differs", () => {
