@@ -115,6 +115,11 @@ def test_a_path_is_printed_as_a_text(heddle: Heddle, visit: Open) -> None:
     for part in (".pane.left", ".pane.right", "loom-composer", ".tools", ".search"):
         expect(page.locator(part).first).to_be_hidden()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    # Paper says who wrote it, and not "You".
+    by = page.locator(".node .by").first
+    expect(by).to_have_css("font-size", "0px")
+    shown = by.evaluate("by => getComputedStyle(by, '::before').content")
+    assert shown == '"owner"'
 
 
 def test_what_models_write_is_read_out_once_it_is_whole(heddle: Heddle, visit: Open) -> None:

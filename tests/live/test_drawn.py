@@ -139,7 +139,8 @@ def test_a_text_is_cut_where_its_reader_sees_their_own() -> None:
     pieces = cut(drawn)
     assert pieces.replace("\0", "") == drawn.replace("\0", "")
     shown = personal(pieces, PageReader("me", {"pin": "q"}), "<i>out</i>")
-    assert 'data-by="me">You</b> <b data-by="you">Jo<' in shown
+    # Paper has no reader: print shows the name.
+    assert 'data-by="me" data-name="Maria">You</b> <b data-by="you">Jo<' in shown
     assert '<time datetime="2020-01-01T00:00:00Z">1 Jan 2020<' in shown and "<kbd>q</kbd>" in shown
     assert shown.endswith('<p data-portals-out="a"><i>out</i></p>data-by="me"')
 

@@ -109,7 +109,8 @@ def test_every_pane_shows_who_wrote_what_was_split_and_edited(
     assert f'<b class="by" data-by="{muse.uid}">Muse</b>' in pane
     assert "<dt>Edited or split by</dt><dd>Owner</dd>" in pane
     pane = client.get(f"/trees/{buffer.uid}/nodes/{tail}").content.decode()
-    assert f'with <b class="by" data-who="0" data-by="{actor.participant.uid}">You</b>' in pane
+    mine = f'data-by="{actor.participant.uid}" data-name="Owner">You</b>'
+    assert f'with <b class="by" data-who="0" {mine}' in pane
     words = client.get(f"/trees/{buffer.uid}/excerpts?ids={head},{root}").json()
     assert words["by"] == {head: muse.uid}
 
@@ -125,7 +126,7 @@ def test_a_dialogue_names_all_who_wrote_a_text(
     (version,) = say(actor, tree, f'edit {node.local_id} "It seemed to hold her." as:version')
     page = visitor(owner).get(f"/trees/{tree.uid}/path?node={version}").content.decode()
     assert f'aria-label="{version}, Muse"' in page
-    assert f'data-by="{actor.participant.uid}">You</b>' in page
+    assert f'data-by="{actor.participant.uid}" data-name="Owner">You</b>' in page
     assert 'data-kind="human" title="Owner">hold</span>' in page
     assert 'data-kind="model" title="Muse">It seemed to </span>' in page
 

@@ -10,6 +10,7 @@ from loom.access import Actor, get_actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.people.models import Grove, User
+from loom.site.display import cast_of
 from loom.trees.commands import trees
 from loom.trees.models import PublicLink, Tree
 from tests.web.conftest import Visitor
@@ -59,6 +60,17 @@ def test_a_public_link_shows_the_texts_and_nothing_else_of_the_grove(
     assert "no-store" in answer["Cache-Control"]
     for hidden in (note, gone, below, far, "zzzz", "%00", "x" * 40):
         assert status(f"{address}?node={hidden}") == 404
+
+
+def test_authors_have_their_colours_of_the_tree(
+    owner: User, writer: User, grove: Grove, tree: Tree, visitor: Visitor
+) -> None:
+    hers = get_actor(writer, grove)
+    say(hers, tree, 'respond root "Hers alone."')
+    colour = cast_of(hers)[hers.participant.uid].colour
+    assert colour != 0
+    page = Client().get(shared(visitor(owner), tree)).content.decode()
+    assert re.search(rf'<article class="node" id="n-\w+" data-who="{colour}"', page)
 
 
 def test_a_link_ends_when_it_is_revoked_or_over_or_its_tree_is_erased(

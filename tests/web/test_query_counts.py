@@ -268,7 +268,7 @@ def test_a_public_page_costs_no_more_for_a_longer_path(
 ) -> None:
     grow(actor, tree, length)
     _, secret = make_public_link(actor, tree, days=1)
-    with at_most(19):
+    with at_most(20):
         answer = visitor().get(f"/public/{secret}")
     assert answer.status_code == 200
 

@@ -400,8 +400,8 @@ def cut(drawn: str) -> str:
 
 
 def personal(pieces: str, reader: PageReader, portals: str = "") -> SafeString:
-    """Cut markup for one reader: "You" for their own name, current ages, their own shortcuts, and
-    the portals that lead where others may not look."""
+    """Cut markup for one reader: "You" for their own name, which print shows all the same, current
+    ages, their own shortcuts, and the portals that lead where others may not look."""
 
     def fill(place: str) -> str:
         value = place.split('"', 2)[1]
@@ -412,7 +412,10 @@ def personal(pieces: str, reader: PageReader, portals: str = "") -> SafeString:
             return f'<time datetime="{value}">{escape(age)}</time>'
         if place.startswith("data-portals"):
             return place + portals
-        return f'data-by="{value}">{escape(gettext("You"))}<' if value == reader.uid else place
+        if value != reader.uid:
+            return place
+        name = place.partition(">")[2].removesuffix("<")  # escaped
+        return f'data-by="{value}" data-name="{name}">{escape(gettext("You"))}<'
 
     every = pieces.split(_CUT)
     every[1::2] = map(fill, every[1::2])

@@ -18,7 +18,7 @@ from loom.language.ids import looks_like_id
 from loom.reading.queries import public_tree
 from loom.reading.queries.margins import Margin
 from loom.site import markdown
-from loom.site.display import COLOURS, MAX_SHOWN, age_of
+from loom.site.display import MAX_SHOWN, age_of, cast_of
 from loom.site.page_requests import anybody
 from loom.text.hashes import digest
 from loom.text.images import images_replaced
@@ -59,7 +59,7 @@ def page(request: HttpRequest, secret: str) -> HttpResponse:
         raise not_found(f"[{named[:20]}]", "Open the link without it.")
     path = public_tree.public_path(actor, link.tree, named)
     lines, is_cut = public_tree.public_lines(actor, link.tree)
-    colours = _colours([*(row for _, row in lines), *path.rows, *path.below])
+    colours = {uid: who.colour for uid, who in cast_of(actor).items()}
     context = {
         "tree": link.tree,
         "link": link,
@@ -100,11 +100,6 @@ def _demand_room(request: HttpRequest) -> None:
             _("You opened more than %(n)s pages in a minute.") % {"n": A_MINUTE},
             hint=_("Wait a minute."),
         )
-
-
-def _colours(rows: list[NodeRow]) -> dict[str, int]:
-    authors = dict.fromkeys(row.author_uid for row in rows)
-    return {uid: place % COLOURS for place, uid in enumerate(authors)}
 
 
 def _text(

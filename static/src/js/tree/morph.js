@@ -127,9 +127,12 @@ export function makeOwnPart(drawn, me) {
   for (const time of drawn.querySelectorAll("time[datetime]")) time.textContent = age(new Date(time.getAttribute("datetime") ?? ""));
 }
 
-/** Says "You" where the reader is named. @param {ParentNode} drawn @param {string} me */
+/** Says "You" where the reader is named; print has the name. @param {ParentNode} drawn @param {string} me */
 export function nameReader(drawn, me) {
-  for (const by of drawn.querySelectorAll(`[data-by="${CSS.escape(me)}"]`)) by.textContent = t("You");
+  for (const by of drawn.querySelectorAll(`[data-by="${CSS.escape(me)}"]`)) {
+    if (by.textContent !== t("You")) by.setAttribute("data-name", by.textContent ?? "");
+    by.textContent = t("You");
+  }
 }
 
 /** Whether a node was written after another wording than the one above it. @param {Element} node @param {string} above */
