@@ -97,6 +97,10 @@ def test_how_a_text_is_split_is_asked(heddle: Heddle, visit: Open, tmp_path: Pat
     file.write_text("# Night\n\nIt rained.\n\n# Day\n\nIt was dry.\n")
     page = visit("/")
     page.locator("loom-import input[type=file]").set_input_files(file)
+    # The frame of the focus is that of the radio alone.
+    section = page.get_by_role("radio", name="A node for each section")
+    section.focus()
+    expect(page.locator("label", has=section)).to_have_css("outline-style", "none")
     page.get_by_role("radio", name="A node for each paragraph").check()
     page.locator("loom-import form.choices").get_by_role("button", name="Import").click()
     expect(page.locator("loom-import .report")).to_contain_text("4 nodes in 1 tree.")
