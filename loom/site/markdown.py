@@ -11,9 +11,9 @@ from typing import Any
 from urllib.parse import quote as quoted
 
 import nh3
-from django.utils.html import escape
+from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import get_language, ngettext
+from django.utils.translation import get_language, gettext, ngettext
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.rules_inline import StateInline
@@ -155,7 +155,7 @@ _ATTRIBUTES = {
     "img": {"src", "alt", "loading"},
     "li": {"data-task"},
     "ol": {"start"},
-    "pre": {"tabindex"},
+    "pre": {"tabindex", "role", "aria-label"},
 }
 
 
@@ -303,12 +303,17 @@ def _parser_for(text: str) -> MarkdownIt:
     return _with_tables if may_have_tables(text) else _without_tables
 
 
+def _scrolling_pre() -> SafeString:
+    """The start of a block of code, which has a name because it can have the focus."""
+    return format_html('<pre tabindex="0" role="group" aria-label="{}">', gettext("Code"))
+
+
 @lru_cache(maxsize=512)
 def _rendered(text: str, base: str, embeds: bool, _language: str | None) -> str:
     env = {"base": base, "embeds": embeds}
     return nh3.clean(
         # Wide code scrolls, which has to work with keys too. There is no other <pre> here.
-        _parser_for(text).render(text, env).replace("<pre>", '<pre tabindex="0">'),
+        _parser_for(text).render(text, env).replace("<pre>", str(_scrolling_pre())),
         tags=_TAGS,
         attributes=_ATTRIBUTES,
         allowed_classes={

@@ -13,7 +13,7 @@ def test_two_models_are_asked_and_compared(heddle: Heddle, visit: Open) -> None:
     page = visit(f"/trees/{tree}")
     page.get_by_label("More about this tree").click()
     page.get_by_role("link", name="Compare models", exact=True).click()
-    expect(page.get_by_text("No model has written here yet.")).to_be_visible()
+    expect(page.get_by_text("No model was asked to continue here yet.")).to_be_visible()
     heddle.provider.script(*(says(f"A kestrel, number {number}.") for number in range(4)))
     models = page.get_by_role("group", name="Models")
     boxes = models.get_by_role("checkbox")

@@ -50,7 +50,7 @@ def test_hostile_text_never_becomes_more_than_harmless_markup(text: str) -> None
     for _, name, attributes in TAG.findall(html):
         assert name in ALLOWED
         for key, value in re.findall(r'([a-z-]+)="([^"]*)"', attributes):
-            assert key in {"href", "title", "rel", "start", "tabindex"}
+            assert key in {"href", "title", "rel", "start", "tabindex", "role", "aria-label"}
             assert key != "href" or re.match(r"(https?:|mailto:|[^:]*$)", value)
 
 
@@ -60,6 +60,13 @@ def test_markdown_is_drawn() -> None:
     assert "<strong>angry</strong>" in html
     assert "<br>" in html
     assert html.count("<li>") == 2
+
+
+def test_code_that_scrolls_with_keys_has_a_name() -> None:
+    pre = re.search(r"<pre[^>]*>", rendered("```\nx = 1\n```"))
+    assert pre is not None
+    for attribute in ('tabindex="0"', 'role="group"', 'aria-label="Code"'):
+        assert attribute in pre[0]
 
 
 def test_headings_are_below_those_of_the_page() -> None:

@@ -49,7 +49,7 @@ function windowRow(shown, markup, viewer) {
  * @param {Shown} shown @param {string | undefined} markup @param {Viewer} viewer */
 function textOf(shown, markup, viewer) {
   const words = markup ? [drawnText(markup, shown.ref)] : linked(shown.text, shown.kind === "result", viewer);
-  const values = { dir: "auto", ...(shown.text.length > LONG ? { tabIndex: 0 } : {}) };
+  const values = { dir: "auto", ...(shown.text.length > LONG ? { tabIndex: 0, role: "group", ariaLabel: called(shown.text) } : {}) };
   return make(markup ? "div" : "pre", values, ...around(shown.before), ...words, ...around(shown.after));
 }
 
