@@ -1,5 +1,7 @@
 """Without a network: the page says so, what is typed is kept, and the page comes back by itself."""
 
+import re
+
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -27,6 +29,27 @@ def test_what_is_written_offline_is_kept_and_sent_when_there_is_a_connection(
     expect(page.locator(".stretch")).to_contain_text("Written in a tunnel.")
     expect(unsent).to_have_count(0)
     expect(page.locator(".dot")).to_have_attribute("data-state", "live")
+
+
+def test_a_move_that_cannot_be_read_goes_back_to_the_text_that_is_shown(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("No way back", "Above.", "Below.")
+    page = live(visit(f"/trees/{tree}"))
+    shown = page.locator("article.node").last
+    leaf = shown.get_attribute("data-id") or ""
+    refuse = re.compile(rf"/trees/{tree}/path")
+    page.route(refuse, lambda route: route.fulfill(status=503, body="Busy."))
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("loom-toast")).to_contain_text("Busy.")
+    expect(page).to_have_url(re.compile(f"node={leaf}$"))
+    expect(shown).to_have_attribute("data-id", leaf)
+    page.unroute(refuse)
+    page.locator("#composer-text").fill("The answer to what is shown.")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.locator("article.node .text")).to_have_text(
+        ["Above.", "Below.", "The answer to what is shown."]
+    )
 
 
 def test_a_phone_has_a_status_line_while_it_is_offline(heddle: Heddle, visit: Open) -> None:

@@ -4,6 +4,8 @@
 
 import { part, Refused } from "../live/api.js";
 import { t } from "../t.js";
+import { spokenText } from "../tree/called.js";
+import { speak } from "../tree/feedback.js";
 import { drawFolds } from "../tree/folds.js";
 import { make } from "../tree/forms.js";
 import { placeAt } from "../tree/page-drafts.js";
@@ -54,6 +56,7 @@ export class LoomPath extends HTMLElement {
     this.page.addEventListener("saying", (event) => this.places.set(/** @type {CustomEvent} */ (event).detail, this.closest("main")?.scrollTop ?? 0), { signal });
     this.page.addEventListener("said", (event) => this.expect(/** @type {CustomEvent} */ (event).detail), { signal });
     this.page.addEventListener("text", () => this.show(), { signal });
+    this.page.addEventListener("state", (event) => /** @type {CustomEvent} */ (event).detail.state === "live" && this.catchUp(), { signal });
     for (const name of ["waiting", "answered"]) this.page.outbox.addEventListener(name, () => this.markUnsent(), { signal });
     for (const name of ["draft", "saved"]) this.page.drafts.addEventListener(name, () => this.markEdits(), { signal });
     this.view = new InView(/** @type {HTMLElement} */ (this.closest("main")), this, () => this.book()?.editor);
@@ -87,9 +90,13 @@ export class LoomPath extends HTMLElement {
   }
 
   /** Draws the path to the new position: only what differs from the old one is asked for.
-   * @param {{from: string, isStill: boolean}} how isStill: what is read stays where it is */
-  async moved({ from, isStill }) {
+   * @param {{from: string, isStill: boolean, isKept?: boolean, isBack?: boolean, isSpoken?: boolean}} how isStill: what is
+   * read stays where it is; isKept: the history has an entry of the move; isBack: to what is still
+   * drawn; isSpoken: the text is read out */
+  async moved({ from, isStill, isKept = true, isBack = false, isSpoken = false }) {
     this.showing = isStill ? "" : (this.page?.position ?? "");
+    // What was told of this text meanwhile was not drawn.
+    if (isBack) return this.refresh();
     this.move?.abort();
     const move = (this.move = new AbortController());
     const thread = this.closest("main");
@@ -110,12 +117,43 @@ export class LoomPath extends HTMLElement {
       if (news !== this.news || touches !== this.touches) this.refresh();
       this.drawn = this.page?.position ?? "";
       this.show();
+      if (isSpoken) this.speakText();
       this.dispatchEvent(new CustomEvent("drawn", { bubbles: true, detail: { from } }));
     } catch (error) {
-      if (error instanceof Refused) this.page?.emit("refused", error);
+      if (!(error instanceof Refused)) return;
+      this.page?.emit("refused", error);
+      if (this.move === move) this.goBack(isKept);
     } finally {
       if (this.move === move) thread?.removeAttribute("aria-busy");
     }
+  }
+
+  /** Goes back to the text that is drawn, as the one moved to did not come: else what is written would
+   * hang below a text that nobody sees. An editor follows the position by itself, and what it
+   * sends hangs below the text that it shows. @param {boolean} isKept whether the history has an entry of the move */
+  goBack(isKept) {
+    const { page, drawn } = this;
+    if (page && drawn && drawn !== page.position && !page.isPast && !this.stretch().hidden) page.goBack(drawn, { replace: isKept });
+  }
+
+  /** Draws the position that could not be read without a connection. */
+  catchUp() {
+    if (this.page && this.drawn !== this.page.position && !this.closest("main")?.hasAttribute("aria-busy")) void this.moved({ from: this.drawn, isStill: true });
+  }
+
+  /** Has a screen reader say whose text this is, and how it begins: the focus stays where it is.
+   * An editor may show it later than what hangs below it is drawn. */
+  speakText() {
+    const { page } = this;
+    if (!page) return;
+    const at = page.position;
+    const book = this.book();
+    if (book && book.shown !== at) {
+      const signal = this.move?.signal;
+      return page.addEventListener("text", () => this.speakText(), { once: true, signal });
+    }
+    const text = book ? book.leaves?.known.get(at)?.text : this.nodes().at(-1)?.querySelector(":scope > .text")?.textContent;
+    speak(spokenText(page, at, text ?? ""));
   }
 
   /** The last drawn node that the old and the new path share; "" where none is known. */

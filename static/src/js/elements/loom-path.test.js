@@ -167,3 +167,64 @@ test("a text with an edit that was typed and not saved has a mark that opens it,
   page.drafts.dispatchEvent(new CustomEvent("saved", { detail: true }));
   assert.deepEqual(marks(), []);
 });
+
+test("where a move is refused, the page goes back to the text that is drawn", async () => {
+  const back = [];
+  const { element, page } = path({ reply: () => new Response("", { status: 503 }), goBack: (...how) => back.push(how) });
+  page.position = "d";
+  await element.moved({ from: "b", isStill: false, isKept: true });
+  page.position = "c";
+  await element.moved({ from: "b", isStill: false, isKept: false });
+  assert.deepEqual(back, [["b", { replace: true }], ["b", { replace: false }]]);
+  assert.deepEqual(ids(element), ["a", "b"]);
+});
+
+test("a move that another one has overtaken leads nowhere when it is refused", async () => {
+  const [late, newer] = [held(), held()];
+  const answers = [late, newer];
+  const { element, page } = path({ reply: () => answers.shift().promise, goBack: () => assert.fail("gone back") });
+  element.draw = () => {};
+  page.position = "c";
+  const first = element.moved({ from: "b", isStill: false });
+  page.position = "d";
+  const second = element.moved({ from: "c", isStill: false });
+  late.refuse(new TypeError("no connection"));
+  await first;
+  newer.give("<div></div>");
+  await second;
+  assert.equal(element.drawn, "d");
+});
+
+test("an editor keeps the place that could not be read, which is drawn with the next connection", async () => {
+  const answers = [new Response("", { status: 503 }), "<div data-weave></div>"];
+  const { element, page } = path({ reply: () => answers.shift(), goBack: () => assert.fail("gone back") });
+  element.stretch().hidden = true;
+  element.draw = () => {};
+  page.position = "d";
+  await element.moved({ from: "b", isStill: false });
+  assert.equal(element.drawn, "b");
+  page.emit("state", { state: "live" });
+  for (let turn = 0; turn < 9; turn += 1) await settled();
+  assert.equal(element.drawn, "d");
+});
+
+test("going back to what is drawn only asks whether it has changed", async () => {
+  const { element } = path({ reply: () => assert.fail("asked for") });
+  const refreshed = [];
+  element.refresh = (what = "path") => refreshed.push(what);
+  await element.moved({ from: "d", isStill: true, isBack: true });
+  assert.deepEqual(refreshed, ["path"]);
+});
+
+test("a text that a key led to is read out: who wrote it, and how it begins", async () => {
+  const { element, page } = path({ ids: ["a", "b", "c"], reply: () => "<div></div>", cast: new Map([["ada", { name: "Ada" }]]) });
+  const spoken = document.body.appendChild(Object.assign(document.createElement("p"), { className: "spoken" }));
+  spoken.dataset.spoken = "";
+  element.draw = () => element.nodes().at(-1).remove();
+  page.position = "b";
+  await element.moved({ from: "c", isStill: false, isSpoken: true });
+  assert.equal(spoken.textContent, "Ada: text of b ");
+  page.position = "a";
+  await element.moved({ from: "b", isStill: false });
+  assert.equal(spoken.textContent, "Ada: text of b ");
+});

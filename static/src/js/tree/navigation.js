@@ -35,7 +35,7 @@ async function go(page, name) {
   const slot = page.store?.slotOf(page.position);
   if (!page.store || slot === null || slot === undefined) return;
   const end = name === "leaf" ? await endOfMainLine(page, slot) : "";
-  if (end) return page.go(end);
+  if (end) return page.go(end, { isSpoken: true });
   const target = MOVES[name](page.store, slot);
-  if (target !== undefined) page.go(page.store.selected(target));
+  if (target !== undefined) page.go(page.store.selected(target), { isSpoken: true });
 }

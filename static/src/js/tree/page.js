@@ -20,7 +20,7 @@ import { storeNow } from "./store.js";
 /** @typedef {import("../live/outbox.js").Answer} Answer */
 /** @typedef {import("./store.js").TreeStore} TreeStore */
 
-/** Emits: `moved` (detail {from, isStill}), `overview` (the largest branches of a big tree), `store` (the skeleton is here), `changed` (the store has
+/** Emits: `moved` (detail {from, isStill, isKept, isBack, isSpoken}), `overview` (the largest branches of a big tree), `store` (the skeleton is here), `changed` (the store has
  * news), `drawn` (what changed, drawn by the server), `delta`, `here`, `state`, `text` (a
  * buffer's editor shows the position), `book` (it has taken the text's place), `taken` (detail {from, card, to, isLate}: a candidate, before the move), `awaited` (a candidate will be accepted when it ends), `said` (detail {answer}), `refused` (detail Refused).
  */
@@ -163,21 +163,41 @@ export class TreePage extends EventTarget {
     });
   }
 
-  /** Moves this tab to a node. @param {string} id @param {{replace?: boolean, history?: boolean, isStill?: boolean}} [how] isStill: by
-   * itself, so that what is read stays where it is */
-  go(id, { replace = false, history: keep = true, isStill = false } = {}) {
+  /** Moves this tab to a node. @param {string} id @param {{replace?: boolean, history?: boolean, isStill?: boolean, isSpoken?: boolean}} [how] isStill: by
+   * itself, so that what is read stays where it is; isSpoken: its text is read out */
+  go(id, { replace = false, history: keep = true, isStill = false, isSpoken = false } = {}) {
     id = this.store?.textOf(id) ?? id;
     id = this.whole(id);
     if (!id || id === this.position) return;
     const from = this.position;
+    this.place(id);
+    if (keep) this.note(replace);
+    this.emit("moved", { from, isStill, isKept: keep, isSpoken });
+  }
+
+  /** Goes back to a node that is still shown, because the one moved to could not be read: what is
+   * written next answers the text that is seen. @param {string} id @param {{replace: boolean}} how replace:
+   * the history has an entry for the node that could not be read */
+  goBack(id, { replace }) {
+    const from = this.position;
+    this.place(id);
+    this.note(replace);
+    this.emit("moved", { from, isStill: true, isBack: true });
+  }
+
+  /** @param {string} id */
+  place(id) {
     this.position = id;
     this.store?.visit(id);
-    const url = new URL(location.href);
-    url.searchParams.set("node", id);
-    if (keep) history[replace ? "replaceState" : "pushState"]({ node: id }, "", url);
     this.remember();
     this.whereabouts.tell();
-    this.emit("moved", { from, isStill });
+  }
+
+  /** Puts the position into the address and the history. @param {boolean} replace */
+  note(replace) {
+    const url = new URL(location.href);
+    url.searchParams.set("node", this.position);
+    history[replace ? "replaceState" : "pushState"]({ node: this.position }, "", url);
   }
 
   /** Where a second half of a split leads: what followed the text that was split follows it. @param {string} id */
