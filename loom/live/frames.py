@@ -42,6 +42,11 @@ def heartbeat(seq: int) -> str:
     return _frame("heartbeat", seq=seq)
 
 
+def role(role: str) -> str:
+    """The role that the client's user has in the tree."""
+    return _frame("role", role=role)
+
+
 def reload(seq: int) -> str:
     """The events that the client lacks are no longer kept: it has to load again what it shows, as
     of `seq`. The events after it follow."""

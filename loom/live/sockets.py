@@ -40,9 +40,10 @@ class Socket:
 
     def __init__(self, guest: Guest, feed: "Feed", wire: FeedConnection) -> None:
         self.guest = guest
-        self.role = guest.role
         self.feed = feed
         self.wake = asyncio.Event()
+        self._role = guest.role
+        self._role_sent = ""
         self.close_code = 0
         self._cursor = guest.since
         self._wire = wire
@@ -56,6 +57,17 @@ class Socket:
         self._turn_of_texts = -1
         self._frames = RateLimit(FRAMES_A_SECOND, burst=40)
         self._loop = asyncio.get_running_loop()
+
+    @property
+    def role(self) -> str:
+        """The current role of the guest, in the tree if this is the socket of one."""
+        return self._role
+
+    @role.setter
+    def role(self, role: str) -> None:
+        if role != self._role:
+            self._role = role
+            self.wake.set()
 
     def close(self, code: int) -> None:
         """Requests the end of this socket, with a code for the reason."""
@@ -130,6 +142,7 @@ class Socket:
         await self._demand_cursor()
         while True:
             self.wake.clear()
+            await self._send_role()
             await self._send_events()
             await self._send_drawn()
             await self._send_deltas()
@@ -148,6 +161,13 @@ class Socket:
             if self._cursor > head:
                 self._cursor = head
                 await self._send(frames.reload(head))
+
+    async def _send_role(self) -> None:
+        """Sends a page of a tree the role that its reader has, when it connects and whenever it
+        changes: the page may have been drawn for another one."""
+        if self.guest.drawn and self.guest.tree_uid and self._role_sent != self._role:
+            self._role_sent = self._role
+            await self._send(frames.role(self._role))
 
     async def _send_events(self) -> None:
         ring = self.feed.ring

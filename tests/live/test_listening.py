@@ -240,6 +240,21 @@ async def test_a_narrowed_role_narrows_what_is_reported(
     assert (await line.event(await in_db(invite)()))["kind"] == "hidden"
 
 
+async def test_a_page_gets_the_role_of_its_reader_and_each_change_of_it(
+    connect: Opener, tree: Tree, grove: Grove, owner: User
+) -> None:
+    headers = await in_db(bearer)(owner)
+    page = await connect(tree, headers, drawn="en")
+    client = await connect(tree, headers)
+    assert (await page.until("role"))["role"] == "owner"
+    await client.until("heartbeat")
+    await in_db(Membership.objects.filter(user=owner).update)(role="reader")
+    message = {"type": "access", "grove": grove.uid, "user": owner.pk}
+    await announcements.send_async(streams.name_of(grove), message)
+    assert (await page.until("role"))["role"] == "reader"
+    assert "role" not in {frame["type"] for frame in client.frames}
+
+
 async def test_one_feed_serves_all_sockets_of_a_tree(
     connect: Opener, actor: Actor, tree: Tree, owner: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:

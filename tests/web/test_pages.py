@@ -6,13 +6,15 @@ import pytest
 from django.db import connection
 from django.test import Client
 
+from loom import access
 from loom.access import Actor, get_actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
-from loom.errors import not_found
+from loom.errors import CommandError, not_found
 from loom.links.models import Trail
 from loom.people.commands import groves
 from loom.people.models import Grove, Membership, Participant, User
+from loom.permissions import WRITE
 from loom.site.page_requests import as_shown
 from loom.trees.commands.trees import change_tree
 from loom.trees.models import Node, Tree, Workspace
@@ -394,6 +396,21 @@ def test_a_page_that_is_not_found_has_no_hint_for_lines(
         assert as_shown(not_found("It", hint)).hint == ""
     for hint in ("use n:10 or less", "Open the tree without it.", "choose another name"):
         assert as_shown(not_found("It", hint)).hint
+
+
+def test_a_page_knows_the_role_that_it_was_drawn_for(
+    owner: User, reader: User, tree: Tree, visitor: Visitor
+) -> None:
+    for user, role in ((owner, "owner"), (reader, "reader")):
+        assert f'"role": "{role}"' in text(visitor(user), f"/trees/{tree.uid}")
+
+
+def test_a_page_does_not_name_the_permissions_that_somebody_lacks(reader: User, tree: Tree) -> None:
+    with pytest.raises(CommandError) as refusal:
+        access.demand(access.get_actor(reader, tree.grove), {WRITE}, "a draft")
+    refused = as_shown(refusal.value)
+    assert refused.message == "You may not do this here."
+    assert refused.hint and "loom_" not in refused.hint
 
 
 def test_a_trail_that_is_replayed_is_told_in_words(

@@ -162,6 +162,7 @@ def _settings(page: _Page) -> dict[str, Any]:
         "workspace": visit.workspace.uid,
         "me": visit.actor.participant.uid,
         "can": abilities(visit.actor, visit.tree),
+        "role": visit.actor.role,
         "versions": page.kept.choices,
         "cast": _cast_shown(page.cast),
     }

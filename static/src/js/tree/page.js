@@ -16,12 +16,12 @@ import { follow, handOver, openDrafts } from "./page-drafts.js";
 import { storeNow } from "./store.js";
 
 /** @typedef {{id: string, name: string, kind: string, colour: number, initials: string, is_agent: boolean, is_archived: boolean}} Who */
-/** @typedef {{tree: string, title: string, grove: string, mode: string, seq: number, node: string, slot: string, workspace: string, me: string, can: Record<string, boolean>, versions: Record<string, string>, cast: Who[], keys: {name: string, keys: import("./keys.js").Key[]}[], edits: "ask" | "version" | "fork", truncation?: string}} Settings */
+/** @typedef {{tree: string, title: string, grove: string, mode: string, seq: number, node: string, slot: string, workspace: string, me: string, can: Record<string, boolean>, role: string, versions: Record<string, string>, cast: Who[], keys: {name: string, keys: import("./keys.js").Key[]}[], edits: "ask" | "version" | "fork", truncation?: string}} Settings */
 /** @typedef {import("../live/outbox.js").Answer} Answer */
 /** @typedef {import("./store.js").TreeStore} TreeStore */
 
 /** Emits: `moved` (detail {from, isStill, isKept, isBack, isSpoken}), `overview` (the largest branches of a big tree), `store` (the skeleton is here), `changed` (the store has
- * news), `drawn` (what changed, drawn by the server), `delta`, `here`, `state`, `text` (a
+ * news), `drawn` (what changed, drawn by the server), `delta`, `here`, `state`, `role` (detail: what the reader is in the tree now), `text` (a
  * buffer's editor shows the position), `book` (it has taken the text's place), `taken` (detail {from, card, to, isLate}: a candidate, before the move), `awaited` (a candidate will be accepted when it ends), `said` (detail {answer}), `refused` (detail Refused).
  */
 export class TreePage extends EventTarget {
@@ -148,6 +148,8 @@ export class TreePage extends EventTarget {
       this.emit("drawn", frame);
     } else if (frame.type === "delta") {
       this.emit("delta", frame);
+    } else if (frame.type === "role") {
+      this.emit("role", frame.role);
     } else if (frame.type === "presence") {
       this.here = frame.here;
       this.emit("here");

@@ -1,6 +1,6 @@
 // @ts-check
 // What happens on an open page when what its reader may do in the tree changes, by a right or because
-// the tree is archived or restored: they are told, and led to the list of trees if they may no longer
+// the tree is archived or restored, or by another role in the grove: they are told, and led to the list of trees if they may no longer
 // see it, else to the page as they may use it now.
 
 import { toast } from "../elements/loom-toast.js";
@@ -17,6 +17,8 @@ const hasTyped = () => [...document.querySelectorAll(TYPED)].some((field) => /**
 /** Leads somewhere at once, or offers it where something was typed or `isOffer`. @param {string} address @param {string} words @param {string} act */
 function lead(address, words, act, isOffer = false) {
   const go = () => (address ? location.assign(address) : location.reload());
+  const isOffered = [...document.querySelectorAll("loom-toast [data-lasting] > span")].some((offer) => offer.textContent === words);
+  if (isOffered) return;
   if (isOffer || hasTyped()) toast().show(words, { bad: true, act, onAct: go, lasting: true });
   else go();
 }
@@ -29,6 +31,15 @@ export function followRights(page, signal) {
     const { state, reason } = /** @type {CustomEvent} */ (event).detail;
     if (state === "gone" && reason === NOT_YOURS) leave();
   }, { signal });
+  const change = () => lead("", t("What you may do in this tree has changed. Reload the page once you have sent or copied what you typed."), t("Reload"));
+  // Of a change of somebody's role in the grove the tree has no event.
+  let role = page.settings.role;
+  page.addEventListener("role", (event) => {
+    const { detail } = /** @type {CustomEvent} */ (event);
+    if (detail === role) return;
+    role = detail;
+    change();
+  }, { signal });
   const off = page.events.on("tree.changed", ({ actor, payload }) => {
     if (payload.archived_at !== undefined) {
       const words = payload.archived_at ? t("This tree was archived and can only be read now. Reload the page once you have copied what you typed.") : t("This tree was restored. Reload the page to write in it.");
@@ -40,7 +51,7 @@ export function followRights(page, signal) {
     // Owners may do everything, whatever a tree says; of a role the server knows whose it is.
     if (page.can.share || (rights.participant && rights.participant !== me)) return;
     if (rights.participant === me && rights.right === "hidden") return leave();
-    lead("", t("What you may do in this tree has changed. Reload the page once you have sent or copied what you typed."), t("Reload"));
+    change();
   });
   signal.addEventListener("abort", off);
 }

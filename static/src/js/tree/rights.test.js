@@ -33,3 +33,22 @@ test("whoever has the tree open elsewhere is offered the page as it is now", () 
 test("another change of a tree says nothing of rights", () => {
   assert.equal(told({ title: "New" }, { typed: "half a thought" }), "");
 });
+
+test("whoever gets another role in the grove is told so, once, and not when the page connects", () => {
+  freshPage('<loom-toast></loom-toast><div class="composer"><textarea></textarea></div>');
+  document.querySelector("textarea").value = "half a thought";
+  const stop = new AbortController();
+  const handlers = [];
+  const events = Object.assign(new EventTarget(), { on: (_, run) => (handlers.push(run), () => {}) });
+  const page = treePage({ events });
+  page.settings = { ...page.settings, role: "writer" };
+  followRights(page, stop.signal);
+  const offers = () => document.querySelectorAll("loom-toast .toast").length;
+  page.emit("role", "writer");
+  assert.equal(offers(), 0);
+  page.emit("role", "reader");
+  for (const run of handlers) run({ kind: "tree.changed", actor: "bea", payload: { rights: { participant: "ada", right: "read" } } });
+  assert.equal(offers(), 1);
+  assert.match(document.querySelector("loom-toast").textContent, /^What you may do in this tree has changed\..*Reload$/);
+  stop.abort();
+});
