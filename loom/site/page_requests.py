@@ -114,6 +114,10 @@ def label_of(name: str) -> str:
     return gettext(setting.says) + (f" ({gettext(setting.of)})" if setting.of else "")
 
 
+# How a refusal names the permissions that somebody lacks: `continue needs loom_generate.`
+_LACKING = re.compile(r" needs loom_[a-z]+(?:, loom_[a-z]+)*\.$")
+
+
 def _labelled(words: str) -> str:
     match = _FIELD.match(words)
     label = label_of(match[1]) if match else ""
@@ -125,16 +129,17 @@ _TYPED = re.compile(r'→|…?/api/|\b(?:GET|POST|PATCH|PUT|DELETE) |^[a-z_]+[:=
 
 
 def as_shown(refused: CommandError) -> CommandError:
-    """The refusal as pages show it: with the labels of fields, and a hint that is a sentence; none
-    that is written in a line or sent to the API."""
+    """The refusal as pages show it: with the labels of fields, without the names of permissions,
+    and with a hint that is a sentence; none that is written in a line or sent to the API."""
     hint = "" if _TYPED.search(refused.hint) else _labelled(refused.hint)
     if hint[:1].islower():
         hint = hint[0].upper() + hint[1:]
         if hint[-1].isalnum() and not re.search(r"[→/{=]", hint):
             hint += "."
+    lacks = refused.code == "PERMISSION_DENIED" and _LACKING.search(refused.message)
     return CommandError(
         refused.code,
-        _labelled(refused.message),
+        gettext("You may not do this here.") if lacks else _labelled(refused.message),
         hint=hint,
         status=refused.status,
         retryable=refused.retryable,

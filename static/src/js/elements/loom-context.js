@@ -1,7 +1,7 @@
 // @ts-check
 // Whose context is shown, and when it is read again; tree/context-view.js draws it.
 
-import { json, Newest, Refused } from "../live/api.js";
+import { json, Newest, Refused, told } from "../live/api.js";
 import { composer } from "../tree/actions.js";
 import { contextParts, withTyped } from "../tree/context-view.js";
 import { make } from "../tree/forms.js";
@@ -24,6 +24,8 @@ export class LoomContext extends HTMLElement {
   /** sections that are open, by name and detail */
   opened = new Set();
   draws = new Newest();
+  /** whether a refusal stands where the context belongs */
+  isRefused = false;
 
   connectedCallback() {
     this.page = pageOf();
@@ -48,6 +50,7 @@ export class LoomContext extends HTMLElement {
     signal.addEventListener("abort", lightNothing);
     document.addEventListener("cast", () => this.fill(), { signal });
     document.addEventListener("pane", () => this.soon(), { signal });
+    this.page.addEventListener("state", (event) => /** @type {CustomEvent} */ (event).detail.state === "live" && this.isRefused && this.soon(0), { signal });
     this.fill();
     this.soon(REST_MS);
   }
@@ -90,7 +93,7 @@ export class LoomContext extends HTMLElement {
       this.soon(0);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      this.querySelector("[data-shown]")?.replaceChildren(make("p", { className: "soft" }, `${error.message} ${error.hint}`.trim()));
+      this.querySelector("[data-shown]")?.replaceChildren(make("p", { className: "soft" }, told(error)));
     }
   }
 
@@ -137,6 +140,7 @@ export class LoomContext extends HTMLElement {
       if (this.draws.isPast(number)) return;
       const focused = box.contains(document.activeElement) ? document.activeElement?.getAttribute("data-leave") : null;
       this.pointed = "";
+      this.isRefused = false;
       lightNothing();
       this.shown = context.sections;
       box.replaceChildren(...contextParts(who.name, context, { opened: this.opened, without: page.contexts.without }));
@@ -145,7 +149,9 @@ export class LoomContext extends HTMLElement {
       if (isPicked) document.dispatchEvent(new CustomEvent("contexts"));
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      if (!this.draws.isPast(number)) box.replaceChildren(make("p", { className: "soft" }, `${error.message} ${error.hint}`.trim()));
+      if (this.draws.isPast(number)) return;
+      this.isRefused = true;
+      box.replaceChildren(make("p", { className: "soft" }, told(error)));
     }
   }
 

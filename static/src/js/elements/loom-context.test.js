@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Refused } from "../live/api.js";
 import { freshPage, held, place, treePage } from "../testing/dom.js";
 import { LoomContext } from "./loom-context.js";
 
@@ -57,6 +58,13 @@ test("an older answer does not take the place of a newer one", async () => {
   assert.match(box.textContent, /22 of 100/);
 });
 
+test("a refusal says in words what its reader may not do, without the names of permissions", async () => {
+  const refused = new Refused({ code: "PERMISSION_DENIED", message: "continue needs loom_generate.", hint: "ask an owner of the grove" }, 403);
+  const { element, box } = context(async () => Promise.reject(refused));
+  await element.draw();
+  assert.equal(box.textContent, "You may not do this here.\nAsk an owner of the grove.");
+});
+
 test("where no model is set up it says so, and in the past it is left alone", async () => {
   const { element, box } = context(undefined, []);
   await element.draw();
@@ -87,4 +95,18 @@ test("what is unfolded is remembered by its key", () => {
   assert.deepEqual([...element.opened], ["PATH 3"]);
   element.toggled({ open: false, dataset: { key: "PATH 3" } });
   assert.deepEqual([...element.opened], []);
+});
+
+test("what was refused is asked for again with the next connection", async () => {
+  const answers = [Promise.reject(new Refused({ message: "No connection to the server." }, 0)), Promise.resolve(CONTEXT)];
+  const { element, page, box } = context(() => answers.shift());
+  await element.draw();
+  assert.equal(box.textContent, "No connection to the server.");
+  let asked = 0;
+  element.soon = () => (asked += 1);
+  page.emit("state", { state: "live" });
+  assert.equal(asked, 1);
+  await element.draw();
+  page.emit("state", { state: "live" });
+  assert.equal(asked, 1);
 });

@@ -1,7 +1,7 @@
 // @ts-check
 // The documents of a tree, in a pane beside it: listed, made, linked, read and written.
 
-import { json, madePart, Newest, part, Refused } from "../live/api.js";
+import { json, madePart, Newest, part, Refused, told } from "../live/api.js";
 import { call } from "../live/calls.js";
 import { showAges } from "../pages.js";
 import { styleNonce } from "../tree/editor-loader.js";
@@ -159,7 +159,7 @@ export class LoomDocuments extends HTMLElement {
       this.hidden = false;
       if (!place()) this.innerHTML = '<p class="refused" role="alert" data-refused></p>';
       const shown = /** @type {HTMLElement} */ (place());
-      shown.textContent = `${error.message} ${error.hint}`.trim();
+      shown.textContent = told(error);
       shown.hidden = false;
       return false;
     }

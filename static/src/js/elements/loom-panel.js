@@ -4,6 +4,7 @@
 
 import { Newest, part, Refused } from "../live/api.js";
 import { showAges } from "../pages.js";
+import { make } from "../tree/forms.js";
 import { letOwnResolve, morphOne } from "../tree/morph.js";
 import { pageOf } from "../tree/page.js";
 
@@ -18,6 +19,8 @@ export class LoomPanel extends HTMLElement {
   /** how often it was told that this may have changed: what was asked for before is older */
   news = 0;
   draws = new Newest();
+  /** whether a refusal stands where the answer belongs */
+  isRefused = false;
 
   connectedCallback() {
     this.page = pageOf();
@@ -30,6 +33,7 @@ export class LoomPanel extends HTMLElement {
     document.addEventListener("drawn", () => this.dataset.ofNode !== undefined && this.soon(30), { signal });
     this.page.addEventListener("redraw", () => this.look(this.node), { signal });
     document.addEventListener("pane", () => this.soon(), { signal });
+    this.page.addEventListener("state", (event) => /** @type {CustomEvent} */ (event).detail.state === "live" && this.isRefused && this.soon(0), { signal });
     this.closest("details")?.addEventListener("toggle", () => this.soon(0), { signal });
     this.addEventListener("click", (event) => {
       const more = /** @type {Element} */ (event.target).closest("[data-more]");
@@ -140,12 +144,16 @@ export class LoomPanel extends HTMLElement {
       if (node !== this.node || this.draws.isPast(number) || this.isInUse) return;
       this.drawn = news === this.news ? url : "";
       this.shown = node;
+      this.isRefused = false;
       this.innerHTML = markup;
       letOwnResolve(this, this.page?.settings.me ?? "");
       showAges();
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      this.textContent = error.message;
+      if (this.draws.isPast(number)) return;
+      this.drawn = "";
+      this.isRefused = true;
+      this.replaceChildren(make("p", { className: "empty", textContent: error.message }));
     }
   }
 }

@@ -93,3 +93,19 @@ test("rows that follow take the place of the button that asks for them", async (
   assert.deepEqual([...element.querySelectorAll("li")].map((row) => row.textContent), ["newer", "older"]);
   assert.equal(document.activeElement?.textContent, "older");
 });
+
+test("what was refused is asked for again with the next connection, and nothing else is", async () => {
+  const answers = [new Response("No connection.", { status: 503 }), "<p>a bookmark</p>"];
+  const { page, element } = panel(() => answers.shift());
+  let asked = 0;
+  element.soon = () => (asked += 1);
+  await element.draw();
+  page.emit("state", { state: "offline" });
+  assert.equal(asked, 0);
+  page.emit("state", { state: "live" });
+  assert.equal(asked, 1);
+  await element.draw();
+  assert.equal(element.textContent, "a bookmark");
+  page.emit("state", { state: "live" });
+  assert.equal(asked, 1);
+});

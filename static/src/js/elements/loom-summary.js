@@ -2,7 +2,7 @@
 // The summary of a node, tree or document, with a button that asks for one, or for another one,
 // and what became of it.
 
-import { json, Refused } from "../live/api.js";
+import { json, Refused, told } from "../live/api.js";
 import { t } from "../t.js";
 
 /** @typedef {{summary: string, open: number, failed: ({node?: string | null, error?: {message?: string}, message?: string})[]}} State */
@@ -35,7 +35,7 @@ export class LoomSummary extends HTMLElement {
       this.look(MOST);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      this.say(`${error.message} ${error.hint}`.trim());
+      this.say(told(error));
     }
   }
 

@@ -3,7 +3,7 @@
 // stashed here; tree/window-list.js draws them.
 
 import { asBody, call, callOf } from "../live/calls.js";
-import { json, Newest, Refused } from "../live/api.js";
+import { json, Newest, Refused, told } from "../live/api.js";
 import { composer } from "../tree/actions.js";
 import { called } from "../tree/called.js";
 import { make } from "../tree/forms.js";
@@ -237,7 +237,7 @@ export class LoomWindows extends HTMLElement {
     if (error && !(error instanceof Refused)) throw error;
     if (!box) return false;
     box.hidden = !error;
-    box.textContent = error instanceof Refused ? `${error.message} ${error.hint}`.trim() : "";
+    box.textContent = error instanceof Refused ? told(error) : "";
     return false;
   }
 

@@ -59,7 +59,7 @@ test("a refusal is shown until something goes well", async () => {
   const { element } = windows(() => answer());
   const box = element.querySelector("[data-refused]");
   assert.equal(await element.run({ command: "close", args: { windows: ["#9"] } }), false);
-  assert.equal(box.textContent, "There is no window #9. list them");
+  assert.equal(box.textContent, "There is no window #9.\nList them.");
   answer = () => ({ refs: ["#1"], results: [], drawn: {} });
   assert.deepEqual(await element.run({ command: "open", args: { ref: "n1" } }), ["#1"]);
   assert.equal(box.hidden, true);

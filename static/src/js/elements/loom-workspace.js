@@ -3,7 +3,7 @@
 // what it takes, its tasks, augments, last actions and arrangements of windows.
 
 import { asBody, call, callOf } from "../live/calls.js";
-import { json, Newest, Refused } from "../live/api.js";
+import { json, Newest, Refused, told } from "../live/api.js";
 import { make, openForm } from "../tree/forms.js";
 import { pageOf } from "../tree/page.js";
 import { withRefs } from "../tree/refs.js";
@@ -219,7 +219,7 @@ export class LoomWorkspace extends HTMLElement {
     if (error && !(error instanceof Refused)) throw error;
     const box = /** @type {HTMLElement} */ (this.querySelector("[data-refused]"));
     box.hidden = !error;
-    box.textContent = error instanceof Refused ? `${error.message} ${error.hint}`.trim() : "";
+    box.textContent = error instanceof Refused ? told(error) : "";
     return false;
   }
 }

@@ -20,11 +20,12 @@ const AGAIN_MS = 3000;
  * mine, theirs}), `saved` (detail: whether all is on the server).
  */
 export class Drafts extends EventTarget {
-  /** @param {Server} server @param {{store?: Storage | null, name?: string, inHand?: Place[]}} [options] inHand: places
-   * whose text is still on its way as a line */
-  constructor(server, { store = null, name = "", inHand = [] } = {}) {
+  /** @param {Server} server @param {{store?: Storage | null, name?: string, inHand?: Place[], mayKeep?: (place: Place) => boolean}} [options] inHand: places
+   * whose text is still on its way as a line; mayKeep: whether the server keeps what is typed at a place */
+  constructor(server, { store = null, name = "", inHand = [], mayKeep = () => true } = {}) {
     super();
     this.server = server;
+    this.mayKeep = mayKeep;
     this.shelf = new Shelf(store, name);
     this.entries = /** @type {Map<string, Entry>} */ (new Map());
     /** @type {Map<string, {text: string, at: string}>} what another tab has, while it is undecided */
@@ -105,7 +106,7 @@ export class Drafts extends EventTarget {
     const name = nameOf(place);
     this.typed.add(name);
     this.tell("saved", false);
-    if (this.timers.has(name) || this.flying.has(name) || this.theirs.has(name)) return;
+    if (this.timers.has(name) || this.flying.has(name) || this.theirs.has(name) || !this.mayKeep(place)) return;
     this.timers.set(name, setTimeout(() => this.send(place), wait));
   }
 

@@ -254,3 +254,18 @@ test("an edit knows what it was typed over, until it is no edit of that any more
   drafts.write(PLACE, "");
   assert.equal(over(), undefined);
 });
+
+test("what the server would refuse is kept here, and never sent", async () => {
+  const store = storage();
+  const at = server();
+  const writer = new Drafts(at, { store, name: "me" });
+  writer.write(PLACE, "typed");
+  await writer.flush(PLACE);
+  writer.write(PLACE, "typed on");
+  const reader = new Drafts(at, { store, name: "me", mayKeep: ({ kind }) => kind === "note" });
+  const refusals = heard(reader, "refused");
+  at.asked.length = 0;
+  await reader.load();
+  await reader.flushAll();
+  assert.deepEqual([reader.of(PLACE), at.asked, refusals], ["typed on", [], []]);
+});

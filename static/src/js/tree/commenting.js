@@ -4,7 +4,7 @@
 
 import { nthOf, selectedIn } from "../editor/places.js";
 import { wordsBar } from "../editor/words-bar.js";
-import { json, part, Refused } from "../live/api.js";
+import { json, part, Refused, told } from "../live/api.js";
 import { t } from "../t.js";
 import { perform } from "./actions.js";
 import { Thread } from "./thread.js";
@@ -119,7 +119,7 @@ async function begin(page, name) {
     if (!(error instanceof Refused)) throw error;
     // By its element: what this module is imported for is tested without a page.
     const toast = /** @type {import("../elements/loom-toast.js").LoomToast | null} */ (document.querySelector("loom-toast"));
-    toast?.show(`${error.message} ${error.hint}`.trim(), { bad: true });
+    toast?.show(told(error), { bad: true });
   }
 }
 

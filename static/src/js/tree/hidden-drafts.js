@@ -8,7 +8,7 @@ import { placeOf } from "../live/draft-storage.js";
 import { toast } from "../elements/loom-toast.js";
 import { t } from "../t.js";
 import { make } from "./forms.js";
-import { placeAt } from "./page-drafts.js";
+import { mayWriteAt, placeAt } from "./page-drafts.js";
 
 /** @typedef {import("./page.js").TreePage} TreePage */
 /** @typedef {import("./store.js").TreeStore} TreeStore */
@@ -20,9 +20,6 @@ const TOLD_MS = 20_000;
 /** Whether a text or one above it is pruned. @param {TreeStore} store @param {string} id */
 const isHidden = (store, id) => store.pathTo(id).some((slot) => store.isPruned(slot));
 
-/** Whether this person may send a draft of a kind at all. @param {TreePage} page @param {Place} place */
-const maySend = ({ settings: { can } }, { kind }) => can.write || (can.comment && kind === "note");
-
 /** The drafts that no field of this page shows. @param {TreePage} page @returns {[Place, string][]} */
 export function hiddenDrafts(page) {
   const { store, drafts, position } = page;
@@ -30,7 +27,7 @@ export function hiddenDrafts(page) {
   const all = drafts.all().map(([name, text]) => /** @type {[Place, string]} */ ([placeOf(name), text]));
   const path = new Set(store?.pathTo(position));
   return all.filter(([place]) => {
-    if (!maySend(page, place)) return true;
+    if (!mayWriteAt(page.settings.can, place)) return true;
     const at = store?.slotOf(place.slot);
     if (!store || at === null || at === undefined || !isHidden(store, place.slot)) return false;
     return place.kind === "buffer" ? at !== store.slotOf(position) : !path.has(at);
@@ -59,7 +56,7 @@ function takeHere(page, text) {
 
 /** One of these drafts with what can be done with it. @param {TreePage} page @param {Place} place @param {string} text */
 function boxOf(page, place, text) {
-  const why = maySend(page, place) ? t("You typed this at a text that has been pruned since:") : t("You typed this and have not sent it:");
+  const why = mayWriteAt(page.settings.can, place) ? t("You typed this at a text that has been pruned since:") : t("You typed this and have not sent it:");
   const kept = make("span", { className: "hidden-draft-text", textContent: text, dir: "auto", tabIndex: 0 });
   kept.setAttribute("data-secret", ""); // what the button beside it copies (pages.js)
   const copy = make("button", { type: "button", className: "button small", textContent: t("Copy") });

@@ -17,7 +17,8 @@ const PATIENCE_MS = 300;
 export function openDrafts(settings, outbox) {
   const inHand = outbox.left().flatMap(({ draft }) => draft ?? []);
   const name = `${settings.me}.${settings.tree}`;
-  const drafts = new Drafts(draftsAt(settings.workspace), { store: localStorage, name, inHand });
+  const mayKeep = (/** @type {Place} */ place) => mayWriteAt(settings.can, place);
+  const drafts = new Drafts(draftsAt(settings.workspace), { store: localStorage, name, inHand, mayKeep });
   outbox.addEventListener("answered", (event) => {
     const { draft, ran } = /** @type {CustomEvent} */ (event).detail;
     if (draft) drafts.release(draft, ran);
@@ -39,6 +40,10 @@ export function follow(drafts, signal) {
   document.addEventListener("visibilitychange", turned, { signal });
   return load();
 }
+
+/** Whether a person may write what a draft is for, so that the server keeps it: whoever may only
+ * read has drafts of the time before. @param {Record<string, boolean>} can @param {Place} place */
+export const mayWriteAt = (can, { kind }) => can.write || (can.comment && kind === "note");
 
 /** Where a draft at a node lies: with its slot, whichever version is selected there.
  * @param {TreePage} page @param {import("../live/draft-storage.js").Kind} kind @param {string} [id] @returns {Place} */
