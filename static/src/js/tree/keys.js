@@ -6,7 +6,7 @@ import { composer, perform } from "./actions.js";
 import { openFind } from "./finding.js";
 import { shut } from "./menus.js";
 import { toggleMode } from "./modes.js";
-import { MOVES, moveBy } from "./navigation.js";
+import { bookmarkBy, MOVES, moveBy } from "./navigation.js";
 import { ratedBy } from "./ratings.js";
 import { shortcutOf } from "./shortcuts.js";
 import { isTyping, wantsText } from "./typing.js";
@@ -64,8 +64,8 @@ export const ACTIONS = {
   undo: (page) => weave()?.untake() || book()?.untype() || Boolean(page.acts.undo()),
   redo: (page) => book()?.retype() || Boolean(page.acts.redo()),
   ...Object.fromEntries(Object.keys(MOVES).flatMap((name) => [name, `${name}-typing`].map((id) => [id, moveBy(name)]))),
-  "bookmark-before": (page) => bookmark(page, -1),
-  "bookmark-after": (page) => bookmark(page, 1),
+  "bookmark-before": bookmarkBy(-1),
+  "bookmark-after": bookmarkBy(1),
   map: () => document.dispatchEvent(new CustomEvent("map-full")),
   hoist: (page) => document.dispatchEvent(new CustomEvent("hoist", { detail: page.position })),
   ...Object.fromEntries(["continue", "edit", "respond", "annotate", "link", "prune", "split"].map((name) => [name, act(name)])),
@@ -88,15 +88,6 @@ function toggleBookmark(page) {
   const what = subject(page);
   const isSet = what.host?.classList.contains("bookmarked");
   return page.can.comment && perform(isSet ? "unbookmark" : "bookmark", what);
-}
-
-/** The next bookmark in the list. @param {TreePage} page @param {number} step */
-function bookmark(page, step) {
-  const ids = [...document.querySelectorAll("#panel-bookmarks [data-go]")].map((element) => element.getAttribute("data-go") ?? "");
-  if (!ids.length) return false;
-  const place = ids.indexOf(page.position);
-  page.go(ids[place < 0 ? (step > 0 ? 0 : ids.length - 1) : (place + step + ids.length) % ids.length]);
-  return true;
 }
 
 /** Stops candidates and turns that run. True where there were some. */

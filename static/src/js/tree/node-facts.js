@@ -72,6 +72,8 @@ export class Marks extends EventTarget {
     /** @type {Map<string, Mark>} by id */
     this.all = new Map();
     this.heard = 0;
+    /** whether they have come from the server */
+    this.isLoaded = false;
   }
 
   async load() {
@@ -80,6 +82,7 @@ export class Marks extends EventTarget {
       const { marks } = await this.fetch(this.url);
       // What was put on or taken off meanwhile may be in the answer, or not.
       if (this.heard !== before) return void (await this.load());
+      this.isLoaded = true;
       this.all = new Map(marks.map((/** @type {string[]} */ [id, kind, label, item]) => [id, { kind, label, item }]));
       this.changed();
     } catch (error) {
