@@ -170,6 +170,29 @@ def test_what_is_typed_in_a_buffer_counts_where_it_is_asked_for(
     assert message["content"] == "Who is Marie? She put her hand"
 
 
+def test_what_is_typed_in_a_dialogue_is_cut_as_it_will_be_when_it_is_sent(
+    actor: Actor,
+    tree: Tree,
+    model: Participant,
+    provider: ScriptedProvider,
+    opening: str,
+    ask: Say,
+    api: Api,
+) -> None:
+    Participant.objects.filter(pk=model.pk).update(context_limit=1536)
+    typed = "A long way down to the river. " * 400
+    own = stored(node_writer.workspace_of(actor.participant, tree))
+    save(actor, own, tree.nodes.get(local_id=opening), SentDraft("buffer", typed, None))
+    query = {"participant": model.uid, "node": opening, "draft": "1"}
+    shown = _context(api(actor.user), own.uid, **query)
+    assert shown["tokens"] <= shown["limit"]
+    assert not ask(f'respond {opening} "{typed}"')
+    provider.script(says("Cold."))
+    (generation,) = ask(f'continue using agent:"{model.name}"')
+    run(generation)
+    assert provider.seen[-1].json["messages"] == shown["messages"]
+
+
 def test_looking_at_it_writes_nothing_and_asks_nobody(
     actor: Actor,
     tree: Tree,

@@ -6,6 +6,7 @@ import { composer } from "../tree/actions.js";
 import { contextParts, withTyped } from "../tree/context-view.js";
 import { make } from "../tree/forms.js";
 import { lightNodes, lightNothing, lightWords } from "../tree/lighting.js";
+import { placeAt } from "../tree/page-drafts.js";
 import { pageOf } from "../tree/page.js";
 import { t } from "../t.js";
 
@@ -24,6 +25,8 @@ export class LoomContext extends HTMLElement {
   /** sections that are open, by name and detail */
   opened = new Set();
   draws = new Newest();
+  /** whether what is typed does not fit, so that the server has to cut it */
+  isCut = false;
   /** whether a refusal stands where the context belongs */
   isRefused = false;
 
@@ -41,9 +44,9 @@ export class LoomContext extends HTMLElement {
     this.page.addEventListener("moved", () => this.soon(REST_MS), { signal });
     this.page.addEventListener("event", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
     this.page.addEventListener("said", () => this.soon(), { signal });
-    this.page.drafts.addEventListener("saved", () => this.page?.settings.mode === "buffer" && this.soon(TYPED_MS), { signal });
+    this.page.drafts.addEventListener("saved", () => (this.isCut || this.page?.settings.mode === "buffer") && this.soon(TYPED_MS), { signal });
     composer()?.addEventListener("change", () => this.soon(), { signal });
-    composer()?.addEventListener("input", () => this.soon(), { signal });
+    composer()?.addEventListener("input", () => this.soon(this.isCut ? TYPED_MS : SOON_MS), { signal });
     this.addEventListener("click", (event) => this.pressed(/** @type {Element} */ (event.target)), { signal });
     for (const name of ["pointerover", "focusin"]) this.addEventListener(name, (event) => this.point(/** @type {Element} */ (event.target)), { signal });
     for (const name of ["pointerleave", "focusout"]) this.addEventListener(name, () => this.point(null), { signal });
@@ -135,8 +138,7 @@ export class LoomContext extends HTMLElement {
     const at = page.position;
     const number = this.draws.ask();
     try {
-      const counted = await page.contexts.of(who.id, at, asked);
-      const context = withTyped(counted, composer()?.message() ?? "");
+      const context = await this.read(who.id, at, asked);
       if (this.draws.isPast(number)) return;
       const focused = box.contains(document.activeElement) ? document.activeElement?.getAttribute("data-leave") : null;
       this.pointed = "";
@@ -153,6 +155,17 @@ export class LoomContext extends HTMLElement {
       this.isRefused = true;
       box.replaceChildren(make("p", { className: "soft" }, told(error)));
     }
+  }
+
+  /** What somebody is sent, with what stands in the field of a dialogue. Where that does not fit, the server says
+   * what is cut, as it will when it is sent. @param {string} participant @param {string} at @param {"turn" | "continue"} how */
+  async read(participant, at, how) {
+    const page = /** @type {import("../tree/page.js").TreePage} */ (this.page);
+    const context = withTyped(await page.contexts.of(participant, at, how), composer()?.message() ?? "");
+    this.isCut = how === "continue" && context.tokens > context.limit;
+    if (!this.isCut) return context;
+    await page.drafts.flush(placeAt(page, "buffer"));
+    return page.contexts.of(participant, at, how, { isTyped: true });
   }
 
   /** @param {Element} target */

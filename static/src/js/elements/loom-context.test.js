@@ -110,3 +110,18 @@ test("what was refused is asked for again with the next connection", async () =>
   page.emit("state", { state: "live" });
   assert.equal(asked, 1);
 });
+
+test("where what is typed does not fit, the server says what is cut of it", async () => {
+  const cut = { ...CONTEXT, tokens: 100, note: "cut" };
+  const { element, page, asked, box } = context(async (_, __, ___, options) => (options?.isTyped ? cut : { ...CONTEXT, tokens: 90 }));
+  const flushed = [];
+  page.drafts.flush = async (where) => flushed.push(where);
+  const composer = document.body.appendChild(Object.assign(document.createElement("loom-composer"), { message: () => "word" }));
+  await element.draw();
+  assert.match(box.textContent, /91 of 100/);
+  assert.deepEqual([asked.length, flushed], [1, []]);
+  composer.message = () => "word ".repeat(20);
+  await element.draw();
+  assert.match(box.textContent, /100 of 100/);
+  assert.deepEqual([asked.at(-1), flushed], [["Muse", "n1", "continue", { isTyped: true }], [{ kind: "buffer", slot: "n1" }]]);
+});

@@ -48,10 +48,11 @@ export class Contexts {
     document.dispatchEvent(new CustomEvent("contexts"));
   }
 
-  /** @param {string} participant @param {string} node @param {"turn" | "continue"} how @returns {Promise<Context>} */
-  of(participant, node, how) {
+  /** @param {string} participant @param {string} node @param {"turn" | "continue"} how @param {{isTyped?: boolean}} [options] isTyped: with
+   * what was typed there and not sent, which a buffer always counts @returns {Promise<Context>} */
+  of(participant, node, how, { isTyped = false } = {}) {
     const asked = new URLSearchParams({ participant, node, how });
-    if (this.page.settings.mode === "buffer") asked.set("draft", "1");
+    if (isTyped || this.page.settings.mode === "buffer") asked.set("draft", "1");
     if (how === "continue" && this.without.size) asked.set("without", this.leavesOut());
     const key = String(asked);
     const known = this.known.get(key);
