@@ -4,6 +4,7 @@ import pytest
 
 from loom.notes.commands.annotations import names_in
 from loom.notes.models import Mention
+from loom.people.commands.groves import show_as
 from loom.trees.models import Node
 from tests.two_groves import SECRET, TwoGroves
 
@@ -16,6 +17,27 @@ def _mention(two_groves: TwoGroves) -> Mention:
     name = right.actor(two_groves.only_right).participant.name
     right.run(two_groves.both, f'annotate root "@{name}, {SECRET}?"')
     return Mention.objects.get()
+
+
+def test_who_has_a_display_name_is_reached_by_the_name_of_their_account_too(
+    two_groves: TwoGroves,
+) -> None:
+    right, named, both = two_groves.right, two_groves.only_right, two_groves.both
+    account = named.username
+    show_as(named, name="Bérénice von Überlang")
+    right.run(both, f'annotate root "@{account.upper()}, or @bérénice von überlang?"')
+    right.run(both, f'annotate root "Nobody is called @{account}s."')
+    assert Mention.objects.get().participant.user == named
+
+
+def test_the_name_of_a_member_means_them_and_not_an_account_of_that_name(
+    two_groves: TwoGroves,
+) -> None:
+    right, named, both = two_groves.right, two_groves.only_right, two_groves.both
+    show_as(both, name="Somebody else")
+    show_as(named, name=both.username)
+    right.run(both, f'annotate root "@{both.username}?"')
+    assert Mention.objects.get().participant.user == named
 
 
 def test_a_reply_goes_below_the_note_and_the_mention_is_seen(two_groves: TwoGroves) -> None:

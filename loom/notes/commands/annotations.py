@@ -192,8 +192,9 @@ def _add(
 
 
 def note_mentions(actor: Actor, note: Node) -> None:
-    """Stores which members an annotation mentions with an @, such as `@Ada`. One query if the text
-    has an @, two if it mentions somebody."""
+    """Stores which members an annotation mentions with an @, such as `@Ada`, by their names in the
+    grove or those of their accounts. One query if the text has an @, two if it mentions somebody.
+    """
     Mention.objects.bulk_create(
         Mention(participant=member, tree=note.tree, node=note, at=note.created_at)
         for member in _mentioned(actor.participant, note)
@@ -222,11 +223,15 @@ def _mentioned(author: Participant, note: Node) -> list[Participant]:
     """The other members of the author's grove whom a note mentions. One query if it has an @."""
     if "@" not in note.text:
         return []
-    members = Participant.objects.filter(
+    people = Participant.objects.filter(
         grove=author.grove_id, kind="human", archived_at__isnull=True
-    ).exclude(pk=author.pk)
-    named = names_in(note.text, [member.name for member in members])
-    return [member for member in members if member.name in named]
+    )
+    members = list(people.select_related("user"))
+    by_name = {member.user.username.casefold(): member for member in members if member.user}
+    # What somebody is called in the grove means them, even if it is the name of an account.
+    by_name |= {member.name.casefold(): member for member in members}
+    named = {by_name[name] for name in names_in(note.text, by_name)}
+    return [member for member in members if member in named and member.pk != author.pk]
 
 
 def names_in(text: str, names: Iterable[str]) -> set[str]:
