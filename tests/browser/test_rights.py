@@ -4,9 +4,9 @@ what an open page does when the right changes."""
 import re
 from uuid import uuid4
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Cookies, Heddle, Open
+from tests.browser.conftest import Cookies, Heddle, Open, invited
 
 
 def live(page: Page) -> Page:
@@ -112,6 +112,39 @@ def test_an_open_page_follows_when_its_tree_is_archived_and_restored(
     hers.get_by_role("button", name="Reload").click()
     expect(hers.get_by_text("archived, read-only")).to_be_visible()
     expect(hers.locator("main").get_by_text("Half a thought")).to_be_visible()
+
+
+def test_an_open_page_follows_the_role_of_its_reader_in_the_grove(
+    heddle: Heddle, visit: Open, chrome: Browser
+) -> None:
+    name = f"mina{uuid4().hex[:6]}"
+    tree = heddle.tree("A change of role", "The lamp was lit.")
+    hers = live(visit(f"/trees/{tree}", who=invited(heddle, chrome, name, "writer")))
+    field = hers.get_by_label("Text of the next node")
+    expect(field).to_be_visible()
+
+    def becomes(role: str) -> None:
+        grove = heddle.get("groves")["results"][0]["id"]  # type: ignore[index]
+        with heddle.client() as client:
+            change = {"user": name, "role": role}
+            answer = client.patch(f"/api/groves/{grove}/members", json=change)
+        assert answer.is_success, answer.text
+
+    becomes("reader")
+    expect(field).to_have_count(0)
+    live(hers)
+    becomes("writer")
+    expect(field).to_be_visible()
+    live(hers)
+    field.fill("Half a thought")
+    becomes("reader")
+    expect(hers.get_by_text("What you may do in this tree has changed.")).to_be_visible()
+    expect(field).to_have_value("Half a thought")
+    hers.get_by_role("button", name="Reload").click()
+    # Her words are shown, and nothing says that they cannot be kept.
+    expect(hers.locator("main").get_by_text("Half a thought")).to_be_visible()
+    live(hers)
+    expect(hers.locator("loom-toast .toast")).to_have_count(0)
 
 
 def test_a_key_takes_back_no_rights_before_it_was_asked_for(
