@@ -52,6 +52,25 @@ def test_a_move_that_cannot_be_read_goes_back_to_the_text_that_is_shown(
     )
 
 
+def test_a_buffer_shows_what_hangs_below_its_text_with_the_next_connection(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Below a buffer", "Above.", " Below.", mode="buffer")
+    page = live(visit(f"/trees/{tree}"))
+    text = page.locator("loom-buffer .cm-content")
+    expect(text).to_have_text("Above. Below.")
+    refuse = re.compile(rf"/trees/{tree}/weave")
+    page.route(refuse, lambda route: route.fulfill(status=503, body="Busy."))
+    page.locator("main").press("ArrowLeft")
+    expect(page.locator("loom-toast")).to_contain_text("Busy.")
+    # The editor has the text, so what is written now hangs below it.
+    expect(text).to_have_text("Above.")
+    expect(page.locator("loom-weave .card")).to_have_count(0)
+    page.unroute(refuse)
+    page.evaluate("document.querySelector('loom-tree').page.socket.resync()")
+    expect(page.locator("loom-weave .card")).to_contain_text("Below.")
+
+
 def test_a_phone_has_a_status_line_while_it_is_offline(heddle: Heddle, visit: Open) -> None:
     page = live(visit(f"/trees/{heddle.tree('On a train', 'One.')}", size=PHONE))
     expect(page.locator("[data-live]")).to_be_hidden()

@@ -90,6 +90,7 @@ export class LoomBuffer extends HTMLElement {
     page.addEventListener("awaited", () => (this.awaited = editor.step()), { signal });
     page.addEventListener("moved", () => this.moved(), { signal });
     for (const name of ["changed", "store", "redraw"]) page.addEventListener(name, () => this.soon(), { signal });
+    page.addEventListener("state", (event) => this.stated(/** @type {CustomEvent} */ (event).detail.state), { signal });
     page.drafts.addEventListener("draft", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
     page.drafts.addEventListener("saved", (event) => this.bar?.keep(editor.tail, /** @type {CustomEvent} */ (event).detail), { signal });
     askWhich(page.drafts, this, (place) => this.isHere(place), signal);
@@ -274,6 +275,11 @@ export class LoomBuffer extends HTMLElement {
     const left = this.saving?.left("") ?? [];
     if (left.length) void this.saving?.edits(left);
     this.soon(0);
+  }
+
+  /** A text that could not be read is, once there is a connection. @param {string} state */
+  stated(state) {
+    if (state === "live" && this.shown !== this.page?.position) this.soon(0);
   }
 
   /** Changes the text while the lines that are read stay where they are. @param {() => void} change */

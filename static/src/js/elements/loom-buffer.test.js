@@ -191,3 +191,16 @@ test("undo is the editor's only where typing was the last thing done", () => {
   page.acts.isTypedLast = () => false;
   assert.equal(element.untype(), false);
 });
+
+test("a text that could not be read is read with the next connection, and one that is shown is not", () => {
+  const { element, page } = buffer();
+  const waits = [];
+  element.soon = (wait) => waits.push(wait);
+  element.shown = "n1";
+  element.stated("live");
+  page.position = "n2";
+  element.stated("offline");
+  assert.deepEqual(waits, []);
+  element.stated("live");
+  assert.deepEqual(waits, [0]);
+});
