@@ -39,12 +39,21 @@ export class LoomAct extends HTMLElement {
     if (option) option.textContent = t("default: {name}", { name: chosen?.getAttribute("data-budget") ?? "standard" });
   }
 
-  /** Starts a turn of the agent that is picked. Raises Refused. @param {string} input the reader's words */
-  async start(input) {
+  /** Starts a turn of the agent that is picked. Raises Refused: then the words come back.
+   * @param {string} input the reader's words @param {import("../live/draft-storage.js").Place} [draft] whose text they are */
+  async start(input, draft) {
     const page = /** @type {import("../tree/page.js").TreePage} */ (this.page);
-    const turn = await json(`${page.api}/turns`, { method: "POST", body: { ...this.asked(), node: page.position, input } });
-    if (turn.as === "aside") this.showAsides();
-    else page.go(turn.answers_below);
+    const at = page.position;
+    const carried = draft && page.drafts.hold(draft);
+    let turn;
+    try {
+      turn = await json(`${page.api}/turns`, { method: "POST", body: { ...this.asked(), node: at, input } });
+    } finally {
+      if (carried) page.drafts.release(carried, Boolean(turn));
+    }
+    if (turn.as === "aside") return this.showAsides();
+    if (draft) page.carryBehind(draft, turn.answers_below, at);
+    page.follow(turn.answers_below, at);
   }
 
   showAsides() {

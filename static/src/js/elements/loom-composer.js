@@ -33,6 +33,7 @@ export class LoomComposer extends HTMLElement {
   /** @type {Set<string>} places where the reader wants to write beside an answer */
   besides = new Set();
   wasReady = false;
+  isWaiting = false;
 
   connectedCallback() {
     this.page = pageOf();
@@ -89,8 +90,10 @@ export class LoomComposer extends HTMLElement {
     return nameOf(/** @type {CustomEvent} */ (event).detail) === this.name;
   }
 
+  /** The caret stays where the text does. */
   loadDraft() {
-    if (this.text && this.page && this.place) this.text.value = this.page.drafts.of(this.place);
+    const draft = this.page && this.place ? this.page.drafts.of(this.place) : "";
+    if (this.text && this.text.value !== draft) this.text.value = draft;
     this.shape();
   }
 
@@ -155,6 +158,7 @@ export class LoomComposer extends HTMLElement {
     }
     if (action === "respond") this.text?.focus({ preventScroll: true });
     const text = this.text?.value ?? "";
+    if (this.page?.sending.size && !(await this.isItsTurn(text))) return undefined;
     if (text && !isCommand(text) && !(await this.mayFork())) return undefined;
     const at = this.page?.position ?? "";
     if (!text && action === "respond") return this.text?.focus();
@@ -167,9 +171,9 @@ export class LoomComposer extends HTMLElement {
         return;
       }
       if (action === "continue" && this.act) {
-        await this.act.start(text);
-        if (draft) this.page?.drafts.write(draft, "");
-        return;
+        const turn = this.act.start(text, draft);
+        this.page?.sends(turn);
+        return void (await turn);
       }
       const then = action === "continue" ? continueCalls(this.asks?.read() ?? {}) : undefined;
       const written = text ? await this.page?.say(call("respond", { content: text }), { quiet: true, draft, then }) : null;
@@ -178,9 +182,21 @@ export class LoomComposer extends HTMLElement {
       }
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      if (this.act && text && this.text && !this.text.value) this.loadDraft();
       this.answer(isCommand(text) ? error.reply : asLabelled(told(error), this.form), true);
     }
+  }
+
+  /** Waits for the texts that are on their way: what is sent next follows them. Whether it may go: not where one
+   * came back, nor where somebody has typed on meanwhile. @param {string} text what is sent */
+  async isItsTurn(text) {
+    if (this.isWaiting) return false;
+    this.isWaiting = true;
+    const words = t("This goes once the text before it was stored.");
+    this.answer(words);
+    const isFree = await this.page?.sent();
+    this.isWaiting = false;
+    if (this.querySelector("[data-answer]")?.textContent === words) this.answer("");
+    return Boolean(isFree) && this.isConnected && (this.text?.value ?? "") === text;
   }
 
   /** Whether what is sent may stand beside an answer that was given here and not read on from: asked once for each

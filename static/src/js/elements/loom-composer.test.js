@@ -62,6 +62,25 @@ test("a text is added as a node, and then the models are asked below it", async 
   assert.equal(field.value, "");
 });
 
+test("a text waits for the one before it, and stays where that comes back", async () => {
+  let stored;
+  const sending = new Set(["one"]);
+  const { element, sent, field } = composer({ sending, sent: () => new Promise((done) => (stored = done)) });
+  const answer = element.querySelector("[data-answer]");
+  for (const [isStored, typed, goes] of [[false, "Two.", 0], [true, "Two, and more.", 0], [true, "Two.", 1]]) {
+    type(field, "Two.");
+    const gone = element.go("respond");
+    await element.go("respond"); // pressed again
+    assert.equal(answer.textContent, "This goes once the text before it was stored.");
+    if (typed !== "Two.") type(field, typed);
+    stored(isStored);
+    await gone;
+    assert.equal(sent.length, goes);
+    assert.equal(field.value, goes ? "" : typed);
+    assert.equal(answer.textContent, "");
+  }
+});
+
 test("nothing typed asks where the reader is, and adds nothing", async () => {
   const { element, sent } = composer();
   await element.go("respond");

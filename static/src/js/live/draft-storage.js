@@ -5,6 +5,7 @@ import { json } from "./api.js";
 
 /** @typedef {"buffer" | "edit" | "note"} Kind */
 /** @typedef {{slot: string, kind: Kind}} Place */
+/** @typedef {Place & {text?: string}} Carried a place, and its text that goes out as a line */
 /**
  * `text` is what was typed, `held` what is on its way as a line, `agreed` what the server
  * has, `at` its name for that state ("" for none). `over` is when the version was stored that an
@@ -28,6 +29,11 @@ export function placeOf(name) {
 /** All that was typed and is no node yet. @param {Entry} entry */
 export function whole(entry) {
   return entry.held + entry.text;
+}
+
+/** A text that comes back, before what was typed since. @param {string} before @param {string} since */
+export function behind(before, since) {
+  return before + (before && since && !/\s$/.test(before) ? "\n" : "") + since;
 }
 
 export class Shelf {

@@ -3,12 +3,13 @@
 // after, and never overwritten by another tab without a word.
 
 import { Refused } from "./api.js";
-import { nameOf, placeOf, Shelf, whole } from "./draft-storage.js";
+import { behind, nameOf, placeOf, Shelf, whole } from "./draft-storage.js";
 
 const SOON_MS = 100; // from a key to the request that keeps it
 const AGAIN_MS = 3000;
 
 /** @typedef {import("./draft-storage.js").Place} Place */
+/** @typedef {import("./draft-storage.js").Carried} Carried */
 /** @typedef {import("./draft-storage.js").Entry} Entry */
 /**
  * @typedef {{slot: string, kind: import("./draft-storage.js").Kind, text: string, at: string | null}} Kept
@@ -65,7 +66,7 @@ export class Drafts extends EventTarget {
   /** @param {string} name @returns {Entry} */
   entry(name) {
     const kept = this.entries.get(name) ?? this.shelf.read(name);
-    if (kept.held && !this.inHand.has(name)) Object.assign(kept, { text: whole(kept), held: "" });
+    if (kept.held && !this.inHand.has(name)) Object.assign(kept, { text: behind(kept.held, kept.text), held: "" });
     this.entries.set(name, kept);
     return kept;
   }
@@ -80,22 +81,28 @@ export class Drafts extends EventTarget {
     this.soon(place);
   }
 
-  /** The text goes out as a line: it stays kept until that is answered. @param {Place} place */
+  /** The text goes out as a line: it stays kept until that is answered. Others of this place may be
+   * on their way before it. @param {Place} place @returns {Carried} the place with this text */
   hold(place) {
     const name = nameOf(place);
     const entry = this.entry(name);
-    Object.assign(entry, { held: whole(entry), text: "" });
+    const { text } = entry;
+    Object.assign(entry, { held: entry.held + text, text: "" });
     this.inHand.add(name);
     this.shelf.put(name, entry);
+    return { ...place, text };
   }
 
-  /** The line was answered; a refused text comes back before what was typed since.
-   * @param {Place} place @param {boolean} isNode */
-  release(place, isNode) {
+  /** The first line that a place has on its way was answered; a refused text comes back before what
+   * was typed since. @param {Carried} place with the text of the line, if that is known @param {boolean} isNode */
+  release({ text: carried, slot, kind }, isNode) {
+    const place = { slot, kind };
     const name = nameOf(place);
     const entry = this.entry(name);
-    this.inHand.delete(name);
-    Object.assign(entry, isNode ? { held: "", over: undefined } : { text: whole(entry), held: "" });
+    const gone = carried && entry.held.startsWith(carried) ? carried : entry.held;
+    const held = entry.held.slice(gone.length);
+    if (!held) this.inHand.delete(name);
+    Object.assign(entry, isNode ? { held, over: held ? entry.over : undefined } : { held, text: behind(gone, entry.text) });
     this.shelf.put(name, entry);
     this.soon(place);
     if (!isNode) this.tell("draft", place);

@@ -148,6 +148,19 @@ test("what is sent as a line stays kept until it is a node", async () => {
   assert.equal(at.kept.text, "the next");
 });
 
+test("each of two lines of one place has its own text", async () => {
+  const drafts = new Drafts(server(), { store: storage(), name: "me" });
+  const [one, two] = ["first", "second"].map((text) => {
+    drafts.write(PLACE, text);
+    return drafts.hold(PLACE);
+  });
+  drafts.write(PLACE, "third");
+  drafts.release(one, true);
+  assert.equal(drafts.of(PLACE), "third");
+  drafts.release(two, false);
+  assert.equal(drafts.of(PLACE), "second\nthird");
+});
+
 test("a refused text comes back before what was typed since", () => {
   const drafts = new Drafts(server(), { store: storage(), name: "me" });
   drafts.write(PLACE, "refused ");

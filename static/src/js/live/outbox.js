@@ -5,10 +5,10 @@
 import { json, Refused } from "./api.js";
 import { asBody } from "./calls.js";
 
-/** @typedef {import("./draft-storage.js").Place} Place */
+/** @typedef {import("./draft-storage.js").Carried} Carried */
 /** @typedef {import("./calls.js").Said} Said */
 /** @typedef {{act: string, doing: string}} ActOf the id of an act, and what it is in words */
-/** @typedef {{said: Said, at: string, key: string, draft?: Place, act?: ActOf, then?: Said[]}} Letter draft: whose text it carries; act: of which act it is a part;
+/** @typedef {{said: Said, at: string, key: string, draft?: Carried, act?: ActOf, then?: Said[]}} Letter draft: whose text it carries; act: of which act it is a part;
  * then: what its page would have sent where it led */
 /** @typedef {{reply: string, canonical: string, position: string, refs: string[], generations: string[], events: number[], step: number}} Answer */
 
@@ -49,7 +49,7 @@ export class Outbox extends EventTarget {
   }
 
   /** Sends one command after those before it; the answer, or Refused.
-   * @param {Said} said @param {string} at where it is given @param {Place} [draft] @param {ActOf} [act] @param {Said[]} [then] @returns {Promise<Answer>} */
+   * @param {Said} said @param {string} at where it is given @param {Carried} [draft] @param {ActOf} [act] @param {Said[]} [then] @returns {Promise<Answer>} */
   send(said, at, draft, act, then) {
     const letter = { said, at, key: newKey(), draft, act, then };
     this.keep([...this.left(), letter]);

@@ -57,9 +57,10 @@ export function placeAt(page, kind, id = page.position) {
  * server should know it first, so that its end and the new node are one change.
  * @param {Drafts} drafts @param {Place} place */
 export async function handOver(drafts, place) {
-  drafts.hold(place);
+  const carried = drafts.hold(place);
   const patience = new Promise((done) => setTimeout(done, PATIENCE_MS));
   await Promise.race([drafts.flush(place), patience]);
+  return carried;
 }
 
 // Where two tabs or devices of one person have different texts in one place, they say which.

@@ -12,7 +12,7 @@ import { Contexts } from "./contexts.js";
 import { Excerpts, Marks } from "./node-facts.js";
 import { Filter } from "./filter.js";
 import { Folds } from "./folds.js";
-import { follow, handOver, openDrafts } from "./page-drafts.js";
+import { follow, handOver, openDrafts, placeAt } from "./page-drafts.js";
 import { storeNow } from "./store.js";
 
 /** @typedef {{id: string, name: string, kind: string, colour: number, initials: string, is_agent: boolean, is_archived: boolean}} Who */
@@ -55,6 +55,8 @@ export class TreePage extends EventTarget {
     /** @type {{participant: string, node: string, buffer?: string}[]} */
     this.here = [];
     this.waiting = false;
+    /** @type {Set<Promise<unknown>>} texts of the composer on their way */
+    this.sending = new Set();
     this.contexts = new Contexts(this);
     this.acts = new Acts(this, localStorage);
     this.whereabouts = new Whereabouts(this);
@@ -92,6 +94,7 @@ export class TreePage extends EventTarget {
   resume() {
     const left = this.outbox.left();
     this.outbox.resume().forEach(async (sent, place) => {
+      this.sends(sent);
       const answer = await sent;
       if (!answer?.position || answer.position.startsWith("tree:")) return;
       const { at, draft, then } = left[place];
@@ -108,6 +111,25 @@ export class TreePage extends EventTarget {
     if (!text || !to.slot || from.slot === to.slot) return;
     this.drafts.write(to, text + this.drafts.of(to));
     this.drafts.write(from, "");
+  }
+
+  /** Takes what was typed along to where this tab is about to be led. @param {import("../live/draft-storage.js").Place} from @param {string} position @param {string} at where it was typed */
+  carryBehind(from, position, at) {
+    const isLed = position && position !== at && this.position === at && !position.startsWith("tree:");
+    if (isLed) this.carry(from, placeAt(this, from.kind, position));
+  }
+
+  /** A text of the composer is on its way: the next one follows it. @param {Promise<unknown>} text */
+  sends(text) {
+    this.sending.add(text);
+    const over = () => this.sending.delete(text);
+    text.then(over, over);
+  }
+
+  /** Waits for the texts that are on their way; whether all of them were stored. */
+  async sent() {
+    const results = await Promise.allSettled([...this.sending]);
+    return results.every((result) => result.status === "fulfilled" && result.value !== null);
   }
 
   /** Asks for the shape of the tree, and again later where that did not come. */
@@ -221,13 +243,23 @@ export class TreePage extends EventTarget {
    * `said` with the same object when it is answered. Refusals are told as `refused` and thrown. @param {import("../live/calls.js").Said} what @param {{at?: string, follow?: boolean, quiet?: boolean, draft?: import("../live/draft-storage.js").Place, act?: import("../live/outbox.js").ActOf, then?: import("../live/calls.js").Said[]}} [how] quiet: the caller
    * tells what was refused; draft: whose text the line carries; act: of which act it is a part; then: what
    * follows where it leads, for a page that sends it later @returns {Promise<Answer>} */
-  async say(what, { at = this.position, follow = true, quiet = false, draft, act, then } = {}) {
+  say(what, how = {}) {
+    const answer = this.sayNow(what, how);
+    if (how.draft?.kind === "buffer") this.sends(answer);
+    return answer;
+  }
+
+  /** @param {import("../live/calls.js").Said} what @param {{at?: string, follow?: boolean, quiet?: boolean, draft?: import("../live/draft-storage.js").Place, act?: import("../live/outbox.js").ActOf, then?: import("../live/calls.js").Said[]}} how
+   * @returns {Promise<Answer>} */
+  async sayNow(what, { at = this.position, follow = true, quiet = false, draft, act, then }) {
     try {
       if (this.isPast) throw new Refused({ code: "REJECTED", message: t("You are viewing an earlier state of the tree."), hint: t("Go back to now to make changes.") }, 409);
       const message = { said: what, act };
       this.emit("saying", message);
-      if (draft) await handOver(this.drafts, draft);
-      const answer = await this.outbox.send(what, at, draft, act, then);
+      const carried = draft ? await handOver(this.drafts, draft) : undefined;
+      const answer = await this.outbox.send(what, at, carried, act, then);
+      // What was typed behind a text belongs behind it.
+      if (draft?.kind === "buffer" && typeof what !== "string") this.carryBehind(draft, answer.position, at);
       if (follow && answer.position) this.follow(answer.position, at);
       this.emit("said", Object.assign(message, { answer }));
       return answer;
