@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.book import book, caret, opened, text_of
 from tests.browser.conftest import DESK, PHONE, Heddle, Open
+from tests.browser.test_drafts import REFUSED, slow
 from tests.browser.test_turns import pick
 from tests.browser.test_two_people import live
 from tests.providers.scripts import HOLD, holds, says
@@ -105,6 +106,34 @@ def test_the_first_question_to_an_agent_costs_one_press(
     assert pressed(page) == 2
     expect(page.locator("[data-agents] summary")).to_have_text("Ask Muse")
     expect(page.get_by_role("button", name=re.compile("^Ask "))).to_be_visible()
+
+
+def test_what_is_typed_while_an_agent_is_asked_stays(heddle: Heddle, visit: Open) -> None:
+    heddle.provider.script(says("The miller's daughter."))
+    page = live(visit(f"/trees/{heddle.tree('Asked slowly', 'Begin.')}"))
+    field = page.get_by_label("Text of the next node")
+    page.get_by_role("button", name=re.compile("^Ask .*token")).wait_for()
+    for is_refused in (True, False):
+        held = slow(page, "**/turns")
+        field.fill("Who is Marie?")
+        with page.expect_request("**/turns"):
+            if is_refused:
+                page.get_by_role("button", name=re.compile("^Ask .*token")).click()
+            else:  # who was asked is picked from now on
+                field.press("Control+Enter")
+        field.focus()
+        page.keyboard.type("And why?")
+        if is_refused:
+            held.pop().fulfill(status=503, json=REFUSED)
+            expect(field).to_have_value("Who is Marie?\nAnd why?")
+        else:
+            held.pop().continue_()
+    expect(page.locator("article.node").last).to_contain_text("The miller's daughter.")
+    page.wait_for_function(TYPED)
+
+
+TYPED = """() => document.querySelector("loom-tree").page.drafts.all()
+    .some(([, text]) => text === "And why?")"""
 
 
 def test_a_buffer_offers_an_agent_beside_the_models(heddle: Heddle, visit: Open) -> None:

@@ -179,3 +179,58 @@ def test_a_long_text_is_edited_in_the_editor_to_the_byte(heddle: Heddle, visit: 
     response: Any = heddle.get(f"trees/{tree}/path")
     assert response["nodes"][1]["text"] == "zero one\r\n" + "two words " * 1000
     assert kept(heddle, tree) == []
+
+
+REFUSED = {"ok": False, "code": "UNAVAILABLE", "message": "Busy.", "hint": "", "retryable": True}
+
+
+def slow(page: Page, address: str) -> list[Route]:
+    """Holds the next request to an address until the test answers it or lets it go."""
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route(address, hold, times=1)
+    return held
+
+
+def test_texts_that_are_sent_quickly_follow_each_other(heddle: Heddle, visit: Open) -> None:
+    page = live(visit(f"/trees/{heddle.tree('Quick', 'One.')}"))
+    held = slow(page, "**/commands")
+    add = page.get_by_role("button", name="Add", exact=True)
+    field(page).fill("Two.")
+    with page.expect_request("**/commands"):
+        add.click()
+    page.keyboard.type("Three.")
+    add.click()
+    expect(page.locator("[data-answer]")).to_contain_text("This goes once the text before it")
+    expect(field(page)).to_have_value("Three.")
+    held.pop().continue_()
+    expect(page.locator("article.node .text")).to_have_text(["One.", "Two.", "Three."])
+    expect(field(page)).to_have_value("")
+
+
+def test_what_is_typed_behind_a_text_goes_with_it_or_comes_back_behind_it(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Typing on", "One.")
+    page = live(visit(f"/trees/{tree}"))
+    add = page.get_by_role("button", name="Add", exact=True)
+    for is_stored, shown, left in (
+        (False, ["One."], "Two.\nThree."),
+        (True, ["One.", "Two."], "Three."),
+    ):
+        held = slow(page, "**/commands")
+        field(page).fill("Two.")
+        with page.expect_request("**/commands"):
+            add.click()
+        page.keyboard.type("Three.")
+        if is_stored:
+            held.pop().continue_()
+        else:
+            held.pop().fulfill(status=503, json=REFUSED)
+        expect(field(page)).to_have_value(left)
+        expect(page.locator("article.node .text")).to_have_text(shown)
+    page.reload()
+    expect(field(live(page))).to_have_value("Three.")
