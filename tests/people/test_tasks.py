@@ -57,7 +57,7 @@ def test_a_tree_whose_erasing_a_broker_has_lost_is_found_by_the_sweeper(
     trees.erase(actor, tree, "Marie")
     asked.clear()
 
-    def look() -> int:
+    def look() -> object:
         cache.delete("tasks:erase_forgotten")
         return tasks.erase_forgotten()
 
