@@ -25,11 +25,7 @@ def find(actor: Actor, tree: Tree, request: Request) -> dict[str, Any] | None:
     if kept is None:
         return None
     if not digest(request.line).startswith(kept.line_digest):
-        raise CommandError(
-            "CONFLICT",
-            "This key was already used for another command.",
-            hint="use a new key for a new command",
-        )
+        raise _used()
     steps = Step.objects.filter(workspace__participant=actor.participant, workspace__tree=tree)
     steps = steps.filter(seq=kept.answer["step"])
     step = steps.first()
@@ -63,6 +59,39 @@ def keep(actor: Actor, tree: Tree, request: Request, answer: Answer) -> None:
         key=request.key,
         line_digest=digest(request.line)[:DIGITS],
         answer=body,
+    )
+
+
+def find_made(actor: Actor, tree: Tree, key: str, request: str) -> str:
+    """The id of what an earlier request with this key has made; "" if there is none. CONFLICT if
+    that was another `request`, given as text."""
+    if not key:
+        return ""
+    kept = Receipt.objects.filter(participant=actor.participant, tree=tree, key=key).first()
+    if kept is None:
+        return ""
+    if kept.line_digest != digest(request)[:DIGITS]:
+        raise _used()
+    return str(kept.answer["made"])
+
+
+def keep_made(actor: Actor, tree: Tree, key: str, request: str, made: str) -> None:
+    """Stores the id of what a request with a key has made."""
+    if key:
+        Receipt.objects.create(
+            participant=actor.participant,
+            tree=tree,
+            key=key,
+            line_digest=digest(request)[:DIGITS],
+            answer={"made": made},
+        )
+
+
+def _used() -> CommandError:
+    return CommandError(
+        "CONFLICT",
+        "This key was already used for another command.",
+        hint="use a new key for a new command",
     )
 
 

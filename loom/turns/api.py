@@ -56,7 +56,8 @@ class LineSent(Body):
 
 class TurnSent(Body):
     """A turn of a participant. `node`: where (default: the caller's position); `input`: the
-    caller's words, which become a node first; `budget`: default: the agent's own."""
+    caller's words, which become a node first; `budget`: default: the agent's own; `key`: a repeat
+    with the same key within HEDDLE_RECEIPT_DAYS starts no other turn."""
 
     model_config = ConfigDict(populate_by_name=True)
 
@@ -65,6 +66,7 @@ class TurnSent(Body):
     input: str = ""
     form: Literal["continuation", "aside"] = Field("continuation", alias="as")
     budget: Literal["", "quick", "standard", "thorough"] = ""
+    key: str = Field("", max_length=64)
 
 
 class ExtensionSent(Body):

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from loom import access
 from loom.access import Actor
-from loom.engine import later, put_aside, streams
+from loom.engine import later, put_aside, receipts, streams
 from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args
 from loom.engine.busy import NOT_REACHED
@@ -57,13 +57,14 @@ log = logging.getLogger("heddle.turns")
 
 class TurnStartArgs(Args):
     """A turn to start: the agent, the node (a local id, "": the caller's position), the words, how
-    it ends, and the budget ("": the agent's own)."""
+    it ends, and the budget ("": the agent's own). A repeat with the same `key` starts no other."""
 
     participant: str
     node: str = ""
     input: str = ""
     form: Form = "continuation"
     budget: str = ""
+    key: str = ""
 
 
 def start(actor: Actor, tree: Tree, wanted: TurnStartArgs) -> Turn:
@@ -86,6 +87,9 @@ def _start(change: RunningAction, args: TurnStartArgs) -> Turn:
         demand_text(args.input, what="The input")
     tree.refresh_from_db(fields=["archived_at", "erasing_at"])
     access.demand_writable(tree)
+    asked = args.model_dump_json(exclude={"key"})
+    if started := receipts.find_made(actor, tree, args.key, asked):
+        return turns().get(uid=started)
     point = _point(actor, tree, args.node)
     if args.form == "continuation":
         _demand_free(point)
@@ -98,7 +102,9 @@ def _start(change: RunningAction, args: TurnStartArgs) -> Turn:
         scope=getattr(actor.user, "scope", "owner"),
         text=args.input,
     )
-    return begin(change.writer, order)
+    turn = begin(change.writer, order)
+    receipts.keep_made(actor, tree, args.key, asked, turn.uid)
+    return turn
 
 
 @dataclass(frozen=True)

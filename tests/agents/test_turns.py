@@ -519,3 +519,19 @@ def test_what_an_agent_writes_after_beginning_a_sandbox_is_not_written_for_all(
     provider.script(says('→ respond "for all"'), says("Done."))
     went(asked(actor, tree, agent, node=opening))
     assert Node.objects.filter(tree=tree, text="for all").exists()
+
+
+def test_a_repeat_with_the_same_key_starts_no_other_turn(
+    agent: Participant, tree: Tree, actor: Actor, opening: str, api: Callable[..., APIClient]
+) -> None:
+    client, url = api(actor.user), f"/api/trees/{tree.uid}/turns"
+    sent = {"participant": agent.uid, "node": opening, "input": "Where is she?", "key": "k1"}
+    first, again = (client.post(url, sent, format="json") for _ in range(2))
+    assert (first.status_code, again.status_code) == (202, 202)
+    assert first.json()["id"] == again.json()["id"]
+    assert Turn.objects.count() == Node.objects.filter(text="Where is she?").count() == 1
+    other = client.post(url, {**sent, "input": "And why?"}, format="json")
+    assert (other.status_code, other.json()["code"]) == (409, "CONFLICT")
+    used = {"line": "view root", "key": "k1"}
+    line = client.post(f"/api/trees/{tree.uid}/commands", used, format="json")
+    assert line.status_code == 409

@@ -2972,6 +2972,7 @@ TurnSent = TypedDict(
         "input": "NotRequired[str]",
         "as": "NotRequired[Literal['continuation', 'aside']]",
         "budget": "NotRequired[Literal['', 'quick', 'standard', 'thorough']]",
+        "key": "NotRequired[str]",
     },
 )
 

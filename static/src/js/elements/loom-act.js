@@ -3,11 +3,15 @@
 // text of the composer as its request.
 
 import { json } from "../live/api.js";
+import { newKey } from "../live/outbox.js";
 import { composer } from "../tree/actions.js";
 import { t } from "../t.js";
 import { pageOf } from "../tree/page.js";
 
 export class LoomAct extends HTMLElement {
+  /** @type {{same: string, key: string} | undefined} what was asked and never answered */
+  unsure;
+
   connectedCallback() {
     this.page = pageOf();
     this.stop = new AbortController();
@@ -45,9 +49,14 @@ export class LoomAct extends HTMLElement {
     const page = /** @type {import("../tree/page.js").TreePage} */ (this.page);
     const at = page.position;
     const carried = draft && page.drafts.hold(draft);
+    const body = { ...this.asked(), node: at, input };
+    // Whoever asks the same again because the answer was lost asks for the same turn.
+    const same = JSON.stringify(body);
+    if (this.unsure?.same !== same) this.unsure = { same, key: newKey() };
     let turn;
     try {
-      turn = await json(`${page.api}/turns`, { method: "POST", body: { ...this.asked(), node: at, input } });
+      turn = await json(`${page.api}/turns`, { method: "POST", body: { ...body, key: this.unsure.key } });
+      this.unsure = undefined;
     } finally {
       if (carried) page.drafts.release(carried, Boolean(turn));
     }
