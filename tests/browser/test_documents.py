@@ -274,6 +274,32 @@ def test_what_is_written_offline_is_kept_for_the_next_visit(visit: Open, heddle:
     _until_text(_opened(page), f"Kept. {TEXT}")
 
 
+def test_what_two_tabs_write_offline_is_sent_by_the_one_that_stays(
+    visit: Open, heddle: Heddle
+) -> None:
+    uid = _made(heddle, "In two tabs")
+    stays = _opened(visit(f"/documents/{uid}"))
+    closed = stays.context.new_page()
+    closed.goto(stays.url)
+    _opened(closed)
+    stays.context.set_offline(True)
+    for page, words in ((closed, "Closed. "), (stays, "Stays. ")):
+        expect(page.locator("[data-state]")).to_contain_text("Offline")
+        page.get_by_role("textbox").click()
+        page.keyboard.press("Control+Home")
+        page.keyboard.type(words)
+        page.wait_for_function("() => !document.querySelector('loom-document').room.keeping")
+    closed.close()
+    stays.context.set_offline(False)
+    for words in ("Closed. ", "Stays. "):
+        expect(stays.get_by_role("textbox")).to_contain_text(words)
+    expect(stays.locator("[data-state]")).to_be_empty()
+    stays.evaluate("localStorage.clear()")
+    stays.reload()
+    for words in ("Closed. ", "Stays. "):
+        expect(_opened(stays).get_by_role("textbox")).to_contain_text(words)
+
+
 def test_an_embed_is_drawn_in_its_place_at_the_current_version(visit: Open, heddle: Heddle) -> None:
     tree = heddle.tree("The tower")
     answer: Any = heddle.line(tree, 'respond root "The **old** wall."')

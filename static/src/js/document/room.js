@@ -14,6 +14,8 @@ const QUERY = 3;
 const STORED = 100; // Heddle's own: whether what was typed here is stored
 const NOTED = 101; // Heddle's own: a comment or suggestion of the document has changed
 const AGAIN_MS = 15_000; // how often both copies are compared
+const KEEP_MS = 1000; // at most this much of what is typed is lost where a browser ends without a word
+const CHUNK = 32_768; // bytes that become characters in one call
 const REFUSED = new Set([1009, 4400, 4409, 4413]); // sent again, it would be refused again
 const GONE = new Set([...REFUSED, 4401, 4403, 4404]);
 
@@ -45,6 +47,8 @@ export class DocumentRoom extends EventTarget {
     /** @type {WebSocket | null} */
     this.socket = null;
     this.timer = 0;
+    this.keeping = 0;
+    this.kept = ""; // what this browser keeps, as this copy has it: other tabs keep theirs there, too
     this.again = 0;
     this.heard = 0;
     this.doc.on("update", (update, origin) => this.changed(update, origin));
@@ -80,6 +84,7 @@ export class DocumentRoom extends EventTarget {
     window.removeEventListener("pagehide", this.keep);
     clearInterval(this.again);
     clearTimeout(this.timer);
+    clearTimeout(this.keeping);
     removeAwarenessStates(this.awareness, [this.doc.clientID], "stop");
     this.socket?.close();
     this.awareness.destroy();
@@ -87,7 +92,9 @@ export class DocumentRoom extends EventTarget {
   }
 
   wake() {
-    if (this.stopped || document.visibilityState === "hidden" || this.state === "gone") return;
+    if (this.stopped) return;
+    if (document.visibilityState === "hidden") return this.keep(); // a phone may end a hidden page
+    if (this.state === "gone") return;
     if (this.socket && this.socket.readyState <= 1) return;
     this.backoff.reset();
     this.connect();
@@ -142,6 +149,7 @@ export class DocumentRoom extends EventTarget {
     }
     this.is(GONE.has(code) ? "gone" : "offline", code);
     if (this.state === "gone") return;
+    this.keepSoon();
     this.timer = window.setTimeout(() => this.connect(), this.backoff.next());
   }
 
@@ -169,11 +177,16 @@ export class DocumentRoom extends EventTarget {
   /** @param {Uint8Array} update @param {unknown} origin */
   changed(update, origin) {
     if (origin === this) return;
-    // Before it asks, the server does not know yet who this is, and takes little; its question is
-    // answered with all of it.
+    this.pass(update);
+    this.keepSoon();
+    this.dispatchEvent(new CustomEvent("typed"));
+  }
+
+  /** Sends an update to the server. Before it asks, it does not know yet who this is, and takes
+   * little; its question is answered with all of it. @param {Uint8Array} update */
+  pass(update) {
     const isSent = this.asked && this.send(SYNC, (out) => writeUpdate(out, update));
     if (!isSent) this.unsent = true;
-    this.dispatchEvent(new CustomEvent("typed"));
   }
 
   /** @param {Uint8Array} frame */
@@ -186,6 +199,7 @@ export class DocumentRoom extends EventTarget {
     if (kind === STORED) this.isLate(decoding.readVarUint(given) === 0);
     if (kind === NOTED) this.dispatchEvent(new CustomEvent("noted"));
     if (kind !== SYNC) return;
+    if (!this.asked) this.takeKept(); // of a tab that may be closed: this answer sends it as well
     const reply = encoding.createEncoder();
     encoding.writeVarUint(reply, SYNC);
     const step = readSyncMessage(given, reply, this.doc, this);
@@ -202,6 +216,7 @@ export class DocumentRoom extends EventTarget {
   isLate(late) {
     if (late === this.late) return;
     this.late = late;
+    this.keepSoon();
     this.dispatchEvent(new CustomEvent("stored"));
   }
 
@@ -212,34 +227,58 @@ export class DocumentRoom extends EventTarget {
     if (!this.late) this.forget();
   }
 
-  /** Removes what was kept for the next visit. */
+  /** Removes what was kept for the next visit, unless another tab has kept more since. */
   forget() {
     try {
-      localStorage.removeItem(this.place);
+      if (localStorage.getItem(this.place) === this.kept) localStorage.removeItem(this.place);
     } catch {
       // a browser that keeps nothing
     }
   }
 
-  /** Keeps what the server does not have, for the next visit. */
+  /** Keeps what the server does not have, for the next visit, with what other tabs keep. */
   keep() {
-    if ((!this.unsent && !this.late) || this.refused) return;
+    clearTimeout(this.keeping);
+    this.keeping = 0;
+    if (!this.isOwing) return;
+    this.takeKept();
     try {
-      const state = Y.encodeStateAsUpdate(this.doc);
-      localStorage.setItem(this.place, btoa(Array.from(state, (byte) => String.fromCharCode(byte)).join("")));
+      const state = asText(Y.encodeStateAsUpdate(this.doc));
+      localStorage.setItem(this.place, state);
+      this.kept = state;
     } catch {
       // no room: it stays in this tab
     }
   }
 
+  /** Whether there is something that the server may not have, and may still take. */
+  get isOwing() {
+    return (this.unsent || this.late) && !this.refused;
+  }
+
+  /** A browser may end without a word, so it is kept while somebody types, and not at each letter. */
+  keepSoon() {
+    if (this.isOwing) this.keeping ||= window.setTimeout(() => this.keep(), KEEP_MS);
+  }
+
+  /** Takes in what this browser keeps: of an earlier visit, or of another tab. */
   takeKept() {
     try {
       const kept = localStorage.getItem(this.place);
-      if (!kept) return;
-      Y.applyUpdate(this.doc, Uint8Array.from(atob(kept), (letter) => letter.charCodeAt(0)), this);
-      this.unsent = true;
+      if (!kept || kept === this.kept) return;
+      this.kept = kept;
+      const update = Uint8Array.from(atob(kept), (letter) => letter.charCodeAt(0));
+      Y.applyUpdate(this.doc, update, this);
+      this.pass(update);
     } catch {
       // what was kept cannot be read
     }
   }
+}
+
+/** @param {Uint8Array} bytes */
+function asText(bytes) {
+  let letters = "";
+  for (let at = 0; at < bytes.length; at += CHUNK) letters += String.fromCharCode(...bytes.subarray(at, at + CHUNK));
+  return btoa(letters);
 }

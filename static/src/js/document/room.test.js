@@ -4,7 +4,7 @@ import * as Y from "yjs";
 
 const kept = new Map();
 globalThis.document = Object.assign(new EventTarget(), { visibilityState: "visible" });
-globalThis.window = Object.assign(new EventTarget(), { setInterval: () => 0, setTimeout: (work) => (later.push(work), 0) });
+globalThis.window = Object.assign(new EventTarget(), { setInterval: () => 0, setTimeout: (work) => later.push(work) });
 globalThis.location = { protocol: "https:", host: "heddle.test" };
 globalThis.localStorage = { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value), removeItem: (key) => kept.delete(key) };
 const { DocumentRoom } = await import("./room.js");
@@ -73,9 +73,10 @@ test("after another end it connects again, and keeps what may not have arrived",
   synced();
   room.text.insert(0, "words");
   wires.at(-1).onclose({ code: 1013 });
-  room.keep();
+  assert.equal(wires.length, 1);
+  for (const work of later.splice(0)) work();
   assert.deepEqual([...kept.keys()], ["document:d1:ada"]);
-  assert.equal(later.length, 1);
+  assert.equal(wires.length, 2);
 });
 
 test("what one person kept is not sent as another's", () => {
@@ -114,4 +115,83 @@ test("what the server has not stored yet is said, and kept until it has", () => 
   assert.deepEqual([room.late, stored], [false, 2]);
   wires[0].hear(0, 0, 1, 0);
   assert.equal(kept.size, 0);
+});
+
+/** The text of the update that was sent last. */
+function sentText(wire) {
+  const copy = new Y.Doc();
+  Y.applyUpdate(copy, wire.sent.at(-1).slice(3));
+  return copy.getText("text").toString();
+}
+
+test("what is typed offline is kept while somebody types, once for many letters", () => {
+  const room = opened();
+  synced();
+  wires.at(-1).onclose({ code: 1006 });
+  later.length = 0;
+  room.keep(); // what may not have arrived
+  room.text.insert(0, "a");
+  room.text.insert(1, "b");
+  assert.equal(later.length, 1);
+  later.pop()();
+  assert.equal(opened().text.toString(), "ab");
+});
+
+test("a page that is hidden keeps what it has not sent at once", () => {
+  const room = opened();
+  synced();
+  wires.at(-1).onclose({ code: 1006 });
+  room.text.insert(0, "words");
+  document.visibilityState = "hidden";
+  document.dispatchEvent(new Event("visibilitychange"));
+  document.visibilityState = "visible";
+  assert.equal(kept.size, 1);
+});
+
+test("what a tab kept that was closed is sent by another tab of the same person", () => {
+  const closed = opened();
+  synced();
+  closed.socket.onclose({ code: 1006 });
+  const stays = opened();
+  closed.text.insert(0, "of the closed tab");
+  closed.stop();
+  wires.at(-1).hear(0, 0, 1, 0);
+  assert.equal(sentText(wires.at(-1)), "of the closed tab");
+  assert.equal(stays.text.toString(), "of the closed tab");
+  assert.equal(kept.size, 0);
+});
+
+test("two tabs that are closed offline both leave their words", () => {
+  const [one, other] = [opened(), opened()];
+  for (const room of [one, other]) room.socket.onclose({ code: 1006 });
+  one.text.insert(0, "one ");
+  other.text.insert(0, "other ");
+  for (const room of [one, other]) room.stop();
+  const text = opened().text.toString();
+  assert.ok(text.includes("one ") && text.includes("other "), text);
+});
+
+test("what another tab kept is sent by one that is connected and keeps something itself", () => {
+  const [closed, stays] = [opened(), opened()];
+  synced();
+  closed.socket.onclose({ code: 1006 });
+  closed.text.insert(0, "of the closed tab");
+  closed.stop();
+  wires.at(-1).hear(100, 0); // the server cannot store for a while
+  stays.keep();
+  assert.equal(sentText(wires.at(-1)), "of the closed tab");
+  assert.equal(stays.unsent, false);
+});
+
+test("what another tab has kept since is not forgotten with what was sent", () => {
+  const room = opened();
+  const other = opened();
+  const [wire, wireOfOther] = wires;
+  wireOfOther.onclose({ code: 1006 });
+  wire.hear(0, 0, 1, 0); // both copies are compared for the first time
+  other.text.insert(0, "later");
+  other.keep();
+  wire.hear(0, 0, 1, 0);
+  assert.equal(kept.size, 1);
+  assert.equal(room.text.toString(), "");
 });
