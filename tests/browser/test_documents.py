@@ -216,6 +216,28 @@ def test_words_are_commented_on_answered_and_resolved_at_their_place(
     expect(mine.get_by_text("1 resolved")).to_be_visible()
 
 
+def test_a_reply_below_the_text_stays_until_it_is_sent_and_leaves_its_field_then(
+    visit: Open, heddle: Heddle
+) -> None:
+    name = uuid4().hex[:6]
+    tree = heddle.tree(f"Replied {name}", "One.")
+    uid = _made(heddle, f"Replied {name}")
+    heddle.line(tree, f"link doc:{uid} to tree:{tree}")
+    heddle.line(tree, f'annotate doc:{uid} "Whose tower?"')
+    page = _opened(visit(f"/documents/{uid}"))
+    thread = page.locator("[data-comments] [data-comment]").filter(has_text="Whose tower?")
+    reply = thread.get_by_placeholder("Reply")
+    reply.fill("The one of the abbess.")
+    page.get_by_role("textbox", name=f"Replied {name}").click()
+    heddle.line(tree, f'annotate doc:{uid} "Which year?"')
+    expect(page.locator("[data-comments]")).to_contain_text("Which year?")
+    expect(reply).to_have_value("The one of the abbess.")
+    reply.press("Enter")
+    expect(thread).to_contain_text("The one of the abbess.")
+    expect(reply).to_have_value("")
+    expect(reply).to_be_focused()
+
+
 def test_what_is_written_offline_is_merged_on_return(
     visit: Open, heddle: Heddle, ada: Cookies
 ) -> None:

@@ -11,7 +11,7 @@ import { selectedBox, talkOf } from "./suggesting.js";
 /** @typedef {{id: string, from: number, to: number}} Place of the words of a comment */
 /** What stands in a tooltip: a new comment on words, or the thread of one. @typedef {{pos: number, to?: number, id?: string}} Shown */
 /** @typedef {Shown & {create: (view: EditorView) => {dom: HTMLElement}}} Standing */
-/** Writes a call as a line of a tree; resolves to why it was refused, or "". @typedef {(view: EditorView, tree: string, command: string, given: Record<string, unknown>) => Promise<string>} Run */
+/** Writes a call as a line of a tree; resolves to why it was refused, or "". @typedef {(view: EditorView, tree: string, command: string, given: Record<string, unknown>, stored?: () => void) => Promise<string>} Run `stored` is called before what is listed is read again */
 
 export const commented = /** @type {import("@codemirror/state").StateEffectType<null>} */ (StateEffect.define());
 const shown = /** @type {import("@codemirror/state").StateEffectType<Shown | null>} */ (StateEffect.define());
@@ -33,6 +33,8 @@ const marks = (places) => Decoration.set(places.map(({ id, from, to }) => Decora
 /** The extension. @param {Element} place of the document @param {string} id of the document @param {string} tree in which a comment is kept; empty: none may be written @param {Run} run @param {AbortSignal} signal */
 export function commenting(place, id, tree, run, signal) {
   const threads = () => threadsOf(place);
+  /** Forms whose line is on its way. @type {WeakSet<HTMLFormElement>} */
+  const sending = new WeakSet();
   const drawn = StateField.define({
     create: (state) => marks(placesIn(threads(), state.doc.toString())),
     update(now, transaction) {
@@ -93,15 +95,18 @@ export function commenting(place, id, tree, run, signal) {
     dom.addEventListener("submit", async (event) => {
       event.preventDefault();
       const now = view.state.field(open);
-      if (!now?.to || !field.value.trim()) return;
+      // By keys it is sent, too, while its button is disabled.
+      if (!now?.to || !field.value.trim() || send.disabled) return;
       const text = view.state.doc.toString();
       const words = text.slice(now.pos, now.to);
       send.disabled = true;
-      const why = await run(view, tree, "annotate", { ref: `doc:${id}`, content: field.value, words, nth: nthOf(text, words, now.pos) });
-      send.disabled = false;
-      refused.textContent = why;
-      refused.hidden = !why;
-      if (!why) shut(view);
+      try {
+        const why = await run(view, tree, "annotate", { ref: `doc:${id}`, content: field.value, words, nth: nthOf(text, words, now.pos) }, () => dom.isConnected && shut(view));
+        refused.textContent = why;
+        refused.hidden = !why;
+      } finally {
+        send.disabled = false;
+      }
     });
     dom.append(field, refused, send, cancel);
     byKeys(dom, view);
@@ -139,15 +144,24 @@ export function commenting(place, id, tree, run, signal) {
     const line = lines[address.split("/").at(-1) ?? ""];
     if (!line) return;
     event.preventDefault();
-    if (line[0] === "annotate" && !text.trim()) return;
+    if ((line[0] === "annotate" && !text.trim()) || sending.has(form)) return;
     const isUnsaid = event.submitter?.hasAttribute("data-needs-reason") && !text.trim();
-    const why = isUnsaid ? t("Write why the objection is settled.") : await run(view, where, ...line);
-    const refused = /** @type {HTMLElement | null} */ (form.querySelector(".refused"));
-    if (refused) {
-      refused.textContent = why;
-      refused.hidden = !why;
+    const stored = () => {
+      const field = /** @type {HTMLInputElement | null} */ (form.querySelector("input[name='text']"));
+      if (field?.value.startsWith(text)) field.value = field.value.slice(text.length); // what was typed since stays
+      if (form.closest(".comment-card")) shut(view);
+    };
+    sending.add(form);
+    try {
+      const why = isUnsaid ? t("Write why the objection is settled.") : await run(view, where, ...line, stored);
+      const refused = /** @type {HTMLElement | null} */ (form.querySelector(".refused"));
+      if (refused) {
+        refused.textContent = why;
+        refused.hidden = !why;
+      }
+    } finally {
+      sending.delete(form);
     }
-    if (!why && view.state.field(open)?.id) shut(view);
   }
 
   /** The comment at a place, the shortest one. @param {EditorView} view @param {number} pos */

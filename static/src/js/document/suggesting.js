@@ -5,7 +5,7 @@ import { StateEffect, StateField } from "@codemirror/state";
 import { Decoration, EditorView, keymap, showTooltip, WidgetType } from "@codemirror/view";
 import { nthOf, placesOf } from "../editor/places.js";
 import { wordsBar } from "../editor/words-bar.js";
-import { json, Refused, told } from "../live/api.js";
+import { json, part, Refused, told } from "../live/api.js";
 import { call } from "../live/calls.js";
 import { t } from "../t.js";
 import { commented } from "./commenting.js";
@@ -19,6 +19,7 @@ import { commented } from "./commenting.js";
 export const talkOf = (place) => place.closest(".document-pane, main") ?? document;
 
 const MOST = 2000; // characters that a suggestion names
+const AGAIN_MS = 5000; // after which lists are read again that could not be read
 
 /** What the page lists. @param {Element} place of the document @returns {Suggestion[]} */
 function listed(place) {
@@ -64,31 +65,77 @@ class NewWords extends WidgetType {
   }
 }
 
-/** Reads the suggestions and comments of a document again, and draws them. @param {EditorView} view @param {string} address of the page or pane that lists them */
+/** Views whose lists could not be read, and will be read again. @type {WeakSet<EditorView>} */
+const waiting = new WeakSet();
+
+/** Reads the suggestions and comments of a document again, and draws them; later, if they cannot be
+ * read now. @param {EditorView} view @param {string} address of the page or pane that lists them */
 export async function reread(view, address) {
-  const page = new DOMParser().parseFromString(await (await fetch(address, { credentials: "same-origin" })).text(), "text/html");
-  for (const part of ["[data-suggestions]", "[data-comments]"]) {
-    const [place, now] = [talkOf(view.dom).querySelector(part), page.querySelector(part)];
-    // A reply that somebody is writing stays.
-    const isTyping = place?.contains(document.activeElement) && /** @type {HTMLInputElement} */ (document.activeElement).value;
-    if (place && now && !isTyping) place.replaceWith(document.importNode(now, true));
+  let markup;
+  try {
+    markup = await part(address);
+  } catch (error) {
+    if (!(error instanceof Refused) || error.mayPass) readLater(view, address);
+    return;
+  }
+  const page = new DOMParser().parseFromString(markup, "text/html");
+  for (const name of ["[data-suggestions]", "[data-comments]"]) {
+    const [list, now] = [talkOf(view.dom).querySelector(name), page.querySelector(name)];
+    if (list && now) renew(list, now);
   }
   view.dispatch({ effects: [heard.of(listed(view.dom)), commented.of(null)] });
 }
 
-/** What runs lines of a tree about a document, and reads again what changed. @param {string} address of the page or pane @param {(words: string) => void} say */
+/** @param {EditorView} view @param {string} address */
+function readLater(view, address) {
+  if (waiting.has(view)) return;
+  waiting.add(view);
+  setTimeout(() => {
+    waiting.delete(view);
+    if (view.dom.isConnected) void reread(view, address);
+  }, AGAIN_MS);
+}
+
+/** What the form of a field is for. @param {Element} field */
+function purposeOf(field) {
+  const form = field.closest("form");
+  return `${form?.getAttribute("action")} ${form?.querySelector("[name='node']")?.getAttribute("value")}`;
+}
+
+const fieldsIn = (/** @type {Element} */ list) => /** @type {HTMLInputElement[]} */ ([...list.querySelectorAll("input[name='text']")]);
+
+/** Puts a list as it is now in place of one. The forms that somebody is writing in move over; the
+ * list stays as it is while one of them has no place in the new one.
+ * @param {Element} list @param {Element} now of another page */
+export function renew(list, now) {
+  const fresh = document.importNode(now, true);
+  const active = /** @type {HTMLInputElement | null} */ (list.contains(document.activeElement) ? document.activeElement : null);
+  const used = fieldsIn(list).filter((field) => field.value || field === active);
+  const places = new Map(fieldsIn(fresh).map((field) => [purposeOf(field), field.form]));
+  if (used.some((field) => field.value && !places.has(purposeOf(field)))) return;
+  const [from, to] = [active?.selectionStart ?? null, active?.selectionEnd ?? null];
+  for (const field of used) if (field.form) places.get(purposeOf(field))?.replaceWith(field.form);
+  list.replaceWith(fresh);
+  if (!active || !fresh.contains(active)) return;
+  active.focus({ preventScroll: true });
+  if (from !== null) active.setSelectionRange(from, to);
+}
+
+/** What runs lines of a tree about a document, and reads again what changed. `stored` is called
+ * before that. @param {string} address of the page or pane @param {(words: string) => void} say */
 export const runner = (address, say) =>
-  async (/** @type {EditorView} */ view, /** @type {string} */ where, /** @type {import("../live/calls.js").Call} */ what) => {
+  async (/** @type {EditorView} */ view, /** @type {string} */ where, /** @type {import("../live/calls.js").Call} */ what, stored = () => {}) => {
     try {
       await json(`/api/trees/${where}/commands`, { method: "POST", body: what });
-      say("");
-      await reread(view, address);
-      return "";
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       say(told(error));
       return told(error);
     }
+    say("");
+    stored();
+    await reread(view, address);
+    return "";
   };
 
 /** Where the words stand that are selected in an editor; null without any. @param {EditorView | undefined} view */
@@ -170,17 +217,19 @@ export function suggesting(place, { id, tree, address, mayWrite, say, signal }) 
     dom.addEventListener("submit", async (event) => {
       event.preventDefault();
       const at = where.state.field(chosen);
-      if (!at) return;
+      if (!at || send.disabled) return; // by keys it is sent, too, while its button is disabled
       const text = where.state.doc.toString();
       const old = text.slice(at.from, at.to);
       // By its words, so that what others are typing elsewhere is no part of it.
       const isShort = old.trim() !== "" && old.length <= MOST;
       const wording = isShort ? { content: field.value, words: old, nth: nthOf(text, old, at.from) } : { content: text.slice(0, at.from) + field.value + text.slice(at.to) };
       send.disabled = true;
-      refused.textContent = await run(where, tree, call("suggest", { ref: `doc:${id}`, ...wording }));
-      send.disabled = false;
-      refused.hidden = !refused.textContent;
-      if (!refused.textContent) shut();
+      try {
+        refused.textContent = await run(where, tree, call("suggest", { ref: `doc:${id}`, ...wording }), () => dom.isConnected && shut());
+        refused.hidden = !refused.textContent;
+      } finally {
+        send.disabled = false;
+      }
     });
     dom.append(field, refused, send, cancel);
     requestAnimationFrame(() => field.focus());

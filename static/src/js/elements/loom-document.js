@@ -136,7 +136,7 @@ export class LoomDocument extends HTMLElement {
     this.room?.addEventListener("noted", () => this.view && void reread(this.view, address));
     return [
       suggesting(this, { id, tree, address, mayWrite: this.mayWrite, say, signal }),
-      commenting(this, id, comments, (view, where, command, given) => run(view, where, call(command, given)), signal),
+      commenting(this, id, comments, (view, where, command, given, stored) => run(view, where, call(command, given), stored), signal),
     ];
   }
 
