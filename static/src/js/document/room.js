@@ -22,7 +22,7 @@ const GONE = new Set([...REFUSED, 4401, 4403, 4404]);
 /** @typedef {"connecting" | "live" | "offline" | "gone"} State */
 
 /** Emits `state` (detail: {state, code}), and `stored` when the server says whether it has stored
- * what was typed here (`late`: it has not, for a while). The document is born on the server: `synced` says whether
+ * what was typed here (`late`: it has not, for a while), or the browser has no room to keep it (`full`). The document is born on the server: `synced` says whether
  * it has come. What could not be sent is kept in the browser until it has been. */
 export class DocumentRoom extends EventTarget {
   /** @param {string} id @param {{me?: string, open?: (url: string) => WebSocket}} [options] me: the
@@ -42,6 +42,7 @@ export class DocumentRoom extends EventTarget {
     this.unsent = false;
     this.asked = false; // whether the server has asked, on this connection, for what it lacks
     this.late = false;
+    this.full = false;
     this.refused = false;
     this.stopped = false;
     /** @type {WebSocket | null} */
@@ -246,9 +247,17 @@ export class DocumentRoom extends EventTarget {
       const state = asText(Y.encodeStateAsUpdate(this.doc));
       localStorage.setItem(this.place, state);
       this.kept = state;
+      this.isFull(false);
     } catch {
-      // no room: it stays in this tab
+      this.isFull(true); // it stays in this tab
     }
+  }
+
+  /** @param {boolean} full */
+  isFull(full) {
+    if (full === this.full) return;
+    this.full = full;
+    this.dispatchEvent(new CustomEvent("stored"));
   }
 
   /** Whether there is something that the server may not have, and may still take. */

@@ -137,6 +137,23 @@ test("what is typed offline is kept while somebody types, once for many letters"
   assert.equal(opened().text.toString(), "ab");
 });
 
+test("a browser that has no room to keep what is typed is told of, until it has", () => {
+  const room = opened();
+  synced();
+  wires.at(-1).onclose({ code: 1006 });
+  const { setItem } = localStorage;
+  const seen = [];
+  room.addEventListener("stored", () => seen.push(room.full));
+  localStorage.setItem = () => {
+    throw new Error("QuotaExceededError");
+  };
+  room.keep();
+  room.keep();
+  localStorage.setItem = setItem;
+  room.keep();
+  assert.deepEqual(seen, [true, false]);
+});
+
 test("a page that is hidden keeps what it has not sent at once", () => {
   const room = opened();
   synced();

@@ -224,7 +224,8 @@ export class LoomDocument extends HTMLElement {
     if (!place) return;
     this.dataset.live = state;
     const late = this.room?.late ? t("Not stored yet: the server cannot save at the moment. Keep this page open.") : "";
-    const words = { live: late, connecting: "", offline: t("Offline: what you write is kept and sent later."), gone: this.refusal(code) };
+    const offline = this.room?.full ? t("Offline: what you write is sent later. This browser has no room to keep it, so keep this page open.") : t("Offline: what you write is kept and sent later.");
+    const words = { live: late, connecting: "", offline, gone: this.refusal(code) };
     place.textContent = words[/** @type {keyof typeof words} */ (state)] ?? "";
   }
 
