@@ -234,3 +234,23 @@ def test_what_is_typed_behind_a_text_goes_with_it_or_comes_back_behind_it(
         expect(page.locator("article.node .text")).to_have_text(shown)
     page.reload()
     expect(field(live(page))).to_have_value("Three.")
+
+
+def test_a_form_stays_while_somebody_saves_a_new_version_of_its_text(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Forms that stay", "Alpha.", "Second.")
+    page = live(visit(f"/trees/{tree}"))
+    first = page.locator("article.node").first
+    node = first.get_attribute("data-id")
+    first.locator("[data-act='suggest']").evaluate("button => button.click()")
+    text = page.get_by_role("form", name=re.compile("Another wording")).get_by_role("textbox")
+    expect(text).to_be_focused()
+    text.press("End")
+    page.keyboard.type(" A much better word")
+    heddle.line(tree, f'edit {node} "Alpha, again." as version')
+    expect(first.locator(".text")).to_have_text("Alpha, again.")
+    page.keyboard.type("ing, for example: spring")
+    expect(text).to_be_focused()
+    expect(text).to_have_value("Alpha. A much better wording, for example: spring")
+    expect(field(page)).to_have_value("")

@@ -12,7 +12,7 @@ import { placeAt } from "../tree/page-drafts.js";
 import { pageOf } from "../tree/page.js";
 import { InView } from "../tree/in-view.js";
 import { drawUnsent } from "../tree/unsent.js";
-import { countSiblings, isReworded, makeOwn, morph, morphOne, parsed } from "../tree/morph.js";
+import { becomeVersion, countSiblings, isReworded, makeOwn, morph, morphOne, parsed } from "../tree/morph.js";
 
 const keyOf = (/** @type {Element} */ child) => child.getAttribute("data-id") ?? "";
 
@@ -183,6 +183,7 @@ export class LoomPath extends HTMLElement {
     const stretch = this.stretch();
     if (stretch.hidden) return this.putWeave(fresh);
     const drawn = this.nodes();
+    this.keepForms(drawn, nodes);
     // What was read above the fresh stretch stays, as long as it joins on.
     const joint = after ? drawn.findIndex((node) => keyOf(node) === after) + 1 : drawn.findIndex((node) => nodes.length && keyOf(node) === keyOf(nodes[0]));
     const kept = drawn.slice(0, Math.max(0, joint));
@@ -190,6 +191,19 @@ export class LoomPath extends HTMLElement {
     morph(stretch, kept.length ? nodes : above ? [above, ...nodes] : nodes, { kept: kept.length && above ? [above, ...kept] : kept });
     this.putWeave(fresh);
     this.mark();
+  }
+
+  /** Forms stay open where other versions of the same texts are drawn.
+   * @param {Element[]} drawn @param {Element[]} nodes that are drawn next */
+  keepForms(drawn, nodes) {
+    const store = this.page?.store;
+    const slotOf = (/** @type {Element} */ node) => store?.slotOf(keyOf(node)) ?? null;
+    const versions = new Map(nodes.map((node) => [slotOf(node), node]));
+    const isNext = new Set(nodes.map(keyOf));
+    for (const old of drawn) {
+      const version = slotOf(old) === null || isNext.has(keyOf(old)) ? undefined : versions.get(slotOf(old));
+      if (version) becomeVersion(old, version);
+    }
   }
 
   /** @param {DocumentFragment} fresh */
@@ -355,7 +369,7 @@ export class LoomPath extends HTMLElement {
     const fresh = parsed(markup).firstElementChild;
     if (!fresh || !this.page) return;
     makeOwn(fresh, this.page, above);
-    if (fresh.id === old.id) morphOne(old, fresh);
+    if (fresh.id === old.id || becomeVersion(old, fresh)) morphOne(old, fresh);
     else old.replaceWith(fresh);
     const out = document.getElementById(fresh.id)?.querySelector("[data-portals-out]");
     if (out) void this.fetchPortals(out, keyOf(fresh));

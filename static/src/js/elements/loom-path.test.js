@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { freshPage, held, place, settled, treePage } from "../testing/dom.js";
+import { openForm } from "../tree/forms.js";
 import { TreeStore } from "../tree/store.js";
 import { LoomPath } from "./loom-path.js";
 
@@ -227,4 +228,39 @@ test("a text that a key led to is read out: who wrote it, and how it begins", as
   page.position = "a";
   await element.moved({ from: "b", isStill: false });
   assert.equal(spoken.textContent, "Ada: text of b ");
+});
+
+/** A path of which `b`, in which somebody is writing, has got another version, `e`. */
+function writingAtB() {
+  const store = new TreeStore({ seq: 1, ids: ["root", "a", "b", "c", "e"], parents: [null, 0, 1, 2, 1], slots: [0, 1, 2, 3, 2], kinds: Array(5).fill("text"), authors: Array(5).fill(0), participants: [{ id: "ada" }], flags: Array(5).fill(0), lengths: [0, 1, 1, 1, 1] });
+  const { element } = path({ ids: ["a", "b", "c"], store });
+  const old = element.nodes()[1];
+  openForm(old, { label: "Another wording", submit: "Suggest" }, async () => {}, { before: old.querySelector(".text") });
+  const field = element.querySelector("textarea");
+  field.value = "A much better word";
+  field.setSelectionRange(2, 6);
+  const isKept = () => field.isConnected && document.activeElement === field && field.value === "A much better word" && field.selectionStart === 2;
+  return { element, field, isKept };
+}
+const textsOf = (element) => element.nodes().map((node) => node.querySelector(".text").textContent);
+
+test("a new version of a text leaves the form that is open in it, with its focus, caret and words", () => {
+  const { element, field, isKept } = writingAtB();
+  element.put(element.nodes()[1], node("e"), "a");
+  assert.ok(isKept());
+  assert.deepEqual([ids(element), textsOf(element)[1]], [["a", "e", "c"], "text of e"]);
+  assert.match(field.form.querySelector("[role=status]").textContent, /newer wording/);
+});
+
+test("a path that is drawn again with another version of a text leaves the form that is open in it", () => {
+  const { element, isKept } = writingAtB();
+  element.draw(`<div class="stretch">${["a", "e", "c"].map(node).join("")}</div>`, "");
+  assert.ok(isKept());
+  assert.deepEqual([ids(element), textsOf(element)[1]], [["a", "e", "c"], "text of e"]);
+});
+
+test("a path through other texts takes an open form away with its text", () => {
+  const { element, field } = writingAtB();
+  element.draw(`<div class="stretch">${["a", "d"].map(node).join("")}</div>`, "");
+  assert.equal(field.isConnected, false);
 });

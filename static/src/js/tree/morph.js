@@ -13,6 +13,7 @@ import { capsOf, shortcutFor } from "./shortcuts.js";
 // What the page itself puts on and into elements; no markup from the server takes it away.
 const OWN_CLASSES = ["picked", "last", "folded", "editing", "chosen", "on", "taken", "strip", "pointed"];
 const OWN_ELEMENTS = "form, [data-own]";
+const OPEN_FORM = "form.inline-form";
 const FIELDS = "input, textarea, select, [contenteditable]";
 const KEPT = "data-kept";
 
@@ -45,11 +46,40 @@ function careful(mayChange) {
     // text may have focus too, and is drawn again like any other.
     ignoreActiveValue: document.activeElement?.matches(FIELDS) ?? false,
     callbacks: {
-      beforeNodeRemoved: (/** @type {Node} */ node) => !(node instanceof Element && node.matches(OWN_ELEMENTS)),
+      beforeNodeRemoved: (/** @type {Node} */ node) => !(node instanceof Element && (node.matches(OWN_ELEMENTS) || isAnswered(node))),
       beforeNodeMorphed: (/** @type {Node} */ old, /** @type {Node} */ now) => !(old instanceof Element && now instanceof Element) || (!isSame(old, now) && mayChange(old, now) && carry(old, now)),
       beforeAttributeUpdated: (/** @type {string} */ name, /** @type {Element} */ element) => !isOwn(name, element),
     },
   };
+}
+
+/** Whether somebody is writing in a note, or in one of these notes. @param {Element} node */
+function isAnswered(node) {
+  return node.matches(".note, .notes") && node.querySelector(OPEN_FORM) !== null;
+}
+
+/** Makes a drawn text count as another version of it before that is drawn, where a form is open in
+ * it: so the form stays where it is, with its focus, its caret and what was typed. Whether it did.
+ * @param {Element} old @param {Element} fresh the other version */
+export function becomeVersion(old, fresh) {
+  if (fresh.id === old.id || !old.querySelector(OPEN_FORM)) return false;
+  old.querySelector(":scope > .notes")?.setAttribute("id", fresh.id.replace(/^n-/, "notes-"));
+  old.id = fresh.id;
+  old.setAttribute("data-id", fresh.getAttribute("data-id") ?? "");
+  old.removeAttribute("data-whole");
+  // The text of one version never changes, so that `morph` would leave it.
+  const text = fresh.querySelector(":scope > .text");
+  if (text) old.querySelector(":scope > .text")?.replaceWith(text.cloneNode(true));
+  for (const form of old.querySelectorAll(`:scope > ${OPEN_FORM}`)) sayNewer(form);
+  return true;
+}
+
+/** Says in a form that the text it was opened for has a newer version. @param {Element} form */
+function sayNewer(form) {
+  if (form.querySelector(".newer")) return;
+  const words = Object.assign(document.createElement("p"), { className: "soft newer", textContent: t("There is a newer wording of a text that you read.") });
+  words.setAttribute("role", "status");
+  form.append(words);
 }
 
 /** What stands for an element that stays as it is. @param {Element} element */

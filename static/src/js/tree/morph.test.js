@@ -34,3 +34,11 @@ test("what is being typed into a field stays, while the text around it is drawn 
   assert.equal(field.value, "half a thought");
   assert.equal(document.querySelector("header").textContent, "Ada and Wanda");
 });
+
+test("a note that goes while somebody answers it stays until they have done", () => {
+  freshPage(card('<div class="notes" id="notes-a7x2"><div class="note" id="note-b1">Why?<form class="inline-form"><input id="f"></form></div></div>'));
+  const field = document.getElementById("f");
+  field.focus();
+  morphOne(document.getElementById("n-a7x2"), fresh("<header>Ada</header>"));
+  assert.equal(document.activeElement, field);
+});
