@@ -217,7 +217,7 @@ export function suggesting(place, { id, tree, address, mayWrite, say, signal }) 
     dom.addEventListener("submit", async (event) => {
       event.preventDefault();
       const at = where.state.field(chosen);
-      if (!at || send.disabled) return; // by keys it is sent, too, while its button is disabled
+      if (!at || send.disabled) return; // by keys a form is sent whatever its button says
       const text = where.state.doc.toString();
       const old = text.slice(at.from, at.to);
       // By its words, so that what others are typing elsewhere is no part of it.

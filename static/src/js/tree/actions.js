@@ -4,10 +4,11 @@
 import { calledOf, writerOf } from "./called.js";
 import { call } from "../live/calls.js";
 import { json, part } from "../live/api.js";
+import { nameOf } from "../live/draft-storage.js";
 import { newKey } from "../live/outbox.js";
 import { parted, quoting } from "./across.js";
 import { formsOf, goToWords, selectedWords } from "./commenting.js";
-import { placeAt } from "./page-drafts.js";
+import { askWhich, placeAt } from "./page-drafts.js";
 import { openForm } from "./forms.js";
 import { longPen } from "./editor-loader.js";
 import { t, tn } from "../t.js";
@@ -16,8 +17,18 @@ import { t, tn } from "../t.js";
 /** `about`: words of the node that it is about. @typedef {{page: TreePage, id: string, host: Element, button: Element | null, about?: {words: string, nth: number, also?: Words[], whole?: string} | null}} Act */
 /** @typedef {import("./commenting.js").Words} Words */
 
-/** A form's draft. @param {TreePage} page @param {import("../live/draft-storage.js").Place} place */
-const draftAt = ({ drafts }, place) => ({ read: () => drafts.of(place), write: (/** @type {string} */ text) => drafts.write(place, text) });
+/** A form's draft. @param {TreePage} page @param {import("../live/draft-storage.js").Place} place @returns {import("./forms.js").Kept} */
+function draftAt({ drafts }, place) {
+  const isHere = (/** @type {import("../live/draft-storage.js").Place} */ other) => nameOf(other) === nameOf(place);
+  return {
+    read: () => drafts.of(place),
+    write: (text) => drafts.write(place, text),
+    follow(form, changed, signal) {
+      drafts.addEventListener("draft", (event) => isHere(/** @type {CustomEvent} */ (event).detail) && changed(), { signal });
+      askWhich(drafts, form, isHere, signal);
+    },
+  };
+}
 
 /** @type {Map<string, (act: Act) => unknown>} */
 const acts = new Map();

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { freshPage, settled, treePage } from "../testing/dom.js";
+import { Drafts } from "../live/draft-sync.js";
 import { perform } from "./actions.js";
 
 const TEXTS = { n1: "The lamp was lit.", n2: "The gate was shut." };
@@ -10,7 +11,7 @@ const article = (id) => `<article class="node" id="n-${id}" data-id="${id}"><div
 function selectedInFirst() {
   freshPage(article("n1") + article("n2"), (url) => TEXTS[/nodes\/(\w+)\/text/.exec(url)?.[1]] ?? null);
   const sent = [];
-  const page = treePage({ store: { ids: Object.keys(TEXTS), slotOf: (id) => Object.keys(TEXTS).indexOf(id), selected: (slot) => Object.keys(TEXTS)[slot] }, say: async (what) => sent.push(what), drafts: { of: () => "", write() {}, slots: () => new Set() } });
+  const page = treePage({ store: { ids: Object.keys(TEXTS), slotOf: (id) => Object.keys(TEXTS).indexOf(id), selected: (slot) => Object.keys(TEXTS)[slot] }, say: async (what) => sent.push(what) });
   const words = document.querySelector("#n-n1 .text").firstChild;
   const range = document.createRange();
   range.setStart(words, 4);
@@ -48,4 +49,37 @@ test("by key the form opens at the text of the selected words, where the note la
   const { page, sent } = selectedInFirst();
   assert.equal(await annotated(page, "n2", false), "n1");
   assert.deepEqual([sent[0].args.ref, sent[0].args.words], ["n1", "lamp"]);
+});
+
+/** Annotate at a text, with drafts that another tab writes too, and a server that has another text. */
+async function annotatedInTwoTabs(keep) {
+  const { page } = selectedInFirst();
+  const place = { kind: "note", slot: "n2" };
+  page.drafts = new Drafts({ list: async () => ({ results: [{ ...place, text: "theirs", at: "9" }] }), keep }, { store: localStorage, name: "ada.t" });
+  const host = document.getElementById("n-n2");
+  perform("annotate", { page, id: "n2", host, button: host.querySelector("button") });
+  for (let turns = 0; turns < 100 && !document.querySelector("form"); turns += 1) await settled();
+  return { page, place, form: document.querySelector("form"), field: document.querySelector("form textarea") };
+}
+
+test("a form shows what another tab has typed into it, and leaves that alone once it is closed", async () => {
+  const { page, form, field } = await annotatedInTwoTabs(async (_, text) => ({ text, at: "1" }));
+  const hear = (text) => page.drafts.heard({ key: "heddle.draft.ada.t.note.n2", newValue: JSON.stringify({ text, held: "", agreed: text, at: "1" }) });
+  hear("Long words of another tab");
+  assert.equal(field.value, "Long words of another tab");
+  form.dispatchEvent(new Event("close-form"));
+  hear("More");
+  assert.equal(field.value, "Long words of another tab");
+});
+
+test("a form asks which text stays where another device has another one", async () => {
+  const { page, place, form, field } = await annotatedInTwoTabs(async () => assert.fail("kept"));
+  page.drafts.timers.set("note.n2", 0); // nothing goes out before the list comes
+  field.value = "mine";
+  field.dispatchEvent(new Event("input"));
+  await page.drafts.load();
+  assert.match(form.querySelector(".contest").textContent, /“theirs”/);
+  assert.equal(field.value, "mine");
+  form.querySelector(".contest button:last-child").click();
+  assert.deepEqual([field.value, page.drafts.of(place)], ["theirs", "theirs"]);
 });

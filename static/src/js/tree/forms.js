@@ -11,7 +11,8 @@ import { Refused, told } from "../live/api.js";
  *   choices?: {value: string, words: string}[], chosen?: string, choicesLabel?: string,
  *   submit: string, small?: boolean, hint?: string, required?: string, draft?: Kept, pen?: import("./editor-loader.js").Pen}} Shape
  * `required`: what the form says if its field is left empty; none: it may be.
- * @typedef {{read: () => string, write: (text: string) => void}} Kept what was typed before and not sent
+ * @typedef {{read: () => string, write: (text: string) => void, follow?: (form: HTMLFormElement, changed: () => void, signal: AbortSignal) => void}} Kept
+ * what was typed before and not sent; `follow`: calls `changed` when it is another one, and asks in the form which of two stays
  * @typedef {{text: string, choice: string, caret: number}} Filled
  */
 
@@ -60,6 +61,17 @@ function keepDraft(pen, { draft, text = "" }) {
   return [again];
 }
 
+/** Shows what another tab or device has written into the form's draft. What is on its way stays in the
+ * field. @param {HTMLFormElement} form @param {import("./editor-loader.js").Pen} pen @param {Shape} shape @param {() => boolean} isSending @param {AbortController} ended */
+function followDraft(form, pen, { draft, text = "" }, isSending, ended) {
+  const changed = () => {
+    if (!form.isConnected) return ended.abort();
+    const now = draft?.read() || text;
+    if (!isSending() && pen.read() !== now) pen.write(now);
+  };
+  draft?.follow?.(form, changed, ended.signal);
+}
+
 /**
  * Opens a form inside `host`; `onSubmit` may refuse, which is shown in the form.
  * @param {Element} host @param {Shape} shape @param {(filled: Filled) => Promise<unknown>} onSubmit
@@ -83,7 +95,9 @@ export function openForm(host, shape, onSubmit, { before = null, onClose = () =>
     make("form", { className: shape.small ? "inline-form small" : "inline-form" }, make(shape.pen ? "div" : "label", {}, make("span", { className: "off", textContent: shape.label }), pen.element), refusal, row)
   );
   form.setAttribute("aria-label", shape.label);
+  const ended = new AbortController();
   const close = () => {
+    ended.abort();
     form.remove();
     onClose();
     giveBack(opener);
@@ -99,6 +113,7 @@ export function openForm(host, shape, onSubmit, { before = null, onClose = () =>
   });
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
+    if (submit.disabled) return; // by keys a form is sent whatever its button says
     if (shape.required && !pen.read().trim()) {
       refusal.textContent = shape.required;
       refusal.hidden = false;
@@ -114,12 +129,15 @@ export function openForm(host, shape, onSubmit, { before = null, onClose = () =>
       if (!(error instanceof Refused)) throw error;
       refusal.textContent = told(error);
       refusal.hidden = false;
+      // What was sent came back into the draft; the form has it already, with what was typed since.
+      shape.draft?.write(pen.read() === (shape.text ?? "") ? "" : pen.read());
       pen.focus();
     } finally {
       submit.disabled = false;
     }
   });
   host.insertBefore(form, before);
+  followDraft(form, pen, shape, () => submit.disabled, ended);
   pen.focus();
   form.scrollIntoView({ block: "nearest" });
   return form;

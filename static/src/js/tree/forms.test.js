@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { freshPage } from "../testing/dom.js";
+import { freshPage, held, settled } from "../testing/dom.js";
+import { Refused } from "../live/api.js";
 import { openForm } from "./forms.js";
 
 const MARKUP = '<main id="main" tabindex="-1"><button>Annotate</button><article></article></main>';
@@ -47,4 +48,31 @@ test("a form that needs words says so and sends nothing while they are missing",
   field.value = "settled";
   submit();
   assert.deepEqual(sent, ["settled"]);
+});
+
+test("a form that is on its way is not sent again by its keys", async () => {
+  freshPage(MARKUP);
+  const answer = held();
+  let sent = 0;
+  const form = openForm(document.querySelector("article"), shape, () => ((sent += 1), answer.promise));
+  const press = () => form.dispatchEvent(Object.assign(new Event("keydown", { bubbles: true }), { key: "Enter", ctrlKey: true }));
+  press();
+  press();
+  assert.equal(sent, 1);
+  answer.give(null);
+  await settled();
+  assert.equal(form.isConnected, false);
+});
+
+test("a refused form keeps as its draft what it shows, with what was typed meanwhile", async () => {
+  freshPage(MARKUP);
+  const answer = held();
+  const kept = [];
+  const draft = { read: () => "", write: (text) => void kept.push(text) };
+  const form = openForm(document.querySelector("article"), { ...shape, draft }, () => answer.promise);
+  form.dispatchEvent(new Event("submit", { cancelable: true }));
+  form.querySelector("textarea").value = "first, and more";
+  answer.refuse(new Refused({ message: "Not now." }, 503));
+  await settled();
+  assert.deepEqual([kept.at(-1), form.querySelector("textarea").value], ["first, and more", "first, and more"]);
 });
