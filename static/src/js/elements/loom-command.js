@@ -20,6 +20,8 @@ export class LoomCommand extends HTMLElement {
   active = -1;
   /** Whether the list belongs to what is typed, or somebody chose from it since. */
   isFresh = false;
+  /** @type {Set<string>} lines that are on their way */
+  running = new Set();
 
   connectedCallback() {
     this.page = pageOf();
@@ -229,6 +231,8 @@ export class LoomCommand extends HTMLElement {
 
   /** @param {string} text */
   async run(text) {
+    if (this.running.has(text)) return;
+    this.running.add(text);
     // Nothing that would be done is said over what is done.
     clearTimeout(this.timer);
     this.asking?.abort();
@@ -244,6 +248,8 @@ export class LoomCommand extends HTMLElement {
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       this.say(isNext() ? `${bare(text)}: ${error.reply}` : error.reply, "bad");
+    } finally {
+      this.running.delete(text);
     }
   }
 

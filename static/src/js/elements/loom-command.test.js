@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { freshPage, held, place, treePage } from "../testing/dom.js";
+import { freshPage, held, place, settled, treePage } from "../testing/dom.js";
 import { LoomCommand } from "./loom-command.js";
 import { Refused } from "../live/api.js";
 
@@ -161,4 +161,18 @@ test("what is found is lit in the tree until the bar closes", () => {
   element.open("gate");
   element.dialog.close();
   assert.deepEqual(page.emitted.at(-1), ["hits", []]);
+});
+
+test("Enter pressed again while a line is on its way does not send it twice", async () => {
+  const answers = [held(), held()];
+  const sent = [];
+  const { element, field } = bar({ say: (line) => answers[sent.push(line) - 1].promise });
+  field.value = "→ respond here \"from the bar\"";
+  press(element, "Enter");
+  press(element, "Enter");
+  assert.equal(sent.length, 1);
+  answers[0].give({ reply: "✓ added" });
+  for (let turn = 0; turn < 9; turn += 1) await settled();
+  press(element, "Enter");
+  assert.equal(sent.length, 2);
 });
