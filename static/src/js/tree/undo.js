@@ -142,7 +142,8 @@ export class Acts {
         if (!act && none) return toast().show(none);
         if (!act) return this.undoUnknown();
         this.keep({ done: done.slice(0, -1), undone });
-        if (act.step === undefined ? await this.untake(act) : await this.undoStep(act)) return undefined;
+        const putBack = () => this.putBack("done", act, done.length - 1);
+        if (act.step === undefined ? await this.untake(act) : await this.undoStep(act, putBack)) return undefined;
       }
     });
   }
@@ -172,7 +173,7 @@ export class Acts {
       const act = done.find((other) => other.step === step);
       if (!act) return this.say(call("undo", { ref: `step:${step}` }));
       this.keep({ done: done.filter((other) => other !== act), undone });
-      return this.undoStep(act);
+      return this.undoStep(act, () => this.putBack("done", act, done.indexOf(act)));
     });
   }
 
@@ -184,21 +185,31 @@ export class Acts {
       if (!act && none) return toast().show(none);
       if (!act) return this.say(call("redo"));
       this.keep({ done, undone: undone.slice(0, -1) });
-      return act.step === undefined ? this.takeAgain(act) : this.redoStep(act);
+      return act.step === undefined ? this.takeAgain(act) : this.redoStep(act, () => this.putBack("undone", act, undone.length - 1));
     });
   }
 
-  /** @param {import("../live/calls.js").Call} what @returns {Promise<import("./page.js").Answer | null>} */
-  async say(what, follow = true) {
+  /** @param {import("../live/calls.js").Call} what @param {boolean} [follow] @param {() => void} [putBack] runs where it
+   * was refused and may go well later @returns {Promise<import("./page.js").Answer | null>} */
+  async say(what, follow = true, putBack = () => {}) {
     this.isOwn = true;
     try {
       return await this.page.say(what, { follow });
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
+      if (error.mayPass) putBack();
       return null;
     } finally {
       this.isOwn = false;
     }
+  }
+
+  /** Puts an act back that could not be undone or redone just now. @param {"done" | "undone"} list @param {Act} act
+   * @param {number} place where it was in the list */
+  putBack(list, act, place) {
+    const acts = this.read();
+    acts[list].splice(place, 0, act);
+    this.keep(acts);
   }
 
   /** Keeps an act that was undone. @param {Act} act */
@@ -215,12 +226,12 @@ export class Acts {
     this.keep({ done: [...done, { ...act, mark: this.mark() }], undone });
   }
 
-  /** @param {Act} act whether it was taken back, or was refused and told */
-  async undoStep(act) {
+  /** Whether it was taken back, or was refused and told. @param {Act} act @param {() => void} putBack */
+  async undoStep(act, putBack) {
     const { page } = this;
     const at = page.position;
     const text = act.made ? await this.textOf(act.made) : "";
-    const answer = await this.say(call("undo", { ref: `step:${act.step}` }), false);
+    const answer = await this.say(call("undo", { ref: `step:${act.step}` }), false, putBack);
     if (!answer) return true;
     if (text) this.giveBack(act, text);
     if (answer.position !== at || this.isAt(act.to)) this.leave(this.isAt(act.from, answer.position) ? answer.position : this.selected(act.from));
@@ -256,11 +267,11 @@ export class Acts {
     page.go(to);
   }
 
-  /** @param {Act} act */
-  async redoStep(act) {
+  /** @param {Act} act @param {() => void} putBack */
+  async redoStep(act, putBack) {
     const text = act.made ? await this.textOf(act.made) : "";
     const wasThere = this.isAt(act.from);
-    const answer = await this.say(call("redo"), false);
+    const answer = await this.say(call("redo"), false, putBack);
     if (!answer) return;
     const place = placeAt(this.page, "buffer", act.from);
     const draft = this.page.drafts.of(place);

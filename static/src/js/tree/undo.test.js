@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { freshPage, settled, treePage } from "../testing/dom.js";
 import { LoomToast } from "../elements/loom-toast.js";
+import { Refused } from "../live/api.js";
 import { Acts } from "./undo.js";
 
 customElements.define("loom-toast", LoomToast);
@@ -30,4 +31,48 @@ test("any other change that was made elsewhere is undone at once", async () => {
   const { acts: own, ran } = acts("✓ undid → tag a7x2 #good");
   await own.undo();
   assert.deepEqual(ran, ["undo"]);
+});
+
+/** The acts of a page on which two texts were added, and where the first undo or redo fails with `status`. */
+function addedTwo(status) {
+  const ran = [];
+  const say = async ({ command, args }) => {
+    if (ran.push([command, args.ref]) === 1) throw new Refused({ message: "Not now." }, status);
+    return { canonical: `→ ${command}`, reply: "", events: [1], step: 9, position: "n1", refs: [] };
+  };
+  freshPage("<loom-toast></loom-toast>");
+  const own = new Acts(treePage({ say, go() {} }), localStorage);
+  for (const step of [1, 2]) own.add({ verb: "tag", step, from: "n1", to: "n1" });
+  const lists = () => Object.values(own.read()).map((list) => list.map((act) => act.step));
+  return { own, ran, lists };
+}
+
+test("an undo that the server could not do just now is done by the next one", async () => {
+  const { own, ran, lists } = addedTwo(503);
+  await own.undo();
+  assert.deepEqual(lists(), [[1, 2], []]);
+  await own.undo();
+  assert.deepEqual(ran.map(([, ref]) => ref), ["step:2", "step:2"]);
+  assert.deepEqual(lists(), [[1], [2]]);
+});
+
+test("an undo of an earlier act that could not be done keeps its place", async () => {
+  const { own, lists } = addedTwo(503);
+  await own.undoNumber(1);
+  assert.deepEqual(lists(), [[1, 2], []]);
+});
+
+test("a redo that the server could not do just now is done by the next one", async () => {
+  const { own, lists } = addedTwo(503);
+  own.keep({ done: [], undone: own.read().done });
+  await own.redo();
+  assert.deepEqual(lists(), [[], [1, 2]]);
+  await own.redo();
+  assert.deepEqual(lists(), [[2], [1]]);
+});
+
+test("an undo that is refused for good is not tried again", async () => {
+  const { own, lists } = addedTwo(409);
+  await own.undo();
+  assert.deepEqual(lists(), [[1], []]);
 });
