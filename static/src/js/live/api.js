@@ -7,6 +7,9 @@ import { t } from "../t.js";
 
 /** What the server, or the lack of it, says no with. */
 export class Refused extends Error {
+  /** Whether the page has shown it. */
+  isShown = false;
+
   /** @param {Partial<Refusal> & {message: string}} body @param {number} status */
   constructor(body, status) {
     super(body.message);

@@ -61,6 +61,7 @@ export function treePage(values = {}) {
       page.emitted.push([name, detail]);
       page.dispatchEvent(new CustomEvent(name, { detail }));
     },
+    refuse: (error) => page.emit("refused", error),
     ...values,
   });
   const root = Object.assign(document.createElement("loom-tree"), { page });

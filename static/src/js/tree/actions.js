@@ -3,7 +3,7 @@
 
 import { calledOf, writerOf } from "./called.js";
 import { call } from "../live/calls.js";
-import { json, part } from "../live/api.js";
+import { json, part, Refused } from "../live/api.js";
 import { nameOf } from "../live/draft-storage.js";
 import { newKey } from "../live/outbox.js";
 import { parted, quoting } from "./across.js";
@@ -43,7 +43,8 @@ export function perform(name, what) {
   const run = acts.get(name);
   if (!run) return false;
   Promise.resolve(run(what)).catch((error) => {
-    if (error.name !== "Refused" && !("reply" in error)) throw error;
+    if (!(error instanceof Refused)) throw error;
+    what.page.refuse(error); // such as of a text that a form was to open with
   });
   return true;
 }
@@ -284,8 +285,12 @@ act("details", ({ page, id }) => page.emit("details", id));
 
 act("verify", async ({ page, id, host }) => {
   const verdict = host.querySelector("[data-verified]");
+  const before = verdict?.textContent ?? "";
   if (verdict) verdict.textContent = t("checking");
-  const { status, broken } = await json(`${page.api}/verify?node=${id}`);
+  const { status, broken } = await json(`${page.api}/verify?node=${id}`).catch((error) => {
+    if (verdict) verdict.textContent = before;
+    throw error;
+  });
   const words = { valid: t("valid: the hash and everything it depends on match"), incomplete: t("valid, but the exact bytes of its call are not stored") };
   const why = broken.map((/** @type {{reason: string}} */ fault) => fault.reason).join("; ");
   if (verdict) verdict.textContent = words[/** @type {"valid"} */ (status)] ?? `${status}: ${why}`;
@@ -300,7 +305,13 @@ export function composer() {
 export function readVersions(page, signal) {
   const read = async (/** @type {Event} */ event) => {
     const box = event.target instanceof HTMLDetailsElement ? event.target.querySelector(":scope > [data-version-text]") : null;
-    if (box && !box.textContent) box.textContent = await part(`${page.web}/nodes/${box.getAttribute("data-version-text")}/text`);
+    if (!box || box.textContent) return;
+    try {
+      box.textContent = await part(`${page.web}/nodes/${box.getAttribute("data-version-text")}/text`);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      page.refuse(error);
+    }
   };
   document.addEventListener("toggle", (event) => void read(event), { signal, capture: true });
 }

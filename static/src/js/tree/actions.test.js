@@ -83,3 +83,22 @@ test("a form asks which text stays where another device has another one", async 
   form.querySelector(".contest button:last-child").click();
   assert.deepEqual([field.value, page.drafts.of(place)], ["theirs", "theirs"]);
 });
+
+test("an act that cannot read its text says why", async () => {
+  freshPage(article("n1"), () => new Response("", { status: 503 }));
+  const page = treePage();
+  for (const name of ["edit", "suggest", "split"]) perform(name, { page, id: "n1", host: document.getElementById("n-n1"), button: null });
+  for (let turns = 0; turns < 9; turns += 1) await settled();
+  assert.deepEqual(page.emitted.map(([name, { message }]) => `${name}: ${message}`), Array(3).fill("refused: The server returned 503."));
+  assert.equal(document.querySelector("form"), null);
+});
+
+test("a check of a hash that failed says why, and does not go on for ever", async () => {
+  freshPage('<div class="details"><span data-verified>not checked</span></div>', () => new Response("", { status: 503 }));
+  const page = treePage();
+  perform("verify", { page, id: "n1", host: document.querySelector(".details"), button: null });
+  assert.equal(document.querySelector("[data-verified]").textContent, "checking");
+  for (let turns = 0; turns < 9; turns += 1) await settled();
+  assert.equal(document.querySelector("[data-verified]").textContent, "not checked");
+  assert.deepEqual(page.emitted.map(([name]) => name), ["refused"]);
+});

@@ -142,7 +142,7 @@ export class TreePage extends EventTarget {
       this.showStore(store);
       await this.marks.load();
     } catch (error) {
-      if (error instanceof Refused && error.status === 0) setTimeout(() => this.loadStore(), 3000);
+      if (error instanceof Refused && error.mayPass) setTimeout(() => this.loadStore(), 3000);
       else throw error;
     }
   }
@@ -264,7 +264,7 @@ export class TreePage extends EventTarget {
       this.emit("said", Object.assign(message, { answer }));
       return answer;
     } catch (error) {
-      if (!quiet) this.emit("refused", error);
+      if (!quiet) this.refuse(error);
       throw error;
     }
   }
@@ -274,6 +274,13 @@ export class TreePage extends EventTarget {
     const elsewhere = /^tree:(\S+) node:(\S+)$/.exec(position);
     if (elsewhere) location.assign(`/trees/${elsewhere[1]}?node=${elsewhere[2]}`);
     else if (position !== at && this.position === at) this.go(position);
+  }
+
+  /** Shows why something was refused, once. @param {unknown} error */
+  refuse(error) {
+    if (error instanceof Refused && error.isShown) return;
+    if (error instanceof Refused) error.isShown = true;
+    this.emit("refused", error);
   }
 
   /** What a line or a command would do, without doing it. @param {import("../live/calls.js").Said} what @param {AbortSignal} [signal] */
