@@ -254,3 +254,25 @@ def test_a_form_stays_while_somebody_saves_a_new_version_of_its_text(
     expect(text).to_be_focused()
     expect(text).to_have_value("Alpha. A much better wording, for example: spring")
     expect(field(page)).to_have_value("")
+
+
+def test_an_edit_form_open_in_two_tabs_loses_the_words_of_neither(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Forms in two tabs", "Base.")
+    one = live(visit(f"/trees/{tree}"))
+    two = one.context.new_page()
+    two.goto(one.url)
+    live(two)
+    texts = [page.get_by_role("form").get_by_role("textbox", name="Text of") for page in (one, two)]
+    for page, text in zip((one, two), texts, strict=True):
+        page.locator("main").press("e")
+        expect(text).to_have_value("Base.")
+    with saves(one):
+        texts[0].fill("Long words of the first tab.")
+    expect(texts[1]).to_have_value("Long words of the first tab.")
+    two.wait_for_function("document.querySelector('loom-tree').page.drafts.isQuiet()")
+    with saves(two):
+        texts[1].fill("Long words of the first tab. And more.")
+    expect(texts[0]).to_have_value("Long words of the first tab. And more.")
+    assert kept(heddle, tree) == ["Long words of the first tab. And more."]
