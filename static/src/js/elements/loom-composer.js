@@ -5,6 +5,7 @@
 import { call } from "../live/calls.js";
 import { json, Newest, Refused, told } from "../live/api.js";
 import { nameOf } from "../live/draft-storage.js";
+import { keyAfter, newKey } from "../live/outbox.js";
 import { Asking, bare, continueCalls, costOf, inFewWords, inWords, isCommand, madeOf } from "../tree/asking.js";
 import { takeImages, typeInto } from "../tree/images.js";
 import { asLabelled, make } from "../tree/forms.js";
@@ -176,10 +177,9 @@ export class LoomComposer extends HTMLElement {
         return void (await turn);
       }
       const then = action === "continue" ? continueCalls(this.asks?.read() ?? {}) : undefined;
-      const written = text ? await this.page?.say(call("respond", { content: text }), { quiet: true, draft, then }) : null;
-      if (action === "continue") {
-        await this.askFor(written?.position ?? at);
-      }
+      const key = newKey();
+      const written = text ? await this.page?.say(call("respond", { content: text }), { quiet: true, draft, then, key }) : null;
+      if (action === "continue") await this.askFor(written?.position ?? at, { calls: then, key });
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       this.answer(isCommand(text) ? error.reply : asLabelled(told(error), this.form), true);
@@ -258,13 +258,15 @@ export class LoomComposer extends HTMLElement {
     return this.go("continue");
   }
 
-  /** Asks everybody chosen, each for as many as he gives. @param {string} at */
-  async askFor(at) {
+  /** Asks everybody chosen, each for as many as he gives. @param {string} at
+   * @param {{calls?: import("../live/calls.js").Call[], key?: string}} [after] the commands that the text before carried,
+   * and its key: another tab may send them, too */
+  async askFor(at, { calls: carried, key = newKey() } = {}) {
     this.answer(""); // of what was asked before
     if (this.act) return void (await this.act.start(""));
-    const calls = continueCalls(this.asks?.read() ?? {});
+    const calls = carried ?? continueCalls(this.asks?.read() ?? {});
     this.page?.emit("asking", calls);
-    await Promise.all(calls.map((call) => this.page?.say(call, { at, quiet: true })));
+    await Promise.all(calls.map((call, place) => this.page?.say(call, { at, quiet: true, key: keyAfter(key, place) })));
   }
 
   /** The agents of the picker, where one of them is picked: it acts in a turn. */

@@ -17,6 +17,10 @@ export function newKey() {
   return crypto.randomUUID ? crypto.randomUUID() : `${Date.now()}-${Math.random().toString(36).slice(2)}`;
 }
 
+/** The key of a command that follows a letter: every tab that sends it sends it with this key, so that
+ * it runs once. @param {string} key of the letter @param {number} place among those that follow */
+export const keyAfter = (key, place) => `${key}.${place}`;
+
 export class Outbox extends EventTarget {
   /**
    * @param {string} url the command endpoint
@@ -49,10 +53,11 @@ export class Outbox extends EventTarget {
   }
 
   /** Sends one command after those before it; the answer, or Refused.
-   * @param {Said} said @param {string} at where it is given @param {Carried} [draft] @param {ActOf} [act] @param {Said[]} [then] @returns {Promise<Answer>} */
-  send(said, at, draft, act, then) {
-    const letter = { said, at, key: newKey(), draft, act, then };
+   * @param {Said} said @param {string} at where it is given @param {Carried} [draft] @param {ActOf} [act] @param {Said[]} [then] @param {string} [key] @returns {Promise<Answer>} */
+  send(said, at, draft, act, then, key = newKey()) {
+    const letter = { said, at, key, draft, act, then };
     this.keep([...this.left(), letter]);
+    if (this.waiting) this.tell(this.left().length);
     return this.push(letter);
   }
 
@@ -75,7 +80,7 @@ export class Outbox extends EventTarget {
           this.settle(letter, false);
           throw error;
         }
-        this.tell(1);
+        this.tell(Math.max(1, this.left().length)); // a browser without a store keeps none
         await this.wait(Math.min(15_000, 500 * 2 ** tries));
       }
     }

@@ -83,3 +83,23 @@ test("it tells how many lines wait", async () => {
   await outbox.send("respond x", "");
   assert.deepEqual(told, [1, 0]);
 });
+
+test("it tells of each line that waits behind the one that is tried", async () => {
+  let isOffline = true;
+  const post = async (_, { said }) => {
+    if (isOffline) throw offline();
+    return at(said);
+  };
+  const told = [];
+  let connect;
+  const outbox = new Outbox("/c", { store: storage(), post, wait: () => new Promise((done) => (connect = done)) });
+  outbox.addEventListener("waiting", (event) => told.push(event.detail));
+  const first = outbox.send("respond one", "");
+  await new Promise((done) => setImmediate(done));
+  const others = [outbox.send("respond two", ""), outbox.send("respond three", "")];
+  assert.deepEqual(told, [1, 2, 3]);
+  isOffline = false;
+  connect();
+  await Promise.all([first, ...others]);
+  assert.deepEqual(told, [1, 2, 3, 2, 1, 0]);
+});

@@ -4,7 +4,7 @@
 
 import { json, Refused } from "../live/api.js";
 import { asBody } from "../live/calls.js";
-import { Outbox } from "../live/outbox.js";
+import { keyAfter, Outbox } from "../live/outbox.js";
 import { Events, LiveSocket } from "../live/socket.js";
 import { t } from "../t.js";
 import { Acts } from "./undo.js";
@@ -97,11 +97,13 @@ export class TreePage extends EventTarget {
       this.sends(sent);
       const answer = await sent;
       if (!answer?.position || answer.position.startsWith("tree:")) return;
-      const { at, draft, then } = left[place];
+      const { at, draft, then, key } = left[place];
       // What was typed behind it belongs behind it.
       if (draft?.kind === "buffer") this.carry(draft, { kind: "buffer", slot: answer.refs[0] ?? "" });
       this.follow(answer.position, at);
-      for (const line of then ?? []) this.say(line, { at: answer.position }).catch(() => {});
+      (then ?? []).forEach((line, next) => {
+        this.say(line, { at: answer.position, key: keyAfter(key, next) }).catch(() => {});
+      });
     });
   }
 
@@ -240,24 +242,24 @@ export class TreePage extends EventTarget {
   }
 
   /** Sends a line at the position of this tab, and follows where it leads: `saying` before it is sent,
-   * `said` with the same object when it is answered. Refusals are told as `refused` and thrown. @param {import("../live/calls.js").Said} what @param {{at?: string, follow?: boolean, quiet?: boolean, draft?: import("../live/draft-storage.js").Place, act?: import("../live/outbox.js").ActOf, then?: import("../live/calls.js").Said[]}} [how] quiet: the caller
+   * `said` with the same object when it is answered. Refusals are told as `refused` and thrown. @param {import("../live/calls.js").Said} what @param {{at?: string, follow?: boolean, quiet?: boolean, draft?: import("../live/draft-storage.js").Place, act?: import("../live/outbox.js").ActOf, then?: import("../live/calls.js").Said[], key?: string}} [how] quiet: the caller
    * tells what was refused; draft: whose text the line carries; act: of which act it is a part; then: what
-   * follows where it leads, for a page that sends it later @returns {Promise<Answer>} */
+   * follows where it leads, for a page that sends it later; key: the key of the request, where the caller needs it @returns {Promise<Answer>} */
   say(what, how = {}) {
     const answer = this.sayNow(what, how);
     if (how.draft?.kind === "buffer") this.sends(answer);
     return answer;
   }
 
-  /** @param {import("../live/calls.js").Said} what @param {{at?: string, follow?: boolean, quiet?: boolean, draft?: import("../live/draft-storage.js").Place, act?: import("../live/outbox.js").ActOf, then?: import("../live/calls.js").Said[]}} how
+  /** @param {import("../live/calls.js").Said} what @param {{at?: string, follow?: boolean, quiet?: boolean, draft?: import("../live/draft-storage.js").Place, act?: import("../live/outbox.js").ActOf, then?: import("../live/calls.js").Said[], key?: string}} how
    * @returns {Promise<Answer>} */
-  async sayNow(what, { at = this.position, follow = true, quiet = false, draft, act, then }) {
+  async sayNow(what, { at = this.position, follow = true, quiet = false, draft, act, then, key }) {
     try {
       if (this.isPast) throw new Refused({ code: "REJECTED", message: t("You are viewing an earlier state of the tree."), hint: t("Go back to now to make changes.") }, 409);
       const message = { said: what, act };
       this.emit("saying", message);
       const carried = draft ? await handOver(this.drafts, draft) : undefined;
-      const answer = await this.outbox.send(what, at, carried, act, then);
+      const answer = await this.outbox.send(what, at, carried, act, then, key);
       // What was typed behind a text belongs behind it.
       if (draft?.kind === "buffer" && typeof what !== "string") this.carryBehind(draft, answer.position, at);
       if (follow && answer.position) this.follow(answer.position, at);

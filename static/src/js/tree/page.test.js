@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { freshPage, settled } from "../testing/dom.js";
 import { Refused } from "../live/api.js";
+import { call } from "../live/calls.js";
+import { Outbox } from "../live/outbox.js";
 import { TreePage } from "./page.js";
 
 const SKELETON = { seq: 1, ids: ["root"], parents: [null], slots: [0], kinds: ["text"], authors: [0], participants: [{ id: "ada" }], flags: [0], lengths: [0] };
@@ -37,4 +39,44 @@ test("a refusal is shown once, whoever passes it on", () => {
   page.refuse(error);
   page.refuse(error);
   assert.deepEqual(shown, [error]);
+});
+
+/** A storage that lives in memory, as a browser's does. */
+function storage() {
+  const kept = new Map();
+  return {
+    getItem: (name) => kept.get(name) ?? null,
+    setItem: (name, value) => void kept.set(name, value),
+    removeItem: (name) => void kept.delete(name),
+  };
+}
+
+/** A page that is told by its test what lies where, and whose outbox sends by `post`. */
+function page({ post = async () => ({ position: "n2", refs: ["n2"] }), store = storage(), texts = {} } = {}) {
+  freshPage();
+  const drafts = { of: ({ slot }) => texts[slot] ?? "", write: ({ slot }, text) => (texts[slot] = text) };
+  const outbox = new Outbox("/c", { store, post, wait: async () => {} });
+  const made = { position: "n1", settings: { node: "n1", slot: "n1" }, store: null, sending: new Set(), whereabouts: { tell() {} }, remember() {}, note() {}, emit() {} };
+  return Object.assign(Object.create(TreePage.prototype), made, { drafts, outbox, texts });
+}
+
+test("what follows a text has the same keys in each tab that sends it, so that it runs once", async () => {
+  const sent = [];
+  const post = async (_, { said, key }) => {
+    sent.push([said.command, key]);
+    return { position: "n2", refs: ["n2"] };
+  };
+  const store = storage();
+  const continuing = call("continue", { n: "2" });
+  const slow = new Outbox("/c", { store, post: () => new Promise(() => {}) });
+  slow.send(call("respond", { content: "A gate." }), "n1", undefined, undefined, [continuing, continuing], "k");
+  const letters = store.getItem("heddle.outbox");
+  for (const tab of [page({ post, store }), page({ post, store })]) {
+    store.setItem("heddle.outbox", letters);
+    tab.resume();
+    await settled();
+    await settled();
+  }
+  const once = [["respond", "k"], ["continue", "k.0"], ["continue", "k.1"]];
+  assert.deepEqual(sent, [...once, ...once]);
 });
