@@ -174,6 +174,28 @@ def test_an_answer_below_what_is_read_is_led_to_and_moves_nothing(
     expect(below).to_have_count(0)
 
 
+def test_what_is_typed_as_the_answer_comes_stays_in_the_field_with_its_caret(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Typed meanwhile", "Begin.")
+    page = live(visit(f"/trees/{tree}"))
+    heddle.provider.script(holds("It ", HOLD, "begins."))
+    start(page, "Go on.")
+    expect(page.locator(".turn .live [data-text]")).to_contain_text("It")
+    field = page.get_by_label("Text of the next node")
+    field.click()
+    page.keyboard.type("My next progress")
+    for _ in "gress":
+        page.keyboard.press("ArrowLeft")
+    heddle.provider.release()
+    expect(page.locator("article.node").last).to_contain_text("It begins.")
+    page.keyboard.type(" and ")
+    expect(field).to_have_value("My next pro and gress")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.locator("article.node").last).to_contain_text("My next pro and gress")
+    expect(page.locator("article.node")).to_have_count(4)
+
+
 def test_a_turn_that_is_undone_leads_back_to_ones_own_text_with_what_was_typed_since(
     heddle: Heddle, visit: Open
 ) -> None:

@@ -89,6 +89,7 @@ export class LoomBuffer extends HTMLElement {
     page.addEventListener("taken", (event) => this.taken(/** @type {CustomEvent} */ (event).detail), { signal });
     page.addEventListener("awaited", () => (this.awaited = editor.step()), { signal });
     page.addEventListener("moved", () => this.moved(), { signal });
+    page.addEventListener("carrying", (event) => this.carried(/** @type {CustomEvent} */ (event).detail), { signal });
     for (const name of ["changed", "store", "redraw"]) page.addEventListener(name, () => this.soon(), { signal });
     page.addEventListener("state", (event) => this.stated(/** @type {CustomEvent} */ (event).detail.state), { signal });
     page.drafts.addEventListener("draft", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
@@ -268,6 +269,18 @@ export class LoomBuffer extends HTMLElement {
     if (!this.place || tail === before || !tail.startsWith(before)) return "";
     this.page?.drafts.write(this.place, before);
     return tail.slice(before.length);
+  }
+
+  /** The page is about to be led elsewhere by itself: what is typed stays behind the text, and the caret in it.
+   * @param {{from: import("../live/draft-storage.js").Place, to: import("../live/draft-storage.js").Place}} places */
+  carried({ from, to }) {
+    const { editor, page, place } = this;
+    if (!editor || !page || !place || nameOf(from) !== nameOf(place)) return;
+    if (this.typing) this.keep();
+    if (!editor.tail) return;
+    this.place = to;
+    const there = page.drafts.of(to);
+    if (there) editor.put(editor.ids.length, editor.tail + there);
   }
 
   moved() {

@@ -204,3 +204,24 @@ test("a text that could not be read is read with the next connection, and one th
   element.stated("live");
   assert.deepEqual(waits, [0]);
 });
+
+test("what is typed while the page moves by itself stays behind the text, with what waited there", async () => {
+  const late = held();
+  const { element, page, kept, editor } = buffer({ path: () => late.promise });
+  const to = { kind: "buffer", slot: "n2" };
+  kept.set("buffer n2", " there.");
+  editor.tail = "Begun";
+  element.typed();
+  element.carried({ from: { kind: "buffer", slot: "n1" }, to });
+  assert.equal(kept.get("buffer n1"), "Begun");
+  assert.equal(editor.tail, "Begun there.");
+  page.position = "n2";
+  const reading = element.sync();
+  editor.tail = "Begun and ended there.";
+  element.typed();
+  late.give([leaf("n1"), leaf("n2")]);
+  await reading;
+  assert.equal(editor.tail, "Begun and ended there.");
+  assert.equal(kept.get("buffer n2"), "Begun and ended there.");
+  assert.equal(kept.get("buffer n1"), "Begun");
+});

@@ -94,7 +94,13 @@ export class LoomComposer extends HTMLElement {
   /** The caret stays where the text does. */
   loadDraft() {
     const draft = this.page && this.place ? this.page.drafts.of(this.place) : "";
-    if (this.text && this.text.value !== draft) this.text.value = draft;
+    const { text } = this;
+    if (text && text.value !== draft) {
+      const { value, selectionStart, selectionEnd } = text;
+      text.value = draft;
+      const isTyping = value && draft.startsWith(value) && document.activeElement === text;
+      if (isTyping) text.setSelectionRange(selectionStart, selectionEnd);
+    }
     this.shape();
   }
 

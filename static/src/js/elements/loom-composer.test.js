@@ -186,3 +186,14 @@ test("what those beside would be sent is asked once for a text, and only where t
   await rest();
   assert.deepEqual(asked, ["x n1", "x n2"]);
 });
+
+test("the caret stays in what was typed where the page moves by itself to a place that has a draft", () => {
+  const { page, kept, field } = composer();
+  field.focus();
+  type(field, "My next");
+  field.setSelectionRange(2, 7);
+  kept.set("n2", "My next words");
+  page.position = "n2";
+  page.emit("moved", { from: "n1", isStill: true });
+  assert.deepEqual([field.value, field.selectionStart, field.selectionEnd], ["My next words", 2, 7]);
+});

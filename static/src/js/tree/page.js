@@ -20,7 +20,7 @@ import { storeNow } from "./store.js";
 /** @typedef {import("../live/outbox.js").Answer} Answer */
 /** @typedef {import("./store.js").TreeStore} TreeStore */
 
-/** Emits: `moved` (detail {from, isStill, isKept, isBack, isSpoken}), `overview` (the largest branches of a big tree), `store` (the skeleton is here), `changed` (the store has
+/** Emits: `moved` (detail {from, isStill, isKept, isBack, isSpoken}), `carrying` (detail {from, to}: a draft, before it goes to another place), `overview` (the largest branches of a big tree), `store` (the skeleton is here), `changed` (the store has
  * news), `drawn` (what changed, drawn by the server), `delta`, `here`, `state`, `role` (detail: what the reader is in the tree now), `text` (a
  * buffer's editor shows the position), `book` (it has taken the text's place), `taken` (detail {from, card, to, isLate}: a candidate, before the move), `awaited` (a candidate will be accepted when it ends), `said` (detail {answer}), `refused` (detail Refused).
  */
@@ -109,8 +109,10 @@ export class TreePage extends EventTarget {
 
   /** Takes a draft along to another place. @param {import("../live/draft-storage.js").Place} from @param {import("../live/draft-storage.js").Place} to */
   carry(from, to) {
+    if (!to.slot || from.slot === to.slot) return;
+    this.emit("carrying", { from, to });
     const text = this.drafts.of(from);
-    if (!text || !to.slot || from.slot === to.slot) return;
+    if (!text) return;
     this.drafts.write(to, text + this.drafts.of(to));
     this.drafts.write(from, "");
   }
@@ -190,12 +192,13 @@ export class TreePage extends EventTarget {
   }
 
   /** Moves this tab to a node. @param {string} id @param {{replace?: boolean, history?: boolean, isStill?: boolean, isSpoken?: boolean}} [how] isStill: by
-   * itself, so that what is read stays where it is; isSpoken: its text is read out */
+   * itself, so that what is read stays where it is, and what is typed goes along; isSpoken: its text is read out */
   go(id, { replace = false, history: keep = true, isStill = false, isSpoken = false } = {}) {
     id = this.store?.textOf(id) ?? id;
     id = this.whole(id);
     if (!id || id === this.position) return;
     const from = this.position;
+    if (isStill) this.carry(placeAt(this, "buffer"), placeAt(this, "buffer", id));
     this.place(id);
     if (keep) this.note(replace);
     this.emit("moved", { from, isStill, isKept: keep, isSpoken });

@@ -80,3 +80,13 @@ test("what follows a text has the same keys in each tab that sends it, so that i
   const once = [["respond", "k"], ["continue", "k.0"], ["continue", "k.1"]];
   assert.deepEqual(sent, [...once, ...once]);
 });
+
+test("what is typed goes along where the page moves by itself, and stays where its reader moves", () => {
+  const tab = page({ texts: { n1: "Begun", n3: " there." } });
+  tab.go("n2", { isStill: true });
+  assert.deepEqual(tab.texts, { n1: "", n2: "Begun", n3: " there." });
+  tab.go("n3", { isStill: true });
+  assert.equal(tab.texts.n3, "Begun there.");
+  tab.go("n4");
+  assert.equal(tab.texts.n3, "Begun there.");
+});
