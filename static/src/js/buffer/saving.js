@@ -28,6 +28,8 @@ export class Saving {
     this.editor = editor;
     this.sent = 0;
     this.isBusy = false;
+    /** where an edit that was saved here led to */
+    this.led = "";
     /** @type {Map<string, string>} slot → the text that was refused there: it is not sent again by itself */
     this.no = new Map();
     this.last = /** @type {Promise<unknown>} */ (Promise.resolve());
@@ -50,6 +52,16 @@ export class Saving {
     // What was replaced everywhere is one act, and is saved as one.
     if (this.editor.replaced) return this.pending().filter((draft) => this.no.get(draft.slot) !== draft.text);
     return this.pending().filter((draft) => draft.slot !== slot && this.no.get(draft.slot) !== draft.text);
+  }
+
+  /** Where the text that is shown ends, and the place of what is typed behind it. While another text is
+   * on its way, or did not come, that is not the position of the page: what is sent hangs below the
+   * text that its writer saw. */
+  end() {
+    const { host, page } = this;
+    const isShown = !host.shown || !host.place || [host.shown, this.led].includes(page.position);
+    if (isShown) return { at: page.position, place: placeAt(page, "buffer"), isShown };
+    return { at: /** @type {string} */ (host.shown), place: /** @type {import("../live/draft-storage.js").Place} */ (host.place), isShown };
   }
 
   /** One after another: what is sent next builds on what came of the last.
@@ -77,11 +89,12 @@ export class Saving {
     return this.queue(() => this.saveEdits(which));
   }
 
-  /** Saves all that is no node yet. @param {import("../live/calls.js").Said[]} [then] commands that follow the text that was written last */
-  all(then) {
+  /** Saves all that is no node yet. @param {import("../live/calls.js").Said[]} [then] commands that follow the text that was written last
+   * @param {string} [key] of that text's request */
+  all(then, key) {
     return this.queue(async () => {
       await this.saveEdits(this.pending());
-      await this.sendTail(then);
+      await this.sendTail(then, key);
     });
   }
 
@@ -109,6 +122,7 @@ export class Saving {
   async saveEdit({ id, slot, text, place }, way, act) {
     try {
       const answer = await this.page.say(call("edit", { ref: id, content: text, way }), { quiet: true, draft: { slot, kind: "edit" }, act });
+      this.led = answer.position;
       if (way === "fork") return;
       const added = { id: answer.refs[0], slot, text, by: paintedBy(this.editor, place, text, this.page.settings.me) };
       this.host.leaves?.add(added);
@@ -171,19 +185,19 @@ export class Saving {
   }
 
   /** The working buffer becomes a node; the words of a candidate that were taken stay its own.
-   * @param {import("../live/calls.js").Said[]} [then] commands that follow it */
-  async sendTail(then) {
+   * @param {import("../live/calls.js").Said[]} [then] commands that follow it @param {string} [key] of its request */
+  async sendTail(then, key) {
     const text = this.editor.tail;
     if (!text) return;
     const { page, editor } = this;
-    const place = placeAt(page, "buffer");
+    const { at, place, isShown } = this.end();
     const name = `~${(this.sent += 1)}`;
-    const taken = this.host.wheel?.partOf(text);
+    const taken = isShown ? this.host.wheel?.partOf(text) : null;
     composer()?.answer("");
     editor.sendTail(name);
     try {
       const command = taken ? call("split", { ref: taken.id, at: codePoints(text) }) : call("respond", { content: text });
-      const answer = await page.say(command, { quiet: true, draft: place, then });
+      const answer = await page.say(command, { at, quiet: true, draft: place, then, key });
       const id = answer.refs[0];
       const by = /** @type {[string, number][]} */ ([[taken?.who ?? page.settings.me, text.length]]);
       const node = { id, slot: id, text, by };
@@ -191,6 +205,7 @@ export class Saving {
       editor.settle(name, node);
       if (taken) page.go(id);
       this.rehome(place, { slot: id, kind: "buffer" });
+      this.host.shown = id;
     } catch (error) {
       editor.takeBack(name);
       if (error instanceof Refused) this.explain(error);
@@ -221,18 +236,22 @@ export class Saving {
     const spot = this.editor.spot();
     const isForked = this.pending().length > 0 && this.way === "fork";
     const fields = composer();
-    const wentWell = await this.all(fields && !fields.act ? continueCalls(fields.asks?.read() ?? {}) : undefined);
+    const isEnd = isForked || (spot.isTail && spot.offset === codePoints(spot.text));
+    const calls = fields && !fields.act ? continueCalls(fields.asks?.read() ?? {}) : undefined;
+    const key = newKey();
+    const wentWell = await this.all(calls, key);
     if (!wentWell) return;
     await this.queue(async () => {
-      const isEnd = isForked || (spot.isTail && spot.offset === codePoints(spot.text));
-      if (!isEnd) await this.goTo(spot);
-      await this.ask();
+      if (isEnd) return this.ask(this.end().at, { calls, key });
+      await this.goTo(spot);
+      await this.ask(this.page.position);
     });
   }
 
-  /** Asks for continuations as the composer's fields say; it tells why where that is refused. */
-  async ask() {
-    await composer()?.askFor(this.page.position).catch((error) => {
+  /** Asks for continuations as the composer's fields say; it tells why where that is refused.
+   * @param {string} at @param {{calls?: import("../live/calls.js").Call[], key?: string}} [after] what the text before carried, and its key */
+  async ask(at, after) {
+    await composer()?.askFor(at, after).catch((error) => {
       if (error instanceof Refused) this.explain(error);
       throw error;
     });

@@ -86,3 +86,43 @@ test("a refusal at its passage names it no second time", () => {
   saving.refused(new Refused({ code: "CONFLICT", message: "[n1] has a newer version." }, 409), stretch);
   assert.match(host.bar.words.textContent, /^\[n1\] has a newer/);
 });
+
+/** Words behind the text of n1, which is shown while the page is at n2 already. */
+function tailOfShown(values = {}) {
+  freshPage();
+  const said = [];
+  const written = [];
+  const drafts = { write: ({ slot }, text) => written.push([slot, text]) };
+  const say = async (what, how) => (said.push([what, how]), { refs: ["n9"], position: "n9" });
+  const page = treePage({ say, drafts, position: "n2", settings: { me: "ada", node: "n0", slot: "n0" }, ...values });
+  const editor = { tail: "my words", ids: ["n1"], book: { nodes: [] }, replaced: null, touched: () => [], settle() {}, takeBack() {}, sendTail: () => (editor.tail = ""), spot: () => ({ isTail: true, offset: 8, text: "my words" }) };
+  const host = { soon() {}, leaves: { known: new Map(), take() {} }, shown: "n1", place: { kind: "buffer", slot: "n1" } };
+  return { saving: new Saving(host, page, editor), host, said, written };
+}
+
+test("what is sent while another text is still read hangs below the text that is shown", async () => {
+  const { saving, host, said, written } = tailOfShown();
+  assert.equal(await saving.all(), true);
+  const [[what, { at, draft }]] = said;
+  assert.deepEqual([what.args.content, at, draft], ["my words", "n1", { kind: "buffer", slot: "n1" }]);
+  // What is typed now is behind the new text, and the draft of the other place is left alone.
+  assert.deepEqual([host.shown, host.place.slot], ["n9", "n9"]);
+  assert.deepEqual(written, [["n9", ""], ["n1", ""]]);
+});
+
+test("what is sent behind an edit that led to a branch hangs below that branch", async () => {
+  const { saving, said } = tailOfShown();
+  saving.led = "n2";
+  await saving.all();
+  assert.deepEqual([said[0][1].at, said[0][1].draft.slot], ["n2", "n2"]);
+});
+
+test("continuations are asked for where the text was sent, with keys of its request", async () => {
+  const { saving, said } = tailOfShown();
+  const asked = [];
+  const fields = { answer() {}, asks: { read: () => ({ using: [], n: "2" }) }, askFor: async (...words) => asked.push(words) };
+  document.body.append(Object.assign(document.createElement("loom-composer"), fields));
+  await saving.continueHere();
+  const { then, key } = said[0][1];
+  assert.deepEqual(asked, [["n9", { calls: then, key }]]);
+});

@@ -44,10 +44,10 @@ export class LoomAct extends HTMLElement {
   }
 
   /** Starts a turn of the agent that is picked. Raises Refused: then the words come back.
-   * @param {string} input the reader's words @param {import("../live/draft-storage.js").Place} [draft] whose text they are */
-  async start(input, draft) {
+   * @param {string} input the reader's words @param {import("../live/draft-storage.js").Place} [draft] whose text they are
+   * @param {string} [at] where it acts */
+  async start(input, draft, at = this.page?.position ?? "") {
     const page = /** @type {import("../tree/page.js").TreePage} */ (this.page);
-    const at = page.position;
     const carried = draft && page.drafts.hold(draft);
     const body = { ...this.asked(), node: at, input };
     // Whoever asks the same again because the answer was lost asks for the same turn.

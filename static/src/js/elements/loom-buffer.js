@@ -15,6 +15,7 @@ import { composer } from "../tree/actions.js";
 import { askWhich, placeAt } from "../tree/page-drafts.js";
 import { editorModule } from "../tree/editor-loader.js";
 import { pageOf } from "../tree/page.js";
+import { t } from "../t.js";
 
 /** @typedef {import("../editor/open.js").BufferEditor} BufferEditor */
 
@@ -22,6 +23,7 @@ const SOON_MS = 40; // what was typed is looked at once a moment, not at every k
 const FEW_MS = 60;
 const TRIES = 12;
 const PATIENCE = 50; // looks at whether the text is drawn
+const AGAIN_MS = 3000;
 
 export class LoomBuffer extends HTMLElement {
   /** @type {string | undefined} what stood behind the text when a candidate was taken that is not drawn yet */
@@ -29,6 +31,8 @@ export class LoomBuffer extends HTMLElement {
   /** @type {number | undefined} steps of typing that could be undone when a candidate was taken that was coming */
   awaited;
   syncs = new Newest();
+  /** the position whose text did not come */
+  lacking = "";
   /** @type {Set<string>} slots of edits that were kept as drafts here */
   edited = new Set();
 
@@ -187,8 +191,12 @@ export class LoomBuffer extends HTMLElement {
 
   /** Sends what is written here, and asks for continuations where the caret is.
    * @param {string} action "respond" or "continue" */
-  go(action) {
+  async go(action) {
     this.keep();
+    // What was typed since a candidate was taken comes behind its text.
+    if (this.tailThen !== undefined && !(await this.isDrawn())) {
+      return void composer()?.answer(t("The accepted text is still loading. Send this again once it is shown."), true);
+    }
     return action === "continue" ? this.saving?.continueHere() : this.saving?.all();
   }
 
@@ -227,11 +235,12 @@ export class LoomBuffer extends HTMLElement {
     await this.saving?.last;
   }
 
-  /** Waits until the text of the position is in the editor, but not for ever. */
+  /** Waits until the text of the position is in the editor, but not for ever; whether it is. */
   async isDrawn() {
     for (let tries = 0; tries < PATIENCE && this.shown !== this.page?.position && this.isConnected; tries += 1) {
       await new Promise((done) => setTimeout(done, SOON_MS));
     }
+    return this.shown === this.page?.position;
   }
 
   /** Undo, right after a candidate was taken that is still coming: it is not accepted then. What
@@ -323,6 +332,7 @@ export class LoomBuffer extends HTMLElement {
     const number = this.syncs.ask();
     try {
       const now = await leaves.path(position);
+      this.lacking = "";
       if (position !== page.position || this.saving?.isBusy || this.syncs.isPast(number)) return;
       // What was typed while the texts were on their way belongs to where it was typed.
       if (editor.view.composing) return this.soon();
@@ -352,6 +362,18 @@ export class LoomBuffer extends HTMLElement {
       page.emit("text");
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
+      this.missed(position, error);
     }
+  }
+
+  /** The text of the position did not come: the older one stays, which is said once, and it is asked
+   * for again. @param {string} position @param {Refused} error */
+  missed(position, error) {
+    if (!this.page || position !== this.page.position || !this.isConnected) return;
+    // Without a connection the status line says so.
+    const isNews = error.status !== 0 && this.shown !== position && this.lacking !== position;
+    this.lacking = position;
+    if (isNews) this.page.emit("refused", error);
+    if (error.mayPass) this.soon(AGAIN_MS);
   }
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Refused } from "../live/api.js";
 import { freshPage, held, place, treePage } from "../testing/dom.js";
 import { LoomBuffer } from "./loom-buffer.js";
 
@@ -224,4 +225,38 @@ test("what is typed while the page moves by itself stays behind the text, with w
   assert.equal(editor.tail, "Begun and ended there.");
   assert.equal(kept.get("buffer n2"), "Begun and ended there.");
   assert.equal(kept.get("buffer n1"), "Begun");
+});
+
+test("a text that does not come is told once and asked for again, and the older one stays", async () => {
+  const answers = [503, 503, 0].map((status) => new Refused({ message: `The server returned ${status}.` }, status));
+  const { element, page, editor } = buffer({ path: async (id) => (answers.length ? Promise.reject(answers.shift()) : [leaf(id)]) });
+  const waits = [];
+  element.soon = (wait) => waits.push(wait);
+  element.shown = "n1";
+  page.position = "n2";
+  for (let tries = 0; tries < 3; tries += 1) await element.sync();
+  assert.deepEqual(page.emitted.map(([name, error]) => [name, error.message]), [["refused", "The server returned 503."]]);
+  assert.deepEqual(waits, [3000, 3000, 3000]);
+  assert.deepEqual(editor.ids, ["n1"]);
+  await element.sync();
+  assert.deepEqual(editor.ids, ["n2"]);
+  assert.equal(element.shown, "n2");
+});
+
+test("what was typed behind a candidate is not sent before that is shown", async () => {
+  const { element, page, editor } = buffer();
+  const sent = [];
+  element.saving.all = async () => sent.push(editor.tail);
+  element.taken({ card: "n2" });
+  editor.tail = "And after.";
+  page.position = "n2";
+  element.isDrawn = async () => false;
+  await element.go("respond");
+  assert.deepEqual(sent, []);
+  element.isDrawn = async () => {
+    await element.sync();
+    return true;
+  };
+  await element.go("respond");
+  assert.deepEqual(sent, ["And after."]);
 });

@@ -269,7 +269,7 @@ export class LoomComposer extends HTMLElement {
    * and its key: another tab may send them, too */
   async askFor(at, { calls: carried, key = newKey() } = {}) {
     this.answer(""); // of what was asked before
-    if (this.act) return void (await this.act.start(""));
+    if (this.act) return void (await this.act.start("", undefined, at));
     const calls = carried ?? continueCalls(this.asks?.read() ?? {});
     this.page?.emit("asking", calls);
     await Promise.all(calls.map((call, place) => this.page?.say(call, { at, quiet: true, key: keyAfter(key, place) })));
