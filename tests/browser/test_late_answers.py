@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import pytest
 from playwright.sync_api import APIResponse, Page, Route, expect
 
+from tests.browser.book import caret, has_nodes, opened, path_of, text_of, working
 from tests.browser.conftest import Cookies, Heddle, Open
 from tests.browser.test_right_pane import tab
 from tests.browser.test_two_people import live
@@ -272,3 +273,33 @@ def test_what_was_typed_while_another_path_was_on_its_way_is_kept_where_it_was_t
         last,
     )
     expect(page.locator(".cm-content")).to_contain_text("Typed late.")
+
+
+def test_what_is_sent_while_another_branch_is_on_its_way_goes_below_the_text_that_is_shown(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Two branches", "Begin.", mode="buffer")
+    begin = place(heddle, tree)
+    left, right = [
+        heddle.line(tree, f"respond {begin}\n{words}\n←")["refs"][0]  # type: ignore[index]
+        for words in ("Left.", "Right.")
+    ]
+    page = live(visit(f"/trees/{tree}?node={right}"))
+    for node, words in ((right, " Draft there."), (left, " Draft here.")):
+        page.goto(f"{heddle.url}/trees/{tree}?node={node}")
+        opened(page)
+        caret(page, len(text_of(page)))
+        page.keyboard.type(words)
+        working(page, words)
+    page.reload()
+    opened(page)
+    page.wait_for_function("() => document.querySelector('loom-tree').page.store")
+    slow = Held(page, r"/buffer\?")
+    page.evaluate("id => document.querySelector('loom-tree').page.go(id)", right)
+    slow.wait()
+    page.get_by_role("button", name="Add", exact=True).click()
+    page.wait_for_function("left => document.querySelector('loom-buffer').shown !== left", arg=left)
+    node = page.evaluate("document.querySelector('loom-buffer').shown")
+    slow.release()
+    has_nodes(page, ["Begin.", "Right.", " Draft there."])
+    assert path_of(heddle, tree, node) == ["Begin.", "Left.", " Draft here."]
