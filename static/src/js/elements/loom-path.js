@@ -122,7 +122,7 @@ export class LoomPath extends HTMLElement {
     } catch (error) {
       if (!(error instanceof Refused)) return;
       this.page?.emit("refused", error);
-      if (this.move === move) this.goBack(isKept);
+      if (this.move === move) this.goBack(isKept, isStill);
     } finally {
       if (this.move === move) thread?.removeAttribute("aria-busy");
     }
@@ -130,10 +130,11 @@ export class LoomPath extends HTMLElement {
 
   /** Goes back to the text that is drawn, as the one moved to did not come: else what is written would
    * hang below a text that nobody sees. An editor follows the position by itself, and what it
-   * sends hangs below the text that it shows. @param {boolean} isKept whether the history has an entry of the move */
-  goBack(isKept) {
+   * sends hangs below the text that it shows. @param {boolean} isKept whether the history has an entry of the move
+   * @param {boolean} isLed whether the page moved by itself */
+  goBack(isKept, isLed) {
     const { page, drawn } = this;
-    if (page && drawn && drawn !== page.position && !page.isPast && !this.stretch().hidden) page.goBack(drawn, { replace: isKept });
+    if (page && drawn && drawn !== page.position && !page.isPast && !this.stretch().hidden) page.goBack(drawn, { replace: isKept, isLed });
   }
 
   /** Draws the position that could not be read without a connection. */

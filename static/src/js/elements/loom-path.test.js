@@ -175,8 +175,8 @@ test("where a move is refused, the page goes back to the text that is drawn", as
   page.position = "d";
   await element.moved({ from: "b", isStill: false, isKept: true });
   page.position = "c";
-  await element.moved({ from: "b", isStill: false, isKept: false });
-  assert.deepEqual(back, [["b", { replace: true }], ["b", { replace: false }]]);
+  await element.moved({ from: "b", isStill: true, isKept: false });
+  assert.deepEqual(back, [["b", { replace: true, isLed: false }], ["b", { replace: false, isLed: true }]]);
   assert.deepEqual(ids(element), ["a", "b"]);
 });
 

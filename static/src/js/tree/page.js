@@ -205,10 +205,12 @@ export class TreePage extends EventTarget {
   }
 
   /** Goes back to a node that is still shown, because the one moved to could not be read: what is
-   * written next answers the text that is seen. @param {string} id @param {{replace: boolean}} how replace:
-   * the history has an entry for the node that could not be read */
-  goBack(id, { replace }) {
+   * written next answers the text that is seen. @param {string} id @param {{replace: boolean, isLed?: boolean}} how replace:
+   * the history has an entry for the node that could not be read; isLed: the page had moved by itself, and
+   * what is typed comes back with it */
+  goBack(id, { replace, isLed = false }) {
     const from = this.position;
+    if (isLed) this.carry(placeAt(this, "buffer"), placeAt(this, "buffer", id));
     this.place(id);
     this.note(replace);
     this.emit("moved", { from, isStill: true, isBack: true });

@@ -90,3 +90,14 @@ test("what is typed goes along where the page moves by itself, and stays where i
   tab.go("n4");
   assert.equal(tab.texts.n3, "Begun there.");
 });
+
+test("what went along comes back where the text that the page moved to cannot be read", () => {
+  const tab = page({ texts: { n1: "Begun" } });
+  tab.go("n2", { isStill: true });
+  tab.texts.n2 += " and ended";
+  tab.goBack("n1", { replace: true, isLed: true });
+  assert.deepEqual(tab.texts, { n1: "Begun and ended", n2: "" });
+  tab.go("n2");
+  tab.goBack("n1", { replace: true });
+  assert.equal(tab.texts.n1, "Begun and ended");
+});
