@@ -149,4 +149,4 @@ def test_a_refused_body_names_its_fields_as_they_are_sent(
 ) -> None:
     body = {"participant": agent.uid, "budget": "mega"}
     answer = api(owner).post(f"/api/trees/{tree.uid}/turns", body, format="json")
-    assert answer.json()["hint"] == "fields: participant, node, input, as, budget"
+    assert answer.json()["hint"] == "fields: participant, node, input, as, budget, key"

@@ -63,19 +63,21 @@ DEAR = {  # what collects all that hangs at a tree or at a workspace
     "/api/trees/{tree}/export/preview": 21,
     "/api/trees/{tree}/nodes/{node}/provenance": 21,
     "/api/trees/{tree}/nodes/{node}/graph": 19,
-    "/trees/{tree}/nodes/{end}/provenance": 21,
-    "/trees/{tree}/export?node={end}": 23,
+    "/trees/{tree}/nodes/{end}/provenance": 22,
+    "/trees/{tree}/export?node={end}": 24,
     "/trees/{tree}/past/path?seq=9&node={node}": 19,
-    "/documents/{document}": 24,
+    "/documents/{document}": 25,
     "/trees/{tree}/documents?document={document}": 18,
-    # Of a page, two say whether something in the inbox is new, and how much.
-    "/": 19,
-    "/groves/{grove}": 18,
-    "/trees/{tree}/candidates/{node}": 18,
-    "/trees/{tree}/models": 18,
-    "/trees/{tree}/manuscript": 18,
-    "/public/{secret}": 19,  # six of them find the main line
-    "/public/{secret}?node={end}": 21,
+    # Of a page, three say whether something in the inbox is new, and how much that still stands.
+    "/": 20,
+    "/groves/{grove}": 19,
+    "/trees/{tree}/candidates/{node}": 19,
+    "/trees/{tree}/models": 19,
+    "/trees/{tree}/manuscript": 19,
+    "/trees/{tree}/manuscript/text": 18,
+    "/trees/{tree}/graph?node={linked}": 18,
+    "/public/{secret}": 20,  # six of them find the main line
+    "/public/{secret}?node={end}": 22,
 }
 API = [f"/api/{row.address}" for row in ROWS if row.method == "GET"]
 PAGES = """
