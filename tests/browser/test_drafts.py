@@ -204,7 +204,7 @@ def test_texts_that_are_sent_quickly_follow_each_other(heddle: Heddle, visit: Op
         add.click()
     page.keyboard.type("Three.")
     add.click()
-    expect(page.locator("[data-answer]")).to_contain_text("This goes once the text before it")
+    expect(page.locator("[data-answer]")).to_contain_text("This is sent once the text before it")
     expect(field(page)).to_have_value("Three.")
     held.pop().continue_()
     expect(page.locator("article.node .text")).to_have_text(["One.", "Two.", "Three."])

@@ -197,7 +197,7 @@ export class LoomComposer extends HTMLElement {
   async isItsTurn(text) {
     if (this.isWaiting) return false;
     this.isWaiting = true;
-    const words = t("This goes once the text before it was stored.");
+    const words = t("This is sent once the text before it is stored.");
     this.answer(words);
     const isFree = await this.page?.sent();
     this.isWaiting = false;

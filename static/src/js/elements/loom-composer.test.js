@@ -74,7 +74,7 @@ test("a text waits for the one before it, and stays where that comes back", asyn
     type(field, "Two.");
     const gone = element.go("respond");
     await element.go("respond"); // pressed again
-    assert.equal(answer.textContent, "This goes once the text before it was stored.");
+    assert.equal(answer.textContent, "This is sent once the text before it is stored.");
     if (typed !== "Two.") type(field, typed);
     stored(isStored);
     await gone;
