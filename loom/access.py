@@ -518,7 +518,8 @@ def demand(
         hint = remedy(wanted, role_of(actor), asked_by=asker, right=right, held=held)
         if not asker and getattr(actor.user, "scope", "owner") == "read":
             hint = SCOPE_REMEDY  # whatever the person may do: this key allows none of it
-        raise CommandError("PERMISSION_DENIED", f"{what} needs {', '.join(missing)}.", hint=hint)
+        message = f"{what} needs {', '.join(missing)}."
+        raise CommandError("PERMISSION_DENIED", message, hint=hint, is_lacking=True)
 
 
 def role_of(actor: Actor) -> Role:

@@ -69,7 +69,8 @@ def require(value: Present | None, what: str) -> Present:
 class CommandError(Exception):
     """A refusal with its code, a plain sentence, and what to do about it.
 
-    `is_size`: something sent is too large, rather than too much was asked for. `status` overrides
+    `is_size`: something sent is too large, rather than too much was asked for. `is_lacking`: the
+    sentence names permissions, which pages do not. `status` overrides
     the code's own where a request is refused (405, 415); `retryable` likewise (MODEL_ERROR by its
     reason). Of a line that was run, `canonical` is what it was read as, "" if it could not be, and
     `step` the number of its step, None if none was written.
@@ -82,6 +83,7 @@ class CommandError(Exception):
         *,
         hint: str,
         is_size: bool = False,
+        is_lacking: bool = False,
         status: int | None = None,
         retryable: bool | None = None,
     ) -> None:
@@ -90,6 +92,7 @@ class CommandError(Exception):
         self.message = message
         self.hint = hint
         self.is_size = is_size
+        self.is_lacking = is_lacking
         self.status = status or (TOO_LARGE if is_size else CODES[code].status)
         self.retryable = CODES[code].retryable if retryable is None else retryable
         self.canonical = ""

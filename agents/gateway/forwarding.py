@@ -119,6 +119,11 @@ def _used_up(asked: ProgramRequest) -> CommandError:
     return spending.used_up(asked.caller.actor.grove)
 
 
+def failure_of(code: str) -> tuple[int, str]:
+    """The status and the kind of error with which a program is told that no answer comes."""
+    return (429, "rate_limit_error") if code == "LIMIT_EXCEEDED" else (502, "api_error")
+
+
 async def _upstream(asked: ProgramRequest, reply: Replying) -> Upstream | None:
     """The provider of the key; None if it cannot be called, which the program is told."""
     try:
@@ -126,8 +131,7 @@ async def _upstream(asked: ProgramRequest, reply: Replying) -> Upstream | None:
             raise await in_thread(_used_up)(asked)
         upstream = upstream_of(asked.model)
     except CommandError as refused:
-        is_over = refused.code == "LIMIT_EXCEEDED"
-        status, kind = (429, "rate_limit_error") if is_over else (502, "api_error")
+        status, kind = failure_of(refused.code)
         await reply.error(status, kind, f"{refused.message} {refused.hint}".strip())
         return None
     if not upstream.base_url:

@@ -281,9 +281,7 @@ async def _send(asked: ProgramRequest, running: Running, reply: Replying) -> Non
             pinged = time.monotonic()
         await asyncio.sleep(LOOK_EVERY_S)
     if state.error and not is_stream:
-        is_over = state.code == "LIMIT_EXCEEDED"
-        status, kind = (429, "rate_limit_error") if is_over else (502, "api_error")
-        await reply.error(status, kind, state.error)
+        await reply.error(*forwarding.failure_of(state.code), state.error)
         return
     if is_stream:
         await reply.piece(shape.tail(state), more=False)

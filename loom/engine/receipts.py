@@ -21,11 +21,9 @@ def find(actor: Actor, tree: Tree, request: Request) -> dict[str, Any] | None:
     """The stored answer to this key and line; CONFLICT if the key was sent with another line."""
     if not request.key or request.dry_run:
         return None
-    kept = Receipt.objects.filter(participant=actor.participant, tree=tree, key=request.key).first()
+    kept = _kept(actor, tree, request.key, request.line)
     if kept is None:
         return None
-    if not digest(request.line).startswith(kept.line_digest):
-        raise _used()
     steps = Step.objects.filter(workspace__participant=actor.participant, workspace__tree=tree)
     steps = steps.filter(seq=kept.answer["step"])
     step = steps.first()
@@ -53,45 +51,41 @@ def keep(actor: Actor, tree: Tree, request: Request, answer: Answer) -> None:
             del known["reply"]
         body = {name: value for name, value in body.items() if known.get(name, ...) != value}
         body["step"] = answer.step.seq
-    Receipt.objects.create(
-        participant=actor.participant,
-        tree=tree,
-        key=request.key,
-        line_digest=digest(request.line)[:DIGITS],
-        answer=body,
-    )
+    _keep(actor, tree, request.key, request.line, body)
 
 
 def find_made(actor: Actor, tree: Tree, key: str, request: str) -> str:
     """The id of what an earlier request with this key has made; "" if there is none. CONFLICT if
     that was another `request`, given as text."""
-    if not key:
-        return ""
-    kept = Receipt.objects.filter(participant=actor.participant, tree=tree, key=key).first()
-    if kept is None:
-        return ""
-    if kept.line_digest != digest(request)[:DIGITS]:
-        raise _used()
-    return str(kept.answer["made"])
+    kept = _kept(actor, tree, key, request) if key else None
+    return str(kept.answer["made"]) if kept is not None else ""
 
 
 def keep_made(actor: Actor, tree: Tree, key: str, request: str, made: str) -> None:
     """Stores the id of what a request with a key has made."""
     if key:
-        Receipt.objects.create(
-            participant=actor.participant,
-            tree=tree,
-            key=key,
-            line_digest=digest(request)[:DIGITS],
-            answer={"made": made},
+        _keep(actor, tree, key, request, {"made": made})
+
+
+def _kept(actor: Actor, tree: Tree, key: str, sent: str) -> Receipt | None:
+    """The receipt of a key; CONFLICT if something else was `sent` with it."""
+    kept = Receipt.objects.filter(participant=actor.participant, tree=tree, key=key).first()
+    if kept is not None and not digest(sent).startswith(kept.line_digest):
+        raise CommandError(
+            "CONFLICT",
+            "This key was already used for another command.",
+            hint="use a new key for a new command",
         )
+    return kept
 
 
-def _used() -> CommandError:
-    return CommandError(
-        "CONFLICT",
-        "This key was already used for another command.",
-        hint="use a new key for a new command",
+def _keep(actor: Actor, tree: Tree, key: str, sent: str, answer: dict[str, Any]) -> None:
+    Receipt.objects.create(
+        participant=actor.participant,
+        tree=tree,
+        key=key,
+        line_digest=digest(sent)[:DIGITS],
+        answer=answer,
     )
 
 

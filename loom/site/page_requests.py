@@ -114,10 +114,6 @@ def label_of(name: str) -> str:
     return gettext(setting.says) + (f" ({gettext(setting.of)})" if setting.of else "")
 
 
-# How a refusal names the permissions that somebody lacks: `continue needs loom_generate.`
-_LACKING = re.compile(r" needs loom_[a-z]+(?:, loom_[a-z]+)*\.$")
-
-
 def _labelled(words: str) -> str:
     match = _FIELD.match(words)
     label = label_of(match[1]) if match else ""
@@ -136,10 +132,9 @@ def as_shown(refused: CommandError) -> CommandError:
         hint = hint[0].upper() + hint[1:]
         if hint[-1].isalnum() and not re.search(r"[→/{=]", hint):
             hint += "."
-    lacks = refused.code == "PERMISSION_DENIED" and _LACKING.search(refused.message)
     return CommandError(
         refused.code,
-        gettext("You may not do this here.") if lacks else _labelled(refused.message),
+        gettext("You may not do this here.") if refused.is_lacking else _labelled(refused.message),
         hint=hint,
         status=refused.status,
         retryable=refused.retryable,

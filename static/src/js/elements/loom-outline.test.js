@@ -1,24 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { freshPage, held, place, treePage } from "../testing/dom.js";
+import { treeOf } from "../testing/trees.js";
 import { TreeStore } from "../tree/store.js";
 import { LoomOutline } from "./loom-outline.js";
 
 customElements.define("loom-outline", LoomOutline);
 
 /** root > a > b > (c, d > e) */
-const tree = () =>
-  new TreeStore({
-    seq: 1,
-    ids: ["root", "a", "b", "c", "d", "e"],
-    parents: [null, 0, 1, 2, 2, 4],
-    slots: [0, 1, 2, 3, 4, 5],
-    kinds: ["text", "text", "text", "text", "text", "text"],
-    authors: [0, 0, 0, 0, 0, 0],
-    participants: [{ id: "ada" }],
-    flags: [0, 0, 0, 0, 0, 0],
-    lengths: [0, 1, 1, 1, 1, 1],
-  });
+const tree = () => treeOf(["root", "a", "b", "c", "d", "e"], [null, 0, 1, 2, 2, 4]);
 
 const LEFT = { expanded: [], collapsed: [], scores: {} };
 

@@ -1,25 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { storage } from "../testing/storage.js";
 import { Refused } from "./api.js";
 import { nameOf } from "./draft-storage.js";
 import { Drafts } from "./draft-sync.js";
 
 const PLACE = { slot: "a1b2", kind: "buffer" };
 const NAME = "heddle.draft.me.buffer.a1b2";
-
-/** A storage that lives in memory, as a browser's does. */
-function storage() {
-  const kept = new Map();
-  return {
-    getItem: (name) => kept.get(name) ?? null,
-    setItem: (name, value) => void kept.set(name, value),
-    removeItem: (name) => void kept.delete(name),
-    key: (at) => [...kept.keys()][at] ?? null,
-    get length() {
-      return kept.size;
-    },
-  };
-}
 
 /** A server of one draft that refuses what was not seen, as the real one does. */
 function server() {

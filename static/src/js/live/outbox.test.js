@@ -1,17 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { storage } from "../testing/storage.js";
 import { Refused } from "./api.js";
 import { Outbox } from "./outbox.js";
-
-/** A storage that lives in memory, as a browser's does. */
-function storage() {
-  const kept = new Map();
-  return {
-    getItem: (name) => kept.get(name) ?? null,
-    setItem: (name, value) => void kept.set(name, value),
-    removeItem: (name) => void kept.delete(name),
-  };
-}
 
 const offline = () => new Refused({ message: "No connection." }, 0);
 const at = (said) => ({ reply: said, position: "a1b2" });

@@ -4,24 +4,12 @@ import { freshPage, settled, treePage } from "../testing/dom.js";
 import { LoomToast } from "../elements/loom-toast.js";
 import { bookmarkBy, moveBy, nextBookmark } from "./navigation.js";
 import { Marks } from "./node-facts.js";
-import { TreeStore } from "./store.js";
+import { treeOf } from "../testing/trees.js";
 
 customElements.define("loom-toast", LoomToast);
 
 /** root > a > (b > c, d > e), of which d and e were written before b and c */
-const tree = () =>
-  new TreeStore({
-    seq: 1,
-    ids: ["root", "a", "d", "e", "b", "c"],
-    parents: [null, 0, 1, 2, 1, 4],
-    slots: [0, 1, 2, 3, 4, 5],
-    kinds: ["text", "text", "text", "text", "text", "text"],
-    authors: [0, 0, 0, 0, 0, 0],
-    participants: [{ id: "ada" }],
-    flags: [0, 0, 0, 0, 0, 0],
-    lengths: [0, 1, 1, 1, 1, 1],
-    orders: [[1, [4, 2]]],
-  });
+const tree = () => treeOf(["root", "a", "d", "e", "b", "c"], [null, 0, 1, 2, 1, 4], { orders: [[1, [4, 2]]] });
 
 /** A page with bookmarks that come when it asks, and where its keys led. */
 function page(position, bookmarks) {

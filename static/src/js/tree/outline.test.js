@@ -1,20 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rowsOf, sieve } from "./outline.js";
+import { treeOf } from "../testing/trees.js";
 import { TreeStore } from "./store.js";
 
 /** root > a > b > (c, d > e) */
-const store = new TreeStore({
-  seq: 1,
-  ids: ["root", "a", "b", "c", "d", "e"],
-  parents: [null, 0, 1, 2, 2, 4],
-  slots: [0, 1, 2, 3, 4, 5],
-  kinds: ["text", "text", "text", "text", "text", "text"],
-  authors: [0, 0, 0, 0, 0, 0],
-  participants: [{ id: "ada" }],
-  flags: [0, 0, 0, 0, 0, 0],
-  lengths: [0, 1, 1, 1, 1, 1],
-});
+const store = treeOf(["root", "a", "b", "c", "d", "e"], [null, 0, 1, 2, 2, 4]);
 
 test("only what is unfolded has rows, and the root has none", () => {
   assert.deepEqual(rowsOf(store, () => false).map((row) => store.ids[row.slot]), ["a"]);

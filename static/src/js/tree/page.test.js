@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
+import { storage } from "../testing/storage.js";
 import { freshPage, settled } from "../testing/dom.js";
 import { Refused } from "../live/api.js";
 import { call } from "../live/calls.js";
@@ -40,16 +41,6 @@ test("a refusal is shown once, whoever passes it on", () => {
   page.refuse(error);
   assert.deepEqual(shown, [error]);
 });
-
-/** A storage that lives in memory, as a browser's does. */
-function storage() {
-  const kept = new Map();
-  return {
-    getItem: (name) => kept.get(name) ?? null,
-    setItem: (name, value) => void kept.set(name, value),
-    removeItem: (name) => void kept.delete(name),
-  };
-}
 
 /** A page that is told by its test what lies where, and whose outbox sends by `post`. */
 function page({ post = async () => ({ position: "n2", refs: ["n2"] }), store = storage(), texts = {} } = {}) {
