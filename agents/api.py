@@ -101,8 +101,8 @@ class CallBody(Returned):
 
 class SectionBody(Returned):
     """A part of a request: its exact text and its approximate number of tokens. `detail` says what
-    it contains, `note` why it is there, or what was shortened or left out and why; `nodes` are the
-    ids of those whose texts it contains."""
+    it contains, `count` how many nodes, rounds or paragraphs that names; `note` why it is there, or
+    what was shortened or left out and why; `nodes` are the ids of those whose texts it contains."""
 
     name: str
     tokens: int
@@ -110,6 +110,7 @@ class SectionBody(Returned):
     detail: str
     note: str
     nodes: list[str] = []
+    count: int | None = None
 
 
 class PriceBody(Returned):

@@ -519,7 +519,7 @@ def demand(
         if not asker and getattr(actor.user, "scope", "owner") == "read":
             hint = SCOPE_REMEDY  # whatever the person may do: this key allows none of it
         message = f"{what} needs {', '.join(missing)}."
-        raise CommandError("PERMISSION_DENIED", message, hint=hint, is_lacking=True)
+        raise CommandError("PERMISSION_DENIED", message, hint=hint, lacks=missing)
 
 
 def role_of(actor: Actor) -> Role:

@@ -1,6 +1,7 @@
 """The closed list of error codes with their HTTP statuses, and the error that every refusal
 raises."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
@@ -69,8 +70,8 @@ def require(value: Present | None, what: str) -> Present:
 class CommandError(Exception):
     """A refusal with its code, a plain sentence, and what to do about it.
 
-    `is_size`: something sent is too large, rather than too much was asked for. `is_lacking`: the
-    sentence names permissions, which pages do not. `status` overrides
+    `is_size`: something sent is too large, rather than too much was asked for. `lacks`: the
+    permissions that are missing, which the sentence names and pages do not. `status` overrides
     the code's own where a request is refused (405, 415); `retryable` likewise (MODEL_ERROR by its
     reason). Of a line that was run, `canonical` is what it was read as, "" if it could not be, and
     `step` the number of its step, None if none was written.
@@ -83,7 +84,7 @@ class CommandError(Exception):
         *,
         hint: str,
         is_size: bool = False,
-        is_lacking: bool = False,
+        lacks: Sequence[str] = (),
         status: int | None = None,
         retryable: bool | None = None,
     ) -> None:
@@ -92,7 +93,7 @@ class CommandError(Exception):
         self.message = message
         self.hint = hint
         self.is_size = is_size
-        self.is_lacking = is_lacking
+        self.lacks = tuple(lacks)
         self.status = status or (TOO_LARGE if is_size else CODES[code].status)
         self.retryable = CODES[code].retryable if retryable is None else retryable
         self.canonical = ""
@@ -107,12 +108,14 @@ class CommandError(Exception):
     @property
     def body(self) -> dict[str, object]:
         """The error body of docs/model.md §14.3."""
+        lacks = {"lacks": list(self.lacks)} if self.lacks else {}
         return {
             "ok": False,
             "code": self.code,
             "message": self.message,
             "hint": self.hint,
             "retryable": self.retryable,
+            **lacks,
         }
 
 

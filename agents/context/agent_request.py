@@ -287,9 +287,15 @@ def _portions(
     """The sections of a request with their texts, in the order of the request; empty ones are left
     out. `now`: those of its WORKSPACE message."""
 
-    def of(name: str, parts: Sequence[PathPart], detail: str = "", note: str = "") -> Portion:
+    def of(
+        name: str,
+        parts: Sequence[PathPart],
+        detail: str = "",
+        note: str = "",
+        count: int | None = None,
+    ) -> Portion:
         text = JOINT.join(part.text for part in parts)
-        return Portion(name, text, aware.counted(text), detail, note)
+        return Portion(name, text, aware.counted(text), detail, note, count=count)
 
     brief = "the brief ones: the whole would take over a quarter of the limit" if is_brief else ""
     names = ("PERSONA", "INSTRUCTIONS", "TREE", "MODE", "AUGMENTS")
@@ -300,12 +306,13 @@ def _portions(
     portions = [
         *(of(name, [PathPart("system", text)], note=note) for name, text, note in texts),
         of("EARLIER", [PathPart("user", earlier.text)], note=earlier.note),
-        of("PATH", fitted.parts, f"{nodes} node{'' if nodes == 1 else 's'}", fitted.note),
+        of("PATH", fitted.parts, f"{nodes} node{'' if nodes == 1 else 's'}", fitted.note, nodes),
         of("REQUEST", _request(aware)),
         of(
             "RESULTS",
             _rounds(aware, whole=bool(aware.stated)),
             f"{rounds} round{'' if rounds == 1 else 's'}",
+            count=rounds,
         ),
         *(
             of(name, [PathPart("user", text)], _DETAILS.get(name, ""), _shortening(aware, name))

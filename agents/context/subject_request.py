@@ -475,8 +475,9 @@ def _portions(reading: SubjectPath, lore: FoundLore, fitted: Fitted) -> tuple[Po
             f"{nodes} node{'' if nodes == 1 else 's'}",
             fitted.note,
             _sent_nodes(reading, fitted),
+            nodes,
         ),
-        Portion("NOTE", _note(reading), 0, depth),
+        Portion("NOTE", _note(reading), 0, depth, count=steering.depth),
     ]
     sized = [replace(entry, tokens=reading.counted(entry.text)) for entry in sections if entry.text]
     left = [Portion("LORE", "", 0, entry.title, why) for entry, why in lore.left]

@@ -17,8 +17,8 @@ from loom.workspace.window_rules import WARNED
 @dataclass(frozen=True)
 class Portion:
     """One section of a request: its exact text and number of tokens. `detail` says what it
-    contains, `note` why it is there, or what was shortened or left out and why; `nodes` are the
-    ids of those whose texts it contains."""
+    contains, `count` how many nodes, rounds or paragraphs that names; `note` why it is there, or
+    what was shortened or left out and why; `nodes` are the ids of those whose texts it contains."""
 
     name: str
     text: str
@@ -26,6 +26,7 @@ class Portion:
     detail: str = ""
     note: str = ""
     nodes: tuple[str, ...] = ()
+    count: int | None = None
 
 
 @dataclass(frozen=True)

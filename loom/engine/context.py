@@ -1,6 +1,6 @@
 """A line while it runs: the request, the context of its command, the reply and the answer."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -60,12 +60,16 @@ class Answer:
         return str(self.body["reply"])
 
 
+Did = Mapping[str, Any]  # JSON
+
+
 @dataclass(frozen=True)
 class Reply:
     """What a command returns: `refs` are local ids in order, `inverse` is what undo would do,
     `items` the ids of the items touched, `led_to` those that the line led to, `generations` the
     uids of what is still running, `quotes` the nodes whose texts `text` may show; the step names
-    them. `step` is the last step of a command that writes its steps itself."""
+    them. `step` is the last step of a command that writes its steps itself. `did` says for programs
+    what only the words of `text` tell a person, such as `{"saved_as": "branch"}`."""
 
     text: str
     refs: tuple[str, ...] = ()
@@ -77,6 +81,7 @@ class Reply:
     running: bool = False
     quotes: tuple[Node | NodeRow, ...] = ()
     step: Step | None = None
+    did: Did = field(default_factory=dict)
 
 
 @dataclass

@@ -364,6 +364,8 @@ def _answer(attempt: Attempt, reply: Reply, position: Node, *, step: int | None)
         "generations": list(reply.generations),
         "position": lookup.node_ref(position, attempt.tree.pk),
     }
+    if reply.did:
+        body["did"] = dict(reply.did)
     return Answer(body, running=reply.running)
 
 

@@ -33,6 +33,7 @@ def find(actor: Actor, tree: Tree, request: Request) -> dict[str, Any] | None:
     body = {**_of_step(step), **kept.answer} if step is not None else dict(kept.answer)
     quoted = body.pop("quoted", None)
     if closed_steps(actor, steps):
+        body.pop("did", None)
         return {**body, "reply": CLOSED, "refs": []}
     return {**body, "reply": with_quoted([(0, body["reply"], quoted)])[0]} if quoted else body
 

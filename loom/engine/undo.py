@@ -14,7 +14,7 @@ from loom import access
 from loom.engine import registry
 from loom.engine import steps as step_log
 from loom.engine.arguments import Args, RefField, Written
-from loom.engine.context import Context, Op, Reply
+from loom.engine.context import Context, Did, Op, Reply
 from loom.engine.models import Step
 from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError, not_found
@@ -28,12 +28,14 @@ Undoer = Callable[[Context, Op, Own], list[Op]]
 OfRef = Callable[[Context, str], Reply]
 Watch = Callable[[Context], Callable[[], None]]
 AfterStep = Callable[[Context, Step], None]
+Tell = Callable[[Step], Did]
 
 _undoers: dict[str, Undoer] = {}
 _refs: dict[str, OfRef] = {}
 _redo_refs: dict[str, OfRef] = {}
 _watches: list[Watch] = []
 _after: list[AfterStep] = []
+_tells: dict[str, Tell] = {}
 
 
 def undoes(op: str) -> Callable[[Undoer], Undoer]:
@@ -75,6 +77,16 @@ def around_undo(watch: Watch) -> Watch:
     return watch
 
 
+def tells_undone(verb: str) -> Callable[[Tell], Tell]:
+    """Registers what programs are told besides the verb when a step of it is undone or redone."""
+
+    def register(tell: Tell) -> Tell:
+        _tells[verb] = tell
+        return tell
+
+    return register
+
+
 def after_undo_of_step(run: AfterStep) -> AfterStep:
     """Registers what follows when the operations of a step were applied backwards."""
     _after.append(run)
@@ -99,23 +111,26 @@ def conflict(what: str, who: str = "somebody") -> CommandError:
 
 
 class Undone(NamedTuple):
-    """What an undo or redo has done, in words, and its step."""
+    """What an undo or redo has done, in words, and its step; `parts` for programs: `{verb}` or
+    `{action}` of each step, with the words of its `act`, or the `turn` of somebody, `by`."""
 
     said: str
     step: Step
+    parts: tuple[Did, ...] = ()
 
 
 def undo_each(context: Context, undos: Iterable[Callable[[], Undone]], word: str) -> Reply:
     """Runs them one by one; the first failure ends it, and is reported. Raises it if it is the
     first."""
     lines: list[str] = []
+    parts: list[Did] = []
     step: Step | None = None
     after = [watch(context) for watch in _watches]
     for undo_next in undos:
         count, workspace = len(context.effects), dict(vars(context.workspace))
         try:
             with context.world.savepoint():
-                text, step = undo_next()
+                text, step, done = undo_next()
         except CommandError as refused:
             vars(context.workspace).update(workspace)  # such as the number of its steps
             context.effects.rewind(count)
@@ -124,9 +139,10 @@ def undo_each(context: Context, undos: Iterable[Callable[[], Undone]], word: str
             lines.append(refused.reply)
             break
         lines.append(f"✓ {word} {text}")
+        parts.extend(done)
     for run in after:
         run()
-    return Reply("\n".join(lines), step=step)
+    return Reply("\n".join(lines), step=step, did={"undone": parts})
 
 
 MAX = 20
@@ -204,7 +220,7 @@ def undo_ref(context: Context, args: UndoRef) -> Reply:
     undone = _undo_one(context, step, own)
     for run in after:
         run()
-    return Reply(f"✓ undid {undone.said}", step=undone.step)
+    return Reply(f"✓ undid {undone.said}", step=undone.step, did={"undone": undone.parts})
 
 
 describe_verb(
@@ -348,7 +364,8 @@ def _undo_one(context: Context, step: Step, own: Own) -> Undone:
 def _of_act(step: Step, undone: list[Undone]) -> Undone:
     """What an act did, in the words of whoever did it, and its lines; and the last step."""
     lines = "\n  ".join(part.said for part in undone)
-    return Undone(f"“{step.doing}”\n  {lines}" if step.doing else lines, undone[-1].step)
+    parts = tuple({**part, "act": step.doing} for each in undone for part in each.parts)
+    return Undone(f"“{step.doing}”\n  {lines}" if step.doing else lines, undone[-1].step, parts)
 
 
 def undo_step(context: Context, step: Step, own: Own) -> Undone:
@@ -361,9 +378,17 @@ def undo_step(context: Context, step: Step, own: Own) -> Undone:
     step.is_undone = True
     step.save(update_fields=["is_undone"])
     named = f"→ undo step:{step.seq}" if step.workspace_id else "→ undo"
-    return Undone(
-        _line_or_message(step), write(context, named, before, inverse=reverse, undoes=step)
-    )
+    undoing = write(context, named, before, inverse=reverse, undoes=step)
+    return Undone(_line_or_message(step), undoing, (_part(step),))
+
+
+def _part(step: Step) -> Did:
+    """What a step did, for programs."""
+    if not step.workspace_id:
+        return {"action": step.canonical}
+    verb = registry.verb_of_step(step.canonical)
+    tell = _tells.get(verb)
+    return {"verb": verb, **tell(step)} if tell is not None else {"verb": verb}
 
 
 def _line_or_message(step: Step) -> str:
@@ -397,7 +422,7 @@ def redo_step(context: Context, undone: Step, original: Step, own: Own) -> Undon
     original.is_undone, original.inverse = False, again
     original.save(update_fields=["is_undone", "inverse"])
     step = write(context, _REDO, before, inverse=None, undoes=None)
-    return Undone(_line_or_message(original), step)
+    return Undone(_line_or_message(original), step, (_part(original),))
 
 
 def write(

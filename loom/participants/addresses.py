@@ -176,6 +176,15 @@ def why_refused(url: str, allow: Sequence[str]) -> str:
     return ""
 
 
+def is_readable(url: str) -> bool:
+    """Whether `url` is an address at all, allowed or not."""
+    try:
+        read_url(url)
+    except BadUrl:
+        return False
+    return True
+
+
 def private_entry(url: str) -> str:
     """The entry with which an owner may allow `url` in the page, such as `127.0.0.1:11434`: this
     host and port alone. "" for addresses that the page never allows: the metadata addresses of

@@ -18,7 +18,7 @@ from loom.engine.execute import execute
 from loom.engine.jobs import enqueue
 from loom.errors import CommandError, not_found
 from loom.participants import budgets, provider_keys
-from loom.participants.addresses import private_entry, why_refused
+from loom.participants.addresses import is_readable, private_entry, why_refused
 from loom.participants.prices import broken_prices
 from loom.participants.provider_keys import (
     allowed_addresses,
@@ -500,10 +500,12 @@ def demand_callable(actor: Actor, base_url: str, *, allow_private: bool) -> None
     sentence = why_refused(base_url, allow)
     if not sentence:
         return
-    hint = "such as https://…/v1"
-    if "HEDDLE_PROVIDER_ALLOW" in sentence:
-        is_open = private_entry(base_url) and not why_not_allowed_by(actor)
-        hint = "allow it here" if is_open else "add the line and restart Heddle"
+    if not is_readable(base_url):
+        hint = "such as https://…/v1"
+    elif private_entry(base_url) and not why_not_allowed_by(actor):
+        hint = "allow it here"
+    else:
+        hint = "add the line and restart Heddle"
     raise CommandError("REJECTED", sentence, hint=hint)
 
 

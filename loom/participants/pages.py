@@ -106,7 +106,10 @@ def private_of(actor: Actor, url: str) -> dict[str, Any]:
     if not refused:
         return {}
     why = participants.why_not_allowed_by(actor)
-    is_plain = "it is not https" in refused
+    # Only that it is not https stands against an address that could be called with it.
+    is_plain = url.startswith("http://") and not why_refused(
+        url.replace("http://", "https://", 1), settings.PROVIDER_ALLOW
+    )
     shown = {"entry": private_entry(url), "is_plain": is_plain, "may": not why, "why": why}
     return {"private": shown}
 

@@ -134,7 +134,7 @@ def as_shown(refused: CommandError) -> CommandError:
             hint += "."
     return CommandError(
         refused.code,
-        gettext("You may not do this here.") if refused.is_lacking else _labelled(refused.message),
+        gettext("You may not do this here.") if refused.lacks else _labelled(refused.message),
         hint=hint,
         status=refused.status,
         retryable=refused.retryable,

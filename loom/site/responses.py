@@ -38,13 +38,15 @@ class Page(Returned, Generic[T]):
 
 
 class Problem(Returned):
-    """Every error. A refused line adds `reply`, `step`, and `canonical` if it could be parsed."""
+    """Every error; `lacks` names the permissions that are missing. A refused line adds `reply`,
+    `step`, and `canonical` if it could be parsed."""
 
     ok: Literal[False]
     code: Code
     message: str
     hint: str
     retryable: bool
+    lacks: list[str] = []
     reply: str = ""
     step: int | None = None
     canonical: str = ""

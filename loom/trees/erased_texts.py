@@ -112,4 +112,5 @@ def _clear_receipts(steps: Iterable[Step]) -> None:
         rows = Receipt.objects.filter(participant=participant, tree=home, answer__step__in=seqs)
         for row in rows:
             row.answer = {**row.answer, "reply": GONE, "refs": [], "quoted": None}
+            row.answer.pop("did", None)
             row.save(update_fields=["answer"])

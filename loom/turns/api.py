@@ -81,10 +81,12 @@ class ExtensionSent(Body):
 
 class AnswerSchema(Returned):
     """The answer to a line that ran; `repeated` if its key was sent before. `canonical` names a
-    long text that became a node: its first words, length and SHA-256."""
+    long text that became a node: its first words, length and SHA-256. `did` says what only the
+    words of `reply` tell a person."""
 
     ok: Literal[True]
     reply: str
+    did: dict[str, Any] = {}
     canonical: str
     step: int | None
     stream: str

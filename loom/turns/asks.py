@@ -48,16 +48,18 @@ def answered_by(who: Participant, question: Node, answer: Node) -> Ask | None:
     return ask
 
 
-def after_answer(answer: Node) -> str:
+def after_answer(answer: Node) -> tuple[str, dict[str, str]]:
     """A further line for the reply to an answer: who got it, and, if the turn that asked has ended,
-    that another one goes on with it. "" if it answers no question. One query."""
+    that another one goes on with it; and the same for programs. Nothing if it answers no question.
+    One query."""
     ask = Ask.objects.filter(answer=answer.pk).select_related("asker", "asking").first()
     if ask is None:
-        return ""
+        return "", {}
     name = as_sent(ask.asker.name)
     if ask.asking is None or ask.asking.status in OPEN_TURN:
-        return f"\n  {name} is sent this answer"
-    return f"\n  {name} asked in a turn that has ended; start another one to go on with the answer"
+        return f"\n  {name} is sent this answer", {"answered": "sent"}
+    more = f"{name} asked in a turn that has ended; start another one to go on with the answer"
+    return f"\n  {more}", {"answered": "late"}
 
 
 def turn_ended(turn: Turn, answer: Node | None) -> None:

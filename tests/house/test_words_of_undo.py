@@ -20,7 +20,7 @@ MESSAGES = """
 import { readFileSync } from "node:fs";
 const { statusText } = await import(`${process.argv[1]}/tree/status-text.js`);
 const verbs = JSON.parse(readFileSync(0, "utf8"));
-const message = (verb) => statusText("undo", `✓ undid → ${verb} "Ada" usual`);
+const message = (verb) => statusText("undo", { undone: [{ verb, who: "Ada" }] });
 const messages = Object.fromEntries(verbs.map((verb) => [verb, message(verb)]));
 process.stdout.write(JSON.stringify(messages));
 """

@@ -34,7 +34,7 @@ from loom.claims.queries.explored import explored, openings_of
 from loom.claims.rules import levels, quotes
 from loom.claims.rules.levels import LEVELS, SCOPES, TAKEN_BACK, Level
 from loom.engine.arguments import Args, RefField, Written
-from loom.engine.context import Context, Op, Reply
+from loom.engine.context import Context, Did, Op, Reply
 from loom.engine.registry import command, describe_verb, line_with
 from loom.engine.undo import Own, conflict, undoes
 from loom.engine.usable import cannot_be_used
@@ -344,12 +344,13 @@ def claim(context: Context, args: ClaimArgs) -> Reply:
     )
     if not context.world.is_dry:
         new_claim.save(force_insert=True)
-    reply, _ = _give(context, new_claim, cited, quote, side="for", why="")
+    reply, _, did = _give(context, new_claim, cited, quote, side="for", why="")
     return Reply(
         f"✓ claim [{node.local_id}] hypothesis\n  {reply}",
         refs=(node.local_id,),
         items=(ids.of_node(node.pk), cited.item),
         inverse=({"op": "claim", "claim": node.local_id, "is_back": False},),
+        did={**did, "claim": node.local_id},
     )
 
 
@@ -466,13 +467,14 @@ def give_evidence(context: Context, args: CiteFor | CiteAgainst, side: str) -> R
     stored_claim = _named_claim(context, args.claim, "cite")
     cited = cited_item(context, args.ref)
     quote = _quote(context, stored_claim, cited, args.words)
-    reply, inverse = _give(context, stored_claim, cited, quote, side=side, why=args.why)
+    reply, inverse, did = _give(context, stored_claim, cited, quote, side=side, why=args.why)
     return Reply(
         f"✓ {reply}",
         refs=(stored_claim.node.local_id, cited.ref),
         items=(ids.of_node(stored_claim.pk), cited.item),
         link_type=SIDES[side],
         inverse=(inverse,),
+        did=did,
     )
 
 
@@ -495,7 +497,7 @@ def undercut(context: Context, args: CiteUndercuts) -> Reply:
             hint=f"→ list {stored_claim.node.local_id} evidence shows what is",
         )
     quote = _quote(context, stored_claim, cited, args.words)
-    reply, inverse = _give(
+    reply, inverse, did = _give(
         context, stored_claim, cited, quote, side="undercuts", why=args.why, target=target
     )
     return Reply(
@@ -503,6 +505,7 @@ def undercut(context: Context, args: CiteUndercuts) -> Reply:
         refs=(stored_claim.node.local_id, cited.ref, other.ref),
         items=(ids.of_node(stored_claim.pk), cited.item),
         inverse=(inverse,),
+        did=did,
     )
 
 
@@ -515,9 +518,10 @@ def _give(
     side: str,
     why: str,
     target: Cite | None = None,
-) -> tuple[str, Op]:
+) -> tuple[str, Op, Did]:
     """Stores a piece of evidence, weighs the claim again, and writes the events. Returns what the
-    reply says, `evidence: strong, by check`, and what takes the evidence back."""
+    reply says, `evidence: strong, by check`, what takes the evidence back, and what it did for
+    programs."""
     before = claim.state
     _demand_citable(context, claim, cited, side)
     if len(why) > MAX_WHY:
@@ -564,7 +568,8 @@ def _give(
         lines.append(f"  {quote.offer}")
     lines.append(f"  {progress(claim)}")
     states = [before, claim.state]
-    return "\n".join(lines), {"op": "cite", "cite": cite.uid, "states": states, "is_back": False}
+    inverse: Op = {"op": "cite", "cite": cite.uid, "states": states, "is_back": False}
+    return "\n".join(lines), inverse, {"evidence": cite.strength, "quote": quote.gate}
 
 
 def _would_be(claim: Claim, cite: Cite) -> None:

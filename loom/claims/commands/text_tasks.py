@@ -160,6 +160,7 @@ def change_task(context: Context, text: GroveText, args: TaskOfNode, shown: str)
         refs=(name,),
         items=(item,),
         inverse=(_inverse(place, after, args.note),),
+        did={"task": "noted" if args.act == "note" else after},
     )
 
 
@@ -179,6 +180,7 @@ def task_of_node(context: Context, args: TaskOfNode) -> Reply:
         refs=(node.local_id,),
         items=(item,),
         inverse=(_inverse(place, after, args.note),),
+        did={"task": "noted" if args.act == "note" else after},
     )
 
 

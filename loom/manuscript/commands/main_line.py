@@ -55,6 +55,7 @@ def main_off(context: Context, args: MainOff) -> Reply:
         f"✓ the main line is the path written on last, no longer marked at [{name}]",
         items=(old.item_id,),
         inverse=(set_removed(context, old, name, True),),
+        did={"marked": False},
     )
 
 
@@ -87,6 +88,7 @@ def main(context: Context, args: Main) -> Reply:
         refs=(node.local_id,),
         items=(item,),
         inverse=inverse,
+        did={"marked": True},
     )
 
 

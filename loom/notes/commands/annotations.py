@@ -137,12 +137,13 @@ def annotate(context: Context, args: Annotate) -> Reply:
         sources = (source_of(target.pk, place),)
     note, inverse = _add(context, target, args.content, args.form, sources)
     settle_draft(context, target, "note", args.content)
-    answered = asks.after_answer(note) if target.form == "question" else ""
+    answered, did = asks.after_answer(note) if target.form == "question" else ("", {})
     return Reply(
         f"✓ annotation [{note.local_id}] added to [{target.local_id}]{answered}",
         refs=(note.local_id,),
         items=touched(note, target),
         inverse=inverse,
+        did=did,
     )
 
 
@@ -600,6 +601,7 @@ def _read(context: Context, node: Node) -> Reply:
         refs=(node.local_id,),
         items=touched(node),
         inverse=(inverse,),
+        did={"accepted": "as read"},
     )
 
 

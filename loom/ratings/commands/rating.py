@@ -77,4 +77,5 @@ def rate(context: Context, args: Rate) -> Reply:
         refs=(node.local_id,),
         items=(item,),
         inverse=tuple(inverse),
+        did={"rating": args.rating},
     )

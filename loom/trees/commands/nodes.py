@@ -311,6 +311,7 @@ def _version(context: Context, target: EditTarget, text: str, span: Span) -> Rep
         refs=(version.local_id,),
         items=touched(version, node),
         inverse=_changed(version, span),
+        did={"saved_as": "version"},
     )
 
 
@@ -352,6 +353,7 @@ def _fork(context: Context, target: EditTarget, text: str, span: Span) -> Reply:
         refs=tuple(fork.local_id for fork in nodes),
         items=touched(*nodes, node),
         inverse=_changed(nodes[0], span) if is_whole else made_nodes(*nodes),
+        did={"saved_as": "branch"},
     )
 
 

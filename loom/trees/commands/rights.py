@@ -12,13 +12,14 @@ from loom.engine.announcements import access_changed
 from loom.engine.arguments import Args, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.execute import execute
+from loom.engine.models import Step
 from loom.engine.registry import command, describe_verb
-from loom.engine.undo import Own, conflict, undoes
+from loom.engine.undo import Own, conflict, tells_undone, undoes
 from loom.engine.usable import cannot_be_used
 from loom.errors import CommandError, not_found
 from loom.language.ids import ids_in
 from loom.language.verbs import Verb
-from loom.people.models import Membership
+from loom.people.models import Membership, Participant
 from loom.people.names import as_sent
 from loom.permissions import LOOM, USUAL, WRITE, Role, right_in_tree
 from loom.trees.models import Tree, TreeRight
@@ -173,6 +174,16 @@ def allow(context: Context, args: AllowMember) -> Reply:
         "now": given,
     }
     return Reply(f"✓ {name} {_SAID[args.right]}", inverse=(inverse,))
+
+
+@tells_undone("allow")
+def _whose(step: Step) -> dict[str, str]:
+    """Whose rights a step changed: `readers`, `writers`, or somebody's name."""
+    op = (step.inverse or [{}])[0]
+    if role := op.get("role"):
+        return {"role": role}
+    who = Participant.objects.filter(uid=op.get("participant", "")).first()
+    return {"who": who.name} if who is not None else {}
 
 
 @command("allow", group="Make", klass="look", permissions={LOOM})

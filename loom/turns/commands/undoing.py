@@ -128,7 +128,14 @@ def _undo_node(context: Context, turn: Turn, own: Own) -> Undone:
     before = len(context.world.seqs)
     reverse = apply(context, [{"op": "made", "node": node.pk, "pruned": True}], own)
     step = write(context, f"→ undo turn:{turn.uid}", before, inverse=reverse, undoes=None)
-    return Undone(f"[{node.local_id}], the answer of {turn.participant.name}", step)
+    return _of_turn(turn, node, step)
+
+
+def _of_turn(turn: Turn, node: Node, step: Step) -> Undone:
+    """What undoing or redoing the node of a turn has done."""
+    name = turn.participant.name
+    part = {"turn": turn.uid, "by": name}
+    return Undone(f"[{node.local_id}], the answer of {name}", step, (part,))
 
 
 @redoes_ref("turn")
@@ -157,7 +164,9 @@ def redo_turn(context: Context, uid: str) -> Reply:
         raise CommandError(
             "REJECTED", "Nothing in this turn was undone.", hint="→ redo repeats your own"
         )
-    return Reply("\n".join(f"✓ redid {redo.said}" for redo in redone), step=redone[-1].step)
+    parts = [part for redo in redone for part in redo.parts]
+    said = "\n".join(f"✓ redid {redo.said}" for redo in redone)
+    return Reply(said, step=redone[-1].step, did={"undone": parts})
 
 
 def _redo_node(context: Context, turn: Turn, pruning: Step, own: Own) -> Undone:
@@ -167,4 +176,4 @@ def _redo_node(context: Context, turn: Turn, pruning: Step, own: Own) -> Undone:
     pruning.is_undone = True
     pruning.save(update_fields=["is_undone"])
     step = write(context, f"→ redo turn:{turn.uid}", before, inverse=None, undoes=None)
-    return Undone(f"[{node.local_id}], the answer of {turn.participant.name}", step)
+    return _of_turn(turn, node, step)

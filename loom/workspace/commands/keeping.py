@@ -133,7 +133,8 @@ def open_(context: Context, args: Open) -> Reply:
     words = f"{title_of(context, window)}{words}{_with(context, args.along, along)}"
     limited = within_limit(context, [window, *along.opened])
     items = tuple(item for other in (window, *along.opened) for item in items_of(other))
-    return Reply(f"✓ opened {words}{limited}{token_change(context)}", items=items)
+    said = f"✓ opened {words}{limited}{token_change(context)}"
+    return Reply(said, items=items, did={"kept": window.is_kept})
 
 
 def _adjust(context: Context, window: Window, args: Open) -> None:

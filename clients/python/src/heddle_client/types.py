@@ -39,10 +39,12 @@ class AcceptanceRow(TypedDict):
 
 class Answer(TypedDict):
     """The answer to a line that ran; `repeated` if its key was sent before. `canonical` names a
-    long text that became a node: its first words, length and SHA-256."""
+    long text that became a node: its first words, length and SHA-256. `did` says what only the
+    words of `reply` tell a person."""
 
     ok: Literal[True]
     reply: str
+    did: NotRequired[dict[str, Any]]
     canonical: str
     step: int | None
     stream: str
@@ -1858,13 +1860,15 @@ class PriceBody(TypedDict):
 
 
 class Problem(TypedDict):
-    """Every error. A refused line adds `reply`, `step`, and `canonical` if it could be parsed."""
+    """Every error; `lacks` names the permissions that are missing. A refused line adds `reply`,
+    `step`, and `canonical` if it could be parsed."""
 
     ok: Literal[False]
     code: Literal["NOT_FOUND", "PERMISSION_DENIED", "INVALID_SYNTAX", "LIMIT_EXCEEDED", "CROSS_TREE", "CONFLICT", "MODEL_ERROR", "UNAUTHENTICATED", "LOOP", "REJECTED", "UNAVAILABLE", "INSUFFICIENT_QUANTITY", "INSUFFICIENT_QUALITY", "UNADDRESSED_COUNTEREVIDENCE", "NEEDS_ESCALATION", "DOWNGRADE"]
     message: str
     hint: str
     retryable: bool
+    lacks: NotRequired[list[str]]
     reply: NotRequired[str]
     step: NotRequired[int | None]
     canonical: NotRequired[str]
@@ -2190,8 +2194,9 @@ class SearchServiceSent(TypedDict):
 
 class SectionBody(TypedDict):
     """A part of a request: its exact text and its approximate number of tokens. `detail` says
-    what it contains, `note` why it is there, or what was shortened or left out and why; `nodes`
-    are the ids of those whose texts it contains."""
+    what it contains, `count` how many nodes, rounds or paragraphs that names; `note` why it is
+    there, or what was shortened or left out and why; `nodes` are the ids of those whose texts
+    it contains."""
 
     name: str
     tokens: int
@@ -2199,6 +2204,7 @@ class SectionBody(TypedDict):
     detail: str
     note: str
     nodes: NotRequired[list[str]]
+    count: NotRequired[int | None]
 
 
 class SectionOf(TypedDict):

@@ -55,6 +55,6 @@ export class DocumentEvidence {
         toast().show(told(error), { bad: true });
       }
     };
-    toast().show(citedText(answer.reply), { exact: answer.reply, act: t("Undo"), onAct: () => void back() });
+    toast().show(citedText(answer.did ?? {}), { exact: answer.reply, act: t("Undo"), onAct: () => void back() });
   }
 }

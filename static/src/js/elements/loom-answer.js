@@ -21,7 +21,7 @@ export class LoomAnswer extends HTMLElement {
       if (!field.value.trim()) return;
       const { by, node } = { by: this.closest("[data-note]")?.querySelector("header [data-by]")?.getAttribute("data-by") ?? "", node: this.closest("article[data-id], .details[data-id]")?.getAttribute("data-id") ?? page.position };
       const answer = await page.say(call("annotate", { ref: note, content: field.value }), { quiet: true }).catch(() => null);
-      if (answer?.reply.includes("asked in a turn that has ended")) offerToGoOn(page, by, node);
+      if (answer?.did?.answered === "late") offerToGoOn(page, by, node);
     });
     this.append(form);
   }

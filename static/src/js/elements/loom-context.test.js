@@ -59,7 +59,7 @@ test("an older answer does not take the place of a newer one", async () => {
 });
 
 test("a refusal says in words what its reader may not do, without the names of permissions", async () => {
-  const refused = new Refused({ code: "PERMISSION_DENIED", message: "continue needs loom_generate.", hint: "ask an owner of the grove" }, 403);
+  const refused = new Refused({ code: "PERMISSION_DENIED", message: "continue needs loom_generate.", lacks: ["loom_generate"], hint: "ask an owner of the grove" }, 403);
   const { element, box } = context(async () => Promise.reject(refused));
   await element.draw();
   assert.equal(box.textContent, "You may not do this here.\nAsk an owner of the grove.");

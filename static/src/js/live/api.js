@@ -3,7 +3,7 @@
 
 import { t } from "../t.js";
 
-/** @typedef {{ok: false, code: string, message: string, hint: string, retryable: boolean, reply?: string}} Refusal */
+/** @typedef {{ok: false, code: string, message: string, hint: string, retryable: boolean, lacks?: string[], reply?: string}} Refusal */
 
 /** What the server, or the lack of it, says no with. */
 export class Refused extends Error {
@@ -15,6 +15,7 @@ export class Refused extends Error {
     super(body.message);
     this.code = body.code ?? "UNAVAILABLE";
     this.hint = body.hint ?? "";
+    this.lacks = body.lacks ?? [];
     this.status = status;
     this.reply = body.reply ?? `✗ ${this.code}: ${body.message}${this.hint ? `\n  hint: ${this.hint}` : ""}`;
   }
@@ -25,14 +26,11 @@ export class Refused extends Error {
   }
 }
 
-// How a refusal names the permissions that somebody lacks: `continue needs loom_generate.`
-const LACKING = / needs [a-z]+_[a-z_]+(?:, [a-z]+_[a-z_]+)*\.$/;
-
 /** A refusal in words; with its code for who wants errors to tell all. @param {Refused} refused */
 export function told(refused) {
   if (refused.status === 401 && document.querySelector("loom-tree")) return t("You are signed out. What you typed is kept.");
   if ("pageVerbose" in document.documentElement.dataset) return refused.reply;
-  if (refused.code === "PERMISSION_DENIED" && LACKING.test(refused.message)) {
+  if (refused.lacks.length) {
     return `${t("You may not do this here.")}${refused.hint ? `\n${sentence(refused.hint)}` : ""}`;
   }
   return refused.hint ? `${refused.message}\n${sentence(refused.hint)}` : refused.message;

@@ -10,7 +10,10 @@ import { asBody } from "./calls.js";
 /** @typedef {{act: string, doing: string}} ActOf the id of an act, and what it is in words */
 /** @typedef {{said: Said, at: string, key: string, draft?: Carried, act?: ActOf, then?: Said[]}} Letter draft: whose text it carries; act: of which act it is a part;
  * then: what its page would have sent where it led */
-/** @typedef {{reply: string, canonical: string, position: string, refs: string[], generations: string[], events: number[], step: number}} Answer */
+/** One step of an undo. @typedef {{verb?: string, action?: string, act?: string, turn?: string, by?: string, role?: string, who?: string}} Undone */
+/** What only the words of a reply tell a person (docs/model.md §14.3.3).
+ * @typedef {{saved_as?: string, accepted?: string, rating?: string, marked?: boolean, kept?: boolean, task?: string, claim?: string, evidence?: string, quote?: string, answered?: string, undone?: Undone[]}} Did */
+/** @typedef {{reply: string, did?: Did, canonical: string, position: string, refs: string[], generations: string[], events: number[], step: number}} Answer */
 
 /** A key that no other request has. */
 export function newKey() {

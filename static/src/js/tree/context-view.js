@@ -6,7 +6,7 @@ import { tokensOf } from "./asking.js";
 import { make } from "./forms.js";
 import { language, t, tn } from "../t.js";
 
-/** @typedef {{name: string, tokens: number, text: string, detail: string, note: string, nodes: string[]}} Section */
+/** @typedef {{name: string, tokens: number, text: string, detail: string, note: string, nodes: string[], count?: number | null}} Section */
 /** @typedef {{tokens: number, how: string, usd: number | null, cached_usd: number | null, answer_usd: number | null}} Price */
 /** @typedef {{call: string, at: string, share: number, lines: string[], cut: boolean}} Before */
 /** @typedef {{participant: string, how: "turn" | "continue", open: boolean, messages: {role: string, content: string}[], prompt: string | null, sections: Section[], tokens: number, limit: number, note: string, price: Price, before: Before | null}} Context */
@@ -103,20 +103,18 @@ function bar(sections) {
 }
 
 /** What a section contains in the reader's language, if it is a number of things: the API says it in English.
- * @param {string} detail */
-function detailWords(detail) {
-  const [, number, thing] = detail.match(/^([\d,]+) (node|round|paragraph)s?(?: before the end)?$/) ?? [];
-  const n = Number(number?.replaceAll(",", ""));
-  if (thing === "node") return tn("{n} node", "{n} nodes", n);
-  if (thing === "round") return tn("{n} round", "{n} rounds", n);
-  return thing ? tn("{n} paragraph before the end", "{n} paragraphs before the end", n) : detail;
+ * @param {Section} section */
+function detailWords({ name, detail, count: n }) {
+  if (typeof n !== "number") return detail;
+  if (name === "NOTE") return tn("{n} paragraph before the end", "{n} paragraphs before the end", n);
+  return name === "RESULTS" ? tn("{n} round", "{n} rounds", n) : tn("{n} node", "{n} nodes", n);
 }
 
 /** @param {Section} section @param {string} title @param {Set<string>} opened */
 function sectionRow(section, title, opened) {
   const key = `${section.name} ${section.detail}`;
   const row = make("summary", {}, make("b", { textContent: title }), make("span", { className: "size", textContent: section.tokens ? section.tokens.toLocaleString(language()) : "" }));
-  const detail = [detailWords(section.detail), section.note].filter(Boolean).join(" · ");
+  const detail = [detailWords(section), section.note].filter(Boolean).join(" · ");
   if (detail) row.append(make("span", { className: "soft said", textContent: detail }));
   const box = make("details", { open: opened.has(key) }, row, make("pre", { dir: "auto", textContent: section.text }));
   box.dataset.key = key;

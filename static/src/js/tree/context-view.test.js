@@ -25,7 +25,7 @@ test("a price is said where one is known, and what its beginning costs where it 
 });
 
 test("a section has its name and its size, and its share of the bar of all that is sent", () => {
-  const box = view({ sections: [section("PATH", { tokens: 250, detail: "12 nodes", note: "cut" }), section("NEW ONE", { text: "", tokens: 0 })] });
+  const box = view({ sections: [section("PATH", { tokens: 250, detail: "12 nodes", count: 12, note: "cut" }), section("NEW ONE", { text: "", tokens: 0 })] });
   const [path, unknown] = box.querySelectorAll(".sections details");
   assert.equal(path.querySelector("b").textContent, "Path");
   assert.equal(path.querySelector(".said").textContent, "12 nodes · cut");
@@ -36,8 +36,15 @@ test("a section has its name and its size, and its share of the bar of all that 
 
 test("what a section counts is said in the language of the reader", () => {
   learn({ "{n} node": ["{n} Knoten", "{n} Knoten"], "{n} paragraph before the end": ["{n} Absatz vor dem Ende", "{n} Absätze vor dem Ende"] });
-  const details = ["1 node", "1,200 nodes", "3 paragraphs before the end", "2 rounds", "5 nodes of it"];
-  const box = view({ sections: details.map((detail) => section("PATH", { detail })) });
+  const box = view({
+    sections: [
+      section("PATH", { detail: "1 node", count: 1 }),
+      section("PATH", { detail: "1,200 nodes", count: 1200 }),
+      section("NOTE", { detail: "3 paragraphs before the end", count: 3 }),
+      section("RESULTS", { detail: "2 rounds", count: 2 }),
+      section("LORE", { detail: "5 nodes of it" }),
+    ],
+  });
   learn({});
   const said = [...box.querySelectorAll(".said")].map((words) => words.textContent);
   assert.deepEqual(said, ["1 Knoten", "1,200 Knoten", "3 Absätze vor dem Ende", "2 rounds", "5 nodes of it"]);

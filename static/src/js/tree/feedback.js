@@ -27,11 +27,11 @@ export function giveFeedback(page, signal) {
       const verb = verbOf(answer.canonical);
       const words = answer.reply.replace(/^✓ /, "");
       if (SEEN.has(verb)) return speak(words);
-      if (verb === "open") return seen("desk") ? speak(words) : toast().show(statusText(verb, words) || words);
+      if (verb === "open") return seen("desk") ? speak(words) : toast().show(statusText(verb, answer.did) || words);
       if (!answer.events.length && !UNDONE.has(verb)) return;
       const act = verb === "undo" ? t("Redo") : isUndoable(verb) ? t("Undo") : "";
       // Of several changes that are one, which Undo takes back as one, the whole is said.
-      const plain = part?.doing ? capital(part.doing) : statusText(verb, words);
+      const plain = part?.doing ? capital(part.doing) : statusText(verb, answer.did);
       const [, turn] = /^→ undo turn:(\S+)/.exec(answer.canonical) ?? [];
       toast().show(plain || words, { act, exact: plain && words, onAct: () => void (turn ? page.acts.redoTurn(turn, "") : verb === "undo" ? page.acts.redo() : page.acts.undoNumber(answer.step)) });
     },

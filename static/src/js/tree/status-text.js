@@ -5,81 +5,78 @@ import { t } from "../t.js";
 
 const SHOWN = 60; // characters of a text that an action names
 
-/** The reply to a command in plain words; "" where the reply itself is plain. @param {string} verb @param {string} reply */
-export function statusText(verb, reply) {
-  if (verb === "edit" || verb === "replace") {
-    return reply.startsWith("created branch") ? t("Saved as a new branch") : t("Saved as a new version");
-  }
-  // Of a text, accepting it is reading it below the new wording.
-  if (verb === "accept" && reply.includes("marked as read")) return t("Marked as read");
-  if (verb === "undo" || verb === "redo") return takenBack(verb === "undo" ? t("Undone") : t("Redone"), reply);
-  /** @type {Record<string, string>} */
+/** @typedef {import("../live/outbox.js").Did} Did */
+
+/** What a command did in plain words; "" where its reply is plain. @param {string} verb @param {Did} [did] */
+export function statusText(verb, did = {}) {
+  if (verb === "undo" || verb === "redo") return takenBack(verb === "undo" ? t("Undone") : t("Redone"), did.undone ?? []);
+  const version = () => (did.saved_as === "branch" ? t("Saved as a new branch") : t("Saved as a new version"));
+  /** @type {Record<string, () => string>} */
   const words = {
-    annotate: t("Note added"),
-    cite: citedText(reply),
-    claim: citedText(reply),
-    bookmark: t("Bookmark added"),
-    exclude: t("Excluded from models"),
-    include: t("Included for models"),
-    link: t("Link added"),
-    rate: reply.includes("took") ? t("Rating removed") : reply.endsWith("+") ? t("Rated +") : t("Rated −"),
-    main: reply.includes("no longer") ? t("The main line is the path written on last") : t("This is the main line now"),
-    open: reply.includes("· keep") ? t("Pinned beside the text") : t("Opened in a window"),
-    prune: t("Pruned"),
-    resolve: t("Resolved"),
-    restore: t("Restored"),
-    split: t("Split in two"),
-    tag: t("Tag added"),
-    todo: taskText(reply),
-    unbookmark: t("Bookmark removed"),
-    suggest: t("Suggestion added"),
-    accept: t("Accepted"),
-    reject: t("Suggestion rejected"),
-    unlink: t("Link removed"),
-    untag: t("Tag removed"),
+    annotate: () => t("Note added"),
+    cite: () => citedText(did),
+    claim: () => citedText(did),
+    bookmark: () => t("Bookmark added"),
+    edit: version,
+    exclude: () => t("Excluded from models"),
+    include: () => t("Included for models"),
+    link: () => t("Link added"),
+    rate: () => (did.rating === "none" ? t("Rating removed") : did.rating === "plus" ? t("Rated +") : t("Rated −")),
+    main: () => (did.marked ? t("This is the main line now") : t("The main line is the path written on last")),
+    open: () => (did.kept ? t("Pinned beside the text") : t("Opened in a window")),
+    prune: () => t("Pruned"),
+    replace: version,
+    resolve: () => t("Resolved"),
+    restore: () => t("Restored"),
+    split: () => t("Split in two"),
+    tag: () => t("Tag added"),
+    todo: () => taskText(did.task ?? ""),
+    unbookmark: () => t("Bookmark removed"),
+    suggest: () => t("Suggestion added"),
+    // Of a text, accepting it is reading it below the new wording.
+    accept: () => (did.accepted === "as read" ? t("Marked as read") : t("Accepted")),
+    reject: () => t("Suggestion rejected"),
+    unlink: () => t("Link removed"),
+    untag: () => t("Tag removed"),
   };
-  return words[verb] ?? "";
+  return words[verb]?.() ?? "";
 }
 
-/** What giving evidence did: `Evidence added: moderate`, or that a claim was opened. @param {string} reply */
-export function citedText(reply) {
-  if (/^(?:✓ )?claim \[/u.test(reply)) return t("Claim opened");
-  const [, strength = ""] = /evidence: (strong|moderate|weak)/.exec(reply) ?? [];
+/** What giving evidence did: `Evidence added: moderate`, or that a claim was opened. @param {Did} did */
+export function citedText({ claim, evidence = "", quote = "" }) {
+  if (claim) return t("Claim opened");
   /** @type {Record<string, string>} */
   const words = { strong: t("strong"), moderate: t("moderate"), weak: t("weak") };
-  const [, gate = ""] = /quote (elsewhere|joined|not there)/.exec(reply) ?? [];
   /** @type {Record<string, string>} */
   const lost = { elsewhere: t("these words are in another text"), joined: t("these words are put together from several places"), "not there": t("these words are not there") };
-  return gate ? t("Evidence added: weak, {why}", { why: lost[gate] }) : t("Evidence added: {strength}", { strength: words[strength] ?? strength });
+  return lost[quote] ? t("Evidence added: weak, {why}", { why: lost[quote] }) : t("Evidence added: {strength}", { strength: words[evidence] ?? evidence });
 }
 
-/** What was done with a task that is written in a text; "" for any other. @param {string} reply */
-function taskText(reply) {
-  const [, state = ""] = /^(?:✓ )?(checked|unchecked|archived|noted on) \d+ of /u.exec(reply) ?? [];
+/** What was done with a task that is written in a text; "" for any other. @param {string} state */
+function taskText(state) {
   /** @type {Record<string, string>} */
-  const words = { checked: t("Task done"), unchecked: t("Task open again"), archived: t("Task archived"), "noted on": t("Note added") };
+  const words = { checked: t("Task done"), unchecked: t("Task open again"), archived: t("Task archived"), noted: t("Note added") };
   return words[state] ?? "";
 }
 
-/** What was undone or redone: `Undone: new text`, or how many changes. @param {string} done @param {string} reply */
-function takenBack(done, reply) {
-  const [, name] = /^(?:✓ )?(?:undid|redid) \[[^\]]+\], the answer of (.+)$/mu.exec(reply) ?? [];
-  if (name) return t("{done}: the turn of {name}", { done, name });
-  const [, words] = /^(?:✓ )?(?:undid|redid) “(.+)”$/mu.exec(reply) ?? [];
-  if (words) return t("{done}: {what}", { done, what: words });
-  const verbs = [...reply.matchAll(/^(?:✓ )?(?:undid|redid) (?:(?:→|->) )?([a-z]+)/gmu)].map(([, verb]) => verb);
-  if (/^(?:✓ )?(?:undid|redid) changed /u.test(reply)) return t("{done}: {what}", { done, what: t("what models are sent of this tree") });
-  if (verbs.length > 1) return t("{done}: {n} changes", { done, n: verbs.length });
-  const what = undoneWords(reply)[verbs[0] ?? ""];
+/** What was undone or redone: `Undone: new text`, or how many changes. @param {string} done @param {import("../live/outbox.js").Undone[]} undone */
+function takenBack(done, undone) {
+  const [first] = undone;
+  if (!first) return done;
+  const turn = undone.find((part) => part.by);
+  if (turn) return t("{done}: the turn of {name}", { done, name: turn.by ?? "" });
+  if (first.act) return t("{done}: {what}", { done, what: first.act });
+  if (undone.length > 1) return t("{done}: {n} changes", { done, n: undone.length });
+  const what = first.action ? t("what models are sent of this tree") : undoneWords(first)[first.verb ?? ""];
   return what ? t("{done}: {what}", { done, what }) : done;
 }
 
-/** What undo takes back, by verb; `reply` is of an undo. A verb without words here cannot be undone
- * (tests/house/test_words_of_undo.py). @param {string} [reply] @returns {Record<string, string>} */
-function undoneWords(reply = "") {
+/** What undo takes back, by verb; `undone` is what was. A verb without words here cannot be undone
+ * (tests/house/test_words_of_undo.py). @param {import("../live/outbox.js").Undone} [undone] @returns {Record<string, string>} */
+function undoneWords(undone = {}) {
   return {
     accept: t("accepting"),
-    allow: rightsOf(reply),
+    allow: rightsOf(undone),
     annotate: t("note"),
     ask: t("question"),
     bookmark: t("bookmark"),
@@ -121,30 +118,31 @@ export function isUndoable(verb) {
   return Object.hasOwn(undoneWords(), verb);
 }
 
-const ALLOWED = /^(?:✓ )?(?:undid|redid) (?:→|->) allow (?:(readers|writers)|"((?:[^"\\]|\\.)*)") /u;
-
-/** Whose rights in the tree an undo changed back: `rights of Wanda`; "" where it changed none, or other things too.
- * @param {string} reply */
-export function rightsOf(reply) {
-  const [, all, name = ""] = ALLOWED.exec(reply) ?? [];
-  if (all) return all === "readers" ? t("rights of all readers") : t("rights of all writers");
-  return name && t("rights of {name}", { name: name.replaceAll(/\\(["\\])/gu, "$1") });
+/** Whose rights in the tree an undo changed back: `rights of Wanda`; "" where it changed others. @param {import("../live/outbox.js").Undone} [undone] */
+export function rightsOf({ role, who } = {}) {
+  if (role) return role === "reader" ? t("rights of all readers") : t("rights of all writers");
+  return who ? t("rights of {name}", { name: who }) : "";
 }
 
 /** What a line of a workspace did, as a person says it, with the beginning of its text; "" where the line itself has to do.
- * @param {string} line @param {string} reply */
-export function didText(line, reply) {
+ * @param {string} line */
+export function didText(line) {
   const [, verb = ""] = /^(?:(?:→|->) )?([a-z]+)/u.exec(line) ?? [];
   /** @type {Record<string, string>} */
   const words = {
+    accept: t("Accepted a suggestion"),
     address: t("Answered evidence against a claim"),
     allow: t("Changed who may do what"),
+    annotate: t("Added a note"),
     ask: t("Asked a question"),
     augment: t("Changed the augments"),
     back: t("Went back"),
+    bookmark: t("Added a bookmark"),
     budget: t("Looked at the budget"),
     chapter: t("Changed a chapter"),
     check: t("Checked a text"),
+    cite: t("Gave evidence for or against a claim"),
+    claim: t("Opened a claim"),
     close: t("Closed a window"),
     collapse: t("Folded a text"),
     commit: t("Committed to a claim"),
@@ -154,44 +152,61 @@ export function didText(line, reply) {
     digest: t("Read the digest"),
     discard: t("Ended a sandbox"),
     drop: t("Closed windows"),
+    edit: t("Edited a text"),
+    exclude: t("Excluded a text from models"),
     expand: t("Unfolded a text"),
     explore: t("Explored from a text"),
     find: t("Searched in a text"),
     graph: t("Looked at links"),
     help: t("Looked at the help"),
     hide: t("Hid a window"),
+    include: t("Included a text for models again"),
+    link: t("Added a link"),
     linktype: t("Changed the types of links"),
     list: t("Looked at a list"),
+    main: t("Changed the main line"),
     manuscript: t("Changed the manuscript"),
     memory: t("Changed the memory"),
     open: t("Opened a window"),
     pipe: t("Checked a row of commands"),
     promote: t("Added a sandbox to its tree"),
+    prune: t("Pruned a text"),
+    rate: t("Rated a text"),
     recall: t("Brought back what was put away"),
     redo: t("Redid a change"),
     refresh: t("Brought a window up to date"),
+    reject: t("Rejected a suggestion"),
+    replace: t("Replaced words of a text"),
     resize: t("Resized a window"),
+    resolve: t("Resolved a note"),
     respond: t("Wrote a text"),
+    restore: t("Restored a text"),
     run: t("Ran an augment"),
     sandbox: t("Began a sandbox"),
     scratchpad: t("Wrote on the scratchpad"),
     search: t("Searched"),
     show: t("Showed a window again"),
     since: t("Looked at what changed"),
+    split: t("Split a text in two"),
     stash: t("Put a window away"),
+    suggest: t("Suggested a change"),
     switch: t("Chose a version to read"),
+    tag: t("Added a tag"),
     think: t("Thought"),
     todo: t("Changed the tasks"),
     trail: t("Looked at a trail"),
     tree: t("Looked at the outline"),
+    unbookmark: t("Removed a bookmark"),
     undo: t("Undid a change"),
+    unlink: t("Removed a link"),
+    untag: t("Removed a tag"),
     use: t("Used an outside tool"),
     veto: t("Objected to a commitment"),
     view: t("Read a text"),
     withdraw: t("Took back a claim"),
     write: t("Wrote in a document"),
   };
-  const what = words[verb] ?? statusText(verb, reply);
+  const what = words[verb];
   if (!what) return "";
   const [, quoted = ""] = /"((?:[^"\\]|\\.)*)"/u.exec(line) ?? [];
   const text = quoted.replaceAll(/\\(["\\])/gu, "$1").replaceAll(/\\n|\s+/gu, " ").trim();

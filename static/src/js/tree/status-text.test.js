@@ -1,42 +1,55 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { statusText } from "./status-text.js";
+import { didText, statusText } from "./status-text.js";
 
 test("an edit is reported as a version or as a branch", () => {
-  assert.equal(statusText("edit", "created version [a7x2] from [b3k9]"), "Saved as a new version");
-  assert.equal(statusText("accept", "[a7x2] marked as read below [b3k9]"), "Marked as read");
-  assert.equal(statusText("replace", "created version [a7x2] from [b3k9]"), "Saved as a new version");
-  assert.equal(statusText("edit", "created branch [a7x2] from [b3k9]"), "Saved as a new branch");
+  assert.equal(statusText("edit", { saved_as: "version" }), "Saved as a new version");
+  assert.equal(statusText("accept", { accepted: "as read" }), "Marked as read");
+  assert.equal(statusText("replace", { saved_as: "version" }), "Saved as a new version");
+  assert.equal(statusText("edit", { saved_as: "branch" }), "Saved as a new branch");
 });
 
-test("a reply without plain words of its own is shown as it is", () => {
-  assert.equal(statusText("think", "thought [a7x2]"), "");
-  assert.equal(statusText("prune", "pruned [a7x2]"), "Pruned");
+test("what has no plain words of its own is shown by its reply", () => {
+  assert.equal(statusText("think"), "");
+  assert.equal(statusText("prune"), "Pruned");
 });
 
 test("what is opened says whether it stays", () => {
-  assert.equal(statusText("open", "opened #4 [a7x2] line 1"), "Opened in a window");
-  assert.equal(statusText("open", "opened #4 [a7x2] line 1 · keep\n  +26 tokens"), "Pinned beside the text");
+  assert.equal(statusText("open", { kept: false }), "Opened in a window");
+  assert.equal(statusText("open", { kept: true }), "Pinned beside the text");
+});
+
+test("evidence says how strong it is, and why its words are not what was quoted", () => {
+  assert.equal(statusText("cite", { evidence: "moderate", quote: "found" }), "Evidence added: moderate");
+  assert.equal(statusText("cite", { evidence: "weak", quote: "elsewhere" }), "Evidence added: weak, these words are in another text");
+  assert.equal(statusText("claim", { claim: "a7x2", evidence: "weak", quote: "" }), "Claim opened");
 });
 
 test("an undo says what it took back", () => {
-  assert.equal(statusText("undo", "undid → respond a7x2 …"), "Undone: new text");
-  assert.equal(statusText("redo", "redid → tag a7x2 #good"), "Redone: tag");
-  assert.equal(statusText("undo", "undid → tag a7x2 #a\n✓ undid → prune b3k9"), "Undone: 2 changes");
-  assert.equal(statusText("undo", "✓ undid [k1a2], the answer of Nestor\n✓ undid → tag a7x2 #a"), "Undone: the turn of Nestor");
-  assert.equal(statusText("undo", "undid changed the memory"), "Undone: what models are sent of this tree");
+  assert.equal(statusText("undo", { undone: [{ verb: "respond" }] }), "Undone: new text");
+  assert.equal(statusText("redo", { undone: [{ verb: "tag" }] }), "Redone: tag");
+  assert.equal(statusText("undo", { undone: [{ verb: "tag" }, { verb: "prune" }] }), "Undone: 2 changes");
+  assert.equal(statusText("undo", { undone: [{ turn: "t1", by: "Nestor" }, { verb: "tag" }] }), "Undone: the turn of Nestor");
+  assert.equal(statusText("undo", { undone: [{ action: "change_tree" }] }), "Undone: what models are sent of this tree");
+  assert.equal(statusText("undo", { undone: [{ verb: "replace", act: "replaced a by b" }, { verb: "replace", act: "replaced a by b" }] }), "Undone: replaced a by b");
+  assert.equal(statusText("undo", { undone: [{ verb: "a verb of tomorrow" }] }), "Undone");
 });
 
 test("an undo of rights says whose they are", () => {
-  assert.equal(statusText("undo", '✓ undid → allow "Wanda" usual'), "Undone: rights of Wanda");
-  assert.equal(statusText("redo", '✓ redid → allow "Ann \\"A\\" B" comment'), 'Redone: rights of Ann "A" B');
-  assert.equal(statusText("undo", "undid → allow readers hidden"), "Undone: rights of all readers");
-  assert.equal(statusText("undo", "undid → allow writers read"), "Undone: rights of all writers");
+  assert.equal(statusText("undo", { undone: [{ verb: "allow", who: "Wanda" }] }), "Undone: rights of Wanda");
+  assert.equal(statusText("undo", { undone: [{ verb: "allow", role: "reader" }] }), "Undone: rights of all readers");
+  assert.equal(statusText("redo", { undone: [{ verb: "allow", role: "writer" }] }), "Redone: rights of all writers");
 });
 
 test("a task of a text is said to be done or open", () => {
-  assert.equal(statusText("todo", "checked 1 of [v9g6]"), "Task done");
-  assert.equal(statusText("todo", "unchecked 1 of [v9g6]"), "Task open again");
-  assert.equal(statusText("todo", "noted on 2 of [v9g6] (checked)"), "Note added");
-  assert.equal(statusText("todo", "added 3"), "");
+  assert.equal(statusText("todo", { task: "checked" }), "Task done");
+  assert.equal(statusText("todo", { task: "unchecked" }), "Task open again");
+  assert.equal(statusText("todo", { task: "noted" }), "Note added");
+  assert.equal(statusText("todo"), "");
+});
+
+test("a line of a workspace is said with the beginning of its text", () => {
+  assert.equal(didText('→ respond a7x2 "The gate\\nwas new."'), "Wrote a text: “The gate was new.”");
+  assert.equal(didText("→ prune a7x2"), "Pruned a text");
+  assert.equal(didText("nonsense"), "");
 });

@@ -151,18 +151,20 @@ export class Acts {
   /** Takes back the server's last change, which was made elsewhere. One of rights is not in sight
    * here, and somebody may lose the tree by it: it is asked for first. */
   async undoUnknown() {
-    const rights = rightsOf(await this.replyAhead());
+    const ahead = await this.undoAhead();
+    const rights = rightsOf(ahead.find((part) => part.verb === "allow"));
     if (!rights) return this.say(call("undo"));
     return toast().show(t("Undo your last change: {what}?", { what: rights }), { act: t("Undo"), onAct: () => void this.queue(() => this.say(call("undo"))) });
   }
 
-  /** What undoing the last change would answer; "" where it would be refused, which is said then. */
-  async replyAhead() {
+  /** What undoing the last change would take back; nothing where it would be refused, which is said then.
+   * @returns {Promise<import("../live/outbox.js").Undone[]>} */
+  async undoAhead() {
     try {
-      return (await this.page.preview(call("undo"))).reply;
+      return (await this.page.preview(call("undo"))).did?.undone ?? [];
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      return "";
+      return [];
     }
   }
 

@@ -7,17 +7,17 @@ import { Acts } from "./undo.js";
 
 customElements.define("loom-toast", LoomToast);
 
-/** The acts of a page whose last change on the server is what `reply` says, and what is run. */
-function acts(reply) {
+/** The acts of a page whose last change on the server is `undone`, and what is run. */
+function acts(undone) {
   freshPage("<loom-toast></loom-toast>");
   const ran = [];
-  const answer = { canonical: "→ undo", reply, events: [1], step: 9, position: "n1" };
-  const page = treePage({ preview: async () => ({ reply }), say: async (what) => (ran.push(what.command), answer) });
+  const answer = { canonical: "→ undo", reply: "✓", events: [1], step: 9, position: "n1" };
+  const page = treePage({ preview: async () => ({ did: { undone } }), say: async (what) => (ran.push(what.command), answer) });
   return { acts: new Acts(page, localStorage), ran };
 }
 
 test("a change of rights that was made elsewhere is not undone before it was asked for", async () => {
-  const { acts: own, ran } = acts('✓ undid → allow "Wanda" usual');
+  const { acts: own, ran } = acts([{ verb: "allow", who: "Wanda" }]);
   await own.undo();
   assert.deepEqual(ran, []);
   const toast = document.querySelector("loom-toast");
@@ -28,7 +28,7 @@ test("a change of rights that was made elsewhere is not undone before it was ask
 });
 
 test("any other change that was made elsewhere is undone at once", async () => {
-  const { acts: own, ran } = acts("✓ undid → tag a7x2 #good");
+  const { acts: own, ran } = acts([{ verb: "tag" }]);
   await own.undo();
   assert.deepEqual(ran, ["undo"]);
 });

@@ -31,7 +31,7 @@ function sizeRow(name, tokens, all) {
 export function stepRow(step) {
   const isOk = step.outcome === "ok";
   const line = (step.canonical || step.line).split("\n")[0];
-  const plain = step.open ? didText(step.canonical || step.line, step.message) : t("(not visible to you)");
+  const plain = step.open ? didText(step.canonical || step.line) : t("(not visible to you)");
   const row = make("li", { className: isOk ? "" : "bad" }, make("span", { className: plain ? "line said" : "line", dir: "auto", textContent: plain || line, title: step.open ? `${step.seq} ${line}` : "" }));
   if (!isOk) row.append(make("span", { className: "refused", title: step.outcome, textContent: step.message ? t("not done: {why}", { why: step.message.split("\n")[0] }) : t("not done") }));
   if (step.loop_status !== "ok") row.append(make("span", { className: "chip loop", textContent: t("repeats") }));

@@ -44,7 +44,7 @@ test("an action is its first line, and a refused one says how it ended", () => {
   assert.match(stepRow(step).querySelector(".line").title, /→ respond$/);
   const pinned = { ...step, canonical: "→ open a7x2 keep", message: "✓ n3 · keep" };
   assert.equal(stepRow(pinned).querySelector(".line").textContent, "Opened a window");
-  assert.equal(stepRow({ ...step, canonical: '→ annotate a7x2 "Too \\"soon\\"?"' }).querySelector(".line").textContent, "Note added: “Too \"soon\"?”");
+  assert.equal(stepRow({ ...step, canonical: '→ annotate a7x2 "Too \\"soon\\"?"' }).querySelector(".line").textContent, "Added a note: “Too \"soon\"?”");
   assert.equal(stepRow({ ...step, open: false }).querySelector(".line").textContent, "(not visible to you)");
   const bad = stepRow({ ...step, outcome: "NOT_FOUND", message: "There is no such node.", loop_status: "repeating" });
   assert.equal(bad.querySelector(".refused").textContent, "not done: There is no such node.");
@@ -56,7 +56,7 @@ test("every command has words of a person", () => {
   const reference = readFileSync(new URL("../../../../docs/commands.md", import.meta.url), "utf8");
   const verbs = new Set([...reference.matchAll(/^### `→ ([a-z]+)/gmu)].map(([, verb]) => verb));
   assert.ok(verbs.size > 50);
-  for (const verb of verbs) assert.match(didText(`→ ${verb} a7x2`, ""), /^\p{Lu}/u, verb);
+  for (const verb of verbs) assert.match(didText(`→ ${verb} a7x2`), /^\p{Lu}/u, verb);
 });
 
 test("an arrangement is opened, renamed and deleted by buttons that name it", () => {
@@ -70,7 +70,7 @@ test("an arrangement is opened, renamed and deleted by buttons that name it", ()
 
 test("an action is set as prose where words say it, and as a line where only the line does", () => {
   const step = { seq: 1, line: "", outcome: "ok", loop_status: "ok", message: "", open: true };
-  assert.equal(stepRow({ ...step, canonical: "→ prune a7x2" }).querySelector(".said").textContent, "Pruned");
+  assert.equal(stepRow({ ...step, canonical: "→ prune a7x2" }).querySelector(".said").textContent, "Pruned a text");
   const row = stepRow({ ...step, canonical: "→ fly a7x2" });
   assert.equal(row.querySelector(".said"), null);
   assert.equal(row.querySelector(".line").textContent, "→ fly a7x2");
