@@ -35,13 +35,27 @@ class _ReadOnly(Exception):
 
 
 def _database() -> None:
-    with connection.cursor() as cursor:
-        if connection.vendor != "postgresql":
+    pool = getattr(connection, "pool", None)
+    if pool is None:
+        with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
-            return
-        cursor.execute("SHOW transaction_read_only")
-        if cursor.fetchone() == ("on",):
+        return
+    # Not as requests do, which wait for a connection longer than whoever asks here.
+    with pool.connection(timeout=PATIENCE_S) as line:
+        if line.execute("SHOW transaction_read_only").fetchone() == ("on",):
             raise _ReadOnly
+
+
+def _answers() -> bool:
+    """Whether something listens at the address of the database's server; True if that is a file."""
+    host, port = connection.settings_dict["HOST"], connection.settings_dict["PORT"]
+    if not host or host.startswith("/"):
+        return True
+    try:
+        socket.create_connection((host, int(port or 5432)), timeout=PATIENCE_S).close()
+    except OSError:
+        return False
+    return True
 
 
 def _broker() -> None:
@@ -119,7 +133,7 @@ def _why_database(error: Exception) -> str:
         return "The database can be read but not written."
     if getattr(cause, "sqlstate", "") == TOO_MANY_CONNECTIONS:
         return "The database has no connection left."
-    if "pool" in type(cause).__module__:
+    if "pool" in type(cause).__module__ and _answers():
         return "This process found no free connection to the database."
     if busy.is_busy(error):
         return "The database is busy."

@@ -5,8 +5,6 @@ Run by script/server before anything else is started. Its output is shown to the
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 
 import django
@@ -22,35 +20,15 @@ def _waiting() -> tuple[bool, bool]:
     return bool(plan), bool(executor.loader.applied_migrations)
 
 
-_LOCK = 7_146_289  # an advisory lock of PostgreSQL; any number that nothing else uses
-
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    """One preparation at a time, on however many machines: the others wait and find it done. On
-    SQLite the supervisor holds a lock on the data folder."""
-    from django.db import connection
-
-    if connection.vendor != "postgresql":
-        yield
-        return
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
-    try:
-        yield
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK])
-
-
 def main() -> None:
     """Brings the database up to date; a new one gets its owner and first grove."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
     from config.reaching import demand_reachable
+    from loom.management.alone import alone
 
     demand_reachable()
-    with _alone():
+    with alone():  # the others find it done
         _prepare()
 
 

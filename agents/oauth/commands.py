@@ -168,17 +168,21 @@ def take_code(code: str, client: ProgramClient) -> AuthorizationCode | None:
     row = rows.select_related("user", "connection").first()
     if row is None or row.expires_at <= timezone.now():
         return None
-    if not rows.filter(used_at__isnull=True).update(used_at=timezone.now()):
-        row.refresh_from_db()
-        if row.connection is not None:
-            end(row.connection)
-        return None
-    return row
+    if rows.filter(used_at__isnull=True).update(used_at=timezone.now()):
+        return row
+    # The first request may not have connected the program yet: without its code it will not.
+    if not rows.filter(connection__isnull=True).delete()[0]:
+        used = rows.select_related("connection__user", "connection__key").first()
+        if used is not None and used.connection is not None:
+            end(used.connection)
+    return None
 
 
-def connect(code: AuthorizationCode, *, access: str, refresh: str) -> ProgramConnection:
-    """Lets a program in with these tokens."""
+def connect(code: AuthorizationCode, *, access: str, refresh: str) -> ProgramConnection | None:
+    """Lets a program in with these tokens; None if its code came a second time meanwhile."""
     with transaction.atomic():
+        if AuthorizationCode.objects.select_for_update().filter(pk=code.pk).first() is None:
+            return None
         key = ApiKey.objects.create(
             user=code.user,
             name=code.client.name,
@@ -218,17 +222,19 @@ def take_refresh(row: RefreshToken) -> bool:
     return False
 
 
-def renew(connection: ProgramConnection, *, access: str, refresh: str, scope: str) -> None:
-    """Gives a program its next tokens; its last access token ends."""
+def renew(connection: ProgramConnection, *, access: str, refresh: str, scope: str) -> bool:
+    """Gives a program its next tokens; its last access token ends. False if the connection ended
+    meanwhile."""
     with transaction.atomic():
-        # Not the key of a connection that was revoked meanwhile.
-        ApiKey.objects.filter(pk=connection.key_id, revoked_at__isnull=True).update(
+        changed = ApiKey.objects.filter(pk=connection.key_id, revoked_at__isnull=True).update(
             digest=digest(access),
             hint=access[-4:],
             scope=_scope_of_key(scope),
             expires_at=timezone.now() + timedelta(seconds=ACCESS_S),
         )
-        _keep_refresh(connection, refresh)
+        if changed:
+            _keep_refresh(connection, refresh)
+    return bool(changed)
 
 
 def _scope_of_key(scope: str) -> str:

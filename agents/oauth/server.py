@@ -51,9 +51,11 @@ class ProgramServer(AuthorizationServer):  # type: ignore[misc]  # Authlib has n
         given = {"access": token["access_token"], "refresh": token["refresh_token"]}
         renewed = getattr(request, "refresh_token", None)
         if renewed is None:
-            commands.connect(request.authorization_code, **given)
+            is_in = commands.connect(request.authorization_code, **given) is not None
         else:
-            commands.renew(renewed.connection, **given, scope=token["scope"])
+            is_in = commands.renew(renewed.connection, **given, scope=token["scope"])
+        if not is_in:  # the same code or token came twice at once
+            raise InvalidGrantError()
 
 
 class CodeGrant(grants.AuthorizationCodeGrant):  # type: ignore[misc]

@@ -129,7 +129,9 @@ def change_webhook(
         webhook.kinds = demand_kinds(kinds, "tree" if webhook.tree else "grove")
     if is_stopped is not None:
         webhook.stopped_at = timezone.now() if is_stopped else None
-        webhook.tries, webhook.failing_since, webhook.due_at, webhook.error = 0, None, None, ""
+        # One that failed is served with those that fail, until it succeeds.
+        webhook.tries = min(webhook.tries, 1)
+        webhook.failing_since, webhook.due_at, webhook.error = None, None, ""
     webhook.save(update_fields=["kinds", "stopped_at", "tries", "failing_since", "due_at", "error"])
     return webhook
 

@@ -6,6 +6,7 @@ same event again: receivers recognise it by its id.
 """
 
 import json
+import logging
 import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -25,8 +26,10 @@ from loom.engine.models import Stream
 from loom.errors import CommandError
 from loom.trees.queries import event_log
 
+log = logging.getLogger("heddle.webhooks")
 LEASE = timedelta(seconds=60)
 AT_ONCE = 50  # webhooks that one sweep serves: those that were served longest ago
+ALL_S = 20.0  # seconds after which a sweep begins with no other webhook
 EVENTS_AT_ONCE = 100
 SWEEP_S = 10.0  # seconds that one sweep spends on one webhook
 LIMITS = Limits(connect_s=5, first_s=15, idle_s=5, total_s=15, body_bytes=64 * 1024)
@@ -40,13 +43,23 @@ class Refusal:
     is_final: bool = False
 
 
-def sweep() -> int:
-    """Sends what waits for webhooks; returns how many events were accepted."""
-    return sum(map(_serve, _behind()))
+def sweep(*, failing: bool) -> int:
+    """Sends what waits for webhooks whose last try failed, or for the others, so that those do not
+    wait for the patience that is had with these; returns how many events were accepted."""
+    accepted, until = 0, time.monotonic() + ALL_S
+    for key in _behind(failing=failing):
+        try:
+            accepted += _serve(key)
+        except Exception:  # the others all the same; this one is tried again
+            log.warning("the webhook %s could not be served", key, exc_info=True)
+        if time.monotonic() >= until:
+            break
+    return accepted
 
 
-def _behind() -> list[int]:
-    """The keys of the webhooks that have something to be sent now and that nobody is serving."""
+def _behind(*, failing: bool) -> list[int]:
+    """The keys of the webhooks that have something to be sent now and that nobody is serving;
+    those last to which nothing was ever delivered."""
     now = timezone.now()
     due = Q(due_at__isnull=True) | Q(due_at__lte=now)
     grove_stream = Concat(Value("grove:"), "grove__uid")
@@ -54,9 +67,10 @@ def _behind() -> list[int]:
     head = Stream.objects.filter(name=OuterRef("named"), head__gt=OuterRef("cursor"))
     rows = (
         Webhook.objects.filter(_free(now), due, stopped_at__isnull=True)
+        .filter(Q(tries__gt=0) if failing else Q(tries=0))
         .alias(named=Case(When(tree__isnull=True, then=grove_stream), default=tree_stream))
         .filter(Exists(head))
-        .order_by(F("delivered_at").asc(nulls_first=True), "id")
+        .order_by(F("delivered_at").asc(nulls_last=True), "id")
     )
     return list(rows.values_list("pk", flat=True)[:AT_ONCE])
 

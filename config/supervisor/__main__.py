@@ -96,8 +96,14 @@ def locked(data: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             file.seek(0)
+            what, _, process = file.read().strip().rpartition(" ")
+            if what == "restore":
+                raise StartError(
+                    f"A backup is being restored into {data} (process {process}). "
+                    "Start Heddle when that has ended."
+                ) from error
             raise StartError(
-                f"Another Heddle (process {file.read().strip()}) is using {data}. "
+                f"Another Heddle (process {process}) is using {data}. "
                 "Stop it, or choose another folder with --data."
             ) from error
         file.truncate(0)

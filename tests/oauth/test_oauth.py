@@ -430,6 +430,39 @@ def test_a_code_that_comes_twice_ends_what_was_given_for_it(two_groves: TwoGrove
     assert api(tokens["access_token"]) == 401
 
 
+def before(monkeypatch: pytest.MonkeyPatch, name: str, act: Callable[[], object]) -> None:
+    """Does something just before the command of this name, as another request would."""
+    command = getattr(commands, name)
+
+    def late(*args: Any, **given: Any) -> Any:
+        act()
+        return command(*args, **given)
+
+    monkeypatch.setattr(commands, name, late)
+
+
+def test_a_code_that_comes_twice_at_once_lets_nothing_in(
+    two_groves: TwoGroves, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = registered()
+    code = code_for(client, two_groves.only_left)
+    before(monkeypatch, "connect", lambda: commands.take_code(code, client))
+    refused = token_for(client, code)
+    assert (refused.status_code, refused.json()["error"]) == (400, "invalid_grant")
+    assert not ProgramConnection.objects.exists() and not ApiKey.objects.exists()
+
+
+def test_tokens_of_a_connection_that_ended_meanwhile_are_not_given_out(
+    two_groves: TwoGroves, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = registered()
+    first = exchanged(client, two_groves.only_left).json()["refresh_token"]
+    before(monkeypatch, "renew", lambda: commands.find_refresh(first, client))
+    refused = renewed(client, first)
+    assert (refused.status_code, refused.json()["error"]) == (400, "invalid_grant")
+    assert RefreshToken.objects.count() == 1
+
+
 @pytest.mark.parametrize(
     "given",
     [

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import shutil
+import socket
 import sqlite3
 import stat
 import subprocess
@@ -24,12 +25,14 @@ from rest_framework.test import APIClient
 
 from config import health
 from config.release import VERSION
+from config.supervisor.__main__ import StartError, locked
 from loom.access import Actor, get_actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Event
 from loom.management import shell
-from loom.management.commands import backup
+from loom.management.alone import alone
+from loom.management.commands import backup, restore
 from loom.participants.provider_keys import open_sealed
 from loom.people.models import Grove, Membership, Participant, SigninLink, User
 from loom.trees.models import Node, Tree
@@ -444,6 +447,40 @@ def test_nothing_is_restored_under_a_running_heddle(tmp_path: Path) -> None:
             output_of("restore", str(file))
 
 
+@pytest.mark.django_db(transaction=True)
+def test_nothing_else_is_started_while_a_backup_is_restored(
+    actor: Actor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "one.backup"
+    output_of("backup", str(file))
+    refused = []
+
+    def meanwhile(*args: object) -> None:
+        with pytest.raises(StartError) as start, locked(tmp_path):
+            pass
+        with pytest.raises(CommandError) as again:
+            output_of("restore", str(file))
+        refused.extend((str(start.value), str(again.value)))
+
+    monkeypatch.setattr(restore.Command, "_restore", meanwhile)
+    output_of("restore", str(file))
+    assert "A backup is being restored" in refused[0]
+    assert refused[1] == "A restore is running. Wait until it has ended."
+    with locked(tmp_path):
+        pass
+
+
+@pytest.mark.postgres
+def test_a_preparation_waits_until_a_restore_has_ended() -> None:
+    given = connection.get_connection_params()
+    words = {name: given[name] for name in ("dbname", "host", "port", "user") if name in given}
+    with psycopg.connect(**words) as other, alone():
+        held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted"
+        assert other.execute(held).fetchone() == (1,)
+    with psycopg.connect(**words) as other:
+        assert other.execute(held).fetchone() == (0,)
+
+
 @pytest.mark.postgres
 def test_nothing_is_restored_while_a_worker_elsewhere_is_connected(tmp_path: Path) -> None:
     given = connection.get_connection_params()
@@ -455,10 +492,18 @@ def test_nothing_is_restored_while_a_worker_elsewhere_is_connected(tmp_path: Pat
         output_of("restore", str(tmp_path / "one.backup"))
 
 
-def test_a_database_without_a_connection_left_is_told_from_one_that_is_away() -> None:
+def test_a_database_without_a_connection_left_is_told_from_one_that_is_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     refused = type("TooManyConnections", (Exception,), {"sqlstate": "53300"})()
     error = OperationalError("FATAL: sorry, too many clients already")
     error.__cause__ = refused
     assert health._why_database(error) == "The database has no connection left."
     pool = type("PoolTimeout", (Exception,), {"__module__": "psycopg_pool"})()
-    assert health._why_database(pool) == "This process found no free connection to the database."
+    no_connection = "This process found no free connection to the database."
+    assert health._why_database(pool) == no_connection
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        monkeypatch.setitem(connection.settings_dict, "HOST", "127.0.0.1")
+        monkeypatch.setitem(connection.settings_dict, "PORT", server.getsockname()[1])
+        assert health._why_database(pool) == no_connection
+    assert health._why_database(pool) == "The database does not respond."

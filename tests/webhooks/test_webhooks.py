@@ -53,6 +53,11 @@ def got(receiver: ScriptedProvider) -> list[dict[str, Any]]:
     return [request.json["data"] for request in receiver.seen]
 
 
+def sweep() -> int:
+    """Sends what waits, as the worker does in two threads; returns how many were accepted."""
+    return delivery.sweep(failing=False) + delivery.sweep(failing=True)
+
+
 def due(hook: Webhook) -> None:
     """The next try is due now."""
     Webhook.objects.filter(pk=hook.pk).update(due_at=None)
@@ -63,7 +68,7 @@ def test_events_arrive_once_and_in_order_with_their_signature(
 ) -> None:
     for text in ("one", "two", "three"):
         say(actor, tree, f'respond root "{text}"')
-    assert delivery.sweep() == 3 and delivery.sweep() == 0
+    assert sweep() == 3 and sweep() == 0
     assert [event["payload"]["node"]["text"] for event in got(receiver)] == ["one", "two", "three"]
     for seen in receiver.seen:
         headers = dict(seen.headers)
@@ -80,14 +85,14 @@ def test_a_failed_event_is_repeated_before_any_later_one(
     say(actor, tree, 'respond root "one"')
     say(actor, tree, 'respond root "two"')
     receiver.script(fails(500), fails(503))
-    assert delivery.sweep() == 0
+    assert sweep() == 0
     row = Webhook.objects.get()
     assert row.tries == 1 and row.due_at is not None and "500" in row.error
-    assert delivery.sweep() == 0 and len(receiver.seen) == 1  # it is not due yet
+    assert sweep() == 0 and len(receiver.seen) == 1  # it is not due yet
     due(row)
-    assert delivery.sweep() == 0
+    assert sweep() == 0
     due(row)
-    assert delivery.sweep() == 2
+    assert sweep() == 2
     texts = [event["payload"]["node"]["text"] for event in got(receiver)]
     assert texts == ["one", "one", "one", "two"]
     assert len({dict(request.headers)["webhook-id"] for request in receiver.seen[:3]}) == 1
@@ -101,7 +106,7 @@ def test_only_the_chosen_kinds_are_sent(
     commands.change_webhook(actor.user, hook[0].uid, kinds=["node.flagged"])
     say(actor, tree, 'respond root "one"')
     say(actor, tree, "prune here")
-    delivery.sweep()
+    sweep()
     assert [event["kind"] for event in got(receiver)] == ["node.flagged"]
 
 
@@ -110,11 +115,11 @@ def test_a_new_secret_signs_beside_the_former_one_for_a_day(
 ) -> None:
     commands.rotate_secret(actor.user, hook[0].uid)
     say(actor, tree, 'respond root "one"')
-    delivery.sweep()
+    sweep()
     assert dict(receiver.seen[0].headers)["webhook-signature"].count("v1,") == 2
     Webhook.objects.update(former_until=timezone.now() - timedelta(seconds=1))
     say(actor, tree, 'respond root "two"')
-    delivery.sweep()
+    sweep()
     assert dict(receiver.seen[1].headers)["webhook-signature"].count("v1,") == 1
 
 
@@ -123,7 +128,7 @@ def test_redirects_are_not_followed(
 ) -> None:
     receiver.script(redirects("http://127.0.0.1:1/"))
     say(actor, tree, 'respond root "one"')
-    assert delivery.sweep() == 0 and "302" in Webhook.objects.get().error
+    assert sweep() == 0 and "302" in Webhook.objects.get().error
     assert len(receiver.seen) == 1
 
 
@@ -179,7 +184,7 @@ def test_a_private_address_behind_https_is_not_called(
     )
     settings.PROVIDER_ALLOW = (receiver.entry,)
     say(actor, tree, 'respond root "one"')
-    delivery.sweep()
+    sweep()
     webhook.refresh_from_db()
     assert webhook.tries == 1 and webhook.error
 
@@ -189,11 +194,11 @@ def test_410_stops_it_and_days_of_failing_do_too(
 ) -> None:
     receiver.script(fails(410), fails(500))
     say(actor, tree, 'respond root "one"')
-    delivery.sweep()
+    sweep()
     assert Webhook.objects.get().stopped_at is not None
     commands.change_webhook(actor.user, hook[0].uid, is_stopped=False)
     Webhook.objects.update(failing_since=timezone.now() - timedelta(days=6))
-    delivery.sweep()
+    sweep()
     assert Webhook.objects.get().stopped_at is not None
 
 
@@ -202,7 +207,7 @@ def test_it_stops_when_its_maker_no_longer_owns_the_grove(
 ) -> None:
     say(actor, tree, 'respond root "one"')
     actor.grove.memberships.filter(user=actor.user).update(role="writer")
-    delivery.sweep()
+    sweep()
     assert receiver.seen == [] and Webhook.objects.get().stopped_at is not None
 
 
@@ -211,9 +216,47 @@ def test_two_workers_do_not_send_to_one_webhook_at_once(
 ) -> None:
     say(actor, tree, 'respond root "one"')
     Webhook.objects.update(lease_until=timezone.now() + timedelta(seconds=30))
-    assert delivery.sweep() == 0
+    assert sweep() == 0
     Webhook.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
-    assert delivery.sweep() == 1
+    assert sweep() == 1
+
+
+def test_receivers_that_fail_do_not_hold_up_the_others(
+    receiver: ScriptedProvider, hook: tuple[Webhook, str], actor: Actor, tree: Tree
+) -> None:
+    make = {"url": f"{receiver.url}/dead", "tree": tree.uid}
+    dead, _ = commands.make_webhook(actor.user, actor.grove.uid, **make)
+    Webhook.objects.filter(pk=dead.pk).update(tries=3)
+    say(actor, tree, 'respond root "one"')
+    assert delivery._behind(failing=False) == [hook[0].pk]
+    assert delivery._behind(failing=True) == [dead.pk]
+    # Nor does somebody who lets one go on at once.
+    commands.change_webhook(actor.user, dead.uid, is_stopped=False)
+    assert delivery._behind(failing=True) == [dead.pk]
+    assert delivery.sweep(failing=True) and delivery._behind(failing=True) == []
+    assert Webhook.objects.get(pk=dead.pk).tries == 0
+
+
+def test_one_that_cannot_be_served_does_not_hold_up_those_behind_it(
+    receiver: ScriptedProvider,
+    hook: tuple[Webhook, str],
+    actor: Actor,
+    tree: Tree,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    make = {"url": f"{receiver.url}/second", "tree": tree.uid}
+    commands.make_webhook(actor.user, actor.grove.uid, **make)
+    say(actor, tree, 'respond root "one"')
+    serve = delivery._serve
+
+    def refusing(key: int) -> int:
+        if key == hook[0].pk:
+            raise RuntimeError("it cannot be read")
+        return serve(key)
+
+    monkeypatch.setattr(delivery, "_serve", refusing)
+    assert delivery.sweep(failing=False) == 1
+    assert [request.path for request in receiver.seen] == ["/v1/second"]
 
 
 def test_idle_webhooks_leave_room_for_those_that_have_something_to_send(
@@ -227,12 +270,12 @@ def test_idle_webhooks_leave_room_for_those_that_have_something_to_send(
     for number in (1, 2):
         make = {"url": f"{receiver.url}/tree{number}", "tree": tree.uid}
         commands.make_webhook(actor.user, actor.grove.uid, **make)
-    delivery.sweep()
+    sweep()
     receiver.seen.clear()
     monkeypatch.setattr(delivery, "AT_ONCE", 1)
     say(actor, tree, 'respond root "one"')
     for _ in range(3):
-        delivery.sweep()
+        sweep()
     asked = [request.path.removeprefix("/v1") for request in receiver.seen]
     assert sorted(asked) == ["/hook", "/tree1", "/tree2"]
 
@@ -245,10 +288,10 @@ def test_what_another_worker_sent_meanwhile_is_not_sent_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     say(actor, tree, 'respond root "one"')
-    behind = delivery._behind()
-    assert delivery.sweep() == 1
-    monkeypatch.setattr(delivery, "_behind", lambda: behind)
-    assert delivery.sweep() == 0
+    behind = delivery._behind(failing=False)
+    assert sweep() == 1
+    monkeypatch.setattr(delivery, "_behind", lambda failing: [] if failing else behind)
+    assert sweep() == 0
     assert len(receiver.seen) == 1
 
 
@@ -268,7 +311,7 @@ def test_one_that_is_stopped_in_the_middle_gets_nothing_more(
         return send(webhook, event)
 
     monkeypatch.setattr(delivery, "_send", stopped_then_sent)
-    assert delivery.sweep() == 1
+    assert sweep() == 1
     assert len(receiver.seen) == 1
 
 

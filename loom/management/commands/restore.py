@@ -9,6 +9,8 @@ import os
 import shutil
 import tarfile
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 
+from loom.management.alone import alone
 from loom.management.commands import backup
 from loom.management.moving import move_in
 from loom.text.images import MOST_IMAGE_BYTES
@@ -39,9 +42,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Raises for a file that is not a backup or is of another kind, before it touches anything;
         then backs up the existing data."""
-        _demand_stopped()
         try:
             with (
+                _alone(),
                 tarfile.open(options["file"]) as tar,
                 tempfile.TemporaryDirectory(dir=settings.DATA_DIR) as folder,
             ):
@@ -149,27 +152,39 @@ def _demand_secret(secret: bytes) -> None:
         )
 
 
-def _demand_stopped() -> None:
-    """Raises while script/server runs on this data folder, which it keeps locked, and while web
-    processes or workers are connected to the server of the database, wherever they run."""
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT DISTINCT application_name FROM pg_stat_activity"
-                " WHERE datname = current_database() AND application_name = ANY(%s)",
-                [_SERVING],
-            )
-            running = ", ".join(name.removeprefix("heddle ") for (name,) in cursor.fetchall())
-        if running:
-            raise CommandError(f"Heddle is running on this database ({running}). Stop it first.")
-    lock = settings.DATA_DIR / "lock"
-    if not lock.exists():
-        return
-    with lock.open() as file:
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Keeps Heddle from being started until the end: by script/server on this data folder, and on
+    the server of the database wherever it runs. CommandError if it runs, or another restore."""
+    with (settings.DATA_DIR / "lock").open("a+") as file:
         try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
+            file.seek(0)
+            if file.read().startswith("restore"):
+                raise CommandError("A restore is running. Wait until it has ended.") from None
             raise CommandError("Heddle is running on this data. Stop it first.") from None
+        file.truncate(0)
+        file.write(f"restore {os.getpid()}")  # the supervisor says so, if it is started meanwhile
+        file.flush()
+        with alone():
+            _demand_stopped()
+            yield
+
+
+def _demand_stopped() -> None:
+    """Raises while web processes or workers are connected to the server of the database."""
+    if connection.vendor != "postgresql":
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT DISTINCT application_name FROM pg_stat_activity"
+            " WHERE datname = current_database() AND application_name = ANY(%s)",
+            [_SERVING],
+        )
+        running = ", ".join(name.removeprefix("heddle ") for (name,) in cursor.fetchall())
+    if running:
+        raise CommandError(f"Heddle is running on this database ({running}). Stop it first.")
 
 
 def _kept() -> Path:
