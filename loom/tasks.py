@@ -11,6 +11,7 @@ from django.db import DatabaseError, close_old_connections
 from django.utils import timezone
 
 from loom.engine import jobs
+from loom.engine.kept_jobs import enqueue_kept, kept
 from loom.engine.sweeps import sweeps
 from loom.errors import CommandError
 from loom.notes import mention_mails
@@ -71,18 +72,21 @@ def run_import(uid: str) -> None:
 
 
 @shared_task(name="loom.tasks.measure_tree")
+@kept
 def measure_tree(uid: str) -> None:
     """Measures a tree of which a large part was pruned or restored."""
     node_writer.measure(uid)
 
 
 @shared_task(name="loom.tasks.mail_mentions")
-def mail_mentions(keys: list[int]) -> None:
-    """Writes to people about mentions that they have not seen."""
-    mention_mails.send(keys)
+@kept
+def mail_mentions(user: int, keys: list[int]) -> None:
+    """Writes to somebody about mentions that they have not seen."""
+    mention_mails.send(user, keys)
 
 
 @shared_task(name="loom.tasks.confirm_address")
+@kept
 def confirm_address(user: int, address: str) -> None:
     """Sends the link that confirms an address."""
     mail.send_link(user, address)
@@ -95,7 +99,7 @@ def begin_again(**_: Any) -> None:
         for uid in erasing.waiting():
             jobs.enqueue("loom.tasks.erase_tree", [uid], queue="transfer")
         for uid in node_writer.unmeasured():
-            jobs.enqueue("loom.tasks.measure_tree", [uid], queue="transfer")
+            enqueue_kept("loom.tasks.measure_tree", [uid], queue="transfer")
         importing.sweep()
         jobs.enqueue("loom.tasks.remove_unnamed_images", [], queue="transfer")
     except DatabaseError:

@@ -12,10 +12,10 @@ from agents.outside_tools.consents import fingerprint_of
 from agents.outside_tools.models import AllowedTool, OutsideTool, ToolServer
 from agents.outside_tools.queries import server_body, server_named, servers_of
 from loom.access import Actor
-from loom.engine import jobs
 from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args, Secret
 from loom.engine.execute import execute
+from loom.engine.kept_jobs import enqueue_kept
 from loom.errors import CommandError, not_found
 from loom.language.refs import short
 from loom.participants.commands import demand_callable
@@ -138,7 +138,7 @@ def _ask(server: ToolServer) -> None:
     """Has a worker ask for the tools."""
     server.listed_at, server.error = None, ""
     server.save(update_fields=["listed_at", "error"])
-    jobs.enqueue(LISTING, [server.uid], queue="continue")
+    enqueue_kept(LISTING, [server.uid], queue="continue")
 
 
 def remove_server(actor: Actor, args: ToolServerNamed) -> None:

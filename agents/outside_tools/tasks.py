@@ -12,6 +12,7 @@ from agents.outside_tools.calls import CallEnd
 from agents.outside_tools.models import ToolCall, ToolServer
 from agents.providers.transport import in_thread, the_loop
 from agents.providers.web_search import without_key
+from loom.engine import kept_jobs
 from loom.errors import CommandError
 from loom.participants.provider_keys import allowed_addresses, open_sealed
 
@@ -24,15 +25,22 @@ POLL_S = 0.5  # seconds between two looks at whether the turn still goes on
 # -- the tools of a server
 
 
-@shared_task(name="agents.outside_tools.list_tools")
-def list_tools(uid: str) -> None:
+@shared_task(name=commands.LISTING)
+@kept_jobs.kept
+def list_tools(uid: str) -> object:
     """Asks a server for its tools, without waiting for the answer."""
     import_module(CONNECTION)
     asyncio.run_coroutine_threadsafe(ask_for_tools(uid), the_loop().loop)
+    return kept_jobs.LATER
 
 
 async def ask_for_tools(uid: str) -> None:
     """Asks a server for its tools, and stores them, or why it did not answer."""
+    await _ask_for_tools(uid)
+    await in_thread(kept_jobs.ended, commands.LISTING, uid)
+
+
+async def _ask_for_tools(uid: str) -> None:
     from agents.outside_tools import connection
 
     server = await in_thread(ToolServer.objects.select_related("grove").filter(uid=uid).first)

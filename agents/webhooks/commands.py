@@ -84,6 +84,10 @@ def demand_url(url: str) -> str:
     """The address, if events may be sent there: a public one with https, or what
     HEDDLE_PROVIDER_ALLOW names. The address behind a name is checked at each request."""
     bare = url.partition("?")[0]
+    if "#" in url:
+        raise CommandError(
+            "INVALID_SYNTAX", "A # is for browsers alone.", hint="leave out what begins with it"
+        )
     try:
         read_url(bare)
     except BadUrl as bad:

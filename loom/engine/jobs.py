@@ -14,8 +14,8 @@ jobs_log = logging.getLogger("heddle.jobs")
 
 
 def enqueue(task: str, args: Sequence[Any], *, queue: str) -> None:
-    """Sends the task after commit. If the broker is down nothing is lost: the row's status is
-    queued, and the sweeper sends it again."""
+    """Sends the task after commit. For work of which a row says that it waits: if the broker or a
+    worker loses it, a sweep of the feature sends it again. Others are kept (kept_jobs)."""
     transaction.on_commit(lambda: _send(task, args, queue))
 
 

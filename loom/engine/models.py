@@ -204,3 +204,22 @@ class PutAside(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.uid}: {self.reason}"
+
+
+class KeptJob(models.Model):
+    """A task that a worker has to do (`loom.engine.kept_jobs`): its row is deleted once it is done.
+    `due_at`: when it is sent again; `taken_until`: how long the worker that does it has."""
+
+    id = models.BigAutoField(primary_key=True)
+    task = models.CharField(max_length=80)
+    args = models.JSONField()
+    queue = models.CharField(max_length=16)
+    tries = models.IntegerField(default=0)
+    due_at = models.DateTimeField(db_index=True)
+    taken_until = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return self.task

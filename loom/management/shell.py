@@ -1,6 +1,7 @@
 """What management commands share: printed links, commands typed in the shell, a data folder."""
 
 import errno
+from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,9 @@ def _file() -> Path:
 
 def keep_address() -> None:
     """Stores the address where this Heddle was started, for management commands without its
-    environment."""
-    _file().write_text(settings.ORIGINS[0])
+    environment, which leave it as it is."""
+    if settings.ENV.origins or not _file().exists():
+        _file().write_text(settings.ORIGINS[0])
 
 
 def address() -> str:
@@ -37,6 +39,14 @@ def address() -> str:
     if not settings.ENV.origins and _file().exists():
         return _file().read_text().strip()
     return str(settings.ORIGINS[0])
+
+
+def seconds(text: str) -> float:
+    """A number of seconds as an argument: not negative, and at most a year."""
+    number = float(text)
+    if not 0 <= number <= 365 * 86_400:
+        raise ArgumentTypeError(f"{text} is no number of seconds between 0 and a year")
+    return number
 
 
 def signin_link(user: User) -> str:

@@ -115,6 +115,9 @@ def lock(payer: Participant, day: date) -> None:
         row.first()
 
 
+_PARTS = 4  # of what is left of a day, one is reserved ahead
+
+
 def more(generation_uid: str, *, lease: str, needed: int) -> int | None:
     """The amount that a running generation has reserved, once it is at least `needed`; None if the
     day's limit is too low, and the stream has to be cut off."""
@@ -128,9 +131,13 @@ def more(generation_uid: str, *, lease: str, needed: int) -> int | None:
         left = left_of(row.payer, row.day)
         prices = prices_from(row.prices)
         step = prices.writing(USUAL_TOKENS) if prices else 0
-        granted = min(needed - row.reserved + step, left.rest) if left.limit else needed + step
-        if row.reserved + granted < needed:
-            return None
+        missing = needed - row.reserved
+        if left.limit:
+            if missing > left.rest:
+                return None
+            # Only a part of the rest: answers that run beside it may need more too.
+            step = min(step, (left.rest - missing) // _PARTS)
+        granted = missing + step
         Generation.objects.filter(pk=row.pk).update(reserved=F("reserved") + granted)
         return row.reserved + granted
 

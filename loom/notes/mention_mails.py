@@ -2,14 +2,15 @@
 
 import time
 from collections import defaultdict
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from django.db.models import Exists, OuterRef
+from django.db import transaction
+from django.db.models import OuterRef, Subquery
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext, override
 
 from loom import access
-from loom.engine import jobs
+from loom.engine.kept_jobs import enqueue_kept
 from loom.engine.sweeps import sweeps
 from loom.notes import mentions
 from loom.notes.models import Mention
@@ -36,46 +37,45 @@ def mail_unseen() -> int:
         user__email=""
     )
     rows = Mention.objects.filter(
-        Exists(reachable),
-        seen_at__isnull=True,
-        mailed_at__isnull=True,
-        at__gt=now - OLDEST,
-        at__lt=now - REST,
+        seen_at__isnull=True, mailed_at__isnull=True, at__gt=now - OLDEST, at__lt=now - REST
     )
-    keys = list(rows.order_by("at").values_list("pk", flat=True)[:MOST])
-    # Whoever marks one first sends it: two workers may look at the same time.
-    taken = [
-        key
-        for key in keys
-        if Mention.objects.filter(pk=key, mailed_at__isnull=True).update(mailed_at=now)
-    ]
-    if taken:
-        jobs.enqueue("loom.tasks.mail_mentions", [taken], queue="transfer")
+    rows = rows.annotate(user=Subquery(reachable.values("user")[:1])).filter(user__isnull=False)
+    of_user: dict[int, list[int]] = defaultdict(list)
+    for user, key in rows.order_by("at").values_list("user", "pk")[:MOST]:
+        of_user[user].append(key)
+    return sum(_hand_over(user, keys, now) for user, keys in of_user.items())
+
+
+def _hand_over(user: int, keys: list[int], now: datetime) -> int:
+    """Has a worker write to somebody; how many of the mentions this round was the first to mark:
+    two workers may look at the same time."""
+    with transaction.atomic():
+        taken = [
+            key
+            for key in keys
+            if Mention.objects.filter(pk=key, mailed_at__isnull=True).update(mailed_at=now)
+        ]
+        if taken:
+            enqueue_kept("loom.tasks.mail_mentions", [user, taken], queue="transfer")
     return len(taken)
 
 
-def send(keys: list[int]) -> None:
-    """Writes to each person once about these mentions, as far as they stand and the person may
-    still read them. What the server does not take is tried again later."""
+def send(user: int, keys: list[int]) -> None:
+    """Writes to somebody once about these mentions, as far as they stand and they may still read
+    them. What the server does not take is tried again later."""
     global _failed_at  # noqa: PLW0603 (of this process, which sends)
     rows = mentions.standing(Mention.objects.filter(pk__in=keys, seen_at__isnull=True))
     rows = Mention.objects.filter(pk__in=mentions.shown_of(rows))
-    rows = rows.select_related("tree", "node__author").order_by("at")
-    members = Membership.objects.filter(participant__in=rows.values("participant"))
-    users = {member.participant_id: member.user for member in members.select_related("user")}
-    of_person: dict[User, list[Mention]] = defaultdict(list)
-    for row in rows:
-        user = users.get(row.participant_id)
-        if user is not None and user.email:
-            of_person[user].append(row)
-    for user, own in of_person.items():
-        seen = access.visible_trees(user).filter(pk__in={mention.tree_id for mention in own})
-        trees = set(seen.values_list("pk", flat=True))
-        readable = [mention for mention in own if mention.tree_id in trees]
-        if readable and not _tell(user, readable):
-            _failed_at = time.monotonic()
-            again = Mention.objects.filter(pk__in=[mention.pk for mention in readable])
-            again.update(mailed_at=None)
+    own = list(rows.select_related("tree", "node__author").order_by("at"))
+    who = User.objects.filter(pk=user, is_active=True).exclude(email="").first()
+    if who is None or not own:
+        return
+    seen = access.visible_trees(who).filter(pk__in={mention.tree_id for mention in own})
+    trees = set(seen.values_list("pk", flat=True))
+    readable = [mention for mention in own if mention.tree_id in trees]
+    if readable and not _tell(who, readable):
+        _failed_at = time.monotonic()
+        Mention.objects.filter(pk__in=[mention.pk for mention in readable]).update(mailed_at=None)
 
 
 def _tell(user: User, readable: list[Mention]) -> bool:

@@ -13,7 +13,7 @@ from django.core.mail import EmailMessage
 from django.core.validators import validate_email
 from django.utils.translation import gettext, override
 
-from loom.engine import jobs
+from loom.engine.kept_jobs import enqueue_kept
 from loom.errors import CommandError
 from loom.people.models import User
 from loom.text.hashes import digest
@@ -60,7 +60,7 @@ def ask_for(user: User, address: str) -> None:
             "INVALID_SYNTAX", "This is no e-mail address.", hint="Write it as ada@example.org."
         ) from None
     _demand_few(user, address)
-    jobs.enqueue("loom.tasks.confirm_address", [user.pk, address], queue="transfer")
+    enqueue_kept("loom.tasks.confirm_address", [user.pk, address], queue="transfer")
 
 
 def _demand_few(user: User, address: str) -> None:

@@ -11,7 +11,7 @@ from loom.errors import CommandError
 from loom.money.days import today
 from loom.money.models import DailySpending
 from loom.money.queries.allowances import left_of
-from loom.money.spending import used_up
+from loom.money.spending import more, used_up
 from loom.participants.prices import NANO
 from loom.people.models import Grove, Participant
 from loom.trees.models import Tree
@@ -143,6 +143,25 @@ def test_a_long_answer_gets_more_as_long_as_there_is_some(
     provider.script(tokens(3000))
     assert run(ask()[0]).status == "done"
     assert spent() == (3007, 0)
+
+
+def test_what_one_answer_needs_more_leaves_room_for_those_beside_it(
+    ask: Say, grove: Grove, actor: Actor
+) -> None:
+    limit(grove, 0.5)
+    rows = ask("continue n:4 tokens:20")
+    Generation.objects.update(status="running", lease="a")
+    rest = left_of(actor.person, today()).rest
+    for row in rows:
+        needed = row.reserved + TOKEN
+        assert (more(row.uid, lease="a", needed=needed) or 0) >= needed
+    left = left_of(actor.person, today())
+    assert rest / 4 < left.rest < rest
+    for _ in range(200):
+        rows[0].refresh_from_db()
+        if more(rows[0].uid, lease="a", needed=rows[0].reserved + TOKEN) is None:
+            break
+    assert 0 <= left_of(actor.person, today()).rest < TOKEN
 
 
 @pytest.mark.parametrize("script", [fails(401, "no"), fails(400, "odd"), cuts()])

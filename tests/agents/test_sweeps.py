@@ -11,6 +11,7 @@ PARTS = {
     "agents.timestamps.tasks.want_stamps",
     "agents.webhooks.tasks.sweep_beside",
     "loom.documents.log.settle_forgotten",
+    "loom.engine.kept_jobs.send_again",
     "loom.tasks.erase_forgotten",
     "loom.meaning.tasks.want_indexes",
     "loom.exploring.tasks.look_for_unfinished",

@@ -133,7 +133,7 @@ def test_nobody_is_written_to_who_saw_it_or_gave_no_address_or_may_not_read_it(
     Tree.objects.update(erasing_at=timezone.now())
     mention_mails.mail_unseen()
     Membership.objects.filter(user=writer).delete()
-    mention_mails.send([mentioned.pk])
+    mention_mails.send(writer.pk, [mentioned.pk])
     assert not mailoutbox
 
 

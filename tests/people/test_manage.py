@@ -25,7 +25,8 @@ from rest_framework.test import APIClient
 
 from config import health
 from config.release import VERSION
-from config.supervisor.__main__ import StartError, locked
+from config.supervisor.__main__ import locked
+from config.supervisor.processes import StartError
 from loom.access import Actor, get_actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
@@ -437,6 +438,47 @@ def test_a_backup_on_a_full_disk_is_refused_and_leaves_the_old_one(
     ]
 
 
+@pytest.mark.django_db(transaction=True)
+def test_two_backups_to_one_file_at_once_are_both_whole(
+    actor: Actor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, pack = tmp_path / "one.backup", backup._pack
+
+    def meanwhile(part: Path, dumped: Path) -> None:
+        monkeypatch.setattr(backup, "_pack", pack)
+        output_of("backup", str(file))
+        pack(part, dumped)
+
+    monkeypatch.setattr(backup, "_pack", meanwhile)
+    output_of("backup", str(file))
+    with tarfile.open(file) as tar:
+        assert backup.DATABASE in tar.getnames()
+    assert list(tmp_path.glob("*.part")) == []
+
+
+def test_what_a_killed_backup_left_is_removed_a_day_later(tmp_path: Path) -> None:
+    old, new = (tmp_path / f"one.backup.{name}.part" for name in ("aa", "bb"))
+    for part in (old, new):
+        part.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    backup._remove_old_parts(tmp_path / "one.backup")
+    assert (old.exists(), new.exists()) == (False, True)
+
+
+@pytest.mark.parametrize("given", ["nan", "inf", "-1", "soon"])
+@pytest.mark.parametrize("command", ["export", "watch"])
+def test_an_interval_is_a_number_of_seconds(command: str, given: str, tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="--every"):
+        call_command(command, str(tmp_path), f"--every={given}")
+
+
+@pytest.mark.django_db
+def test_a_role_is_one_in_a_grove(grove: Grove) -> None:
+    with pytest.raises(CommandError, match="name it with --grove"):
+        output_of("adduser", "bob", "--role", "reader")
+    assert not User.objects.filter(username="bob").exists()
+
+
 def test_nothing_is_restored_under_a_running_heddle(tmp_path: Path) -> None:
     import fcntl
 
@@ -453,7 +495,7 @@ def test_nothing_else_is_started_while_a_backup_is_restored(
 ) -> None:
     file = tmp_path / "one.backup"
     output_of("backup", str(file))
-    refused = []
+    refused: list[str] = []
 
     def meanwhile(*args: object) -> None:
         with pytest.raises(StartError) as start, locked(tmp_path):

@@ -154,6 +154,14 @@ def test_addresses_are_checked(
     assert commands.demand_url("https://example.com/hook?key=1")
 
 
+def test_an_address_ends_before_what_is_for_browsers(
+    receiver: ScriptedProvider, actor: Actor
+) -> None:
+    with pytest.raises(CommandError) as refused:
+        commands.make_webhook(actor.user, actor.grove.uid, url=f"{receiver.url}/hook?#top")
+    assert refused.value.code == "INVALID_SYNTAX"
+
+
 def test_kinds_are_those_of_the_events_that_are_sent(actor: Actor, tree: Tree) -> None:
     url, grove = "https://example.com/hook", actor.grove.uid
     for kind, of, hint in (

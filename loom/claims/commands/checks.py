@@ -16,11 +16,12 @@ from loom.claims.commands.results import keep_results
 from loom.claims.models import Check, CheckResult
 from loom.claims.queries.checks import applying, check_body, checks_for, results_of
 from loom.claims.rules import checks as rules
-from loom.engine import jobs, streams
+from loom.engine import streams
 from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.execute import execute
+from loom.engine.kept_jobs import enqueue_kept
 from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError, not_found
 from loom.language import ids
@@ -461,11 +462,11 @@ def _run_now(
 def _want_checks(node: Node) -> None:
     """Has a new text checked, where the grove wants that."""
     if node.tree.grove.checks_on_save and node.kind == "text":
-        jobs.enqueue("loom.tasks.run_checks", [ids.of_node(node.pk)], queue="transfer")
+        enqueue_kept("loom.tasks.run_checks", [ids.of_node(node.pk)], queue="transfer")
 
 
 @after_writing
 def _want_checks_of(text: GroveText) -> None:
     """Has a new version of a text of the grove checked, where the grove wants that."""
     if text.grove.checks_on_save:
-        jobs.enqueue("loom.tasks.run_checks", [text.item_id], queue="transfer")
+        enqueue_kept("loom.tasks.run_checks", [text.item_id], queue="transfer")

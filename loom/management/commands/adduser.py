@@ -23,16 +23,18 @@ class Command(StartedCommand):
         """NAME, --grove (id or name) and --role."""
         parser.add_argument("name")
         parser.add_argument("--grove", default="")
-        parser.add_argument("--role", default="writer", choices=ROLES)
+        parser.add_argument("--role", default="", choices=ROLES, help="default: writer")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Prints the link, on the last line."""
+        if options["role"] and not options["grove"]:
+            raise CommandError("--role is a role in a grove: name it with --grove.")
         try:
             grove = self._grove(options["grove"])
             with transaction.atomic():
                 user = people.make_user(options["name"])
                 if grove is not None:
-                    groves.join(grove, user, options["role"])
+                    groves.join(grove, user, options["role"] or "writer")
                 else:
                     groves.make_grove(user, f"{user.username}'s grove")
         except Refusal as refused:

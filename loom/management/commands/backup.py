@@ -5,13 +5,16 @@ The file is a tar of `heddle.json` (what and when), `database`, `secret`, and ea
 `images/SHA-256`. How the database is dumped and loaded is here too, for `restore`.
 """
 
+import glob
 import io
 import json
 import os
+import secrets
 import sqlite3
 import subprocess
 import tarfile
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -144,7 +147,8 @@ class Command(StartedCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Writes to a new file first, so that a failure leaves an older backup intact."""
         target = Path(options["file"])
-        part = target.with_name(target.name + ".part")
+        part = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")
+        _remove_old_parts(target)
         try:
             with tempfile.TemporaryDirectory(dir=target.parent) as folder:
                 dumped = Path(folder) / DATABASE
@@ -163,6 +167,13 @@ class Command(StartedCommand):
                 "versions of its own."
             )
         self.stdout.write(f"Backed up to {target}. It holds the secret: keep it safe.")
+
+
+def _remove_old_parts(target: Path) -> None:
+    """Removes what a backup to this file left that was killed: none takes a day."""
+    for part in target.parent.glob(f"{glob.escape(target.name)}.*.part"):
+        if time.time() - part.stat().st_mtime > 86_400:
+            part.unlink(missing_ok=True)
 
 
 def _pack(part: Path, dumped: Path) -> None:

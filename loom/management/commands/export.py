@@ -11,7 +11,7 @@ from django.db import close_old_connections
 from loom import access
 from loom.engine.busy import NOT_REACHED
 from loom.errors import CommandError as Refusal
-from loom.management.shell import StartedCommand, found_person, found_tree
+from loom.management.shell import StartedCommand, found_person, found_tree, seconds
 from loom.people.models import User
 from loom.transfer import exporting
 from loom.trees.models import Tree
@@ -33,7 +33,7 @@ class Command(StartedCommand):
         parser.add_argument("--whole", action="store_const", const="1", default="")
         parser.add_argument("--notes", action="store_const", const="1", default="")
         parser.add_argument("--calls", choices=["", "none", "full"], default="")
-        parser.add_argument("--every", type=float, default=0.0, help="seconds between two checks")
+        parser.add_argument("--every", type=seconds, default=0.0, help="seconds between two checks")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Prints a line for each file written."""

@@ -49,7 +49,9 @@ class Command(BaseCommand):
                 tempfile.TemporaryDirectory(dir=settings.DATA_DIR) as folder,
             ):
                 self._restore(tar, Path(folder))
-        except (OSError, tarfile.TarError, KeyError, ValueError) as error:
+        except OSError as error:
+            raise CommandError(f"{options['file']} can't be read: {error.strerror}.") from None
+        except (tarfile.TarError, KeyError, ValueError) as error:
             raise CommandError(f"{options['file']} can't be read as a backup: {error}") from None
         self.stdout.write("Restored. Start Heddle again.")
 

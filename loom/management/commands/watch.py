@@ -10,7 +10,7 @@ from django.db import close_old_connections
 from loom import access
 from loom.engine.busy import NOT_REACHED
 from loom.errors import CommandError as Refusal
-from loom.management.shell import StartedCommand, found_person, found_tree
+from loom.management.shell import StartedCommand, found_person, found_tree, seconds
 from loom.transfer.live_folder import KINDS, LiveFile
 
 SETTLE_S = 0.4  # seconds without a change before a file is read: it may be half saved
@@ -30,7 +30,7 @@ class Command(StartedCommand):
         parser.add_argument("--tree", default="", help="id or title; default: the last used")
         parser.add_argument("--as", dest="by", default="", help="USER, who is the author")
         parser.add_argument("--format", default="markdown", choices=list(KINDS))
-        parser.add_argument("--every", type=float, default=1.0, help="seconds between two checks")
+        parser.add_argument("--every", type=seconds, default=1.0, help="seconds between two checks")
         parser.add_argument("--once", action="store_true", help="check once and stop")
 
     def handle(self, *args: Any, **options: Any) -> None:

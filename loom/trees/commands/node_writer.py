@@ -11,9 +11,10 @@ from django.db.models.lookups import GreaterThan
 from django.utils import timezone
 
 from loom import access
-from loom.engine import jobs, streams
+from loom.engine import streams
 from loom.engine.context import Context, Op
 from loom.engine.items import make_items
+from loom.engine.kept_jobs import enqueue_kept
 from loom.engine.models import Stream
 from loom.engine.streams import Writer
 from loom.engine.views import Hidden, stored
@@ -321,7 +322,7 @@ def set_size(writer: Writer, slot: Node) -> None:
         writer.sized(after)
         return
     writer.stream.unmeasured = writer.stream.head + 1
-    jobs.enqueue("loom.tasks.measure_tree", [slot.tree.uid], queue="transfer")
+    enqueue_kept("loom.tasks.measure_tree", [slot.tree.uid], queue="transfer")
 
 
 def measure(uid: str) -> None:
