@@ -77,7 +77,6 @@ def _shown(
         **frame(request, actor, "settings"),
         "servers": [(server, _tools_of(server, agents)) for server in rows],
         "agents": agents,
-        "waits": any(server.listed_at is None for server in rows),
         "typed": typed,
         "refused": refused and as_shown(refused),
         "private_why": participants.why_not_allowed_by(actor),
