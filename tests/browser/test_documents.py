@@ -7,9 +7,9 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import DESK, PHONE, Cookies, Heddle, Open
+from tests.browser.conftest import DESK, PHONE, Cookies, Heddle, Open, invited
 from tests.browser.test_accessible import violations, violations_in_both_themes
 from tests.patience import PATIENCE_S
 
@@ -294,6 +294,50 @@ def test_what_is_written_offline_is_kept_for_the_next_visit(visit: Open, heddle:
     page.context.set_offline(False)
     page.reload()
     _until_text(_opened(page), f"Kept. {TEXT}")
+
+
+def test_nobody_types_in_the_document_of_somebody_who_signed_out_in_another_tab(
+    visit: Open, heddle: Heddle, chrome: Browser
+) -> None:
+    cookies = invited(heddle, chrome, "dora", "writer")
+    invited(heddle, chrome, "dave", "reader")
+    uid = _made(heddle, "Left open")
+    page = _opened(visit(f"/documents/{uid}", who=cookies))
+    other = page.context.new_page()
+
+    def sign_in(name: str) -> None:
+        other.goto(f"{heddle.url}/signin")
+        other.get_by_label(re.compile("^Name")).fill(name)
+        other.get_by_label(re.compile("^Password")).fill(f"{name} walks the tall grass")
+        other.get_by_role("button", name="Sign in", exact=True).click()
+        other.wait_for_url(re.compile(r":\d+/(groves/.*)?$"))
+
+    def sign_out() -> None:
+        other.goto(heddle.url)
+        other.get_by_role("button", name="Sign out").click()
+
+    editor = page.locator(".cm-content")
+    sign_out()
+    state = page.locator("loom-document > .document-facts [data-state]")
+    expect(state).to_have_text("You are signed out. What you typed is kept. Sign in")
+    expect(state.get_by_role("link")).to_have_attribute(
+        "href", f"/signin?next=%2Fdocuments%2F{uid}"
+    )
+    expect(editor).to_have_attribute("contenteditable", "false")
+    sign_in("dora")
+    expect(page.locator("loom-document[data-live=live]")).to_be_attached()
+    expect(state).to_be_empty()
+    editor.press("Control+End")
+    page.keyboard.type(" Mine.")
+    _until_text(page, f"{TEXT} Mine.")
+    sign_out()
+    expect(editor).to_have_attribute("contenteditable", "false")
+    sign_in("dave")
+    expect(page.locator("loom-document[data-may-write]")).to_have_count(0)
+    _until_text(_opened(page), f"{TEXT} Mine.")
+    assert page.locator("meta[name=reader]").get_attribute("content") == other.locator(
+        "meta[name=reader]"
+    ).get_attribute("content")
 
 
 def test_what_two_tabs_write_offline_is_sent_by_the_one_that_stays(

@@ -38,6 +38,7 @@ export class DocumentRoom extends EventTarget {
     this.backoff = new Backoff();
     /** @type {State} */
     this.state = "connecting";
+    this.code = 0; // why it was closed last
     this.synced = false;
     this.unsent = false;
     this.asked = false; // whether the server has asked, on this connection, for what it lacks
@@ -101,6 +102,21 @@ export class DocumentRoom extends EventTarget {
     this.connect();
   }
 
+  /** Connects again after the person was signed out and is signed in again: the socket of the session
+   * that ended is closed, or will be. */
+  resume() {
+    if (this.stopped || (this.state === "gone" && this.code !== 4401)) return;
+    const { socket } = this;
+    if (socket) {
+      socket.onclose = socket.onmessage = null;
+      socket.close();
+    }
+    this.unsent ||= this.synced;
+    this.is("connecting");
+    this.backoff.reset();
+    this.connect();
+  }
+
   connect() {
     clearTimeout(this.timer);
     const scheme = location.protocol === "https:" ? "wss" : "ws";
@@ -157,6 +173,7 @@ export class DocumentRoom extends EventTarget {
   /** @param {State} state @param {number} [code] */
   is(state, code = 0) {
     this.state = state;
+    this.code = code;
     this.dispatchEvent(new CustomEvent("state", { detail: { state, code } }));
   }
 

@@ -212,3 +212,28 @@ test("what another tab has kept since is not forgotten with what was sent", () =
   assert.equal(kept.size, 1);
   assert.equal(room.text.toString(), "");
 });
+
+test("who is signed in again goes on, whatever is heard of the session that ended", () => {
+  const room = opened();
+  synced();
+  const [old] = wires;
+  old.onclose({ code: 4401 });
+  assert.equal(room.state, "gone");
+  room.text.insert(0, "kept ");
+  room.resume();
+  wires.at(-1).onopen();
+  synced();
+  assert.equal(room.state, "live");
+  const [, second] = wires;
+  room.resume();
+  assert.equal(second.onclose, null);
+  assert.equal(wires.length, 3);
+});
+
+test("who was refused for another reason is not connected again", () => {
+  const room = opened();
+  synced();
+  wires.at(-1).onclose({ code: 4404 });
+  room.resume();
+  assert.deepEqual([room.state, wires.length], ["gone", 1]);
+});

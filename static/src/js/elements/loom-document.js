@@ -2,7 +2,7 @@
 // A document: its editor, which several write in at once, and how it reads.
 
 import { standardKeymap } from "@codemirror/commands";
-import { EditorSelection, EditorState } from "@codemirror/state";
+import { Compartment, EditorSelection, EditorState } from "@codemirror/state";
 import { EditorView, keymap, placeholder } from "@codemirror/view";
 import { yCollab, yUndoManagerKeymap } from "y-codemirror.next";
 import { UndoManager } from "yjs";
@@ -23,7 +23,9 @@ import { wordsBar } from "../editor/words-bar.js";
 import { directions, styling } from "../editor/styling.js";
 import { Newest, part } from "../live/api.js";
 import { call } from "../live/calls.js";
+import { followReader } from "../live/kept-trees.js";
 import { takeImages } from "../tree/images.js";
+import { signInLink } from "../tree/signed-out.js";
 import { t, tn } from "../t.js";
 
 const LOOK = EditorView.theme({
@@ -40,6 +42,8 @@ export class LoomDocument extends HTMLElement {
   reads = new Newest();
   drawn = ""; // the markup that was read last
   chosen = ""; // how it is shown, as somebody has chosen, maybe before it has come
+  isSignedOut = false; // whether the person has signed out in another tab
+  writing = new Compartment();
 
   connectedCallback() {
     this.room = new DocumentRoom(this.dataset.document ?? "", { me: this.dataset.me });
@@ -64,6 +68,7 @@ export class LoomDocument extends HTMLElement {
       const tasks = new DocumentTasks(this.room.id, { read, mayWrite: this.mayWrite, say, signal });
       new CheckBadge(badge, { id: this.room.id, tree: this.dataset.tree ?? "" }, say, signal, (event) => tasks.heard(event));
     }
+    followReader({ none: () => this.signOut(), same: () => this.signIn(), other: () => location.reload() }, signal);
     this.room.start();
   }
 
@@ -75,6 +80,35 @@ export class LoomDocument extends HTMLElement {
 
   get mayWrite() {
     return "mayWrite" in this.dataset;
+  }
+
+  /** Whether what is typed now could be stored as this person's. */
+  get mayType() {
+    return this.mayWrite && !this.isSignedOut && this.room?.state !== "gone";
+  }
+
+  /** What the editor allows now. */
+  allowed() {
+    return [
+      EditorState.readOnly.of(!this.mayType),
+      // Who may only comment selects words, by keys as well.
+      EditorView.editable.of(this.mayType || (!this.mayWrite && Boolean(this.dataset.annotatesIn))),
+    ];
+  }
+
+  /** The person has signed out in another tab: nobody types here any more as if they were still there. */
+  signOut() {
+    this.isSignedOut = true;
+    this.tell({ state: "gone", code: 4401 });
+  }
+
+  /** The person is signed in again: the page goes on. */
+  signIn() {
+    const { room } = this;
+    if (!room || !(this.isSignedOut || room.code === 4401)) return;
+    this.isSignedOut = false;
+    room.resume();
+    this.tell({ state: room.state, code: 0 });
   }
 
   /** The document has come: the editor opens. */
@@ -89,9 +123,7 @@ export class LoomDocument extends HTMLElement {
       doc: room.text.toString(),
       extensions: [
         EditorState.lineSeparator.of("\n"),
-        EditorState.readOnly.of(!this.mayWrite),
-        // Who may only comment selects words, by keys as well.
-        EditorView.editable.of(this.mayWrite || Boolean(this.dataset.annotatesIn)),
+        this.writing.of(this.allowed()),
         EditorView.cspNonce.of(this.dataset.nonce ?? ""),
         EditorView.lineWrapping,
         directions,
@@ -220,8 +252,14 @@ export class LoomDocument extends HTMLElement {
 
   /** @param {{state: string, code: number}} said */
   tell({ state, code }) {
+    if (this.view && this.view.state.readOnly === this.mayType) this.view.dispatch({ effects: this.writing.reconfigure(this.allowed()) });
     const place = /** @type {HTMLElement | null} */ (this.querySelector("[data-state]"));
     if (!place) return;
+    if (this.isSignedOut || (state === "gone" && code === 4401)) {
+      this.dataset.live = "gone";
+      place.replaceChildren(t("You are signed out. What you typed is kept."), " ", signInLink());
+      return;
+    }
     this.dataset.live = state;
     const late = this.room?.late ? t("Not stored yet: the server cannot save at the moment. Keep this page open.") : "";
     const offline = this.room?.full ? t("Offline: what you write is sent later. This browser has no room to keep it, so keep this page open.") : t("Offline: what you write is kept and sent later.");

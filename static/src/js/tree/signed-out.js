@@ -9,11 +9,15 @@ import { make } from "./forms.js";
 
 const SIGNED_OUT = "signed out"; // the reason of a socket that was closed with 4401
 
-/** The sentence with the link to the page for signing in, which leads back here. */
-function notice() {
+/** The link to the page for signing in, which leads back here. */
+export function signInLink() {
   const next = encodeURIComponent(location.pathname + location.search);
-  const link = make("a", { href: `/signin?next=${next}`, textContent: t("Sign in") });
-  return make("p", { className: "contest signed-out", role: "alert" }, t("You are signed out. What you typed is kept."), " ", link);
+  return make("a", { href: `/signin?next=${next}`, textContent: t("Sign in") });
+}
+
+/** The sentence with the link. */
+function notice() {
+  return make("p", { className: "contest signed-out", role: "alert" }, t("You are signed out. What you typed is kept."), " ", signInLink());
 }
 
 /** Says that the person is signed out, until they are signed in again.
