@@ -7,11 +7,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseNotAllowed,
+    HttpResponseRedirect,
+    JsonResponse,
+)
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import translation
 from django.utils.translation import gettext, gettext_noop
@@ -183,14 +190,19 @@ OpenView = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
 def person(view: PersonView[P]) -> OpenView[P]:
     """A view for signed-in people; errors become pages, or plain parts for requests by scripts
-    (`X-Part`, htmx)."""
+    (`X-Part`, htmx). A script that asks for JSON and is signed out is answered so in JSON."""
 
     @wraps(view)
     def gated(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         if not request.user.is_authenticated:
             if is_part(request):
                 return HttpResponse(gettext("Sign in again to continue."), status=401)
-            return HttpResponseRedirect(f"/signin?next={quote(request.get_full_path())}")
+            if request.headers.get("Accept") == "application/json":
+                words = gettext("Sign in again to continue.")
+                return JsonResponse(
+                    CommandError("UNAUTHENTICATED", words, hint="").body, status=401
+                )
+            return HttpResponseRedirect(_signin_address(request))
         _activate_language(request)
         try:
             return view(request, *args, **kwargs)  # type: ignore[arg-type]
@@ -198,6 +210,17 @@ def person(view: PersonView[P]) -> OpenView[P]:
             return refusal(request, refused)
 
     return gated
+
+
+def _signin_address(request: HttpRequest) -> str:
+    """The page for signing in, which then leads to the page that was asked for. A form that was
+    sent leads to the page that it is on: its own address may show nothing."""
+    if request.method in ("GET", "HEAD"):
+        return f"/signin?next={quote(request.get_full_path())}"
+    page = urlsplit(request.headers.get("Referer", ""))
+    path = page.path if page.netloc == request.get_host() else ""
+    query = f"?{page.query}" if path and page.query else ""
+    return f"/signin?unsent=1&next={quote((path or '/') + query)}"
 
 
 def frame(request: PersonRequest, actor: Actor, current: str) -> dict[str, object]:
@@ -242,6 +265,7 @@ HEADINGS = {
     401: gettext_noop("Please sign in"),
     403: gettext_noop("You don't have permission to do this"),
     404: gettext_noop("Page not found"),
+    405: gettext_noop("There is no page at this address"),
     409: gettext_noop("This can't be done"),
     413: gettext_noop("This is too large"),
     429: gettext_noop("Too many requests"),
@@ -449,6 +473,31 @@ def page_not_found(request: HttpRequest, exception: Any = None) -> HttpResponse:
             "NOT_FOUND", "There is no page at this address.", hint="Go back to your trees."
         ),
     )
+
+
+class FormAddresses:
+    """Middleware: who opens the address that a form is sent to is shown a page, as in place of any
+    other page that there is not."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """The response; a page in place of an empty 405."""
+        answer = self._get_response(request)
+        is_opened = request.method == "GET" and "text/html" in request.headers.get("Accept", "")
+        if not (isinstance(answer, HttpResponseNotAllowed) and is_opened) or answer.content:
+            return answer
+        _activate_language(request)
+        refused = CommandError(
+            "NOT_FOUND",
+            gettext("Only forms are sent to this address."),
+            hint=gettext("Go back to your trees."),
+            status=405,
+        )
+        page = refusal(request, refused)
+        page["Allow"] = answer["Allow"]
+        return page
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -1,6 +1,7 @@
 """Coming in: password, one-time link, invitation; and going out."""
 
 import re
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.conf import settings
@@ -9,6 +10,7 @@ from django.contrib.auth.hashers import MD5PasswordHasher
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from lxml import html
 
 from config.logs import MaskingFormatter, masked
 from loom.access import Actor, get_actor
@@ -34,6 +36,66 @@ def test_a_stranger_is_led_to_the_form_and_back(owner: User, visitor: Visitor) -
     form = {"username": "owner", "password": "owner-password", "next": "/settings?x=1"}
     assert client.post("/signin", form)["Location"] == "/settings?x=1"
     assert signed_in(client)
+
+
+def test_a_script_of_somebody_who_is_signed_out_is_answered_in_what_it_asks_for(
+    visitor: Visitor,
+) -> None:
+    client = visitor()
+    answer = client.get("/trees/t/search?q=x", HTTP_ACCEPT="application/json")
+    assert (answer.status_code, answer.json()["code"]) == (401, "UNAUTHENTICATED")
+    assert client.get("/trees/t/search?q=x", HTTP_X_PART="1").status_code == 401
+    assert client.get("/trees/t/search?q=x", HTTP_ACCEPT="text/html").status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("referer", "expected"),
+    [
+        ("http://testserver/settings/look?tab=1", "/settings/look%3Ftab%3D1"),
+        ("http://evil.test/settings/look", "/"),
+        ("//evil.test", "/"),
+        ("", "/"),
+    ],
+)
+def test_a_form_of_an_ended_session_leads_back_to_its_page(
+    visitor: Visitor, referer: str, expected: str
+) -> None:
+    client = visitor()
+    answer = client.post("/settings/profile", {"display_name": "Zoe"}, HTTP_REFERER=referer)
+    assert answer.status_code == 302
+    assert answer["Location"] == f"/signin?unsent=1&next={expected}"
+    assert "so nothing was sent" in client.get(answer["Location"]).content.decode()
+    assert "so nothing was sent" not in client.get("/signin?next=/").content.decode()
+
+
+def test_every_page_with_a_form_of_an_ended_session_can_be_opened_again(
+    owner: User, tree: Tree, visitor: Visitor
+) -> None:
+    client, stranger = visitor(owner), visitor()
+    grove = f"/groves/{tree.grove.uid}"
+    pages = [grove, f"{grove}/people", f"/trees/{tree.uid}/about", "/settings", "/settings/access"]
+    sent = 0
+    for page in pages:
+        forms = html.fromstring(client.get(page).content.decode()).forms
+        for action in {form.action or page for form in forms if form.method == "POST"}:
+            answer = stranger.post(action, HTTP_REFERER=f"http://testserver{page}")
+            query = (
+                parse_qs(urlsplit(answer["Location"]).query)
+                if answer.has_header("Location")
+                else {}
+            )
+            if "next" in query:
+                sent += 1
+                assert client.get(query["next"][0]).status_code == 200
+    assert sent > 10
+
+
+def test_who_opens_the_address_of_a_form_sees_a_page(owner: User, visitor: Visitor) -> None:
+    client = visitor(owner)
+    answer = client.get("/operator/do/close", HTTP_ACCEPT="text/html,*/*")
+    assert (answer.status_code, answer["Allow"]) == (405, "POST")
+    assert "Only forms are sent to this address." in answer.content.decode()
+    assert client.get("/operator/do/close").content == b""
 
 
 @pytest.mark.parametrize(
