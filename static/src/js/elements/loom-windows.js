@@ -4,6 +4,7 @@
 
 import { asBody, call, callOf } from "../live/calls.js";
 import { json, Newest, Refused, told } from "../live/api.js";
+import { Keys } from "../live/outbox.js";
 import { composer } from "../tree/actions.js";
 import { called } from "../tree/called.js";
 import { make } from "../tree/forms.js";
@@ -22,6 +23,7 @@ const LONGEST_LABEL = 60;
 export class LoomWindows extends HTMLElement {
   choices = new Newest();
   draws = new Newest();
+  keys = new Keys();
   /** @type {Promise<string[]> | undefined} */
   offered;
   /** @type {{text: string, label: string, isOnWay: boolean} | undefined} what was stashed last here */
@@ -220,9 +222,10 @@ export class LoomWindows extends HTMLElement {
   /** Runs a command in the workspace that is shown; what it made or found, false where it was refused.
    * @param {import("../live/calls.js").Call} what */
   async run(what) {
-    const body = { ...asBody(what), key: crypto.randomUUID(), ...(this.workspace === this.own ? { at: this.page?.position } : {}) };
+    const url = `/api/workspaces/${this.workspace}/commands`;
+    const body = { ...asBody(what), ...(this.workspace === this.own ? { at: this.page?.position } : {}) };
     try {
-      const { refs } = await json(`/api/workspaces/${this.workspace}/commands`, { method: "POST", body });
+      const { refs } = await this.keys.send([url, what], (key) => json(url, { method: "POST", body: { ...body, key } }));
       this.refuse(null);
       await this.draw();
       return refs;

@@ -4,6 +4,7 @@
 
 import { asBody, call, callOf } from "../live/calls.js";
 import { json, Newest, Refused, told } from "../live/api.js";
+import { Keys } from "../live/outbox.js";
 import { make, openForm } from "../tree/forms.js";
 import { pageOf } from "../tree/page.js";
 import { withRefs } from "../tree/refs.js";
@@ -21,6 +22,7 @@ const LAST = 10; // steps
 export class LoomWorkspace extends HTMLElement {
   views = new TurnViews(() => this.heard(), { changed: (event) => isShown(event) && this.heard() });
   draws = new Newest();
+  keys = new Keys();
 
   connectedCallback() {
     this.page = pageOf();
@@ -170,9 +172,10 @@ export class LoomWorkspace extends HTMLElement {
     /** @type {unknown} */
     let refused = null;
     for (const line of several) {
-      const body = { ...asBody(line), key: crypto.randomUUID(), ...(this.workspace === this.own ? { at: this.page?.position } : {}) };
+      const url = `/api/workspaces/${this.workspace}/commands`;
+      const body = { ...asBody(line), ...(this.workspace === this.own ? { at: this.page?.position } : {}) };
       try {
-        await json(`/api/workspaces/${this.workspace}/commands`, { method: "POST", body });
+        await this.keys.send([url, asBody(line)], (key) => json(url, { method: "POST", body: { ...body, key } }));
       } catch (error) {
         refused ??= error;
       }

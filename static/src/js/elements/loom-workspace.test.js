@@ -120,3 +120,33 @@ test("lines that are kept run each, whatever became of the others", async () => 
   assert.deepEqual(sent, ["open n1", "open n2"]);
   assert.equal(element.querySelector("[data-refused]").textContent, "gone");
 });
+
+test("a task is made once by two presses, and has its key again where the answer was lost", async () => {
+  const posted = [];
+  let answer = held();
+  const { element } = workspace((url, { method, body: sent }) => {
+    if (method !== "POST") return url.includes("/saved") ? { results: [] } : body();
+    posted.push(sent);
+    return answer.promise;
+  });
+  element.heard = () => {};
+  const form = element.querySelector('[data-form="task"]');
+  const press = () => form.dispatchEvent(new Event("submit", { bubbles: true, cancelable: true }));
+  const field = form.elements.namedItem("text");
+  field.value = "Mend the gate";
+  press();
+  press();
+  await settled();
+  assert.equal(posted.length, 1);
+  answer.refuse(new TypeError("Failed to fetch"));
+  await settled();
+  await settled();
+  assert.equal(field.value, "Mend the gate");
+  answer = held();
+  press();
+  answer.give({});
+  await settled();
+  await settled();
+  assert.equal(posted[1].key, posted[0].key);
+  assert.equal(field.value, "");
+});

@@ -2,6 +2,7 @@
 // Requests to the server: one way to ask, one shape of refusal.
 
 import { t } from "../t.js";
+import { Once } from "./once.js";
 
 /** @typedef {{ok: false, code: string, message: string, hint: string, retryable: boolean, lacks?: string[], reply?: string}} Refusal */
 
@@ -72,8 +73,17 @@ async function ask(url, options) {
   }
 }
 
-/** @param {string} url @param {{method?: string, body?: unknown, signal?: AbortSignal, keepalive?: boolean}} [options] */
-export async function json(url, options = {}) {
+const posted = new Once();
+
+/** Sends or asks for JSON. What is posted is sent once until it was answered, whatever its key; what can be called off is not.
+ * @param {string} url @param {{method?: string, body?: any, signal?: AbortSignal, keepalive?: boolean}} [options] @returns {Promise<any>} */
+export function json(url, options = {}) {
+  if (options.method !== "POST" || options.signal) return jsonNow(url, options);
+  return posted.send(`${url} ${JSON.stringify({ ...options.body, key: "" })}`, () => jsonNow(url, options));
+}
+
+/** @param {string} url @param {{method?: string, body?: unknown, signal?: AbortSignal, keepalive?: boolean}} options */
+async function jsonNow(url, options) {
   const { method = "GET", body, signal, keepalive } = options;
   /** @type {Record<string, string>} */
   const headers = { Accept: "application/json" };
@@ -117,7 +127,8 @@ export function part(url, signal) {
 
 /** What a POST without fields makes, as a part of a page. @param {string} url */
 export function madePart(url) {
-  return partOf(url, { method: "POST", headers: { "X-Part": "1", Accept: "text/html", "X-CSRFToken": csrfToken() } });
+  const headers = { "X-Part": "1", Accept: "text/html", "X-CSRFToken": csrfToken() };
+  return posted.send(url, () => partOf(url, { method: "POST", headers }));
 }
 
 /** @param {string} url @param {RequestInit} options */

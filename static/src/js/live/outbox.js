@@ -24,6 +24,28 @@ export function newKey() {
  * it runs once. @param {string} key of the letter @param {number} place among those that follow */
 export const keyAfter = (key, place) => `${key}.${place}`;
 
+/** The keys of requests that have no answer yet, or whose answer was lost: asked again, the same has the key that it
+ * had, and runs once. */
+export class Keys {
+  /** @type {Map<string, string>} */
+  open = new Map();
+
+  /** @template T @param {unknown} what is asked @param {(key: string) => Promise<T>} send @returns {Promise<T>} */
+  async send(what, send) {
+    const same = JSON.stringify(what);
+    const key = this.open.get(same) ?? newKey();
+    this.open.set(same, key);
+    try {
+      const answer = await send(key);
+      this.open.delete(same);
+      return answer;
+    } catch (error) {
+      if (!(error instanceof Refused && error.mayPass)) this.open.delete(same);
+      throw error;
+    }
+  }
+}
+
 export class Outbox extends EventTarget {
   /**
    * @param {string} url the command endpoint

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { storage } from "../testing/storage.js";
 import { Refused } from "./api.js";
-import { Outbox } from "./outbox.js";
+import { Keys, Outbox } from "./outbox.js";
 
 const offline = () => new Refused({ message: "No connection." }, 0);
 const at = (said) => ({ reply: said, position: "a1b2" });
@@ -93,4 +93,23 @@ test("it tells of each line that waits behind the one that is tried", async () =
   connect();
   await Promise.all([first, ...others]);
   assert.deepEqual(told, [1, 2, 3, 2, 1, 0]);
+});
+
+test("what is asked again because its answer was lost has the key that it had; what was answered has another", async () => {
+  const sent = [];
+  const keys = new Keys();
+  const ask = (what, error) => keys.send(what, async (key) => {
+    sent.push(key);
+    if (error) throw error;
+  });
+  await assert.rejects(ask("task", offline()));
+  await assert.rejects(ask("task", new Refused({ message: "Too much." }, 503)));
+  await ask("other");
+  await ask("task");
+  await ask("task");
+  await assert.rejects(ask("task", new Refused({ message: "No." }, 409)));
+  await ask("task");
+  const [lost, again, other, answered, ...rest] = sent;
+  assert.deepEqual([again, answered], [lost, lost]);
+  assert.equal(new Set([lost, other, ...rest]).size, 5);
 });

@@ -3,7 +3,8 @@
 // and the one way to say a line. No drawing here.
 
 import { json, Refused } from "../live/api.js";
-import { asBody } from "../live/calls.js";
+import { asBody, verbOf } from "../live/calls.js";
+import { Once } from "../live/once.js";
 import { keyAfter, Outbox } from "../live/outbox.js";
 import { Events, LiveSocket } from "../live/socket.js";
 import { t } from "../t.js";
@@ -14,6 +15,8 @@ import { Filter } from "./filter.js";
 import { Folds } from "./folds.js";
 import { follow, handOver, openDrafts, placeAt } from "./page-drafts.js";
 import { storeNow } from "./store.js";
+
+const DOUBLE_MS = 500; // two presses within this time ask models once
 
 /** @typedef {{id: string, name: string, kind: string, colour: number, initials: string, is_agent: boolean, is_archived: boolean}} Who */
 /** @typedef {{tree: string, title: string, grove: string, mode: string, seq: number, node: string, slot: string, workspace: string, me: string, can: Record<string, boolean>, role: string, versions: Record<string, string>, cast: Who[], keys: {name: string, keys: import("./keys.js").Key[]}[], edits: "ask" | "version" | "fork", truncation?: string}} Settings */
@@ -35,6 +38,7 @@ export class TreePage extends EventTarget {
     this.api = `/api/trees/${settings.tree}`;
     this.web = `/trees/${settings.tree}`;
     this.events = new Events(settings.seq);
+    this.presses = new Once();
     this.outbox = new Outbox(`${this.api}/commands`, {
       store: localStorage,
       name: `outbox.${settings.me}.${settings.tree}`,
@@ -102,7 +106,7 @@ export class TreePage extends EventTarget {
       if (draft?.kind === "buffer") this.carry(draft, { kind: "buffer", slot: answer.refs[0] ?? "" });
       this.follow(answer.position, at);
       (then ?? []).forEach((line, next) => {
-        this.say(line, { at: answer.position, key: keyAfter(key, next) }).catch(() => {});
+        this.sayNow(line, { at: answer.position, key: keyAfter(key, next) }).catch(() => {});
       });
     });
   }
@@ -246,14 +250,20 @@ export class TreePage extends EventTarget {
     this.arrivals.tell();
   }
 
-  /** Sends a line at the position of this tab, and follows where it leads: `saying` before it is sent,
+  /** Sends a line at the position of this tab, once until it was answered, and follows where it leads: `saying` before it is sent,
    * `said` with the same object when it is answered. Refusals are told as `refused` and thrown. @param {import("../live/calls.js").Said} what @param {{at?: string, follow?: boolean, quiet?: boolean, draft?: import("../live/draft-storage.js").Place, act?: import("../live/outbox.js").ActOf, then?: import("../live/calls.js").Said[], key?: string}} [how] quiet: the caller
    * tells what was refused; draft: whose text the line carries; act: of which act it is a part; then: what
    * follows where it leads, for a page that sends it later; key: the key of the request, where the caller needs it @returns {Promise<Answer>} */
   say(what, how = {}) {
-    const answer = this.sayNow(what, how);
-    if (how.draft?.kind === "buffer") this.sends(answer);
-    return answer;
+    const send = () => {
+      const answer = this.sayNow(what, how);
+      if (how.draft?.kind === "buffer") this.sends(answer);
+      return answer;
+    };
+    const isPaid = verbOf(typeof what === "string" ? what : what.command) === "continue";
+    const isRepeatable = typeof what === "string" ? !isPaid : /^(un|re)do/.test(what.command);
+    if (isRepeatable) return send();
+    return this.presses.send(JSON.stringify([what, how.at ?? this.position]), send, isPaid ? DOUBLE_MS : 0);
   }
 
   /** @param {import("../live/calls.js").Said} what @param {{at?: string, follow?: boolean, quiet?: boolean, draft?: import("../live/draft-storage.js").Place, act?: import("../live/outbox.js").ActOf, then?: import("../live/calls.js").Said[], key?: string}} how

@@ -92,3 +92,24 @@ test("what went along comes back where the text that the page moved to cannot be
   tab.goBack("n1", { replace: true });
   assert.equal(tab.texts.n1, "Begun and ended");
 });
+
+test("models are asked once by two presses, also where the first is answered; another place or text is another press", async () => {
+  const sent = [];
+  freshPage("", (_, { body }) => (sent.push(body?.command ?? body?.line), { reply: "✓", position: "root", refs: [] }));
+  const tree = new TreePage(settings);
+  let now = 0;
+  tree.presses.now = () => now;
+  const more = (at = "root") => tree.say(call("continue", { n: 2 }), { at });
+  await Promise.all([more(), more()]);
+  await more();
+  assert.deepEqual(sent, ["continue"]);
+  now = 500;
+  await more();
+  await more("n2");
+  assert.equal(sent.length, 3);
+  await Promise.all([tree.say(call("respond", { content: "A" })), tree.say(call("respond", { content: "A" })), tree.say(call("respond", { content: "B" }))]);
+  assert.deepEqual(sent.slice(3), ["respond", "respond"]);
+  await Promise.all([tree.say(call("undo")), tree.say(call("undo"))]);
+  await Promise.all([tree.say("undo"), tree.say("undo")]);
+  assert.equal(sent.length, 9);
+});

@@ -1,0 +1,27 @@
+// @ts-check
+// What is asked once: a second press of a button, while the first is not answered, is the same press.
+
+export class Once {
+  /** @type {Map<string, {answer: Promise<any>, until: number}>} */
+  asked = new Map();
+
+  /** @param {() => number} [now] in milliseconds */
+  constructor(now = () => performance.now()) {
+    this.now = now;
+  }
+
+  /** The answer to what is under way already, else to what is sent now. What was refused may be asked again at once.
+   * @template T @param {string} same what is asked, and where @param {() => Promise<T>} send
+   * @param {number} [least] milliseconds within which it is the same press, though it was answered @returns {Promise<T>} */
+  send(same, send, least = 0) {
+    const now = this.now();
+    for (const [other, { until }] of this.asked) if (until <= now) this.asked.delete(other);
+    const before = this.asked.get(same);
+    if (before) return before.answer;
+    const asked = { answer: send(), until: Number.POSITIVE_INFINITY };
+    this.asked.set(same, asked);
+    const forget = () => this.asked.get(same) === asked && this.asked.delete(same);
+    asked.answer.then(() => (least ? (asked.until = now + least) : forget()), forget);
+    return asked.answer;
+  }
+}
