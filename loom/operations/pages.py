@@ -1,6 +1,7 @@
 """The pages of an operator. Nobody else sees them: 404."""
 
 from collections.abc import Callable
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
@@ -232,7 +233,17 @@ def change(request: PersonRequest, action: str) -> HttpResponse:
         messages.success(request, run(request))
     except CommandError as refused:
         messages.error(request, in_one_line(refused))
-    return HttpResponseRedirect(page)
+    return HttpResponseRedirect(page + _place(request))
+
+
+# What says which part of a page is shown: its forms send it along.
+_PLACES = ("q", "page", "generations", "turns")
+
+
+def _place(request: PersonRequest) -> str:
+    """The query of the page on which the form was: its search and page number."""
+    given = {name: request.GET[name] for name in _PLACES if request.GET.get(name)}
+    return f"?{urlencode(given)}" if given else ""
 
 
 def _link(request: PersonRequest) -> HttpResponse:
@@ -247,7 +258,7 @@ def _link(request: PersonRequest) -> HttpResponse:
         request,
         lambda: commands.signin_secret(request.user, ChosenAccount.read(request)["user"]),
         page,
-        back="/operator/people",
+        back="/operator/people" + _place(request),
     )
 
 

@@ -11,6 +11,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from lxml import html
 from rest_framework.test import APIClient
 
 from loom.access import Actor, get_actor
@@ -112,13 +113,29 @@ def test_people_are_found_by_their_names(boss: User, owner: User, outsider: User
     assert shown(boss, "/operator/people?page=-1")
 
 
+def test_what_is_done_with_somebody_leaves_the_search_as_it_was(boss: User, outsider: User) -> None:
+    client = browser(boss)
+    searched = "/operator/people?q=out+%26&page=2"
+    page = html.fromstring(client.get("/operator/people?q=out").content.decode())
+    forms = [form for form in page.forms if form.method == "POST" and "/do/" in form.action]
+    assert forms and all(form.action.endswith("?q=out") for form in forms)
+    answer = client.post("/operator/do/close?q=out+%26&page=2&x=1", {"user": "outsider"})
+    assert answer["Location"] == searched
+    assert client.post("/operator/do/link?q=out+%26&page=2", {"user": "x"})["Location"] == searched
+    client.post("/operator/do/open", {"user": "outsider"})
+    linked = client.post("/operator/do/link?q=out", {"user": "outsider"}).content.decode()
+    assert 'value="out"' in linked and "Sign-in link for boss" not in linked
+
+
 def test_lists_are_paged(boss: User) -> None:
     for number in range(queries.PAGE):
         make_user(f"p{number:03}")
     first = shown(boss, "/operator/people")
-    assert "p048" in first and "p049" not in first and 'href="?page=2"' in first
+    assert "p048" in first and "p049" not in first and 'href="/operator/people?page=2"' in first
     second = shown(boss, "/operator/people?page=2")
-    assert "p049" in second and 'href="?page=1"' in second and "page=3" not in second
+    assert (
+        "p049" in second and 'href="/operator/people?page=1"' in second and "page=3" not in second
+    )
 
 
 def test_a_closed_account_can_do_nothing_and_opens_again(
