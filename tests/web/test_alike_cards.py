@@ -4,12 +4,15 @@ import re
 
 import pytest
 from django.test import Client
+from django.utils import timezone
+from lxml import html
 
 from loom.access import Actor
 from loom.embedding.pieces import are_alike, groups_alike, pieces_of
 from loom.people.models import Participant, User
 from loom.reading.pages.candidates import Weave
 from loom.trees.models import Node, Tree
+from loom.turns.models import Generation
 from tests.queries.growing import add
 
 SHIP = "The old sailor steered his ship through the storm at night, and nobody saw him again."
@@ -86,6 +89,29 @@ def test_the_heading_counts_the_texts_after_the_last_card_too(
     assert page.count('<article class="card"') == 60
     assert "<h2>65 continuations</h2>" in page
     assert re.search(r'<button [^>]*data-act="outline">5 more; see the outline.</button>', page)
+
+
+@pytest.mark.django_db
+def test_a_failed_candidate_comes_last_without_a_shortcut_and_is_not_counted(
+    owner: User, actor: Actor, muse: Participant, tree: Tree, point: Node
+) -> None:
+    Generation.objects.create(
+        tree=tree,
+        participant=muse,
+        asked_by=actor.participant,
+        point=point,
+        batch="batch",
+        index=0,
+        status="failed",
+        error={"message": "slow down"},
+        ended_at=timezone.now(),
+    )
+    later = add(tree, muse, SHIP, point)
+    page = weave(owner, tree, point)
+    cards = html.fragment_fromstring(page).xpath("//article")
+    assert [card.get("data-key") for card in cards] == ["1", None]
+    assert cards[0].get("data-id") == later.local_id and "slow down" in cards[1].text_content()
+    assert "<h2>1 continuation</h2>" in page
 
 
 def test_more_continuations_than_are_counted_have_a_plus() -> None:

@@ -181,8 +181,10 @@ class Weave:
 
     @property
     def count(self) -> int:
-        """The number of candidates, with those behind the cards and after the last one."""
-        return sum(1 + len(card.alike) for card in self.cards) + max(0, self.total - MAX_CARDS)
+        """The number of candidates, with those behind the cards and after the last one. One that
+        failed is none."""
+        shown = sum(1 + len(card.alike) for card in self.cards if not card.failed)
+        return shown + max(0, self.total - MAX_CARDS)
 
     @property
     def counted(self) -> str:
@@ -234,8 +236,9 @@ def woven(
     asked: dict[str, AskedSettings] | None = None,
     asked_here: bool = False,
 ) -> Weave:
-    """The weave, in the order of siblings, including running and failed ones. A candidate keeps
-    its place, and so its shortcut, when it ends before one that was asked for earlier.
+    """The weave, in the order of siblings, including running ones. A candidate keeps its place, and
+    so its shortcut, when it ends before one that was asked for earlier. Failed ones come last and
+    have no shortcut: the others keep theirs when one of these is dismissed or tried again.
     """
     begun, coming = nodes_below.begun, nodes_below.coming
     pieces = nodes_below.pieces
@@ -248,11 +251,13 @@ def woven(
             card = replace(card, rest=whole, children=below)
         cards.append(((nodes_below.places[row.slot_id], row.id), card))
     cards += [((candidate.place, candidate.pk), _stream(candidate, cast)) for candidate in coming]
-    cards += [((candidate.place, candidate.pk), _lost(candidate, cast)) for candidate in failed]
     ordered = [card for _, card in sorted(cards, key=lambda pair: pair[0])]
     return Weave(
         point=nodes_below.point.local_id,
-        cards=folded([replace(card, key=key) for key, card in enumerate(ordered, 1)]),
+        cards=(
+            *folded([replace(card, key=key) for key, card in enumerate(ordered, 1)]),
+            *(_lost(candidate, cast) for candidate in failed),
+        ),
         total=nodes_below.total,
         coming=len(coming),
         is_root=nodes_below.point.parent_slot_id is None,

@@ -18,6 +18,39 @@ const isComing = (/** @type {Element} */ card) => card.classList.contains("comin
 const isPlain = (/** @type {MouseEvent} */ event) => !event.button && !event.ctrlKey && !event.metaKey && !event.shiftKey;
 const isSilent = (/** @type {Element} */ card) => isComing(card) && !card.querySelector("[data-text]")?.textContent;
 
+const DISMISSED = "heddle.dismissed";
+const MOST_DISMISSED = 200;
+
+/** Failed candidates that this browser does not show any more, by their generations. */
+class Dismissed {
+  /** @returns {string[]} */
+  all() {
+    try {
+      return JSON.parse(localStorage.getItem(DISMISSED) ?? "[]");
+    } catch {
+      return [];
+    }
+  }
+
+  /** @param {string} id */
+  has(id) {
+    return this.own.has(id) || this.all().includes(id);
+  }
+
+  /** @type {Set<string>} also where the browser keeps nothing */
+  own = new Set();
+
+  /** @param {string} id */
+  add(id) {
+    this.own.add(id);
+    try {
+      localStorage.setItem(DISMISSED, JSON.stringify([...this.all(), id].slice(-MOST_DISMISSED)));
+    } catch {
+      // a browser without room: until the page is loaded again
+    }
+  }
+}
+
 export class LoomWeave extends HTMLElement {
   /** @type {Map<string, string>} texts of running generations as far as they came */
   texts = new Map();
@@ -32,8 +65,8 @@ export class LoomWeave extends HTMLElement {
   scrolled = new WeakSet();
   /** @type {Set<string>} running ones that this reader asked for, wherever */
   mine = new Set();
-  /** @type {Set<string>} failed ones that were seen */
-  dismissed = new Set();
+  /** failed ones that were seen, or tried again: in this browser, for as long as they are drawn */
+  dismissed = new Dismissed();
 
   connectedCallback() {
     this.page = pageOf();
@@ -52,7 +85,13 @@ export class LoomWeave extends HTMLElement {
     for (const name of ["pointerup", "pointercancel"]) document.addEventListener(name, () => setTimeout(() => this.released()), { signal, capture: true });
     for (const name of ["focusin", "focusout"]) document.addEventListener(name, () => queueMicrotask(() => this.hint()), { signal });
     this.page.events.on("generation.started", ({ payload: { generation } }) => generation.asked_by === this.page?.settings.me && this.mine.add(generation.id));
+    this.leaveOut(this);
     this.finishDrawing();
+  }
+
+  /** @param {Element} drawn */
+  leaveOut(drawn) {
+    for (const card of drawn.querySelectorAll(".card.failed")) if (this.dismissed.has(keyOf(card))) card.remove();
   }
 
   disconnectedCallback() {
@@ -71,7 +110,7 @@ export class LoomWeave extends HTMLElement {
 
   /** Draws what the server says hangs below the position. @param {Element} fresh */
   draw(fresh) {
-    for (const card of fresh.querySelectorAll(".card.failed")) if (this.dismissed.has(keyOf(card))) card.remove();
+    this.leaveOut(fresh);
     morph(this, [fresh], { mayChange: (old, now) => !(isComing(old) && isComing(now)) || isSilent(old) });
     this.finishDrawing();
   }

@@ -110,12 +110,20 @@ test("elsewhere it asks as was asked last, without the place", () => {
 });
 
 test("a failed candidate that was dismissed stays away, and cannot be taken", () => {
-  const { element, gone } = weave('<article class="card failed" data-generation="g1" data-key="1"></article>');
-  element.takeKey(1);
+  const failed = '<article class="card failed" data-generation="g1"></article>';
+  const { element, gone } = weave(failed);
+  assert.equal(element.takeKey(1), false);
   assert.deepEqual(gone, []);
   element.dismiss(element.querySelector(".card"));
   assert.ok(element.dismissed.has("g1"));
   assert.equal(element.cards().length, 0);
+  // The page is loaded again.
+  const kept = localStorage.getItem("heddle.dismissed");
+  freshPage();
+  localStorage.setItem("heddle.dismissed", kept);
+  treePage();
+  const again = place(LoomWeave, { markup: `<section data-weave data-point="n1">${failed}${failed.replace("g1", "g2")}</section>` });
+  assert.deepEqual(again.cards().map((card) => card.dataset.generation), ["g2"]);
 });
 
 test("each card says how much hangs below it, and the one that → leads to is lit", () => {
