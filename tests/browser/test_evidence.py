@@ -1,10 +1,11 @@
 """Words that are selected in a text become evidence of a claim at once, and lead back to it."""
 
+import re
 from uuid import uuid4
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import PHONE, Heddle, Open
+from tests.browser.conftest import PHONE, Heddle, Open, invited
 from tests.browser.test_accessible import violations_in_both_themes
 
 SELECT = """
@@ -178,3 +179,58 @@ def test_the_menu_and_the_card_fit_a_phone_and_are_accessible(heddle: Heddle, vi
     expect(page.get_by_role("heading", name="What is missing next")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert violations_in_both_themes(page) == []
+
+
+def _typed(page: Page, tree: str, claim: object) -> None:
+    """Opens the card of the claim and types a piece of evidence."""
+    page.goto(f"{page.url.split('/trees/')[0]}/trees/{tree}/claims/{claim}")
+    page.get_by_text("Give evidence…").click()
+    page.get_by_label("Text or document").fill("a1b2")
+    page.get_by_role("textbox", name="Why").first.fill("The keeper noted the oil.")
+    page.locator("select[name=side]").select_option("against")
+
+
+def test_evidence_for_a_claim_that_was_withdrawn_meanwhile_is_shown_to_be_copied(
+    heddle: Heddle, visit: Open
+) -> None:
+    page, tree, _ = _opened(heddle, visit)
+    claim = _claim(heddle, tree)["id"]
+    _typed(page, tree, claim)
+    heddle.line(tree, f'withdraw {claim} "wrong"')
+    page.get_by_role("button", name="Give evidence").click()
+    kept = page.get_by_role("region", name="What you wrote was not sent")
+    expect(kept).to_contain_text("The keeper noted the oil.")
+    expect(kept.get_by_role("button", name="Copy")).to_have_count(2)
+
+
+def test_evidence_of_an_ended_session_is_in_its_form_again_after_signing_in(
+    heddle: Heddle, visit: Open, chrome: Browser
+) -> None:
+    cookies = invited(heddle, chrome, "edda", "writer")
+    page, tree, _ = _opened(heddle, visit, who=cookies)
+    claim = _claim(heddle, tree)["id"]
+    _typed(page, tree, claim)
+    page.context.clear_cookies(name="sessionid")
+    page.get_by_role("button", name="Give evidence").click()
+    expect(page.get_by_role("alert")).to_contain_text("nothing was sent")
+    page.get_by_label(re.compile("^Name")).fill("edda")
+    page.get_by_label(re.compile("^Password")).fill("edda walks the tall grass")
+    page.get_by_role("button", name="Sign in", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("was not sent. Send it again.")
+    expect(page.get_by_role("textbox", name="Why").first).to_have_value("The keeper noted the oil.")
+    expect(page.locator("select[name=side]")).to_have_value("against")
+
+
+def test_evidence_that_was_given_is_not_in_its_form_again_after_a_step_back(
+    heddle: Heddle, visit: Open
+) -> None:
+    page, tree, _ = _opened(heddle, visit)
+    claim = _claim(heddle, tree)["id"]
+    _typed(page, tree, claim)
+    nodes = heddle.get(f"trees/{tree}/nodes")["results"]
+    page.get_by_label("Text or document").fill(nodes[2]["id"])  # type: ignore[index]
+    page.get_by_role("button", name="Give evidence").click()
+    expect(page.locator(".cite", has_text="The keeper noted the oil.")).to_have_count(1)
+    page.go_back()
+    expect(page.locator("form input[name=why]").first).to_have_value("")
+    expect(page.locator("form input[name=ref]")).to_have_value("")

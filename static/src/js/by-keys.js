@@ -5,50 +5,32 @@
 import { toast } from "./elements/loom-toast.js";
 import { giveBack, isSeen, leave, rest } from "./focus.js";
 import { isTyping } from "./tree/typing.js";
+import { clearTaken, formOf, keepUnsent, noteTaken, returnUnsent, showWords, typeAgain, wordsOf } from "./unsent-words.js";
 
 const NAME = "heddle.sent";
-const REFUSED = "main [role='alert'], main .messages .error";
+const REFUSED = "main .messages .error, main [role='alert']";
 const MESSAGES = `${REFUSED}, main .told[role='status'], main .messages`;
 const TYPED = "textarea, input:not([type=hidden], [type=checkbox], [type=radio], [type=file], [type=password], [autocomplete=one-time-code])";
 
-/** What a form is about, where it is sent and what it sends that nobody types, as a number: some of it may be secret.
- * @param {HTMLFormElement} form */
-function about(form) {
-  const hidden = /** @type {NodeListOf<HTMLInputElement>} */ (form.querySelectorAll("input[type=hidden]:not([name=csrfmiddlewaretoken])"));
-  const sent = JSON.stringify([form.getAttribute("action") ?? "", ...[...hidden].map(({ name, value }) => [name, value])]);
-  let number = 0;
-  for (const letter of sent) number = (Math.imul(number, 31) + /** @type {number} */ (letter.codePointAt(0))) | 0;
-  return number;
-}
-
 /** The first of these that is seen: a page may hold a hidden place for what is refused. @param {string} selector */
 const seen = (selector) => /** @type {HTMLElement[]} */ ([...document.querySelectorAll(selector)]).find(isSeen);
-
-/** @param {number} what */
-const formsAbout = (what) => [...document.forms].filter((form) => about(form) === what);
 
 /** Remembers a form that is sent as the page itself would send it. @param {Event} event a submit */
 function remember(event) {
   const form = /** @type {HTMLFormElement} */ (event.target);
   if (event.defaultPrevented || form.method !== "post" || form.hasAttribute("hx-post")) return;
   const control = form.contains(document.activeElement) ? document.activeElement : /** @type {SubmitEvent} */ (event).submitter;
-  const what = about(form);
-  sessionStorage.setItem(NAME, JSON.stringify({
-    pages: [location.pathname, new URL(form.getAttribute("action") ?? "", location.href).pathname],
-    what,
-    form: formsAbout(what).indexOf(form),
+  const sent = {
+    ...wordsOf(form),
     control: [...form.elements].indexOf(/** @type {Element} */ (control)),
     name: control?.getAttribute("name") ?? "",
-    typed: [...form.elements].map((field) => (field.matches(TYPED) ? /** @type {HTMLInputElement} */ (field).value : "")),
     around: form.closest("[id]:not(main, body)")?.id ?? "",
-  }));
-}
-
-/** Puts what was typed into a refused form that has come back without it. @param {HTMLFormElement} form @param {string[]} typed */
-function typeAgain(form, typed) {
-  const fields = /** @type {HTMLInputElement[]} */ ([...form.elements]);
-  for (const [at, field] of fields.entries()) if (typed[at] && field.matches(TYPED) && field.value === field.defaultValue) field.value = typed[at];
-  form.closest("details")?.setAttribute("open", "");
+  };
+  try {
+    sessionStorage.setItem(NAME, JSON.stringify(sent));
+  } catch {
+    sessionStorage.removeItem(NAME); // a browser without room: the form is sent all the same
+  }
 }
 
 /** Gives the focus back to what had it when a form of this page was sent, else to what was around it; a message that
@@ -56,11 +38,18 @@ function typeAgain(form, typed) {
 export function returnToForm() {
   const kept = sessionStorage.getItem(NAME);
   sessionStorage.removeItem(NAME);
-  if (!kept || (document.activeElement && document.activeElement !== document.body)) return;
+  const unsent = returnUnsent();
+  const hasFocus = document.activeElement && document.activeElement !== document.body;
+  if (!hasFocus) /** @type {HTMLElement | null | undefined} */ (unsent?.querySelector(TYPED))?.focus();
+  if (!kept) return;
   const sent = JSON.parse(kept);
-  if (!sent.pages.includes(location.pathname)) return;
-  const form = formsAbout(sent.what)[sent.form];
-  if (form && seen(REFUSED)) typeAgain(form, sent.typed);
+  keepUnsent(sent);
+  const form = sent.pages.includes(location.pathname) ? formOf(sent) : undefined;
+  const refused = seen(`${REFUSED}:not(.warning), main [data-refusal]`);
+  if (!refused) noteTaken(sent);
+  else if (form) typeAgain(form, sent);
+  else showWords(sent, refused.closest(".messages") ?? refused);
+  if (hasFocus || !sent.pages.includes(location.pathname)) return;
   const control = /** @type {HTMLElement | undefined} */ (form?.elements[sent.control]);
   const message = seen(MESSAGES);
   const isSame = control && control.getAttribute("name") === (sent.name || null) && isSeen(control) && !control.matches(":disabled");
@@ -133,5 +122,6 @@ export function workByKeys() {
   }
   document.addEventListener("submit", remember);
   document.addEventListener("keydown", pressed);
+  window.addEventListener("pageshow", clearTaken);
   returnToForm();
 }
