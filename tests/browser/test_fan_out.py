@@ -225,6 +225,7 @@ def test_what_asking_costs_is_shown_before_and_what_waits_shows_its_place(
     expect(cost).to_contain_text("left today")
     heddle.provider.script(holds("a", HOLD, "b"), tokens(2))
     go(page)
+    choose(page, Second=3)
     go(page)
     expect(page.locator(".card.coming[data-before]").last).to_contain_text(" ahead")
     heddle.provider.release()

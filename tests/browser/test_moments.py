@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from tests.browser.book import book, caret, opened, text_of
 from tests.browser.conftest import PHONE, Cookies, Heddle, Open
 from tests.browser.test_two_people import live
-from tests.providers.scripts import fails, says
+from tests.providers.scripts import HOLD, fails, holds, says
 
 
 def grove_of(heddle: Heddle) -> str:
@@ -87,6 +87,31 @@ def test_an_empty_document_has_the_focus_and_says_what_to_do(heddle: Heddle, vis
     page.keyboard.type("At once.")
     expect(editor).to_contain_text("At once.")
     expect(page.locator(".cm-placeholder")).to_have_count(0)
+
+
+def test_two_presses_ask_the_models_once_and_add_one_text(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Pressed twice", "One.")
+    page = live(visit(f"/trees/{tree}"))
+    page.get_by_role("spinbutton", name="answers", exact=True).fill("1")
+    go = page.get_by_role("button", name="Continue", exact=True).last
+    coming, ended = page.locator(".card.coming"), page.locator(".card[data-id]")
+    heddle.provider.script(*(holds(word, HOLD, ".") for word in ("Mill", "Rain", "Bread")))
+    seen = len(heddle.provider.seen)
+    go.dblclick()
+    expect(coming).to_contain_text("Mill")
+    heddle.provider.release()
+    expect(ended).to_have_count(1)
+    page.get_by_role("button", name=re.compile("^More like these")).dblclick()
+    expect(coming).to_contain_text("Rain")
+    heddle.provider.release()
+    expect(ended).to_have_count(2)
+    page.get_by_role("textbox", name="Text of the next node").fill("Two.")
+    go.dblclick()
+    expect(page.locator("article.node .text").last).to_have_text("Two.")
+    expect(coming).to_contain_text("Bread")
+    heddle.provider.release()
+    expect(ended).to_have_count(1)
+    assert len(heddle.provider.seen) == seen + 3
 
 
 def test_what_failed_says_once_that_it_can_be_tried_again(heddle: Heddle, visit: Open) -> None:

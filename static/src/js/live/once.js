@@ -24,4 +24,9 @@ export class Once {
     asked.answer.then(() => (least ? (asked.until = now + least) : forget()), forget);
     return asked.answer;
   }
+
+  /** What was answered may be asked again at once. */
+  forget() {
+    for (const [same, { until }] of this.asked) if (Number.isFinite(until)) this.asked.delete(same);
+  }
 }

@@ -21,3 +21,14 @@ test("what was refused may be asked again at once", async () => {
   await assert.rejects(once.send("continue", () => Promise.reject(new Error("no")), 500));
   assert.equal(await once.send("continue", async () => "yes", 500), "yes");
 });
+
+test("what has come of it ends the time of a press, but not of one that is under way", async () => {
+  let sent = 0;
+  const once = new Once(() => 0);
+  const press = () => once.send("continue", async () => (sent += 1), 500);
+  await press();
+  once.forget();
+  const second = press();
+  once.forget();
+  assert.deepEqual(await Promise.all([second, press()]), [2, 2]);
+});

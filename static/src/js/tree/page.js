@@ -73,6 +73,8 @@ export class TreePage extends EventTarget {
     for (const kind of ["node.added", "node.flagged", "annotation.resolved", "annotation.reopened"]) {
       this.events.on(kind, (event) => this.present?.apply(event) && this.change());
     }
+    // Who has seen an answer and presses again wants another one.
+    this.events.on("generation.ended", () => this.presses.forget());
     this.marks.follow(this.events);
     this.excerpts.follow(this.events);
     this.socket.addEventListener("frame", (event) => this.frame(/** @type {CustomEvent} */ (event).detail));
