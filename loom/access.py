@@ -548,6 +548,21 @@ def demand_own(actor: Actor, node: Node, what: str) -> None:
         )
 
 
+def demand_right_to_write(actor: Actor, tree: Tree) -> None:
+    """Refuses with PERMISSION_DENIED who may not write in the tree, such as in a line that belongs
+    to the grove and changes what models are sent in that tree. No query if the actor was fetched
+    for it."""
+    right = in_tree(actor, tree).right
+    if right != "write":
+        named_tree = "this tree" if tree.pk == actor.tree else f"tree:{tree.uid}"
+        raise CommandError(
+            "PERMISSION_DENIED",
+            f"This changes {named_tree}, in which you may not write.",
+            hint=remedy(frozenset({WRITE}), role_of(actor), right=right),
+            lacks=[WRITE.value],
+        )
+
+
 def is_over(sandbox: Tree) -> bool:
     """Whether a sandbox was archived because its days are over."""
     end, ended = sandbox.expires_at, sandbox.archived_at

@@ -42,6 +42,8 @@ def _is_allowed(command: Command, role: Role, right: str) -> bool:
     """What docs/model.md §5.1 says of a verb for somebody with that right."""
     if command.verb in OF_OWNERS:
         return False
+    if command.verb in ("link", "unlink") and right != "write":  # a document belongs to no tree,
+        return False  # but it is linked to this one
     if command.stream == "grove":
         return command.permissions <= OF_ROLE[role]
     needed = command.permissions

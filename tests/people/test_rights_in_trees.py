@@ -8,6 +8,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from loom.access import acting_as, get_actor, get_actor_in, visible_trees, written_trees
+from loom.documents.queries import lore_of
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.errors import CommandError
@@ -159,3 +160,39 @@ def test_rights_cost_the_same_however_many_there_are(
         of_writer = get_actor_in(writer, tree.pk)
     with django_assert_num_queries(1):
         assert set(written_trees(of_writer)) == {tree}
+
+
+def test_who_may_only_read_a_tree_adds_nothing_to_its_lore(
+    grove: Grove, tree: Tree, owner: User, writer: User
+) -> None:
+    other = trees.new_tree(get_actor(owner, grove), title="Elsewhere")
+    TreeRight.objects.create(tree=tree, user=writer, right="comment")
+    actor, text = get_actor(writer, grove), "---\nkeys: whale\n---\nIt is white."
+
+    def write(line: str, into: Tree = tree) -> str:
+        return str(execute_line(actor, into, Request(line)).body["reply"])
+
+    assert "not linked to this tree" in write(f'write doc:"Far" new\n{text}\n←')
+    assert "not linked" not in write(f'write doc:"Near" new\n{text}\n←', other)
+    owned = get_actor(owner, grove)
+    node = execute_line(owned, tree, Request('respond root "A whale."')).body["refs"][0]
+    own = execute_line(owned, tree, Request(f'write doc:"Owned" new\n{text}\n←'))
+    for into, line in (
+        (tree, 'link doc:"Far" to root'),
+        (tree, f'link doc:"Far" to tree:{tree.uid}'),
+        (other, f'link doc:"Far" to tree:{tree.uid}'),
+        (other, f'link doc:"Near" to tree:{tree.uid} node:{node}'),
+        (tree, f'unlink doc:"Owned" to tree:{tree.uid}'),
+        (other, f'unlink doc:"Owned" to tree:{tree.uid}'),
+    ):
+        with pytest.raises(CommandError) as why:
+            write(line, into)
+        assert why.value.code == "PERMISSION_DENIED", line
+    assert [f"doc:{entry.uid}" for entry in lore_of(owned, tree)] == own.body["refs"]
+    TreeRight.objects.filter(user=writer).update(right="write")
+    assert "✓ linked" in write('link doc:"Far" to root')
+    TreeRight.objects.filter(user=writer).update(right="read")
+    with pytest.raises(CommandError) as why:
+        write("undo")
+    assert why.value.code == "PERMISSION_DENIED"
+    assert len(lore_of(owned, tree)) == 2

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from django.db.models import QuerySet
 
-from loom.access import Actor
+from loom.access import Actor, in_tree
 from loom.documents import log as document_log
 from loom.documents import queries
 from loom.documents import rules as documents
@@ -431,10 +431,14 @@ def write_new(context: Context, args: WriteNew) -> Reply:
 
 
 def made_document(context: Context, title: str, text: str) -> Reply:
-    """Makes a document of a text, and links it to the tree of the line. CONFLICT if the title is
-    taken."""
+    """Makes a document of a text, and links it to the tree of the line if the caller may write
+    there. CONFLICT if the title is taken."""
     new_document = create(context.world, context.actor, title=title, text=text, now=context.now)
     document = new_document.revision.document
+    if in_tree(context.actor, context.tree).right != "write":
+        reply = _written(context, "created", new_document)
+        reason = "not linked to this tree, in which you may not write"
+        return replace(reply, text=f"{reply.text}\n  {reason}")
     link = join(context, item_of(document), item_of(context.tree), "related")
     ends = (f"doc:{document.uid}", f"tree:{context.tree.uid}")
     context.world.append("link.added", {"link": link_body(link, *ends)})

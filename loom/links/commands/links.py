@@ -8,7 +8,7 @@ from typing import Annotated
 from django.db.models import Q
 from django.utils.translation import gettext_noop
 
-from loom.access import demand_outside_sandboxes
+from loom.access import demand_outside_sandboxes, demand_right_to_write
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.items import make_items
@@ -275,6 +275,20 @@ def link_items(context: Context, args: LinkArgs) -> Reply:
     )
 
 
+def _demand_right(context: Context, ends: tuple[int, int]) -> None:
+    """Refuses to join a document to a tree in which the caller may not write, or to part them: it
+    is what that tree knows, and with keys what its models are sent. At most two queries, none in a
+    line of the tree itself."""
+    if min(ends) >= 0:
+        return
+    homes = set(map(ids.home_of, ends)) - {0, context.tree.pk}
+    trees = list(Tree.objects.filter(pk__in=homes)) if homes else []
+    if context.tree.pk in map(ids.home_of, ends):
+        trees.append(context.tree)
+    for tree in trees:
+        demand_right_to_write(context.actor, tree)
+
+
 def join(
     context: Context,
     source: int,
@@ -288,6 +302,7 @@ def join(
     """Stores a link between two items, with the revisions of those that are documents. REJECTED if
     one is in a sandbox that the line does not run in."""
     demand_outside_sandboxes(context.tree, (source, target))
+    _demand_right(context, (source, target))
     make_items([source, target])
     versions = grove_texts().versions((source, target))
     slots = slots_of([source, target])
@@ -316,6 +331,7 @@ def set_removed(
 ) -> Op:
     """Removes or restores a link; returns the inverse. `ends` as in events; `twins`: the links of
     its type between its ends, itself among them, that change with it."""
+    _demand_right(context, (link.source_id, link.target_id))
     link.removed_at = context.now if removed else None
     link.save(update_fields=["removed_at"])
     if not context.world.is_dry:
