@@ -23,10 +23,12 @@ from loom.trees.queries.item_names import ERASED, PRUNED
 
 
 def trails_for(actor: Actor) -> QuerySet[Trail]:
-    """The trails of the actor's grove that they may read: their own, and shared ones."""
+    """The trails of the actor's grove that they may read: their own, and shared ones. Those of an
+    agent are its own, not of the person who invited it: all members read what it was shown."""
     rows = Trail.objects.filter(grove=actor.grove, tree__in=trees_for(actor))
-    mine = Q(owner=actor.participant) | Q(owner=actor.person)
-    return rows.filter(mine | Q(shared=True)).select_related("owner", "tree", "forked_from")
+    return rows.filter(Q(owner=actor.participant) | Q(shared=True)).select_related(
+        "owner", "tree", "forked_from"
+    )
 
 
 def get_trail(actor: Actor, name: str) -> Trail:
@@ -52,7 +54,7 @@ def open_trail(user: User, uid: str) -> tuple[Actor, Trail]:
 
 def demand_own(actor: Actor, trail: Trail) -> None:
     """Refuses with REJECTED to change somebody else's trail."""
-    if trail.owner_id not in (actor.participant.pk, actor.person.pk):
+    if trail.owner_id != actor.participant.pk:
         raise CommandError(
             "REJECTED",
             f'trail:"{trail.name}" belongs to {trail.owner.name}.',

@@ -10,12 +10,12 @@ from django.test import Client
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from loom.access import Actor
+from loom.access import Actor, acting_as
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.errors import CommandError
 from loom.links.models import Trail
-from loom.people.models import User
+from loom.people.models import Participant, User
 from loom.trees.commands import node_writer, trees
 from loom.trees.models import Tree, Workspace
 from loom.workspace.models import Window
@@ -249,3 +249,30 @@ def test_no_window_of_an_expand_that_was_taken_back_is_a_step(say: Say, write: W
     say(f"open {ends[3]}")  # a line of its own stays
     say("back")
     assert say("trail").reply.split("\n")[1:] == [f'2 → [{ends[3]}] "e"']
+
+
+def test_an_agent_neither_reads_nor_changes_the_trails_of_who_invited_it(
+    say: Say, walked: dict[str, str], actor: Actor, tree: Tree
+) -> None:
+    agent = Participant.objects.create(
+        grove=tree.grove, kind="model", name="Low", permissions=["loom_aware", "loom_write"]
+    )
+    acting = acting_as(actor, agent)
+
+    def act(line: str) -> str:
+        return str(execute_line(acting, tree, Request(line)).body["reply"])
+
+    assert act("trail list") == "no trails yet"
+    for line in ("show", "replay", "share", "unshare", 'note "tower" n:1 "mine"', "fork"):
+        word, _, rest = line.partition(" ")
+        more = rest or '"tower"' + (' at:1 save:"copy"' if word == "fork" else "")
+        with pytest.raises(CommandError) as refused:
+            act(f"trail {word} {more}")
+        assert refused.value.code == "NOT_FOUND", line
+    say('trail share "tower"')
+    assert 'trail:"tower" by Owner' in act('trail show "tower"')
+    for line in ('unshare "tower"', 'note "tower" n:1 "mine"'):
+        with pytest.raises(CommandError, match="belongs to Owner"):
+            act(f"trail {line}")
+    act('trail fork "tower" at:2 save:"its own"')
+    assert "its own" in act("trail list") and "its own" not in say("trail list").reply
