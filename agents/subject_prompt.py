@@ -297,12 +297,13 @@ def _sources_of(reader: Actor, nodes: Sequence[int]) -> dict[int, list[tuple[str
 
 
 def _readable(reader: Actor, ids: Sequence[int]) -> dict[int, NodeRow]:
-    """Those of the nodes that are in trees the reader may see, and not below a pruned one; by id.
-    Two queries for each tree, and two more."""
+    """Those of the nodes that are in trees the reader may know, and not below a pruned one; by id.
+    They were named by who wrote the text, so a model needs no cross_tree to be sent them. Two
+    queries for each tree, and two more."""
     homes: dict[int, set[int]] = {}
     for node_id in ids:
         homes.setdefault(node_id >> ORDINAL_BITS, set()).add(node_id)
-    seen = access.trees_for(reader).filter(pk__in=homes) if homes else ()
+    seen = access.known_trees(reader).filter(pk__in=homes) if homes else ()
     nodes = {}
     for tree in seen:
         rows = rows_of(sorted(homes[tree.pk]))

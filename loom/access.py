@@ -300,15 +300,28 @@ def in_hidden_tree() -> Exists:
     return Exists(Tree.objects.filter(hidden_from_some(), pk=OuterRef("tree")))
 
 
-def trees_for(actor: Actor) -> QuerySet[Tree]:
-    """The trees whose text the actor may fetch: for a person those of all their groves, for an
-    agent those of its own grove only, whoever started it, and of the sandboxes that its inviter may
-    see those that it made and the one in which it was asked."""
+def known_trees(actor: Actor) -> QuerySet[Tree]:
+    """The trees of which the actor may know that they are there: for a person those of all their
+    groves, for an agent those of its own grove only, whoever started it, and of the sandboxes that
+    its inviter may see those that it made and the one in which it was asked."""
     trees = visible_trees(actor.user)
     if actor.participant == actor.person:
         return trees
     own = Q(sandbox_of__isnull=True) | Q(maker=actor.participant) | Q(pk=actor.within)
     return trees.filter(own, grove=actor.grove)
+
+
+def trees_for(actor: Actor) -> QuerySet[Tree]:
+    """The trees whose text the actor may fetch: those that they know, but for an agent without
+    cross_tree only the one in which it acts. The database joins the condition, so that it costs
+    no query."""
+    trees = known_trees(actor)
+    return trees if reaches_trees(actor) else trees.filter(pk=actor.within)
+
+
+def reaches_trees(actor: Actor) -> bool:
+    """Whether the actor may fetch text of other trees than the one in which they act."""
+    return actor.participant == actor.person or CROSS_TREE in actor.permissions
 
 
 def erased_trees_for(actor: Actor, trees: Iterable[int]) -> set[int]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext, ngettext
 
-from loom.access import Actor, erased_trees_for, trees_for
+from loom.access import Actor, erased_trees_for, reaches_trees, trees_for
 from loom.language import ids
 from loom.language.portals import PortalView
 from loom.links.vocabulary import archetype_of, vocabulary_of
@@ -281,8 +281,11 @@ def count_of(actor: Actor, items: Mapping[int, int]) -> dict[int, int]:
 
 def _trees_seen(actor: Actor, rows: Iterable[CountRow]) -> set[int]:
     """Those of the trees that the actor may see: whoever acts in a grove sees all of its trees but
-    sandboxes and those that are hidden from somebody. One query, none if there are no others."""
+    sandboxes and those that are hidden from somebody; an agent without cross_tree only the one in
+    which it acts. One query, none if there are no others."""
     homes = {row.home: row.there for row in rows if row.there is not None}
+    if not reaches_trees(actor):
+        return homes.keys() & {actor.within}
     own = {home for home, grove in homes.items() if grove == actor.grove.pk}
     if others := homes.keys() - own:
         own |= set(trees_for(actor).filter(pk__in=others).values_list("pk", flat=True))

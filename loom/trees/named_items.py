@@ -196,7 +196,7 @@ def unknown(context: Context, tree: Tree, ref: Ref) -> CommandError:
         return CommandError("NOT_FOUND", message, hint=hint)
     if tree.pk == context.tree.pk:
         elsewhere = (
-            access.trees_for(context.actor)
+            access.known_trees(context.actor)
             .filter(nodes__local_id=ref.id)
             .exclude(pk=tree.pk)
             .order_by("id")

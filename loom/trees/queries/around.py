@@ -9,7 +9,6 @@ from django.db.models import Exists, F, OuterRef, QuerySet
 
 from loom.access import Actor, trees_for
 from loom.language import ids
-from loom.permissions import CROSS_TREE
 from loom.trees.models import Node, NodeSource
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import counted_sql, fetch, listed, order_sql, seen_below
@@ -239,6 +238,5 @@ def merges_of(actor: Actor, node: Node) -> QuerySet[Node]:
 
 
 def _seen_nodes(actor: Actor, node: Node, keys: list[int]) -> QuerySet[Node]:
-    every = trees_for(actor)
-    trees = every if CROSS_TREE in actor.permissions else every.filter(pk=node.tree_id)
+    trees = trees_for(actor)
     return lookup.rows().filter(pk__in=keys, tree__in=trees) if keys else lookup.rows().none()
