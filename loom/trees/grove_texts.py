@@ -8,15 +8,18 @@ Their items have ids below 0 (`loom.language.ids`).
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from loom.access import Actor
-from loom.engine.context import Context
 from loom.errors import not_found
 from loom.language import ids
 from loom.language.refs import Ref, Slice, print_ref
 from loom.people.models import Grove, Participant, User
 from loom.text.lore import LoreEntry
 from loom.trees.models import GroveText, Node, Tree
+
+if TYPE_CHECKING:  # it imports what looks nodes up, which asks here
+    from loom.engine.context import Context
 
 # The edits that turn a text into another: places in code points, and what replaces them.
 EditsOf = Callable[[str], Sequence[tuple[int, int, str]]]
@@ -74,7 +77,7 @@ class GroveTexts:
 
     # which there are, and what they are called
 
-    def get(self, context: Context, ref: Ref) -> GroveText:
+    def get(self, context: "Context", ref: Ref) -> GroveText:
         """The text that a ref names. NOT_FOUND for one that the caller may not read here."""
         raise not_found(print_ref(ref))
 
@@ -164,7 +167,7 @@ class GroveTexts:
         """The text at this moment, with what was typed and is in no version yet."""
         return None
 
-    def settled(self, context: Context, item: int) -> str | None:
+    def settled(self, context: "Context", item: int) -> str | None:
         """The text at this moment; what was typed and is in no version yet becomes one first, as
         far as the line may write."""
         return None
@@ -201,11 +204,11 @@ class GroveTexts:
 
     # what a workspace has seen
 
-    def seen_version(self, context: Context, text: GroveText) -> int:
+    def seen_version(self, context: "Context", text: GroveText) -> int:
         """The version that the workspace was last shown; 0: none."""
         return 0
 
-    def note_seen(self, context: Context, item: int, version: str) -> None:
+    def note_seen(self, context: "Context", item: int, version: str) -> None:
         """The workspace has seen a version."""
 
     # what is written
@@ -218,7 +221,7 @@ class GroveTexts:
         """The text of the grove with this title, in any case."""
         return None
 
-    def edit(self, context: Context, item: int, edits_of: EditsOf) -> None:
+    def edit(self, context: "Context", item: int, edits_of: EditsOf) -> None:
         """Writes a text, in the grove's stream."""
 
     # summaries, which a model writes

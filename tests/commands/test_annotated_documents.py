@@ -1,9 +1,12 @@
 """Comments on documents: on words, on a part, on the whole; they stay at their words."""
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
+from agents.generation_requests import assembled
+from agents.next_request import next_place
 from loom.access import Actor, acting_as, get_actor
 from loom.documents import queries
 from loom.documents.log import append
@@ -16,7 +19,8 @@ from loom.errors import CommandError
 from loom.people.models import Participant, User
 from loom.text.edits import Edit
 from loom.trees.commands import trees
-from loom.trees.models import Node, NodeSource, Tree
+from loom.trees.commands.node_writer import workspace_of
+from loom.trees.models import Node, NodeSource, Tree, Workspace
 from tests.commands.conftest import Say
 
 TEXT = "# Marie\\n\\nShe is a clockmaker. She waits.\\n\\n# Thomas\\n\\nHe waits."
@@ -205,3 +209,47 @@ def test_what_a_note_annotates_is_not_told_to_who_may_not_read_it(
     for line in ("list {} annotates", "expand annotates of {}", "view {}"):
         reply = execute_line(acting_as(actor, model), tree, Request(line.format(note))).reply
         assert 'doc:"d"' not in reply and "→ 1" not in reply and "Words" not in reply
+
+
+def test_who_may_not_read_a_document_is_shown_no_note_on_it(
+    say: Say, actor: Actor, document: Document, tree: Tree
+) -> None:
+    told = say('annotate doc:"Notes" "NOTED" of:"clockmaker"').body["refs"][0]
+    put = say(f'suggest doc:"Notes" "{TEXT} NOTED"').body["refs"][0]
+    plain = say('annotate root "of the tree"').body["refs"][0]
+    lines = (
+        "list root annotations",
+        "view root with-annotations",
+        f"view {told}",
+        f"view {told} full",
+        f"view {put} full",
+        f"view {put} as:diff",
+        f"open {put}",
+        f"compare {put} {plain}",
+        'find "noted"',
+        "find kind:note",
+        "since",
+        "digest",
+        "memory trace",
+        f"graph {told}",
+    )
+
+    def told_to(number: int, *permissions: str) -> str:
+        agent = Participant.objects.create(
+            grove=tree.grove, kind="model", name=f"Low {number}", permissions=[*permissions]
+        )
+        replies = []
+        for line in lines:
+            with suppress(CommandError):
+                replies.append(execute_line(acting_as(actor, agent), tree, Request(line)).reply)
+        view = workspace_of(agent, tree)
+        Workspace.objects.filter(pk=view.pk).update(checkpoint=1)
+        return "\n".join([*replies, str(assembled(next_place(actor, workspace_of(agent, tree))))])
+
+    bare = told_to(1, "loom_aware", "cross_tree")
+    assert "NOTED" not in bare and "clockmaker" not in bare and "of the tree" in bare
+    assert "NOTED" in told_to(2, "loom_aware", "doc_read")
+    say(f'unlink doc:"Notes" to tree:{tree.uid}')
+    elsewhere = told_to(3, "loom_aware", "doc_read")
+    assert "NOTED" not in elsewhere and "of the tree" in elsewhere
+    assert "NOTED" in told_to(4, "loom_aware", "doc_read", "cross_tree")

@@ -17,8 +17,10 @@ from django.db.models import BigIntegerField, ExpressionWrapper, F, QuerySet
 
 from loom.access import Actor
 from loom.language.ids import ORDINAL_BITS, PLACE_BITS, ids_in
+from loom.permissions import CROSS_TREE, READ_DOCUMENTS
 from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.counts import MOST_COUNTED
+from loom.trees.grove_texts import grove_texts
 from loom.trees.models import ORDER, Node, Tree, VersionChoice, Workspace
 
 PRUNED, EXCLUDED, SANDBOX, VERSION_PRUNED, RESOLVED = 1, 2, 4, 8, 16
@@ -450,8 +452,31 @@ def withheld_from_models(ids: Iterable[int]) -> set[int]:
 
 def withheld(actor: Actor, ids: Iterable[int]) -> set[int]:
     """Those of the nodes whose text the actor is not shown: none for a person; for a model the
-    excluded, the pruned, and those below a pruned one (docs/model.md §2.1)."""
-    return withheld_from_models(ids) if actor.participant.kind == "model" else set()
+    excluded, the pruned, those below a pruned one (docs/model.md §2.1), and notes on documents that
+    it may not read, which quote them. One query more for who may not read all documents."""
+    if actor.participant.kind != "model":
+        return set()
+    every = list(ids)
+    return withheld_from_models(every) | _on_unread_texts(actor, every)
+
+
+def _on_unread_texts(actor: Actor, ids: Iterable[int]) -> set[int]:
+    """Those of the nodes that are notes on texts outside of trees, such as documents, that the
+    actor may not read where the note is."""
+    if {READ_DOCUMENTS, CROSS_TREE} <= actor.permissions:
+        return set()
+    sql = f"""SELECT v.id, v.tree_id, s.item_id FROM trees_node v
+        JOIN trees_nodesource s ON s.node_id = v.slot_id AND s.role = 'primary' AND s.item_id < 0
+        WHERE v.kind = 'annotation' AND v.id IN ({listed(ids)})"""
+    notes = fetch(sql)
+    if READ_DOCUMENTS not in actor.permissions:
+        return {key for key, *_ in notes}
+    unread = set()
+    for tree in Tree.objects.filter(pk__in={tree for _, tree, _ in notes}) if notes else ():
+        on = {key: item for key, home, item in notes if home == tree.pk}
+        seen = grove_texts().seen(actor, tree, on.values())
+        unread |= {key for key, item in on.items() if item not in seen}
+    return unread
 
 
 def below_pruned(tree_id: int, slots: Iterable[int]) -> set[int]:
