@@ -12,7 +12,9 @@ from django.db.models import Q
 from loom.access import Actor
 from loom.engine.arguments import Args, ArgsT, form_of
 from loom.engine.context import Context, Reply
+from loom.language import lines
 from loom.language.forms import Form, syntax, write_line
+from loom.language.refs import ParseError
 from loom.language.verbs import Verb, Verbs
 from loom.permissions import Permission
 from loom.trees.models import Tree
@@ -208,6 +210,16 @@ def verb_of_step(canonical: str) -> str:
     """The verb of a canonical line as a step stores it; "" if there is none."""
     word = canonical.removeprefix("→ ").split(maxsplit=1)
     return word[0] if word and word[0] in _commands else ""
+
+
+def command_of_step(canonical: str) -> Command:
+    """The command whose form a canonical line has, as a step stores it; the first form of the verb
+    for a line that an earlier version wrote otherwise."""
+    try:
+        line = lines.read(canonical, language())
+    except ParseError:
+        return find(verb_of_step(canonical))
+    return find(line.verb, line.form)
 
 
 @cache

@@ -336,14 +336,18 @@ def _last_redoable(context: Context) -> Step:
 
 
 def _demand_permission(context: Context, step: Step) -> None:
-    """Undo requires the permission of what is undone."""
+    """Undo requires the permission of what is undone, as the form of its line has it."""
     if step.workspace_id is None:
         access.demand(context.actor, {WRITE}, "undoing this")
         return
-    verb = step.canonical.removeprefix("→").split()[0]
-    command = registry.find(verb)
-    annotates = command.annotates and step.actor_id == context.actor.participant.pk
-    access.demand(context.actor, command.permissions, f"undoing {verb}", annotates=annotates)
+    command = registry.command_of_step(step.canonical)
+    access.demand(
+        context.actor,
+        command.permissions,
+        f"undoing {command.verb}",
+        annotates=command.annotates and step.actor_id == context.actor.participant.pk,
+        of_grove=command.stream == "grove",
+    )
 
 
 # As SQL and not as a value: SQLite finds the steps of an act by an index with this condition.

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from loom.access import Actor, get_actor
+from loom.access import Actor, acting_as, get_actor
 from loom.claims.commands.checks import declare_check
 from loom.engine import streams
 from loom.engine.context import Request
@@ -17,7 +17,7 @@ from loom.links.models import Link
 from loom.notes.models import Mark
 from loom.people.models import Participant, User
 from loom.trees.commands.trees import change_tree
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node, Tree, TreeRight
 from loom.turns.models import Generation
 from tests.commands.conftest import Say
 
@@ -381,3 +381,34 @@ def test_undo_of_a_version_leads_from_it_to_the_one_that_is_current(say: Say, wr
     a = write("a")
     version = say(f'edit {a} "b" as:version').body["refs"][0]
     assert say("undo", at=version).body["position"] == a
+
+
+@pytest.mark.parametrize(
+    ("permissions", "line"),
+    [
+        (("loom_aware",), 'suggest {a} "better"'),
+        (("loom_aware", "loom_write"), 'annotate {a} "a note"'),
+        (("loom_aware", "loom_write"), "tag {a} #late"),
+        (("loom_aware", "loom_write"), 'bookmark {a} "mine"'),
+        (("loom_aware", "loom_write"), "link {a} to {b}"),
+    ],
+)
+def test_undo_needs_the_permission_of_the_form_that_is_undone(
+    say: Say, write: Write, actor: Actor, tree: Tree, permissions: tuple[str, ...], line: str
+) -> None:
+    a, b = write("aaa"), write("bbb")
+    agent = Participant.objects.create(
+        grove=tree.grove, kind="model", name="Low", permissions=[*permissions]
+    )
+    acting = acting_as(actor, agent)
+    for said in (line.format(a=a, b=b), "undo", "redo"):
+        assert execute_line(acting, tree, Request(said)).body["ok"], said
+
+
+def test_who_may_only_read_a_tree_undoes_what_belongs_to_the_grove(
+    say: Say, tree: Tree, writer: User
+) -> None:
+    say('write doc:"Notes" new "a text"')
+    TreeRight.objects.create(tree=tree, user=writer, right="read")
+    say('tag doc:"Notes" #late', by=writer)
+    assert say("undo", by=writer).reply == '✓ undid → tag doc:"Notes" #late'
