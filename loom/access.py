@@ -482,6 +482,24 @@ def is_hidden_from_some(tree_id: int) -> bool:
     return Tree.objects.filter(hidden_from_some(), pk=tree_id).exists()
 
 
+def open_trees(grove: int, trees: Iterable[int]) -> set[int]:
+    """Those of the trees, by row id, that all members of the grove may see: no sandbox, and hidden
+    from nobody. What is written into a document for good names no others. One query."""
+    rows = Tree.objects.exclude(hidden_from_some()).filter(grove=grove, sandbox_of=None)
+    return set(rows.filter(pk__in=set(trees)).values_list("pk", flat=True))
+
+
+def demand_open(*trees: Tree) -> None:
+    """Refuses with REJECTED, in a line that copies texts of the trees into a document, if one is
+    hidden from somebody in its grove: they may read the document. One query."""
+    if Tree.objects.filter(hidden_from_some(), pk__in=[tree.pk for tree in trees]).exists():
+        raise CommandError(
+            "REJECTED",
+            "The tree is hidden from members of the grove, who may read its documents.",
+            hint='write in your own words what all may know: → write doc:"…" new "…"',
+        )
+
+
 def get_public_tree(secret: str) -> tuple[Actor, PublicLink]:
     """The link with its tree, for anybody with its secret; NOT_FOUND if it has ended. The actor is
     nobody: not a member of any grove, without permissions or rows.

@@ -131,3 +131,37 @@ def test_an_exported_trail_has_the_texts_of_documents_and_of_written_portals(
     say('write doc:"How else" from trail:"by oil"')
     # It is open to readers of the tree, who may not read a document that is not linked to it.
     assert 'doc:"Notes"' in _text("How else") and "dear" not in _text("How else")
+
+
+def test_a_document_for_all_names_nothing_that_is_hidden_from_some(
+    say: Say, write: Write, owner: User, writer: User, grove: Grove, tree: Tree
+) -> None:
+    hidden = new_tree(get_actor(owner, grove), title="Kept close")
+    far = say('respond root "the hidden words"', into=hidden).body["refs"][0]
+    a = write("the lamp")
+    claim = say(f'claim "the lamp is lit" cite:{a}').body["refs"][0]
+    say(f"cite tree:{hidden.uid} node:{far} for {claim}")
+    say(f"link {a} to tree:{hidden.uid} node:{far} as:supports")
+    say(f"switch to {a}")
+    say(f"expand supports of {a}")
+    say('trail save "way"')
+    say(f'allow "{get_actor(writer, grove).participant.name}" hidden', into=hidden)
+    say('write doc:"The way" from trail:"way"')
+    say('augment store ways/one from trail:"way"')
+    say(f"augment store ways/two from {claim}")
+    for row in Document.objects.all():
+        text = newest(row).text
+        assert "unavailable" in text, row.title
+        for word in ("Kept close", "hidden words", far, hidden.uid):
+            assert word not in text, row.title
+    say("switch to root", into=hidden)
+    say(f"link {far} to root as:supports", into=hidden)
+    say(f"expand supports of {far}", into=hidden)
+    say('trail save "inner"', into=hidden)
+    for line in ('write doc:"Inner" from trail:"inner"', 'augment store ways/3 from trail:"inner"'):
+        with pytest.raises(CommandError) as refused:
+            say(line, into=hidden)
+        assert refused.value.code == "REJECTED"
+        with pytest.raises(CommandError) as refused:
+            say(line)
+        assert refused.value.code == "REJECTED"

@@ -3,6 +3,7 @@
 
 from typing import Annotated
 
+from loom.access import demand_open, open_trees
 from loom.documents import log as document_log
 from loom.documents.commands.writing import made_document
 from loom.engine.arguments import Args, RefField, Written
@@ -15,7 +16,6 @@ from loom.links.trail_steps import steps_of
 from loom.links.trails import UNAVAILABLE, EndSeen, get_trail, stops_of
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
 from loom.trees.grove_texts import grove_texts
-from loom.trees.models import Tree
 from loom.trees.queries.lookup import withheld_from_models
 
 
@@ -37,22 +37,20 @@ def write_from(context: Context, args: WriteFrom) -> Reply:
     """Makes a document of a trail, and links it to this tree: each step with its reason and note,
     and what it led to as nested quotes."""
     trail = get_trail(context.actor, args.source.name or args.source.id)
+    demand_open(context.tree, trail.tree)
     text = text_of_trail(context, trail)
     with document_log.text_ahead(text):
         return made_document(context, args.ref.name or args.ref.id, text)
 
 
 def text_of_trail(context: Context, trail: Trail) -> str:
-    """The document. Everybody who may read the tree of the line can read it, agents too: so it
-    quotes only texts of this tree that are sent to models, and documents that are linked to it,
-    names what else there is in the grove, and of other groves nothing."""
+    """The document. Every member of the grove can read it, agents too: so it quotes only texts of
+    this tree that are sent to models, and documents that are linked to it, names what else all
+    members may see, and of other groves, sandboxes and hidden trees nothing."""
     steps = steps_of(trail)
     stops = stops_of(context.actor, context.tree, steps)
     homes = {ids.home_of(item) for item in stops.by_item} - {0}
-    here = context.tree.grove_id
-    # A sandbox is its maker's alone.
-    rows = Tree.objects.filter(pk__in=homes, grove=here, sandbox_of=None)
-    own = set(rows.values_list("pk", flat=True))
+    own = open_trees(context.tree.grove_id, homes)
     for item, end in stops.by_item.items():
         if (home := ids.home_of(item)) and home not in own and not end.is_gone:
             gone = EndSeen(item, "", f"({UNAVAILABLE})", state=UNAVAILABLE)
