@@ -328,7 +328,7 @@ def erased_trees_for(actor: Actor, trees: Iterable[int]) -> set[int]:
     """Those of the trees, by row id, that were erased and that the actor could read until then: for
     others there was never anything. One query, none for no trees."""
     asked = set(trees)
-    if not asked:
+    if not asked or not reaches_trees(actor):
         return set()
     rows = ErasedTree.objects.filter(pk__in=asked, grove__memberships__user=actor.user)
     if actor.participant != actor.person:

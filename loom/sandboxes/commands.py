@@ -403,7 +403,7 @@ def _close(tree: Tree, writer: streams.Writer, state: str, *, turn: str = "") ->
 @undoes("sandbox")
 def _undo_sandbox(context: Context, op: Op, own: Own) -> list[Op]:
     """Discards a sandbox that was begun, or opens it again."""
-    tree = access.trees_for(context.actor).filter(pk=op["tree"]).first()
+    tree = access.known_trees(context.actor).filter(pk=op["tree"]).first()
     if tree is None or (tree.archived_at is None) != op["ends"]:
         if tree is not None and access.is_over(tree):
             raise CommandError(

@@ -52,7 +52,7 @@ def origin_of(actor: Actor, tree: Tree) -> tuple[Actor, Tree, Node]:
     """Who the actor is in the tree at which a sandbox hangs, that tree, and the text. NOT_FOUND if
     they may not see it any more. Three queries."""
     at = tree.sandbox_at or 0
-    uid = access.trees_for(actor).filter(pk=home_of(at)).values_list("uid", flat=True).first()
+    uid = access.known_trees(actor).filter(pk=home_of(at)).values_list("uid", flat=True).first()
     node = Node.objects.filter(pk=at).first()
     if uid is None or node is None:
         raise not_found("The text that this sandbox hangs at")

@@ -119,6 +119,18 @@ def test_an_agent_reads_its_inviters_sandbox_only_where_it_was_asked(
     assert sandbox in access.trees_for(at_tree(agent, sandbox))
 
 
+def test_an_agent_without_cross_tree_ends_the_sandboxes_that_it_may(two_groves: TwoGroves) -> None:
+    two = two_groves
+    held = ["loom_aware", "loom_write", "loom_generate"]
+    agent = acting_as(two.left.actor(two.both), two.agent(two.left, permissions=held))
+    assert say(agent, two.left.tree, f"sandbox from {two.left.text.local_id}")["ok"]
+    assert say(agent, two.left.tree, "undo")["ok"]
+    _, sandbox = begin(two, two.both)
+    inside = at_tree(agent, sandbox)
+    assert say(inside, sandbox, 'respond "It wakes at dawn."')["ok"]
+    assert say(inside, sandbox, "promote")["reply"].startswith("✓ promoted 1 node below")
+
+
 def test_promoting_keeps_authors_instants_and_hashes(two_groves: TwoGroves) -> None:
     two = two_groves
     tree = two.left.tree
