@@ -6,10 +6,12 @@ from collections.abc import Callable
 import pytest
 from django.test import Client
 
-from loom.access import get_actor
+from loom.access import acting_as, get_actor
 from loom.claims.models import Cite, Claim
 from loom.claims.queries.claims import claim_body
-from loom.people.models import User
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import Participant, User
 from loom.trees.models import Tree
 from tests.commands.conftest import Say
 from tests.two_groves import TwoGroves
@@ -62,11 +64,17 @@ def test_what_was_opened_is_weak_evidence_and_counts_for_tentative_only(
 
 
 def test_what_a_person_opened_is_shown_to_nobody_else(
-    say: Say, ids: dict[str, str], writer: User, tree: Tree
+    say: Say, ids: dict[str, str], owner: User, writer: User, tree: Tree
 ) -> None:
     stored = Claim.objects.get()
     assert claim_body(get_actor(writer, tree.grove), stored)["explored"] == []
-    assert "explored" not in say(f"list {ids['claim']} evidence", by=writer).reply
+    line = f"list {ids['claim']} evidence"
+    assert "explored" not in say(line, by=writer).reply
+    agent = Participant.objects.create(
+        grove=tree.grove, kind="model", name="Low", permissions=["loom_aware"]
+    )
+    acting = acting_as(get_actor(owner, tree.grove), agent)  # whose steps are open to members
+    assert "explored" not in execute_line(acting, tree, Request(line)).reply
 
 
 def test_what_was_opened_is_shown_as_far_as_it_may_be_read(two_groves: TwoGroves) -> None:

@@ -33,9 +33,9 @@ class Opening:
 def openings_of(actor: Actor, claim: Claim, cites: Sequence[Cite]) -> list[Opening]:
     """What the claimant opened from the claim, from what it is about and from what it cites, and on
     from there, each once, oldest first, without what is cited already. The steps of a person are
-    their own, those of an agent are open to members; what the actor may not see is left out. Three
-    queries, and five if there are any."""
-    if claim.by.kind == "human" and claim.by_id not in (actor.participant.pk, actor.person.pk):
+    their own, also if they invite an agent, those of an agent are open to members; what the actor
+    may not see is left out. Three queries, and five if there are any."""
+    if claim.by.kind == "human" and claim.by_id != actor.participant.pk:
         return []
     cited = {cite.item for cite in cites}
     around = {ids.of_node(claim.pk), *cited} | ({claim.about} if claim.about else set())
