@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from loom.claims.models import Cite
+from loom.access import in_hidden_tree
+from loom.claims.models import Check, Cite
 from loom.engine.event_kinds import Body, Payload, completes, event
 from loom.links.commands.links import keeps_links
 from loom.links.models import Link
@@ -16,6 +17,22 @@ class CheckChanged(Payload):
     check: Body = {}
     item: str = ""
     results: list[Body] = []
+
+
+@completes("check.changed")
+def _without_hidden_checks(stream: str, payloads: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of a check of a tree that is hidden from somebody, all members read only that it is there.
+    One query, none for results."""
+    bodies = [payload["check"] for payload in payloads if payload.get("check")]
+    scopes = [body["id"] for body in bodies if str(body["scope"]).startswith("tree:")]
+    rows = Check.objects.filter(in_hidden_tree(), uid__in=scopes).order_by() if scopes else None
+    unsaid = set(rows.values_list("uid", flat=True)) if rows is not None else set()
+    return [
+        {**payload, "check": {name: payload["check"][name] for name in ("id", "grove", "archived")}}
+        if payload.get("check", {}).get("id") in unsaid
+        else payload
+        for payload in payloads
+    ]
 
 
 @event("pipe.saved", stream="grove")

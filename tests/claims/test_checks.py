@@ -12,7 +12,7 @@ from loom.engine.models import Event
 from loom.errors import CommandError
 from loom.language import ids
 from loom.people.models import Grove, User
-from loom.trees.models import Node, Tree
+from loom.trees.models import Node, Tree, TreeRight
 from tests.claims.conftest import Declare, refused
 from tests.commands.conftest import Say
 from tests.two_groves import TwoGroves
@@ -169,6 +169,36 @@ def test_a_reader_runs_checks_and_declares_none(
     with pytest.raises(CommandError) as caught:
         declare_check(get_actor(reader, grove), name="x", kind="json")
     assert caught.value.code == "PERMISSION_DENIED"
+
+
+def test_a_check_of_a_tree_is_for_who_may_write_there(
+    declare: Declare, writer: User, owner: User, grove: Grove, tree: Tree
+) -> None:
+    actor, scope = get_actor(writer, grove), f"tree:{tree.uid}"
+    TreeRight.objects.create(tree=tree, user=writer, right="read")
+    row = declare("json", scope=scope)
+    with pytest.raises(CommandError) as caught:
+        declare_check(actor, name="mine", kind="json", scope=scope)
+    assert caught.value.code == "PERMISSION_DENIED"
+    with pytest.raises(CommandError) as caught:
+        change_check(actor, row, archived=True)
+    assert caught.value.code == "PERMISSION_DENIED"
+    TreeRight.objects.filter(user=writer).update(right="write")
+    assert change_check(actor, row, archived=True).archived_at is not None
+
+
+def test_the_log_of_the_grove_says_no_more_of_a_check_of_a_hidden_tree(
+    declare: Declare, writer: User, grove: Grove, tree: Tree
+) -> None:
+    declare("absent", name="no kestrel", scope=f"tree:{tree.uid}", text="kestrel")
+    TreeRight.objects.create(tree=tree, user=writer, right="hidden")
+    declare("json")
+    client = APIClient()
+    client.force_login(writer)
+    log = client.get(f"/api/groves/{grove.uid}/events").json()["events"]
+    checks = [row["payload"]["check"] for row in log if row["kind"] == "check.changed"]
+    assert [body.get("name") for body in checks] == [None, "json"]
+    assert "kestrel" not in str(log) and tree.uid not in str(checks)
 
 
 def test_names_are_unique_and_scopes_are_of_the_grove(

@@ -339,6 +339,8 @@ def _change(change: RunningAction, args: CheckChangeArgs) -> Check:
     row = checks_for(change.actor).filter(uid=args.check).first()
     if row is None:
         raise not_found("This check")
+    if row.tree is not None:
+        access.demand_right_to_write(change.actor, row.tree)
     if args.name is not None:
         _rename(row, args.name)
     if args.parameters is not None:
@@ -409,6 +411,7 @@ def _scope(actor: Actor, scope: str) -> tuple[Any, int | None]:
         if tree is None:
             raise not_found("This tree")
         access.demand_no_sandbox(tree)
+        access.demand_right_to_write(actor, tree)
         return tree, None
     if kind == "doc":
         text = grove_texts().find(actor, uid)
