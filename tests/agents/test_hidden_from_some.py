@@ -21,7 +21,12 @@ from tests.providers.scripts import says
 pytestmark = pytest.mark.django_db(transaction=True)
 LINES = (
     *("memory", "memory trace", "memory windows", "trail", "trail list", "trail show windows"),
-    "list tags in:grove",
+    *("list tags in:grove", "list bookmarks in:grove", "list trees"),
+)
+LINKED = (
+    *("list {0} links", "list {0} related", "expand related of {0} inline", "graph {0}"),
+    *("expand related of {0}", "open {0} with:related", 'find "papers" in:grove'),
+    *('trail show "kestrels"', 'view trail:"kestrels"', "digest", "since", "view {0}"),
 )
 
 
@@ -56,7 +61,8 @@ def test_no_later_line_of_its_agent_tells_of_it(
     reads = f'→ view {far} full\n→ open {far} keep\n→ link {opening} to {far} note:"a kestrel"'
     refused = f"→ view {own}"
     looks = "\n".join(f"→ {line}" for line in LINES)
-    for said in (reads, looks, refused):
+    linked = "\n".join(f"→ {line.format(opening)}" for line in LINKED)
+    for said in (reads, looks, linked, refused):
         provider.script(says(said))
     provider.script(says("Done."))
     turn = went(asked(actor, tree, agent))
