@@ -71,13 +71,12 @@ class GrowingCandidate:
 
     @property
     def whole(self) -> str:
-        """How it finished if nothing interrupted it; for a round also that it reached its limit.
-        A round that was paused goes on in the next one, with what its tools returned; nobody asks
-        for the rest of another answer but a person."""
+        """How it finished if nothing interrupted it, also that it reached its limit. A round that
+        was paused goes on in the next one, with what its tools returned; nobody asks for the rest
+        of another answer but a person."""
         if self.is_paused:
             return PAUSED if self.generation.round > 0 else f"interrupted:{PAUSED}"
-        is_cut = self.reason in ("length", "max_tokens") and self.generation.round
-        return CUT_OFF if is_cut else "complete"
+        return CUT_OFF if self.reason in ("length", "max_tokens") else "complete"
 
     @property
     def has_news(self) -> bool:

@@ -5,16 +5,17 @@ also as a stream. With tools of its own, the program speaks with the agent's pro
 import asyncio
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from agents.gateway import forwarding, recording
 from agents.gateway import messages as rules
 from agents.gateway.forwarding import ProgramRequest, Replying, in_thread, until_gone
-from agents.gateway.hosted_answers import answer_id_of, digest_of
+from agents.gateway.hosted_answers import answer_id_of, digest_of, text_of_turn
+from agents.gateway.hosted_shapes import SHAPES, HostedReply, HostedState, wants_usage
 from agents.gateway.keys import REFUSAL, is_used_up, is_valid, models_of
-from agents.gateway.messages import Shape, history_of
+from agents.gateway.messages import ChatHistory, history_of
 from agents.gateway.models import GatewayKey, GatewayMessage
 from agents.gateway.recording import Incoming
 from agents.gateway.sessions import names_in
@@ -25,26 +26,34 @@ from loom.engine.execute import execute
 from loom.errors import CommandError, not_found
 from loom.language.slices import parse_ref
 from loom.money import spending
+from loom.participants.prices import TokenCounts, counts_of
 from loom.people.models import Participant
 from loom.permissions import GENERATE, LOOM
 from loom.text.tokens import count
 from loom.trees.models import Node, Tree
 from loom.turns import generation_lifecycle, turn_lifecycle
 from loom.turns.commands.continuing import Continue, continue_
+from loom.turns.generation_lifecycle import CUT_OFF
 from loom.turns.models import Generation, Turn
 
 LOOK_EVERY_S = 0.2
 PING_EVERY_S = 10.0
 LONGEST_S = 30 * 60
+STILL_WORKS = "The agent still works; its answer will be in the tree of this session."
+EMPTY = "empty"  # the reason of a generation whose provider sent no word
+WHOLE = ("", "complete")  # the finishes of a whole answer
+CUT = (CUT_OFF, "interrupted:too long", "interrupted:time")  # of one that reached its limit
 
 
 @dataclass(frozen=True)
 class Running:
     """What was started for a program: a turn or a generation, the tree it is in, and the place in
-    the chain of the message that it answers."""
+    the chain of the message that it answers; `asked_tokens` is about how many tokens the request
+    has."""
 
     tree: Tree
     digest: str
+    asked_tokens: int = 0
     turn: Turn | None = None
     generation: Generation | None = None
 
@@ -53,17 +62,6 @@ class Running:
         """The id of the turn or generation: each answer has one of its own."""
         started = self.turn or self.generation
         return started.uid if started is not None else ""
-
-
-@dataclass(frozen=True)
-class HostedState:
-    """How far it has come: its text so far, and once it has ended why it failed, if it did, with
-    the code of that error."""
-
-    text: str
-    has_ended: bool
-    error: str = ""
-    code: str = ""
 
 
 async def answer(asked: ProgramRequest, reply: Any, receive: Any) -> None:
@@ -103,7 +101,10 @@ async def count_tokens(asked: ProgramRequest, reply: Any) -> None:
 
 async def _refuse(reply: Replying, refused: CommandError) -> None:
     kind = "rate_limit_error" if refused.code == "LIMIT_EXCEEDED" else "invalid_request_error"
-    await reply.error(refused.status, kind, f"{refused.message} {refused.hint}".strip())
+    # The clients of the vendors send again what was answered by 409.
+    is_final = refused.status == 409 and not refused.retryable
+    status = 400 if is_final else refused.status
+    await reply.error(status, kind, f"{refused.message} {refused.hint}".strip())
 
 
 def _tokens_of(asked: ProgramRequest) -> int:
@@ -114,15 +115,14 @@ def _tokens_of(asked: ProgramRequest) -> int:
             f"{agent.name} does not answer {asked.path}.",
             hint="name a model of the provider",
         )
-    history = history_of("messages", asked.body)
     tools = asked.body.get("tools")
-    return sum(
-        (
-            count(history.system),
-            *(rules.size_of(message, ()) for message in history.messages),
-            count(json.dumps(tools, ensure_ascii=False)) if tools else 0,
-        )
-    )
+    added = count(json.dumps(tools, ensure_ascii=False)) if tools else 0
+    return _size(history_of("messages", asked.body)) + added
+
+
+def _size(history: ChatHistory) -> int:
+    """About how many tokens a conversation has."""
+    return count(history.system) + sum(rules.size_of(message, ()) for message in history.messages)
 
 
 def _as_agent(asked: ProgramRequest) -> ProgramRequest:
@@ -170,7 +170,8 @@ def _start(asked: ProgramRequest) -> Running:
     is_words = all(block["type"] == "text" for block in last["blocks"])
     if LOOM not in agent.permissions:
         point, digest = recording.place(incoming, session, agent)
-        return _continued(asked, session.tree, agent, point, digest)
+        generation = _continued(asked, session.tree, agent, point)
+        return Running(session.tree, digest, _size(history), generation=generation)
     point, digest = recording.place(incoming, session, agent, but_last=is_words)
     words = rules.text_of(last) if is_words else ""
     final = rules.chain([last], digest)[0] if is_words else digest
@@ -183,7 +184,7 @@ def _start(asked: ProgramRequest) -> Running:
         GatewayMessage.objects.get_or_create(
             tree=session.tree, digest=final, defaults={"node": turn.input_node}
         )
-    return Running(session.tree, final, turn=turn)
+    return Running(session.tree, final, _size(history), turn=turn)
 
 
 def _demand_previous(incoming: Incoming) -> None:
@@ -202,13 +203,10 @@ def _demand_previous(incoming: Incoming) -> None:
         )
 
 
-def _continued(
-    asked: ProgramRequest, tree: Tree, agent: Participant, point: Node, digest: str
-) -> Running:
+def _continued(asked: ProgramRequest, tree: Tree, agent: Participant, point: Node) -> Generation:
     args = Continue(ref=parse_ref(point.local_id), using=(parse_ref(f"agent:{agent.uid}"),))
     body = execute(asked.actor, tree, continue_, args, request=Request("", at=point.local_id)).body
-    generation = Generation.objects.get(uid=body["generations"][0])
-    return Running(tree, digest, generation=generation)
+    return Generation.objects.get(uid=body["generations"][0])
 
 
 def _agent(asked: ProgramRequest) -> Participant:
@@ -232,24 +230,104 @@ def _stop(running: Running) -> None:
 def _state(running: Running) -> HostedState:
     """Reads how far it has come; records the place of an answer that has ended."""
     if running.turn is not None:
-        turn = Turn.objects.select_related("node").get(pk=running.turn.pk)
+        turn = Turn.objects.select_related("node", "generation").get(pk=running.turn.pk)
         if turn.ended_at is None:
             return HostedState("", has_ended=False)
-        node, error = turn.node, turn.error
-    elif running.generation is not None:
-        row = Generation.objects.select_related("node").get(pk=running.generation.pk)
-        if row.ended_at is None:
-            return HostedState(row.text, has_ended=False)
-        node, error = row.node, row.error
-    else:
+        return _ended_turn(running, turn)
+    if running.generation is None:
         raise RuntimeError("nothing was started")
-    if node is None:
-        reason = str((error or {}).get("message", "The agent gave no answer."))
-        code = str((error or {}).get("code", ""))
-        return HostedState("", has_ended=True, error=reason, code=code)
-    digest = digest_of(node, running.digest)
+    row = Generation.objects.select_related("node").get(pk=running.generation.pk)
+    if row.ended_at is None:
+        return HostedState(row.text, has_ended=False)
+    counts = _counted([row], row.shown, running)
+    if row.node is not None:
+        _remember(running, row.node.text, row.node)
+        return _ended(row.shown, row.finish, row.error, counts=counts)
+    if _is_empty(row.error):
+        is_cut = row.tokens is not None and counts.wrote >= row.tokens
+        return _ended("", CUT_OFF if is_cut else "complete", None, counts=counts)
+    return _ended("", row.finish, row.error, counts=counts)
+
+
+def _is_empty(error: Mapping[str, Any] | None) -> bool:
+    """Whether the provider sent a whole answer without a word: for a program it is one."""
+    return (error or {}).get("reason") == EMPTY
+
+
+def _ended_turn(running: Running, turn: Turn) -> HostedState:
+    """What became of a turn. One that worked by lines and wrote no prose is answered with what its
+    lines replied: it has done what it was asked for."""
+    rounds = Generation.objects.filter(turn=turn).order_by("id")
+    text = text_of_turn(turn)
+    finish = turn.finish
+    if not finish and turn.generation is not None and turn.generation.finish == CUT_OFF:
+        finish = CUT_OFF
+    counts = _counted(list(rounds), text, running)
+    is_done = turn.status == "done"
+    if turn.node is not None or is_done:
+        place = turn.node or turn_lifecycle.last_written(turn) or turn.answers_below
+        _remember(running, text, place)
+        return _ended(text, finish, turn.error, counts=counts)
+    if _is_empty(turn.error):
+        return _ended(text, "complete", None, counts=counts)
+    has_acted = bool(text)  # again, it would do the same once more
+    return _ended("", finish, turn.error, counts=counts, has_acted=has_acted)
+
+
+def _remember(running: Running, text: str, node: Node) -> None:
+    digest = digest_of(text, running.digest)
     GatewayMessage.objects.get_or_create(tree=running.tree, digest=digest, defaults={"node": node})
-    return HostedState(node.text, has_ended=True)
+
+
+def _ended(
+    text: str,
+    finish: str,
+    error: Mapping[str, Any] | None,
+    *,
+    counts: TokenCounts,
+    has_acted: bool = False,
+) -> HostedState:
+    """How an answer ended that finished like this."""
+    if finish in CUT:
+        return HostedState(text, has_ended=True, ending="cut", counts=counts)
+    if finish in WHOLE and not error:
+        return HostedState(text, has_ended=True, counts=counts)
+    reason = finish.partition(":")[2]
+    told = str((error or {}).get("message") or f"The answer broke off: {reason}.")
+    status, kind = _failure(error or {}, has_acted=has_acted)
+    return HostedState(
+        text,
+        has_ended=True,
+        ending="broken",
+        error=told,
+        status=status,
+        kind=kind,
+        counts=counts,
+    )
+
+
+def _failure(error: Mapping[str, Any], *, has_acted: bool) -> tuple[int, str]:
+    """The status and the kind of error of an answer without text. The clients of the vendors send a
+    request again that is answered by 409, 429 or 5xx, so only what can help is."""
+    code = str(error.get("code", ""))
+    if has_acted or not error.get("retryable"):
+        return 400, "invalid_request_error"
+    if error.get("reason") == "rate":
+        return 429, "rate_limit_error"
+    return forwarding.failure_of(code)
+
+
+def _counted(rows: Sequence[Generation], text: str, running: Running) -> TokenCounts:
+    """The tokens that these generations took, as their providers counted them; estimated where
+    none did."""
+    read = sum(row.tokens_in for row in rows)
+    wrote = sum(row.tokens_out for row in rows)
+    return TokenCounts(
+        read or running.asked_tokens,
+        wrote or count(text),
+        sum(row.tokens_cached for row in rows),
+        sum(counts_of(row.usage).kept for row in rows),
+    )
 
 
 def _state_now(running: Running, key: GatewayKey) -> HostedState:
@@ -258,13 +336,20 @@ def _state_now(running: Running, key: GatewayKey) -> HostedState:
     if state.has_ended or is_valid(key):
         return state
     _stop(running)
-    return HostedState(state.text, has_ended=True, error=REFUSAL)
+    kind = "authentication_error"
+    return HostedState("", has_ended=True, ending="broken", error=REFUSAL, status=401, kind=kind)
 
 
 async def _send(asked: ProgramRequest, running: Running, reply: Replying) -> None:
     """Sends the answer: in pieces as it grows, or whole once it has ended."""
     is_stream = asked.body.get("stream") is True
-    shape = _SHAPES[asked.shape](str(asked.body["model"]), running)
+    said = HostedReply(
+        str(asked.body["model"]),
+        running.uid,
+        answer_id_of(running.uid, running.digest),
+        wants_usage(asked.body),
+    )
+    shape = SHAPES[asked.shape](said)
     sent, begun, pinged = "", time.monotonic(), time.monotonic()
     if is_stream:
         await reply.start(200, [(b"content-type", b"text/event-stream; charset=utf-8")])
@@ -274,209 +359,22 @@ async def _send(asked: ProgramRequest, running: Running, reply: Replying) -> Non
         if is_stream and state.text.startswith(sent) and len(state.text) > len(sent):
             await reply.piece(shape.piece(state.text[len(sent) :]))
             sent, pinged = state.text, time.monotonic()
-        if state.has_ended or time.monotonic() - begun > LONGEST_S:
+        if state.has_ended:
+            break
+        if time.monotonic() - begun > LONGEST_S:
+            state = replace(state, ending="broken", error=STILL_WORKS, status=400)
             break
         if is_stream and time.monotonic() - pinged > PING_EVERY_S:
             await reply.piece(b": working\n\n")
             pinged = time.monotonic()
         await asyncio.sleep(LOOK_EVERY_S)
-    if state.error and not is_stream:
-        await reply.error(*forwarding.failure_of(state.code), state.error)
-        return
     if is_stream:
         await reply.piece(shape.tail(state), more=False)
         return
-    data = json.dumps(shape.whole(state.text), ensure_ascii=False).encode()
+    if state.ending == "broken" and not state.text:
+        await reply.error(state.status, state.kind, state.error)
+        return
+    data = json.dumps(shape.whole(state), ensure_ascii=False).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(data))]
     await reply.start(200, headers)
     await reply.piece(data, more=False)
-
-
-# The shapes of an answer.
-
-
-def _event(value: dict[str, Any], name: str = "") -> bytes:
-    head = f"event: {name}\n" if name else ""
-    return f"{head}data: {json.dumps(value, ensure_ascii=False)}\n\n".encode()
-
-
-@dataclass
-class _Chat:
-    """OpenAI's chat, and with `text` in place of messages its completions."""
-
-    model: str
-    running: Running
-    is_text: bool = False
-
-    def _base(self, choice: dict[str, Any], *, chunk: bool) -> dict[str, Any]:
-        kind = "text_completion" if self.is_text else "chat.completion"
-        return {
-            "id": f"loom-{self.running.uid}",
-            "object": kind if self.is_text or not chunk else f"{kind}.chunk",
-            "created": int(time.time()),
-            "model": self.model,
-            "choices": [{"index": 0, **choice}],
-        }
-
-    def _delta(self, delta: dict[str, Any], finish: str | None = None) -> bytes:
-        content = {"text": delta.get("content", "")} if self.is_text else {"delta": delta}
-        return _event(self._base({**content, "finish_reason": finish}, chunk=True))
-
-    def head(self) -> bytes:
-        """The beginning of a stream."""
-        return b"" if self.is_text else self._delta({"role": "assistant", "content": ""})
-
-    def piece(self, text: str) -> bytes:
-        """A piece of the text."""
-        return self._delta({"content": text})
-
-    def tail(self, state: HostedState) -> bytes:
-        """The end of a stream."""
-        if state.error:
-            return _event({"error": {"message": state.error, "type": "api_error"}})
-        return self._delta({}, "stop") + b"data: [DONE]\n\n"
-
-    def whole(self, text: str) -> dict[str, Any]:
-        """The whole answer."""
-        message: dict[str, Any] = {"message": {"role": "assistant", "content": text}}
-        choice = {**({"text": text} if self.is_text else message), "finish_reason": "stop"}
-        return {**self._base(choice, chunk=False), "usage": _counted(text)}
-
-
-def _counted(text: str) -> dict[str, int]:
-    tokens = len(text.encode()) // 4
-    return {"prompt_tokens": 0, "completion_tokens": tokens, "total_tokens": tokens}
-
-
-@dataclass
-class _Messages:
-    """Anthropic's messages."""
-
-    model: str
-    running: Running
-
-    def _base(self, content: list[dict[str, Any]], stop: str | None) -> dict[str, Any]:
-        return {
-            "id": f"msg_loom{self.running.uid}",
-            "type": "message",
-            "role": "assistant",
-            "model": self.model,
-            "content": content,
-            "stop_reason": stop,
-            "stop_sequence": None,
-            "usage": {"input_tokens": 0, "output_tokens": 0},
-        }
-
-    def head(self) -> bytes:
-        """The beginning of a stream."""
-        block = {"type": "text", "text": ""}
-        return _event(
-            {"type": "message_start", "message": self._base([], None)}, "message_start"
-        ) + _event(
-            {"type": "content_block_start", "index": 0, "content_block": block},
-            "content_block_start",
-        )
-
-    def piece(self, text: str) -> bytes:
-        """A piece of the text."""
-        delta = {"type": "text_delta", "text": text}
-        event = {"type": "content_block_delta", "index": 0, "delta": delta}
-        return _event(event, "content_block_delta")
-
-    def tail(self, state: HostedState) -> bytes:
-        """The end of a stream."""
-        if state.error:
-            error = {"type": "api_error", "message": state.error}
-            return _event({"type": "error", "error": error}, "error")
-        tokens = len(state.text.encode()) // 4
-        delta = {"stop_reason": "end_turn", "stop_sequence": None}
-        ended = {"type": "message_delta", "delta": delta, "usage": {"output_tokens": tokens}}
-        return (
-            _event({"type": "content_block_stop", "index": 0}, "content_block_stop")
-            + _event(ended, "message_delta")
-            + _event({"type": "message_stop"}, "message_stop")
-        )
-
-    def whole(self, text: str) -> dict[str, Any]:
-        """The whole answer."""
-        return self._base([{"type": "text", "text": text}], "end_turn")
-
-
-class _Responses:
-    """OpenAI's responses."""
-
-    def __init__(self, model: str, running: Running) -> None:
-        self._model, self._running = model, running
-        self._numbers: Iterator[int] = iter(range(10**9))
-        self._id = answer_id_of(running.uid, running.digest)
-        self._item = f"msg_loom{running.uid}"
-
-    def _response(self, status: str, text: str | None = None) -> dict[str, Any]:
-        return {
-            "id": self._id,
-            "object": "response",
-            "created_at": int(time.time()),
-            "status": status,
-            "model": self._model,
-            "output": [] if text is None else [self._message(text, "completed")],
-            "parallel_tool_calls": False,
-            "tool_choice": "auto",
-            "tools": [],
-            "usage": None,
-        }
-
-    def _message(self, text: str, status: str) -> dict[str, Any]:
-        content = [{"type": "output_text", "text": text, "annotations": []}] if text else []
-        message = {"id": self._item, "type": "message", "role": "assistant", "status": status}
-        return {**message, "content": content}
-
-    def _say(self, kind: str, **more: Any) -> bytes:
-        return _event({"type": kind, "sequence_number": next(self._numbers), **more}, kind)
-
-    def head(self) -> bytes:
-        """The beginning of a stream."""
-        part = {"type": "output_text", "text": "", "annotations": []}
-        place = {"item_id": self._item, "output_index": 0, "content_index": 0}
-        return (
-            self._say("response.created", response=self._response("in_progress"))
-            + self._say(
-                "response.output_item.added",
-                output_index=0,
-                item=self._message("", "in_progress"),
-            )
-            + self._say("response.content_part.added", part=part, **place)
-        )
-
-    def piece(self, text: str) -> bytes:
-        """A piece of the text."""
-        place = {"item_id": self._item, "output_index": 0, "content_index": 0}
-        return self._say("response.output_text.delta", delta=text, logprobs=[], **place)
-
-    def tail(self, state: HostedState) -> bytes:
-        """The end of a stream."""
-        if state.error:
-            failed = {**self._response("failed"), "error": {"message": state.error}}
-            return self._say("response.failed", response=failed)
-        place = {"item_id": self._item, "output_index": 0, "content_index": 0}
-        item = self._message(state.text, "completed")
-        return (
-            self._say("response.output_text.done", text=state.text, logprobs=[], **place)
-            + self._say("response.output_item.done", output_index=0, item=item)
-            + self._say("response.completed", response=self._response("completed", state.text))
-        )
-
-    def whole(self, text: str) -> dict[str, Any]:
-        """The whole answer."""
-        return self._response("completed", text)
-
-
-def _text(model: str, running: Running) -> _Chat:
-    return _Chat(model, running, is_text=True)
-
-
-_SHAPES: dict[Shape, Callable[[str, Running], Any]] = {
-    "chat": _Chat,
-    "completions": _text,
-    "messages": _Messages,
-    "responses": _Responses,
-}

@@ -5,8 +5,9 @@ import re
 
 from agents.gateway import messages as rules
 from agents.gateway.models import GatewayMessage
-from loom.trees.models import Node
+from loom.engine.answers import messages_of
 from loom.turns.models import Generation, Turn
+from loom.turns.queries import lines_of
 
 PREFIX = "resp_loom"
 _ID = re.compile(rf"{PREFIX}([a-z0-9]{{1,32}})_([0-9a-f]{{64}})")
@@ -18,24 +19,36 @@ def answer_id_of(uid: str, place: str) -> str:
     return f"{PREFIX}{uid}_{place}"
 
 
-def digest_of(node: Node, place: str) -> str:
-    """The place in the chain of an answer to the message at `place`."""
-    message = {"role": "assistant", "blocks": [{"type": "text", "text": node.text}]}
-    return rules.chain([message], place)[0]
+def digest_of(text: str, place: str) -> str:
+    """The place in the chain of an answer with this text to the message at `place`."""
+    blocks = [{"type": "text", "text": text}] if text else []
+    return rules.chain([{"role": "assistant", "blocks": blocks}], place)[0]
+
+
+def text_of_turn(turn: Turn) -> str:
+    """What a program is told that a turn which has ended answered: its prose, or what the lines
+    replied by which it changed something; "" if it did neither."""
+    if turn.node is not None:
+        return turn.node.text
+    steps = list(lines_of(turn).filter(outcome="ok", inverse__isnull=False))
+    answers = messages_of(steps)
+    return "\n".join(answers[step.pk] for step in steps)
 
 
 def find_answer(answer_id: str) -> GatewayMessage | None:
-    """The recorded answer with this id, of whichever key; None if there is none. At most three
+    """The recorded answer with this id, of whichever key; None if there is none. At most five
     queries."""
     match = _ID.fullmatch(answer_id)
     if match is None:
         return None
     uid, place = match.groups()
-    of_generation = Generation.objects.filter(uid=uid, node__isnull=False).order_by()
-    of_turn = Turn.objects.filter(uid=uid, node__isnull=False).order_by()
-    node = Node.objects.filter(pk__in=of_generation.values("node")).first()
-    node = node or Node.objects.filter(pk__in=of_turn.values("node")).first()
-    if node is None:
-        return None
-    digest = digest_of(node, place)
-    return GatewayMessage.objects.filter(tree=node.tree_id, digest=digest).first()
+    generation = Generation.objects.filter(uid=uid).select_related("node").order_by().first()
+    if generation is not None:
+        tree, text = generation.tree_id, generation.shown
+    else:
+        turns = Turn.objects.filter(uid=uid, ended_at__isnull=False).select_related("node")
+        turn = turns.order_by().first()
+        if turn is None:
+            return None
+        tree, text = turn.tree_id, text_of_turn(turn)
+    return GatewayMessage.objects.filter(tree=tree, digest=digest_of(text, place)).first()

@@ -63,7 +63,7 @@ LOST = "interrupted:worker lost"
 STOPPED = "interrupted:stopped"
 # The finish of a round that its provider paused while tools of its own ran: the next one goes on.
 PAUSED = "paused"
-CUT_OFF = "length"  # the finish of a round whose answer reached its maximum: kept, but incomplete
+CUT_OFF = "length"  # the finish of an answer that reached its maximum: kept, a node like others
 
 
 @dataclass(frozen=True)
@@ -255,8 +255,8 @@ def end_generation(
     uses: Sequence[ProviderUse] = (),
 ) -> Node | None:
     """Ends a generation: its text becomes a node below its point (no text: no node). `finish` is
-    "complete" or "interrupted:reason". One transaction; a second call, or one whose lease was
-    lost, changes nothing and returns the existing node. `wrote`: the tokens that arrived, for a
+    "complete", "length" or "interrupted:reason". One transaction; a second call, or one whose lease
+    was lost, changes nothing and returns the existing node. `wrote`: the tokens that arrived, for a
     provider that counts none; `note`: how its text differs from the answer; `uses`: what the
     provider did with tools of its own, which become results of the agent if it is a round.
     """
@@ -272,11 +272,13 @@ def end_generation(
         if row.status not in OPEN_STATUSES or (row.lease and row.lease != lease):
             return row.node
         is_candidate = not row.round  # the rounds of a turn make one node together, at its end
-        node = _node_of(writer, row, text, finish) if text and is_candidate else None
+        is_whole = finish == "complete" or (finish == CUT_OFF and is_candidate)
+        of_node = "complete" if is_whole else finish
+        node = _node_of(writer, row, text, of_node) if text and is_candidate else None
         row.error, row.usage = error, usage or {}
         row.note = " · ".join(words for words in (row.note, note) if words)[:200]
         _keep_uses(row, uses)  # locks the workspace, which is locked before money
-        spending.settle(row, text, wrote, is_whole=finish == "complete")
+        spending.settle(row, text, wrote, is_whole=is_whole)
         _end(row, node, text=text, chunk=chunk, finish=finish)
         if row.round == SUMMARY:
             _count_for_turn(row)

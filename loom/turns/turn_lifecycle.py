@@ -528,7 +528,7 @@ def finish(turn: Turn, *, text: str) -> None:
 def _lead_inviter(turn: Turn, node: Node | None) -> None:
     """Moves whoever asked to what the turn wrote by command, else to its answer, if they still
     wait at the node that it answers: they find it there on every device."""
-    landing = _last_written(turn) or node
+    landing = last_written(turn) or node
     if landing is None or turn.form == "aside":
         return
     waiting = Workspace.objects.filter(tree=turn.tree, participant=turn.invoked_by)
@@ -537,7 +537,7 @@ def _lead_inviter(turn: Turn, node: Node | None) -> None:
         position.set_position(row, landing, actor=turn.participant)
 
 
-def _last_written(turn: Turn) -> Node | None:
+def last_written(turn: Turn) -> Node | None:
     """The last text that a line of the turn wrote below the node that it answers."""
     lines = Step.objects.filter(turn_uid=turn.uid, outcome="ok", is_undone=False)
     lines = lines.filter(inverse__isnull=False).order_by("-id")
