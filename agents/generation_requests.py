@@ -56,6 +56,7 @@ from loom.engine import jobs
 from loom.language.slices import part_size
 from loom.links.vocabulary import names_for
 from loom.participants.provider_keys import allowed_addresses, key_of
+from loom.participants.provider_kinds import PROBED
 from loom.people.names import as_sent as name_sent
 from loom.text.frames import escaped
 from loom.text.shortening import plain
@@ -78,10 +79,11 @@ def assembled(place: PromptPlace, *, limit: int = 0, counted: Counted = count) -
     agent, turn = place.actor.participant, place.turn
     asks = _request(turn)
     agents, models = agents_for(place.actor)
+    own_text = turn.system_text if turn else None
     return agent_request.assemble(
         Aware(
             persona=agent.persona,
-            system_context=place.tree.system_context,
+            system_context=first_of(own_text, place.tree.system_context) or "",
             commands=commands_for(place.actor),
             path=stops_of(place),
             rounds=tuple(round_of(kept_round) for kept_round in turn.rounds) if turn else (),
@@ -264,9 +266,10 @@ def _order_of_round(turn: Turn, asked: AskedParticipant) -> GenerationOrder:
         model=asked.model,
         messages=sent.bodies,
         prompt=None,
-        temperature=agent.temperature,
-        max_tokens=first_of(agent.max_tokens, asked.provider.max_tokens),
-        stop=tuple(agent.stop),
+        temperature=first_of(turn.settings.get("temperature"), agent.temperature),
+        max_tokens=_most_tokens(turn, first_of(agent.max_tokens, asked.provider.max_tokens)),
+        stop=(*agent.stop, *turn.settings.get("stop", ())),
+        samplers={name: value for name, value in turn.settings.items() if name in PROBED},
         grammar=grammar_for(
             actor,
             asked.provider,
@@ -297,6 +300,13 @@ def _order_of_round(turn: Turn, asked: AskedParticipant) -> GenerationOrder:
         until=until,
         allow=allowed_addresses(asked.base_url, allow_private=agent.allow_private),
     )
+
+
+def _most_tokens(turn: Turn, own: int | None) -> int | None:
+    """How many tokens a round has at most: what the agent or its provider has, or the program that
+    started the turn wants if that is less."""
+    wanted = turn.settings.get("tokens")
+    return min((most for most in (wanted, own) if most is not None), default=None)
 
 
 CONCLUDE_S = 60

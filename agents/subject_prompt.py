@@ -46,6 +46,7 @@ from loom.language.ids import ORDINAL_BITS
 from loom.participants.provider_keys import allowed_addresses, key_of
 from loom.participants.provider_kinds import PROBED, samplers_of
 from loom.people.grove_settings import number_of
+from loom.people.models import Participant
 from loom.permissions import GENERATE
 from loom.text.images import described, hashes_in
 from loom.text.tokens import count
@@ -171,10 +172,14 @@ def _order_of_help(
 # The path of a candidate, as the person who asked for it reads it.
 
 
+def samplers_taken(agent: Participant) -> frozenset[str]:
+    """The samplers that the agent's endpoint supports."""
+    return samplers_of(agent.model_ref, agent.probe.get("found") or {})
+
+
 def taken_settings(generation: Generation) -> tuple[dict[str, Any], str]:
     """(the settings that the participant's endpoint supports, a note on those left out)."""
-    agent = generation.participant
-    takes = samplers_of(agent.model_ref, agent.probe.get("found") or {})
+    takes = samplers_taken(generation.participant)
     kept = {name: value for name, value in generation.settings.items() if name in takes}
     left = [name for name in generation.settings if name not in takes]
     return kept, f"without {', '.join(left)}: this model does not take it" if left else ""
@@ -195,7 +200,7 @@ def _reading_of(generation: Generation, asker: Actor, provider: Provider, then: 
             *([PathPiece(0, then, is_human=True)] if then else []),
         ),
         persona=participant.persona,
-        system_context=tree.system_context,
+        system_context=first_of(generation.system_text, tree.system_context) or "",
         truncation=truncation_in(workspace, tree),
         kept=number_of(tree.grove.settings, "truncation_kept"),
         limit=limit_of(provider, participant, tree.grove),

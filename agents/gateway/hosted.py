@@ -12,7 +12,8 @@ from typing import Any
 from agents.gateway import forwarding, recording
 from agents.gateway import messages as rules
 from agents.gateway.forwarding import ProgramRequest, Replying, in_thread, until_gone
-from agents.gateway.hosted_answers import answer_id_of, digest_of, text_of_turn
+from agents.gateway.hosted_answers import answer_id_of, digest_of, system_text_of, text_of_turn
+from agents.gateway.hosted_requests import demand_possible, settings_of
 from agents.gateway.hosted_shapes import SHAPES, HostedReply, HostedState, wants_usage
 from agents.gateway.keys import REFUSAL, is_used_up, is_valid, models_of
 from agents.gateway.messages import ChatHistory, history_of
@@ -20,6 +21,7 @@ from agents.gateway.models import GatewayKey, GatewayMessage
 from agents.gateway.recording import Incoming
 from agents.gateway.sessions import names_in
 from agents.providers.registry import addressed
+from agents.subject_prompt import samplers_taken
 from loom import access
 from loom.engine.context import Request
 from loom.engine.execute import execute
@@ -27,6 +29,7 @@ from loom.errors import CommandError, not_found
 from loom.language.slices import parse_ref
 from loom.money import spending
 from loom.participants.prices import TokenCounts, counts_of
+from loom.participants.provider_kinds import REQUEST_OPTIONS, samplers_written
 from loom.people.models import Participant
 from loom.permissions import GENERATE, LOOM
 from loom.text.tokens import count
@@ -148,7 +151,18 @@ def _start(asked: ProgramRequest) -> Running:
     agent = _agent(asked)
     if is_used_up(agent, asked.actor.participant):  # before a tree is made for nothing
         raise spending.used_up(asked.actor.grove)
+    demand_possible(asked.shape, asked.body, agent.name)
+    # A grammar would keep an agent from writing lines.
+    takes = samplers_taken(agent) - ({"grammar"} if LOOM in agent.permissions else set())
+    settings = settings_of(asked.body, takes, agent.name)
     history = history_of(asked.shape, asked.body)
+    if len(history.system) > recording.MOST_SYSTEM:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"The system text is over {recording.MOST_SYSTEM:,} characters.",
+            hint="send less of it",
+            is_size=True,
+        )
     if not history.messages:
         raise CommandError("INVALID_SYNTAX", "There is no message to answer.", hint="send one")
     incoming = Incoming(
@@ -166,11 +180,13 @@ def _start(asked: ProgramRequest) -> Running:
     )
     _demand_previous(incoming)
     session = recording.session_of(incoming)
+    system_text = _system_text(incoming, session.tree)
     last = history.messages[-1]
     is_words = all(block["type"] == "text" for block in last["blocks"])
     if LOOM not in agent.permissions:
         point, digest = recording.place(incoming, session, agent)
-        generation = _continued(asked, session.tree, agent, point)
+        request = Request("", at=point.local_id, system_text=system_text)
+        generation = _continued(asked, session.tree, agent, request, settings)
         return Running(session.tree, digest, _size(history), generation=generation)
     point, digest = recording.place(incoming, session, agent, but_last=is_words)
     words = rules.text_of(last) if is_words else ""
@@ -178,7 +194,13 @@ def _start(asked: ProgramRequest) -> Running:
     known = GatewayMessage.objects.filter(tree=session.tree, digest=final).first()
     if known is not None:  # the same once more: a second answer below the same message
         point, words = Node.objects.get(pk=known.node_id), ""
-    wanted = turn_lifecycle.TurnStartArgs(participant=agent.uid, node=point.local_id, input=words)
+    wanted = turn_lifecycle.TurnStartArgs(
+        participant=agent.uid,
+        node=point.local_id,
+        input=words,
+        system_text=system_text,
+        settings=settings,
+    )
     turn = turn_lifecycle.start(asked.actor, session.tree, wanted)
     if turn.input_node is not None:
         GatewayMessage.objects.get_or_create(
@@ -203,9 +225,34 @@ def _demand_previous(incoming: Incoming) -> None:
         )
 
 
-def _continued(asked: ProgramRequest, tree: Tree, agent: Participant, point: Node) -> Generation:
-    args = Continue(ref=parse_ref(point.local_id), using=(parse_ref(f"agent:{agent.uid}"),))
-    body = execute(asked.actor, tree, continue_, args, request=Request("", at=point.local_id)).body
+def _system_text(incoming: Incoming, tree: Tree) -> str | None:
+    """The text that the model is sent in front of the conversation: the request's own, or of one
+    that continues an answer by its id and has none, that of the answer. None: the tree's, also for
+    a completion, which has no such text."""
+    if incoming.shape == "completions":
+        return None
+    if not incoming.history.system and incoming.previous_answer:
+        return system_text_of(incoming.previous_answer)
+    own = incoming.history.system
+    return None if own == tree.system_context else own
+
+
+def _continued(
+    asked: ProgramRequest,
+    tree: Tree,
+    agent: Participant,
+    request: Request,
+    settings: dict[str, Any],
+) -> Generation:
+    samplers = {name: value for name, value in settings.items() if name not in REQUEST_OPTIONS}
+    args = Continue(
+        ref=parse_ref(request.at),
+        using=(parse_ref(f"agent:{agent.uid}"),),
+        tokens=settings.get("tokens"),
+        temperature=settings.get("temperature"),
+        settings=samplers_written(samplers),
+    )
+    body = execute(asked.actor, tree, continue_, args, request=request).body
     return Generation.objects.get(uid=body["generations"][0])
 
 

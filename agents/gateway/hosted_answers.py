@@ -52,3 +52,16 @@ def find_answer(answer_id: str) -> GatewayMessage | None:
             return None
         tree, text = turn.tree_id, text_of_turn(turn)
     return GatewayMessage.objects.filter(tree=tree, digest=digest_of(text, place)).first()
+
+
+def system_text_of(answer_id: str) -> str | None:
+    """The text of a program that stood in front of the conversation for the answer with this id;
+    None if there was none of its own."""
+    match = _ID.fullmatch(answer_id)
+    if match is None:
+        return None
+    for rows in (Generation.objects, Turn.objects):
+        texts = rows.filter(uid=match[1]).order_by().values_list("system_text", flat=True)
+        if texts:
+            return texts[0]
+    return None

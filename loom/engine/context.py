@@ -31,7 +31,8 @@ class Request:
     repeat harmless, `dry_run` writes nothing. `turn` (its id) and `place` say which line of which
     turn it is: only one step is ever written for a place, and everything that the line does is
     written with it. `loop` says what it repeats: exact, structural, semantic, or "" for nothing.
-    Lines with the same `act` are undone together; `doing` says what that act is."""
+    Lines with the same `act` are undone together; `doing` says what that act is. `system_text` is
+    what models that it asks are sent in place of the tree's instructions (None: those)."""
 
     line: str
     key: str = ""
@@ -43,6 +44,7 @@ class Request:
     loop: str = ""
     act: str = ""
     doing: str = ""
+    system_text: str | None = None
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,7 @@ class Context:
     now: datetime
     origin: str
     turn: str = ""  # the id of the turn whose line it is
+    system_text: str | None = None  # for models that it asks, in place of the tree's instructions
     writer: Writer | None = None
     effects: Effects = field(default_factory=Effects)
     _once: dict[Any, Any] = field(default_factory=dict)

@@ -294,6 +294,7 @@ def _context(attempt: Attempt, writer: streams.Writer | None) -> Context:
         now=timezone.now(),
         origin=attempt.request.origin,
         turn=attempt.request.turn,
+        system_text=attempt.request.system_text,
         writer=writer,
     )
     attempt.effects = context.effects

@@ -26,7 +26,9 @@ class Turn(PublicIdentity):
     `asking` is the turn in which an agent asked for this one, whose budget it uses.
     `scope` is that of the API key that started the turn. `prepared` is the request of the current
     round, assembled once, priced and sent (agents.generation_requests.prepared); None once the
-    turn has ended.
+    turn has ended. `system_text` is what a program sent to be in front of the conversation, in
+    place of the tree's instructions (None: those), and `settings` what it asked of each round:
+    `tokens`, `temperature` and samplers.
     """
 
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="turns", db_index=False)
@@ -42,6 +44,8 @@ class Turn(PublicIdentity):
     preset = models.CharField(max_length=12)
     scope = models.CharField(max_length=8, default="owner")
     prepared = models.JSONField(null=True)
+    system_text = models.TextField(null=True)
+    settings = models.JSONField(default=dict)
     more_steps = models.IntegerField(default=0)  # granted beyond the preset
     more_tokens = models.IntegerField(default=0)
     extension = models.JSONField(null=True)
@@ -170,6 +174,8 @@ class Generation(PublicIdentity):
     temperature = models.FloatField(null=True)
     settings = models.JSONField(default=dict)  # samplers, as loom.participants.addresses names them
     without = models.JSONField(default=list)  # parts of the request, as loom.turns.left_out
+    # Of a program, in place of the tree's instructions (None: those).
+    system_text = models.TextField(null=True)
     status = models.CharField(max_length=12, default="queued")
     stop_asked = models.BooleanField(default=False)
     discard = models.BooleanField(default=False)  # undone: its node is pruned when it is made

@@ -1,10 +1,10 @@
 """The life of a turn's row: started by a person, moved by a worker, ended."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from django.db import transaction
 from django.db.models import F, Q
@@ -14,7 +14,7 @@ from loom import access
 from loom.access import Actor
 from loom.engine import later, put_aside, receipts, streams
 from loom.engine.actions import RunningAction, action
-from loom.engine.arguments import Args
+from loom.engine.arguments import Args, Secret
 from loom.engine.busy import NOT_REACHED
 from loom.engine.execute import execute
 from loom.engine.fields import new_uid
@@ -57,7 +57,8 @@ log = logging.getLogger("heddle.turns")
 
 class TurnStartArgs(Args):
     """A turn to start: the agent, the node (a local id, "": the caller's position), the words, how
-    it ends, and the budget ("": the agent's own). A repeat with the same `key` starts no other."""
+    it ends, and the budget ("": the agent's own). A repeat with the same `key` starts no other. A
+    program may send a text of its own in place of the tree's instructions, and settings."""
 
     participant: str
     node: str = ""
@@ -65,6 +66,8 @@ class TurnStartArgs(Args):
     form: Form = "continuation"
     budget: str = ""
     key: str = ""
+    system_text: Annotated[str | None, Secret()] = None  # the turn has it
+    settings: Annotated[dict[str, Any], Secret()] = {}
 
 
 def start(actor: Actor, tree: Tree, wanted: TurnStartArgs) -> Turn:
@@ -101,6 +104,8 @@ def _start(change: RunningAction, args: TurnStartArgs) -> Turn:
         preset=preset,
         scope=getattr(actor.user, "scope", "owner"),
         text=args.input,
+        system_text=args.system_text,
+        settings=args.settings,
     )
     turn = begin(change.writer, order)
     receipts.keep_made(actor, tree, args.key, asked, turn.uid)
@@ -110,7 +115,8 @@ def _start(change: RunningAction, args: TurnStartArgs) -> Turn:
 @dataclass(frozen=True)
 class TurnOrder:
     """A turn to begin: whose it is, who started it, where, how it ends, and its budget. `text` is
-    by `author` (None: who started it), and `asking` the turn in which an agent asked for it."""
+    by `author` (None: who started it), and `asking` the turn in which an agent asked for it.
+    `system_text` and `settings` are those of a program."""
 
     agent: Participant
     invoked_by: Participant
@@ -121,6 +127,8 @@ class TurnOrder:
     text: str = ""
     author: Participant | None = None
     asking: Turn | None = None
+    system_text: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 def begin(writer: Writer, order: TurnOrder) -> Turn:
@@ -137,6 +145,8 @@ def begin(writer: Writer, order: TurnOrder) -> Turn:
         status="queued" if is_aside else "leased",
         preset=order.preset,
         asking=order.asking,
+        system_text=order.system_text,
+        settings=dict(order.settings),
     )
     _write_input(writer, turn, order)
     if writer.is_dry:

@@ -220,6 +220,7 @@ def _queue(context: Context, point: Node, order: _Order) -> list[Generation]:
             "temperature": order.args.temperature,
             "settings": order.settings,
             "without": list(order.without),
+            "system_text": context.system_text,
         }
         for index in range(1, order.args.n + 1)
     ]
