@@ -20,7 +20,7 @@ from agents.gateway.messages import ChatHistory, history_of
 from agents.gateway.models import GatewayKey, GatewayMessage
 from agents.gateway.recording import Incoming
 from agents.gateway.sessions import names_in
-from agents.providers.registry import addressed
+from agents.providers.registry import addressed, sees
 from agents.subject_prompt import samplers_taken
 from loom import access
 from loom.engine.context import Request
@@ -155,7 +155,7 @@ def _start(asked: ProgramRequest) -> Running:
     # A grammar would keep an agent from writing lines.
     takes = samplers_taken(agent) - ({"grammar"} if LOOM in agent.permissions else set())
     settings = settings_of(asked.body, takes, agent.name)
-    history = history_of(asked.shape, asked.body)
+    history = _history(asked, agent)
     if len(history.system) > recording.MOST_SYSTEM:
         raise CommandError(
             "LIMIT_EXCEEDED",
@@ -177,6 +177,7 @@ def _start(asked: ProgramRequest) -> Running:
         headers={},
         program=asked.headers.get("user-agent", "")[:80],
         previous_answer=rules.previous_answer_in(asked.body),
+        demands_images=True,
     )
     _demand_previous(incoming)
     session = recording.session_of(incoming)
@@ -222,6 +223,38 @@ def _demand_previous(incoming: Incoming) -> None:
     ):
         raise not_found(
             "The answer that previous_response_id names", "Send the whole conversation."
+        )
+
+
+def _history(asked: ProgramRequest, agent: Participant) -> ChatHistory:
+    """The conversation as the agent reads it: in words and images. Refuses what it would not be
+    sent."""
+    if unread := rules.unread_in(asked.shape, asked.body):
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"{agent.name} cannot read {', '.join(dict.fromkeys(unread))}.",
+            hint="send it as text, or an image as data",
+        )
+    history = history_of(asked.shape, asked.body)
+    for message in history.messages:
+        _demand_images(message, agent)
+    return replace(history, messages=rules.worded(history.messages))
+
+
+def _demand_images(message: rules.Message, agent: Participant) -> None:
+    """Refuses a message whose images would not be sent to the agent."""
+    shown = [block for block in message["blocks"] if block["type"] == "image"]
+    if shown and not sees(agent):
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"{agent.name} does not see images.",
+            hint="name an agent that does; an owner can have it probed under Participants",
+        )
+    if shown and len(message["blocks"]) > recording.MOST_IMAGES:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"A message with images has at most {recording.MOST_IMAGES} parts.",
+            hint="send them in several messages",
         )
 
 

@@ -11,13 +11,16 @@ A message is `{"role": "user" | "assistant" | "system", "blocks": [block, …]}`
 Thinking is left out: it stays in the stored call.
 """
 
+import base64
+import binascii
 import codecs
 import hashlib
 import json
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
+from urllib.parse import unquote
 
 from loom.text.images import IMAGE_TOKENS
 from loom.text.tokens import count
@@ -27,6 +30,12 @@ Message = dict[str, Any]
 Shape = Literal["chat", "completions", "messages", "responses"]
 
 THINKING = ("thinking", "redacted_thinking", "reasoning")
+TEXTS = ("text", "input_text", "output_text")
+IMAGES = ("image", "image_url", "input_image")
+TEXT_TYPES = ("application/json", "application/xml", "application/yaml")
+ROLES = ("user", "assistant", "system", "developer", "tool", "function")
+CALLS = ("function_call", "custom_tool_call", "local_shell_call")
+CALL_OUTPUTS = ("function_call_output", "custom_tool_call_output")
 # The first text of Claude Code's system prompt, which its provider removes.
 ATTRIBUTION = "x-anthropic-billing-header"
 HIDDEN_TOKENS = 10  # of what stands in place of a hidden result, about
@@ -188,11 +197,11 @@ def _items(given: Any) -> Iterator[Message]:
             role = "system" if role == "developer" else role
             if role in ("user", "assistant", "system"):
                 yield {"role": role, "blocks": list(_blocks(raw.get("content")))}
-        elif kind in ("function_call", "custom_tool_call", "local_shell_call"):
+        elif kind in CALLS:
             given = raw.get("arguments", raw.get("input", raw.get("action")))
             use = _use(raw.get("call_id") or raw.get("id"), raw.get("name") or kind, given)
             yield {"role": "assistant", "blocks": [use]}
-        elif kind in ("function_call_output", "custom_tool_call_output"):
+        elif kind in CALL_OUTPUTS:
             yield {"role": "user", "blocks": [_result(raw.get("call_id"), raw.get("output"))]}
 
 
@@ -208,17 +217,132 @@ def _blocks(content: Any) -> Iterator[Block]:
         kind = part.get("type")
         if kind in THINKING:
             continue
-        if kind in ("text", "input_text", "output_text"):
+        if kind in TEXTS:
             if isinstance(part.get("text"), str) and part["text"]:
                 yield {"type": "text", "text": printable(part["text"])}
         elif kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
             yield _use(part.get("id"), part.get("name"), part.get("input"))
         elif isinstance(kind, str) and kind.endswith("tool_result"):
             yield _result(part.get("tool_use_id"), part.get("content"), bool(part.get("is_error")))
-        elif kind in ("image", "image_url", "input_image"):
+        elif kind in IMAGES:
             yield _image(part)
         else:
-            yield {"type": "text", "text": f"[{printable(str(kind))[:40]}]"}
+            text = _document(part)
+            if text is None:
+                text = f"[{printable(str(kind))[:40]}]"
+            yield {"type": "text", "text": text}
+
+
+def _document(part: dict[str, Any]) -> str | None:
+    """A part that is a text of its own (a document, a file, a search result) with its name above;
+    None if it has no text that can be read here."""
+    kind, text, name = part.get("type"), None, part.get("title")
+    if kind == "document":
+        given = part.get("source")
+        text = _source_text(given if isinstance(given, dict) else {})
+    elif kind == "search_result":
+        text = _words(part.get("content"))
+        name = " · ".join(str(part[key]) for key in ("title", "source") if part.get(key))
+    elif kind in ("file", "input_file"):
+        given = part.get("file") if kind == "file" else part
+        file = given if isinstance(given, dict) else {}
+        text, name = _text_in(file.get("file_data")), file.get("filename")
+    if text is None:
+        return None
+    return f"[document{f': {printable(str(name))}' if name else ''}]\n{printable(text)}\n\n"
+
+
+def _source_text(source: dict[str, Any]) -> str | None:
+    """The text of an Anthropic document; None for one that is no text, or is named by address."""
+    data = source.get("data")
+    if source.get("type") == "text" and isinstance(data, str):
+        return data
+    if source.get("type") == "content":
+        parts = list(_dicts(source.get("content")))
+        is_text = all(part.get("type") in TEXTS for part in parts)
+        return _words(source.get("content")) if is_text else None
+    if source.get("type") == "base64":
+        return _text_in(f"data:{source.get('media_type')};base64,{data}")
+    return None
+
+
+def _text_in(url: Any) -> str | None:
+    """The text of a data URL; None for anything else."""
+    if not isinstance(url, str) or not url.startswith("data:"):
+        return None
+    head, _, data = url[5:].partition(",")
+    media_type = head.partition(";")[0].lower()
+    if not media_type.startswith("text/") and media_type not in TEXT_TYPES:
+        return None
+    try:
+        raw = base64.b64decode(data, validate=True) if head.endswith(";base64") else unquote(data)
+        return raw.decode() if isinstance(raw, bytes) else raw
+    except (ValueError, binascii.Error):
+        return None
+
+
+# What of a request cannot be read as words.
+
+
+def unread_in(shape: Shape, body: Mapping[str, Any]) -> list[str]:
+    """What a node cannot hold of the messages of a request, by its kind: files that are no texts,
+    sound, images by their address, items that the provider keeps."""
+    if shape == "completions":
+        return []
+    items = body.get(key_of(shape))
+    return [kind for item in _dicts(items) for kind in _unread_item(shape, item)]
+
+
+def _unread_item(shape: Shape, item: dict[str, Any]) -> Iterator[str]:
+    kind = item.get("type", "message") if shape == "responses" else "message"
+    if kind == "message":
+        if item.get("role") not in ROLES:
+            yield f"role {printable(str(item.get('role')))[:40]}"
+        is_result = item.get("role") in ("tool", "function")
+        yield from _unread_parts(item.get("content"), is_result=is_result)
+    elif kind in CALL_OUTPUTS:
+        yield from _unread_parts(item.get("output"), is_result=True)
+    elif kind not in CALLS and kind not in THINKING:
+        yield printable(str(kind))[:40]
+
+
+def _unread_parts(content: Any, *, is_result: bool = False) -> Iterator[str]:
+    for part in _dicts(content):
+        kind = str(part.get("type"))
+        if kind.endswith("tool_result"):
+            yield from _unread_parts(part.get("content"), is_result=True)
+        elif kind in IMAGES:
+            if is_result:
+                yield f"{kind} in the result of a tool"
+            elif not _image(part)["data"]:
+                yield f"{kind} by its address"
+        elif kind in (*TEXTS, *THINKING) or kind.endswith("tool_use"):
+            continue
+        elif _document(part) is None:
+            yield printable(kind)[:40]
+
+
+def worded(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The messages with the uses of tools and their results in words, for a model that has no
+    tools."""
+    names: dict[str, str] = {}
+    return tuple(
+        {**message, "blocks": [_worded(block, names) for block in message["blocks"]]}
+        for message in messages
+    )
+
+
+def _worded(block: Block, names: dict[str, str]) -> Block:
+    """A block in words; `names` are those of the tools used before, by the id of the use."""
+    if block["type"] == "tool_use":
+        names[block["id"]] = block["name"]
+        given = json.dumps(block["input"], ensure_ascii=False)
+        return {"type": "text", "text": f"\n[uses {block['name']} {given}]\n"}
+    if block["type"] == "tool_result":
+        name = names.get(block["tool_use_id"]) or block["tool_use_id"]
+        head = f"failure of {name}" if block["is_error"] else f"result of {name}"
+        return {"type": "text", "text": f"\n[{head}]\n{block['content']}\n"}
+    return block
 
 
 def _use(given_id: Any, name: Any, arguments: Any) -> Block:

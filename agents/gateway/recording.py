@@ -78,7 +78,8 @@ ALIVE = timedelta(seconds=60)  # without a sign for this long, the process of a 
 class Incoming:
     """A request of a program as it is recorded: `sent` is its body; the address and the headers
     (without keys) are those that go to the provider of the `model`, which is the author of answers
-    and, if `is_agent`, has a workspace of its own."""
+    and, if `is_agent`, has a workspace of its own. `demands_images`: one that cannot be kept
+    refuses the request, because the model is sent what the nodes hold."""
 
     actor: Actor
     key: GatewayKey
@@ -92,6 +93,7 @@ class Incoming:
     program: str = ""
     previous_answer: str = ""  # the provider's id of the answer that this request continues
     is_agent: bool = False
+    demands_images: bool = False
 
 
 # A request.
@@ -136,7 +138,7 @@ def place(
         ToldMessage(
             role=message["role"],
             digest=digests[number],
-            content=_with_images(actor, tree, message) if number >= known else [],
+            content=_with_images(incoming, tree, message) if number >= known else [],
             node=nodes.get(digests[number]),
         )
         for number, message in enumerate(messages)
@@ -265,7 +267,7 @@ def previous_digest(session: GatewaySession, answer_id: str) -> str:
     return rows.values_list("answer_digest", flat=True).first() or ""
 
 
-def _with_images(actor: Actor, tree: Tree, message: Message) -> list[dict[str, Any]]:
+def _with_images(incoming: Incoming, tree: Tree, message: Message) -> list[dict[str, Any]]:
     """The content of a message whose images are stored, and named in a text by their hash."""
     kept = []
     for number, block in enumerate(rules.content_of(message)):
@@ -273,17 +275,21 @@ def _with_images(actor: Actor, tree: Tree, message: Message) -> list[dict[str, A
             kept.append(block)
             continue
         reference = (
-            _stored_image(actor, tree, block) if number < MOST_IMAGES else described_image("")
+            _stored_image(incoming, tree, block) if number < MOST_IMAGES else described_image("")
         )
         kept.append({"type": "text", "text": reference})
     return kept
 
 
-def _stored_image(actor: Actor, tree: Tree, block: dict[str, Any]) -> str:
+def _stored_image(incoming: Incoming, tree: Tree, block: dict[str, Any]) -> str:
     try:
         raw = base64.b64decode(block["data"], validate=True)
-        return image_reference(images.keep(actor, tree, raw).sha256, "") if raw else "[image]"
-    except (binascii.Error, CommandError):
+        kept = images.keep(incoming.actor, tree, raw) if raw else None
+        return image_reference(kept.sha256, "") if kept else "[image]"
+    except (binascii.Error, CommandError) as error:
+        if incoming.demands_images:
+            hint = "send a PNG, JPEG, GIF or WebP as base64"
+            raise CommandError("INVALID_SYNTAX", "An image cannot be read.", hint=hint) from error
         return described_image("")
 
 

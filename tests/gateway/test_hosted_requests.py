@@ -181,3 +181,113 @@ def test_a_system_text_that_is_too_long_is_refused_and_not_cut(
 ) -> None:
     got = sent(program, "/messages", system="x" * 200_001)
     assert got.status == 413 and not provider.seen
+
+
+TEXT_URL = "data:text/plain;base64,RklMRURBVEE="
+PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJg"
+    "gg=="
+)
+TEXT_SOURCE = {"type": "text", "media_type": "text/plain", "data": "FILEDATA"}
+CONTENT_SOURCE = {"type": "content", "content": [{"type": "text", "text": "FILEDATA"}]}
+BASE64_SOURCE = {"type": "base64", "media_type": "text/plain", "data": "RklMRURBVEE="}
+FOUND = {"source": "s", "title": "t", "content": [{"type": "text", "text": "FILEDATA"}]}
+USE = {"id": "c1", "type": "function", "function": {"name": "get", "arguments": '{"a": 1}'}}
+
+
+def in_message(path: str, *parts: dict[str, Any]) -> dict[str, Any]:
+    """A request whose only message has these parts."""
+    message = {"role": "user", "content": list(parts)}
+    return {"input": [message]} if path == "/responses" else {"messages": [message]}
+
+
+@pytest.mark.parametrize(
+    ("path", "part"),
+    [
+        ("/messages", {"type": "document", "title": "T", "source": TEXT_SOURCE}),
+        ("/messages", {"type": "document", "source": CONTENT_SOURCE}),
+        ("/messages", {"type": "document", "source": BASE64_SOURCE}),
+        ("/messages", {"type": "search_result", **FOUND}),
+        ("/chat/completions", {"type": "file", "file": {"filename": "a", "file_data": TEXT_URL}}),
+        ("/responses", {"type": "input_file", "filename": "a", "file_data": TEXT_URL}),
+    ],
+)
+def test_a_file_that_is_text_is_sent_to_the_model(
+    program: Program,
+    provider: ScriptedProvider,
+    model: Participant,
+    worker: None,
+    path: str,
+    part: dict[str, Any],
+) -> None:
+    provider.script(says("One."))
+    kind = "input_text" if path == "/responses" else "text"
+    more = in_message(path, part, {"type": kind, "text": "Summarise"})
+    assert sent(program, path, **more).status == 200
+    said = json.dumps(provider.seen[0].json)
+    assert "FILEDATA" in said and "Summarise" in said
+
+
+def test_earlier_results_of_tools_are_sent_to_the_model_in_words(
+    program: Program, provider: ScriptedProvider, model: Participant, worker: None
+) -> None:
+    provider.script(says("One."))
+    messages = [
+        *HI,
+        {"role": "assistant", "content": None, "tool_calls": [USE]},
+        {"role": "tool", "tool_call_id": "c1", "content": "TOOLDATA"},
+        {"role": "user", "content": "and?"},
+    ]
+    assert sent(program, "/chat/completions", messages=messages).status == 200
+    said = json.dumps(provider.seen[0].json["messages"])
+    assert "uses get" in said and "result of get" in said and "TOOLDATA" in said
+
+
+@pytest.mark.parametrize(
+    ("path", "part", "named"),
+    [
+        ("/messages", {"type": "document", "source": {"type": "url", "url": "x"}}, "document"),
+        ("/messages", {"type": "image", "source": {"type": "url", "url": "x"}}, "by its address"),
+        ("/messages", {"type": "tool_result", "content": [{"type": "image"}]}, "result of a tool"),
+        ("/chat/completions", {"type": "file", "file": {"file_id": "f"}}, "file"),
+        ("/chat/completions", {"type": "input_audio", "input_audio": {}}, "input_audio"),
+        ("/chat/completions", {"type": "image_url", "image_url": {"url": "https://x"}}, "address"),
+        ("/responses", {"type": "input_file", "file_id": "f"}, "input_file"),
+    ],
+)
+def test_what_the_model_would_not_be_sent_is_refused(
+    program: Program,
+    provider: ScriptedProvider,
+    model: Participant,
+    path: str,
+    part: dict[str, Any],
+    named: str,
+) -> None:
+    got = sent(program, path, **in_message(path, part))
+    assert got.status == 400 and named in got.json["error"]["message"]
+    assert not provider.seen and not GatewaySession.objects.exists()
+
+
+def test_an_item_that_only_the_provider_has_is_refused(
+    program: Program, provider: ScriptedProvider, model: Participant
+) -> None:
+    items = [{"type": "item_reference", "id": "msg_1"}, {"role": "user", "content": "and?"}]
+    got = sent(program, "/responses", input=items)
+    assert got.status == 400 and "item_reference" in got.json["error"]["message"]
+
+
+def test_an_image_goes_only_to_a_model_that_sees_it(
+    program: Program, provider: ScriptedProvider, model: Participant, worker: None
+) -> None:
+    def asked(data: str) -> Any:
+        image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}
+        return sent(program, "/chat/completions", **in_message("/chat/completions", image))
+
+    blind = asked(PIXEL)
+    assert blind.status == 400 and "does not see images" in blind.json["error"]["message"]
+    Participant.objects.filter(pk=model.pk).update(capabilities=["images"])
+    broken = asked("RklMRURBVEE=")
+    assert broken.status == 400 and "cannot be read" in broken.json["error"]["message"]
+    provider.script(says("A pixel."))
+    assert asked(PIXEL).status == 200
+    assert "data:image/png;base64," in json.dumps(provider.seen[0].json)
