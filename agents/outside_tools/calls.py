@@ -78,6 +78,7 @@ describe_verb(
     Verb(
         "use",
         past="used",
+        asks_first=True,
         answers_later=True,
         runs_alone=True,
         takes_documents=False,

@@ -24,6 +24,7 @@ StreamKind = Literal["tree", "grove", "workspace"]
 Group = Literal["Look", "Move", "Make", "Keep", "Mind", "Meta"]
 
 Run = Callable[["Context", Any], "Reply"]
+TakesAway = Callable[[Mapping[str, object]], bool]
 Ahead = Callable[[Actor, Tree, Any], contextlib.AbstractContextManager[None]]
 
 
@@ -31,7 +32,8 @@ Ahead = Callable[[Actor, Tree, Any], contextlib.AbstractContextManager[None]]
 class Command:
     """One form of one verb. `summary` is the function's docstring; `stream` is the kind of stream
     that it writes: its tree, the grove of its tree, or only the caller's workspace; None for a
-    command that only looks. `ahead` does what is long before the stream is locked."""
+    command that only looks. `ahead` does what is long before the stream is locked. `takes_away`
+    says of the values of a line whether words are gone after it that no undo brings back."""
 
     verb: str
     group: Group
@@ -46,6 +48,7 @@ class Command:
     ahead: Ahead | None = None
     opens_windows: bool = False
     annotates: bool = False
+    takes_away: TakesAway = lambda _values: False
 
     @property
     def name(self) -> str:
@@ -102,12 +105,14 @@ def command(
     makes_window: bool | None = None,
     opens_windows: bool = False,
     annotates: bool = False,
+    takes_away: TakesAway = lambda _values: False,
 ) -> Callable[[Callable[["Context", ArgsT], "Reply"]], Callable[["Context", ArgsT], "Reply"]]:
     """Registers a function as one form of `verb`; the type of its second parameter is its Args.
     The first form that can read a line is used: `is_first` puts this one before those already
     registered. `makes_window`: whether the answer is a result window, as that of every look is;
     `opens_windows`: whether it opens windows of items; `annotates`: whether it only makes notes and
-    marks of the caller's own, so that the right to comment in a tree is enough."""
+    marks of the caller's own, so that the right to comment in a tree is enough; `takes_away`: as in
+    Command."""
 
     def register(
         run: Callable[["Context", ArgsT], "Reply"],
@@ -129,6 +134,7 @@ def command(
             ahead=ahead,
             opens_windows=opens_windows,
             annotates=annotates,
+            takes_away=takes_away,
         )
         several = _commands.setdefault(verb, [])
         several.insert(0 if is_first else len(several), registered)

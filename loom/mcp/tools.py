@@ -1,7 +1,8 @@
 """The tools: their names, schemas, annotations, and what each does.
 
-They are split by what they may do, so that their annotations are true: `loom_look` changes no tree
-and no document, `loom_write` adds, `loom_destroy` takes away and asks first. The grouped tools
+They are split by what they may do, so that their annotations are true: `loom_look` changes no tree,
+no document and none of your own notes, `loom_write` adds, `loom_destroy` takes away and asks first,
+also where what it takes away is the caller's alone. The grouped tools
 (`windows`, `result`, `outline`, `augment`, `todo`, `trail`, `claim`) are other ways to write the
 same lines; what takes a claim back or commits to it for good is left to `loom_destroy`.
 """
@@ -126,13 +127,18 @@ async def _tell(caller: McpCaller, tell: Tell, generations: list[str]) -> None:
             await asyncio.sleep(LOOK_EVERY_S)
 
 
-def _command(line: str) -> registry.Command:
-    """The command that a line is. Raises Refused."""
+def _parsed(line: str) -> tuple[registry.Command, Mapping[str, object]]:
+    """The command that a line is, and its values. Raises Refused."""
     try:
         parsed = read(line, registry.language())
     except ParseError as bad:
         raise Refused({"code": bad.code, "message": bad.message, "hint": bad.hint}) from None
-    return registry.find(parsed.verb, parsed.form)
+    return registry.find(parsed.verb, parsed.form), parsed.values
+
+
+def _command(line: str) -> registry.Command:
+    """The command that a line is. Raises Refused."""
+    return _parsed(line)[0]
 
 
 def _asks_first() -> list[str]:
@@ -140,30 +146,31 @@ def _asks_first() -> list[str]:
     return sorted({command.verb for command in registry.every() if command.facts.asks_first})
 
 
-def _tool_for(command: registry.Command) -> str:
-    """The tool that runs a command."""
-    if command.facts.asks_first:
+def _tool_for(command: registry.Command, values: Mapping[str, object]) -> str:
+    """The tool that runs a line of a command with these values."""
+    if command.facts.asks_first or command.takes_away(values):
         return "loom_destroy"
-    is_look = not command.world and command.permissions.isdisjoint({GENERATE, WRITE})
+    keeps = not command.world and command.klass != "write"
+    is_look = keeps and command.permissions.isdisjoint({GENERATE, WRITE})
     return "loom_look" if is_look else "loom_write"
 
 
 def _demand(line: str, tool: str) -> None:
     """Refuses a line that belongs to another tool."""
-    command = _command(line)
-    right = _tool_for(command)
+    command, values = _parsed(line)
+    right = _tool_for(command, values)
     if right != tool:
         raise Refused(
             {
                 "code": "REJECTED",
-                "message": f"{command.verb} is not for {tool}.",
+                "message": f"This line of {command.verb} is not for {tool}.",
                 "hint": f"call {right} with the same line",
             }
         )
 
 
 async def look(caller: McpCaller, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Runs a line that changes no tree and no document."""
+    """Runs a line that changes nothing but what is in view."""
     line = str(given.get("line", ""))
     _demand(line, "loom_look")
     return await _line(caller, given, line)
@@ -446,7 +453,7 @@ def _tools() -> dict[str, LoomTool]:
             _declared(
                 "loom_look",
                 "Look at the tree: view, list, tree, find, graph, open, memory, help. "
-                "Changes no tree and no document. `help` lists everything.",
+                "Changes nothing but what you have in view. `help` lists everything.",
                 by_line,
                 required=("line",),
                 reads=True,
@@ -457,7 +464,8 @@ def _tools() -> dict[str, LoomTool]:
         LoomTool(
             _declared(
                 "loom_write",
-                "Add to the tree: respond, edit, annotate, link, tag, write, continue.",
+                "Add to the tree: respond, edit, annotate, link, tag, write, continue; or to your "
+                "own notes: todo add, stash, scratchpad with append.",
                 by_line,
                 required=("line",),
                 outside=True,
@@ -467,7 +475,8 @@ def _tools() -> dict[str, LoomTool]:
         LoomTool(
             _declared(
                 "loom_destroy",
-                f"Take away: {', '.join(_asks_first())}. Without confirm it only says what it "
+                f"Take away: {', '.join(_asks_first())}; and of your own notes todo clear and "
+                "remove, scratchpad, stash with replace. Without confirm it only says what it "
                 "would do. Ask the person first.",
                 {**by_line, "confirm": {"type": "boolean", "default": False}},
                 required=("line",),

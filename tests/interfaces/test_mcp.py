@@ -107,8 +107,27 @@ def test_a_line_is_only_run_by_the_tool_that_says_what_it_does(two_groves: TwoGr
             ("loom_look", "continue", "loom_write"),
             ("loom_look", f'annotate {text} "no"', "loom_write"),
             ("loom_look", f"sandbox from {text}", "loom_write"),
+            ("loom_look", 'todo add "x"', "loom_write"),
+            ("loom_look", 'stash "m" "x"', "loom_write"),
+            ("loom_look", 'scratchpad "x" append', "loom_write"),
+            ("loom_look", "close all", "loom_write"),
+            ("loom_look", 'use "a.b"', "loom_destroy"),
+            *(
+                (tool, line, "loom_destroy")
+                for tool in ("loom_look", "loom_write")
+                for line in (
+                    "todo clear",
+                    "todo remove t1",
+                    "scratchpad clear",
+                    'scratchpad "x"',
+                    'stash "m" "y" replace',
+                    f'stash "m" content-of:{text} replace',
+                    f'stash "m" summary-of:{text} replace',
+                )
+            ),
             ("loom_write", f"delete {text}", "loom_destroy"),
             ("loom_destroy", "tree", "loom_look"),
+            ("loom_destroy", "todo done t1", "loom_write"),
         ):
             refused = await call_tool(client, tool, session=session, line=line)
             assert refused["code"] in ("REJECTED", "UNKNOWN_COMMAND", "INVALID_SYNTAX"), line

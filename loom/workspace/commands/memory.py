@@ -1,6 +1,6 @@
 """What is put aside and what is remembered: stash, recall and memory (docs/model.md §5.1)."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Literal
 
 from loom.access import CLOSED, closed_steps, demand
@@ -80,7 +80,19 @@ describe_verb(
 )
 
 
-@command("stash", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
+def _replaces(values: Mapping[str, object]) -> bool:
+    """Whether a line with these values takes the place of an earlier stash."""
+    return values.get("replace") is True
+
+
+@command(
+    "stash",
+    group="Keep",
+    klass="write",
+    permissions={LOOM},
+    stream="workspace",
+    takes_away=_replaces,
+)
 def stash(context: Context, args: Stash) -> Reply:
     """Puts a text aside under a label; only the label stays in view until you recall it."""
     if args.content == "":
@@ -88,7 +100,14 @@ def stash(context: Context, args: Stash) -> Reply:
     return _stashed(context, args.label, args.content, replaces=args.replace)
 
 
-@command("stash", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
+@command(
+    "stash",
+    group="Keep",
+    klass="write",
+    permissions={LOOM},
+    stream="workspace",
+    takes_away=_replaces,
+)
 def stash_of(context: Context, args: StashOf) -> Reply:
     """Puts the text of a node or document, or of a part of it, aside under a label."""
     if args.of.kind == "document":
@@ -125,7 +144,14 @@ def _read_text(context: Context, ref: Ref) -> tuple[GroveText, TextPart]:
     return text, shown
 
 
-@command("stash", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
+@command(
+    "stash",
+    group="Keep",
+    klass="write",
+    permissions={LOOM},
+    stream="workspace",
+    takes_away=_replaces,
+)
 def stash_summary(context: Context, args: StashSummary) -> Reply:
     """Puts a line for each node of a branch or range, or for a document, aside: its summary, else
     its first words."""

@@ -38,7 +38,14 @@ describe_verb(
 )
 
 
-@command("scratchpad", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
+@command(
+    "scratchpad",
+    group="Keep",
+    klass="write",
+    permissions={LOOM},
+    stream="workspace",
+    takes_away=lambda _values: True,
+)
 def scratchpad_clear(context: Context, args: ScratchpadClearArgs) -> Reply:
     """Empties your scratchpad."""
     context.add(ScratchpadChanged(""))
@@ -52,7 +59,14 @@ class Write(Args):
     append: Annotated[bool, Written("flag")] = False
 
 
-@command("scratchpad", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
+@command(
+    "scratchpad",
+    group="Keep",
+    klass="write",
+    permissions={LOOM},
+    stream="workspace",
+    takes_away=lambda values: values.get("append") is not True,
+)
 def scratchpad(context: Context, args: Write) -> Reply:
     """Keeps one short text of yours that every request shows you, also in later turns; it replaces
     what was there, with `append` it comes below."""

@@ -119,7 +119,14 @@ class TaskChangeArgs(Args):
     tasks: Annotated[tuple[RefField, ...], Written("ref", many=True, refs=("task",))]
 
 
-@command("todo", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
+@command(
+    "todo",
+    group="Keep",
+    klass="write",
+    permissions={LOOM},
+    stream="workspace",
+    takes_away=lambda values: values.get("to") == "remove",
+)
 def todo_change(context: Context, args: TaskChangeArgs) -> Reply:
     """Checks or unchecks tasks (`toggle`), checks them (`done`), archives or removes them."""
     rows = [get_task(context, ref) for ref in dict.fromkeys(args.tasks)]
@@ -166,7 +173,14 @@ class TaskClearArgs(Args):
     clear: Annotated[str, Written("word", lead="clear")]
 
 
-@command("todo", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
+@command(
+    "todo",
+    group="Keep",
+    klass="write",
+    permissions={LOOM},
+    stream="workspace",
+    takes_away=lambda _values: True,
+)
 def todo_clear(context: Context, args: TaskClearArgs) -> Reply:
     """Removes all tasks from your list."""
     rows = sorted(workspace_bodies.task_rows(context.workspace), key=lambda task: task.number)
