@@ -147,6 +147,7 @@ def _server(caller: McpCaller, *, wants_progress: bool) -> Server[Any]:
     async def list_tools(
         context: Any, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
+        _demand_first_page(params)
         return types.ListToolsResult(tools=[tool.declared for tool in TOOLS.values()])
 
     async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
@@ -156,6 +157,7 @@ def _server(caller: McpCaller, *, wants_progress: bool) -> Server[Any]:
     async def list_resources(
         context: Any, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
+        _demand_first_page(params)
         try:
             return types.ListResourcesResult(resources=await resources.listed(caller))
         except Refused as refused:
@@ -164,6 +166,7 @@ def _server(caller: McpCaller, *, wants_progress: bool) -> Server[Any]:
     async def list_templates(
         context: Any, params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
+        _demand_first_page(params)
         return types.ListResourceTemplatesResult(resource_templates=resources.TEMPLATES)
 
     async def read_resource(
@@ -182,6 +185,7 @@ def _server(caller: McpCaller, *, wants_progress: bool) -> Server[Any]:
 
     return Server(
         "heddle",
+        version=settings.VERSION,
         title="Heddle",
         instructions=INSTRUCTIONS,
         on_list_tools=list_tools,
@@ -191,6 +195,12 @@ def _server(caller: McpCaller, *, wants_progress: bool) -> Server[Any]:
         on_read_resource=read_resource,
         on_subscriptions_listen=listen,
     )
+
+
+def _demand_first_page(params: types.PaginatedRequestParams | None) -> None:
+    """Refuses a cursor: all lists are answered whole, so that none was ever given out."""
+    if params is not None and params.cursor is not None:
+        raise MCPError(types.INVALID_PARAMS, "This cursor is unknown: the list has one page.")
 
 
 def _error(refused: Refused) -> MCPError:

@@ -12,6 +12,8 @@ from django.conf import settings
 from django.core import signing
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS
 
 from loom.language.refs import quote
 from loom.mcp.server import handle
@@ -308,6 +310,26 @@ def test_annotations_say_what_a_tool_may_do(two_groves: TwoGroves) -> None:
         for line in operations.values():
             verbs = {line.split()[0]} if line else set()
             assert not verbs & set(_asks_first()), name
+
+
+def test_the_server_says_which_release_it_is(two_groves: TwoGroves) -> None:
+    async def version(client: Client) -> Any:
+        return client.server_info and client.server_info.version
+
+    assert talk(key_of(two_groves.only_left), version, "legacy") == settings.VERSION
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("lists", ["list_tools", "list_resources", "list_resource_templates"])
+def test_a_cursor_that_nobody_gave_out_is_refused(
+    two_groves: TwoGroves, mode: str, lists: str
+) -> None:
+    async def go_on(client: Client) -> None:
+        with pytest.raises(MCPError) as refused:
+            await getattr(client, lists)(cursor="made up")
+        assert refused.value.error.code == INVALID_PARAMS
+
+    talk(key_of(two_groves.only_left), go_on, mode)
 
 
 def test_nobody_works_with_a_foreign_key_session_or_tree(two_groves: TwoGroves) -> None:
