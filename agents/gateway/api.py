@@ -154,7 +154,7 @@ def gateway_keys(request: Request) -> Response:
     """The caller's gateway keys that are not revoked; or a new one with its secret."""
     user = user_of(request)
     if request.method == "POST":
-        demand_browser(request, "cannot make another key")
+        demand_browser(request, "cannot make another key", page="Programs")
         sent = read(request, GatewayKeySent)
         key, secret = commands.make_key(
             user, sent.participant, name=sent.name, mode=sent.mode, days=sent.days
@@ -167,7 +167,7 @@ def gateway_keys(request: Request) -> Response:
 @api_view(["DELETE"])
 def gateway_key(request: Request, uid: str) -> Response:
     """Revokes a gateway key: its next request is refused."""
-    demand_browser(request, "cannot revoke a gateway key")
+    demand_browser(request, "cannot revoke a gateway key", page="Programs")
     commands.revoke_key(user_of(request), uid)
     return Response({"ok": True})
 

@@ -108,13 +108,14 @@ def demand_scope(request: Request, scope: Scope) -> None:
         )
 
 
-def demand_browser(request: Request, what: str) -> None:
-    """Refuses an API key: a stolen key must not be enough to take over the account."""
+def demand_browser(request: Request, what: str, *, page: str = "Access") -> None:
+    """Refuses an API key: a stolen key must not be enough to take over the account. `page` is that
+    of the settings on which a person does it."""
     if isinstance(request.auth, ApiKey):
         raise CommandError(
             "PERMISSION_DENIED",
             f"An API key {what}.",
-            hint="sign in with a browser and open Settings, Access",
+            hint=f"sign in with a browser and open Settings, {page}",
         )
 
 

@@ -341,3 +341,14 @@ def test_a_socket_of_a_key_has_the_role_that_its_scope_leaves(owner: User, grove
     assert verdicts_of({ticket}) == {ticket: "reader"}
     ApiKey.objects.filter(pk=key.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
     assert verdicts_of({ticket}) == {ticket: 4401}
+
+
+@pytest.mark.parametrize(
+    ("path", "page"), [("api-keys", "Settings, Access"), ("gateway-keys", "Settings, Programs")]
+)
+def test_a_key_that_cannot_make_another_names_the_page_that_can(
+    owner: User, path: str, page: str
+) -> None:
+    client, _ = bearer(owner)
+    answer = client.post(f"/api/{path}", {"name": "a", "participant": "x"}, format="json")
+    assert answer.status_code == 403 and answer.json()["hint"].endswith(page)
