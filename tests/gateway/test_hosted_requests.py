@@ -2,6 +2,7 @@
 be done is refused."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -49,8 +50,8 @@ def test_settings_of_a_request_go_to_the_model(
     provider.script(says("One."))
     assert sent(program, path, **options).status == 200
     body = provider.seen[0].json
-    samplers = {name: options[name] for name in ("temperature", "top_p") if name in options}
-    expected = {**passed, **samplers}
+    same = {name: value for name, value in options.items() if name in ("temperature", "top_p")}
+    expected = passed | same
     assert {name: body.get(name) for name in expected} == expected
 
 
@@ -121,7 +122,7 @@ def test_what_an_agent_cannot_do_is_refused_with_the_way(
     assert not provider.seen and not GatewaySession.objects.exists()
 
 
-SYSTEMS = {
+SYSTEMS: dict[str, Callable[[str], dict[str, Any]]] = {
     "/chat/completions": lambda text: {"messages": [{"role": "system", "content": text}, *HI]},
     "/messages": lambda text: {"system": text},
     "/responses": lambda text: {"instructions": text},
