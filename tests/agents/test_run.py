@@ -174,9 +174,13 @@ def test_a_model_that_answers_nothing_makes_no_node(ask: Say, provider: Scripted
     assert row.error["message"] == "The model returned no text."
 
 
-def test_tokens_used_up_count_as_complete(ask: Say, provider: ScriptedProvider) -> None:
+def test_tokens_used_up_are_noted_and_the_text_counts_as_complete(
+    ask: Say, provider: ScriptedProvider
+) -> None:
     provider.script(says("She was", finish="length"))
-    assert run(ask()[0]).finish == "complete"
+    row = run(ask()[0])
+    assert (row.finish, row.status) == ("length", "done")
+    assert row.node is not None and row.node.finish == "complete"
 
 
 def test_half_characters_and_nul_are_replaced_and_the_bytes_stay(
