@@ -5,17 +5,16 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from loom.language import back_references
+from loom.language.fences import Fence, opens
 from loom.language.forms import CLOSER
 from loom.language.lines import (
-    BACK,
-    ESCAPED_BACK,
     Line,
     LineReader,
     ParsedCommand,
     named_line,
-    outside_quotes,
 )
-from loom.language.near_misses import MOST_OF_CALL, Awaits, Fence, MissReader, is_detail, is_result
+from loom.language.near_misses import MOST_OF_CALL, Awaits, MissReader, is_detail, is_result
 from loom.language.refs import ParseError, unread
 from loom.language.verbs import Verbs
 
@@ -86,42 +85,32 @@ def prose_of(segments: Sequence[Segment]) -> str:
 def with_ids(text: str, ids: Sequence[str]) -> str:
     """The prose with `{1}` replaced by the id that the first line made, `{2}` the second's;
     a number whose line made nothing stays. `\\{1}` is the text itself."""
-
-    def named(reference: re.Match[str]) -> str:
-        place = int(reference[1]) - 1
-        return (ids[place] if place < len(ids) else "") or reference[0]
-
-    return _unescaped_back(BACK.sub(named, text), ids)
+    return back_references.in_prose(text, _known(ids)) if "{" in text else text
 
 
 def with_made(command: ParsedCommand, ids: Sequence[str], verbs: Verbs) -> ParsedCommand:
-    """The command with each `{1}` in it, also in its text, replaced by the id that the first line
-    of the reply made. In a text the numbers of this line and later ones stay. Refused if a line
-    before it made nothing that has an id, such as a link."""
+    """The command with each `{1}` among its arguments, and each `[{1}]` in its texts, replaced by
+    the id that the first line of the reply made. An argument whose line made nothing that has an
+    id, such as a link, is refused; in a text it stays."""
     if command.near or "{" not in command.text:
         return command
+    line, newline, below = command.text.partition("\n")
     try:
-        text = outside_quotes(command.text, lambda number: _id_of(number, ids))
-        text = BACK.sub(
-            lambda reference: (
-                _id_of(int(reference[1]), ids) if int(reference[1]) <= len(ids) else reference[0]
-            ),
-            text,
-        )
+        line = back_references.in_arguments(line, lambda number: _id_of(number, ids))
     except ParseError as bad:
         named = named_line(bad, command.text, command.number)
         return ParsedCommand(command.text, bad=named, number=command.number)
-    text = _unescaped_back(text, ids)
+    known = _known(ids)
+    line, below = back_references.in_quotes(line, known), back_references.in_text(below, known)
+    text = line + newline + below
     if text == command.text:
         return command
     return replace(LineReader(verbs).read(text, command.number), note=command.note)
 
 
-def _unescaped_back(text: str, ids: Sequence[str]) -> str:
-    """The text with `\\{1}` as `{1}`, where a line was before that it could have named."""
-    return ESCAPED_BACK.sub(
-        lambda reference: "" if int(reference[1]) <= len(ids) else reference[0], text
-    )
+def _known(ids: Sequence[str]) -> back_references.Name:
+    """What a number in a text stands for: itself if its line made nothing."""
+    return lambda number: (ids[number - 1] if number <= len(ids) else "") or f"{{{number}}}"
 
 
 def _id_of(number: int, ids: Sequence[str]) -> str:
@@ -134,7 +123,7 @@ def _id_of(number: int, ids: Sequence[str]) -> str:
     raise unread(
         message,
         "{1} is the node that the first line made; a link, a look and a refused line make none."
-        " Name the node, or write \\{1} for the text itself",
+        " Name the node; in a text of a line only [{1}] is an id",
     )
 
 
@@ -551,16 +540,3 @@ def _one_too_many(text: str, number: int) -> ParsedCommand:
     message = f"A reply has at most {MAX_COMMANDS} commands."
     bad = ParseError("LIMIT_EXCEEDED", message, "send the others in the next reply")
     return ParsedCommand(text, bad=named_line(bad, text, number), number=number)
-
-
-# A fence may be in an item of a list. Deeper ones than Markdown's count too: where it is
-# not clear whether text is code, it is not run.
-_OPENING = re.compile(r"((?:[ \t]|[-*+][ \t]|[0-9]{1,9}[.)][ \t])*)(`{3,}+|~{3,}+)(.*)", re.DOTALL)
-
-
-def opens(line: str) -> Fence | None:
-    """The fence that a line opens. A line of backticks with others after them opens none."""
-    match = _OPENING.match(line)
-    if match is None or (match[2][0] == "`" and "`" in match[3]):
-        return None
-    return Fence(match[2], len(match[1]))

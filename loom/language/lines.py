@@ -2,10 +2,11 @@
 miss."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from loom.language.arguments import WORD, MarkedArguments
+from loom.language.back_references import in_arguments
 from loom.language.form_matching import is_ref
 from loom.language.forms import (
     CLOSER,
@@ -328,25 +329,17 @@ def _only_reading(wordings: list[str], below: str | None, verbs: Verbs) -> Line 
     return next(iter(by_text.values()), None)
 
 
-# `{1}`: what the first line of a reply made, in later lines and in the prose. It stands free, so
-# that `\\frac{1}{2}` and `x_{1}` stay text; `\\{1}` is always text.
+# `{1}`: what the first line of a reply made, among the arguments of a later one.
 
-BACK = re.compile(r"(?<![\w}^_\\{$])\{([1-9][0-9]?)\}(?![{}\w])")
-ESCAPED_BACK = re.compile(r"\\(?=\{([1-9][0-9]?)\}(?![{}\w]))")
-_BACK_OR_QUOTE = re.compile(rf'"(?:[^"\\]++|\\.)*"|{BACK.pattern}')
 _STANDS_FOR = "z9z9z9{:02}"  # an id, so that the line can be read before its node is there
 _STAND_IN = re.compile(r"z9z9z9([0-9]{2})")
 
 
-def outside_quotes(text: str, name: Callable[[int], str]) -> str:
-    """A text with each `{1}` outside quotes in its first line replaced by what `name` returns."""
-    line, newline, below = text.partition("\n")
-    line = _BACK_OR_QUOTE.sub(lambda match: name(int(match[1])) if match[1] else match[0], line)
-    return line + newline + below
-
-
 def _with_stand_ins(text: str) -> str:
-    return outside_quotes(text, _STANDS_FOR.format) if "{" in text else text
+    if "{" not in text:
+        return text
+    line, newline, below = text.partition("\n")
+    return in_arguments(line, _STANDS_FOR.format) + newline + below
 
 
 def _without_stand_ins(text: str) -> str:

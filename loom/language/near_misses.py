@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from loom.errors import require
@@ -359,26 +358,3 @@ def each_of(text: str, verbs: Verbs) -> tuple[str, ...]:
             return ()
         lines.append(line_read.canonical)
     return tuple(lines)
-
-
-# Fences: their content is code, and a command in it is a near miss.
-
-_CLOSING = re.compile(r"([ \t]*+)(`{3,}+|~{3,}+)[ \t\r]*+")
-_INDENT = 3
-
-
-@dataclass(frozen=True)
-class Fence:
-    """An open fence: its mark and how deep it is."""
-
-    mark: str
-    depth: int
-
-    def closed_by(self, line: str) -> bool:
-        """Whether a line ends it: the same mark, at least as long, nothing else beside."""
-        match = _CLOSING.fullmatch(line)
-        return (
-            match is not None
-            and match[2].startswith(self.mark)
-            and len(match[1]) <= self.depth + _INDENT
-        )

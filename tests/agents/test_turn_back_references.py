@@ -43,7 +43,6 @@ def test_a_later_line_names_what_an_earlier_one_made(talk: Talk) -> None:
     ("first", "second", "why"),
     [
         ("→ tag {node} #a", '→ annotate {1} "x"', "Line 1 of this message made nothing"),
-        ("→ tag {node} #a", '→ annotate {node} "see {1}"', "Line 1 of this message made nothing"),
         ('→ annotate zz99 "x"', "→ tag {1} #b", "Line 1 of this message made nothing"),
         ("→ tag {node} #a", "→ tag {2} #b", "{2} names no earlier line"),
     ],
@@ -54,14 +53,14 @@ def test_what_names_nothing_is_refused_with_its_reason(
     lines = [line.replace("{node}", talk.node) for line in (first, second)]
     turn = talk.turn("\n".join(lines), "Done.")
     assert outcomes(turn)[1][1] == "INVALID_SYNTAX"
-    assert why in talk.sent() and "write \\{1} for the text itself" in talk.sent()
+    assert why in talk.sent() and "only [{1}] is an id" in talk.sent()
     assert "z9z9" not in talk.sent()
 
 
-def test_an_escaped_one_is_text_and_a_look_at_one_ends_its_batch(talk: Talk) -> None:
+def test_one_in_a_text_is_text_and_a_look_at_one_ends_its_batch(talk: Talk) -> None:
     lines = [
         f'→ respond {talk.node} "One."',
-        f'→ annotate {talk.node} "\\\\{{1}} is a mark"'.replace("\\\\", "\\"),
+        f'→ annotate {talk.node} "{{1}} is a mark"',
         "→ view {1}",
         "✓ I saw it",
         f"→ prune {talk.node}",
@@ -69,6 +68,13 @@ def test_an_escaped_one_is_text_and_a_look_at_one_ends_its_batch(talk: Talk) -> 
     turn = talk.turn("\n".join(lines), "Done.")
     assert [outcome for _, outcome in outcomes(turn)] == ["ok"] * 3
     assert Node.objects.get(kind="annotation").text == "{1} is a mark"
+
+
+def test_a_text_with_braces_is_stored_also_when_the_first_line_made_nothing(talk: Talk) -> None:
+    code = '```python\nre.match(r"[a-z]{1}", text); print(f"{1} of {2}")\n```\nb = {1}'
+    turn = talk.turn(f"→ tag {talk.node} #a\n→ respond {talk.node}\n{code}\n←")
+    assert [outcome for _, outcome in outcomes(turn)] == ["ok"] * 2
+    assert Node.objects.filter(text=code).exists()
 
 
 def test_an_answer_that_names_a_command_is_accepted_when_it_is_sent_again(talk: Talk) -> None:
