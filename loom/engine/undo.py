@@ -26,13 +26,14 @@ from loom.text.shortening import in_one_line
 Own = Sequence[Participant]  # whose later work does not prevent an undo
 Undoer = Callable[[Context, Op, Own], list[Op]]
 OfRef = Callable[[Context, str], Reply]
+RedoOfRef = Callable[[Context, str], "list[Undone]"]
 Watch = Callable[[Context], Callable[[], None]]
 AfterStep = Callable[[Context, Step], None]
 Tell = Callable[[Step], Did]
 
 _undoers: dict[str, Undoer] = {}
 _refs: dict[str, OfRef] = {}
-_redo_refs: dict[str, OfRef] = {}
+_redo_refs: dict[str, RedoOfRef] = {}
 _watches: list[Watch] = []
 _after: list[AfterStep] = []
 _tells: dict[str, Tell] = {}
@@ -60,10 +61,11 @@ def undoes_ref(kind: str) -> Callable[[OfRef], OfRef]:
     return register
 
 
-def redoes_ref(kind: str) -> Callable[[OfRef], OfRef]:
-    """Registers what `redo REF` does for refs of a kind, given their id."""
+def redoes_ref(kind: str) -> Callable[[RedoOfRef], RedoOfRef]:
+    """Registers what `redo REF` does for refs of a kind, given their id, and `redo` if they were
+    undone last."""
 
-    def register(run: OfRef) -> OfRef:
+    def register(run: RedoOfRef) -> RedoOfRef:
         _redo_refs[kind] = run
         return run
 
@@ -146,7 +148,17 @@ def undo_each(context: Context, undos: Iterable[Callable[[], Undone]], word: str
 
 
 MAX = 20
+_UNDO = "→ undo"  # how the canonical lines of the steps of an undo begin
 _REDO = "→ redo"  # the canonical line of the step of a redo
+
+# An undo is no change of its own. What it reverses need not be a step: nobody's line wrote the
+# answer of a turn.
+IS_UNDO = Q(undoes__isnull=False) | Q(canonical__startswith=_UNDO)
+
+
+def is_undo(step: Step) -> bool:
+    """Whether a step undid something."""
+    return step.undoes_id is not None or step.canonical.startswith(_UNDO)
 
 
 class Undo(Args):
@@ -208,7 +220,7 @@ def undo_ref(context: Context, args: UndoRef) -> Reply:
     step = _steps_of(context, who).filter(seq=int(args.ref.id)).first()
     if step is None:
         raise not_found(f"step:{args.ref.id}", "your steps are listed under History")
-    if step.inverse is None or step.undoes_id is not None:
+    if step.inverse is None or is_undo(step):
         raise CommandError(
             "REJECTED",
             f"Step {step.seq} changed nothing that can be undone.",
@@ -244,7 +256,10 @@ def redo(context: Context, args: Redo) -> Reply:
 @command("redo", group="Make", klass="write", permissions={LOOM}, stream="tree")
 def redo_ref(context: Context, args: RedoRef) -> Reply:
     """Repeats a whole turn that was undone, for whoever started it and for owners."""
-    return _redo_refs[args.ref.kind](context, args.ref.id)
+    redone = _redo_refs[args.ref.kind](context, args.ref.id)
+    parts = [part for each in redone for part in each.parts]
+    said = "\n".join(f"✓ redid {each.said}" for each in redone)
+    return Reply(said, step=redone[-1].step, did={"undone": parts})
 
 
 def _own_steps(context: Context) -> QuerySet[Step]:
@@ -266,7 +281,7 @@ def _own_actions(context: Context) -> QuerySet[Step]:
 def _last_change(context: Context, **wanted: bool) -> Step | None:
     """The caller's last step in the tree that can be undone: a line, or an action on the tree."""
     steps = (
-        rows.filter(inverse__isnull=False, undoes__isnull=True, **wanted).order_by("-seq").first()
+        rows.filter(~IS_UNDO, inverse__isnull=False, **wanted).order_by("-seq").first()
         for rows in (_own_steps(context), _own_actions(context))
     )
     return max((step for step in steps if step is not None), key=lambda step: step.pk, default=None)
@@ -280,7 +295,7 @@ def _last_clearing_redo(context: Context) -> Step | None:
     for verb in registry.looking():
         no_change |= Q(canonical__startswith=f"→ {verb} ")
     steps = (
-        rows.filter(undoes__isnull=True).order_by("-seq").first()
+        rows.filter(~IS_UNDO).order_by("-seq").first()
         for rows in (
             _own_steps(context).filter(Q(inverse__isnull=False) | ~no_change),
             _own_actions(context),
@@ -326,7 +341,7 @@ def _last_undoable(context: Context) -> Step:
 
 def _last_redoable(context: Context) -> Step:
     last = _last_clearing_redo(context)
-    undone = _own_steps(context).filter(undoes__isnull=False, redone=False)
+    undone = _own_steps(context).filter(IS_UNDO, inverse__isnull=False, redone=False)
     if last is not None and last.workspace_id is not None:  # a change clears it: only later ones
         undone = undone.filter(seq__gt=last.seq)
     step = undone.order_by("-seq").first()
@@ -361,7 +376,7 @@ def _undo_one(context: Context, step: Step, own: Own) -> Undone:
     others = Step.objects.select_for_update().filter(
         ~Q(act=_NO_ACT), workspace=step.workspace, act=step.act, outcome="ok", is_undone=False
     )
-    others = others.filter(inverse__isnull=False, undoes__isnull=True)
+    others = others.filter(~IS_UNDO, inverse__isnull=False)
     return _of_act(step, [undo_step(context, other, own) for other in others.order_by("-id")])
 
 
@@ -372,8 +387,8 @@ def _of_act(step: Step, undone: list[Undone]) -> Undone:
     return Undone(f"“{step.doing}”\n  {lines}" if step.doing else lines, undone[-1].step, parts)
 
 
-def undo_step(context: Context, step: Step, own: Own) -> Undone:
-    """Undoes one step, as a step of its own."""
+def undo_step(context: Context, step: Step, own: Own, *, of_ref: str = "") -> Undone:
+    """Undoes one step, as a step of its own; `of_ref`: as a part of undoing that."""
     _demand_permission(context, step)
     before = len(context.world.seqs)
     reverse = apply(context, step.inverse or [], own)
@@ -381,7 +396,8 @@ def undo_step(context: Context, step: Step, own: Own) -> Undone:
         run(context, step)
     step.is_undone = True
     step.save(update_fields=["is_undone"])
-    named = f"→ undo step:{step.seq}" if step.workspace_id else "→ undo"
+    ref = of_ref or (f"step:{step.seq}" if step.workspace_id else "")
+    named = f"{_UNDO} {ref}".rstrip()
     undoing = write(context, named, before, inverse=reverse, undoes=step)
     return Undone(_line_or_message(step), undoing, (_part(step),))
 
@@ -401,7 +417,13 @@ def _line_or_message(step: Step) -> str:
 
 
 def _redo_one(context: Context, undone: Step, own: Own) -> Undone:
-    """Redoes a step, and with it the others of its act, in their order: all of them or none."""
+    """Redoes a step, and with it the others of its act or turn, in their order: all of them or
+    none."""
+    kind, _, of_ref = undone.canonical.removeprefix(f"{_UNDO} ").partition(":")
+    if kind in _redo_refs:
+        redone = _redo_refs[kind](context, of_ref)
+        said = "\n✓ redid ".join(each.said for each in redone)
+        return Undone(said, redone[-1].step, tuple(part for each in redone for part in each.parts))
     original = Step.objects.get(pk=undone.undoes_id or 0)
     if not original.act:
         return redo_step(context, undone, original, own)

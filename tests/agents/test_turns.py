@@ -373,6 +373,36 @@ def test_redo_of_a_turn_repeats_all_that_its_undo_took_back(
     assert refused.value.code in ("REJECTED", "CONFLICT")
 
 
+@pytest.mark.parametrize("lines", ["", '→ tag {node} #good\n→ respond {node} "below"\n'])
+def test_undo_after_the_undo_of_a_turn_goes_further_back_and_redo_repeats_it(
+    actor: Actor,
+    tree: Tree,
+    agent: Participant,
+    provider: ScriptedProvider,
+    opening: str,
+    lines: str,
+) -> None:
+    execute_line(actor, tree, Request(f"tag {opening} #mine"))
+    provider.script(says(f"{lines.format(node=opening)}Prose."))
+    turn = went(asked(actor, tree, agent, node=opening))
+    written = Node.objects.filter(author=agent)
+    execute_line(actor, tree, Request(f"undo turn:{turn.uid}"))
+    seq = Step.objects.filter(canonical=f"→ undo turn:{turn.uid}").latest("id").seq
+    with pytest.raises(CommandError) as refused:
+        execute_line(actor, tree, Request(f"undo step:{seq}"))
+    assert refused.value.code == "REJECTED"
+    count = 1 + lines.count("→")
+    for _ in range(2):
+        redone = execute_line(actor, tree, Request("redo"))
+        assert redone.reply.count("✓ redid") == count
+        assert not any(node.pruned for node in written.all())
+        execute_line(actor, tree, Request(f"undo turn:{turn.uid}"))
+    assert execute_line(actor, tree, Request("undo")).reply == f"✓ undid → tag {opening} #mine"
+    assert all(node.pruned for node in written.all())
+    assert execute_line(actor, tree, Request("redo n:2")).reply.count("✓ redid") == 1 + count
+    assert not any(node.pruned for node in written.all())
+
+
 def test_who_stands_on_the_answer_of_a_turn_is_led_to_their_own_text_by_its_undo(
     actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
 ) -> None:

@@ -7,6 +7,7 @@ from functools import partial
 from loom.engine.context import Context, Op, Reply
 from loom.engine.models import Step
 from loom.engine.undo import (
+    IS_UNDO,
     Own,
     Undone,
     apply,
@@ -90,7 +91,7 @@ def undo_turn(context: Context, uid: str) -> Reply:
     _demand_may(context, turn)
     own = [context.actor.participant, turn.participant]
     undos: list[Callable[[], Undone]] = [
-        partial(undo_step, context, step, own) for step in _steps(turn)
+        partial(undo_step, context, step, own, of_ref=f"turn:{turn.uid}") for step in _steps(turn)
     ]
     if _has_node(turn):
         undos.insert(0, partial(_undo_node, context, turn, own))
@@ -119,7 +120,7 @@ def _has_node(turn: Turn) -> bool:
 
 def _steps(turn: Turn) -> list[Step]:
     rows = Step.objects.select_for_update().filter(turn_uid=turn.uid, outcome="ok")
-    rows = rows.filter(inverse__isnull=False, undoes__isnull=True, is_undone=False)
+    rows = rows.filter(~IS_UNDO, inverse__isnull=False, is_undone=False)
     return list(rows.order_by("-id"))
 
 
@@ -139,7 +140,7 @@ def _of_turn(turn: Turn, node: Node, step: Step) -> Undone:
 
 
 @redoes_ref("turn")
-def redo_turn(context: Context, uid: str) -> Reply:
+def redo_turn(context: Context, uid: str) -> list[Undone]:
     """Repeats what `undo turn:ID` took back: the lines in their order, then the node. All of it or
     nothing."""
     turn = turns().filter(uid__iexact=uid, tree=context.tree).first()
@@ -157,23 +158,22 @@ def redo_turn(context: Context, uid: str) -> Reply:
     hidden = Step.objects.select_for_update().filter(
         canonical=f"→ undo turn:{turn.uid}", stream=f"tree:{context.tree.uid}", outcome="ok"
     )
-    pruning = hidden.filter(inverse__isnull=False, is_undone=False).order_by("-id").first()
+    hidden = hidden.filter(inverse__isnull=False, undoes__isnull=True, redone=False)
+    pruning = hidden.order_by("-id").first()
     if turn.node is not None and pruning is not None and turn.node.slot.pruned:
         redone.append(_redo_node(context, turn, pruning, own))
     if not redone:
         raise CommandError(
             "REJECTED", "Nothing in this turn was undone.", hint="→ redo repeats your own"
         )
-    parts = [part for redo in redone for part in redo.parts]
-    said = "\n".join(f"✓ redid {redo.said}" for redo in redone)
-    return Reply(said, step=redone[-1].step, did={"undone": parts})
+    return redone
 
 
 def _redo_node(context: Context, turn: Turn, pruning: Step, own: Own) -> Undone:
     node = require(turn.node, "the node of the turn")
     before = len(context.world.seqs)
     apply(context, pruning.inverse or [], own)
-    pruning.is_undone = True
-    pruning.save(update_fields=["is_undone"])
+    pruning.redone = True
+    pruning.save(update_fields=["redone"])
     step = write(context, f"→ redo turn:{turn.uid}", before, inverse=None, undoes=None)
     return _of_turn(turn, node, step)

@@ -23,6 +23,7 @@ from loom.engine import registry
 from loom.engine.answers import messages_of
 from loom.engine.models import Step, Stream
 from loom.engine.steps import items_of
+from loom.engine.undo import is_undo
 from loom.language.batches import prose_of, segments_of, with_ids
 from loom.language.lines import read
 from loom.language.refs import ParseError
@@ -489,7 +490,7 @@ def _reason(turn: Turn, budget: Budget, spent: Spent) -> str:
 
 def _is_undone(turn: Turn, lines: Sequence[Step]) -> bool:
     """Whether everything that a turn did is taken back: its node is pruned, its changes undone."""
-    changes = [step for step in lines if step.inverse is not None]
+    changes = [step for step in lines if step.inverse is not None and not is_undo(step)]
     if turn.node is None and not changes:
         return False
     is_hidden = turn.node is None or turn.node.slot.pruned
