@@ -27,6 +27,7 @@ from agents.context.values import (
     WorkspaceView,
     section,
 )
+from loom.language.refs import label_named, tag_named
 from loom.language.slices import LEAST_RESULT, PART_CHARACTERS, parts_of
 from loom.people.names import as_sent
 from loom.text.counts import MOST_COUNTED, counted, folded
@@ -175,7 +176,7 @@ def _details(teaching: Teaching) -> list[str]:
     if teaching.types and teaching.verbs & {"list", "link"}:
         lines.append(f"TYPE of a link: {', '.join(teaching.types)}.")
     if "continue" in teaching.verbs and (teaching.agents or teaching.models):
-        named = [f'agent:"{plain(name)}"' for name in teaching.agents]
+        named = [f"agent:{label_named(plain(name))}" for name in teaching.agents]
         if named:
             lines.append(f"continue using one or several of {', '.join(named)}.")
         if teaching.models:
@@ -484,7 +485,7 @@ def _near(near: PathLine) -> str:
         _counted(near.annotations, "annotation"),
         _counted(near.links, "link"),
         "bookmarked" if near.is_bookmarked else "",
-        " ".join(f"#{plain(tag)}" for tag in near.tags),
+        " ".join(tag_named(plain(tag)) for tag in near.tags),
     ]
     return " · ".join(part for part in parts if part)
 
@@ -561,7 +562,7 @@ def scratchpad(view: WorkspaceView) -> str:
 def memory(view: WorkspaceView) -> str:
     """The agent's last lines, grouped by what they did, what is hidden, and the labels of its
     stashes."""
-    quoted = " · ".join(f'"{plain(label)}"' for label in view.stashed)
+    quoted = " · ".join(label_named(label) for label in view.stashed)
     stashes = [f"Stashed (not in context): {quoted}"] if quoted else []
     return frames_escaped("\n".join([*_recent(view), *_hidden(view), *stashes]))
 

@@ -43,6 +43,7 @@ from loom.engine.by_name import run_command
 from loom.engine.execute import execute
 from loom.errors import CommandError, not_found
 from loom.language import ids
+from loom.language.refs import trail_named
 from loom.links.models import Link, Trail
 from loom.links.trails import trails_for
 from loom.links.vocabulary import keys_for
@@ -437,7 +438,7 @@ def _shown(actor: Actor, tree: Tree, cites: Iterable[Cite]) -> list[EvidenceRow]
         elif paper is not None:
             name, href = paper.title, f"/documents/{paper.uid}"
         elif (trail := trails.get(ids.trail_id(cite.item) or 0)) is not None:
-            name, href = f'trail:"{trail.name}"', f"/trails/{trail.uid}"
+            name, href = trail_named(trail.name), f"/trails/{trail.uid}"
         lit = f"{href}#:~:text={quote(cite.words[:200], safe='')}" if cite.words else href
         text = node.text if node is not None else ""
         is_cut_before = len(cite.before) >= AROUND and not text.startswith(cite.before + cite.words)

@@ -34,11 +34,10 @@ from loom.engine.context import Context
 from loom.engine.models import Step
 from loom.errors import not_found
 from loom.language import ids as item_ids
-from loom.language.refs import ParseError, Ref, Slice
+from loom.language.refs import ParseError, Ref, Slice, document_named, tree_named
 from loom.language.slices import PART_LINES, headings_in, parse_ref
 from loom.links.models import Link
 from loom.links.vocabulary import keys_for, vocabulary_of
-from loom.people.names import tree_named
 from loom.permissions import READ_DOCUMENTS
 from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text import edits as text_edits
@@ -121,7 +120,7 @@ def document_of(actor: Actor, tree: Tree | None, ref: Ref) -> Document:
     by_title = Q(title_key=title_key(word))
     rows_found = list(rows.filter(by_title if ref.name else Q(uid=ref.id) | by_title)[:2])
     if not rows_found:
-        raise not_found(f'doc:"{word}"', _known(actor, tree))
+        raise not_found(document_named(word), _known(actor, tree))
     chosen = next((document for document in rows_found if document.uid == ref.id), rows_found[0])
     chosen.grove = actor.grove
     return chosen
@@ -141,7 +140,7 @@ def get_document(context: Context, ref: Ref) -> Document:
 
 def _known(actor: Actor, tree: Tree | None) -> str:
     titles = documents_for(actor, tree).values_list("title", flat=True)[:5]
-    named = " or ".join(f'doc:"{title}"' for title in titles)
+    named = " or ".join(document_named(title) for title in titles)
     return named or '→ write doc:"name" new makes one'
 
 
@@ -522,7 +521,9 @@ def links_of_document(actor: Actor, document: Document, here: Tree | None) -> li
         node, tree = nodes.get(far), trees.get(item_ids.home_of(far))
         other = linked.get(item_ids.document_id(far) or 0)
         if other is not None:
-            seen.append(LinkSeen(kind, f"doc:{other.uid}", f'doc:"{other.title}"', link.uid, far))
+            seen.append(
+                LinkSeen(kind, f"doc:{other.uid}", document_named(other.title), link.uid, far)
+            )
         elif tree is not None and node is not None:
             away = "" if here is not None and tree.pk == here.pk else f"tree:{tree.uid} node:"
             place = f" in {tree_named(tree.title)}" if away else ""

@@ -18,6 +18,7 @@ from loom.engine.context import Context, Did, Op, Reply
 from loom.engine.models import Step
 from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError, not_found
+from loom.language.refs import label_named
 from loom.language.verbs import Verb
 from loom.people.models import Participant
 from loom.permissions import LOOM, WRITE
@@ -315,7 +316,7 @@ def _named(context: Context, name: str) -> Participant:
             hint="→ undo undoes your own last change",
         )
     if who is None:
-        raise not_found(f'by:"{name}"', "participants are listed under Participants")
+        raise not_found(f"by:{label_named(name)}", "participants are listed under Participants")
     return who
 
 

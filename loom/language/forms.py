@@ -24,6 +24,7 @@ from loom.language.refs import (
     print_slice,
     quote,
     short,
+    tag_named,
     unread,
 )
 from loom.language.slices import slice_of, with_slice
@@ -380,7 +381,6 @@ def wanted(part: FormPart) -> str:
 
 CLOSER = re.compile(r"^←[ \t\r]*+$", re.MULTILINE)
 LONG = 120  # characters of content that still fit in a quote
-_PLAIN_TAG = re.compile(r"[\w-]+")
 
 
 def write(verb: str, form: Form, values: Mapping[str, object], because: str = "") -> str:
@@ -436,7 +436,7 @@ def _print_item(part: FormPart, value: object) -> str:
     if part.value == "json":
         return text
     if part.kind == "tags":
-        return f"#{text if _PLAIN_TAG.fullmatch(text) else quote(text)}"
+        return tag_named(text)
     return quote(text) if part.kind in ("quoted", "content") else text
 
 

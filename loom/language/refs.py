@@ -185,6 +185,37 @@ def first_word(body: str) -> str:
     return match[0] if match else ""
 
 
+# Names of things as lines are given them: in quotes, so that what is printed can be read again.
+
+_BREAKS = re.compile(r"[^\S \n]")
+_PLAIN_TAG = re.compile(r"[\w-]+")
+
+
+def label_named(label: str) -> str:
+    """A title or label in quotes on one line."""
+    return quote(_BREAKS.sub(" ", label))
+
+
+def tree_named(title: str) -> str:
+    """`tree:"title"`."""
+    return f"tree:{label_named(title)}"
+
+
+def document_named(title: str) -> str:
+    """`doc:"title"`."""
+    return f"doc:{label_named(title)}"
+
+
+def trail_named(name: str) -> str:
+    """`trail:"name"`."""
+    return f"trail:{label_named(name)}"
+
+
+def tag_named(name: str) -> str:
+    """`#name`, in quotes where it is more than a word."""
+    return f"#{name if _PLAIN_TAG.fullmatch(name) else quote(name)}"
+
+
 # Refs as values, and how they are written.
 
 Kind = Literal[

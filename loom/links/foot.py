@@ -11,9 +11,9 @@ from django.utils.translation import gettext, ngettext
 from loom.access import Actor, erased_trees_for, reaches_trees, trees_for
 from loom.language import ids
 from loom.language.portals import PortalView
+from loom.language.refs import document_named, tree_named
 from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.people.models import Grove
-from loom.people.names import tree_named
 from loom.permissions import CROSS_TREE, READ_DOCUMENTS
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Tree
@@ -65,7 +65,7 @@ class Portal:
             return ""
         if self.is_tree:
             return tree_named(self.only)
-        name = f"[{self.only}]" if self.home else f'doc:"{self.only}"'
+        name = f"[{self.only}]" if self.home else document_named(self.only)
         return f"{name} · {word(self.state)}" if self.state else name
 
     @property

@@ -12,10 +12,11 @@ from django.views.decorators.http import require_GET
 from loom import access
 from loom.access import Actor
 from loom.errors import not_found
+from loom.language.refs import document_named, tree_named
 from loom.links.link_types import GROUPS, Type
 from loom.links.queries import MOST_REACHED, graph_body, graph_of, items_in
 from loom.links.vocabulary import archetype_of, vocabulary_of
-from loom.people.names import TAG_COLOURS, tree_named
+from loom.people.names import TAG_COLOURS
 from loom.site.page_requests import PersonRequest, abilities, frame, known_node, person
 from loom.trees.models import Node, Tree
 from loom.trees.queries.item_names import ERASED
@@ -141,7 +142,7 @@ def _named(item: str, words: str) -> str:
     if item.startswith(ERASED):
         return item
     if item.startswith("doc:"):
-        return f'doc:"{words}"'
+        return document_named(words)
     if item.startswith("tree:"):
         node = item.partition(" node:")[2]
         return f"[{node}]" if node else tree_named(words)

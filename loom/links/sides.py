@@ -8,6 +8,7 @@ from typing import Any
 from loom.access import Actor, erased_trees_for, trees_for
 from loom.language import ids
 from loom.language.ids import home_of
+from loom.language.refs import label_named
 from loom.links.models import Link
 from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.trees.grove_texts import grove_texts
@@ -45,7 +46,10 @@ class LinkSide:
     def whole(self) -> tuple[str, str]:
         """The other end, if it is a tree or a document: as lines name it by id, and by title."""
         kind = "doc" if self.document_uid else "tree"
-        return f"{kind}:{self.document_uid or self.tree_uid}", f'{kind}:"{self.tree_title}"'
+        return (
+            f"{kind}:{self.document_uid or self.tree_uid}",
+            f"{kind}:{label_named(self.tree_title)}",
+        )
 
     @property
     def shown(self) -> str:

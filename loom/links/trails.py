@@ -9,10 +9,10 @@ from django.db.models import Q, QuerySet
 from loom.access import Actor, erased_trees_for, get_actor, trees_for
 from loom.errors import CommandError, not_found
 from loom.language import ids
+from loom.language.refs import document_named, label_named, trail_named, tree_named
 from loom.links.models import Trail
 from loom.links.trail_steps import TrailStep, steps_of
 from loom.people.models import Grove, User
-from loom.people.names import tree_named
 from loom.text.front_matter import body_start
 from loom.text.hashes import instant
 from loom.text.shortening import excerpt
@@ -36,7 +36,7 @@ def get_trail(actor: Actor, name: str) -> Trail:
     rows = trails_for(actor).filter(Q(name__iexact=name) | Q(uid=name))
     trail = rows.order_by("id").first()
     if trail is None:
-        raise not_found(f'trail:"{name[:80]}"', "→ trail list lists those there are")
+        raise not_found(trail_named(name[:80]), "→ trail list lists those there are")
     return trail
 
 
@@ -57,8 +57,9 @@ def demand_own(actor: Actor, trail: Trail) -> None:
     if trail.owner_id != actor.participant.pk:
         raise CommandError(
             "REJECTED",
-            f'trail:"{trail.name}" belongs to {trail.owner.name}.',
-            hint=f'→ trail fork "{trail.name}" at:{len(trail.steps)} save:"…" makes one of yours',
+            f"{trail_named(trail.name)} belongs to {trail.owner.name}.",
+            hint=f"→ trail fork {label_named(trail.name)} at:{len(trail.steps)}"
+            ' save:"…" makes one of yours',
         )
 
 
@@ -114,7 +115,7 @@ class EndsSeen:
                 node.tree = trees[node.tree_id]
                 self.by_item[item] = self._node(node, current[newest[node.slot_id][0]])
             elif paper is not None:
-                self.by_item[item] = EndSeen(item, f"doc:{paper.uid}", f'doc:"{paper.title}"')
+                self.by_item[item] = EndSeen(item, f"doc:{paper.uid}", document_named(paper.title))
             elif home in trees and ids.tree_id(item) is not None:
                 tree = trees[home]
                 self.by_item[item] = EndSeen(item, f"tree:{tree.uid}", tree_named(tree.title))

@@ -8,6 +8,7 @@ from django.db.models import Count, QuerySet
 
 from loom.access import Actor, grove_trees
 from loom.language import ids as item_ids
+from loom.language.refs import label_named, tag_named
 from loom.notes.models import Mark
 from loom.notes.tag_keys import tag_key
 from loom.people.models import Grove
@@ -33,7 +34,8 @@ def marks_shown(nodes: Mapping[int, int]) -> dict[int, str]:
     put: dict[int, list[tuple[int, str, str]]] = defaultdict(list)
     for slot, key, local_id, kind, name in fetch(_SHOWN_MARKS.format(slots=sql), [given]):
         label = " ".join(plain(name).split())
-        words = f"#{label}" if kind == "tag" else f'bookmarked "{label}"' if label else "bookmarked"
+        bookmarked = f"bookmarked {label_named(label)}" if label else "bookmarked"
+        words = tag_named(label) if kind == "tag" else bookmarked
         put[slot].append((key, local_id, words))
     shown: dict[int, str] = {}
     for node, slot in nodes.items():

@@ -6,7 +6,7 @@ from django.db.models.functions import Lower
 from loom.access import Actor
 from loom.engine.context import Context
 from loom.errors import not_found
-from loom.language.refs import Ref
+from loom.language.refs import Ref, label_named
 from loom.people.models import Participant
 from loom.platform.prepared_queries import Given, PreparedQuery
 
@@ -38,7 +38,7 @@ def get_agents(context: Context, refs: tuple[Ref, ...]) -> list[Participant]:
 def _agents_hint(actor: Actor) -> str:
     names = _MODELS.filter(grove=actor.grove).values_list("name", flat=True)[:10]
     return (
-        "there are " + ", ".join(f'agent:"{name}"' for name in names)
+        "there are " + ", ".join(f"agent:{label_named(name)}" for name in names)
         if names
         else ("an owner adds a model under Participants")
     )

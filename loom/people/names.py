@@ -213,11 +213,6 @@ def shown_title(title: str) -> str:
     return title if skeleton(title) else ""
 
 
-def tree_named(title: str) -> str:
-    """`tree:"title"` on one line, as replies name a tree: a title may have line breaks."""
-    return f'tree:"{" ".join(title.split())}"'
-
-
 def look_alike(name: str, taken: Iterable[str]) -> str:
     """The first of the taken names that equals this one or looks like it; "" if none does."""
     same, shape = unicodedata.normalize("NFKC", name).casefold(), skeleton(name)

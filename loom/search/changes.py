@@ -11,7 +11,7 @@ from loom.access import Actor, trees_for
 from loom.engine import streams
 from loom.engine.models import Event
 from loom.language import ids as item_ids
-from loom.language.refs import Ref, print_ref
+from loom.language.refs import Ref, label_named, print_ref, tag_named
 from loom.links import link_types
 from loom.links.models import Link
 from loom.notes.models import Mark
@@ -180,8 +180,8 @@ class RecentChanges:
             words = f'title now "{plain(str(payload["title"]))}"'
         else:
             name = plain(str(payload["tags"][0]))
-            now = f" now #{plain(str(payload.get('name')))}"
-            words = f"#{name}{now if event.kind == 'tag.renamed' else ' removed'}"
+            now = f" now {tag_named(plain(str(payload.get('name'))))}"
+            words = f"{tag_named(name)}{now if event.kind == 'tag.renamed' else ' removed'}"
         self._say(f"tree:{self.tree.uid}", "this tree", event.at, f"{words} {self._by(event)}")
 
     # what has two states
@@ -217,8 +217,8 @@ class RecentChanges:
             if (mark.removed_at is None) != is_there:
                 continue
             label = plain(mark.label)
-            bare = f"#{label}" if " " not in label else f'#"{label}"'
-            named = bare if mark.kind == "tag" else f'bookmark "{label}"' if label else "bookmark"
+            bookmark = f"bookmark {label_named(label)}" if label else "bookmark"
+            named = tag_named(label) if mark.kind == "tag" else bookmark
             words = f"{named}{'' if is_there else ' removed'} {self._by(last)}"
             self._say_of_item(mark.item_id, last.payload["mark"]["item"], documents, last, words)
 

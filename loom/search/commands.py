@@ -12,12 +12,12 @@ from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError
-from loom.language.refs import Ref
+from loom.language.refs import Ref, document_named, tree_named
 from loom.language.slices import parse_ref
 from loom.language.verbs import Phrases, Verb
 from loom.notes.commands.annotations import ANNOTATION_FORMS
 from loom.notes.queries import marks_shown
-from loom.people.names import as_sent, tree_named
+from loom.people.names import as_sent
 from loom.permissions import CROSS_TREE, LOOM, READ_DOCUMENTS
 from loom.search import queries as search
 from loom.search.blending import says_enough
@@ -324,9 +324,10 @@ def _document_hit(shown: TextPart, query: str, around: int) -> str:
     """`● doc:"notes" §motive "…words around the hit…"`."""
     at = shown.text.casefold().find(query.casefold().strip())
     if at < 0 or len(shown.text.casefold()) != len(shown.text):
-        return f'● doc:"{shown.of.title}"'
+        return f"● {document_named(shown.of.title)}"
     line = shown.text.count("\n", 0, at)
-    return f'● doc:"{shown.of.title}" {shown.part_at(line)} {_passage(shown.text, at, around)}'
+    place = f"{document_named(shown.of.title)} {shown.part_at(line)}"
+    return f"● {place} {_passage(shown.text, at, around)}"
 
 
 def _in_document(context: Context, ref: Ref, args: FindArgs) -> Reply:

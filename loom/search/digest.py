@@ -10,10 +10,10 @@ from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.registry import command, describe_verb
 from loom.language import ids as item_ids
-from loom.language.refs import Ref, print_ref
+from loom.language.refs import Ref, label_named, print_ref, tag_named, tree_named
 from loom.language.verbs import Phrases, Verb
 from loom.notes.models import Mark
-from loom.people.names import as_sent, tree_named
+from loom.people.names import as_sent
 from loom.permissions import LOOM
 from loom.text.ages import age
 from loom.text.counts import counted
@@ -219,8 +219,8 @@ def _marked(part: DigestScope) -> list[DigestEntry]:
     marks = part.marks.values_list("kind", "label", "item__node__slot")
     for kind, name, slot in marks[:MARKS]:
         label = excerpt(plain(name), 4).strip('"')
-        bare = f"#{label}" if " " not in label else f'#"{label}"'
-        named = bare if kind == "tag" else "bookmarked" + (f' "{label}"' if label else "")
+        bookmarked = "bookmarked" + (f" {label_named(label)}" if label else "")
+        named = tag_named(label) if kind == "tag" else bookmarked
         labels.setdefault(slot, []).append(named)
     # What is bookmarked before what is only tagged.
     slots = sorted(

@@ -10,9 +10,9 @@ from loom.engine.arguments import Args, Written
 from loom.engine.context import Context, Reply
 from loom.engine.registry import command
 from loom.language import ids as item_ids
-from loom.language.refs import Ref, print_ref
+from loom.language.refs import Ref, label_named, print_ref, tag_named, tree_named
 from loom.notes.models import Mark
-from loom.people.names import as_sent, tree_named
+from loom.people.names import as_sent
 from loom.permissions import CROSS_TREE, LOOM
 from loom.reading.queries.tree_bodies import tree_bodies
 from loom.text.ages import age
@@ -95,7 +95,7 @@ def list_bookmarks(context: Context, args: ListBookmarks) -> Reply:
     lines, refs = [_head(total, "bookmark", args.where)], []
     for mark in shown:
         ref, words = named[mark.item_id]
-        label = f' "{plain(mark.label)}"' if mark.label else ""
+        label = f" {label_named(plain(mark.label))}" if mark.label else ""
         who = f"{as_sent(mark.participant.name)} · {age(context.now, mark.at)}"
         lines.append(f"  bookmark{label} by {who} · {words}")
         refs.append(ref)
@@ -148,8 +148,7 @@ def list_tags(context: Context, args: ListTags) -> Reply:
     shown = tags[args.after : args.after + MOST_LISTED]
     lines = [_head(len(tags), "tag", args.where)]
     for label, number in shown:
-        name = f"#{label}" if " " not in label else f'#"{label}"'
-        lines.append(f"  {name} · {counted(number, 'item')}")
+        lines.append(f"  {tag_named(label)} · {counted(number, 'item')}")
     # Not all who may read the reply see these trees.
     hidden = Tree.objects.filter(hidden_from_some(), pk__in=rows.values("tree_id"))
     context.note_read(*map(item_ids.of_tree, hidden.values_list("pk", flat=True)))
@@ -171,7 +170,7 @@ def list_trees(context: Context, args: ListTrees) -> Reply:
             tree_named(tree.title or tree.uid),
             counted(body["node_count"], "node"),
             f"updated {age(context.now, tree.touched_at)}",
-            *([" ".join(f"#{name}" for name in body["tags"])] if body["tags"] else []),
+            *([" ".join(tag_named(name) for name in body["tags"])] if body["tags"] else []),
             *(["archived"] if tree.archived_at else []),
             *(["you are here"] if tree.pk == context.tree.pk else []),
         ]

@@ -15,7 +15,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from loom.engine.models import Receipt, Step, StepItem
 from loom.language.ids import ids_in
-from loom.people.names import tree_named
+from loom.language.refs import tree_named
 from loom.text.quotations import GONE
 from loom.trees.models import Tree
 

@@ -4,13 +4,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
+from django.db.models import Exists, OuterRef
+
 from loom import access
 from loom.access import Actor
 from loom.engine.context import Context
 from loom.errors import CommandError, not_found
 from loom.language import ids
 from loom.language.refs import WORDS, Ref, print_ref, quote
-from loom.people.names import tree_named as titled
+from loom.language.refs import tree_named as titled
 from loom.permissions import CROSS_TREE
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup, places
@@ -177,7 +179,7 @@ def tree_named(actor: Actor, name: str) -> Tree:
         .select_related("grove")[:10]
     )
     if not trees:
-        raise not_found(f'tree:"{name}"')
+        raise not_found(titled(name))
     if len(trees) > 1:
         raise CommandError(
             "INVALID_SYNTAX",
@@ -195,16 +197,26 @@ def unknown(context: Context, tree: Tree, ref: Ref) -> CommandError:
         hint = "an id looks like a7x2; → find or → tree shows what is here"
         return CommandError("NOT_FOUND", message, hint=hint)
     if tree.pk == context.tree.pk:
+        here = context.actor.grove.pk
         elsewhere = (
             access.known_trees(context.actor)
             .filter(nodes__local_id=ref.id)
             .exclude(pk=tree.pk)
             .order_by("id")
         )
+        same = access.trees_for(context.actor).filter(
+            grove=context.actor.grove, title__iexact=OuterRef("title")
+        )
+        elsewhere = elsewhere.annotate(
+            is_hidden=access.hidden_from_some(), is_shared=Exists(same.exclude(pk=OuterRef("pk")))
+        )
         # A step keeps its hint for all who may read it; no title that is hidden from some of them.
+        # A title names only the one tree of this grove that has it.
         names = [
-            f"in {titled(row.title) if row.title and not row.is_hidden else f'tree:{row.uid}'}"
-            for row in elsewhere.annotate(is_hidden=access.hidden_from_some())[:MOST_TREES]
+            f"in tree:{row.uid}"
+            if not row.title or row.is_hidden or row.is_shared or row.grove_id != here
+            else f"in {titled(row.title)}"
+            for row in elsewhere[:MOST_TREES]
         ]
         if names:
             may_name = CROSS_TREE in context.actor.permissions

@@ -22,6 +22,7 @@ from loom.engine.jobs import enqueue
 from loom.engine.models import Step
 from loom.engine.streams import Writer
 from loom.errors import CommandError, not_found
+from loom.language.refs import label_named
 from loom.money import spending
 from loom.money.spending import CandidateRequest
 from loom.participants import budgets as presets
@@ -175,7 +176,7 @@ def demand_aware(agent: Participant) -> None:
         raise CommandError(
             "REJECTED",
             f"{agent.name} is not loom-aware: it is sent text only.",
-            hint=f'→ continue using agent:"{agent.name}"',
+            hint=f"→ continue using agent:{label_named(agent.name)}",
         )
 
 

@@ -29,8 +29,8 @@ SETTINGS: dict[str, Any] = {"window_lines_max": 0, "evict": "", "auto_open": Fal
 OF_WORKSPACE = (*SETTINGS, "truncation", "order")
 MOST_ORDERED = 500
 _NAMED = re.compile(
-    r'doc:"[^"\n]+"(?: (?:§"[^"\n]+"|§[\w-]+|lines:\d+-\d+|part:\d+))?'
-    r'|tree:"[^"\n]+" node:[a-z0-9]{4,8}\b|\[([a-z0-9]{4,8})\]',
+    r'doc:"(?:[^"\\\n]|\\.)+"(?: (?:§"(?:[^"\\\n]|\\.)+"|§[\w-]+|lines:\d+-\d+|part:\d+))?'
+    r'|tree:"(?:[^"\\\n]|\\.)+" node:[a-z0-9]{4,8}\b|\[([a-z0-9]{4,8})\]',
     re.IGNORECASE,
 )
 MOST_NAMED = 5  # refs of a request that are opened or listed

@@ -25,6 +25,7 @@ from loom.engine.kept_jobs import enqueue_kept
 from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError, not_found
 from loom.language import ids
+from loom.language.refs import label_named
 from loom.language.verbs import Verb
 from loom.people.models import Grove, Participant
 from loom.people.names import skeleton
@@ -116,8 +117,8 @@ def _chosen(rows: Iterable[Check], name: str, shown: str) -> list[Check]:
     if name:
         checks = [row for row in checks if row.name_key == name.casefold()]
     if not checks and name:
-        names = ", ".join(f'"{row.name}"' for row in rows)
-        raise not_found(f'A check "{name}" for {shown}', names and f"there are {names}")
+        names = ", ".join(label_named(row.name) for row in rows)
+        raise not_found(f"A check {label_named(name)} for {shown}", names and f"there are {names}")
     if not checks:
         raise not_found(
             f"A check for {shown}", "declare one under Checks, in the settings of the grove"
@@ -215,7 +216,7 @@ def passes(context: Context, item: int, name: str) -> tuple[bool, str]:
     checks, about, shown = _cited_text(context, item, version)
     chosen = [row for row in checks if row.name_key == name.casefold().strip()]
     if about is None or not chosen:
-        raise not_found(f'A check "{name}" for {shown or "this text"}')
+        raise not_found(f"A check {label_named(name)} for {shown or 'this text'}")
     judged = [result for result in results_of(item, version) if result.rule_id == chosen[0].pk]
     plain = [row for row in chosen if row.kind != "judge"]
     results = _run(plain, about, context.actor.participant, context.now) or judged

@@ -40,7 +40,7 @@ from loom.engine.undo import Own, conflict, undoes
 from loom.engine.usable import cannot_be_used
 from loom.errors import CommandError
 from loom.language import ids
-from loom.language.refs import ParseError, Ref, print_slice
+from loom.language.refs import ParseError, Ref, label_named, print_slice, trail_named
 from loom.language.slices import get, parse_ref
 from loom.language.verbs import Verb
 from loom.links.commands.links import join, link_body
@@ -160,7 +160,7 @@ def cited_item(context: Context, ref: RefField) -> Cited:
         trail = get_trail(context.actor, ref.name or ref.id)
         steps = "\n".join(f"{step['type']} {step['note']}" for step in trail.steps)
         name, item = f"trail:{trail.uid}", ids.of_trail(trail.pk)
-        return Cited(item, f'trail:"{trail.name}"', name, str(len(trail.steps)), steps)
+        return Cited(item, trail_named(trail.name), name, str(len(trail.steps)), steps)
     aim = aimed(context, ref).ref
     node = get_node(context, aim, slices=True)
     if withheld(context.actor, [node.pk]):
@@ -950,7 +950,7 @@ def _blocked(
             f"The scope {claim.scope} at {level} needs authority {gap.need}; you have {gap.have}.",
             hint=f"{plain(claim.person.name)} has the request, and gives the commit"
             if waits_for_a_person(claim)
-            else f'a person gives the commit: → ask "{plain(claim.person.name)}" "…" at {name}',
+            else f'a person gives the commit: → ask {label_named(claim.person.name)} "…" at {name}',
         )
     weak = f" ({claim.weak} weak)" if gap.code == "INSUFFICIENT_QUANTITY" and claim.weak else ""
     helps = (

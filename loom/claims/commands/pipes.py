@@ -24,7 +24,7 @@ from loom.engine.views import Moved
 from loom.errors import CommandError, not_found
 from loom.language.forms import FormPart, write
 from loom.language.lines import Line, read
-from loom.language.refs import ParseError, Ref, print_ref
+from loom.language.refs import ParseError, Ref, label_named, print_ref
 from loom.language.slices import parse_ref
 from loom.language.verbs import Verb
 from loom.people.names import skeleton
@@ -200,7 +200,7 @@ def pipe_save(context: Context, args: PipeSaved) -> Reply:
     if not context.world.is_dry:
         saved.save(force_insert=True)
         context.world.append("pipe.saved", {"pipe": pipe_body(saved)})
-    return Reply(f'✓ saved pipe:"{saved.name}": {saved.kinds}')
+    return Reply(f"✓ saved pipe:{label_named(saved.name)}: {saved.kinds}")
 
 
 def _made(actor: Actor, name: str, content: str, now: Any) -> Pipe:
@@ -294,7 +294,7 @@ class ViewPipe(Args):
 def view_pipe(context: Context, args: ViewPipe) -> Reply:
     """Shows the lines of a saved pipe: `view pipe:"name"`. `run` runs them."""
     pipe = pipe_named(context.actor, args.ref)
-    lines = [f'pipe:"{pipe.name}" by {pipe.by.name} · {pipe.kinds}', *pipe.lines]
+    lines = [f"pipe:{label_named(pipe.name)} by {pipe.by.name} · {pipe.kinds}", *pipe.lines]
     return Reply("\n".join(escaped_for(context.actor, line) for line in lines))
 
 
@@ -306,14 +306,15 @@ def run(context: Context, args: RunArgs) -> Reply:
     if context.actor.participant.kind == "model" and pipe.by.kind == "model":
         raise CommandError(
             "PERMISSION_DENIED",
-            f'pipe:"{pipe.name}" was saved by a model; models run pipes that a person saved.',
+            f"pipe:{label_named(pipe.name)} was saved by a model;"
+            " models run pipes that a person saved.",
             hint="give its lines yourself, or ask a person to save it",
         )
     lines = lines_of("\n".join(pipe.lines))
     if context.world.is_dry:
         return _would_run(context, pipe.name, lines, args.start)
     Pipe.objects.filter(pk=pipe.pk).update(ran_at=context.now)
-    act, doing = uuid4().hex, f'ran pipe:"{pipe.name}"'[:200]
+    act, doing = uuid4().hex, f"ran pipe:{label_named(pipe.name)}"[:200]
     given = LineResult(args.start, "")
     before: tuple[Kind, ...] = ("document",) if _is_document(args.start) else ("node",)
     at, shown, items = context.at, [], []
@@ -339,7 +340,7 @@ def run(context: Context, args: RunArgs) -> Reply:
         context.add(Moved(node))
     many = f"{len(lines)} line{'s' if len(lines) > 1 else ''}"
     quotes = tuple(Node.objects.filter(pk__in=_quoted(answer)))
-    text = "\n".join([f'✓ ran pipe:"{pipe.name}": {many}', *shown])
+    text = "\n".join([f"✓ ran pipe:{label_named(pipe.name)}: {many}", *shown])
     return Reply(text, refs=refs, items=tuple(dict.fromkeys(items)), quotes=quotes)
 
 
@@ -367,7 +368,7 @@ def _would_run(context: Context, name: str, lines: Sequence[PipeLine], start: Re
         at = "" if makes else str(answer.body["position"])
         shown += _shown(answer, is_last=number == len(lines))
     many = f"{len(lines)} line{'s' if len(lines) > 1 else ''}"
-    return Reply("\n".join([f'✓ ran pipe:"{name}": {many}', *shown]), refs=refs)
+    return Reply("\n".join([f"✓ ran pipe:{label_named(name)}: {many}", *shown]), refs=refs)
 
 
 def _is_stored(context: Context, ref: Ref | None) -> bool:

@@ -10,7 +10,7 @@ from loom.claims.rules.inline_tokens import InlineToken
 from loom.engine.models import Step, StepItem
 from loom.language import ids
 from loom.language.portals import targets_of
-from loom.language.refs import tokens_of
+from loom.language.refs import tokens_of, unescape
 from loom.links.trail_steps import SWITCH, VIEW
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Workspace
@@ -52,7 +52,7 @@ def _references(
 def _items_of(actor: Actor, workspace: Workspace, targets: set[str]) -> dict[str, int]:
     """The items that targets name, without those that there are not."""
     titles = {
-        target.removeprefix(_DOCUMENT).removesuffix('"'): target
+        unescape(target.removeprefix(_DOCUMENT).removesuffix('"')): target
         for target in targets
         if target.startswith(_DOCUMENT)
     }

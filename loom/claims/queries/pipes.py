@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from loom.access import Actor
 from loom.claims.models import Pipe
 from loom.errors import not_found
-from loom.language.refs import Ref
+from loom.language.refs import Ref, label_named
 from loom.text.hashes import instant
 
 
@@ -23,9 +23,9 @@ def pipe_named(actor: Actor, ref: Ref) -> Pipe:
     named = rows.filter(name_key=(ref.name or ref.id).casefold()).first()
     pipe = named or (rows.filter(uid__iexact=ref.id).first() if ref.id else None)
     if pipe is None:
-        names = ", ".join(f'"{name}"' for name in rows.values_list("name", flat=True)[:10])
+        names = ", ".join(label_named(name) for name in rows.values_list("name", flat=True)[:10])
         raise not_found(
-            f'pipe:"{(ref.name or ref.id)[:40]}"',
+            f"pipe:{label_named((ref.name or ref.id)[:40])}",
             f"there are {names}" if names else '→ pipe "line | line" save:"name" makes one',
         )
     return pipe

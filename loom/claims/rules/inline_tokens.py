@@ -156,7 +156,7 @@ class InlineToken:
 
 
 _PORTAL = re.compile(r"@\[([a-z_]{1,40}) -> ([^\]\n]{1,200})\]")
-_REFERENCE = re.compile(r'(?<![@!\[])\[([a-z0-9]{4,8})\](?!\()|doc:"([^"\n]{1,200})"')
+_REFERENCE = re.compile(r'(?<![@!\[])\[([a-z0-9]{4,8})\](?!\()|doc:"((?:[^"\\\n]|\\.){1,200})"')
 _CHECK = re.compile(r"\(check: ?([^()\n]{1,40})\)\s*$")
 
 

@@ -16,7 +16,7 @@ from loom.engine.registry import command, describe_verb, line_with
 from loom.engine.undo import Own, conflict, undoes
 from loom.errors import CommandError
 from loom.language import ids
-from loom.language.refs import print_ref, print_slice
+from loom.language.refs import document_named, print_ref, print_slice, tree_named
 from loom.language.verbs import Phrases, Verb
 from loom.links import link_types
 from loom.links.commands.counting import count_added, count_removed
@@ -34,7 +34,6 @@ from loom.links.queries import (
     words_of,
 )
 from loom.links.vocabulary import archetype_of, link_type, vocabulary_of
-from loom.people.names import tree_named
 from loom.permissions import LOOM, WRITE
 from loom.text.shortening import excerpt
 from loom.trees.grove_texts import grove_texts
@@ -95,7 +94,7 @@ def _item(context: Context, ref: RefField) -> tuple[int, str, str, Tree]:
     The tree of a document is that of the line."""
     if ref.kind == "document":
         text = grove_texts().get(context, ref)
-        return text.item_id, f'doc:"{text.title}"', f"doc:{text.uid}", context.tree
+        return text.item_id, document_named(text.title), f"doc:{text.uid}", context.tree
     if ref.kind == "tree":
         tree = tree_of(context, ref)
         return ids.of_tree(tree.pk), tree_named(tree.title), f"tree:{tree.uid}", tree

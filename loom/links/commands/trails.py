@@ -10,6 +10,7 @@ from loom.engine.registry import command, describe_verb
 from loom.engine.views import Moved
 from loom.errors import CommandError
 from loom.language import ids
+from loom.language.refs import label_named, trail_named
 from loom.language.verbs import Verb
 from loom.links.markdown import trail_markdown
 from loom.links.models import Trail
@@ -83,7 +84,7 @@ def trail_save(context: Context, args: Save) -> Reply:
             hint="→ expand TYPE of REF follows links",
         )
     trail = _store(context, args.name, steps)
-    return Reply(f'✓ saved trail:"{trail.name}" ({counted(len(steps), "step")})', items=())
+    return Reply(f"✓ saved {trail_named(trail.name)} ({counted(len(steps), 'step')})", items=())
 
 
 class ShowWindows(Args):
@@ -154,7 +155,7 @@ def _shown(context: Context, name: str, form: str = "list") -> Reply:
         context.note_read(*opened.read)
         return Reply(text)
     many = len({step.type for step in steps if step.type})
-    head = f'trail:"{trail.name}" by {trail.owner.name} · {counted(len(steps), "step")}'
+    head = f"{trail_named(trail.name)} by {trail.owner.name} · {counted(len(steps), 'step')}"
     lines = [f"{head} · {counted(many, 'type')}{' · shared' if trail.shared else ''}"]
     for number, window in enumerate(steps, 1):
         lines.append("  " + step_line(number, window, stops))
@@ -188,7 +189,7 @@ def trail_replay(context: Context, args: Replay) -> Reply:
         lines.append(f"  now at [{last.local_id}]")
     limited = within_limit(context, opened)
     named = numbered([window.number for window in opened])
-    head = f'✓ replayed trail:"{trail.name}": {counted(len(steps), "step")}'
+    head = f"✓ replayed {trail_named(trail.name)}: {counted(len(steps), 'step')}"
     return Reply(
         "\n".join([f"{head}{f' as {named}' if named else ''}", *lines])
         + limited
@@ -261,7 +262,10 @@ def trail_fork(context: Context, args: Fork) -> Reply:
     trail = get_trail(context.actor, args.name)
     _demand_step(trail, args.at)
     copy = _store(context, args.save, steps_of(trail)[: args.at], forked_from=trail)
-    return Reply(f'✓ trail:"{copy.name}" begins with {counted(args.at, "step")} of "{trail.name}"')
+    return Reply(
+        f"✓ {trail_named(copy.name)} begins with {counted(args.at, 'step')}"
+        f" of {label_named(trail.name)}"
+    )
 
 
 class Join(Args):
@@ -280,7 +284,8 @@ def trail_join(context: Context, args: Join) -> Reply:
     joined = _store(
         context, args.save, [*steps_of(first_trail), *steps_of(two)], forked_from=first_trail
     )
-    return Reply(f'✓ joined "{first_trail.name}" and "{two.name}" as trail:"{joined.name}"')
+    both = f"{label_named(first_trail.name)} and {label_named(two.name)}"
+    return Reply(f"✓ joined {both} as {trail_named(joined.name)}")
 
 
 class TrailNoteArgs(Args):
@@ -304,7 +309,7 @@ def trail_note(context: Context, args: TrailNoteArgs) -> Reply:
         )
     trail.steps[args.n - 1]["note"] = args.text
     _changed(context, trail, "steps")
-    return Reply(f'✓ noted on step {args.n} of trail:"{trail.name}": {excerpt(args.text)}')
+    return Reply(f"✓ noted on step {args.n} of {trail_named(trail.name)}: {excerpt(args.text)}")
 
 
 class ShareTrail(Args):
@@ -340,7 +345,7 @@ def _shared(context: Context, name: str, shared: bool) -> Reply:
     trail.shared = shared
     _changed(context, trail, "shared")
     words = "shared with the members of the grove" if shared else "private"
-    return Reply(f'✓ trail:"{trail.name}" is {words}')
+    return Reply(f"✓ {trail_named(trail.name)} is {words}")
 
 
 class Lists(Args):
@@ -358,7 +363,7 @@ def trail_list(context: Context, args: Lists) -> Reply:
     trails = list(rows[args.after : args.after + MOST_LISTED])
     context.note_read(*(ids.of_tree(trail.tree_id) for trail in trails))
     lines = [
-        f'trail:"{trail.name}" by {trail.owner.name} · {counted(len(trail.steps), "step")}'
+        f"{trail_named(trail.name)} by {trail.owner.name} · {counted(len(trail.steps), 'step')}"
         f"{' · shared' if trail.shared else ''}"
         for trail in trails
     ]
@@ -395,8 +400,8 @@ def _demand_step(trail: Trail, number: int) -> None:
     if number > len(trail.steps):
         raise CommandError(
             "NOT_FOUND",
-            f'trail:"{trail.name}" has {counted(len(trail.steps), "step")}.',
-            hint=f'→ trail show "{trail.name}" numbers them',
+            f"{trail_named(trail.name)} has {counted(len(trail.steps), 'step')}.",
+            hint=f"→ trail show {label_named(trail.name)} numbers them",
         )
 
 
@@ -417,7 +422,7 @@ def _store(
         )
     if Trail.objects.filter(grove=context.actor.grove, name__iexact=name).exists():
         raise CommandError(
-            "CONFLICT", f'There is already a trail "{name}".', hint="choose another name"
+            "CONFLICT", f"There is already a trail {label_named(name)}.", hint="choose another name"
         )
     new_trail = Trail.objects.create(
         grove=context.actor.grove,

@@ -9,6 +9,7 @@ from loom.engine.context import Context, Op, Reply
 from loom.engine.registry import command, describe_verb
 from loom.engine.undo import Own, conflict, undoes
 from loom.errors import CommandError, not_found
+from loom.language.refs import label_named
 from loom.language.verbs import Phrases, Verb
 from loom.manuscript.models import ManuscriptVersion
 from loom.manuscript.queries.story import Manuscript, current_version, manuscript_of
@@ -219,7 +220,7 @@ def _named(manuscript: Manuscript, name: str) -> Chapter:
 
 
 def _shown(chapter: Chapter) -> str:
-    return f'"{plain(chapter.title)}"' if chapter.title else "the beginning"
+    return f"{label_named(plain(chapter.title))}" if chapter.title else "the beginning"
 
 
 def _value(version: ManuscriptVersion | None, field: str) -> Any:

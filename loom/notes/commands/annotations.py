@@ -17,13 +17,12 @@ from loom.engine.registry import command, describe_verb
 from loom.engine.undo import Own, conflict, undoes
 from loom.errors import CommandError
 from loom.language import ids
-from loom.language.refs import Ref
+from loom.language.refs import Ref, tree_named
 from loom.language.verbs import Phrases, Verb
 from loom.notes.commands.marks import add_mark
 from loom.notes.models import Decision, Mark, Mention
 from loom.notes.words import MOST_PLACES, place_of, source_of
 from loom.people.models import Participant
-from loom.people.names import tree_named
 from loom.permissions import LOOM, WRITE
 from loom.text.changes import merged
 from loom.trees.commands import drafts as draft_commands

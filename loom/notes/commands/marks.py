@@ -20,13 +20,13 @@ from loom.engine.registry import command, describe_verb, line_with
 from loom.engine.undo import Own, conflict, undoes
 from loom.errors import CommandError
 from loom.language import ids
-from loom.language.refs import print_slice
+from loom.language.refs import document_named, label_named, print_slice, tag_named, tree_named
 from loom.language.verbs import Phrases, Verb
 from loom.notes.models import Mark
 from loom.notes.queries import is_tag, tags_named
 from loom.notes.tag_keys import is_tag_name, plain_tag, tag_key
 from loom.people.models import Grove
-from loom.people.names import TAG_COLOURS, tree_named
+from loom.people.names import TAG_COLOURS
 from loom.permissions import LOOM, WRITE
 from loom.text.shortening import excerpt, plain
 from loom.trees.grove_texts import grove_texts
@@ -61,7 +61,7 @@ def _item(context: Context, ref: RefField | None) -> tuple[int, str, str]:
     """(id, as shown, local id or tree:ID or doc:ID) of a node here, this tree, or a document."""
     if ref is not None and ref.kind == "document":
         text = grove_texts().get(context, ref)
-        return text.item_id, f'doc:"{text.title}"', f"doc:{text.uid}"
+        return text.item_id, document_named(text.title), f"doc:{text.uid}"
     if ref is not None and ref.kind == "tree":
         tree = tree_of(context, ref)
         if tree.pk != context.tree.pk:
@@ -196,7 +196,7 @@ def add_bookmark(context: Context, args: Bookmark) -> Reply:
             )
         inverse = (set_removed(context, old, item, True),)
     inverse = (add_mark(context, item_id, item, "bookmark", args.label), *inverse)
-    label = f' as "{plain(args.label)}"' if args.label else ""
+    label = f" as {label_named(plain(args.label))}" if args.label else ""
     return Reply(f"✓ bookmarked {shown}{label}", refs=(item,), items=(item_id,), inverse=inverse)
 
 
@@ -257,8 +257,7 @@ def _tags_on(item_id: int) -> dict[str, Mark]:
 
 def _written(names: list[str]) -> str:
     """Tags on one line: a name may have line breaks."""
-    lines = (plain(name) for name in names)
-    return " ".join(f"#{name}" if " " not in name else f'#"{name}"' for name in lines)
+    return " ".join(tag_named(plain(name)) for name in names)
 
 
 describe_verb(

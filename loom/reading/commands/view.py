@@ -17,7 +17,7 @@ from loom.engine.registry import command, describe_verb
 from loom.engine.steps import items_of
 from loom.errors import CommandError
 from loom.language import ids
-from loom.language.refs import ParseError, Ref, Slice, print_ref
+from loom.language.refs import ParseError, Ref, Slice, print_ref, tree_named
 from loom.language.slices import PART_CHARACTERS, get, part_size, parts_of
 from loom.language.verbs import Phrases, Verb
 from loom.links import link_types
@@ -30,7 +30,7 @@ from loom.notes.words import words_shown
 from loom.participants.queries import get_agents
 from loom.people.grove_settings import number_of
 from loom.people.models import Participant
-from loom.people.names import as_sent, tree_named
+from loom.people.names import as_sent
 from loom.permissions import LOOM, in_order
 from loom.reading.queries import margins
 from loom.reading.queries.tree_bodies import tree_body

@@ -18,6 +18,7 @@ from loom.engine.undo import Own, conflict, tells_undone, undoes
 from loom.engine.usable import cannot_be_used
 from loom.errors import CommandError, not_found
 from loom.language.ids import ids_in
+from loom.language.refs import label_named
 from loom.language.verbs import Verb
 from loom.people.models import Membership, Participant
 from loom.people.names import as_sent
@@ -251,8 +252,10 @@ def _member(tree: Tree, name: str) -> Membership:
     for member in members:
         if asked in (member.participant.name.casefold(), member.user.username.casefold()):
             return member
-    names = ", ".join(f'"{as_sent(member.participant.name)}"' for member in members[:MOST_NAMES])
-    raise not_found(f'A member called "{name.strip()[:60]}"', f"there are {names}")
+    names = ", ".join(
+        label_named(as_sent(member.participant.name)) for member in members[:MOST_NAMES]
+    )
+    raise not_found(f"A member called {label_named(name.strip()[:60])}", f"there are {names}")
 
 
 def copy_rights(origin: Tree, sandbox: Tree) -> None:

@@ -11,7 +11,7 @@ from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError, not_found, require
-from loom.language.refs import Ref, print_ref, quote
+from loom.language.refs import Ref, label_named, print_ref, quote
 from loom.language.verbs import Verb
 from loom.notes.commands.annotations import note_mentions
 from loom.participants.queries import get_agents
@@ -204,14 +204,14 @@ def _member(context: Context, name: str) -> Participant:
     asked = name.strip().removeprefix("@").casefold()
     named = [row for row in members if row.participant.name.casefold() == asked]
     if not named:
-        names = [f'"{row.participant.name}"' for row in members[:MOST_NAMES]]
+        names = [label_named(row.participant.name) for row in members[:MOST_NAMES]]
         agents = Participant.objects.filter(
             grove=context.actor.grove, kind="model", archived_at__isnull=True, name__iexact=asked
         )
         agent = agents.first()
         hint = f"there are {', '.join(names)}"
         hint = f'→ ask {agent_named(agent)} "…" asks the agent' if agent is not None else hint
-        raise not_found(f'A member called "{name.strip()[:60]}"', hint)
+        raise not_found(f"A member called {label_named(name.strip()[:60])}", hint)
     member = named[0]
     if member.participant_id == context.actor.participant.pk:
         raise CommandError("REJECTED", "You cannot ask yourself.", hint="name another member")

@@ -11,7 +11,7 @@ from loom.engine.jobs import enqueue
 from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError
 from loom.language import ids
-from loom.language.refs import ParseError, Ref, print_ref
+from loom.language.refs import ParseError, Ref, label_named, print_ref
 from loom.language.slices import get
 from loom.language.verbs import Phrases, Verb
 from loom.links.foot import portals_of
@@ -188,7 +188,7 @@ def _stashed(
     if old is not None and not replaces:
         raise CommandError(
             "CONFLICT",
-            f'There is already a stash "{old.label}".',
+            f"There is already a stash {label_named(old.label)}.",
             hint="use another label, or add replace",
         )
     most = number_of(context.tree.grove.settings, "stashes")
@@ -214,7 +214,7 @@ def _stashed(
     )
     context.add(WindowOpened(window))
     return Reply(
-        f'✓ stashed "{label}" ({counted(len(text), "character")})',
+        f"✓ stashed {label_named(label)} ({counted(len(text), 'character')})",
         items=of[:1] if of else (),
     )
 
@@ -241,7 +241,7 @@ def recall(context: Context, args: Recall) -> Reply:
     window = get_stash(context, args.label)
     show_window(context, window, keep=True)
     limited = within_limit(context, [window])
-    message = f'✓ recalled "{window.label}" as #{window.number}'
+    message = f"✓ recalled {label_named(window.label)} as #{window.number}"
     return Reply(message + limited + token_change(context), items=items_of(window))
 
 
@@ -337,7 +337,8 @@ def _trace(context: Context) -> list[str]:
 def _stashes(context: Context) -> list[str]:
     rows = windows.stashed(context.workspace).filter(is_visible=False)[:SHOWN]
     return [
-        f'  stashed "{row.label}" ({counted(len(row.text), "character")}, not in context)'
+        f"  stashed {label_named(row.label)}"
+        f" ({counted(len(row.text), 'character')}, not in context)"
         for row in rows
     ]
 
@@ -366,7 +367,8 @@ def _line(shown: WindowContent) -> str:
 
 
 def _label(window: Window) -> str:
-    return f' · label "{window.label}"' if window.label and window.kind != "stash" else ""
+    is_shown = window.label and window.kind != "stash"
+    return f" · label {label_named(window.label)}" if is_shown else ""
 
 
 def _hidden(context: Context) -> list[str]:

@@ -13,7 +13,7 @@ from loom.engine.context import Context
 from loom.engine.views import locked, stored
 from loom.errors import CommandError, not_found
 from loom.language import ids
-from loom.language.refs import ParseError, Ref, Slice, print_slice, quote
+from loom.language.refs import ParseError, Ref, Slice, label_named, print_slice, quote
 from loom.language.slices import get
 from loom.links.derived import derived_type, item_annotated, nodes_of
 from loom.links.foot import portals_of
@@ -162,7 +162,7 @@ def get_stash(context: Context, label: str) -> Window:
     """The stash with that label. NOT_FOUND if there is none."""
     stash = windows.stashed(context.workspace).filter(label__iexact=label).first()
     if stash is None:
-        raise not_found(f'stash:"{label}"', "→ memory stashed lists them")
+        raise not_found(f"stash:{label_named(label)}", "→ memory stashed lists them")
     return known(context, stash)
 
 

@@ -8,8 +8,7 @@ from django.db.models import QuerySet
 
 from loom.access import Actor, closed_steps, may_reach
 from loom.language import ids
-from loom.language.refs import quote
-from loom.people.names import tree_named
+from loom.language.refs import label_named, quote, tree_named
 from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.trees.grove_texts import WindowSource, grove_texts, is_text
 from loom.trees.models import Node, Tree, Workspace
@@ -113,7 +112,7 @@ def ref_of(window: Window, here: Tree, node: Node | None, start: str = "") -> st
     """`[a7x2] §motive`, `branch:b3k9`, `r2d4-a7x2`, `tree:"title"`, `stash "label"`, `view a7x2`:
     what a window shows, without its number and lines."""
     if window.kind == "stash":
-        return f'stash "{window.label}"'
+        return f"stash {label_named(window.label)}"
     if window.kind == "result":
         line = window.step.canonical if window.step else ""
         return line.removeprefix("→").strip().partition("\n")[0]
