@@ -28,6 +28,7 @@ from loom.language.slices import slice_of
 _INT = re.compile(r"-?[0-9]{1,15}")
 _FLOAT = re.compile(r"-?[0-9]{1,16}(?:\.[0-9]{1,25})?(?:e[+-]?[0-9]{1,3})?")
 WORD = re.compile(r"(?!['‘‚“„«‹])[^\s,:§#\[\]]+")  # no quote of another kind
+_NEAR_FLOAT = re.compile(r"(\.[0-9]+)|([0-9]{1,3}(?:\.[0-9]+)?)%")
 _WINDOW = re.compile(r"#[0-9]+")
 
 
@@ -210,16 +211,26 @@ def _number(part: FormPart, token: Token) -> int | float:
         number = float(written)
     else:
         kind = "a whole number" if part.value == "int" else "a number"
-        raise unread(f"{part.key} is {kind}, not {short(token.raw)}.", _sample(part))
+        raise unread(f"{part.key} is {kind}, not {short(token.raw)}.", _number_meant(part, written))
     if part.value == "float":
         number = float(number)
     _demand_bounds(part, number)
     return number
 
 
-def _sample(part: FormPart) -> str:
-    sample = 1 if part.minimum is None else part.minimum
-    return f"write {part.key}:{plain(sample)}"
+def _number_meant(part: FormPart, written: str) -> str:
+    """The option as it was meant by `.5` or `50%`; else which numbers it takes: a number made up
+    here would be sent as it is shown."""
+    low, high = part.minimum, part.maximum
+    match = _NEAR_FLOAT.fullmatch(written)
+    if match is not None and part.value != "int":
+        number = float(f"0{written}") if match[2] is None else float(match[2]) / 100
+        if (low is None or number >= low) and (high is None or number <= high):
+            return f"write {part.key}:{plain(number)}"
+    kind = "a whole number" if part.value == "int" else "a number"
+    least = "" if low is None else f" from {plain(low)}" + (" up" if high is None else "")
+    most = "" if high is None else f" to {plain(high)}"
+    return f"give {part.key}: {kind}{least}{most}"
 
 
 def _demand_bounds(part: FormPart, number: int | float) -> None:

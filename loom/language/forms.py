@@ -248,8 +248,10 @@ class ArgBinding:
     def claim(self, part: FormPart, written: str) -> None:
         """Marks an option, word or led part as given. Raises ParseError if it already was."""
         if part.name in self.given:
-            also = f" of {'|'.join(part.choices)}" if part.kind == "choice" else ""
-            raise unread(f"{short(written)} is given twice.", f"give one{also}")
+            if part.kind == "choice":
+                choices = "|".join(part.choices)
+                raise unread(f"Only one of {choices} can be given.", f"give one of {choices}")
+            raise unread(f"{short(written)} is given twice.", "give one")
         self.given.add(part.name)
 
     def settle(self) -> bool:

@@ -162,13 +162,18 @@ def canonical_line(body: str, below: str | None, verbs: Verbs) -> Line:
     """The line, written as in the tables. Raises ParseError."""
     verb, arguments = verbs.split(body)
     tokens = _tokens_with_json(arguments, verbs.forms[verb])
-    failures: list[tuple[tuple[bool, int, int], ParseError]] = []
+    failures: list[tuple[tuple[bool, int, int, int], ParseError]] = []
     for number, form in enumerate(verbs.forms[verb]):
         reading = ArgumentReader(form, tokens)
         try:
             values = _with_block(reading, below, verbs)
         except ParseError as bad:
-            likeness = (bad.code != "INVALID_SYNTAX", reading.at, _own_words(form, tokens))
+            likeness = (
+                bad.code != "INVALID_SYNTAX",
+                reading.at,
+                _own_options(form, tokens),
+                _own_words(form, tokens),
+            )
             failures.append((likeness, bad))
             continue
         because = reading.because or ""
@@ -194,10 +199,16 @@ def _own_words(form: Form, tokens: Sequence[Token]) -> int:
     return sum(1 if word in words else -1 for word in own if word)
 
 
-def _best(failures: list[tuple[tuple[bool, int, int], ParseError]]) -> ParseError:
+def _own_options(form: Form, tokens: Sequence[Token]) -> int:
+    """How many of a line's options the form has."""
+    options = form.plan.options
+    return sum(token.head.partition(":")[0].lower() in options for token in tokens)
+
+
+def _best(failures: list[tuple[tuple[bool, int, int, int], ParseError]]) -> ParseError:
     """The error if no form can parse a line: a limit, else of the form that was followed furthest,
-    else of the form whose words the line has; if there are several, of the last form, which is the
-    common one."""
+    else of the form whose options and words the line has; if there are several, of the last form,
+    which is the common one."""
     return max(reversed(failures), key=lambda failure: failure[0])[1]
 
 
@@ -231,6 +242,15 @@ def _cut(below: str) -> tuple[str, str]:
     return below[: max(0, closer.start() - 1)], below[closer.end() :]
 
 
+def _with_closing_feed(below: str) -> str:
+    """The lines below one that ended in CRLF: the last line end of the content belongs to `←` as a
+    whole."""
+    closer = CLOSER.search(below) if "←" in below else None
+    if closer is None or not below[: closer.start()].endswith("\r\n"):
+        return below
+    return f"{below[: closer.start() - 2]}\n{below[closer.start() :]}"
+
+
 def _no_content(form: Form) -> ParseError:
     return unread(
         f"{form.verb} needs a text.",
@@ -262,7 +282,7 @@ def read(text: str, verbs: Verbs, *, is_whole: bool = True) -> Line:
     line, newline, rest = text.partition("\n")
     _demand_size(line)
     body = verbs.body(line)
-    below = rest if newline else None
+    below = (_with_closing_feed(rest) if line.endswith("\r") else rest) if newline else None
     try:
         line_read = canonical_line(body, below, verbs)
     except ParseError as bad:

@@ -271,6 +271,10 @@ def with_suggestion(bad: ParseError, body: str, below: str | None, verbs: Verbs)
     meant = _in_words_meant(body, below, verbs)
     if meant:
         return unread(bad.message, f"write {meant}")
+    quoted, has_choices = _with_quoted_values(body, below, verbs)
+    if quoted:
+        hint = f"{bad.hint}, or write {quoted}" if has_choices else f"write {quoted}"
+        return unread(bad.message, hint)
     several = each_of(body, verbs)
     if several:
         return unread("A line names one item.", f"write {_each_on_its_line(several)}")
@@ -293,6 +297,29 @@ def _in_words_meant(body: str, below: str | None, verbs: Verbs) -> str:
         if all(meant):
             lines.append(_each_on_its_line(meant))
     return ", or ".join(lines[:MOST])
+
+
+def _with_quoted_values(body: str, below: str | None, verbs: Verbs) -> tuple[str, bool]:
+    """The line with the quotes that its options need: `find by:Ada`; "" if it needs none. And
+    whether such an option takes one of a few words, too, so that it may be misspelt."""
+    verb = verbs.verb_of(first_word(body))
+    parts = [part for form in verbs.forms.get(verb or "", ()) for part in form.parts]
+    keys = {part.key for part in parts if part.kind == "option" and part.value == "quoted"}
+    words: list[str] = []
+    quoted: set[str] = set()
+    try:
+        tokens = tokens_of(body)
+    except ParseError:
+        return "", False
+    for token in tokens:
+        key, _, value = token.raw.partition(":")
+        if value and key.lower() in {*keys, "because"} and '"' not in value:
+            quoted.add(key.lower())
+            words.append(f"{key}:{quote(value)}")
+        else:
+            words.append(token.raw)
+    line = _suggested(" ".join(words), below, verbs) if quoted else ""
+    return line, quoted == {part.key for part in parts if part.key in quoted and part.choices}
 
 
 def _takes_block(head: str, verbs: Verbs) -> bool:

@@ -179,7 +179,7 @@ def suggestions(body: str, verbs: Verbs) -> Iterator[tuple[str, ...]]:
         yield from _quoted(verb, body, verbs)
     if verb == "link" and len(words) > 3:
         refs = [word for word in words[1:] if is_ref(word)]
-        types = [word for word in words[1:] if word.isalpha() and word not in ("to", "as")]
+        types = [word for word in words[1:] if word.isalpha() and word not in _BETWEEN_ENDS]
         if len(refs) == 2 and len(types) == 1:
             yield (f"link {refs[0]} to {refs[1]} as:{types[0]}",)
     if verb not in verbs.harmless or _TURNS & {word.lower() for word in words}:
@@ -206,6 +206,7 @@ def _without_articles(body: str) -> Iterator[tuple[str, ...]]:
 
 
 _NODES = frozenset("node text branch".split())
+_BETWEEN_ENDS = frozenset("to as from with and of by at in on into onto for".split())
 
 
 def _has_whole_quotes(body: str) -> bool:

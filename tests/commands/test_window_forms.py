@@ -268,6 +268,10 @@ def test_what_is_linked_is_opened_along(view: View, node: str) -> None:
     assert (step.canonical, step.outcome) == (f"→ open {first}", "ok")
     assert "with supported_by: #" in view.say(f"open {node} lines:1-2 with:supported_by")
     assert view.say(f"open {node} with:quotes").endswith("with quotes: nothing")
+    below = view.add(f'respond {first} "Below the lamp, [{node}]."')
+    assert f"[{below}]" in view.say(f"open {first} with:continuations").split("\n")[1]
+    assert f"[{node}]" in view.say(f"open {below} with:mentions").split("\n")[1]
+    assert view.say(f"open {below} with:siblings").endswith("with siblings: nothing")
     assert view.refusal(f"open {node} with:nonsense").code == "INVALID_SYNTAX"
 
 

@@ -102,7 +102,7 @@ CANONICAL = [
     ("accept m4q7 edited\none\ntwo", "→ accept m4q7 edited\none\ntwo\n←"),
     ('edit a7x2 because:"x"\none\n\n←', '→ edit a7x2 because:"x"\none\n\n←'),
     ('respond "a\\n←\\nb"', '→ respond "a\\n←\\nb"'),
-    ("respond\r\none\r\ntwo\r\n←\r\n", "→ respond\none\r\ntwo\r\n←"),
+    ("respond\r\none\r\ntwo\r\n←\r\n", "→ respond\none\r\ntwo\n←"),
 ]
 
 
@@ -223,6 +223,57 @@ def test_the_content_of_a_block_is_kept_to_the_letter() -> None:
         assert line(f"respond\n{content}").values["content"] == content
     assert line("respond\n←").values["content"] == ""
     assert line('respond ""').values["content"] == ""
+
+
+def test_a_block_that_ends_its_lines_in_crlf_keeps_no_half_of_the_last() -> None:
+    end = "\r\n"
+    assert line(f"respond{end}l1{end}l2{end}←").values["content"] == "l1\r\nl2"
+    assert line(f"respond{end}l1{end}{end}←{end}").values["content"] == "l1\r\n"
+    assert line(f"respond{end}←{end}").values["content"] == ""
+    assert line("respond\nl1\r\n←").values["content"] == "l1\r"
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("undo n:0", "n must be at least 1.", "use n:1 or more"),
+        ("undo n:x", "n is a whole number, not x.", "give n: a whole number from 1 to 20"),
+        ("redo n:0", "n must be at least 1.", "use n:1 or more"),
+        (
+            "link a7x2 to b3k9 confidence:.5",
+            "confidence is a number, not .5.",
+            "write confidence:0.5",
+        ),
+        (
+            "link a7x2 to b3k9 confidence:50%",
+            "confidence is a number, not 50%.",
+            "write confidence:0.5",
+        ),
+        (
+            "continue temperature:x",
+            "temperature is a number, not x.",
+            "give temperature: a number from 0 to 2",
+        ),
+        (
+            "view a7x2 full summary",
+            "Only one of full|summary can be given.",
+            "give one of full|summary",
+        ),
+        (
+            "expand supports from a7x2",
+            "from is not an argument of expand.",
+            "write → expand supports of a7x2",
+        ),
+    ],
+)
+def test_a_refusal_is_of_the_form_that_was_meant(text: str, message: str, hint: str) -> None:
+    bad = refused(text)
+    assert (bad.message, bad.hint) == (message, hint)
+
+
+def test_a_link_may_begin_with_from_and_is_never_turned_round() -> None:
+    assert line("link from a7x2 to b3k9").canonical == "→ link a7x2 to b3k9"
+    assert "as:from" not in refused("link a7x2 from b3k9").hint
 
 
 def test_a_line_over_64_kib_is_a_limit_but_its_block_is_not_counted() -> None:

@@ -218,6 +218,7 @@ describe_verb(
         taught='link REF to REF{|doc:"name"} [as:TYPE] [note:"why"]',
         phrases=(
             Phrases("link|connect|relate|tie|make link from|add link from|make link between"),
+            Phrases("link from|connect from"),
             Phrases("add link between|draw link from|create link from|create link between"),
         ),
         swaps=(

@@ -12,6 +12,7 @@ from loom.errors import CommandError, not_found
 from loom.language import ids
 from loom.language.refs import ParseError, Ref, Slice, print_ref, print_slice, quote
 from loom.language.verbs import Phrases, Verb
+from loom.links.derived import derived_type
 from loom.links.vocabulary import link_type
 from loom.permissions import LOOM, READ_DOCUMENTS
 from loom.text.counts import counted
@@ -21,6 +22,7 @@ from loom.trees.named_items import get_node, tree_of
 from loom.trees.queries import lookup
 from loom.workspace.commands.lenses import cut_of, demand_lines
 from loom.workspace.commands.windows import (
+    OF_TEXTS,
     LinkedWindows,
     changed_windows,
     close_window,
@@ -35,8 +37,10 @@ from loom.workspace.commands.windows import (
     new_window,
     next_step,
     node_of,
+    not_of_texts,
     note_change,
     numbered,
+    open_derived,
     open_linked,
     open_linked_to_text,
     place_window,
@@ -329,16 +333,18 @@ def _along(context: Context, window: Window, args: Open) -> LinkedWindows:
     """Opens what is linked to a window's node by one type, at most MOST_WITH items."""
     if not args.along:
         return LinkedWindows([], [])
+    derived = derived_type(args.along)
+    kind = derived or link_type(context.actor, args.along)
     text = text_of_window(context, window)
     if text is not None:
-        kind = (
-            "mentions" if args.along.lower() == "mentions" else link_type(context.actor, args.along)
-        )
+        if derived and derived not in OF_TEXTS:
+            raise not_of_texts(derived)
         return open_linked_to_text(context, text, kind, window.number, keep=args.keep)
-    kind = link_type(context.actor, args.along)
     node = node_of(window)
     if node is None:
         raise _not_so(args, "only a text has links to follow")
+    if derived and derived != "mentioned_by":
+        return open_derived(context, node, kind, window.number, most=MOST_WITH, keep=args.keep)[0]
     return open_linked(context, node, kind, window.number, most=MOST_WITH, keep=args.keep)
 
 

@@ -17,7 +17,7 @@ from loom.language import ids as item_ids
 from loom.language.portals import EMBED, MOST_TARGETS, as_lines, named, portals_in, targets_of
 from loom.language.refs import Ref, Slice, print_ref
 from loom.language.verbs import Phrases, Verb
-from loom.links.derived import derived_type, item_annotated, nodes_of
+from loom.links.derived import derived_type
 from loom.links.portals import NamedItem, items_named
 from loom.links.portals import opened as opened_portal
 from loom.links.vocabulary import link_type
@@ -48,24 +48,24 @@ from loom.trees.queries.outline import (
 )
 from loom.trees.queries.places import count_directly_below, path_ids
 from loom.workspace.commands.windows import (
-    MOST_LEFT,
+    OF_TEXTS,
     changed_windows,
     close_window,
     collapse_window,
     collapsed_below,
     demand_depth,
     each_once,
-    end_of,
     ends_of,
     has_room,
     held,
     how_many,
     is_long,
     node_of,
+    not_of_texts,
     numbered,
+    open_derived,
     open_linked,
     open_linked_to_text,
-    open_sources,
     place_window,
     show_window,
     source_and_lines,
@@ -78,13 +78,11 @@ from loom.workspace.commands.windows import LinkedWindows as LinkedItems
 from loom.workspace.commands.windows import items_of as items_of_window
 from loom.workspace.models import Window
 from loom.workspace.queries.open_windows import get_window
-from loom.workspace.queries.windows import source_of
 from loom.workspace.window_rules import LARGE, MOST_WITH, Lines
 
 SHOWN_ENDS = 2
 MOST_BACK = 20
 MOST_LINKED = 40  # items that one line opens
-OF_TEXTS = ("mentions", "annotations")  # derived types that documents have
 RECENT = 200  # steps that are searched for moves
 
 
@@ -227,6 +225,11 @@ describe_verb(
                 r"(?:expand|follow|navigate|open) (\[?[a-z]\d[a-z]\d\w*\]?) ([a-z]+(?:_[a-z]+)*)",
                 lambda windows: iter((f"expand {windows[2]} of {windows[1]}",)),
             ),
+            (
+                r"(?:expand|follow|navigate) (?!the |this |to |my |an? )([a-z]+(?:_[a-z]+)*)"
+                r"(?: (?:from|for|at|on|to))? (\[?[a-z]\d[a-z]\d\w*\]?|here)",
+                lambda typed: iter((f"expand {typed[1]} of {typed[2]}",)),
+            ),
         ),
     )
 )
@@ -324,22 +327,11 @@ def expand_type(context: Context, args: OpenLinkedArgs) -> Reply:
                 context, source, kind, parent, most=most, is_portal=True, seen=seen, cut=cut
             )
             every += len(linked.opened) + len(linked.left) + len(linked.long)
-        elif kind == "annotates" and (item := item_annotated(source)):
-            texts = [end_of(context, end) for end in each_once([item], seen, item=lambda end: end)]
-            linked = open_sources(context, texts, kind, parent, most=most, is_portal=True, cut=cut)
-            every += len(linked.opened) + len(linked.left) + len(linked.long)
         elif derived_type(kind) and kind != "mentioned_by":
-            nodes, number = nodes_of(
-                context.actor, source, kind, context.workspace, most=most + MOST_LEFT
+            linked, number = open_derived(
+                context, source, kind, parent, most=most, is_portal=True, seen=seen, cut=cut
             )
-            number -= len(nodes)
-            nodes = each_once(nodes, seen, item=lambda end: item_ids.of_node(end.pk))
-            ends = [
-                (f"[{lookup.node_ref(end, context.tree.pk)}]", source_of(end) if end.text else None)
-                for end in nodes
-            ]
-            linked = open_sources(context, ends, kind, parent, most=most, is_portal=True, cut=cut)
-            every += number + len(nodes)
+            every += number
         else:
             linked = open_linked(
                 context, source, kind, parent, most=most, is_portal=True, seen=seen, cut=cut
@@ -523,11 +515,7 @@ def _with_type(sources: list[tuple[Source, int]], kind: str) -> list[tuple[Sourc
     is_of_nodes = derived_type(kind) and kind not in OF_TEXTS
     fit = [(source, at) for source, at in sources if isinstance(source, Node) or not is_of_nodes]
     if not fit:
-        raise CommandError(
-            "INVALID_SYNTAX",
-            f"Documents have no {kind}.",
-            hint=f"they have links by their types, {' and '.join(OF_TEXTS)}",
-        )
+        raise not_of_texts(kind)
     return fit
 
 

@@ -434,6 +434,53 @@ def open_linked(
     return opened._replace(line=line, again=len(mentions) - len(links))
 
 
+def open_derived(
+    context: Context,
+    node: Node,
+    kind: str,
+    parent: int,
+    *,
+    most: int,
+    keep: bool = False,
+    is_portal: bool = False,
+    seen: set[int] | None = None,
+    cut: Slice | None = None,
+) -> tuple[LinkedWindows, int]:
+    """Opens windows on what a derived type leads to from a node, as `open_linked` does; and how
+    many items there are."""
+    seen = seen if seen is not None else set()
+    if kind == "annotates" and (item := item_annotated(node)):
+        ends = [end_of(context, end) for end in each_once([item], seen, item=lambda end: end)]
+        number = len(ends)
+    else:
+        nodes, number = nodes_of(
+            context.actor, node, kind, context.workspace, most=most + MOST_LEFT
+        )
+        number -= len(nodes)
+        nodes = each_once(nodes, seen, item=lambda end: ids.of_node(end.pk))
+        number += len(nodes)
+        ends = [
+            (f"[{lookup.node_ref(end, context.tree.pk)}]", source_of(end) if end.text else None)
+            for end in nodes
+        ]
+    linked = open_sources(
+        context, ends, kind, parent, most=most, keep=keep, is_portal=is_portal, cut=cut
+    )
+    return linked._replace(line=f"list {lookup.node_ref(node, context.tree.pk)} {kind}"), number
+
+
+OF_TEXTS = ("mentions", "annotations")  # derived types that documents have
+
+
+def not_of_texts(kind: str) -> CommandError:
+    """Why a derived type leads nowhere from a document."""
+    return CommandError(
+        "INVALID_SYNTAX",
+        f"Documents have no {kind}.",
+        hint=f"they have links by their types, {' and '.join(OF_TEXTS)}",
+    )
+
+
 T = TypeVar("T")
 
 
