@@ -40,6 +40,11 @@ class Filters:
     is_bookmarked: bool = False
 
     @property
+    def forms(self) -> tuple[str, ...]:
+        """The forms of annotations that pass. A suggestion may give the new text, or words."""
+        return ("suggestion", "diff") if self.form == "suggestion" else (self.form,)
+
+    @property
     def is_of_nodes(self) -> bool:
         """Whether no tree passes."""
         return bool(self.type in ("text", "annotation") or self.form or self.is_leaf)
@@ -115,7 +120,7 @@ def _passing(only: Filters, rows: QuerySet[Node], trees: Iterable[int]) -> Query
     if only.type:
         rows = rows.filter(kind=only.type)
     if only.form:
-        rows = rows.filter(kind="annotation", form=only.form)
+        rows = rows.filter(kind="annotation", form__in=only.forms)
     if only.author:
         rows = rows.filter(author__uid=only.author)
     if only.since:

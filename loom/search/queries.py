@@ -138,7 +138,9 @@ def _columns(only: Filters) -> NodeCondition:
     """The filters that are columns of a version."""
     where = NodeCondition()
     if only.form:
-        where = where.and_(NodeCondition("n.kind = 'annotation' AND n.form = %s", (only.form,)))
+        forms = ", ".join(["%s"] * len(only.forms))
+        condition = f"n.kind = 'annotation' AND n.form IN ({forms})"
+        where = where.and_(NodeCondition(condition, only.forms))
     if only.type in ("text", "annotation"):
         where = where.and_(NodeCondition(f"n.kind = '{only.type}'"))
     if only.author:
@@ -158,7 +160,8 @@ def _few(only: Filters) -> list[NodeCondition]:
         conditions.append(NodeCondition(by=MARKED))
     if only.form or only.type == "annotation":
         # Within one form it is in the order of ids.
-        conditions.append(NodeCondition(by="node_annotations", is_by_age=bool(only.form)))
+        is_by_age = bool(only.form) and len(only.forms) == 1
+        conditions.append(NodeCondition(by="node_annotations", is_by_age=is_by_age))
     if only.author:
         conditions.append(
             NodeCondition(f"n.author_id = {_BY_UID}", (only.author,), "node_by_author")

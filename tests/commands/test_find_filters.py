@@ -34,6 +34,16 @@ def test_find_takes_a_tag_a_bookmark_and_leaves(say: Say, write: Write) -> None:
     assert refs(say, f'find tag:"keep" in:{b}') == []
 
 
+def test_a_suggestion_of_a_text_and_one_in_words_are_suggestions(say: Say, write: Write) -> None:
+    a = write("Whale one.")
+    text = say(f'suggest {a} "Whale three."').body["refs"][0]
+    words = say(f'annotate {a} "Say three." as:suggestion').body["refs"][0]
+    say(f'annotate {a} "three?" as:question')
+    assert set(refs(say, "find kind:suggestion")) == {text, words}
+    assert set(refs(say, 'find "three" kind:suggestion')) == {text, words}
+    assert refs(say, 'find "whale" kind:suggestion in:grove') == [text]
+
+
 def test_find_takes_an_author_a_kind_and_a_time(say: Say, write: Write, writer: User) -> None:
     a = write("a")
     b = write("b", by=writer)
