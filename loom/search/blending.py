@@ -36,8 +36,9 @@ def blended(
     asked: Asked, words: dict[int, Match], titles: dict[int, Match]
 ) -> tuple[dict[int, Match], dict[int, Match]]:
     """The matches of words (nodes, and titles of trees) with texts that are near in meaning, by
-    reciprocal rank fusion; a text that has no word of the query has `times` 0. As they were if
-    nothing is near."""
+    reciprocal rank fusion; a text that has no word of the query has `times` 0. What has the words
+    and is not among the near is ranked behind these, and so above what is only near. As they were
+    if nothing is near."""
     is_wide = asked.by == "meaning"
     if not is_wide and (asked.by == "words" or not can_blend() or not says_enough(asked.query)):
         return words, titles
@@ -49,6 +50,8 @@ def blended(
     # Ids of trees are negative.
     keyed = {**words, **{-key: matched for key, matched in titles.items()}}
     scores = fused(sorted(keyed, key=lambda key: (-keyed[key].score, abs(key))), list(near))
+    for key in keyed.keys() - near.keys():
+        scores[key] += 1 / (FUSED + len(near) + 1)
     none = Match(0, 0, 0.0)
     together = {key: keyed.get(key, none)._replace(score=score) for key, score in scores.items()}
     nodes = {key: matched for key, matched in together.items() if key > 0}

@@ -283,18 +283,26 @@ def answered(context: Context, args: FindArgs, only: Filters, by: By = "") -> Re
         lines[0] += f" · {counted(result.near, 'text')} near in meaning"
     ids = [hit.node.id for hit in result.hits if hit.node is not None]
     places = places_of(ids, context.workspace)
+    with_words = next(
+        (at for at, hit in enumerate(result.hits) if hit.is_near), len(result.hits)
+    )  # the documents follow these: they have the words, too
+    shown: list[str] = []
+    refs: list[str] = []
     for hit in result.hits:
         where = places[hit.node.id] if hit.node is not None else []
-        lines.append(" · ".join([_hit(context.tree, hit, args.context), *where]))
-    lines += [_document_hit(document, args.query, args.context) for document in documents]
+        shown.append(" · ".join([_hit(context.tree, hit, args.context), *where]))
+        refs.append(_ref(context.tree, hit))
+    shown[with_words:with_words] = [
+        _document_hit(document, args.query, args.context) for document in documents
+    ]
+    refs[with_words:with_words] = [f"doc:{document.of.uid}" for document in documents]
+    lines += shown
     if only != EVERYTHING and result.total > len(result.hits):
         left = result.total - len(result.hits)
         lines.append(f"… {left:,} more; ask with max: up to 50, or with another filter")
     lines = _bounded(lines)
     elsewhere = dict.fromkeys(hit.tree for hit in result.hits if hit.tree != context.tree)
     items = touched(*elsewhere, *(document.of for document in documents))
-    refs = [_ref(context.tree, hit) for hit in result.hits]
-    refs += [f"doc:{document.of.uid}" for document in documents]
     return Reply("\n".join(lines), refs=tuple(refs), items=items)
 
 

@@ -12,7 +12,7 @@ from loom.embedding.embedders import embedded
 from loom.errors import CommandError
 from loom.meaning import indexing, queries
 from loom.people.models import Grove, Participant, User
-from loom.search import nearest
+from loom.search import blending, nearest
 from loom.search.blending import fused
 from loom.search.queries import find_in_tree
 from loom.trees.models import Tree
@@ -52,6 +52,26 @@ def test_words_and_meaning_are_blended(say: Say, texts: dict[str, str]) -> None:
     near = say('find "a captain on a boat"').reply
     assert near.startswith('0 hits for "a captain on a boat" · ') and texts[BOAT] in near
     assert say('find "a captain on a boat" by:words').reply == '0 hits for "a captain on a boat"'
+
+
+def test_what_has_the_words_is_above_what_is_only_near(
+    say: Say,  # noqa: F811
+    texts: dict[str, str],
+    tree: Tree,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    keys = {text: tree.nodes.get(local_id=local_id).pk for text, local_id in texts.items()}
+    near = {keys[BOAT]: 0.9, keys[BAKER]: 0.8}
+    monkeypatch.setattr(blending, "_near", lambda *_, **__: near)
+    say('write doc:"Law" new "They sentenced the thief."')
+    found = say('find "sentenced the thief" in:grove').reply.splitlines()
+    assert found[0] == '2 hits for "sentenced the thief" · 2 texts near in meaning'
+    assert found[1].startswith(f"● 1.00 [{texts[COURT]}]")
+    assert found[2].startswith('● doc:"Law"')
+    assert f"[{texts[BOAT]}]" in found[3] and f"[{texts[BAKER]}]" in found[4]
+    assert not found[3].startswith("● 1.00")
+    answer = say('find "sentenced the thief" max:1')
+    assert answer.body["refs"][0] == texts[COURT]
 
 
 def test_one_word_is_looked_for_as_it_is(say: Say, texts: dict[str, str]) -> None:  # noqa: F811
