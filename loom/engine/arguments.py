@@ -75,7 +75,8 @@ def refusal_of(error: ValidationError) -> CommandError:
     shown = repr(first["input"])
     if len(shown) > SHOWN:
         shown = f"{shown[:SHOWN]}…"
-    return CommandError("INVALID_SYNTAX", f"{name} can't be {shown}.", hint=first["msg"])
+    hint = "send a list" if first["type"] == "tuple_type" else first["msg"]
+    return CommandError("INVALID_SYNTAX", f"{name} can't be {shown}.", hint=hint)
 
 
 def written_of(args: type[Args]) -> dict[str, Written]:

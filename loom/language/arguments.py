@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Mapping
 
-from loom.language.forms import ArgBinding, Form, FormPart, FormPlan, RefBinding, syntax
+from loom.language.forms import ArgBinding, Form, FormPart, FormPlan, RefBinding, described, syntax
 from loom.language.refs import (
     PREFIXES,
     SLICES,
@@ -297,6 +297,8 @@ def demand_values(form: Form, values: Mapping[str, object]) -> None:
     that it needs."""
     for part in form.parts:
         value = values.get(part.name, part.absent)
+        if value == () and part.many and not part.optional:
+            raise unread(f"{form.verb} needs {described(part)}.", f"write → {syntax(form)}")
         for item in value if isinstance(value, tuple) else (value,):
             if isinstance(item, int | float) and part.kind == "option":
                 _demand_bounds(part, item)

@@ -278,7 +278,7 @@ class ArgBinding:
         hint = f"write → {syntax(self.form)}"
         if part.kind == "ref" and not part.refs:
             hint += "; REF is an id such as a7x2, or here"
-        return unread(f"{self.form.verb} needs {_described(part)}.", hint)
+        return unread(f"{self.form.verb} needs {described(part)}.", hint)
 
     def unexpected(self, token: Token) -> ParseError:
         """The refusal of a token that fits no part."""
@@ -288,7 +288,8 @@ class ArgBinding:
         )
 
 
-def _described(part: FormPart) -> str:
+def described(part: FormPart) -> str:
+    """What a form lacks without the part."""
     if part.kind == "option":
         return f"{part.key}:"
     if part.kind == "choice":

@@ -8,9 +8,8 @@ def tag_key(name: str) -> str:
 
 
 def plain_tag(name: str) -> str:
-    """The name as it is kept, so that lines can write it: without line breaks, the mark # or blanks
-    around it, and with single quotation marks."""
-    return " ".join(name.split()).lstrip("# ").replace('"', "'")
+    """The name as it is kept, on one line: without line breaks, the mark # or blanks around it."""
+    return " ".join(name.split()).lstrip("# ")
 
 
 def is_tag_name(name: str) -> bool:

@@ -48,6 +48,7 @@ from loom.links.queries import written
 from loom.links.trails import get_trail
 from loom.notes.models import Mention
 from loom.people.models import Participant
+from loom.people.names import skeleton
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE
 from loom.text.counts import counted
 from loom.text.hashes import instant
@@ -315,6 +316,12 @@ def claim(context: Context, args: ClaimArgs) -> Reply:
             "LIMIT_EXCEEDED",
             f"A statement has at most {MAX_STATEMENT:,} characters.",
             hint="write the rest as a text, and cite it",
+        )
+    if not skeleton(statement):
+        raise CommandError(
+            "INVALID_SYNTAX",
+            "A statement has something to be seen.",
+            hint="write a sentence that can be checked",
         )
     if args.cite is None:
         raise CommandError(

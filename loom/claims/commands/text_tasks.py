@@ -33,7 +33,7 @@ class TaskOfNode(Args):
         Literal["check", "uncheck", "toggle", "archive", "note"], Written("choice", choices=ACTS)
     ]
     ref: Annotated[RefField, Written("ref", but=("document", "task"))]
-    token: Annotated[str, Written("option", key="token", value="word")]
+    token: Annotated[str, Written("option", key="token", value="word", shown="KEY")]
     note: Annotated[str, Written("quoted")] = ""
 
 
@@ -49,13 +49,15 @@ class TaskInText:
     name: str
 
 
-def _place(text: str, key: str, item: int, name: str, *, stable: bool) -> TaskInText:
+def _place(
+    text: str, key: str, item: int, name: str, *, stable: bool, shown: str = ""
+) -> TaskInText:
     tokens = tokens_in(text, stable=stable)
     task = next((token for token in tokens if token.key == key and token.kind == "task"), None)
     if task is None:
         tasks = ", ".join(token.key for token in tokens if token.kind == "task")
         raise not_found(
-            f"A task {key} of {name}", f"its tasks: {tasks}" if tasks else "it has none"
+            f"A task {key} of {shown or name}", f"its tasks: {tasks}" if tasks else "it has none"
         )
     state, notes = states_of(item, tokens)[task.key]
     return TaskInText(tokens, task, state, notes, item, name)
@@ -148,7 +150,8 @@ def change_task(context: Context, text: GroveText, args: TaskOfNode, shown: str)
     reply calls the text."""
     item, name = text.item_id, f"doc:{text.uid}"
     # Stored states belong to the tasks of the newest version.
-    place = _place(grove_texts().settled(context, item) or "", args.token, item, name, stable=True)
+    settled = grove_texts().settled(context, item) or ""
+    place = _place(settled, args.token, item, name, stable=True, shown=shown)
     after = _after(place, args)
     criteria = _demand_criteria(context, place) if after == "checked" and args.act != "note" else ""
     _rewrite(context, place, after)

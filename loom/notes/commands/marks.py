@@ -26,7 +26,7 @@ from loom.notes.models import Mark
 from loom.notes.queries import is_tag, tags_named
 from loom.notes.tag_keys import is_tag_name, plain_tag, tag_key
 from loom.people.models import Grove
-from loom.people.names import TAG_COLOURS
+from loom.people.names import TAG_COLOURS, skeleton
 from loom.permissions import LOOM, WRITE
 from loom.text.shortening import excerpt, plain
 from loom.trees.grove_texts import grove_texts
@@ -185,6 +185,12 @@ def add_bookmark(context: Context, args: Bookmark) -> Reply:
             "LIMIT_EXCEEDED",
             f"A label has at most {MAX_LABEL} characters.",
             hint="write the rest as an annotation",
+        )
+    if args.label and not skeleton(args.label):
+        raise CommandError(
+            "INVALID_SYNTAX",
+            "A label has something to be seen.",
+            hint="write a label in a few words, or leave it out",
         )
     item_id, shown, item = _item(context, args.ref)
     old = _own_bookmark(context, item_id)

@@ -9,6 +9,7 @@ from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError, not_found
 from loom.language.refs import Ref
 from loom.language.verbs import Phrases, Verb
+from loom.people.names import skeleton
 from loom.permissions import LOOM
 from loom.workspace.effects import TaskAdded, TaskChanged
 from loom.workspace.models import Task
@@ -201,10 +202,10 @@ def get_task(context: Context, ref: Ref) -> Task:
 
 
 def _demand_text(text: str, what: str) -> None:
-    if not text.strip() or len(text) > LONGEST:
+    if len(text) > LONGEST or not skeleton(text):
         raise CommandError(
             "INVALID_SYNTAX",
-            f"A {what} has 1 to {LONGEST:,} characters.",
+            f"A {what} has 1 to {LONGEST:,} characters, and something to be seen.",
             hint="say it in a sentence",
         )
 

@@ -21,6 +21,7 @@ from loom.links.portals import NamedItem, demand_not_deep
 from loom.links.sides import LinkSide, links_of, mentioning
 from loom.people.grove_settings import number_of
 from loom.people.models import Participant
+from loom.people.names import skeleton
 from loom.permissions import READ_DOCUMENTS, WRITE
 from loom.trees.grove_texts import WindowSource, grove_texts, is_text
 from loom.trees.models import GroveText, Node, Workspace
@@ -149,10 +150,10 @@ def _demand_room(context: Context) -> None:
 
 def demand_label(label: str) -> str:
     """The label of a window or stash; INVALID_SYNTAX if it is not valid."""
-    if not label.strip() or len(label) > LONGEST_LABEL:
+    if len(label) > LONGEST_LABEL or not skeleton(label):
         raise CommandError(
             "INVALID_SYNTAX",
-            f"A label has 1 to {LONGEST_LABEL} characters.",
+            f"A label has 1 to {LONGEST_LABEL} characters, and something to be seen.",
             hint="name it in a few words",
         )
     return label
