@@ -354,8 +354,8 @@ def test_the_summaries_of_a_branch_or_range_are_stashed(
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("hide label:scene", 'write label:"…"'),
-        ("close label:scene", 'write label:"…"'),
+        ("hide label:scene", 'label:"scene"'),
+        ("close label:scene", 'label:"scene"'),
         ("refresh", "refresh #n"),
         ("hide a7x2", "windows by number, such as #4"),
         ("close", "close #n"),
