@@ -6,6 +6,7 @@
 import { json, Refused, told } from "../live/api.js";
 import { asBody, call } from "../live/calls.js";
 import { t, tn } from "../t.js";
+import { onTheme, withColours } from "../theme.js";
 import { inside, onto, towards } from "../graph/picking.js";
 import { Sprites } from "../graph/sprites.js";
 import { make, openForm } from "../tree/forms.js";
@@ -107,7 +108,7 @@ export class LoomGraph extends HTMLElement {
     canvas.addEventListener("blur", () => this.draw(), { signal });
     this.addEventListener("click", (event) => this.clicked(/** @type {Element} */ (event.target)), { signal });
     this.addEventListener("mouseover", (event) => this.shown(/** @type {Element} */ (event.target)), { signal });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.recolour(), { signal });
+    onTheme(() => this.recolour(), signal);
   }
 
   /** What was computed elsewhere is shown. @param {{x: Float64Array<ArrayBuffer>, y: Float64Array<ArrayBuffer>, isAtRest: boolean}} moved */
@@ -162,12 +163,7 @@ export class LoomGraph extends HTMLElement {
   colour(name, who) {
     const key = who === undefined ? name : `${name}${who}`;
     if (!this.colours.has(key)) {
-      const probe = make("i", { hidden: true });
-      if (who !== undefined) probe.dataset.who = String(who);
-      probe.style.color = `var(${who === undefined ? name : "--who"})`; // as the theme has it now
-      this.append(probe);
-      this.colours.set(key, getComputedStyle(probe).color);
-      probe.remove();
+      this.colours.set(key, withColours(this, (colour) => (who === undefined ? colour(name) : colour("--who", who))));
     }
     return this.colours.get(key) ?? "";
   }

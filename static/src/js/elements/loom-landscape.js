@@ -11,8 +11,8 @@ import { Picture } from "../landscape/picture.js";
 import { ChosenText, PickedTexts } from "../landscape/beside.js";
 import { json, part, Refused, told } from "../live/api.js";
 import { LiveSocket } from "../live/socket.js";
-import { onTheme } from "../map/draw.js";
 import { language, t, tn } from "../t.js";
+import { onTheme, withColours } from "../theme.js";
 import { make } from "../tree/forms.js";
 
 /** @typedef {import("../landscape/colouring.js").Points} Points */
@@ -421,23 +421,17 @@ export class LoomLandscape extends HTMLElement {
 
   ink() {
     if (this.inks) return this.inks;
-    const probe = make("span", { hidden: true });
-    this.append(probe);
-    const resolved = (/** @type {string} */ name) => {
-      probe.style.color = `var(--${name})`;
-      return getComputedStyle(probe).color;
-    };
     const isDark = this.isDark();
-    this.inks = {
-      ink: resolved("ink"),
-      paper: resolved("raised"),
-      link: resolved("link"),
+    const inks = withColours(this, (colour) => ({
+      ink: colour("--ink"),
+      paper: colour("--raised"),
+      link: colour("--link"),
       prose: getComputedStyle(this).getPropertyValue("--prose"),
       halo: isDark ? "rgb(24 29 32)" : "rgb(251 248 238)",
       rim: isDark ? [18, 22, 26] : [255, 253, 246],
-    };
-    probe.remove();
-    return this.inks;
+    }));
+    this.inks = inks;
+    return inks;
   }
 
   resized() {

@@ -5,9 +5,10 @@
 import { Camera, hover, listenForPointers } from "../map/camera.js";
 import { IcicleView, textsFrom, textsOf } from "../map/icicle-view.js";
 import { ICICLE_FROM } from "../map/icicle.js";
-import { draw, frameFor, inkOf, onTheme } from "../map/draw.js";
+import { draw, frameFor, inkOf } from "../map/draw.js";
 import { factsOf, listenToPage, parentsOf, pathIn, Scene, sifted, slotsShown, swapsOf } from "../map/scene.js";
 import { t } from "../t.js";
+import { onTheme } from "../theme.js";
 import { pageOf } from "../tree/page.js";
 
 const BUSY = 50;

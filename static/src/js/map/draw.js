@@ -2,6 +2,7 @@
 // Draws the map on a canvas: only what is on the screen, and less of it from afar.
 
 import { t } from "../t.js";
+import { withColours } from "../theme.js";
 import { make } from "../tree/forms.js";
 import { ROOM_Y } from "./camera.js";
 import { cells, eachIn, eachLeaving, eachRow } from "./seen.js";
@@ -204,36 +205,17 @@ function circle(path, x, y, r) {
 
 /** @param {HTMLElement} element @returns {import("./draw.js").Ink} */
 export function inkOf(element) {
-  const probe = document.createElement("span");
-  probe.hidden = true;
-  element.append(probe);
-  const resolved = (/** @type {string} */ name) => {
-    probe.style.color = `var(--${name})`;
-    return getComputedStyle(probe).color;
-  };
-  const ink = {
-    paper: resolved("paper"),
-    panel: resolved("panel"),
-    ink: resolved("ink"),
-    soft: resolved("soft"),
-    rule: resolved("rule"),
-    edge: resolved("edge"),
-    link: resolved("link"),
-    threads: Array.from({ length: COLOURS }, (_, place) => resolved(`thread-${place}`)),
+  return withColours(element, (colour) => ({
+    paper: colour("--paper"),
+    panel: colour("--panel"),
+    ink: colour("--ink"),
+    soft: colour("--soft"),
+    rule: colour("--rule"),
+    edge: colour("--edge"),
+    link: colour("--link"),
+    threads: Array.from({ length: COLOURS }, (_, place) => colour(`--thread-${place}`)),
     font: getComputedStyle(element).fontFamily,
-  };
-  probe.remove();
-  return ink;
-}
-
-/** Calls when the theme may have changed. @param {() => void} changed @param {AbortSignal} signal */
-export function onTheme(changed, signal) {
-  for (const query of ["(prefers-color-scheme: dark)", "(forced-colors: active)"]) {
-    matchMedia(query).addEventListener("change", changed, { signal });
-  }
-  const watch = new MutationObserver(changed);
-  watch.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
-  signal.addEventListener("abort", () => watch.disconnect());
+  }));
 }
 
 // Words on the map, from near: first words beside the dots, and how many a folded run holds.
