@@ -87,6 +87,38 @@ def test_forced_colours_show_which_one_is_chosen(heddle: Heddle, visit: Open) ->
     expect(page.locator(".card:not(.on)")).to_have_css("outline-style", "none")
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_what_is_drawn_can_be_read_in_forced_colours(
+    heddle: Heddle, visit: Open, theme: str
+) -> None:
+    tree = heddle.tree("Forced", "One.", "Two.")
+    here = first_of(heddle, tree)
+    page = visit(f"/trees/{tree}", theme=theme)
+    page.emulate_media(forced_colors="active")
+    live(page)
+    expect(page.locator("loom-map[data-ready]")).to_be_attached()
+    ink = page.evaluate("document.querySelector('loom-map').ink")
+    assert ink["ink"] not in (ink["panel"], ink["paper"])
+    assert len(set(ink["threads"])) > 1
+    divider = page.locator("loom-divider").first
+    expect(divider).to_have_css("outline-style", "none")
+    page.locator("main").press("Shift+Tab")  # it was the keyboard that gave the focus
+    divider.focus()
+    expect(divider).to_have_css("outline-style", "solid")
+    tab = page.locator(".tabs [aria-selected=false]")
+    chosen = page.locator(".tabs [aria-selected=true]")
+    border = "tab => getComputedStyle(tab).borderBlockEndColor"
+    assert tab.first.evaluate(border) == page.evaluate(
+        "getComputedStyle(document.body).backgroundColor"
+    )
+    assert chosen.first.evaluate(border) != tab.first.evaluate(border)
+    page.goto(f"{heddle.url}/trees/{tree}/graph?node={here}")
+    expect(page.locator("loom-graph canvas")).to_be_visible()
+    names = "graph => [graph.colour('--ink'), graph.colour('--paper')]"
+    words, paper = page.locator("loom-graph").evaluate(names)
+    assert words != paper
+
+
 SMALL = """() => [...document.querySelectorAll("input:not([type=hidden], .off), summary, button")]
     .filter((one) => one.checkVisibility())
     .map((one) => [one.outerHTML.slice(0, 80), one.getBoundingClientRect()])
@@ -141,3 +173,68 @@ def test_narrow_pages_fit_and_have_room_for_a_finger(
     page.emulate_media(media="print")
     expect(page.locator(".pill.bookmark").first).to_be_hidden()
     expect(page.locator(".node .text").first).to_be_visible()
+
+
+LONG = "Donaudampfschifffahrtsgesellschaftskapitän" * 4
+PAST_THE_EDGE = """() => [...document.querySelectorAll("main *")]
+    .filter((one) => !one.closest(".trail-panes, .scroll, .off"))
+    .filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
+    .map((one) => one.outerHTML.slice(0, 80))"""
+CUT = "text => text.scrollWidth > text.clientWidth"
+
+
+def test_a_long_word_is_broken_where_the_screen_ends(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree(LONG, LONG, f"עולם {LONG}")
+    first = first_of(heddle, tree)
+    heddle.line(tree, f'bookmark {first} "{LONG}"')
+    heddle.line(tree, f'link {first} to here as:uses because:"{LONG}"')
+    heddle.line(tree, f"switch {first}")
+    heddle.line(tree, f'expand uses of {first} because:"{LONG}"')
+    heddle.line(tree, f'trail save "{LONG[:80]}"')
+    grove = heddle.get("groves")["results"][0]["id"]  # type: ignore[index]
+    trails = heddle.get(f"trails?grove={grove}")["results"]
+    assert isinstance(trails, list)
+    trail = next(row["id"] for row in trails if row["tree"] == tree)
+    page = visit(f"/trails/{trail}", size={"width": 1440, "height": 900})
+    why = page.locator(".trail-pane > p").first
+    expect(why).to_contain_text(LONG)
+    assert not why.evaluate(CUT)
+    heights = {
+        box["height"]
+        for one in page.locator(".trail-acts .button:visible").all()
+        if (box := one.bounding_box())
+    }
+    assert len(heights) == 1
+    page.set_viewport_size({"width": 320, "height": 640})
+    about = ("models", "explorations", "sandbox", "claims", "landscape", "manuscript/text")
+    for path in (f"/trails/{trail}", *(f"/trees/{tree}/{name}" for name in about)):
+        page.goto(heddle.url + path)
+        assert page.evaluate("document.documentElement.scrollWidth") == 320, path
+        assert page.evaluate(PAST_THE_EDGE) == [], path
+    for width in (320, 1440):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.goto(f"{heddle.url}/trees/{tree}?node={first}")
+        live(page)
+        assert page.evaluate(
+            "() => document.querySelector('.pill.bookmark').getBoundingClientRect().right"
+            " <= document.querySelector('.node .text').getBoundingClientRect().right + 1"
+        )
+        assert not page.locator(".card-text").first.evaluate(CUT)
+
+
+@pytest.mark.parametrize("language", ["de", "es", "en"])
+def test_the_buttons_below_the_text_are_on_the_screen_of_a_phone(
+    heddle: Heddle, visit: Open, language: str
+) -> None:
+    tree = heddle.tree("Phone", "Lamp.")
+    page = visit(f"/trees/{tree}", size={"width": 390, "height": 844})
+    page.context.set_extra_http_headers({"Accept-Language": language})
+    page.reload()
+    live(page)
+    expect(page.locator("html")).to_have_attribute("lang", language)
+    buttons = page.locator(".composer-do button:visible")
+    for width, size in ((390, "100%"), (320, "100%"), (390, "150%")):
+        page.set_viewport_size({"width": width, "height": 844})
+        page.evaluate("size => { document.documentElement.style.fontSize = size; }", size)
+        for button in buttons.all():
+            expect(button).to_be_in_viewport(ratio=1)
