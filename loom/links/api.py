@@ -31,6 +31,7 @@ from loom.links.written_portals import OpenedPortals
 from loom.people.participant_fields import ARCHETYPES
 from loom.site import responses
 from loom.site.api_requests import Body, PartialBody, read, user_of
+from loom.site.downloads import attachment
 from loom.site.schema import PAGES, an_id, operation, paged
 from loom.turns.access import get_turn
 
@@ -181,8 +182,7 @@ def markdown_of(actor: Actor, trail: Trail) -> HttpResponse:
         OpenedPortals(actor, trail.tree, pruned=True),
     )
     text = trail_markdown(trail.name, steps, stops, opened=opened.text)
-    name = "".join(letter if letter.isalnum() else "-" for letter in trail.name)[:60]
-    headers = {"Content-Disposition": f'attachment; filename="{name or "trail"}.md"'}
+    headers = {"Content-Disposition": attachment(trail.name, "md", otherwise="trail")}
     return HttpResponse(text, content_type="text/markdown; charset=utf-8", headers=headers)
 
 

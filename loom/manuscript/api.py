@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 from django.http import StreamingHttpResponse
-from django.utils.http import content_disposition_header
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.decorators import api_view
@@ -16,6 +15,7 @@ from loom.errors import CommandError
 from loom.manuscript.books import book_of
 from loom.manuscript.queries.story import Manuscript, manuscript_of
 from loom.site.api_requests import user_of
+from loom.site.downloads import attachment
 from loom.site.responses import Returned
 from loom.site.schema import operation
 from loom.transfer.exporting import FORMATS
@@ -139,8 +139,7 @@ def book(request: Request, uid: str) -> StreamingHttpResponse:
     pieces = write(bound)
     first = next(pieces, b"")  # what is refused is refused before anything is sent
     answer = StreamingHttpResponse(_after(first, pieces), content_type=media)
-    title = bound.title or "Untitled tree"
-    answer["Content-Disposition"] = content_disposition_header(True, f"{title[:100]}.{name}") or ""
+    answer["Content-Disposition"] = attachment(bound.title, name, otherwise="Untitled tree")
     return answer
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.db import DatabaseError, DataError, IntegrityError, InterfaceError
-from django.http import Http404
+from django.http import Http404, HttpResponse
 from django.http.multipartparser import MultiPartParserError
 from django.http.request import UnreadablePostError
 from drf_spectacular.utils import extend_schema
@@ -22,12 +22,13 @@ from rest_framework.response import Response
 from loom.engine import busy
 from loom.errors import Code, CommandError, not_found
 from loom.platform.deadlines import OverTimeError
+from loom.site.page_requests import activate_language, refusal
 
 log = logging.getLogger("heddle.api")
 _LINES = re.compile(r"/api/(trees|workspaces)/[^/]+/commands\Z")
 
 
-def answer(error: Exception, context: dict[str, Any]) -> Response | None:
+def answer(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
     """The response to an error in a view; None for an internal error, which becomes a 500."""
     refused = refusal_of(error)
     if refused is None:
@@ -37,6 +38,9 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
     if isinstance(error, DatabaseError | InterfaceError):
         log.error("the database refused", exc_info=error)
     request, view = context["request"], context["view"]
+    if _shows_pages(request):
+        activate_language(request._request)
+        return refusal(request._request, refused)
     view.headers["Allow"] = ", ".join(
         method for method in view.allowed_methods if method != "OPTIONS"
     )
@@ -51,6 +55,12 @@ def _is_browser(request: Request) -> bool:
     """Whether a page sent the request: signing out leaves the CSRF cookie, which programs with a
     key never have."""
     return settings.CSRF_COOKIE_NAME in request.COOKIES
+
+
+def _shows_pages(request: Request) -> bool:
+    """Whether a browser shows the response: somebody has followed a link, such as of a file."""
+    is_page = "text/html" in request.headers.get("Accept", "")
+    return is_page and request.method in ("GET", "HEAD") and _is_browser(request)
 
 
 @extend_schema(exclude=True)

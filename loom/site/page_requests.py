@@ -203,7 +203,7 @@ def person(view: PersonView[P]) -> OpenView[P]:
                     CommandError("UNAUTHENTICATED", words, hint="").body, status=401
                 )
             return HttpResponseRedirect(_signin_address(request))
-        _activate_language(request)
+        activate_language(request)
         try:
             return view(request, *args, **kwargs)  # type: ignore[arg-type]
         except CommandError as refused:
@@ -233,7 +233,7 @@ def frame(request: PersonRequest, actor: Actor, current: str) -> dict[str, objec
     }
 
 
-def _activate_language(request: HttpRequest) -> None:
+def activate_language(request: HttpRequest) -> None:
     """Activates the language that the person chose, if it still has a catalogue. Django resets the
     language after the request."""
     chosen = language_of(request.user.preferences) if isinstance(request.user, User) else ""

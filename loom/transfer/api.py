@@ -10,7 +10,6 @@ from asgiref.sync import sync_to_async
 from django.core.files.uploadedfile import UploadedFile
 from django.core.handlers.asgi import ASGIRequest
 from django.http import StreamingHttpResponse
-from django.utils.http import content_disposition_header
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from pydantic import Field
@@ -26,6 +25,7 @@ from loom.engine.jobs import enqueue
 from loom.errors import Code, CommandError, not_found
 from loom.people.models import Grove, User
 from loom.site.api_requests import Body, read, user_of
+from loom.site.downloads import attachment
 from loom.site.responses import Returned
 from loom.site.schema import a_number, form, number, operation
 from loom.text.hashes import instant
@@ -422,8 +422,7 @@ def _streamed(
     is_async = isinstance(request._request, ASGIRequest)
     content = _pieces_async(pieces) if is_async else pieces
     answer = StreamingHttpResponse(content, content_type=format.media)
-    header = content_disposition_header(True, f"{_safe(tree.title)}.{format.ending}")
-    answer["Content-Disposition"] = header or "attachment"
+    answer["Content-Disposition"] = attachment(tree.title, format.ending, otherwise="tree")
     return answer
 
 
@@ -431,14 +430,6 @@ async def _pieces_async(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
     following = sync_to_async(lambda: next(pieces, None))
     while (piece := await following()) is not None:
         yield piece
-
-
-def _safe(title: str) -> str:
-    """The title as a file name for any system: no separators, no control characters, not hidden."""
-    shown = "".join(
-        "-" if letter in '/\\:*?"<>|' or not letter.isprintable() else letter for letter in title
-    )
-    return shown.strip(" .")[:80].strip(" .") or "tree"
 
 
 # Tables.

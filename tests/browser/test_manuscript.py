@@ -72,3 +72,15 @@ def test_a_phone_sets_a_target_and_downloads_the_book(heddle: Heddle, visit: Ope
     with page.expect_download() as taken:
         page.get_by_role("link", name="PDF").click()
     assert taken.value.suggested_filename.endswith(".pdf")
+
+
+def test_a_book_that_cannot_be_made_says_why(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("The gate", "# The gate\n\nA שלום stands here.")
+    page = visit(f"/trees/{tree}/manuscript")
+    page.get_by_role("link", name="PDF").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("This can't be done")
+    expect(page.locator(".lead")).to_contain_text("ש")
+    page.go_back()
+    with page.expect_download() as taken:
+        page.get_by_role("link", name="EPUB").click()
+    assert taken.value.suggested_filename == "The gate.epub"

@@ -14,7 +14,6 @@ from django.db.models.functions import Concat, Left, Lower
 from django.http import HttpResponse, HttpResponseRedirect, JsonResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils.formats import number_format
-from django.utils.http import content_disposition_header
 from django.utils.translation import gettext, gettext_noop, ngettext
 from django.views.decorators.http import require_GET, require_POST
 
@@ -34,6 +33,7 @@ from loom.search.filters import By, Filters, Kind, Sort, parse_since
 from loom.search.grove_texts import find_texts
 from loom.search.queries import Hit, SearchResult, find_in_grove, find_in_tree
 from loom.site.display import Who, age_of, cast_of
+from loom.site.downloads import attachment
 from loom.site.forms import PageForm, Text, Word, Words
 from loom.site.page_requests import PersonRequest, frame, in_one_line, person
 from loom.text.images import beginning
@@ -479,7 +479,7 @@ def change_chosen(request: PersonRequest, uid: str) -> HttpResponse:
         return back
     if do == "export":
         answer: Any = StreamingHttpResponse(_archive(actor, trees), content_type="application/zip")
-        answer["Content-Disposition"] = content_disposition_header(True, f"{grove.name}.zip") or ""
+        answer["Content-Disposition"] = attachment(grove.name, "zip", otherwise="grove")
         return answer  # type: ignore[no-any-return]
     wanted: dict[str, dict[str, Any]] = {
         "archive": {"archived": True},
