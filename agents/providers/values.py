@@ -2,7 +2,6 @@
 answer; and failures, derived from a status or from a server's words, with the sentences that
 people read."""
 
-import math
 import re
 import time
 from base64 import b64encode
@@ -10,6 +9,8 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from loom.participants.provider_failures import FAILURES, WAIT, time_to_wait
 
 if TYPE_CHECKING:
     from agents.providers.transport import Exchange, Outgoing
@@ -31,28 +32,6 @@ Kind = Literal[
     "empty",
 ]
 RETRYABLE: frozenset[Kind] = frozenset({"rate", "server", "network", "timeout", "absent", "empty"})
-_SAID: dict[Kind, tuple[str, str]] = {
-    "auth": ("The provider refused the key", "An owner has to enter a valid key."),
-    "rate": ("The provider is rate limiting requests", "Wait, then try again."),
-    "credit": (
-        "The provider's account has no credit left",
-        "Add credit at the provider, or continue with another participant.",
-    ),
-    "context": ("The text is too long for the model", "Continue from a shorter path."),
-    "not_found": (
-        "The provider does not have this model",
-        "An owner has to correct the model's name.",
-    ),
-    "invalid": (
-        "The provider refused the request",
-        "An owner has to check the participant's settings.",
-    ),
-    "server": ("The provider failed", "Try again."),
-    "network": ("The provider could not be reached", "Try again."),
-    "timeout": ("The provider timed out", "Try again."),
-    "empty": ("The model returned no text", "Try again."),
-    "filtered": ("The provider's filter stopped the answer", "Change the text and try again."),
-}
 _CONTEXT = re.compile(
     r"context.{0,20}(length|size|window|limit)|too many tokens|maximum.{0,30}tokens|"
     r"prompt is too long|exceed_context",
@@ -114,17 +93,10 @@ class Failure:
             return "REJECTED", f"{message.rstrip('.')}.", f"To allow it, {line}." if line else ""
         if self.kind == "absent":
             return "UNAVAILABLE", self.said, "Start it, or continue with another participant."
-        message, hint = _SAID[self.kind]
+        message, hint = FAILURES[self.kind]
         if self.retry_after_s:
-            hint = f"Wait {_long(self.retry_after_s)}, then try again."
+            hint = WAIT % {"time": time_to_wait(self.retry_after_s)}
         return "MODEL_ERROR", f"{message}: {self.said}" if self.said else f"{message}.", hint
-
-
-def _long(seconds: float) -> str:
-    """A time to wait in words."""
-    if seconds < 100:
-        return f"{math.ceil(seconds)} s"
-    return f"{math.ceil(seconds / 60)} min"
 
 
 class BrokenConnection(Exception):

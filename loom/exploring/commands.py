@@ -112,6 +112,7 @@ def explore(context: Context, args: Explore) -> Reply:
         refs=(row.point.local_id,),
         items=touched(row.point),
         inverse=({"op": "exploration", "uid": row.uid},),
+        did=_limits(row, most),
     )
 
 
@@ -268,6 +269,24 @@ def _demand_taste(actor: Actor) -> Learned:
     return known
 
 
+def _limits(row: Exploration, most: Amount) -> dict[str, object]:
+    """What an exploration may do and use, for programs; `usd` is 0 where no price is known."""
+    return {
+        "texts": Shape(row.n, row.depth, row.keep, row.judge is not None).texts,
+        "rounds": row.depth,
+        "kept": row.keep,
+        "agent": row.agent.uid,
+        "judge": None if row.judge is None else row.judge.uid,
+        "calls": row.most_steps,
+        "tokens": row.most_tokens,
+        "usd": _most_money(row, most) / NANO,
+    }
+
+
+def _most_money(row: Exploration, most: Amount) -> int:
+    return most.money if row.most_money is None else min(most.money, row.most_money)
+
+
 def _details(row: Exploration, most: Amount, known: Learned | None) -> list[str]:
     """What an exploration may do and use, in words."""
     shape = Shape(row.n, row.depth, row.keep, row.judge is not None)
@@ -276,7 +295,7 @@ def _details(row: Exploration, most: Amount, known: Learned | None) -> list[str]
     if row.judge is not None:
         of_itself = ", its own texts" if row.judge == row.agent else ""
         judged = f", each judged by {as_sent(row.judge.name)}{of_itself}"
-    money = most.money if row.most_money is None else min(most.money, row.most_money)
+    money = _most_money(row, most)
     cost = f" · at most {dollars(money)}" if money else ""
     lines = [
         f"{texts}{judged}; keeps {row.keep} of each round, chosen by {row.by}",

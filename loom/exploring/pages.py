@@ -1,16 +1,20 @@
 """Pages: the explorations of a tree, the form that begins one and says what it costs before, and
 one exploration while it grows."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext, gettext_noop, ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from loom import access
 from loom.access import Actor
+from loom.choices.queries import learned_from
+from loom.choices.words import honest, leanings
 from loom.engine.arguments import checked
 from loom.engine.context import Answer, Request
 from loom.engine.execute import execute
@@ -21,10 +25,10 @@ from loom.exploring.commands import WAYS, Explore, explore
 from loom.exploring.models import Exploration, ExploredText
 from loom.exploring.queries import budget_of, explorations_in, texts_of, used_by
 from loom.language.refs import Ref
-from loom.participants.prices import dollars
+from loom.participants.prices import NANO, dollars
 from loom.people.models import Participant
 from loom.permissions import GENERATE, WRITE
-from loom.site.display import Who, cast_of
+from loom.site.display import Who, cast_of, grouped
 from loom.site.forms import PageForm, Text, Word
 from loom.site.page_requests import (
     PersonRequest,
@@ -119,12 +123,38 @@ def cost(request: PersonRequest, uid: str) -> HttpResponse:
     """What the exploration of the form would do and cost at most; nothing is begun."""
     actor, tree = access.get_tree(request.user, uid)
     try:
-        lines = _run(request, actor, tree, is_dry=True).reply.splitlines()[1:]
-        # The last names the exploration, which does not exist yet.
-        context: dict[str, object] = {"lines": [line.strip() for line in lines[:-1]]}
+        limits = _run(request, actor, tree, is_dry=True).body["did"]
+        context: dict[str, object] = {"lines": list(_limits_shown(actor, limits))}
+        if request.POST.get("by") == "taste":
+            known = learned_from(actor)
+            context["taste"] = {"leanings": leanings(known), "figures": honest(known)}
     except CommandError as refused:
         context = {"refused": in_one_line(refused)}
     return render(request, "exploring/cost.html", context)
+
+
+def _limits_shown(actor: Actor, limits: Mapping[str, Any]) -> Iterator[str]:
+    """What an exploration may do and use, in the reader's language."""
+    texts = ngettext("at most %(n)s text", "at most %(n)s texts", limits["texts"])
+    rounds = ngettext("in %(n)s round", "in %(n)s rounds", limits["rounds"])
+    yield f"{texts % {'n': limits['texts']}} {rounds % {'n': limits['rounds']}}"
+    if limits["judge"] is not None:
+        judge = Participant.objects.get(grove=actor.grove, uid=limits["judge"])
+        words = gettext("each judged by %(name)s")
+        if limits["judge"] == limits["agent"]:
+            words = gettext("each judged by %(name)s, who writes them")
+        yield words % {"name": judge.name}
+    yield gettext("keeps %(n)s of each round") % {"n": limits["kept"]}
+    calls = ngettext("budget: %(n)s call", "budget: %(n)s calls", limits["calls"])
+    tokens = ngettext("%(n)s token", "%(n)s tokens", limits["tokens"])
+    parts = [
+        calls % {"n": grouped(limits["calls"])},
+        tokens % {"n": grouped(limits["tokens"])},
+    ]
+    if limits["usd"]:
+        money = dollars(round(limits["usd"] * NANO))
+        parts.append(gettext("at most %(money)s") % {"money": money})
+    yield " · ".join(parts)
 
 
 @dataclass(frozen=True)

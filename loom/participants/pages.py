@@ -30,7 +30,8 @@ from loom.participants.commands import (
     ProviderAddress,
 )
 from loom.participants.forms import ENDPOINTS, PRICES, ParticipantForm, initial_of
-from loom.participants.prices import listed, source
+from loom.participants.prices import list_version, listed
+from loom.participants.provider_failures import failure_shown
 from loom.participants.provider_kinds import (
     CHECKS,
     KINDS,
@@ -129,6 +130,7 @@ def _part(request: HttpRequest, actor: Actor, listing: Listing) -> HttpResponse:
     context = {
         "grove": actor.grove,
         "listing": listing,
+        "failure": failure_shown(listing["error"]) if listing["error"] else None,
         "offered": [(name, listing["contexts"].get(name)) for name in listing["models"]],
         "allowed": private_entry(listing["base_url"]) if listing["allow_private"] else "",
         "is_late": is_late,
@@ -397,7 +399,8 @@ def price_form(form: ParticipantForm, participant: Participant | None) -> dict[s
             }
             for name in PRICES
         ],
-        "price_source": source(),
+        "price_source": gettext("the price list in litellm %(version)s")
+        % {"version": list_version()},
     }
 
 
@@ -451,7 +454,7 @@ def probe_said(participant: Participant) -> ProbeSaid:
     if not status:
         return ProbeSaid()
     if error := kept.get("error"):
-        return ProbeSaid("failed", str(error.get("message", "")), str(error.get("hint", "")))
+        return ProbeSaid("failed", *failure_shown(error))
     found_by_probe = kept.get("found", {})
     can = [gettext(CHECKS_SAID[name]) for name in _TOLD if found_by_probe.get(name)]
     continues = any(found_by_probe.get(name) for name in ("completion", *WAYS))

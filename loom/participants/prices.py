@@ -116,9 +116,9 @@ def prices_from(body: Mapping[str, Any] | None) -> Prices | None:
 
 
 @cache
-def source() -> str:
-    """Where the listed prices come from."""
-    return f"the price list in litellm {metadata.version('litellm')}"
+def list_version() -> str:
+    """The version of litellm whose list of prices this is."""
+    return metadata.version("litellm")
 
 
 @cache

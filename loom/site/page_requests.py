@@ -488,7 +488,7 @@ class FormAddresses:
         is_opened = request.method == "GET" and "text/html" in request.headers.get("Accept", "")
         if not (isinstance(answer, HttpResponseNotAllowed) and is_opened) or answer.content:
             return answer
-        _activate_language(request)
+        activate_language(request)
         refused = CommandError(
             "NOT_FOUND",
             gettext("Only forms are sent to this address."),

@@ -366,6 +366,9 @@ def test_the_page_begins_shows_and_stops(
     form = {"node": opening, "using": "Echo", "n": "2", "depth": "1", "keep": "1", "by": "variety"}
     cost = client.post(f"{at}/cost", form).content.decode()
     assert "at most 2 texts in 1 round" in cost and not Exploration.objects.exists()
+    german = client.post(f"{at}/cost", form, headers={"Accept-Language": "de"}).content.decode()
+    assert "höchstens 2 Texte in 1 Runde" in german and "behält 1 aus jeder Runde" in german
+    assert "Budget: 2 Anfragen" in german and "most" not in german
     answer = client.post(at, form)
     row = went(Exploration.objects.get(), 4)
     assert answer.url == f"/explorations/{row.uid}"  # type: ignore[attr-defined]

@@ -7,12 +7,14 @@ import time
 from email.utils import formatdate
 
 import pytest
+from django.utils import translation
 
 from agents import runs
 from agents.providers.transport import Limits, the_loop
 from agents.providers.values import Failure, of_status, wait_before_next
 from loom.access import Actor, get_visit
 from loom.engine.by_name import run as run_by_name
+from loom.participants.provider_failures import FAILURES, failure_shown
 from loom.people.models import Participant
 from loom.reading.pages.candidates import Card, cards_of, weave_of
 from loom.reading.queries.path_page import way_of
@@ -159,3 +161,19 @@ def test_a_rate_is_told_from_an_empty_account() -> None:
 )
 def test_a_text_that_broke_off_says_why_in_words(kind: str) -> None:
     assert broken_reason(f"interrupted:{kind}").endswith("; the text so far is kept")
+
+
+def test_a_stored_failure_is_shown_in_the_readers_language() -> None:
+    slow = of_status(429, "slow down: 3", retry_after="3600").error
+    assert slow["message"] == "The provider is rate limiting requests: slow down: 3"
+    assert slow["hint"] == "Wait 60 min, then try again."
+    with translation.override("de"):
+        message, hint = failure_shown(slow)
+        assert message == "Der Anbieter begrenzt gerade die Zahl der Anfragen: slow down: 3"
+        assert hint == "Warte 60 min und versuch es dann noch einmal."
+        assert failure_shown(Failure("empty").error)[0] == "Das Modell hat keinen Text geliefert."
+        own = {"message": "No such text: x.", "hint": "look", "reason": None}
+        assert failure_shown(own) == ("No such text: x.", "look")
+    for kind in FAILURES:
+        error = Failure(kind).error  # type: ignore[arg-type]
+        assert failure_shown(error) == (error["message"], error["hint"])

@@ -12,6 +12,7 @@ from typing import Any
 
 from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_javascript, extract_python
+from babel.messages.jslexer import tokenize
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 from django.utils.translation.template import templatize
@@ -39,10 +40,34 @@ def _template(path: Path) -> Iterator[Found]:
     yield from _python(templatize(text_of(path)))
 
 
-def _script(path: Path) -> Iterator[Found]:
-    yield from extract_javascript(
-        BytesIO(text_of(path).encode()), SCRIPT, [], {"parse_template_string": True}
-    )
+def script_texts(source: str) -> Iterator[Found]:
+    """The texts of a script, those in `${…}` too: there Babel's own way ends an expression at the
+    first brace, so that calls with an object are lost."""
+    yield from extract_javascript(BytesIO(source.encode()), SCRIPT, [], {})
+    for token in tokenize(source):
+        if token.type == "template_string":
+            for expression in _expressions(token.value):
+                yield from script_texts(expression)
+
+
+def _expressions(template: str) -> Iterator[str]:
+    """What is in each `${…}` of a template string."""
+    start, depth, quote, at = 0, 0, "", 0
+    while at < len(template):
+        letter = template[at]
+        if letter == "\\":
+            at += 1
+        elif quote:
+            quote = "" if letter == quote else quote
+        elif depth and letter in "\"'":
+            quote = letter
+        elif template.startswith("${", at) and not depth:
+            depth, start, at = 1, at + 2, at + 1
+        elif depth and letter in "{}":
+            depth += 1 if letter == "{" else -1
+            if not depth:
+                yield template[start:at]
+        at += 1
 
 
 def _collect(catalog: Catalog, path: Path, messages: Iterable[Found]) -> None:
@@ -71,7 +96,7 @@ def taken() -> dict[str, Catalog]:
     for path in files(".js"):
         is_ours = path.is_relative_to(ROOT / "static" / "src")
         if is_ours and not path.name.endswith(".test.js"):
-            _collect(catalogs["djangojs"], path, _script(path))
+            _collect(catalogs["djangojs"], path, script_texts(text_of(path)))
     return catalogs
 
 

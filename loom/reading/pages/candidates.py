@@ -21,6 +21,7 @@ from loom.engine.context import Answer, Request
 from loom.engine.execute import execute, execute_line
 from loom.errors import CommandError
 from loom.language.refs import Ref, print_ref
+from loom.participants.provider_failures import failure_shown
 from loom.participants.provider_kinds import samplers_written
 from loom.reading.pages.node_parts import painted
 from loom.reading.queries.path_page import (
@@ -365,14 +366,15 @@ def _card(
 
 def _lost(candidate: Candidate, cast: dict[str, Who]) -> Card:
     error = candidate.error
+    message, hint = failure_shown(error)
     pays = error.get("retryable", True)
     return Card(
         who=cast[candidate.participant],
         text="",
         is_cut=False,
         generation=candidate.uid,
-        failed=str(error.get("message") or gettext("The model returned no text.")),
-        hint=str(error.get("hint") or ""),
+        failed=message or gettext("The model returned no text."),
+        hint=hint,
         again=again(candidate, candidate.name) if pays else "",
     )
 

@@ -28,6 +28,7 @@ from loom.language.batches import prose_of, segments_of, with_ids
 from loom.language.lines import read
 from loom.language.refs import ParseError
 from loom.participants.budgets import Budget
+from loom.participants.provider_failures import failure_shown
 from loom.permissions import GENERATE, WRITE
 from loom.site.display import Who, age_of, broken_reason, cast_of
 from loom.site.page_requests import PagePlace, PersonRequest, abilities, person, place_at
@@ -424,6 +425,7 @@ def _shown(actor: Actor | None, turn: Turn, cast: dict[str, Who], data: TurnData
     spent = spent_in(turn, timezone.now(), lines, data.items, depth)
     is_open = turn.status in OPEN_TURN
     error = turn.error or {}
+    message, hint = failure_shown(error)
     may_stop = is_open and not turn.stop_asked
     is_undone = not is_open and _is_undone(turn, lines)
     may_go_on = not is_open and not is_undone
@@ -457,8 +459,8 @@ def _shown(actor: Actor | None, turn: Turn, cast: dict[str, Who], data: TurnData
         budget=budgets.shown(budget, spent),
         asked=turn.input_node.text if turn.input_node and turn.form == "aside" else "",
         rounds=rounds,
-        error=str(error.get("message", "")),
-        hint=str(error.get("hint", "")),
+        error=message,
+        hint=hint,
         reason="" if error or is_open else _reason(turn, budget, spent),
         node=turn.node.local_id if turn.node else "",
         answer=turn.node.text if turn.node and turn.form == "aside" else "",
