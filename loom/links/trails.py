@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext_noop
 
 from loom.access import Actor, erased_trees_for, get_actor, trees_for
 from loom.errors import CommandError, not_found
@@ -18,7 +19,7 @@ from loom.text.hashes import instant
 from loom.text.shortening import excerpt
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import GroveText, Node, Tree
-from loom.trees.queries import lookup
+from loom.trees.queries import lookup, places
 from loom.trees.queries.item_names import ERASED, PRUNED
 
 
@@ -66,8 +67,9 @@ def demand_own(actor: Actor, trail: Trail) -> None:
 @dataclass(frozen=True)
 class EndSeen:
     """An item of a trail as a reader sees it: its name in lines and as shown, its first words, and
-    what became of it: erased, pruned, unavailable, `now [k2m9]`, or "". `node` and `now` are the
-    version of that time and the current one; None for other items, and for what is not seen."""
+    what became of it: erased, pruned, below a pruned text, unavailable, `now [k2m9]`, or "".
+    `node` and `now` are the version of that time and the current one; None for other items, and
+    for what is not seen."""
 
     item: int
     ref: str
@@ -82,8 +84,14 @@ class EndSeen:
         """Whether there is nothing to open."""
         return not self.ref
 
+    @property
+    def is_hidden(self) -> bool:
+        """Whether it is pruned, or below a text that is."""
+        return self.state in (PRUNED, HIDDEN)
+
 
 UNAVAILABLE = "unavailable"  # the reader may not see it
+HIDDEN = gettext_noop("below a pruned text")
 
 
 @dataclass
@@ -102,6 +110,7 @@ class EndsSeen:
         trees = {tree.pk: tree for tree in trees_for(self.actor).filter(pk__in=homes)}
         keys = [key for item in every if (key := ids.node_id(item)) is not None]
         nodes = lookup.rows().filter(tree__in=trees).in_bulk(keys) if keys else {}
+        hidden = places.hidden_among({node.slot_id for node in nodes.values()})
         newest = lookup.selected_versions({node.slot_id for node in nodes.values()}, None)
         later = {key for key, _ in newest.values()} - set(nodes)
         current = {**nodes, **(lookup.rows().in_bulk(later) if later else {})}
@@ -113,7 +122,8 @@ class EndsSeen:
             paper = papers.get(item)
             if node is not None:
                 node.tree = trees[node.tree_id]
-                self.by_item[item] = self._node(node, current[newest[node.slot_id][0]])
+                now = current[newest[node.slot_id][0]]
+                self.by_item[item] = self._node(node, now, is_hidden=node.slot_id in hidden)
             elif paper is not None:
                 self.by_item[item] = EndSeen(item, f"doc:{paper.uid}", document_named(paper.title))
             elif home in trees and ids.tree_id(item) is not None:
@@ -123,11 +133,12 @@ class EndsSeen:
                 state = ERASED if home in erased else UNAVAILABLE
                 self.by_item[item] = EndSeen(item, "", f"({state})", state=state)
 
-    def _node(self, node: Node, now: Node) -> EndSeen:
+    def _node(self, node: Node, now: Node, *, is_hidden: bool) -> EndSeen:
         here = self.here.pk if self.here is not None else 0
         ref = lookup.node_ref(node, here)
         elsewhere = "" if node.tree_id == here else f" in {tree_named(node.tree.title)}"
         state = PRUNED if node.slot.pruned or node.version_pruned else ""
+        state = state or (HIDDEN if is_hidden else "")
         if not state and now.pk != node.pk:
             state = f"now [{now.local_id}]"
         shown = f"[{node.local_id}]{elsewhere}"

@@ -110,6 +110,31 @@ def test_a_second_person_replays_it_and_is_told_what_changed(
     assert shown.filter(via="quotes").count() == 1 and shown.count() >= 4
 
 
+def test_what_is_below_a_pruned_text_is_marked_and_a_replay_ends_above_it(
+    say: Say, write: Write, owner: User, client: Client
+) -> None:
+    ids = [write("alpha", "root")]
+    for text in ("beta", "gamma", "delta"):
+        ids.append(write(text, ids[-1]))
+    for node, other in pairwise(ids):
+        say(f"link {node} to {other} as:uses")
+    say(f"switch to {ids[0]}")
+    for node in ids[:-1]:
+        say(f"expand uses of {node}")
+    say('trail save "chain"')
+    say(f"prune {ids[1]}")
+    trail = Trail.objects.get()
+    client.force_login(owner)
+    steps = client.get(f"/api/trails/{trail.uid}").json()["steps"]
+    below = "below a pruned text"
+    assert [step["to"][0]["state"] for step in steps] == ["", "pruned", below, below]
+    assert client.get(f"/trails/{trail.uid}").content.decode().count(f">{below}<") == 2
+    assert client.get(f"/trails/{trail.uid}/file").content.decode().count(below) == 2
+    replayed = say('trail replay "chain"')
+    assert replayed.body["position"] == ids[0]
+    assert f"[{ids[3]}] {below}" in replayed.reply
+
+
 def test_a_way_that_leads_further_than_windows_nest_is_replayed(say: Say, write: Write) -> None:
     ids = [write(f"text {at}") for at in range(9)]
     for node, other in pairwise(ids):

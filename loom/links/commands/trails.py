@@ -172,8 +172,8 @@ class Replay(Args):
 
 @command("trail", group="Mind", klass="look ✓", permissions={LOOM}, stream="workspace")
 def trail_replay(context: Context, args: Replay) -> Reply:
-    """Opens in your windows what a trail led to, in order, and moves you to its end; says what is
-    gone, changed or new since it was taken."""
+    """Opens in your windows what a trail led to, in order, and moves you to the last of its texts
+    that is not hidden; says what is gone, changed or new since it was taken."""
     trail = get_trail(context.actor, args.name)
     steps = steps_of(trail)
     stops = stops_of(context.actor, context.tree, steps)
@@ -238,12 +238,13 @@ def _new(context: Context, steps: Sequence[TrailStep]) -> list[str]:
 
 
 def _end(context: Context, steps: Sequence[TrailStep], stops: dict[int, EndSeen]) -> Node | None:
-    """Where the trail ends, if that is a text of this tree that is still seen."""
+    """The last text of this tree on the trail that is neither pruned nor below a pruned one."""
     for step in reversed(steps):
         for item in reversed(step.to):
             node = stops[item].node
-            if node is not None and node.tree_id == context.tree.pk and node.kind == "text":
-                return None if node.slot.pruned else node
+            is_text = node is not None and node.tree_id == context.tree.pk and node.kind == "text"
+            if is_text and not stops[item].is_hidden:
+                return node
     return None
 
 
