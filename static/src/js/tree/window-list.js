@@ -40,7 +40,7 @@ function windowRow(shown, markup, viewer) {
   const row = make("li", { className: shown.visible ? "" : "hidden-window" }, head, buttonsOf(shown, viewer), ...changesOf(shown, viewer), shown.open ? body : make("p", { className: "soft", textContent: shown.text }));
   row.dataset.number = String(shown.number);
   const grip = make("button", { type: "button", className: "quiet grip", textContent: "⠿", draggable: true, title: t("Drag to move, or press the arrow keys") });
-  grip.setAttribute("aria-label", t("Move {text} up or down", { text: called(shown.text) }));
+  grip.setAttribute("aria-label", t("Move {text} up or down", { text: windowNamed(shown) }));
   head.prepend(grip, " ");
   return row;
 }
@@ -79,10 +79,16 @@ function changesOf(shown, viewer) {
   return [box];
 }
 
+/** What tells a window from others whose texts may begin alike. @param {Shown} shown */
+function windowNamed(shown) {
+  if (shown.kind === "stash") return shown.label;
+  return shown.text.trim() ? `${called(shown.text)} #${shown.number}` : `#${shown.number}`;
+}
+
 /** What may be done with a window. @param {Shown} shown @param {Viewer} viewer */
 function buttonsOf(shown, { isOwn, mode }) {
   const button = (/** @type {import("../live/calls.js").Call | null} */ what, /** @type {string} */ words, values = {}, hasEye = false) => {
-    const element = make("button", { type: "button", className: "quiet", ...values }, ...(hasEye ? [eye(), " "] : []), words);
+    const element = make("button", { type: "button", className: "quiet", ariaLabel: `${words}: ${windowNamed(shown)}`, ...values }, ...(hasEye ? [eye(), " "] : []), words);
     if (what) putCall(element, what);
     return element;
   };

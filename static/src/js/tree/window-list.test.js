@@ -39,6 +39,15 @@ test("what may be done depends on how a window is shown and whose it is", () => 
   assert.deepEqual(buttons(list([shown({ kind: "stash", visible: false, label: 'a "b"' })])), ["Recall", "Insert into the composer", "Drop"]);
 });
 
+test("no two controls of a list have one name, although the texts begin alike", () => {
+  const text = `${"Donaudampfschiff ".repeat(9)}`;
+  const box = list([shown({ number: 3, text }), shown({ number: 4, text }), shown({ number: 5, kind: "stash", visible: false, label: "kept" })]);
+  const names = [...box.querySelectorAll("button")].map((button) => button.getAttribute("aria-label") ?? button.ariaLabel);
+  assert.equal(new Set(names).size, names.length);
+  assert.ok(names.some((name) => name.startsWith("Close: “Donaudampf") && name.endsWith("#4")));
+  assert.ok(names.includes("Recall: kept"));
+});
+
 test("a button runs its command by name", () => {
   const box = list([shown({ kind: "stash", visible: false, label: 'a "b"' })]);
   const calls = [...box.querySelectorAll("[data-call]")].map((button) => JSON.parse(button.dataset.call));
