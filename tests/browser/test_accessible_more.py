@@ -238,3 +238,13 @@ def test_the_buttons_below_the_text_are_on_the_screen_of_a_phone(
         page.evaluate("size => { document.documentElement.style.fontSize = size; }", size)
         for button in buttons.all():
             expect(button).to_be_in_viewport(ratio=1)
+    # As at a zoom of 400 %: a long text does not push them below what is seen.
+    page.evaluate("() => { document.documentElement.style.fontSize = '100%'; }")
+    page.set_viewport_size({"width": 360, "height": 225})
+    page.locator(".composer > textarea").fill("line\n" * 12)
+    buttons.last.scroll_into_view_if_needed()
+    expect(buttons.last).to_be_in_viewport(ratio=1)
+    tabs, button = page.locator(".pane-tabs").bounding_box(), buttons.last.bounding_box()
+    assert tabs is not None
+    assert button is not None
+    assert button["y"] + button["height"] <= tabs["y"]
