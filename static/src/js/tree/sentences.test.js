@@ -9,6 +9,11 @@ test("a text is its sentences, with the blanks behind each", () => {
   assert.deepEqual(sentences.map((sentence) => sentence.trim()), ["“Come in,” said Marie.", "She sat down.", "It rained… and rained."]);
 });
 
+test("a title before a name ends no sentence", () => {
+  const texts = ["Dr. Smith left. ", "“Mrs. Dalloway,” said Prof. Müller. ", "He paid the dr. ", "Then St. Ives."];
+  assert.deepEqual(sentencesOf(texts.join("")), texts);
+});
+
 test("blanks alone are no sentence", () => {
   assert.deepEqual(sentencesOf(""), []);
   assert.equal(sentencesOf("   One. \n \n").length, 1);
