@@ -280,14 +280,19 @@ def unreadable(sentence: str, hint: str = HINT) -> CommandError:
     return CommandError("INVALID_SYNTAX", sentence, hint=hint)
 
 
-def too_long(what: str) -> CommandError:
+def too_long(what: str, hint: str = "split it in the other program") -> CommandError:
     """The error for a text that is too long for a node."""
     return CommandError(
         "LIMIT_EXCEEDED",
         f"{what} is larger than {MAX_TEXT_BYTES:,} bytes, the maximum for a node.",
-        hint="split it in the other program",
+        hint=hint,
         is_size=True,
     )
+
+
+def is_too_long(text: str) -> bool:
+    """Whether no node can have the text."""
+    return len(text) > MAX_TEXT_BYTES // 4 and len(text.encode()) > MAX_TEXT_BYTES
 
 
 def node_text(text: Any, node: int | str) -> str:
@@ -295,7 +300,7 @@ def node_text(text: Any, node: int | str) -> str:
     named = f"{node:,}" if isinstance(node, int) else node[:60]
     if not isinstance(text, str):
         raise unreadable(f"The text of node {named} is not a string.")
-    if len(text) > MAX_TEXT_BYTES // 4 and len(text.encode()) > MAX_TEXT_BYTES:
+    if is_too_long(text):
         raise too_long(f"The text of node {named}")
     return text
 

@@ -267,6 +267,14 @@ def test_how_to_split_a_text_is_asked_only_where_it_matters() -> None:
     assert tree_of(b"# A title\n\nText.").title == "A title"
 
 
+def test_a_part_of_a_text_that_is_too_long_is_named_as_its_author_knows_it() -> None:
+    long = b"a" * (4 * 1024 * 1024 + 1)
+    for text, part in ((long, "The text of the file"), (b"One.\n\n" + long, "Part 2 of the file")):
+        with pytest.raises(CommandError, match=f"{part} is larger than") as refused:
+            tree_of(text, options={"split": "paragraphs"}, name="huge.md")
+        assert refused.value.hint == "divide it by headings or paragraphs"
+
+
 def docx(*paragraphs: tuple[str, str], extra: str = "") -> bytes:
     """A file of Word with paragraphs of a style."""
     space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"

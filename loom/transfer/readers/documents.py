@@ -10,7 +10,14 @@ from typing import NamedTuple
 from loom.text.images import WEB
 from loom.transfer.inputs import Input, Put, TreeInFile
 from loom.transfer.node_collector import as_text
-from loom.transfer.records import Head, NodeRecord, Report, unreadable
+from loom.transfer.records import (
+    Head,
+    NodeRecord,
+    Report,
+    is_too_long,
+    too_long,
+    unreadable,
+)
 
 SPLITS = ("sections", "paragraphs", "whole")
 _HEADING = re.compile(r"^ {0,3}#{1,6}(?:[ \t].*)?$", re.MULTILINE)
@@ -90,8 +97,11 @@ def _pieces(text: str, split: str, starts: list[int]) -> list[str]:
 
 
 def _read(title: str, pieces: Callable[[], list[str]], put: Put, report: Report) -> Head:
-    number = -1
-    for number, piece in enumerate(pieces()):
+    number, texts = -1, pieces()
+    for number, piece in enumerate(texts):
+        if is_too_long(piece):
+            part = f"Part {number + 1} of the file" if len(texts) > 1 else "The text of the file"
+            raise too_long(part, "divide it by headings or paragraphs")
         put(NodeRecord(number=number, parent=number - 1, text=as_text(piece, f"{number}")))
     return Head(title=title, current=number)
 
