@@ -244,7 +244,7 @@ def test_the_buttons_below_the_text_are_on_the_screen_of_a_phone(
     page.locator(".composer > textarea").fill("line\n" * 12)
     buttons.last.scroll_into_view_if_needed()
     expect(buttons.last).to_be_in_viewport(ratio=1)
-    tabs, button = page.locator(".pane-tabs").bounding_box(), buttons.last.bounding_box()
+    tabs, last = page.locator(".pane-tabs").bounding_box(), buttons.last.bounding_box()
     assert tabs is not None
-    assert button is not None
-    assert button["y"] + button["height"] <= tabs["y"]
+    assert last is not None
+    assert last["y"] + last["height"] <= tabs["y"]
