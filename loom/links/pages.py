@@ -8,7 +8,7 @@ from django.db.models.functions import Coalesce
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import require_GET, require_http_methods
 
 from loom import access
@@ -44,6 +44,14 @@ from loom.text.front_matter import body_start
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Tree
 
+GROUP_WORDS = {
+    "structural": gettext_noop("structural"),
+    "testing": gettext_noop("testing"),
+    "specification": gettext_noop("specification"),
+    "evidence": gettext_noop("evidence"),
+    "temporal": gettext_noop("temporal"),
+    "semantic": gettext_noop("semantic"),
+}
 MOST_TRAILS = 200
 MOST_WAYS = 3
 
@@ -64,11 +72,14 @@ def types_page(request: PersonRequest, uid: str) -> HttpResponse:
     context = {
         **frame(request, actor, "settings"),
         "groups": [
-            (gettext(group), [kind for kind in every if kind.group == group and not kind.archived])
+            (
+                gettext(GROUP_WORDS[group]),
+                [kind for kind in every if kind.group == group and not kind.archived],
+            )
             for group in GROUPS
         ],
         "archived": [kind for kind in every if kind.archived],
-        "group_names": [(name, gettext(name)) for name in GROUPS],
+        "group_names": [(name, gettext(GROUP_WORDS[name])) for name in GROUPS],
         "archetypes": [(name, gettext(name)) for name in ARCHETYPES],
         "colours": [(name, gettext(name)) for name in TAG_COLOURS],
         "may_write": WRITE in actor.permissions,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from loom.links.link_types import GROUPS
 from loom.people.models import User
 from tests.house.catalogues import LOCALES, missing_in, stored, taken
 from tests.web.conftest import Visitor
@@ -35,6 +36,11 @@ def _pairs(locale: str, domain: str) -> list[tuple[str, str]]:
                 zip((*ids, *[ids[-1]] * (len(translations) - len(ids))), translations, strict=True)
             )
     return pairs
+
+
+def test_groups_of_link_types_are_texts_of_both_catalogues() -> None:
+    for domain in DOMAINS:
+        assert set(GROUPS) <= {message.id for message in taken()[domain]}, domain
 
 
 def test_there_are_two_more_languages() -> None:

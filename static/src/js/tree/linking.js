@@ -11,13 +11,24 @@ import { LinkPicker } from "./link-picker.js";
 
 /** @typedef {{name: string, group: string, archived: boolean}} LinkType */
 
+/** What the groups of types are called. @returns {Record<string, string>} */
+const groupNames = () => ({
+  structural: t("structural"),
+  testing: t("testing"),
+  specification: t("specification"),
+  evidence: t("evidence"),
+  temporal: t("temporal"),
+  semantic: t("semantic"),
+});
+
 /** The types that the reader may give a link, by group. @param {LinkType[]} types */
 export function menuOf(types) {
   /** @type {Map<string, HTMLElement>} */
   const groups = new Map();
+  const names = groupNames();
   for (const { name, group, archived } of types) {
     if (archived) continue;
-    if (!groups.has(group)) groups.set(group, make("optgroup", { label: t(group) }));
+    if (!groups.has(group)) groups.set(group, make("optgroup", { label: names[group] ?? group }));
     groups.get(group)?.append(make("option", { value: name, textContent: name.replaceAll("_", " "), selected: name === "related" }));
   }
   return make("label", {}, t("Type"), " ", make("select", { name: "type" }, ...groups.values()));
