@@ -41,6 +41,7 @@ def _database() -> None:
             cursor.execute("SELECT 1")
         return
     # Not as requests do, which wait for a connection longer than whoever asks here.
+    pool.open()  # Django does so with the first query of the process
     with pool.connection(timeout=PATIENCE_S) as line:
         if line.execute("SHOW transaction_read_only").fetchone() == ("on",):
             raise _ReadOnly

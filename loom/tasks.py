@@ -11,7 +11,7 @@ from django.db import DatabaseError, close_old_connections
 from django.utils import timezone
 
 from loom.engine import jobs
-from loom.engine.kept_jobs import enqueue_kept, kept
+from loom.engine.kept_jobs import enqueue_kept, is_kept, kept
 from loom.engine.sweeps import sweeps
 from loom.errors import CommandError
 from loom.notes import mention_mails
@@ -99,7 +99,8 @@ def begin_again(**_: Any) -> None:
         for uid in erasing.waiting():
             jobs.enqueue("loom.tasks.erase_tree", [uid], queue="transfer")
         for uid in node_writer.unmeasured():
-            enqueue_kept("loom.tasks.measure_tree", [uid], queue="transfer")
+            if not is_kept("loom.tasks.measure_tree", [uid]):
+                enqueue_kept("loom.tasks.measure_tree", [uid], queue="transfer")
         importing.sweep()
         jobs.enqueue("loom.tasks.remove_unnamed_images", [], queue="transfer")
     except DatabaseError:

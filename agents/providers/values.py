@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from loom.participants.provider_failures import FAILURES, WAIT, time_to_wait
+from loom.participants.provider_failures import FAILURES, START_IT, WAIT, time_to_wait
 
 if TYPE_CHECKING:
     from agents.providers.transport import Exchange, Outgoing
@@ -92,7 +92,7 @@ class Failure:
             message, _, line = self.said.partition(". To allow it, ")
             return "REJECTED", f"{message.rstrip('.')}.", f"To allow it, {line}." if line else ""
         if self.kind == "absent":
-            return "UNAVAILABLE", self.said, "Start it, or continue with another participant."
+            return "UNAVAILABLE", self.said, START_IT
         message, hint = FAILURES[self.kind]
         if self.retry_after_s:
             hint = WAIT % {"time": time_to_wait(self.retry_after_s)}

@@ -58,8 +58,7 @@ def sweep(*, failing: bool) -> int:
 
 
 def _behind(*, failing: bool) -> list[int]:
-    """The keys of the webhooks that have something to be sent now and that nobody is serving;
-    those last to which nothing was ever delivered."""
+    """The keys of the webhooks that have something to be sent now and that nobody is serving."""
     now = timezone.now()
     due = Q(due_at__isnull=True) | Q(due_at__lte=now)
     grove_stream = Concat(Value("grove:"), "grove__uid")
@@ -70,7 +69,7 @@ def _behind(*, failing: bool) -> list[int]:
         .filter(Q(tries__gt=0) if failing else Q(tries=0))
         .alias(named=Case(When(tree__isnull=True, then=grove_stream), default=tree_stream))
         .filter(Exists(head))
-        .order_by(F("delivered_at").asc(nulls_last=True), "id")
+        .order_by(F("delivered_at").asc(nulls_first=True), "id")
     )
     return list(rows.values_list("pk", flat=True)[:AT_ONCE])
 

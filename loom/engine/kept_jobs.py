@@ -33,6 +33,11 @@ def enqueue_kept(task: str, args: Sequence[Any], *, queue: str) -> None:
     _send(row)
 
 
+def is_kept(task: str, args: Sequence[Any]) -> bool:
+    """Whether a task with these arguments waits already."""
+    return KeptJob.objects.filter(task=task, args=list(args)).exists()
+
+
 def _send(row: KeptJob) -> None:
     jobs.enqueue(row.task, [*row.args, row.pk], queue=row.queue)
 
@@ -72,24 +77,24 @@ def _take(row: KeptJob, now: datetime) -> bool:
 
 
 def _put_off(row: KeptJob) -> None:
-    """Has a failed job tried again later, after MOST_TRIES no more."""
-    if row.tries + 1 >= MOST_TRIES:
-        log.error("gave up %s after %s tries", row.task, MOST_TRIES)
-        KeptJob.objects.filter(pk=row.pk).delete()
-        return
+    """Has a failed job tried again later."""
     due = timezone.now() + SENT_AGAIN * 2**row.tries
     KeptJob.objects.filter(pk=row.pk).update(taken_until=None, due_at=due)
 
 
 @sweeps
 def send_again() -> int:
-    """Sends again what no worker has done; returns how many."""
+    """Sends again what no worker has done, and gives up what MOST_TRIES have begun; returns how
+    many were sent."""
     now = timezone.now()
     sent = 0
     for row in KeptJob.objects.filter(due_at__lt=now).order_by("due_at")[:AT_ONCE]:
         with transaction.atomic():
             mine = KeptJob.objects.filter(pk=row.pk, due_at=row.due_at)
-            if mine.update(due_at=now + SENT_AGAIN):
+            if row.tries >= MOST_TRIES:  # it failed, or ended its worker, each time
+                log.error("gave up %s after %s tries", row.task, row.tries)
+                mine.delete()
+            elif mine.update(due_at=now + SENT_AGAIN):
                 _send(row)
                 sent += 1
     return sent

@@ -17,6 +17,7 @@ from loom.language.forms import Form, syntax, write_line
 from loom.language.refs import ParseError
 from loom.language.verbs import Verb, Verbs
 from loom.permissions import Permission
+from loom.text.shortening import with_quoted_name
 from loom.trees.models import Tree
 
 Class = Literal["look", "look ✓", "write", "silent"]
@@ -222,7 +223,7 @@ def command_of_step(canonical: str) -> Command:
     """The command whose form a canonical line has, as a step stores it; the first form of the verb
     for a line that an earlier version wrote otherwise."""
     try:
-        line = lines.read(canonical, language())
+        line = lines.read(with_quoted_name(canonical), language())
     except ParseError:
         return find(verb_of_step(canonical))
     return find(line.verb, line.form)

@@ -343,6 +343,7 @@ def _last_undoable(context: Context) -> Step:
 def _last_redoable(context: Context) -> Step:
     last = _last_clearing_redo(context)
     undone = _own_steps(context).filter(IS_UNDO, inverse__isnull=False, redone=False)
+    undone = undone.filter(is_undone=False)  # 0.1.0 said so of the node of a turn that was redone
     if last is not None and last.workspace_id is not None:  # a change clears it: only later ones
         undone = undone.filter(seq__gt=last.seq)
     step = undone.order_by("-seq").first()

@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 
 from loom.language.fences import Fence, opens
+from loom.language.refs import quote, unescape
 
 Name = Callable[[int], str]  # the id for a number; the number in braces if there is none
 
@@ -31,9 +32,15 @@ def in_arguments(line: str, name: Name) -> str:
 
 def in_quotes(line: str, name: Name) -> str:
     """A line with each `[{1}]` in its quoted texts replaced."""
-    return _ARGUMENT.sub(
-        lambda match: match[0] if match[1] else _outside_code(match[0], _IN_TEXT, name), line
-    )
+
+    def named(match: re.Match[str]) -> str:
+        if match[1] or "{" not in match[0]:
+            return match[0]
+        text = unescape(match[0][1:-1])
+        with_ids = in_text(text, name)
+        return match[0] if with_ids == text else quote(with_ids)
+
+    return _ARGUMENT.sub(named, line)
 
 
 def in_text(text: str, name: Name) -> str:

@@ -494,12 +494,15 @@ def probe_form(form: ParticipantForm, participant: Participant | None) -> dict[s
     ]
     if participant is None:
         return {"ways": ways}
+    probed = participants.probe_of(participant)
+    message, hint = failure_shown(probed.get("error") or {})
     checked = participant.probe.get("found", {})
     checks = [(name, gettext(CHECKS_SAID.get(name, name)), can) for name, can in checked.items()]
     return {
         "ways": ways,
         "one": participant,
-        "probe": participants.probe_of(participant),
+        "probe": probed,
+        "failure": {"message": message, "hint": hint} if message else None,
         "checks": CHECKS,
         "found": checks,
     }

@@ -7,6 +7,7 @@ from typing import Any
 from django.utils.translation import gettext, gettext_noop
 
 TRY_AGAIN = gettext_noop("Try again.")
+START_IT = gettext_noop("Start it, or continue with another participant.")
 WAIT = gettext_noop("Wait %(time)s, then try again.")
 # By the kind of failure: what happened, and what to do about it.
 FAILURES: dict[str, tuple[str, str]] = {

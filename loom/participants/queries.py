@@ -29,7 +29,7 @@ def get_agents(context: Context, refs: tuple[Ref, ...]) -> list[Participant]:
         if not named and not word.isascii():  # SQLite's index knows the case of ASCII only
             named = [*_MODELS.filter(grove=context.actor.grove, name__iexact=word)]
         if not named:
-            raise not_found(f'agent:"{word}"', _agents_hint(context.actor))
+            raise not_found(f"agent:{label_named(word)}", _agents_hint(context.actor))
         # An id comes before a name, in case a name equals the id of somebody else.
         agents.append(next((agent for agent in named if agent.uid == word), named[0]))
     return agents

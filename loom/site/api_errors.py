@@ -40,7 +40,9 @@ def answer(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
     request, view = context["request"], context["view"]
     if _shows_pages(request):
         activate_language(request._request)
-        return refusal(request._request, refused)
+        shown = refusal(request._request, refused)
+        shown.headers.update(_headers(error))
+        return shown
     view.headers["Allow"] = ", ".join(
         method for method in view.allowed_methods if method != "OPTIONS"
     )

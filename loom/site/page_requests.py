@@ -217,7 +217,10 @@ def _signin_address(request: HttpRequest) -> str:
     sent leads to the page that it is on: its own address may show nothing."""
     if request.method in ("GET", "HEAD"):
         return f"/signin?next={quote(request.get_full_path())}"
-    page = urlsplit(request.headers.get("Referer", ""))
+    try:
+        page = urlsplit(request.headers.get("Referer", ""))
+    except ValueError:  # no address
+        return "/signin?unsent=1&next=/"
     path = page.path if page.netloc == request.get_host() else ""
     query = f"?{page.query}" if path and page.query else ""
     return f"/signin?unsent=1&next={quote((path or '/') + query)}"
@@ -476,8 +479,7 @@ def page_not_found(request: HttpRequest, exception: Any = None) -> HttpResponse:
 
 
 class FormAddresses:
-    """Middleware: who opens the address that a form is sent to is shown a page, as in place of any
-    other page that there is not."""
+    """Middleware: who opens an address that takes only forms is shown a page that says so."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response

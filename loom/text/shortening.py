@@ -51,6 +51,11 @@ def digest_named(line: str) -> str:
     return match[1] if match else ""
 
 
+def with_quoted_name(line: str) -> str:
+    """A stored line with three dots in quotes in place of its text, which its form parses."""
+    return _NAMED.sub(' "…"', line)
+
+
 def without_name(line: str) -> str:
     """A stored line without the name of its text; any other line as it is."""
     return _NAMED.sub(" …", line)

@@ -17,6 +17,7 @@ from loom.engine.models import Receipt, Step, StepItem
 from loom.language.ids import ids_in
 from loom.language.refs import tree_named
 from loom.text.quotations import GONE
+from loom.text.shortening import plain
 from loom.trees.models import Tree
 
 BATCH = 500
@@ -77,7 +78,9 @@ def _steps(tree: Tree) -> Iterator[list[Step]]:
     those of its grove whose reply names it, as older ones do that name no items."""
     named = Q(message__contains=tree.uid)
     if (title := own_title(tree)) is not None:
-        named |= Q(message__contains=title)
+        # As replies name it, and as those of 0.1.0 did.
+        former = f'tree:"{plain(tree.title)}"'
+        named |= Q(message__contains=title) | Q(message__contains=former)
     naming = Step.objects.filter(named, workspace__tree__grove=tree.grove_id)
     naming = naming.filter(at__gte=tree.created_at).exclude(workspace__tree=tree)
     for rows in (touching(tree), naming):

@@ -79,6 +79,13 @@ def test_what_fails_is_tried_again_later_and_given_up_in_the_end(
     assert not KeptJob.objects.exists() and len(sent) == kept_jobs.MOST_TRIES
 
 
+def test_what_ends_its_worker_each_time_is_given_up_too(sent: list[tuple[Any, ...]]) -> None:
+    kept_jobs.enqueue_kept("look", ["a"], queue="transfer")
+    KeptJob.objects.update(tries=kept_jobs.MOST_TRIES, taken_until=timezone.now())
+    overdue()
+    assert kept_jobs.send_again() == 0 and not KeptJob.objects.exists()
+
+
 def test_what_goes_on_by_itself_is_kept_until_it_has_ended(sent: list[tuple[Any, ...]]) -> None:
     kept_jobs.enqueue_kept("look", ["a"], queue="transfer")
     kept_jobs.enqueue_kept("look", ["b"], queue="transfer")

@@ -401,7 +401,11 @@ def test_undo_needs_the_permission_of_the_form_that_is_undone(
         grove=tree.grove, kind="model", name="Low", permissions=[*permissions]
     )
     acting = acting_as(actor, agent)
-    for said in (line.format(a=a, b=b), "undo", "redo"):
+    # A long text is named in the step of its line.
+    long = " ".join(["much"] * 100)
+    for said in (line.format(a=a, b=b), "undo", "redo", f"annotate {a}\n{long}", "undo"):
+        if said.startswith("annotate") and "loom_write" not in permissions:
+            said = f"suggest {b}\n{long}"
         assert execute_line(acting, tree, Request(said)).body["ok"], said
 
 

@@ -63,6 +63,7 @@ def test_the_text_of_a_line_is_stored_as_it_was_written(text: str) -> None:
 
 def test_a_token_in_the_text_of_a_line_names_what_the_first_line_made() -> None:
     assert made('→ respond {1} "on [{1}], {1}"') == '→ respond k6m2 "on [k6m2], {1}"'
+    assert made(r'→ respond {1} "on\n[{1}]"') == r'→ respond k6m2 "on\n[k6m2]"'
     block = "→ respond {1}\non [{1}] and @[supports -> {1}], [\\{1}]\n←"
     assert made(block) == "→ respond k6m2\non [k6m2] and @[supports -> k6m2], [{1}]\n←"
 

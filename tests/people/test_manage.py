@@ -513,6 +513,14 @@ def test_nothing_else_is_started_while_a_backup_is_restored(
 
 
 @pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_a_process_that_has_asked_nothing_yet_is_well() -> None:
+    connection.close()
+    connection.close_pool()
+    health._database()
+
+
+@pytest.mark.postgres
 def test_a_preparation_waits_until_a_restore_has_ended() -> None:
     given = connection.get_connection_params()
     words = {name: given[name] for name in ("dbname", "host", "port", "user") if name in given}

@@ -45,12 +45,12 @@ class Command(BaseCommand):
         try:
             with (
                 _alone(),
-                tarfile.open(options["file"]) as tar,
+                _opened(options["file"]) as tar,
                 tempfile.TemporaryDirectory(dir=settings.DATA_DIR) as folder,
             ):
                 self._restore(tar, Path(folder))
         except OSError as error:
-            raise CommandError(f"{options['file']} can't be read: {error.strerror}.") from None
+            raise CommandError(f"It could not be restored: {error.strerror or error}.") from None
         except (tarfile.TarError, KeyError, ValueError) as error:
             raise CommandError(f"{options['file']} can't be read as a backup: {error}") from None
         self.stdout.write("Restored. Start Heddle again.")
@@ -152,6 +152,13 @@ def _demand_secret(secret: bytes) -> None:
             f"The secret in this backup is damaged: it is shorter than {settings.SHORTEST_SECRET} "
             "characters, or no text."
         )
+
+
+def _opened(file: str) -> tarfile.TarFile:
+    try:
+        return tarfile.open(file)
+    except OSError as error:
+        raise CommandError(f"{file} can't be read: {error.strerror or error}.") from None
 
 
 @contextmanager

@@ -220,7 +220,7 @@ def _named(manuscript: Manuscript, name: str) -> Chapter:
 
 
 def _shown(chapter: Chapter) -> str:
-    return f"{label_named(plain(chapter.title))}" if chapter.title else "the beginning"
+    return label_named(plain(chapter.title)) if chapter.title else "the beginning"
 
 
 def _value(version: ManuscriptVersion | None, field: str) -> Any:

@@ -179,7 +179,7 @@ def allow(context: Context, args: AllowMember) -> Reply:
 
 @tells_undone("allow")
 def _whose(step: Step) -> dict[str, str]:
-    """Whose rights a step changed: `readers`, `writers`, or somebody's name."""
+    """Whose rights a step changed: those of a role, or of somebody, by name."""
     op = (step.inverse or [{}])[0]
     if role := op.get("role"):
         return {"role": role}

@@ -158,7 +158,9 @@ def redo_turn(context: Context, uid: str) -> list[Undone]:
     hidden = Step.objects.select_for_update().filter(
         canonical=f"→ undo turn:{turn.uid}", stream=f"tree:{context.tree.uid}", outcome="ok"
     )
+    # 0.1.0 said by `is_undone` that one was redone.
     hidden = hidden.filter(inverse__isnull=False, undoes__isnull=True, redone=False)
+    hidden = hidden.filter(is_undone=False)
     pruning = hidden.order_by("-id").first()
     if turn.node is not None and pruning is not None and turn.node.slot.pruned:
         redone.append(_redo_node(context, turn, pruning, own))

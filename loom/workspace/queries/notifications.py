@@ -72,9 +72,8 @@ def _written(actor: Actor, workspace: Workspace, asked: int | None) -> tuple[str
     keys = workspace.tree.nodes.filter(local_id__in=[node["id"] for node, _ in last])
     rows = {row.local_id: row for row in rows_of(list(keys.values_list("pk", flat=True)))}
     ids = [row.id for row in rows.values()]
-    of_other = (
-        is_agent and actor.participant.kind != "model"
-    )  # a member reads what an agent is sent
+    # A member reads what an agent is sent.
+    of_other = is_agent and actor.participant.kind != "model"
     gone = withheld_from_models(ids) if of_other else withheld(actor, ids)
     lines = [
         _notification(rows[node["id"]], node.get("parent", ""), names.get(who, "Somebody"), gone)

@@ -5,12 +5,11 @@
 import { toast } from "./elements/loom-toast.js";
 import { giveBack, isSeen, leave, rest } from "./focus.js";
 import { isTyping } from "./tree/typing.js";
-import { clearTaken, formOf, keepUnsent, noteTaken, returnUnsent, showWords, typeAgain, wordsOf } from "./unsent-words.js";
+import { clearTaken, formOf, keepUnsent, noteTaken, returnUnsent, showWords, TYPED, typeAgain, wordsOf } from "./unsent-words.js";
 
 const NAME = "heddle.sent";
 const REFUSED = "main .messages .error, main [role='alert']";
 const MESSAGES = `${REFUSED}, main .told[role='status'], main .messages`;
-const TYPED = "textarea, input:not([type=hidden], [type=checkbox], [type=radio], [type=file], [type=password], [autocomplete=one-time-code])";
 
 /** The first of these that is seen: a page may hold a hidden place for what is refused. @param {string} selector */
 const seen = (selector) => /** @type {HTMLElement[]} */ ([...document.querySelectorAll(selector)]).find(isSeen);
@@ -46,8 +45,9 @@ export function returnToForm() {
   keepUnsent(sent);
   const form = sent.pages.includes(location.pathname) ? formOf(sent) : undefined;
   const refused = seen(`${REFUSED}:not(.warning), main [data-refusal]`);
-  if (!refused) noteTaken(sent);
+  if (!refused && isAnswerTo(sent)) noteTaken(sent);
   else if (form) typeAgain(form, sent);
+  else if (!refused) return;
   else showWords(sent, refused.closest(".messages") ?? refused);
   if (hasFocus || !sent.pages.includes(location.pathname)) return;
   const control = /** @type {HTMLElement | undefined} */ (form?.elements[sent.control]);
@@ -61,6 +61,19 @@ export function returnToForm() {
   else if (folded) folded.focus();
   else rest((sent.around && document.getElementById(sent.around)) || message || undefined);
   if (message && message !== document.activeElement && isOutOfSight(message)) showInSight(message);
+}
+
+/** Whether this page is what the server answered to a form: not one that was come back to where no answer came.
+ * @param {{pages: string[]}} sent */
+function isAnswerTo(sent) {
+  const [visit] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
+  const from = document.referrer ? new URL(document.referrer).pathname : sent.pages[0];
+  return (visit?.type ?? "navigate") === "navigate" && sent.pages.includes(from);
+}
+
+/** Who goes elsewhere before a form was answered has stopped it. @param {Event} event */
+function forgetStopped({ target }) {
+  if (/** @type {Element} */ (target).closest("a[href]")) sessionStorage.removeItem(NAME);
 }
 
 /** Shows a message as a toast. What went well is then said there alone; what was refused stays at its place, too.
@@ -122,6 +135,10 @@ export function workByKeys() {
   }
   document.addEventListener("submit", remember);
   document.addEventListener("keydown", pressed);
-  window.addEventListener("pageshow", clearTaken);
+  document.addEventListener("click", forgetStopped);
+  window.addEventListener("pageshow", ({ persisted }) => {
+    const [visit] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
+    if (persisted || visit?.type === "back_forward") clearTaken();
+  });
   returnToForm();
 }

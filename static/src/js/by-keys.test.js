@@ -110,6 +110,26 @@ test("a refused form has what was typed, unfolded, but no password", () => {
   assert.equal(at("[name=ref]").value, "");
 });
 
+test("a page that was come back to is no answer: what was typed is there, and not taken", (context) => {
+  plain(page(reply(1)));
+  at("textarea").value = "It was raining.";
+  send(at("textarea"));
+  freshPage(page(reply(1)));
+  context.mock.method(performance, "getEntriesByType", () => [{ type: "back_forward" }]);
+  returnToForm();
+  assert.equal(at("textarea").value, "It was raining.");
+  assert.equal(sessionStorage.getItem("heddle.taken"), null);
+});
+
+test("who follows a link before a form was answered has not sent it", () => {
+  plain(page(reply(1), '<a href="/elsewhere">Elsewhere</a>'));
+  at("textarea").value = "It was raining.";
+  send(at("textarea"));
+  at("a").addEventListener("click", (event) => event.preventDefault());
+  at("a").click();
+  assert.equal(sessionStorage.getItem("heddle.sent"), null);
+});
+
 test("a message out of sight is a toast: alone if all went well, else also where it was", () => {
   plain(page(reply(1)));
   const outOfSight = () => Object.assign(at(".messages"), { getBoundingClientRect: () => ({ top: -80, bottom: -40 }) });

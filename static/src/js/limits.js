@@ -3,7 +3,14 @@
 
 import { language, t } from "./t.js";
 
-/** Says how much a text area takes where more is written in it. @param {HTMLTextAreaElement} field */
+const LONG = 1000; // characters that a field of one line takes, where texts are pasted into it
+
+/** @typedef {HTMLTextAreaElement | HTMLInputElement} Field */
+
+/** @param {EventTarget | null} field @returns {field is Field} */
+const takesTexts = (field) => field instanceof HTMLTextAreaElement || (field instanceof HTMLInputElement && field.maxLength >= LONG);
+
+/** Says how much a field takes where more is written in it. @param {Field} field */
 export function checkLength(field) {
   const most = Number(field.dataset.most);
   const count = field.value.length > most ? [...field.value].length : 0;
@@ -11,14 +18,14 @@ export function checkLength(field) {
   field.setCustomValidity(count > most ? t("At most {n} characters; these are {count}.", { n: written(most), count: written(count) }) : "");
 }
 
-/** Keeps browsers from cutting what is pasted into a text area, on every page. */
+/** Keeps browsers from cutting a text that is pasted into a field, on every page. */
 export function limitTexts() {
   document.addEventListener("focusin", ({ target }) => {
-    if (!(target instanceof HTMLTextAreaElement) || target.maxLength < 0) return;
+    if (!takesTexts(target) || target.maxLength < 0) return;
     target.dataset.most = String(target.maxLength);
     target.removeAttribute("maxlength");
   });
   document.addEventListener("input", ({ target }) => {
-    if (target instanceof HTMLTextAreaElement && target.dataset.most) checkLength(target);
+    if ((target instanceof HTMLTextAreaElement || target instanceof HTMLInputElement) && target.dataset.most) checkLength(target);
   });
 }

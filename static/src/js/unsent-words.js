@@ -9,7 +9,8 @@ import { make } from "./tree/forms.js";
 const UNSENT = "heddle.unsent"; // a form of a session that had ended
 const DONE = "heddle.taken"; // the words of the forms that were taken last, as numbers
 const MOST_DONE = 20;
-const TYPED = "textarea, input:not([type=hidden], [type=checkbox], [type=radio], [type=file], [type=password], [autocomplete=one-time-code])";
+const TYPED_BEFORE = "data-typed"; // of a field that has come back with what was typed in it, and was refused
+export const TYPED = "textarea, input:not([type=hidden], [type=checkbox], [type=radio], [type=file], [type=password], [autocomplete=one-time-code])";
 
 /** @typedef {{name: string, words: string, label: string, isNew: boolean}} Words of a field; isNew: typed, and not there before */
 /** @typedef {{reader: string | null, pages: string[], what: number, kind: number, form: number, typed: Words[], chosen: string[]}} Sent */
@@ -22,7 +23,7 @@ function numberOf(text) {
 }
 
 /** What a form is about, where it is sent and what it sends that nobody types. @param {HTMLFormElement} form */
-export function about(form) {
+function about(form) {
   return numberOf(JSON.stringify([form.getAttribute("action") ?? "", ...hiddenOf(form).map(({ name, value }) => [name, value])]));
 }
 
@@ -33,7 +34,7 @@ const kindOf = (form) => numberOf(JSON.stringify([form.getAttribute("action") ??
 const hiddenOf = (form) => [...form.querySelectorAll("input[type=hidden]:not([name=csrfmiddlewaretoken])")].map((field) => /** @type {HTMLInputElement} */ (field));
 
 /** @param {number} what */
-export const formsAbout = (what) => [...document.forms].filter((form) => about(form) === what);
+const formsAbout = (what) => [...document.forms].filter((form) => about(form) === what);
 
 /** The form of this page that was sent, as it is there now. @param {Sent} sent */
 export function formOf(sent) {
@@ -70,7 +71,7 @@ export function wordsOf(form) {
     kind: kindOf(form),
     form: formsAbout(what).indexOf(form),
     typed: fields.map((field) => {
-      const isNew = isTypedIn(field) && field.value !== field.defaultValue;
+      const isNew = isTypedIn(field) && (field.value !== field.defaultValue || field.hasAttribute(TYPED_BEFORE));
       return { name: field.name, words: isNew ? field.value : "", label: isNew ? labelOf(field) : "", isNew };
     }),
     chosen: fields.map(choiceOf),
@@ -89,7 +90,11 @@ const hasWords = (sent) => sent.typed.some(({ words, isNew }) => isNew && words.
 /** Puts what was typed and chosen into a form that has come back without it. @param {HTMLFormElement} form @param {Sent} sent */
 export function typeAgain(form, { typed, chosen }) {
   const fields = /** @type {any[]} */ ([...form.elements]);
-  for (const [at, field] of fields.entries()) if (typed[at]?.isNew && typed[at].name === field.name && isTypedIn(field) && field.value === field.defaultValue) field.value = typed[at].words;
+  for (const [at, field] of fields.entries()) {
+    if (!(typed[at]?.isNew && typed[at].name === field.name && isTypedIn(field))) continue;
+    if (field.value === field.defaultValue) field.value = typed[at].words;
+    field.setAttribute(TYPED_BEFORE, "");
+  }
   if (typed.some(({ isNew }) => isNew)) for (const [at, field] of fields.entries()) if (chosen[at] && typed[at].name === field.name) chooseAgain(field, chosen[at]);
   form.closest("details")?.setAttribute("open", "");
 }

@@ -38,6 +38,9 @@ const LOOK = EditorView.theme({
 const COLOURS = "heddle:document-colours"; // in this browser: "off" where nobody wants to see who wrote what
 const UNBROKEN = 50_000; // characters of one line, above which nothing is styled
 
+// The keys of y-codemirror change a text also where nobody may write any more.
+const UNDO = yUndoManagerKeymap.map(({ run, ...binding }) => ({ ...binding, run: (/** @type {EditorView} */ view) => view.state.readOnly || Boolean(run?.(view)) }));
+
 export class LoomDocument extends HTMLElement {
   reads = new Newest();
   drawn = ""; // the markup that was read last
@@ -139,7 +142,7 @@ export class LoomDocument extends HTMLElement {
         authors(room, this.writers, () => this.isColoured, (shares) => this.tellAuthors(shares)),
         this.talk(room.id),
         this.evidence ? this.evidence.extension : [],
-        keymap.of([...yUndoManagerKeymap, ...standardKeymap]),
+        keymap.of([...UNDO, ...standardKeymap]),
         EditorView.updateListener.of(({ docChanged }) => docChanged && this.count()),
       ],
     });

@@ -155,8 +155,8 @@ export class LoomTurns extends HTMLElement {
   /** Whoever asked follows to the answer, and may take the whole turn back. @param {any} turn */
   ended(turn) {
     this.stopping.delete(turn.id);
-    const why = turn.error?.message ?? "";
-    const words = `${t("The turn of {name} has ended.", { name: this.nameOf(turn) })} ${why}`.trim();
+    // Why it failed stands at the turn, in the reader's language.
+    const words = turn.error ? t("The turn of {name} has failed.", { name: this.nameOf(turn) }) : t("The turn of {name} has ended.", { name: this.nameOf(turn) });
     if (turn.invoked_by !== this.page?.settings.me) return speak(words);
     const changed = turn.node || turn.steps.length;
     const undo = changed ? { act: t("Undo turn"), onAct: () => this.undo(turn.id) } : {};

@@ -92,10 +92,10 @@ test("the end of a turn is spoken to all, and whoever asked may take it back", (
   const { element, body } = turns(undefined, { acts: { undoTurn: async (id) => undone.push(id) } });
   const ended = { id: "t1", participant: "m", error: { message: "No key." }, steps: [], node: "n2", as: "aside" };
   element.ended({ ...ended, invoked_by: "eve" });
-  assert.match(body.querySelector("[data-spoken]").textContent, /The turn of Muse has ended\. No key\./);
+  assert.match(body.querySelector("[data-spoken]").textContent, /The turn of Muse has failed\./);
   element.ended({ ...ended, invoked_by: "ada" });
   const box = body.querySelector("loom-toast");
-  assert.match(box.textContent, /The turn of Muse has ended\./);
+  assert.match(box.textContent, /The turn of Muse has failed\./);
   box.querySelector("button").click();
   assert.deepEqual(undone, ["t1"]);
 });

@@ -242,7 +242,8 @@ export class LoomWeave extends HTMLElement {
       this.take(card);
     }
     // Its line, where the button has one, is said by the tree as any button's is.
-    else if (act === "dismiss") this.dismiss(card);
+    // Whether that line is answered is not known yet: until the page is loaded again.
+    else if (act === "dismiss") this.dismiss(card, { isKept: !(/** @type {Element} */ (event.target).closest("[data-call]")) });
     else if (isComing(card)) this.take(card);
   }
 
@@ -285,9 +286,10 @@ export class LoomWeave extends HTMLElement {
     }
   }
 
-  /** @param {Element} card */
-  dismiss(card) {
-    this.dismissed.add(keyOf(card));
+  /** @param {Element} card @param {{isKept?: boolean}} [how] for this browser, or for this page alone */
+  dismiss(card, { isKept = true } = {}) {
+    if (isKept) this.dismissed.add(keyOf(card));
+    else this.dismissed.own.add(keyOf(card));
     card.remove();
   }
 

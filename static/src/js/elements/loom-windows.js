@@ -225,7 +225,7 @@ export class LoomWindows extends HTMLElement {
     const url = `/api/workspaces/${this.workspace}/commands`;
     const body = { ...asBody(what), ...(this.workspace === this.own ? { at: this.page?.position } : {}) };
     try {
-      const { refs } = await this.keys.send([url, what], (key) => json(url, { method: "POST", body: { ...body, key } }));
+      const { refs } = await this.keys.send(url, what, (key) => json(url, { method: "POST", body: { ...body, key } }));
       this.refuse(null);
       await this.draw();
       return refs;

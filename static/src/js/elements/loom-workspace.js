@@ -175,7 +175,7 @@ export class LoomWorkspace extends HTMLElement {
       const url = `/api/workspaces/${this.workspace}/commands`;
       const body = { ...asBody(line), ...(this.workspace === this.own ? { at: this.page?.position } : {}) };
       try {
-        await this.keys.send([url, asBody(line)], (key) => json(url, { method: "POST", body: { ...body, key } }));
+        await this.keys.send(url, asBody(line), (key) => json(url, { method: "POST", body: { ...body, key } }));
       } catch (error) {
         refused ??= error;
       }

@@ -75,11 +75,12 @@ async function ask(url, options) {
 
 const posted = new Once();
 
-/** Sends or asks for JSON. What is posted is sent once until it was answered, whatever its key; what can be called off is not.
+/** Sends or asks for JSON. What is posted is sent once until it was answered, whatever its key, unless something else is
+ * posted there meanwhile; what can be called off, or outlives its page, is sent each time.
  * @param {string} url @param {{method?: string, body?: any, signal?: AbortSignal, keepalive?: boolean}} [options] @returns {Promise<any>} */
 export function json(url, options = {}) {
-  if (options.method !== "POST" || options.signal) return jsonNow(url, options);
-  return posted.send(`${url} ${JSON.stringify({ ...options.body, key: "" })}`, () => jsonNow(url, options));
+  if (options.method !== "POST" || options.signal || options.keepalive) return jsonNow(url, options);
+  return posted.send(`${url} ${JSON.stringify({ ...options.body, key: "" })}`, () => jsonNow(url, options), 0, url);
 }
 
 /** @param {string} url @param {{method?: string, body?: unknown, signal?: AbortSignal, keepalive?: boolean}} options */
@@ -128,7 +129,7 @@ export function part(url, signal) {
 /** What a POST without fields makes, as a part of a page. @param {string} url */
 export function madePart(url) {
   const headers = { "X-Part": "1", Accept: "text/html", "X-CSRFToken": csrfToken() };
-  return posted.send(url, () => partOf(url, { method: "POST", headers }));
+  return posted.send(url, () => partOf(url, { method: "POST", headers }), 0, url);
 }
 
 /** @param {string} url @param {RequestInit} options */

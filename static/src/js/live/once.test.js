@@ -16,6 +16,14 @@ test("a second press is the first one while it is under way, and within its time
   assert.equal(once.asked.size, 0);
 });
 
+test("the same press after another one at its place is a press of its own", async () => {
+  const sent = [];
+  const once = new Once(() => 0);
+  const press = (what, place) => once.send(`${place} ${what}`, async () => sent.push(what), 0, place);
+  await Promise.all([press("on", "box"), press("off", "box"), press("on", "box"), press("on", "box"), press("x", "other"), press("on", "box")]);
+  assert.deepEqual(sent, ["on", "off", "on", "x"]);
+});
+
 test("what was refused may be asked again at once", async () => {
   const once = new Once(() => 0);
   await assert.rejects(once.send("continue", () => Promise.reject(new Error("no")), 500));

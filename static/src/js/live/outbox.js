@@ -24,23 +24,25 @@ export function newKey() {
  * it runs once. @param {string} key of the letter @param {number} place among those that follow */
 export const keyAfter = (key, place) => `${key}.${place}`;
 
-/** The keys of requests that have no answer yet, or whose answer was lost: asked again, the same has the key that it
- * had, and runs once. */
+/** The key of the last request to each place, while it has no answer or if that was lost: asked again, the same has the
+ * key that it had, and runs once. */
 export class Keys {
-  /** @type {Map<string, string>} */
+  /** @type {Map<string, {same: string, key: string}>} */
   open = new Map();
 
-  /** @template T @param {unknown} what is asked @param {(key: string) => Promise<T>} send @returns {Promise<T>} */
-  async send(what, send) {
+  /** @template T @param {string} place @param {unknown} what is asked there @param {(key: string) => Promise<T>} send @returns {Promise<T>} */
+  async send(place, what, send) {
     const same = JSON.stringify(what);
-    const key = this.open.get(same) ?? newKey();
-    this.open.set(same, key);
+    const before = this.open.get(place);
+    const asked = before?.same === same ? before : { same, key: newKey() };
+    this.open.set(place, asked);
+    const forget = () => this.open.get(place) === asked && this.open.delete(place);
     try {
-      const answer = await send(key);
-      this.open.delete(same);
+      const answer = await send(asked.key);
+      forget();
       return answer;
     } catch (error) {
-      if (!(error instanceof Refused && error.mayPass)) this.open.delete(same);
+      if (!(error instanceof Refused && error.mayPass)) forget();
       throw error;
     }
   }

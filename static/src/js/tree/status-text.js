@@ -10,7 +10,7 @@ const SHOWN = 60; // characters of a text that an action names
 /** What a command did in plain words; "" where its reply is plain. @param {string} verb @param {Did} [did] */
 export function statusText(verb, did = {}) {
   if (verb === "undo" || verb === "redo") return takenBack(verb === "undo" ? t("Undone") : t("Redone"), did.undone ?? []);
-  const version = () => (did.saved_as === "branch" ? t("Saved as a new branch") : t("Saved as a new version"));
+  const version = () => (did.saved_as === "branch" ? t("Saved as a new branch") : did.saved_as ? t("Saved as a new version") : "");
   /** @type {Record<string, () => string>} */
   const words = {
     annotate: () => t("Note added"),
@@ -21,8 +21,8 @@ export function statusText(verb, did = {}) {
     exclude: () => t("Excluded from models"),
     include: () => t("Included for models"),
     link: () => t("Link added"),
-    rate: () => (did.rating === "none" ? t("Rating removed") : did.rating === "plus" ? t("Rated +") : t("Rated −")),
-    main: () => (did.marked ? t("This is the main line now") : t("The main line is the path written on last")),
+    rate: () => (did.rating === "none" ? t("Rating removed") : did.rating === "plus" ? t("Rated +") : did.rating ? t("Rated −") : ""),
+    main: () => (did.marked === undefined ? "" : did.marked ? t("This is the main line now") : t("The main line is the path written on last")),
     open: () => (did.kept ? t("Pinned beside the text") : t("Opened in a window")),
     prune: () => t("Pruned"),
     replace: version,
