@@ -302,7 +302,7 @@ HOW = """\
 To act, write a command on a line of its own, after →. Lines in a row are a batch. After a batch
 that looks at something, stop: ---RESULTS follow, and what you wrote behind it is dropped. Your
 answer is the text beside the commands in your last message that has any; {1} in it and in later
-lines, and [{1}] in their texts, is the id that the first line of the message made.
+lines, [{1}] in their texts, is the id of what its first line made.
 "…" is a text, with \\" \\\\ and \\n. A longer one goes in the lines below and ends with a line that
 is only ←:
 → annotate here

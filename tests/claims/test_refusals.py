@@ -84,6 +84,7 @@ REFUSED = [
     ("", 'claim "It is dark"', "", "REJECTED", "Need evidence for hypothesis."),
     ("", 'claim "the LAMP is lit." cite:{t1}', "", "CONFLICT", "The same was claimed before by "),
     ("", f'claim "{LONG}" cite:{{t1}}', "", "LIMIT_EXCEEDED", "A statement has at most 2,000 "),
+    ("", 'claim "\u200b" cite:{t1}', "", "INVALID_SYNTAX", "A statement has something to be seen."),
     ("", "cite {c} for {c}", "", "REJECTED", "A claim is no evidence for itself."),
     ("", "cite {t0} for {c}", "writer", "REJECTED", "You gave [{t0}] as evidence already."),
     ("", 'cite {t1} for {c} words:"lamp"', "", "REJECTED", "A quote has at least 12 characters."),

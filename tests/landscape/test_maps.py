@@ -99,11 +99,12 @@ def test_what_is_hidden_is_not_on_the_map(actor: Actor, tree: Tree, muse: Partic
     flag(two, sandbox=False)
     flag(two, excluded=True)
     assert len(seen(actor, row)) == 4
-    from loom.access import acting_as
+    from loom.access import acting_as, at_tree
 
     muse.permissions = ["loom_aware"]
-    assert three.local_id in seen(acting_as(actor, muse), row).names
-    assert two.local_id not in seen(acting_as(actor, muse), row).names
+    agent = at_tree(acting_as(actor, muse), tree)
+    assert three.local_id in seen(agent, row).names
+    assert two.local_id not in seen(agent, row).names
 
 
 def test_the_selected_wording_is_on_the_map(

@@ -42,7 +42,7 @@ Show = Callable[[Tree, str], str]
 
 
 def offered(page: str) -> str:
-    [address] = re.findall(r'href="(/api/trees/[^"]+)" download', page)
+    [address] = re.findall(r'class="button primary" href="(/api/trees/[^"]+)"', page)
     return str(address)
 
 
