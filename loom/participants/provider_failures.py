@@ -4,7 +4,14 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
+
+
+def gettext_noop(text: str) -> str:
+    """Marks a text for the catalogues. Django's own reads the settings, which a program without a
+    database has not."""
+    return text
+
 
 TRY_AGAIN = gettext_noop("Try again.")
 START_IT = gettext_noop("Start it, or continue with another participant.")

@@ -41,7 +41,8 @@ def answer(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
     if _shows_pages(request):
         activate_language(request._request)
         shown = refusal(request._request, refused)
-        shown.headers.update(_headers(error))
+        for name, value in _headers(error).items():
+            shown[name] = value
         return shown
     view.headers["Allow"] = ", ".join(
         method for method in view.allowed_methods if method != "OPTIONS"

@@ -28,7 +28,7 @@ def test_an_operator_sees_everything_on_a_phone_and_sets_limits(
         page = visit(f"/operator{path}", size=PHONE, theme="dark")
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         assert fits(page), path
-    days = page.get_by_label("Days for which look_steps is kept")
+    days = page.locator("#keep-look_steps")
     expect(days).to_have_value("")
     for given in ("400", ""):
         days.fill(given)

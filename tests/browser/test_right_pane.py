@@ -244,7 +244,7 @@ def test_windows_are_put_in_an_order_by_drag_and_by_keys(heddle: Heddle, visit: 
     page.reload()
     tab(page, "Windows")
     expect(rows.first).to_have_attribute("data-number", second)
-    grip = rows.nth(0).get_by_role("button", name=re.compile("^Move “.*” up or down$"))
+    grip = rows.nth(0).get_by_role("button", name=re.compile("^Move .* up or down$"))
     grip.focus()
     with page.expect_response(lambda response: response.request.method == "PATCH"):
         page.keyboard.press("ArrowDown")

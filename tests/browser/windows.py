@@ -50,6 +50,7 @@ class Windows:
 
     def _emptied(self, context: BrowserContext) -> Page:
         context.set_offline(False)
+        context.set_extra_http_headers({})
         context.clear_permissions()
         for page in context.pages:
             page.close()
