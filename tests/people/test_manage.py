@@ -516,7 +516,7 @@ def test_nothing_else_is_started_while_a_backup_is_restored(
 @pytest.mark.django_db(transaction=True)
 def test_a_process_that_has_asked_nothing_yet_is_well() -> None:
     connection.close()
-    connection.close_pool()
+    connection.close_pool()  # type: ignore[attr-defined]  # of PostgreSQL
     health._database()
 
 
