@@ -2,8 +2,11 @@
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
+import psycopg
 import pytest
 from django.core.cache import cache
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
@@ -13,6 +16,7 @@ from django.db import (
     IntegrityError,
     OperationalError,
     connection,
+    connections,
     transaction,
 )
 from rest_framework.exceptions import APIException, ParseError
@@ -346,9 +350,14 @@ def test_a_standby_that_can_only_be_read_is_called_so() -> None:
 
 
 @pytest.mark.postgres
-def test_health_names_a_standby_that_can_only_be_read() -> None:
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET TRANSACTION READ ONLY")
+def test_health_names_a_standby_that_can_only_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = connection.get_connection_params()
+    words = {name: given[name] for name in ("dbname", "host", "port", "user") if name in given}
+    read_only = "-c default_transaction_read_only=on"
+    with psycopg.connect(**words, options=read_only) as line:
+        pool = SimpleNamespace(open=lambda: None, connection=lambda timeout: nullcontext(line))
+        monkeypatch.setattr(type(connections["default"]), "pool", pool)
         with pytest.raises(health._ReadOnly) as caught:
             health._database()
+        monkeypatch.undo()
     assert health._why_database(caught.value) == "The database can be read but not written."
