@@ -198,7 +198,7 @@ def _without_articles(body: str) -> Iterator[tuple[str, ...]]:
     words = body.replace("[", "").replace("]", "").split()
     plain = [
         word
-        for word, after in zip(words, [*words[1:], ""], strict=True)
+        for word, after in pairwise([*words, ""])
         if word.lower() not in ARTICLES and not (word.lower() in _NODES and is_ref(after))
     ]
     if len(plain) > 1 and plain != body.split():

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from loom.engine import registry
@@ -183,6 +183,7 @@ WORDS = sorted(
 
 
 @given(words=st.lists(st.sampled_from(WORDS), max_size=8), text=texts)
+@example(words=["[]"], text="")
 @settings(max_examples=tries(300))
 def test_any_words_are_read_or_refused_and_what_is_read_stays_itself(
     words: list[str], text: str
