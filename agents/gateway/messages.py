@@ -19,7 +19,7 @@ import json
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 from urllib.parse import unquote
 
 from loom.text.images import IMAGE_TOKENS
@@ -268,17 +268,27 @@ def _source_text(source: dict[str, Any]) -> str | None:
 
 def _text_in(url: Any) -> str | None:
     """The text of a data URL; None for anything else."""
-    if not isinstance(url, str) or not url.startswith("data:"):
+    if not _is_data(url):
         return None
-    head, _, data = url[5:].partition(",")
-    media_type = head.partition(";")[0].lower()
+    media_type, is_base64, data = _data_in(url)
+    media_type = media_type.lower()
     if not media_type.startswith("text/") and media_type not in TEXT_TYPES:
         return None
     try:
-        raw = base64.b64decode(data, validate=True) if head.endswith(";base64") else unquote(data)
+        raw = base64.b64decode(data, validate=True) if is_base64 else unquote(data)
         return raw.decode() if isinstance(raw, bytes) else raw
     except (ValueError, binascii.Error):
         return None
+
+
+def _is_data(url: Any) -> TypeGuard[str]:
+    return isinstance(url, str) and url.startswith("data:")
+
+
+def _data_in(url: str) -> tuple[str, bool, str]:
+    """The media type of a data URL, whether its data are in base64, and the data."""
+    head, _, data = url.removeprefix("data:").partition(",")
+    return head.partition(";")[0], head.endswith(";base64"), data
 
 
 # What of a request cannot be read as words.
@@ -378,9 +388,8 @@ def _image(part: dict[str, Any]) -> Block:
     data, media_type = source.get("data"), source.get("media_type")
     url = part.get("image_url")
     url = url.get("url") if isinstance(url, dict) else url
-    if isinstance(url, str) and url.startswith("data:"):
-        head, _, data = url[5:].partition(",")
-        media_type = head.partition(";")[0]
+    if _is_data(url):
+        media_type, _, data = _data_in(url)
     return {
         "type": "image",
         "media_type": printable(str(media_type or "")),

@@ -155,6 +155,9 @@ _REDO = "→ redo"  # the canonical line of the step of a redo
 # An undo is no change of its own. What it reverses need not be a step: nobody's line wrote the
 # answer of a turn.
 IS_UNDO = Q(undoes__isnull=False) | Q(canonical__startswith=_UNDO)
+UNDOABLE = ~IS_UNDO & Q(inverse__isnull=False, is_undone=False)
+# 0.1.0 said by `is_undone` that the node of a turn was redone.
+NOT_REDONE = Q(inverse__isnull=False, redone=False, is_undone=False)
 
 
 def is_undo(step: Step) -> bool:
@@ -279,10 +282,10 @@ def _own_actions(context: Context) -> QuerySet[Step]:
     )
 
 
-def _last_change(context: Context, **wanted: bool) -> Step | None:
+def _last_change(context: Context) -> Step | None:
     """The caller's last step in the tree that can be undone: a line, or an action on the tree."""
     steps = (
-        rows.filter(~IS_UNDO, inverse__isnull=False, **wanted).order_by("-seq").first()
+        rows.filter(UNDOABLE).order_by("-seq").first()
         for rows in (_own_steps(context), _own_actions(context))
     )
     return max((step for step in steps if step is not None), key=lambda step: step.pk, default=None)
@@ -330,7 +333,7 @@ def _steps_of(context: Context, who: Participant) -> QuerySet[Step]:
 
 
 def _last_undoable(context: Context) -> Step:
-    step = _last_change(context, is_undone=False)
+    step = _last_change(context)
     if step is None:
         raise CommandError(
             "REJECTED",
@@ -342,8 +345,7 @@ def _last_undoable(context: Context) -> Step:
 
 def _last_redoable(context: Context) -> Step:
     last = _last_clearing_redo(context)
-    undone = _own_steps(context).filter(IS_UNDO, inverse__isnull=False, redone=False)
-    undone = undone.filter(is_undone=False)  # 0.1.0 said so of the node of a turn that was redone
+    undone = _own_steps(context).filter(IS_UNDO, NOT_REDONE)
     if last is not None and last.workspace_id is not None:  # a change clears it: only later ones
         undone = undone.filter(seq__gt=last.seq)
     step = undone.order_by("-seq").first()
@@ -376,9 +378,8 @@ def _undo_one(context: Context, step: Step, own: Own) -> Undone:
     if not step.act:
         return undo_step(context, step, own)
     others = Step.objects.select_for_update().filter(
-        ~Q(act=_NO_ACT), workspace=step.workspace, act=step.act, outcome="ok", is_undone=False
+        ~Q(act=_NO_ACT), UNDOABLE, workspace=step.workspace, act=step.act, outcome="ok"
     )
-    others = others.filter(~IS_UNDO, inverse__isnull=False)
     return _of_act(step, [undo_step(context, other, own) for other in others.order_by("-id")])
 
 

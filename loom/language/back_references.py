@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from loom.language.fences import Fence, opens
 from loom.language.refs import quote, unescape
+from loom.text.code_spans import code_spans
 
 Name = Callable[[int], str]  # the id for a number; the number in braces if there is none
 
@@ -21,7 +22,6 @@ _IN_TEXT = re.compile(rf"({_TOKEN}){_NUMBER}")
 _BEFORE = r"(?:(?<![^\s(（「，。、；：—–])(?<!\w\()(?<!= )|(?<=\*\*))"
 _AFTER = r"(?:\Z|[\s.,;:!?)…）」，。、；：！？—–]|\*\*|['’]s\b)"
 _IN_PROSE = re.compile(rf"({_TOKEN}|{_BEFORE}\\?(?={_NUMBER_NEXT}{_AFTER})){_NUMBER}")
-_BACKTICKS = re.compile(r"`+")
 _INDENTED = re.compile(r"(?: {4}|\t)(?![ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t])")
 
 
@@ -70,7 +70,7 @@ def _outside_code(line: str, pattern: re.Pattern[str], name: Name) -> str:
     """The line with the matches replaced that are not between backticks."""
     if "{" not in line:
         return line
-    spans = _code_spans(line)
+    spans = code_spans(line, 0, len(line))
     ends = [end for _, end in spans]
 
     def named(match: re.Match[str]) -> str:
@@ -84,22 +84,3 @@ def _outside_code(line: str, pattern: re.Pattern[str], name: Name) -> str:
         return f"{match[1][:-1]}{{{number}}}" if is_known else match[0]
 
     return pattern.sub(named, line)
-
-
-def _code_spans(line: str) -> list[tuple[int, int]]:
-    """Where code between backticks begins and ends, in order."""
-    runs = [match.span() for match in _BACKTICKS.finditer(line)]
-    by_length: dict[int, list[int]] = {}
-    for place, (start, end) in enumerate(runs):
-        by_length.setdefault(end - start, []).append(place)
-    spans: list[tuple[int, int]] = []
-    at = 0
-    while at < len(runs):
-        start, end = runs[at]
-        same = by_length[end - start]
-        place = bisect_left(same, at + 1)
-        if place < len(same):
-            at = same[place]
-            spans.append((start, runs[at][1]))
-        at += 1
-    return spans

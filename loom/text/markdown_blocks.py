@@ -11,13 +11,14 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from loom.text.code_spans import code_spans
+
 # Every row of a table is as wide as its head, however short the row: a wide head with many rows
 # would make the HTML the square of the text. Such texts are shown without tables.
 MAX_CELLS = 20_000
 
 _MARK = re.compile(r"\[([ xX])\] (?=[ \t]*\S)")
 _LINE_END = re.compile(r"\r\n?|\n")
-_TICKS = re.compile("`+")
 
 
 def blocks_parser(*, tables: bool, **options: Any) -> MarkdownIt:
@@ -93,38 +94,9 @@ def blocks_of(text: str) -> TextBlocks:
         if token.type in ("fence", "code_block"):
             code.append((start(token.map[0]), start(token.map[1])))
         elif token.type == "inline" and "`" in token.content:
-            code += _code_spans(text, start(token.map[0]), start(token.map[1]))
+            code += code_spans(text, start(token.map[0]), start(token.map[1]))
         elif is_task(tokens, at, env):
             line = (tokens[at + 2].map or token.map)[0]
             mark = text.index("[", start(line)) + 1  # no sign of a quote or an item has one
             tasks.append(TaskItem(start(line), stops[line], mark, start(token.map[1])))
     return TextBlocks(tuple(tasks), tuple(sorted(set(code))))
-
-
-def _code_spans(text: str, first: int, last: int) -> list[tuple[int, int]]:
-    """The code inside of a paragraph: between two runs of equally many backticks, of which the
-    first is not escaped."""
-    runs = [match.span() for match in _TICKS.finditer(text, first, last)]
-    by_length: dict[int, list[int]] = {}
-    for place in range(len(runs) - 1, -1, -1):
-        by_length.setdefault(runs[place][1] - runs[place][0], []).append(place)
-    spans, place = [], 0
-    while place < len(runs):
-        begin, end = runs[place]
-        begin += _is_escaped(text, begin)  # the rest of the run may open code
-        closing = by_length.get(end - begin, [])
-        while closing and closing[-1] <= place:
-            closing.pop()
-        if closing:
-            place = closing[-1]
-            spans.append((begin, runs[place][1]))
-        place += 1
-    return spans
-
-
-def _is_escaped(text: str, place: int) -> bool:
-    """Whether an odd number of backslashes stands before a character."""
-    before = place
-    while before and text[before - 1] == "\\":
-        before -= 1
-    return (place - before) % 2 == 1

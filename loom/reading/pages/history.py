@@ -21,7 +21,7 @@ from loom.access import Actor
 from loom.engine import registry, streams
 from loom.engine.by_name import run_command
 from loom.engine.models import Event, Step
-from loom.engine.undo import IS_UNDO
+from loom.engine.undo import IS_UNDO, UNDOABLE
 from loom.errors import CommandError, not_found
 from loom.language.refs import Ref, print_ref
 from loom.notes.mentions import count_unseen, mark_mention_seen, mentions_of, newest_mentions
@@ -445,7 +445,7 @@ def _turns(actor: Actor, tree: Tree, cast: dict[str, Who]) -> list[HistoryEntry]
 def _left(ended: Sequence[Turn]) -> set[str]:
     """The turns with something left to undo."""
     steps = Step.objects.filter(turn_uid__in=[turn.uid for turn in ended], outcome="ok")
-    steps = steps.filter(~IS_UNDO, inverse__isnull=False, is_undone=False)
+    steps = steps.filter(UNDOABLE)
     nodes = {turn.uid for turn in ended if turn.node is not None and not turn.node.slot.pruned}
     return nodes | set(steps.values_list("turn_uid", flat=True))
 

@@ -7,7 +7,8 @@ from functools import partial
 from loom.engine.context import Context, Op, Reply
 from loom.engine.models import Step
 from loom.engine.undo import (
-    IS_UNDO,
+    NOT_REDONE,
+    UNDOABLE,
     Own,
     Undone,
     apply,
@@ -120,7 +121,7 @@ def _has_node(turn: Turn) -> bool:
 
 def _steps(turn: Turn) -> list[Step]:
     rows = Step.objects.select_for_update().filter(turn_uid=turn.uid, outcome="ok")
-    rows = rows.filter(~IS_UNDO, inverse__isnull=False, is_undone=False)
+    rows = rows.filter(UNDOABLE)
     return list(rows.order_by("-id"))
 
 
@@ -158,10 +159,7 @@ def redo_turn(context: Context, uid: str) -> list[Undone]:
     hidden = Step.objects.select_for_update().filter(
         canonical=f"→ undo turn:{turn.uid}", stream=f"tree:{context.tree.uid}", outcome="ok"
     )
-    # 0.1.0 said by `is_undone` that one was redone.
-    hidden = hidden.filter(inverse__isnull=False, undoes__isnull=True, redone=False)
-    hidden = hidden.filter(is_undone=False)
-    pruning = hidden.order_by("-id").first()
+    pruning = hidden.filter(NOT_REDONE, undoes__isnull=True).order_by("-id").first()
     if turn.node is not None and pruning is not None and turn.node.slot.pruned:
         redone.append(_redo_node(context, turn, pruning, own))
     if not redone:

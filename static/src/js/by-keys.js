@@ -63,12 +63,17 @@ export function returnToForm() {
   if (message && message !== document.activeElement && isOutOfSight(message)) showInSight(message);
 }
 
+/** How this page was reached: by a link or form, a step back, or loaded again. */
+function wayHere() {
+  const [visit] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
+  return visit?.type ?? "navigate";
+}
+
 /** Whether this page is what the server answered to a form: not one that was come back to where no answer came.
  * @param {{pages: string[]}} sent */
 function isAnswerTo(sent) {
-  const [visit] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
   const from = document.referrer ? new URL(document.referrer).pathname : sent.pages[0];
-  return (visit?.type ?? "navigate") === "navigate" && sent.pages.includes(from);
+  return wayHere() === "navigate" && sent.pages.includes(from);
 }
 
 /** Who goes elsewhere before a form was answered has stopped it. @param {Event} event */
@@ -137,8 +142,7 @@ export function workByKeys() {
   document.addEventListener("keydown", pressed);
   document.addEventListener("click", forgetStopped);
   window.addEventListener("pageshow", ({ persisted }) => {
-    const [visit] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
-    if (persisted || visit?.type === "back_forward") clearTaken();
+    if (persisted || wayHere() === "back_forward") clearTaken();
   });
   returnToForm();
 }
