@@ -67,5 +67,12 @@ def refusal_text(step: Step, where: str = "") -> str:
 
 
 def too_long(long: PromptTooLong) -> CommandError:
-    """The refusal of a path that is too long: the same for subjects and turns."""
-    return CommandError("LIMIT_EXCEEDED", str(long), hint="use a shorter path, or let it be cut")
+    """The refusal of a path that is too long: the same for subjects and turns. It stays as long
+    however often it is asked for, so that it is not tried again as it is."""
+    return CommandError(
+        "LIMIT_EXCEEDED",
+        str(long),
+        hint="use a shorter path, or let it be cut",
+        is_size=True,
+        retryable=False,
+    )

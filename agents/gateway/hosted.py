@@ -103,7 +103,7 @@ async def count_tokens(asked: ProgramRequest, reply: Any) -> None:
 
 
 async def _refuse(reply: Replying, refused: CommandError) -> None:
-    kind = "rate_limit_error" if refused.code == "LIMIT_EXCEEDED" else "invalid_request_error"
+    kind = "rate_limit_error" if refused.status == 429 else "invalid_request_error"
     # The clients of the vendors send again what was answered by 409.
     is_final = refused.status == 409 and not refused.retryable
     status = 400 if is_final else refused.status

@@ -250,3 +250,19 @@ def test_a_turn_that_a_person_stopped_is_not_begun_again(
 
     monkeypatch.setattr(turn_lifecycle, "start", stopped)
     assert sent(program, "/chat/completions").status == 400
+
+
+@pytest.mark.parametrize("model", ["agent"], indirect=True)
+@pytest.mark.parametrize("path", ASKED)
+def test_a_path_that_is_too_long_is_not_sent_again(
+    program: Program, provider: ScriptedProvider, model: Participant, worker: None, path: str
+) -> None:
+    model.context_limit = 3_000
+    model.save()
+    long = "Whales sing. " * 2_000
+    asked = {"input": long} if path == "/responses" else {"prompt": long}
+    if path in ("/chat/completions", "/messages"):
+        asked = {"messages": [{"role": "user", "content": long}]}
+    got = sent(program, path, **asked)
+    assert (got.status, got.json["error"]["type"]) == (400, "invalid_request_error")
+    assert not provider.seen
