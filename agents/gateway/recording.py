@@ -288,9 +288,25 @@ def _stored_image(incoming: Incoming, tree: Tree, block: dict[str, Any]) -> str:
         return image_reference(kept.sha256, "") if kept else "[image]"
     except (binascii.Error, CommandError) as error:
         if incoming.demands_images:
-            hint = "send a PNG, JPEG, GIF or WebP as base64"
-            raise CommandError("INVALID_SYNTAX", "An image cannot be read.", hint=hint) from error
+            raise _unreadable_image() from error
         return described_image("")
+
+
+def demand_images(incoming: Incoming) -> None:
+    """Refuses a request with an image that cannot be kept, before there is a tree for it."""
+    for message in incoming.history.messages:
+        for block in message["blocks"]:
+            if block["type"] != "image" or not block["data"]:
+                continue
+            try:
+                images.demand_image(base64.b64decode(block["data"], validate=True))
+            except (binascii.Error, CommandError) as error:
+                raise _unreadable_image() from error
+
+
+def _unreadable_image() -> CommandError:
+    hint = "send a PNG, JPEG, GIF or WebP as base64"
+    return CommandError("INVALID_SYNTAX", "An image cannot be read.", hint=hint)
 
 
 @transaction.atomic

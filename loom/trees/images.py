@@ -78,6 +78,11 @@ def keep(actor: Actor, tree: Tree, raw: bytes, *, as_it_is: bool = False) -> Ima
     return row
 
 
+def demand_image(raw: bytes) -> None:
+    """Refuses bytes that `keep` would refuse, with INVALID_SYNTAX or LIMIT_EXCEEDED."""
+    _checked(raw)
+
+
 def shown_bytes(image: Image) -> bytes:
     """The bytes of an image for somebody who looks at it, also outside of the grove: without the
     metadata that images stored by an older version, or that came in one of our ZIPs, may have."""

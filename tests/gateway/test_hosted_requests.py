@@ -289,6 +289,7 @@ def test_an_image_goes_only_to_a_model_that_sees_it(
     Participant.objects.filter(pk=model.pk).update(capabilities=["images"])
     broken = asked("RklMRURBVEE=")
     assert broken.status == 400 and "cannot be read" in broken.json["error"]["message"]
+    assert not GatewaySession.objects.exists()
     provider.script(says("A pixel."))
     assert asked(PIXEL).status == 200
     assert "data:image/png;base64," in json.dumps(provider.seen[0].json)
