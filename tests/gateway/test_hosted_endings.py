@@ -260,7 +260,7 @@ def test_a_path_that_is_too_long_is_not_sent_again(
     model.context_limit = 3_000
     model.save()
     long = "Whales sing. " * 2_000
-    asked = {"input": long} if path == "/responses" else {"prompt": long}
+    asked: dict[str, Any] = {"input": long} if path == "/responses" else {"prompt": long}
     if path in ("/chat/completions", "/messages"):
         asked = {"messages": [{"role": "user", "content": long}]}
     got = sent(program, path, **asked)

@@ -12,6 +12,7 @@ from loom.errors import CommandError
 from loom.language import ids
 from loom.language.refs import label_named, trail_named
 from loom.language.verbs import Verb
+from loom.links.linked_items import items_linked
 from loom.links.markdown import trail_markdown
 from loom.links.models import Trail
 from loom.links.trail_steps import MOST_STEPS, TrailStep, steps_of, way_of, way_of_turn
@@ -31,7 +32,6 @@ from loom.text.shortening import excerpt
 from loom.trees.models import Node
 from loom.trees.queries.lookup import withheld
 from loom.workspace.commands.windows import (
-    ends_of,
     fits_below,
     held,
     items_of,
@@ -227,7 +227,7 @@ def _new(context: Context, steps: Sequence[TrailStep]) -> list[str]:
             if node is None:
                 continue
             node.tree = context.tree
-            ends = ends_of(
+            ends = items_linked(
                 context.actor, node, step.type, context.workspace, most=len(step.to) + 20
             )
             fresh = [end for end in ends if end not in step.to]

@@ -21,9 +21,16 @@ from loom.trees.models import GroveText, Node
 from loom.trees.named_items import get_node, tree_of
 from loom.trees.queries import lookup
 from loom.workspace.commands.lenses import cut_of, demand_lines
-from loom.workspace.commands.windows import (
+from loom.workspace.commands.linked_windows import (
     OF_TEXTS,
     LinkedWindows,
+    LinksToOpen,
+    not_of_texts,
+    open_derived,
+    open_linked,
+    open_linked_to_text,
+)
+from loom.workspace.commands.windows import (
     changed_windows,
     close_window,
     demand_label,
@@ -37,12 +44,8 @@ from loom.workspace.commands.windows import (
     new_window,
     next_step,
     node_of,
-    not_of_texts,
     note_change,
     numbered,
-    open_derived,
-    open_linked,
-    open_linked_to_text,
     place_window,
     show_window,
     shows,
@@ -65,7 +68,7 @@ from loom.workspace.queries.windows import (
     seen_by,
     source_of,
 )
-from loom.workspace.window_rules import LARGE, MOST_PAD, MOST_WITH, Lines, total_of
+from loom.workspace.window_rules import LARGE, MOST_PAD, Lines, total_of
 
 # -- open
 
@@ -335,17 +338,18 @@ def _along(context: Context, window: Window, args: Open) -> LinkedWindows:
         return LinkedWindows([], [])
     derived = derived_type(args.along)
     kind = derived or link_type(context.actor, args.along)
+    links = LinksToOpen(kind, window.number, keep=args.keep)
     text = text_of_window(context, window)
     if text is not None:
         if derived and derived not in OF_TEXTS:
             raise not_of_texts(derived)
-        return open_linked_to_text(context, text, kind, window.number, keep=args.keep)
+        return open_linked_to_text(context, text, links)
     node = node_of(window)
     if node is None:
         raise _not_so(args, "only a text has links to follow")
     if derived and derived != "mentioned_by":
-        return open_derived(context, node, kind, window.number, most=MOST_WITH, keep=args.keep)[0]
-    return open_linked(context, node, kind, window.number, most=MOST_WITH, keep=args.keep)
+        return open_derived(context, node, links)[0]
+    return open_linked(context, node, links)
 
 
 def _with(context: Context, kind: str, along: LinkedWindows) -> str:

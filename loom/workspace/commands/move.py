@@ -18,6 +18,7 @@ from loom.language.portals import EMBED, MOST_TARGETS, as_lines, named, portals_
 from loom.language.refs import Ref, Slice, print_ref
 from loom.language.verbs import Phrases, Verb
 from loom.links.derived import derived_type
+from loom.links.linked_items import items_linked, links_counted
 from loom.links.portals import NamedItem, items_named
 from loom.links.portals import opened as opened_portal
 from loom.links.vocabulary import link_type
@@ -47,34 +48,35 @@ from loom.trees.queries.outline import (
     outline_text,
 )
 from loom.trees.queries.places import count_directly_below, path_ids
-from loom.workspace.commands.windows import (
+from loom.workspace.commands.linked_windows import (
     OF_TEXTS,
+    LinkedWindows,
+    LinksToOpen,
+    each_once,
+    is_long,
+    not_of_texts,
+    open_derived,
+    open_linked,
+    open_linked_to_text,
+    source_and_lines,
+    too_long,
+)
+from loom.workspace.commands.windows import (
     changed_windows,
     close_window,
     collapse_window,
     collapsed_below,
     demand_depth,
-    each_once,
-    ends_of,
     has_room,
     held,
-    how_many,
-    is_long,
     node_of,
-    not_of_texts,
     numbered,
-    open_derived,
-    open_linked,
-    open_linked_to_text,
     place_window,
     show_window,
-    source_and_lines,
     text_of_window,
     token_change,
-    too_long,
     within_limit,
 )
-from loom.workspace.commands.windows import LinkedWindows as LinkedItems
 from loom.workspace.commands.windows import items_of as items_of_window
 from loom.workspace.models import Window
 from loom.workspace.queries.open_windows import get_window
@@ -322,25 +324,20 @@ def expand_type(context: Context, args: OpenLinkedArgs) -> Reply:
     seen: set[int] = set()  # items to which several links lead, or links of several sources
     for source, parent in sources:
         most = args.max - len(opened)
+        links = LinksToOpen(kind, parent, most=most, is_portal=True, seen=seen, cut=cut)
         if not isinstance(source, Node):
-            linked = open_linked_to_text(
-                context, source, kind, parent, most=most, is_portal=True, seen=seen, cut=cut
-            )
+            linked = open_linked_to_text(context, source, links)
             every += len(linked.opened) + len(linked.left) + len(linked.long)
         elif derived_type(kind) and kind != "mentioned_by":
-            linked, number = open_derived(
-                context, source, kind, parent, most=most, is_portal=True, seen=seen, cut=cut
-            )
+            linked, number = open_derived(context, source, links)
             every += number
         else:
-            linked = open_linked(
-                context, source, kind, parent, most=most, is_portal=True, seen=seen, cut=cut
-            )
-            every += how_many(context.actor, source, kind) - linked.again
+            linked = open_linked(context, source, links)
+            every += links_counted(context.actor, source, kind) - linked.again
         opened, left = [*opened, *linked.opened], [*left, *linked.left]
         long += linked.long
     listed = f"list {_name(context, sources[0][0]).strip('[]')} {kind}"
-    rest = LinkedItems(opened, left, listed, long=tuple(long)).rest
+    rest = LinkedWindows(opened, left, listed, long=tuple(long)).rest
     rest += _sizes(opened, kind, args.ref) if cut is None else ""
     named = numbered([window.number for window in opened])
     items = f"{len(opened)} item{'' if len(opened) == 1 else 's'}{f' as {named}' if named else ''}"
@@ -473,8 +470,8 @@ def _inline(context: Context, kind: str, sources: Sequence[Source], most: int) -
     every = 0
     for source in sources:
         if isinstance(source, Node):
-            ends = ends_of(context.actor, source, kind, context.workspace, most=most)
-            many = how_many(context.actor, source, kind)
+            ends = items_linked(context.actor, source, kind, context.workspace, most=most)
+            many = links_counted(context.actor, source, kind)
         else:
             ends = grove_texts().linked_items(context.actor, source, kind, context.tree)
             many = len(ends)

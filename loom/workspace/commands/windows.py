@@ -1,28 +1,23 @@
 """Windows: what a participant keeps in view (docs/model.md §3), their settings, and acting for an
 agent."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from typing import Any, Final, NamedTuple, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from django.db import transaction
 
-from loom.access import Actor, acting_as, demand, may_reach
+from loom.access import Actor, acting_as, demand
 from loom.engine import registry, streams
 from loom.engine.context import Context
 from loom.engine.views import locked, stored
 from loom.errors import CommandError, not_found
 from loom.language import ids
-from loom.language.refs import ParseError, Ref, Slice, label_named, print_slice, quote
-from loom.language.slices import get
-from loom.links.derived import derived_type, item_annotated, nodes_of
-from loom.links.foot import portals_of
-from loom.links.portals import NamedItem, demand_not_deep
-from loom.links.sides import LinkSide, links_of, mentioning
+from loom.language.refs import label_named
+from loom.links.portals import demand_not_deep
 from loom.people.grove_settings import number_of
 from loom.people.models import Participant
 from loom.people.names import skeleton
-from loom.permissions import READ_DOCUMENTS, WRITE
+from loom.permissions import WRITE
 from loom.trees.grove_texts import WindowSource, grove_texts, is_text
 from loom.trees.models import GroveText, Node, Workspace
 from loom.trees.queries import lookup
@@ -44,18 +39,14 @@ from loom.workspace.queries.windows import (
     is_lens,
     lines_of,
     parents_of,
-    source_of,
 )
 from loom.workspace.window_lifetime import WindowState
 from loom.workspace.window_rules import (
-    LARGE,
     MOST_DEEP,
-    MOST_WITH,
     OF_WORKSPACE,
     Lines,
     demand_settings,
     to_evict,
-    total_of,
 )
 
 LONGEST_LABEL = 200
@@ -358,321 +349,10 @@ def merge_into(context: Context, window: Window) -> None:
                 set_state(context, covered, state_of(covered).closed())
 
 
-# Opening linked items.
-
-
-MOST_FOLLOWED = 200  # links of which those with a text are opened
-
-
-CONTAINS: Final = "contains"  # the link type by which a text leads to its sections, too
-
-
-class LinkedWindows(NamedTuple):
-    """The windows on linked items, and the names of those that got none: there were more than could
-    be opened, or they have no text. `line` lists all of them; `again`: how many links lead to items
-    to which another one leads; `long`: the documents that are too long to be opened whole, with
-    their lines."""
-
-    opened: list[Window]
-    left: list[str]
-    line: str = ""
-    again: int = 0
-    long: tuple[tuple[str, int], ...] = ()
-
-    @property
-    def rest(self) -> str:
-        """`\n  not opened: [a7x2] [b3k9] and 4 more: → list c4m2 uses`; nothing if all were."""
-        return f"{self._rest_left}{too_long(self.long)}"
-
-    @property
-    def _rest_left(self) -> str:
-        if not self.left:
-            return ""
-        more = len(self.left) - MOST_LEFT
-        line = f": → {self.line}" if self.line else ""
-        return f"\n  not opened: {' '.join(self.left[:MOST_LEFT])}" + (
-            f" and {more:,} more{line}" if more > 0 else ""
-        )
-
-
-MOST_LEFT = 40  # linked items without a window that a reply names
-
-
-def too_long(documents: Sequence[tuple[str, int]]) -> str:
-    """What a reply says of documents, by name and lines, that are too long to be opened whole."""
-    if not documents:
-        return ""
-    sizes = " ".join(f"{name} ({lines:,} lines)" for name, lines in documents)
-    line = f"→ open {documents[0][0]} head:{LARGE}"
-    return f"\n  not opened whole, as over {LARGE} lines: {sizes}: {line}"
-
-
-def open_linked(
-    context: Context,
-    node: Node,
-    kind: str,
-    parent: int,
-    *,
-    most: int,
-    keep: bool = False,
-    is_portal: bool = False,
-    seen: set[int] | None = None,
-    cut: Slice | None = None,
-) -> LinkedWindows:
-    """Opens windows on what is linked to a node by one type, from the window `parent` (0: from
-    none), each item once and none that is in `seen`, to which they are added. LIMIT_EXCEEDED if
-    they would be nested too deep; `is_portal` and `cut` as in `open_sources`."""
-    if kind == "mentioned_by":
-        mentions = mentioning(context.actor, node)
-    else:
-        mentions = links_of(context.actor, node, kind=kind, most=MOST_FOLLOWED)
-    links = each_once(mentions, seen if seen is not None else set(), item=lambda link: link.item)
-    sources = ((_link_name(context, link), _linked(context, link)) for link in links)
-    opened = open_sources(
-        context, sources, kind, parent, most=most, keep=keep, is_portal=is_portal, cut=cut
-    )
-    line = f"list {lookup.node_ref(node, context.tree.pk)} {kind}"
-    return opened._replace(line=line, again=len(mentions) - len(links))
-
-
-def open_derived(
-    context: Context,
-    node: Node,
-    kind: str,
-    parent: int,
-    *,
-    most: int,
-    keep: bool = False,
-    is_portal: bool = False,
-    seen: set[int] | None = None,
-    cut: Slice | None = None,
-) -> tuple[LinkedWindows, int]:
-    """Opens windows on what a derived type leads to from a node, as `open_linked` does; and how
-    many items there are."""
-    seen = seen if seen is not None else set()
-    if kind == "annotates" and (item := item_annotated(node)):
-        ends = [end_of(context, end) for end in each_once([item], seen, item=lambda end: end)]
-        number = len(ends)
-    else:
-        nodes, number = nodes_of(
-            context.actor, node, kind, context.workspace, most=most + MOST_LEFT
-        )
-        number -= len(nodes)
-        nodes = each_once(nodes, seen, item=lambda end: ids.of_node(end.pk))
-        number += len(nodes)
-        ends = [
-            (f"[{lookup.node_ref(end, context.tree.pk)}]", source_of(end) if end.text else None)
-            for end in nodes
-        ]
-    linked = open_sources(
-        context, ends, kind, parent, most=most, keep=keep, is_portal=is_portal, cut=cut
-    )
-    return linked._replace(line=f"list {lookup.node_ref(node, context.tree.pk)} {kind}"), number
-
-
-OF_TEXTS = ("mentions", "annotations")  # derived types that documents have
-
-
-def not_of_texts(kind: str) -> CommandError:
-    """Why a derived type leads nowhere from a document."""
-    return CommandError(
-        "INVALID_SYNTAX",
-        f"Documents have no {kind}.",
-        hint=f"they have links by their types, {' and '.join(OF_TEXTS)}",
-    )
-
-
-T = TypeVar("T")
-
-
-def each_once(ends: Iterable[T], seen: set[int], *, item: Callable[[T], int]) -> list[T]:
-    """The ends whose items are not in `seen`, the first of each item; adds these items to it."""
-    firsts = []
-    for end in ends:
-        if item(end) not in seen:
-            seen.add(item(end))
-            firsts.append(end)
-    return firsts
-
-
-def how_many(actor: Actor, node: Node, kind: str) -> int:
-    """How many links of a type (or documents that embed it) the actor sees on a node."""
-    if kind == "mentioned_by":
-        return len(mentioning(actor, node))
-    portals = portals_of(actor, {node.pk: node.slot_id}).get(node.pk, ())
-    return sum(portal.many for portal in portals if portal.type == kind)
-
-
-def ends_of(actor: Actor, node: Node, kind: str, workspace: Workspace, *, most: int) -> list[int]:
-    """The items at the other ends of links of a type, or of a derived type, of a node."""
-    if kind == "annotates" and (item := item_annotated(node)):
-        return list(grove_texts().seen(actor, workspace.tree, [item]))
-    if derived_type(kind) and kind != "mentioned_by":
-        nodes, _ = nodes_of(actor, node, kind, workspace, most=most)
-        return [ids.of_node(row.pk) for row in nodes]
-    links = (
-        mentioning(actor, node)
-        if kind == "mentioned_by"
-        else links_of(actor, node, kind=kind, most=most)
-    )
-    return [link.item for link in links[:most] if link.item]
-
-
-def _link_name(context: Context, link: LinkSide) -> str:
-    if link.is_broken:
-        return link.state
-    if link.node is None:
-        return link.whole[1]
-    return f"[{lookup.node_ref(link.node, context.tree.pk)}]"
-
-
 def text_of_window(context: Context, window: Window) -> GroveText | None:
     """The text of the grove whose lines a window shows, if the caller may read it; else None."""
     item = window.item_id or 0
     return grove_texts().seen(context.actor, context.tree, [item]).get(item)
-
-
-def open_linked_to_text(
-    context: Context,
-    text: GroveText,
-    kind: str,
-    parent: int,
-    *,
-    most: int = MOST_WITH,
-    keep: bool = False,
-    is_portal: bool = False,
-    seen: set[int] | None = None,
-    cut: Slice | None = None,
-) -> LinkedWindows:
-    """Opens windows on at most `most` items that are linked to a text of the grove by one type,
-    that it embeds (`mentions`) or that are its annotations; the rest as in `open_linked`."""
-    linked = grove_texts().linked_items(context.actor, text, kind, context.tree)
-    items = each_once(linked, seen if seen is not None else set(), item=lambda item: item)
-    sources = (end_of(context, item) for item in items)
-    opened = open_sources(
-        context, sources, kind, parent, most=most, keep=keep, is_portal=is_portal, cut=cut
-    )
-    if kind == CONTAINS:
-        left = most - len(opened.opened)
-        parts = _open_parts(context, text, parent, most=left, keep=keep, is_portal=is_portal)
-        opened = opened._replace(
-            opened=[*opened.opened, *parts.opened], left=[*opened.left, *parts.left]
-        )
-    return opened._replace(line=f"list doc:{quote(text.title)} {kind}")
-
-
-def end_of(context: Context, item: int) -> tuple[str, WindowSource | None]:
-    """The name and text of an item, if a window can show it whole; no name for what the caller may
-    not see."""
-    if is_text(item):
-        far = grove_texts().seen(context.actor, context.tree, [item]).get(item)
-        return ("", None) if far is None else (f"doc:{quote(far.title)}", _whole(far))
-    node = lookup.rows().filter(pk=ids.node_id(item) or 0).first()
-    if node is None or not may_reach(context.actor, node.tree_id, here=context.tree):
-        return "", None
-    name = f"[{lookup.node_ref(node, context.tree.pk)}]"
-    return name, source_of(node) if node.text else None
-
-
-def open_sources(
-    context: Context,
-    sources: Iterable[tuple[str, WindowSource | None]],
-    kind: str,
-    parent: int,
-    *,
-    most: int,
-    keep: bool = False,
-    is_portal: bool = False,
-    cut: Slice | None = None,
-) -> LinkedWindows:
-    """Opens windows on texts, given with their names, from the window `parent` (0: from none); with
-    `is_portal`, as deep as portals may lie. `cut` are the lines of each that are shown; without it
-    a document of more than LARGE lines is not opened."""
-    opened: list[Window] = []
-    left: list[str] = []
-    long: list[tuple[str, int]] = []
-    for name, source in sources:
-        if source is None or len(opened) >= most:
-            left += [name] if name else []
-            continue
-        total = total_of(source.text)
-        if cut is None and is_long(source, Lines(1, total)):
-            long.append((name, total))
-            continue
-        demand_depth(context, parent, kind if is_portal else "")
-        part = get(source.text, cut) if cut is not None else None
-        lines = Lines(part.first, part.last) if part is not None else Lines(1, total)
-        place = print_slice(cut) if cut is not None and lines != Lines(1, total) else ""
-        window = place_window(context, source, lines, keep=keep, place=place)
-        opened.append(_led_to(window, kind, parent))
-    return LinkedWindows(opened, left, long=tuple(long))
-
-
-def _led_to(window: Window, kind: str, parent: int) -> Window:
-    """The window, which notes from where and by which type it was opened, if it is new."""
-    if window._state.adding and window.number != parent:
-        window.via, window.parent_number = kind, parent
-    return window
-
-
-def _open_parts(
-    context: Context, text: GroveText, parent: int, *, most: int, keep: bool, is_portal: bool
-) -> LinkedWindows:
-    """Opens windows on the sections of a text that lie in no other, as `open_sources` does."""
-    opened: list[Window] = []
-    left: list[str] = []
-    for part in grove_texts().parts_within(text):
-        place = print_slice(part)
-        if len(opened) >= most:
-            left.append(f"doc:{quote(text.title)} {place}")
-            continue
-        demand_depth(context, parent, CONTAINS if is_portal else "")
-        shown = grove_texts().part_of(text, part)
-        lines = Lines(shown.first, shown.last)
-        window = place_window(context, shown.source, lines, keep=keep, place=place)
-        opened.append(_led_to(window, CONTAINS, parent))
-    return LinkedWindows(opened, left)
-
-
-def is_long(source: WindowSource, lines: Lines) -> bool:
-    """Whether these lines are the whole of a document, and too many to be opened at once."""
-    total = total_of(source.text)
-    return is_text(source.item) and total > LARGE and lines == Lines(1, total)
-
-
-def _linked(context: Context, link: LinkSide) -> WindowSource | None:
-    """The target of a link, if it has a text that a window can show whole."""
-    if link.document_uid and READ_DOCUMENTS in context.actor.permissions:
-        return _whole(grove_texts().get(context, Ref("document", id=link.document_uid)))
-    far = link.node
-    if far is None or not far.text:
-        return None
-    return source_of(far) if may_reach(context.actor, far.tree_id, here=context.tree) else None
-
-
-def _whole(text: GroveText) -> WindowSource | None:
-    """The newest version of a text, unless it is empty."""
-    shown = grove_texts().part_of(text)
-    return shown.source if shown.text else None
-
-
-def source_and_lines(context: Context, named: NamedItem) -> tuple[WindowSource | None, Lines]:
-    """The text of an item, and the lines of the part that is meant; None for what has no text that
-    a window can show."""
-    key = ids.node_id(named.item)
-    if key is not None:
-        node = lookup.rows().filter(pk=key).first()
-        source = source_of(node) if node is not None else None
-        return source, Lines(1, total_of(source.text) if source is not None else 1)
-    text = grove_texts().seen(context.actor, context.tree, [named.item]).get(named.item)
-    if text is None:
-        return None, Lines(1, 1)
-    if named.part is not None:
-        with suppress(ParseError):
-            shown = grove_texts().part_of(text, named.part)
-            return shown.source, Lines(shown.first, shown.last)
-    source = _whole(text)
-    return source, Lines(1, total_of(source.text) if source is not None else 1)
 
 
 def _parents(context: Context, number: int) -> dict[int, int]:
