@@ -148,10 +148,12 @@ def _held(generation_uid: str, lease: str) -> Generation | None:
 
 
 def settle(row: Generation, text: str, wrote: int, *, is_whole: bool) -> None:
-    """Sets the cost of an ending generation: by the provider's usage if it reported any, otherwise
-    by the estimated tokens of its input and the tokens that arrived. The caller stores the row in
-    this transaction."""
-    counts = counts_of(row.usage) if row.usage else _estimated(row, text, wrote)
+    """Sets the cost of an ending generation: by the provider's usage if it reported any other than
+    zeros, otherwise by the estimated tokens of its input and the tokens that arrived. The caller
+    stores the row in this transaction."""
+    counts = counts_of(row.usage)
+    if not counts.read and not counts.wrote:
+        counts = _estimated(row, text, wrote)
     if row.error is not None or not is_whole:  # the usage of a broken stream is too low
         counts = replace(counts, wrote=max(counts.wrote, wrote))
     row.tokens_in, row.tokens_out = counts.read, counts.wrote

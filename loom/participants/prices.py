@@ -199,17 +199,23 @@ def caches_from(participant: Priced) -> int | None:
 
 
 def counts_of(usage: Mapping[str, Any]) -> TokenCounts:
-    """The tokens in a provider's usage, which is reported in one of two ways: the prompt including
-    the cached tokens, or without them."""
-    details = usage.get("prompt_tokens_details")
-    cached = _first(usage, "cached_tokens", "cache_read_input_tokens")
-    if not cached and isinstance(details, Mapping):
-        cached = _first(details, "cached_tokens")
+    """The tokens in a provider's usage, which is reported in one of three ways: OpenAI's chat and
+    responses count the cached tokens with the prompt, each under names of its own, and Anthropic's
+    messages beside it. What a model thinks is paid as what it writes: some providers count it in
+    the total alone."""
     kept = _first(usage, "cache_creation_input_tokens")
-    read = _first(usage, "prompt_tokens")
-    if "prompt_tokens" not in usage and "input_tokens" in usage:
+    wrote = _first(usage, "completion_tokens", "output_tokens")
+    cached = _first(usage, "cached_tokens", "cache_read_input_tokens")
+    for name in ("prompt_tokens_details", "input_tokens_details"):
+        details = usage.get(name)
+        if not cached and isinstance(details, Mapping):
+            cached = _first(details, "cached_tokens")
+    if "prompt_tokens" in usage or "input_tokens_details" in usage:
+        read = _first(usage, "prompt_tokens", "input_tokens")
+        wrote = max(wrote, _first(usage, "total_tokens") - read)
+    else:
         read = _first(usage, "input_tokens") + cached + kept
-    return TokenCounts(read, _first(usage, "completion_tokens", "output_tokens"), cached, kept)
+    return TokenCounts(read, wrote, cached, kept)
 
 
 def _first(usage: Mapping[str, Any], *names: str) -> int:

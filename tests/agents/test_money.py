@@ -179,6 +179,13 @@ def test_what_broke_off_costs_what_came(ask: Say, provider: ScriptedProvider, sp
     assert spent() == (row.reading + 2, 0)
 
 
+def test_a_usage_of_zeros_is_no_gift(ask: Say, provider: ScriptedProvider, spent: Any) -> None:
+    zeros = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+    provider.script(says("She ", "was ", "gone.", usage=zeros))
+    row = run(ask()[0])
+    assert spent() == (row.reading + 4, 0)  # a quarter of the bytes
+
+
 def test_what_is_stopped_costs_what_came(ask: Say, provider: ScriptedProvider, spent: Any) -> None:
     provider.script(stalls("She ", "was "))
     asked = ask()[0]

@@ -44,11 +44,30 @@ def test_a_fraction_of_a_billionth_is_rounded_up() -> None:
             },
             TokenCounts(16, 2, 10, 5),
         ),
+        (
+            {
+                "input_tokens": 1000,
+                "input_tokens_details": {"cached_tokens": 900},
+                "output_tokens": 10,
+                "output_tokens_details": {"reasoning_tokens": 4},
+                "total_tokens": 1010,
+            },
+            TokenCounts(1000, 10, 900),
+        ),
+        (  # the provider counts what was thought in the total alone
+            {
+                "prompt_tokens": 100,
+                "completion_tokens": 10,
+                "completion_tokens_details": {"reasoning_tokens": 5000},
+                "total_tokens": 5110,
+            },
+            TokenCounts(100, 5010),
+        ),
         ({"prompt_tokens": "7", "completion_tokens": -3}, TokenCounts()),
         ({}, TokenCounts()),
     ],
 )
-def test_both_ways_to_tell_usage_are_read(usage: dict[str, object], counts: TokenCounts) -> None:
+def test_each_way_to_tell_usage_is_read(usage: dict[str, object], counts: TokenCounts) -> None:
     assert counts_of(usage) == counts
 
 
