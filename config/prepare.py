@@ -24,12 +24,17 @@ def main() -> None:
     """Brings the database up to date; a new one gets its owner and first grove."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
+    from django.core.management.base import CommandError
+
     from config.reaching import demand_reachable
     from loom.management.alone import alone
 
     demand_reachable()
-    with alone():  # the others find it done
-        _prepare()
+    try:
+        with alone():  # the others find it done
+            _prepare()
+    except CommandError as refused:
+        sys.exit(str(refused))
 
 
 def _prepare() -> None:
@@ -37,10 +42,12 @@ def _prepare() -> None:
     from django.core.management import call_command
 
     from loom.management.commands.takeover import is_of_the_build_before
+    from loom.management.tables import demand_not_newer, demand_whole
 
     settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
     if is_of_the_build_before():
         call_command("takeover")
+    demand_not_newer()
     must_migrate, has_data = _waiting()
     if must_migrate and has_data:
         folder = settings.DATA_DIR / "backups"
@@ -50,6 +57,7 @@ def _prepare() -> None:
         sys.stdout.write(f"The database was saved to {file} before its tables change.\n")
     if must_migrate:
         call_command("migrate", verbosity=0, interactive=False)
+    demand_whole()
     call_command("firststart")
 
 
