@@ -152,7 +152,10 @@ async def passing(
     upstream = await _upstream(asked, reply)
     if upstream is not None:
         passage = _Passage(asked, upstream, reply, is_bypass=is_bypass)
-        await _until_cut(passage, asked.raw, receive)
+        try:
+            await _until_cut(passage, asked.raw, receive)
+        finally:
+            _in_background(_paid(asked, passage.received(), is_text=is_bypass))
 
 
 async def listed(asked: ProgramRequest) -> list[dict[str, Any]]:
@@ -508,11 +511,20 @@ class Recording:
                 await asyncio.wait({self._showing})
             if request is not None:
                 await in_thread(recording.end)(request.pk, received, cut=cut)
+            else:
+                await _paid(self._asked, received, is_text=True)
         finally:
             self._over.set()
             _open[self._place].remove(self)
             if not _open[self._place]:
                 del _open[self._place]
+
+
+async def _paid(asked: ProgramRequest, received: Received, *, is_text: bool) -> None:
+    """Counts what an answer cost that is not recorded."""
+    pay = in_thread(recording.pay_for_passed)
+    sent, model = asked.raw, asked.model
+    await pay(asked.actor, model, asked.shape, sent=sent, received=received, is_text=is_text)
 
 
 def _shown_as(request: GatewayRequest) -> tuple[str, str]:

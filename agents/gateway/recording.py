@@ -42,8 +42,10 @@ from loom.engine.sweeps import sweeps
 from loom.errors import CommandError
 from loom.language.refs import Ref
 from loom.links.commands.links import LinkArgs, link
-from loom.money import spending
+from loom.money import other_spending, spending
 from loom.money.days import today
+from loom.money.models import Purpose
+from loom.money.other_spending import OtherUse
 from loom.participants.prices import TokenCounts, counts_of, prices_of
 from loom.people.models import Participant
 from loom.platform.prepared_queries import Given, PreparedQuery, lock_rows
@@ -661,22 +663,56 @@ def _add_choice(
 
 
 def _pay(request: GatewayRequest, answered: Answered) -> None:
-    """Adds the cost of an answer to what its person has spent today: by the provider's usage, else
-    by a quarter of the bytes that were sent and of the text that came."""
-    prices = prices_of(request.call.participant)
-    if prices is None:
-        return
-    counts = counts_of(answered.usage)
-    if not counts.read and not counts.wrote:
-        words = "".join(rules.text_of(message) for choice in answered.choices for message in choice)
-        sent = json.dumps(request.call.request.get("body"), ensure_ascii=False)
-        counts = TokenCounts(len(sent.encode(errors="replace")) // 4, spending.estimate(words))
+    """Adds the cost of an answer to what its person has spent today."""
     people = Participant.objects.filter(grove=request.session.tree.grove, kind="human")
     payer = people.filter(user=request.session.key.user).first()  # also who has left meanwhile
     if payer is None:
         return
-    spending.lock(payer, today())
-    spending.add_spending(payer, today(), prices.of(counts))
+    counts = counts_of(answered.usage)
+    if not counts.read and not counts.wrote:
+        sent = json.dumps(request.call.request.get("body"), ensure_ascii=False)
+        counts = _estimated(sent.encode(errors="replace"), answered)
+    _add_cost(payer, request.call.participant, counts, request.session.tree)
+
+
+def pay_for_passed(
+    actor: Actor,
+    model: Participant,
+    shape: Shape,
+    *,
+    sent: bytes,
+    received: Received,
+    is_text: bool,
+) -> None:
+    """Adds the cost of an answer that is not recorded to what its person has spent today. Of one
+    that is no text only what its provider counts is known."""
+    if received.status is None or received.status >= 400:
+        return
+    answered = answer_in(shape, received.headers.get("content-type", ""), received.body)
+    counts = counts_of(answered.usage)
+    if not counts.read and not counts.wrote:
+        if not is_text:
+            return
+        counts = _estimated(sent, answered)
+    with transaction.atomic():
+        _add_cost(actor.person, model, counts, None)
+
+
+def _estimated(sent: bytes, answered: Answered) -> TokenCounts:
+    """A quarter of the bytes that were sent and of the text that came."""
+    words = "".join(rules.text_of(message) for choice in answered.choices for message in choice)
+    return TokenCounts(len(sent) // 4, spending.estimate(words))
+
+
+def _add_cost(
+    payer: Participant, model: Participant, counts: TokenCounts, tree: Tree | None
+) -> None:
+    prices = prices_of(model)
+    nano = prices.of(counts) if prices is not None else None
+    use = OtherUse(Purpose.GATEWAY, model, tree, counts, answers=1)
+    day = today()
+    spending.lock(payer, day)
+    other_spending.add(payer, day, nano, use)
 
 
 def _requests() -> Any:

@@ -16,11 +16,13 @@ from loom.engine.arguments import Args, Secret
 from loom.engine.execute import execute
 from loom.errors import CommandError
 from loom.meaning.models import EmbedderSettings, VectorBlock, VectorState
-from loom.money import spending
+from loom.money import other_spending, spending
 from loom.money.days import today
+from loom.money.models import Purpose
+from loom.money.other_spending import OtherUse
 from loom.money.queries.allowances import left_of
 from loom.participants.commands import demand_callable
-from loom.participants.prices import NANO, dollars
+from loom.participants.prices import NANO, TokenCounts, dollars
 from loom.participants.provider_keys import allowed_addresses, open_sealed, seal, sendable
 from loom.people.models import Grove
 from loom.trees.models import Tree
@@ -216,7 +218,7 @@ def reserve(row: EmbedderSettings, tokens: int) -> date:
                     f"{row.payer.name} pays for vectors, and only {dollars(left.rest)} of their "
                     "limit of today is left."
                 )
-            spending.add_spending(row.payer, day, cost)
+            other_spending.add(row.payer, day, cost, OtherUse(Purpose.VECTORS, answers=1))
     return day
 
 
@@ -225,9 +227,12 @@ def settle(row: EmbedderSettings, day: date, *, reserved: int, tokens: int) -> N
     cost = cost_of(row, tokens)
     more = cost - cost_of(row, reserved)
     with transaction.atomic():
-        if more and row.payer is not None:
+        if (cost or more) and row.payer is not None:
             spending.lock(row.payer, day)
-            spending.add_spending(row.payer, day, more)
+            use = OtherUse(
+                Purpose.VECTORS, counts=TokenCounts(tokens, 0), answers=0 if tokens else -1
+            )
+            other_spending.add(row.payer, day, more, use)
         if tokens:
             EmbedderSettings.objects.filter(pk=row.pk).update(
                 tokens=F("tokens") + tokens, spent=F("spent") + cost

@@ -61,12 +61,14 @@ class Money(Returned):
 
 
 class Shared(Sums):
-    """What a member asked of a model."""
+    """What a member asked of a model; without one `participant` is empty and `purpose` says what
+    for."""
 
     person: str
     person_name: str
     participant: str
     participant_name: str
+    purpose: Literal["", "search", "vectors"]
 
 
 class OfDay(Sums):

@@ -13,3 +13,4 @@ class MoneyConfig(AppConfig):
 
     def ready(self) -> None:
         import_module("loom.money.grove_settings")
+        import_module("loom.money.erasing")

@@ -24,8 +24,10 @@ from loom.engine.usable import cannot_be_used
 from loom.errors import CommandError
 from loom.language.refs import quote
 from loom.language.verbs import Verb
-from loom.money import spending
+from loom.money import other_spending, spending
 from loom.money.days import today
+from loom.money.models import Purpose
+from loom.money.other_spending import OtherUse
 from loom.money.queries.allowances import left_of, who_can_raise
 from loom.participants.commands import demand_callable
 from loom.participants.prices import NANO, dollars
@@ -37,6 +39,7 @@ from loom.platform.prepared_queries import lock_rows
 from loom.text.counts import counted
 from loom.text.frames import escaped
 from loom.text.shortening import excerpt
+from loom.trees.models import Tree
 from loom.web_search.models import SearchService, WebSearch
 from loom.workspace.late_answers import answer_step
 
@@ -90,7 +93,7 @@ def search(context: Context, args: Search) -> Reply:
         )
     _demand_words(args)
     payer, day = context.actor.person, today()
-    _reserve(payer, service.price)
+    _reserve(payer, service.price, context.tree)
     if context.writer is None:  # not in a dry run
         web_search = WebSearch.objects.create(
             workspace=context.workspace,
@@ -142,7 +145,7 @@ def _demand_words(args: Search) -> None:
         )
 
 
-def _reserve(payer: Participant, price: int) -> None:
+def _reserve(payer: Participant, price: int, tree: Tree) -> None:
     """Reserves the price of a search from the day's money. LIMIT_EXCEEDED if it is used up."""
     if not price:
         return
@@ -155,7 +158,7 @@ def _reserve(payer: Participant, price: int) -> None:
             "is left.",
             hint=f"the limit is reset at 00:00 UTC; {who_can_raise(payer.grove)}",
         )
-    spending.add_spending(payer, today(), price)
+    other_spending.add(payer, today(), price, OtherUse(Purpose.SEARCH, tree=tree, answers=1))
 
 
 # The part that a worker runs.
@@ -223,7 +226,8 @@ def ended(uid: str, *, text: str = "", error: dict[str, Any] | None = None) -> N
         if error is not None:
             if row.spent:
                 spending.lock(row.payer, row.day)
-                spending.add_spending(row.payer, row.day, -row.spent)
+                use = OtherUse(Purpose.SEARCH, tree=workspace.tree, answers=-1)
+                other_spending.add(row.payer, row.day, -row.spent, use)
             row.spent = 0
         row.status, row.error, row.ended_at = "failed" if error else "done", error, timezone.now()
         row.save(update_fields=["status", "error", "spent", "ended_at"])

@@ -22,6 +22,7 @@ from loom.errors import CommandError
 from loom.live.to_render import changed_by
 from loom.money.days import today
 from loom.money.models import DailySpending
+from loom.money.queries import usage
 from loom.money.queries.allowances import left_of
 from loom.people.models import Participant
 from loom.site.waiting import of_search, still_open
@@ -386,6 +387,10 @@ def test_a_price_is_spent_given_back_and_limited(
     assert DailySpending.objects.get().spent == 0
     searched(actor, tree, 'search "q"')
     assert left_of(actor.person, today()).spent == 600_000_000
+    spent = usage.of_grove(actor, today(), today())
+    assert spent["total"]["usd"] == spent["trees"][0]["usd"] == 0.6
+    [share] = spent["shares"]
+    assert (share["participant"], share["purpose"], share["generations"]) == ("", "search", 1)
     with pytest.raises(CommandError) as refused:
         execute_line(actor, tree, Request('search "q"'))
     assert refused.value.code == "LIMIT_EXCEEDED" and "$0.40" in refused.value.message

@@ -337,6 +337,66 @@ def test_a_session_is_named_in_any_language(
     assert GatewaySession.objects.get().name == name
 
 
+def test_what_is_not_recorded_is_counted_too(
+    program: Program, provider: ScriptedProvider, model: Participant, actor: Actor
+) -> None:
+    model.prices = {"input": 1000.0, "output": 2000.0}
+    model.save()
+    program = Program(program.secret, {"x-loom-session": "s"})
+
+    def spent() -> int:
+        return DailySpending.objects.get(participant=actor.participant).spent // 1_000_000
+
+    provider.script(_used(10, 5), _used(20, 5), _used(30, 5), Script(body=b'{"data": []}'))
+    run(program.chat(("user", "Hello")))
+    assert spent() == 20
+    trees.change_tree(actor, GatewaySession.objects.get().tree, {"archived": True})
+    assert run(program.chat(("user", "Hello"))).headers["x-loom"] == "bypass"
+    assert spent() == 50
+    run(program.send("POST", "/embeddings", {"model": "e", "input": "text"}))
+    assert spent() == 90
+    run(program.send("POST", "/embeddings", {"model": "e", "input": "uncounted"}))
+    assert spent() == 90
+    provider.script(fails(400, "no"))
+    run(program.send("POST", "/embeddings", {"model": "e", "input": "refused"}))
+    assert spent() == 90
+
+
+def _used(read: int, wrote: int) -> Script:
+    usage = {"prompt_tokens": read, "completion_tokens": wrote}
+    body = {"choices": [{"index": 0, "message": {"content": "A."}}], "usage": usage}
+    return Script(body=json.dumps(body).encode())
+
+
+def test_what_programs_spent_is_in_each_sum(
+    program: Program,
+    provider: ScriptedProvider,
+    model: Participant,
+    actor: Actor,
+    client: Client,
+) -> None:
+    model.prices = {"input": 1000.0, "output": 2000.0}
+    model.save()
+    provider.default = _used(10, 5)
+    run(program.chat(("user", "Hello")))
+    run(program.chat(("user", "Hello"), ("assistant", "A."), ("user", "On")))
+    run(program.send("POST", "/embeddings", {"model": "e", "input": "text"}))
+    client.force_login(actor.user)
+    body = client.get(f"/api/groves/{actor.grove.uid}/usage").json()
+    sums = {"generations": 3, "tokens_in": 30, "tokens_out": 15, "tokens_cached": 0, "usd": 0.06}
+    assert body["total"] == sums == {name: body["days"][0][name] for name in sums}
+    [share] = body["shares"]
+    assert share.items() >= {"participant": model.uid, "purpose": "", **sums}.items()
+    [tree] = body["trees"]
+    assert (tree["generations"], tree["usd"]) == (2, 0.04)
+    assert body["people"][0]["usd"] == 0.06
+    of_tree = client.get(f"/api/trees/{tree['tree']}/usage").json()
+    assert of_tree["tree"]["usd"] == of_tree["participants"][0]["usd"] == 0.04
+    assert of_tree["people"][0]["name"] == actor.participant.name
+    page = client.get(f"/groves/{actor.grove.uid}/money").content.decode()
+    assert page.count("$0.06") >= 3 and "$0.04" in page
+
+
 def test_a_name_in_latin_1_is_read_as_such() -> None:
     """Such as the bytes of headers are, if they are no UTF-8."""
     assert names_in({"x-loom-session": "caf\xe9"}, {}).session == "café"

@@ -24,7 +24,7 @@ from loom.meaning.index_progress import progress_of
 from loom.meaning.models import EmbedderSettings, TextVector, VectorBlock, VectorState
 from loom.meaning.skimming import grid_of
 from loom.money.days import today
-from loom.money.models import DailySpending
+from loom.money.models import DailySpending, OtherSpending
 from loom.people.models import Grove, Membership, User
 from loom.trees.models import Node, Tree
 from tests.providers.scripted import ScriptedProvider
@@ -89,6 +89,8 @@ def test_texts_are_sent_once_and_found_by_the_vectors_of_the_endpoint(
     assert spent(actor) == 10_000_000  # half a million tokens at two cents a million
     row = EmbedderSettings.objects.get()
     assert (row.tokens, row.spent, row.dimensions) == (500_000, 10_000_000, 3)
+    counted = OtherSpending.objects.get()
+    assert (counted.purpose, counted.tokens_in, counted.spent) == ("vectors", 500_000, 10_000_000)
     provider.script(vectors([0.9, 0.1, 0], tokens=4))
     line = 'find "who lights it" by:meaning max:1'
     assert near.local_id in execute_line(actor, tree, Request(line)).reply

@@ -71,6 +71,7 @@ DEAR = {  # what collects all that hangs at a tree or at a workspace
     # Of a page, three say whether something in the inbox is new, and how much that still stands.
     "/": 20,
     "/groves/{grove}": 19,
+    "/groves/{grove}/money": 19,  # sums of generations and of other spending, each in three ways
     "/trees/{tree}/candidates/{node}": 19,
     "/trees/{tree}/models": 19,
     "/trees/{tree}/manuscript": 19,

@@ -104,7 +104,7 @@ PAGES = {
     "mentions": ("/mentions", 4),
     "its settings": ("/groves/{grove}/settings", 9),
     "its members": ("/groves/{grove}/people", 8),
-    "its money": ("/groves/{grove}/money", 15),
+    "its money": ("/groves/{grove}/money", 17),
     "its participants": ("/groves/{grove}/participants", 7),
     "own settings": ("/settings", 4),
     "guide": ("/guide", 3),

@@ -428,6 +428,12 @@ SPANS = {
 }
 
 
+OTHER_PURPOSES = {
+    "search": gettext_noop("Searches of the web"),
+    "vectors": gettext_noop("Vectors of texts"),
+}
+
+
 @never_cache
 @require_GET
 @person
@@ -447,7 +453,12 @@ def money_page(request: PersonRequest, uid: str) -> HttpResponse:
         "by_operator": is_by_operator(actor.grove),
         "total": _row(spent["total"]),
         "shares": [
-            {**_row(share), "who": cast[share["person"]], "model": cast[share["participant"]]}
+            {
+                **_row(share),
+                "who": cast[share["person"]],
+                "model": cast.get(share["participant"]),
+                "what": _purpose_shown(share["purpose"]),
+            }
             for share in spent["shares"]
         ],
         "people": [
@@ -499,13 +510,26 @@ def _bars(actor: Actor, spent: dict[str, Any], cast: dict[str, Who]) -> list[Mon
     for name, key in ((gettext("By member"), "person"), (gettext("By model"), "participant")):
         sums: dict[str, float] = {}
         for share in spent["shares"]:
-            sums[share[key]] = sums.get(share[key], 0) + (share["usd"] or 0)
+            named = share[key] or share["purpose"]
+            sums[named] = sums.get(named, 0) + (share["usd"] or 0)
         listed = sorted(sums.items(), key=itemgetter(1), reverse=True)
-        paid = [(cast[who].shown, cast[who].colour, usd) for who, usd in listed if usd]
+        paid = [(*_shown_name(cast, named), usd) for named, usd in listed if usd]
         whole = sum(usd for _, _, usd in paid)
         if whole:
             bars.append(MoneyBar(name, _shown(whole), _shares(paid, whole)))
     return bars
+
+
+def _purpose_shown(purpose: str) -> str:
+    words = OTHER_PURPOSES.get(purpose)
+    return gettext(words) if words else ""
+
+
+def _shown_name(cast: dict[str, Who], named: str) -> tuple[str, int]:
+    """The name and the colour of somebody, or of what has no model."""
+    if named in OTHER_PURPOSES:
+        return _purpose_shown(named), 0
+    return cast[named].shown, cast[named].colour
 
 
 def _priced(actor: Actor, cast: dict[str, Who]) -> list[dict[str, Any]]:

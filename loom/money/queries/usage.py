@@ -1,5 +1,7 @@
-"""Usage: tokens and money of a node, a path, a tree, a person, a model and a day."""
+"""Usage: tokens and money of a node, a path, a tree, a person, a model and a day. What has no
+generation, such as answers at the gateway, is added from `OtherSpending`."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -8,7 +10,7 @@ from django.db.models import Count, QuerySet, Sum
 
 from loom.access import Actor, grove_trees
 from loom.money.days import today
-from loom.money.models import DailySpending
+from loom.money.models import DailySpending, OtherSpending
 from loom.money.queries.allowances import Left, limit_of
 from loom.participants.prices import NANO
 from loom.people.models import Participant
@@ -24,13 +26,14 @@ _SUMS = {
     "tokens_cached": Sum("tokens_cached"),
     "spent": Sum("spent"),
 }
+_OTHER_SUMS = {**_SUMS, "generations": Sum("answers")}
 _ENDED = ("done", "stopped", "interrupted", "failed")
 
 
 @dataclass
 class Total:
-    """Sums over generations that have ended; `spent` in billionths of a dollar, None if none of
-    them had a known price."""
+    """Sums over generations that have ended, and what else a model answered; `spent` in billionths
+    of a dollar, None if none of them had a known price."""
 
     generations: int = 0
     tokens_in: int = 0
@@ -49,10 +52,23 @@ class Total:
             "usd": usd,
         }
 
+    def __add__(self, other: "Total") -> "Total":
+        known = [spent for spent in (self.spent, other.spent) if spent is not None]
+        return Total(
+            self.generations + other.generations,
+            self.tokens_in + other.tokens_in,
+            self.tokens_out + other.tokens_out,
+            self.tokens_cached + other.tokens_cached,
+            sum(known) if known else None,
+        )
+
 
 def _total(sums: dict[str, Any]) -> Total:
     counts = {name: sums[name] or 0 for name in _SUMS if name != "spent"}
     return Total(**counts, spent=sums["spent"])
+
+
+Grouped = list[tuple[tuple[Any, ...], Total]]
 
 
 def total(rows: QuerySet[Generation]) -> Total:
@@ -60,27 +76,40 @@ def total(rows: QuerySet[Generation]) -> Total:
     return _total(rows.filter(status__in=_ENDED).aggregate(**_SUMS))
 
 
-def by(rows: QuerySet[Generation], *names: str) -> list[tuple[tuple[Any, ...], Total]]:
+def by(rows: QuerySet[Generation], *names: str) -> Grouped:
     """The sums grouped by some fields, the most expensive and then the longest first."""
     grouped = rows.filter(status__in=_ENDED).order_by().values(*names).annotate(**_SUMS)
-    totals = [(tuple(row[name] for name in names), _total(row)) for row in grouped]
+    return _sorted((tuple(row[name] for name in names), _total(row)) for row in grouped)
+
+
+def _other_by(rows: QuerySet[OtherSpending], *names: str) -> Grouped:
+    """The sums of what has no generation, as in `by`, without what failed and cost nothing."""
+    grouped = rows.order_by().values(*names).annotate(**_OTHER_SUMS)
+    totals = ((tuple(row[name] for name in names), _total(row)) for row in grouped)
+    return [(key, sums) for key, sums in totals if sums.generations or sums.tokens_in or sums.spent]
+
+
+def _sorted(totals: Iterable[tuple[tuple[Any, ...], Total]]) -> Grouped:
     return sorted(totals, key=lambda row: (-(row[1].spent or 0), -row[1].tokens_out))
+
+
+def _together(*groups: Grouped) -> Grouped:
+    """Several sums by the same fields as one."""
+    joined: dict[tuple[Any, ...], Total] = {}
+    for key, sums in (row for group in groups for row in group):
+        joined[key] = joined.get(key, Total()) + sums
+    return _sorted(joined.items())
+
+
+def _whole(groups: Grouped) -> Total:
+    return sum((sums for _, sums in groups), Total())
 
 
 def of_nodes(tree: Tree, nodes: list[int]) -> Total:
     """The usage for nodes of a tree."""
-    sums = Total()
-    for start in range(0, len(nodes), IN_ONE_QUERY):
-        some = total(Generation.objects.filter(tree=tree, node__in=nodes[start : start + 500]))
-        spent = None if sums.spent is None and some.spent is None else 0
-        sums = Total(
-            sums.generations + some.generations,
-            sums.tokens_in + some.tokens_in,
-            sums.tokens_out + some.tokens_out,
-            sums.tokens_cached + some.tokens_cached,
-            None if spent is None else (sums.spent or 0) + (some.spent or 0),
-        )
-    return sums
+    parts = (nodes[start : start + IN_ONE_QUERY] for start in range(0, len(nodes), IN_ONE_QUERY))
+    rows = Generation.objects.filter(tree=tree)
+    return sum((total(rows.filter(node__in=part)) for part in parts), Total())
 
 
 def of_tree(
@@ -88,12 +117,14 @@ def of_tree(
 ) -> dict[str, Any]:
     """A tree's sums, by model and by member; with a node also those of the node and its path."""
     rows = Generation.objects.filter(tree=tree)
+    other = OtherSpending.objects.filter(tree=tree)
+    by_model = _other_by(other, "model__uid", "model__name")
     body: dict[str, Any] = {
-        "tree": total(rows).body(),
+        "tree": (total(rows) + _whole(by_model)).body(),
         "node": None,
         "path": None,
-        "participants": _named(rows, "participant"),
-        "people": _named(rows, "payer"),
+        "participants": _named(rows, "participant", by_model),
+        "people": _named(rows, "payer", _other_by(other, "payer__uid", "payer__name")),
     }
     if node is not None:
         ids = [version for _, version in path_ids(actor, tree, workspace, node)]
@@ -102,34 +133,62 @@ def of_tree(
     return body
 
 
-def _named(rows: QuerySet[Generation], field: str) -> list[dict[str, Any]]:
+def _named(rows: QuerySet[Generation], field: str, other: Grouped) -> list[dict[str, Any]]:
     rows_named = by(rows.filter(**{f"{field}__isnull": False}), f"{field}__uid", f"{field}__name")
-    return [{"participant": uid, "name": name, **sums.body()} for (uid, name), sums in rows_named]
+    return [
+        {"participant": uid, "name": name, **sums.body()}
+        for (uid, name), sums in _together(rows_named, other)
+        if uid is not None
+    ]
 
 
 def of_grove(actor: Actor, first: date, last: date) -> dict[str, Any]:
     """A grove's sums for a range of days: by member and model, by day, by tree; and what each
-    member has left today. What was spent in trees that were erased stays in `people`; `trees` names
-    no sandbox of others."""
+    member has left today. What has no model (searches of the web, vectors) has its purpose instead.
+    What was spent in trees that were erased stays in `people`; `trees` names no sandbox of others.
+    """
     rows = Generation.objects.filter(
         tree__grove=actor.grove, tree__erasing_at__isnull=True, day__range=(first, last)
     )
-    shared = by(rows, "payer__uid", "payer__name", "participant__uid", "participant__name")
+    other = OtherSpending.objects.filter(
+        payer__grove=actor.grove, tree__erasing_at__isnull=True, day__range=(first, last)
+    )
+    who, named, seen = (
+        ("payer__uid", "payer__name"),
+        ("tree__uid", "tree__title"),
+        grove_trees(actor),
+    )
+    shared = by(rows, *who, "participant__uid", "participant__name")
+    by_purpose = _other_by(other, *who, "model__uid", "model__name", "purpose")
+    shares = _together(
+        [((*key, ""), sums) for key, sums in shared if key[0] is not None],
+        [(key if key[2] is None else (*key[:4], ""), sums) for key, sums in by_purpose],
+    )
     return {
         "from": first.isoformat(),
         "to": last.isoformat(),
         "limit_usd": limit_of(actor.grove) / NANO,
-        "total": total(rows).body(),
+        "total": (_whole(shared) + _whole(by_purpose)).body(),
         "shares": [
-            {"person": p, "person_name": pn, "participant": m, "participant_name": mn, **s.body()}
-            for (p, pn, m, mn), s in shared
-            if p is not None
+            {
+                "person": person,
+                "person_name": person_name,
+                "participant": model or "",
+                "participant_name": model_name or "",
+                "purpose": purpose,
+                **sums.body(),
+            }
+            for (person, person_name, model, model_name, purpose), sums in shares
         ],
-        "days": [{"day": day.isoformat(), **sums.body()} for (day,), sums in by(rows, "day")],
+        "days": [
+            {"day": day.isoformat(), **sums.body()}
+            for (day,), sums in _together(by(rows, "day"), _other_by(other, "day"))
+        ],
         "trees": [
             {"tree": uid, "title": title, **sums.body()}
-            for (uid, title), sums in by(
-                rows.filter(tree__in=grove_trees(actor)), "tree__uid", "tree__title"
+            for (uid, title), sums in _together(
+                by(rows.filter(tree__in=seen), *named),
+                _other_by(other.filter(tree__in=seen), *named),
             )
         ],
         "people": _spent_by(actor, first, last),

@@ -2317,7 +2317,8 @@ class SettingsPinned(TypedDict):
 
 
 class Shared(TypedDict):
-    """What a member asked of a model."""
+    """What a member asked of a model; without one `participant` is empty and `purpose` says
+    what for."""
 
     generations: int
     tokens_in: int
@@ -2328,6 +2329,7 @@ class Shared(TypedDict):
     person_name: str
     participant: str
     participant_name: str
+    purpose: Literal["", "search", "vectors"]
 
 
 class Skeleton(TypedDict):
