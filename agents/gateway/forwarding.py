@@ -523,8 +523,15 @@ class Recording:
 async def _paid(asked: ProgramRequest, received: Received, *, is_text: bool) -> None:
     """Counts what an answer cost that is not recorded."""
     pay = in_thread(recording.pay_for_passed)
-    sent, model = asked.raw, asked.model
-    await pay(asked.actor, model, asked.shape, sent=sent, received=received, is_text=is_text)
+    await pay(
+        asked.actor,
+        asked.model,
+        asked.shape,
+        body=asked.body,
+        sent=asked.raw,
+        received=received,
+        is_text=is_text,
+    )
 
 
 def _shown_as(request: GatewayRequest) -> tuple[str, str]:

@@ -46,7 +46,7 @@ from loom.money import other_spending, spending
 from loom.money.days import today
 from loom.money.models import Purpose
 from loom.money.other_spending import OtherUse
-from loom.participants.prices import TokenCounts, counts_of, prices_of
+from loom.participants.prices import Prices, TokenCounts, counts_of, prices_named
 from loom.people.models import Participant
 from loom.platform.prepared_queries import Given, PreparedQuery, lock_rows
 from loom.text.images import described_image, image_reference
@@ -672,7 +672,9 @@ def _pay(request: GatewayRequest, answered: Answered) -> None:
     if not counts.read and not counts.wrote:
         sent = json.dumps(request.call.request.get("body"), ensure_ascii=False)
         counts = _estimated(sent.encode(errors="replace"), answered)
-    _add_cost(payer, request.call.participant, counts, request.session.tree)
+    body = request.call.request.get("body")
+    prices = _prices(request.call.participant, body if isinstance(body, dict) else {})
+    _add_cost(payer, request.call.participant, prices, counts, request.session.tree)
 
 
 def pay_for_passed(
@@ -680,6 +682,7 @@ def pay_for_passed(
     model: Participant,
     shape: Shape,
     *,
+    body: dict[str, Any],
     sent: bytes,
     received: Received,
     is_text: bool,
@@ -695,7 +698,7 @@ def pay_for_passed(
             return
         counts = _estimated(sent, answered)
     with transaction.atomic():
-        _add_cost(actor.person, model, counts, None)
+        _add_cost(actor.person, model, _prices(model, body), counts, None)
 
 
 def _estimated(sent: bytes, answered: Answered) -> TokenCounts:
@@ -704,10 +707,20 @@ def _estimated(sent: bytes, answered: Answered) -> TokenCounts:
     return TokenCounts(len(sent) // 4, spending.estimate(words))
 
 
+def _prices(model: Participant, body: dict[str, Any]) -> Prices | None:
+    """Programs name what models they want of the provider of their key, such as a small one for
+    titles."""
+    named = body.get("model")
+    return prices_named(model, named if isinstance(named, str) else "")
+
+
 def _add_cost(
-    payer: Participant, model: Participant, counts: TokenCounts, tree: Tree | None
+    payer: Participant,
+    model: Participant,
+    prices: Prices | None,
+    counts: TokenCounts,
+    tree: Tree | None,
 ) -> None:
-    prices = prices_of(model)
     nano = prices.of(counts) if prices is not None else None
     use = OtherUse(Purpose.GATEWAY, model, tree, counts, answers=1)
     day = today()

@@ -60,7 +60,8 @@ def sweep(*, failing: bool) -> int:
 def _behind(*, failing: bool) -> list[int]:
     """The keys of the webhooks that have something to be sent now and that nobody is serving."""
     now = timezone.now()
-    due = Q(due_at__isnull=True) | Q(due_at__lte=now)
+    # A time further off than any pause is from a clock that was ahead.
+    due = Q(due_at__isnull=True) | Q(due_at__lte=now) | Q(due_at__gt=now + signing.LONGEST_PAUSE)
     grove_stream = Concat(Value("grove:"), "grove__uid")
     tree_stream = Concat(Value("tree:"), "tree__uid")
     head = Stream.objects.filter(name=OuterRef("named"), head__gt=OuterRef("cursor"))
@@ -75,7 +76,8 @@ def _behind(*, failing: bool) -> list[int]:
 
 
 def _free(now: datetime) -> Q:
-    return Q(lease_until__isnull=True) | Q(lease_until__lt=now)
+    held = Q(lease_until__gte=now, lease_until__lte=now + LEASE)
+    return Q(lease_until__isnull=True) | ~held
 
 
 def _serve(key: int) -> int:
@@ -192,7 +194,8 @@ def _failed(webhook: Webhook, refusal: Refusal) -> None:
     """Notes a failed try, and when the next one is due."""
     now = timezone.now()
     since = webhook.failing_since or now
-    if refusal.is_final or now - since > signing.GIVEN_UP:
+    is_over = now - since > signing.GIVEN_UP and webhook.tries >= signing.FEWEST_TRIES
+    if refusal.is_final or is_over:
         _stop(webhook, refusal.reason)
         return
     Webhook.objects.filter(pk=webhook.pk).update(

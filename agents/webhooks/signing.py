@@ -15,6 +15,7 @@ SECRET_BYTES = 32
 FIRST_PAUSE = timedelta(seconds=5)
 LONGEST_PAUSE = timedelta(hours=1)
 GIVEN_UP = timedelta(days=5)  # after failing for this long nothing more is sent
+FEWEST_TRIES = 20  # before that: five days in which Heddle was off are no five days of trying
 
 
 def secret_from(raw: bytes) -> str:

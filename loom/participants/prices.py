@@ -190,6 +190,14 @@ def prices_of(participant: Priced) -> Prices | None:
     return own or listed(participant.model_ref, participant.base_url)
 
 
+def prices_named(participant: Priced, name: str) -> Prices | None:
+    """The prices of the model of this name at the participant's provider: the listed ones if it is
+    another model than the participant's own, and is listed; otherwise those of the participant."""
+    provider, own = _named(participant.model_ref)
+    other = listed(f"{provider}:{name}", participant.base_url) if name and name != own else None
+    return other or prices_of(participant)
+
+
 def caches_from(participant: Priced) -> int | None:
     """The number of tokens from which the provider caches a prompt's beginning at a lower price;
     None if that is not known, or is not cheaper."""

@@ -15,6 +15,7 @@ from agents.gateway.sessions import names_in
 from loom.access import Actor
 from loom.links.models import Link
 from loom.money.models import DailySpending
+from loom.participants import prices
 from loom.people.models import Participant
 from loom.reading.queries import verify
 from loom.trees.commands import trees
@@ -395,6 +396,26 @@ def test_what_programs_spent_is_in_each_sum(
     assert of_tree["people"][0]["name"] == actor.participant.name
     page = client.get(f"/groves/{actor.grove.uid}/money").content.decode()
     assert page.count("$0.06") >= 3 and "$0.04" in page
+
+
+def test_the_model_that_a_program_names_has_its_own_price(
+    program: Program,
+    provider: ScriptedProvider,
+    model: Participant,
+    actor: Actor,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model.prices = {"input": 1.0, "output": 1.0}
+    model.save()
+    monkeypatch.setattr(prices, "listed", lambda ref, _url: DEAR if ref == "openai:dear" else None)
+    provider.default = _used(10, 5)
+    run(program.send("POST", "/chat/completions", {"model": "dear", "messages": HI}))
+    run(program.send("POST", "/embeddings", {"model": "dear", "input": "text"}))
+    assert DailySpending.objects.get(participant=actor.participant).spent == 40_000_000
+
+
+HI = [{"role": "user", "content": "Hi"}]
+DEAR = prices.Prices(1000, 2000)
 
 
 def test_a_name_in_latin_1_is_read_as_such() -> None:

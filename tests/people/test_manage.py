@@ -282,6 +282,30 @@ def test_a_backup_brings_everything_back(
 
 @pytest.mark.sqlite
 @pytest.mark.django_db(transaction=True)
+def test_a_backup_leaves_what_is_no_ordinary_file(tree: Tree, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("pipe", ""):
+        with pytest.raises(CommandError, match="is no ordinary file"):
+            output_of("backup", str(tmp_path / name))
+    assert (tmp_path / "pipe").is_fifo()
+    (tmp_path / "latest").symlink_to(tmp_path / "one.backup")
+    output_of("backup", str(tmp_path / "latest"))
+    assert (tmp_path / "latest").is_symlink() and (tmp_path / "one.backup").stat().st_size
+
+
+@pytest.mark.django_db
+def test_a_backup_of_another_version_is_refused(tree: Tree) -> None:
+    about: dict[str, object] = {"heddle": backup.FORMAT, "database": "sqlite"}
+    about["migrations"] = [*backup.applied(), "trees.0999_more"]
+    with pytest.raises(CommandError, match="from a newer version"):
+        restore._demand_fitting(about)
+    about["migrations"] = ["no_such_app.0001_initial", "trees.0001_initial"]
+    with pytest.raises(CommandError, match=r"from another version of Heddle \(no_such_app"):
+        restore._demand_fitting(about)
+
+
+@pytest.mark.sqlite
+@pytest.mark.django_db(transaction=True)
 def test_a_backup_is_restored_on_a_new_machine(
     actor: Actor, tree: Tree, tmp_path: Path, settings: Any
 ) -> None:

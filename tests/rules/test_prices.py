@@ -8,7 +8,16 @@ from subprocess import run
 
 import pytest
 
-from loom.participants.prices import Prices, TokenCounts, cached_from, counts_of, dollars, listed
+from loom.participants.prices import (
+    Prices,
+    TokenCounts,
+    cached_from,
+    counts_of,
+    dollars,
+    listed,
+    prices_named,
+)
+from loom.people.models import Participant
 from tests.patience import PATIENCE_S
 
 TABLE = "model_prices_and_context_window_backup.json"
@@ -69,6 +78,17 @@ def test_a_fraction_of_a_billionth_is_rounded_up() -> None:
 )
 def test_each_way_to_tell_usage_is_read(usage: dict[str, object], counts: TokenCounts) -> None:
     assert counts_of(usage) == counts
+
+
+def test_another_model_of_the_provider_has_its_own_price() -> None:
+    model = Participant(model_ref="openai:own", prices={"input": 1, "output": 2})
+    assert prices_named(model, "gpt-4o-mini") == listed("openai:gpt-4o-mini", "")
+    assert prices_named(model, "own") == prices_named(model, "unheard-of") == Prices(1, 2)
+    assert prices_named(model, "") == Prices(1, 2)
+    model.base_url = "https://models.example/v1"  # where other prices apply
+    assert prices_named(model, "gpt-4o-mini") == Prices(1, 2)
+    model.prices = {"input": 1}
+    assert prices_named(model, "gpt-4o-mini") is None
 
 
 def test_the_tables_prices_hold_at_the_provider_only() -> None:

@@ -205,9 +205,35 @@ def test_410_stops_it_and_days_of_failing_do_too(
     sweep()
     assert Webhook.objects.get().stopped_at is not None
     commands.change_webhook(actor.user, hook[0].uid, is_stopped=False)
-    Webhook.objects.update(failing_since=timezone.now() - timedelta(days=6))
+    Webhook.objects.update(failing_since=timezone.now() - timedelta(days=6), tries=20)
     sweep()
     assert Webhook.objects.get().stopped_at is not None
+
+
+def test_days_without_a_try_do_not_stop_it(
+    receiver: ScriptedProvider, hook: tuple[Webhook, str], actor: Actor, tree: Tree
+) -> None:
+    receiver.script(fails(500), fails(500))
+    say(actor, tree, 'respond root "one"')
+    sweep()
+    days_ago = timezone.now() - timedelta(days=6)
+    Webhook.objects.update(failing_since=days_ago, due_at=days_ago)
+    sweep()
+    webhook = Webhook.objects.get()
+    assert webhook.stopped_at is None and webhook.tries == 2
+    Webhook.objects.update(due_at=days_ago)
+    sweep()
+    assert Webhook.objects.get().tries == 0
+
+
+def test_a_clock_that_was_ahead_holds_nothing_up(
+    receiver: ScriptedProvider, hook: tuple[Webhook, str], actor: Actor, tree: Tree
+) -> None:
+    say(actor, tree, 'respond root "one"')
+    ahead = timezone.now() + timedelta(days=3)
+    Webhook.objects.update(tries=1, due_at=ahead, lease_until=ahead, failing_since=ahead)
+    sweep()
+    assert len(receiver.seen) == 1 and Webhook.objects.get().tries == 0
 
 
 def test_it_stops_when_its_maker_no_longer_owns_the_grove(

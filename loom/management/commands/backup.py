@@ -15,7 +15,7 @@ import subprocess
 import tarfile
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from django.apps import apps
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.db import connection
+from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
@@ -37,9 +38,17 @@ ABOUT, DATABASE, SECRET, IMAGES = "heddle.json", "database", "secret", "images/"
 
 def applied() -> list[str]:
     """The migrations of our own apps that the database has."""
-    recorded = MigrationRecorder(connection).applied_migrations()
+    return _ours(MigrationRecorder(connection).applied_migrations())
+
+
+def known() -> list[str]:
+    """The migrations of our own apps that this version has."""
+    return _ours(MigrationLoader(None).disk_migrations)
+
+
+def _ours(migrations: Iterable[tuple[str, str]]) -> list[str]:
     own = {app.label for app in apps.get_app_configs() if app.name.startswith(("loom.", "agents"))}
-    return sorted(f"{app}.{name}" for app, name in recorded if app in own)
+    return sorted(f"{app}.{name}" for app, name in migrations if app in own)
 
 
 def dump(to: Path) -> None:
@@ -147,6 +156,10 @@ class Command(StartedCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Writes to a new file first, so that a failure leaves an older backup intact."""
         target = Path(options["file"])
+        if target.is_symlink():
+            target = target.resolve()
+        if target.exists() and not target.is_file():
+            raise CommandError(f"{target} is no ordinary file. Name one, then send that on.")
         part = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")
         _remove_old_parts(target)
         try:

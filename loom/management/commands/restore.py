@@ -18,7 +18,6 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
-from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 
 from loom.management.alone import alone
@@ -135,10 +134,14 @@ def _demand_fitting(about: Any) -> None:
             "This backup is from postgresql, but this installation uses sqlite. Restore it where "
             "DATABASE_URL names a PostgreSQL server, or export the trees as Heddle JSON."
         )
-    known = {f"{app}.{name}" for app, name in MigrationLoader(None).disk_migrations}
-    newer = [name for name in about["migrations"] if name not in known]
-    if newer:
-        raise CommandError(f"This backup is from a newer version of Heddle ({newer[0]}).")
+    known = set(backup.known())
+    unknown = [name for name in about["migrations"] if name not in known]
+    if unknown:
+        is_newer = known <= set(about["migrations"])
+        raise CommandError(
+            f"This backup is from {'a newer' if is_newer else 'another'} version of Heddle"
+            f" ({unknown[0]}). Restore it with the version that wrote it."
+        )
 
 
 def _demand_secret(secret: bytes) -> None:
