@@ -135,7 +135,7 @@ test("a message out of sight is a toast: alone if all went well, else also where
   const outOfSight = () => Object.assign(at(".messages"), { getBoundingClientRect: () => ({ top: -80, bottom: -40 }) });
   for (const [kind, left] of [["success", 0], ["error", 1]]) {
     send(at("textarea"));
-    freshPage(page(reply(1), `<ul class="messages"><li class="message ${kind}">Said.</li></ul>`));
+    freshPage(page(reply(1), `<div class="messages"><div class="message ${kind}">Said.</div></div>`));
     outOfSight();
     const told = [];
     at("loom-toast").show = (words, { bad }) => told.push([words, bad]);

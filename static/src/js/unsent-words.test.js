@@ -6,7 +6,7 @@ import { clearTaken } from "./unsent-words.js";
 
 const at = (selector) => document.querySelector(selector);
 const FORM = '<form method="post" id="f"><input type="hidden" name="seen" value="1"><label>Reason <textarea name="why"></textarea></label><select name="side"><option value="for">For</option><option value="against">Against</option></select><button>Send</button></form>';
-const ERROR = '<ul class="messages" role="status"><li class="message error">The claim is withdrawn.</li></ul>';
+const ERROR = '<div class="messages" role="status"><div class="message error">The claim is withdrawn.</div></div>';
 let isListening = false;
 
 /** A plain page of somebody, at an address; its listeners are the document's, and begin once. */
