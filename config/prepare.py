@@ -10,16 +10,6 @@ from datetime import UTC, datetime
 import django
 
 
-def _waiting() -> tuple[bool, bool]:
-    """Whether there are migrations to run, and whether there is anything to back up first."""
-    from django.db import connection
-    from django.db.migrations.executor import MigrationExecutor
-
-    executor = MigrationExecutor(connection)
-    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    return bool(plan), bool(executor.loader.applied_migrations)
-
-
 def main() -> None:
     """Brings the database up to date; a new one gets its owner and first grove."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -40,6 +30,8 @@ def main() -> None:
 def _prepare() -> None:
     from django.conf import settings
     from django.core.management import call_command
+    from django.db import connection
+    from django.db.migrations.executor import MigrationExecutor
 
     from loom.management.commands.takeover import is_of_the_build_before
     from loom.management.tables import demand_not_newer, demand_whole
@@ -47,9 +39,10 @@ def _prepare() -> None:
     settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
     if is_of_the_build_before():
         call_command("takeover")
-    demand_not_newer()
-    must_migrate, has_data = _waiting()
-    if must_migrate and has_data:
+    executor = MigrationExecutor(connection)
+    demand_not_newer(executor.loader)
+    must_migrate = bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+    if must_migrate and executor.loader.applied_migrations:  # there is something to back up
         folder = settings.DATA_DIR / "backups"
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / f"{datetime.now(UTC):%Y%m%dT%H%M%S}.backup"

@@ -527,7 +527,7 @@ async def _paid(asked: ProgramRequest, received: Received, *, is_text: bool) -> 
         asked.actor,
         asked.model,
         asked.shape,
-        body=asked.body,
+        named=asked.body.get("model"),
         sent=asked.raw,
         received=received,
         is_text=is_text,

@@ -180,8 +180,6 @@ def _start(asked: ProgramRequest) -> Running:
         demands_images=True,
     )
     _demand_previous(incoming)
-    if recording.find_session(incoming) is None:
-        recording.demand_images(incoming)
     session = recording.session_of(incoming)
     system_text = _system_text(incoming, session.tree)
     last = history.messages[-1]

@@ -46,7 +46,7 @@ from loom.money import other_spending, spending
 from loom.money.days import today
 from loom.money.models import Purpose
 from loom.money.other_spending import OtherUse
-from loom.participants.prices import Prices, TokenCounts, counts_of, prices_named
+from loom.participants.prices import TokenCounts, counts_of, prices_named
 from loom.people.models import Participant
 from loom.platform.prepared_queries import Given, PreparedQuery, lock_rows
 from loom.text.images import described_image, image_reference
@@ -294,7 +294,7 @@ def _stored_image(incoming: Incoming, tree: Tree, block: dict[str, Any]) -> str:
         return described_image("")
 
 
-def demand_images(incoming: Incoming) -> None:
+def _demand_images(incoming: Incoming) -> None:
     """Refuses a request with an image that cannot be kept, before there is a tree for it."""
     for message in incoming.history.messages:
         for block in message["blocks"]:
@@ -371,6 +371,8 @@ def session_of(incoming: Incoming, uid: str = "") -> GatewaySession:
         session = find_session(incoming, uid)
     if session is not None and session.tree.erasing_at is None:
         return session
+    if incoming.demands_images:
+        _demand_images(incoming)
     if session is not None:  # its tree was erased: the program begins again
         GatewaySession.objects.filter(pk=session.pk).delete()
     return _new_session(incoming, uid or new_uid())
@@ -668,13 +670,12 @@ def _pay(request: GatewayRequest, answered: Answered) -> None:
     payer = people.filter(user=request.session.key.user).first()  # also who has left meanwhile
     if payer is None:
         return
-    counts = counts_of(answered.usage)
-    if not counts.read and not counts.wrote:
-        sent = json.dumps(request.call.request.get("body"), ensure_ascii=False)
+    counts, body = counts_of(answered.usage), request.call.request.get("body")
+    if counts.is_empty:
+        sent = json.dumps(body, ensure_ascii=False)
         counts = _estimated(sent.encode(errors="replace"), answered)
-    body = request.call.request.get("body")
-    prices = _prices(request.call.participant, body if isinstance(body, dict) else {})
-    _add_cost(payer, request.call.participant, prices, counts, request.session.tree)
+    named = body.get("model") if isinstance(body, dict) else None
+    _add_cost(payer, request.call.participant, named, counts, request.session.tree)
 
 
 def pay_for_passed(
@@ -682,23 +683,24 @@ def pay_for_passed(
     model: Participant,
     shape: Shape,
     *,
-    body: dict[str, Any],
+    named: Any,
     sent: bytes,
     received: Received,
     is_text: bool,
 ) -> None:
-    """Adds the cost of an answer that is not recorded to what its person has spent today. Of one
-    that is no text only what its provider counts is known."""
+    """Adds the cost of an answer that is not recorded to what its person has spent today; `named`
+    is the model that the program names. Of an answer that is no text only what its provider counts
+    is known."""
     if received.status is None or received.status >= 400:
         return
     answered = answer_in(shape, received.headers.get("content-type", ""), received.body)
     counts = counts_of(answered.usage)
-    if not counts.read and not counts.wrote:
+    if counts.is_empty:
         if not is_text:
             return
         counts = _estimated(sent, answered)
     with transaction.atomic():
-        _add_cost(actor.person, model, _prices(model, body), counts, None)
+        _add_cost(actor.person, model, named, counts, None)
 
 
 def _estimated(sent: bytes, answered: Answered) -> TokenCounts:
@@ -707,20 +709,12 @@ def _estimated(sent: bytes, answered: Answered) -> TokenCounts:
     return TokenCounts(len(sent) // 4, spending.estimate(words))
 
 
-def _prices(model: Participant, body: dict[str, Any]) -> Prices | None:
-    """Programs name what models they want of the provider of their key, such as a small one for
-    titles."""
-    named = body.get("model")
-    return prices_named(model, named if isinstance(named, str) else "")
-
-
 def _add_cost(
-    payer: Participant,
-    model: Participant,
-    prices: Prices | None,
-    counts: TokenCounts,
-    tree: Tree | None,
+    payer: Participant, model: Participant, named: Any, counts: TokenCounts, tree: Tree | None
 ) -> None:
+    """Adds a cost at the price of the model that the program names: programs ask for several of
+    their provider, such as a small one for titles."""
+    prices = prices_named(model, named if isinstance(named, str) else "")
     nano = prices.of(counts) if prices is not None else None
     use = OtherUse(Purpose.GATEWAY, model, tree, counts, answers=1)
     day = today()

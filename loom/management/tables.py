@@ -5,7 +5,6 @@ from django.apps import apps
 from django.core.management.base import CommandError
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
-from django.db.migrations.recorder import MigrationRecorder
 
 _SQLITE = """
     SELECT t.name, c.name FROM sqlite_master t JOIN pragma_table_info(t.name) c
@@ -15,19 +14,15 @@ _POSTGRESQL = """
     SELECT table_name, column_name FROM information_schema.columns
     WHERE table_schema = ANY (current_schemas(FALSE))
 """
-_BACK = "Restore a backup from before with the version that wrote it (docs/operating.md, Upgrades)"
 
 
-def demand_not_newer() -> None:
+def demand_not_newer(loader: MigrationLoader) -> None:
     """Raises CommandError if a newer version has changed the tables: this one does not know what
     they hold. Apps that are not installed here are of no concern."""
-    loader = MigrationLoader(None)
-    known = set(loader.disk_migrations)
-    applied = sorted(MigrationRecorder(connection).applied_migrations())
     newer = [
         f"{app}.{name}"
-        for app, name in applied
-        if app in loader.migrated_apps and (app, name) not in known
+        for app, name in sorted(loader.applied_migrations)
+        if app in loader.migrated_apps and (app, name) not in loader.disk_migrations
     ]
     if newer:
         raise CommandError(
@@ -53,6 +48,7 @@ def demand_whole() -> None:
         raise CommandError(
             f"The tables of this database are not those of this version: {missing[0]} is missing"
             f"{f', and {len(missing) - 1:,} more columns' if missing[1:] else ''}. It was made by a"
-            f" build whose tables cannot be changed into these. {_BACK}, and export its trees as"
+            " build whose tables cannot be changed into these. Restore a backup from before with"
+            " the version that wrote it (docs/operating.md, Upgrades), and export its trees as"
             " Heddle JSON."
         )

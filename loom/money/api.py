@@ -25,7 +25,8 @@ from loom.trees.models import Node, Tree, Workspace
 
 
 class Sums(Returned):
-    """Tokens of ended candidates as counted by providers; `usd` null if no price was known."""
+    """Tokens of ended candidates, and of what programs were answered at the gateway, as counted by
+    providers; `usd` null if no price was known."""
 
     generations: int
     tokens_in: int

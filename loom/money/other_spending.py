@@ -34,14 +34,9 @@ def add(payer: Participant, day: date, nano: int | None, use: OtherUse) -> None:
     row of a day holds all of its kind."""
     if nano:
         spending.add_spending(payer, day, nano)
-    rows = OtherSpending.objects.filter(
+    row, _ = OtherSpending.objects.get_or_create(
         payer=payer, day=day, purpose=use.purpose, model=use.model, tree=use.tree
     )
-    row = rows.first()
-    if row is None:
-        row = OtherSpending.objects.create(
-            payer=payer, day=day, purpose=use.purpose, model=use.model, tree=use.tree
-        )
     changed: dict[str, Any] = {
         "answers": F("answers") + use.answers,
         "tokens_in": F("tokens_in") + use.counts.read,

@@ -152,7 +152,7 @@ def settle(row: Generation, text: str, wrote: int, *, is_whole: bool) -> None:
     zeros, otherwise by the estimated tokens of its input and the tokens that arrived. The caller
     stores the row in this transaction."""
     counts = counts_of(row.usage)
-    if not counts.read and not counts.wrote:
+    if counts.is_empty:
         counts = _estimated(row, text, wrote)
     if row.error is not None or not is_whole:  # the usage of a broken stream is too low
         counts = replace(counts, wrote=max(counts.wrote, wrote))

@@ -61,6 +61,11 @@ class TokenCounts:
     cached: int = 0
     kept: int = 0
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was counted, as some providers say by zeros."""
+        return not self.read and not self.wrote
+
 
 @dataclass(frozen=True)
 class Prices:

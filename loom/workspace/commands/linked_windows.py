@@ -26,7 +26,6 @@ from loom.workspace.window_rules import LARGE, MOST_WITH, Lines, total_of
 
 MOST_FOLLOWED = 200  # links of which those with a text are opened
 
-
 CONTAINS: Final = "contains"  # the link type by which a text leads to its sections, too
 
 
@@ -198,17 +197,20 @@ def _open_sources(
         if cut is None and is_long(source, Lines(1, total)):
             long.append((name, total))
             continue
-        demand_depth(context, links.parent, links.kind if links.is_portal else "")
         part = get(source.text, cut) if cut is not None else None
         lines = Lines(part.first, part.last) if part is not None else Lines(1, total)
         place = print_slice(cut) if cut is not None and lines != Lines(1, total) else ""
-        window = place_window(context, source, lines, keep=links.keep, place=place)
-        opened.append(_led_to(window, links))
+        opened.append(_opened(context, source, lines, place, links))
     return LinkedWindows(opened, left, long=tuple(long))
 
 
-def _led_to(window: Window, links: LinksToOpen) -> Window:
-    """The window, which notes from where and by which type it was opened, if it is new."""
+def _opened(
+    context: Context, source: WindowSource, lines: Lines, place: str, links: LinksToOpen
+) -> Window:
+    """A window on lines of a text, which notes from where and by which type it was opened, if it is
+    new."""
+    demand_depth(context, links.parent, links.kind if links.is_portal else "")
+    window = place_window(context, source, lines, keep=links.keep, place=place)
     if window._state.adding and window.number != links.parent:
         window.via, window.parent_number = links.kind, links.parent
     return window
@@ -223,11 +225,9 @@ def _open_parts(context: Context, text: GroveText, links: LinksToOpen) -> Linked
         if len(opened) >= links.most:
             left.append(f"doc:{quote(text.title)} {place}")
             continue
-        demand_depth(context, links.parent, links.kind if links.is_portal else "")
         shown = grove_texts().part_of(text, part)
         lines = Lines(shown.first, shown.last)
-        window = place_window(context, shown.source, lines, keep=links.keep, place=place)
-        opened.append(_led_to(window, links))
+        opened.append(_opened(context, shown.source, lines, place, links))
     return LinkedWindows(opened, left)
 
 

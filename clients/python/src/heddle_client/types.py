@@ -2494,7 +2494,8 @@ class SummaryOf(TypedDict):
 
 
 class Sums(TypedDict):
-    """Tokens of ended candidates as counted by providers; `usd` null if no price was known."""
+    """Tokens of ended candidates, and of what programs were answered at the gateway, as counted
+    by providers; `usd` null if no price was known."""
 
     generations: int
     tokens_in: int
