@@ -9,9 +9,12 @@ from operator import itemgetter
 from typing import Any
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_block.reference import reference
 from markdown_it.token import Token
 
 from loom.text.code_spans import code_spans
+from loom.text.images import WEB
 
 # Every row of a table is as wide as its head, however short the row: a wide head with many rows
 # would make the HTML the square of the text. Such texts are shown without tables.
@@ -24,8 +27,32 @@ _LINE_END = re.compile(r"\r\n?|\n")
 def blocks_parser(*, tables: bool, **options: Any) -> MarkdownIt:
     """The Markdown of Heddle: without raw HTML; each line end is one."""
     given = {"html": False, "breaks": True, "linkify": False}
-    parser = MarkdownIt("commonmark", given, **options)
+    parser = with_shown_definitions(MarkdownIt("commonmark", given, **options))
     return parser.enable(["table", "strikethrough"] if tables else ["strikethrough"])
+
+
+def with_shown_definitions(parser: MarkdownIt) -> MarkdownIt:
+    """The parser, which takes definitions of links out of a text only if they lead to a page or an
+    image: in CommonMark `[^1]: Ibid.` is one, too, and its word would be shown nowhere."""
+    parser.block.ruler.at("reference", _definition)
+    return parser
+
+
+def _definition(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    if state.src.startswith("[^", state.bMarks[first] + state.tShift[first]):
+        return False
+    line, known = state.line, state.env.get("references", {})
+    # An empty one for this definition alone: a label that is known already would not be added.
+    fresh: dict[str, Any] = {}
+    state.env["references"] = fresh
+    is_definition = reference(state, first, last, silent)
+    state.env["references"] = known
+    if any(not entry["href"].startswith((*WEB, "image:")) for entry in fresh.values()):
+        state.line = line
+        return False
+    for label, entry in fresh.items():
+        known.setdefault(label, entry)
+    return is_definition
 
 
 _with_tables, _without_tables = blocks_parser(tables=True), blocks_parser(tables=False)

@@ -19,6 +19,7 @@ from loom.language.ids import place_of
 from loom.links.written_portals import OpenedPortals
 from loom.notes.models import Mark
 from loom.text.images import IMAGE_SIGN, WEB, described, described_image
+from loom.text.markdown_blocks import with_shown_definitions
 from loom.trees.models import Node, Tree, VersionChoice, Workspace
 from loom.trees.queries.lookup import NodeRow, nodes_in, rows_of
 from loom.trees.queries.places import path_ids
@@ -325,7 +326,7 @@ def _threaded(
 CHAPTER = 300_000  # characters after which a new part of a chapter begins
 DEEPEST = 8  # levels of a list
 PART = 40_000  # characters that are read as Markdown at once
-_MARKDOWN = MarkdownIt("commonmark", {"html": False, "breaks": True})
+_MARKDOWN = with_shown_definitions(MarkdownIt("commonmark", {"html": False, "breaks": True}))
 _MARKDOWN.enable(["strikethrough", "table"]).disable(["html_block", "html_inline"])
 
 

@@ -260,6 +260,32 @@ def test_a_dialogue_in_a_book_says_who_speaks(actor: Actor, muse: Participant) -
         assert by in paragraphs and "hm" in paragraphs and ("Muse" in paragraphs) == authors
 
 
+NOTED = (
+    "As Knuth says.[^1] Again.[^2]\n\n[^1]: TAOCP\n\n[^2]: <https://example.org/a>\n\n"
+    "Decision: [yes], [page]\n\n[yes]: UNANIMOUS\n\n[page]: https://example.org/b"
+)
+
+
+@pytest.mark.parametrize("writer", [books.epub, books.docx])
+def test_footnotes_of_one_word_are_written(writer: Any, actor: Actor, muse: Participant) -> None:
+    """Markdown takes them for definitions of links, which are not shown."""
+    tree, nodes = plant(actor, muse, [(-1, False, NOTED)], mode="dialogue")
+    every = b"".join(zipped(writer(wanted(actor, tree, nodes[0]))).values()).decode()
+    for words_of_notes in ("[^1]: TAOCP", "[^2]: ", "https://example.org/a", "[yes]: UNANIMOUS"):
+        assert words_of_notes in every
+    assert "[page]" not in every and "https://example.org/b" in every
+    assert "<p>[yes]: UNANIMOUS</p>" in page(actor, tree, nodes[0])
+
+
+def test_a_footnote_of_one_word_comes_back_from_its_docx(
+    actor: Actor, muse: Participant, bring: Bring
+) -> None:
+    tree, nodes = plant(actor, muse, [(-1, False, "Again.[^1]\n\n[^1]: Ibid.")], title="")
+    row = bring(b"".join(books.docx(wanted(actor, tree, nodes[0]))), options={"split": "whole"})
+    [text] = Node.objects.filter(tree=tree_of(row)).exclude(text="").values_list("text", flat=True)
+    assert text == "Again.[^1]\n\n[^1]: Ibid."
+
+
 def test_a_long_text_is_cut_into_parts(actor: Actor, muse: Participant) -> None:
     texts: list[Plant] = [
         (place - 1, False, f"{place} word. " * 40_000 + "\n\n") for place in range(3)

@@ -81,6 +81,12 @@ def test_an_image_is_its_words_and_nothing_is_fetched() -> None:
     assert "evil.test" not in html
 
 
+def test_definitions_that_lead_nowhere_are_shown() -> None:
+    shown = rendered("a[^1] [b] [c]\n\n[^1]: Ibid.\n\n[b]: word\n\n[c]: https://example.org")
+    assert "<p>[^1]: Ibid.</p>" in shown and "<p>[b]: word</p>" in shown
+    assert 'a[^1] [b] <a href="https://example.org"' in shown and "[c]" not in shown
+
+
 def test_links_tell_nobody_where_the_reader_came_from() -> None:
     assert 'rel="noopener noreferrer nofollow"' in rendered("[x](https://a.test)")
 

@@ -26,6 +26,7 @@ from loom.errors import CommandError
 from loom.language.portals import written_at
 from loom.links.written_portals import OpenedPortals
 from loom.text.images import IMAGE_SIGN, described, described_image, images_replaced
+from loom.text.markdown_blocks import with_shown_definitions
 from loom.transfer.selection import ExportSelection, Selection, WalkStep, notes_of, select
 from loom.trees.archive_files import marked_texts
 from loom.trees.images import data_url
@@ -241,8 +242,8 @@ def _reference(state: StateInline, silent: bool) -> bool:
     return True
 
 
-_MARKDOWN = MarkdownIt(
-    "commonmark", {"html": False, "breaks": True}, renderer_cls=_Renderer
+_MARKDOWN = with_shown_definitions(
+    MarkdownIt("commonmark", {"html": False, "breaks": True}, renderer_cls=_Renderer)
 ).enable("strikethrough")
 _MARKDOWN.inline.ruler.before("link", "reference", _reference)
 _LOWER = {f"<{end}h{level}>": f"<{end}h{level + 2}>" for end in ("", "/") for level in (4, 3, 2, 1)}
