@@ -367,6 +367,164 @@ def test_other_files_of_an_office_say_what_to_do(names: tuple[str, ...], sentenc
     assert refused.value.hint.startswith("save it as")
 
 
+def document_of(body: str, **files: str) -> bytes:
+    """A DOCX with that body and these files of `word`, within the elements of their names."""
+    spaces = (
+        'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" '
+        'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+    )
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("word/document.xml", f"<w:d {spaces}><w:body>{body}</w:body></w:d>")
+        for name, content in files.items():
+            archive.writestr(f"word/{name}.xml", f"<w:all {spaces}>{content}</w:all>")
+    return packed.getvalue()
+
+
+def word(text: str) -> str:
+    """A paragraph of a DOCX."""
+    return f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>"
+
+
+def test_the_text_of_formulas_and_symbols_of_a_docx_is_kept() -> None:
+    def run(text: str) -> str:
+        return f"<m:r><m:t>{text}</m:t></m:r>"
+
+    power = f"<m:sSup><m:e>{run('c')}</m:e><m:sup>{run('2')}</m:sup></m:sSup>"
+    fraction = f"<m:f><m:num>{run('a+b')}</m:num><m:den>{run('c')}</m:den></m:f>"
+    root = f"<m:rad><m:deg/><m:e>{fraction}</m:e></m:rad>"
+    symbols = "".join(
+        f'<w:sym w:font="{font}" w:char="{code}"/>'
+        for font, code in (("Symbol", "F061"), ("Wingdings", "F0E0"), ("Wingdings", "F04D"))
+    )
+    tree = tree_of(
+        document_of(
+            f"<w:p><w:r><w:t>So </w:t></w:r><m:oMath>{run('E=m')}{power}</m:oMath></w:p>"
+            f"<w:p><m:oMathPara><m:oMath>{root}</m:oMath></m:oMathPara></w:p>"
+            f"<w:p><w:r>{symbols}</w:r></w:p>"
+        ),
+        options={"split": "whole"},
+    )
+    assert tree.records[0].text == "So E=mc^2\n\n√((a+b)/c)\n\nα→"
+    assert tree.report.says()["left_out"] == [
+        "Left out: layout of formulas (2), symbols of fonts that are pictures (1)."
+    ]
+
+
+def test_a_table_within_a_table_of_a_docx_is_text_of_its_cell() -> None:
+    inner = f"<w:tbl><w:tr><w:tc>{word('I|1')}</w:tc><w:tc>{word('I2')}</w:tc></w:tr></w:tbl>"
+    row = f"<w:tr><w:tc>{word('A1')}{inner}{word('')}</w:tc><w:tc>{word('B')}</w:tc></w:tr>"
+    tree = tree_of(document_of(f"<w:tbl>{row}</w:tbl>"), options={"split": "whole"})
+    assert tree.records[0].text == "| A1 I\\|1, I2 | B |\n|---|---|"
+    assert "tables within tables (1)" in tree.report.says()["left_out"][0]
+
+
+def test_the_report_names_what_a_docx_has_beside_its_text() -> None:
+    tree = tree_of(
+        document_of(
+            word("Text"),
+            comments=f"<w:comment>{word('No!')}</w:comment>",
+            header1=word("Draft"),
+            footer1=word(" "),
+        )
+    )
+    assert tree.report.says()["left_out"] == [
+        "Left out: comments of a document (1), headers and footers of pages (1)."
+    ]
+
+
+def epub_of(pages: dict[str, bytes], spine: list[str], **files: str) -> bytes:
+    """A book of these pages, read in the order of `spine`, and with these files of META-INF."""
+    packed = io.BytesIO()
+    items = "".join(f'<item id="p{n}" href="{href}"/>' for n, href in enumerate(spine))
+    order = "".join(f'<itemref idref="p{n}"/>' for n, _ in enumerate(spine))
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr(
+            "META-INF/container.xml",
+            '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
+            '<rootfile full-path="OPS/book.opf"/></rootfiles></container>',
+        )
+        archive.writestr(
+            "OPS/book.opf",
+            f'<package xmlns="http://www.idpf.org/2007/opf"><manifest>{items}</manifest>'
+            f"<spine>{order}</spine></package>",
+        )
+        for name, raw in pages.items():
+            archive.writestr(f"OPS/{name}", raw)
+        for name, content in files.items():
+            archive.writestr(f"META-INF/{name}.xml", content)
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("head", "encoding"),
+    [
+        ('<?xml version="1.0" encoding="iso-8859-1"?>', "iso-8859-1"),
+        ('<?xml version="1.0" encoding="windows-1252"?>', "cp1252"),
+        ('<?xml version="1.0" encoding="utf-16"?>', "utf-16"),
+        ('<?xml version="1.0"?>', "utf-16-be"),
+        ('<?xml version="1.0" encoding="UTF-8"?>', "utf-8-sig"),
+        ('<?xml version="1.0" encoding="utf-16"?>', "utf-8"),
+        ('<?xml version="1.0" encoding="punycode"?>', "utf-8"),
+        ('<html><head><meta charset="windows-1252"></head>', "cp1252"),
+        ("<html>", "utf-8"),
+    ],
+)
+def test_a_page_of_a_book_is_read_in_its_encoding(head: str, encoding: str) -> None:
+    page = f"{head}<p>„Käse\ufffd“</p>" if "utf" in encoding else f"{head}<p>Käse</p>"
+    tree = tree_of(epub_of({"a.xhtml": page.encode(encoding)}, ["a.xhtml"]))
+    assert tree.records[0].text == ("„Käse\ufffd“" if "utf" in encoding else "Käse")
+    assert not tree.report.warnings
+
+
+def test_the_report_counts_what_is_not_in_the_encoding_of_a_book() -> None:
+    page = "<p>K\xe4se und \xd6l\0</p>".encode("latin-1")
+    tree = tree_of(epub_of({"a.xhtml": page}, ["a.xhtml"]))
+    assert tree.records[0].text == "K\ufffdse und \ufffdl\ufffd"
+    assert tree.report.warnings == [
+        "3 characters cannot be read in their encoding; \ufffd is in their place."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("way", "is_refused"),
+    [
+        ("http://www.w3.org/2001/04/xmlenc#aes256-cbc", True),
+        ("http://www.idpf.org/2008/embedding", False),
+    ],
+)
+def test_an_encrypted_book_is_refused(way: str, is_refused: bool) -> None:
+    encryption = (
+        '<encryption xmlns:e="http://www.w3.org/2001/04/xmlenc#"><e:EncryptedData>'
+        f'<e:EncryptionMethod Algorithm="{way}"/><e:CipherData><e:CipherReference '
+        'URI="OPS/a.xhtml"/></e:CipherData></e:EncryptedData></encryption>'
+    )
+    raw = epub_of({"a.xhtml": b"<p>Text</p>"}, ["a.xhtml"], encryption=encryption)
+    if is_refused:
+        with pytest.raises(CommandError, match="encrypted for one reader"):
+            tree_of(raw)
+    else:
+        assert tree_of(raw).records[0].text == "Text"
+
+
+def test_a_book_that_lacks_a_page_is_read_without_it() -> None:
+    pages = {"a%20b.xhtml": b"<p>One</p>", "C.xhtml": b"<p>Two</p>"}
+    tree = tree_of(epub_of(pages, ["a%20b.xhtml", "gone.xhtml", "c.xhtml"]))
+    assert "".join(record.text for record in tree.records) == "One\n\nTwo"
+    assert tree.report.warnings == ["'gone.xhtml' is not in the file, and was left out."]
+    with pytest.raises(CommandError, match="no text"):
+        tree_of(epub_of({}, ["gone.xhtml"]))
+
+
+def test_a_table_within_a_table_of_a_book_is_text_of_its_cell() -> None:
+    page = (
+        "<table><tr><td>X</td><td>A<table><tr><td>1</td><td>2</td></tr></table></td><td>B</td>"
+        "</tr><tr><td>C</td></tr></table><p>End</p>"
+    )
+    tree = tree_of(epub(page), options={"split": "whole"})
+    assert tree.records[0].text == "| X | A 1 2 | B |\n|---|---|---|\n| C |\n\nEnd"
+
+
 def epub(page: str) -> bytes:
     """A book of one page."""
     packed = io.BytesIO()

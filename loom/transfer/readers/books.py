@@ -5,7 +5,9 @@ import re
 import struct
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
@@ -13,7 +15,7 @@ from lxml import etree
 
 from loom.errors import CommandError
 from loom.text.images import described_image
-from loom.transfer.inputs import ImportFormat, Input, TreeInFile
+from loom.transfer.inputs import ImportFormat, Input, Put, TreeInFile
 from loom.transfer.readers.documents import (
     Block,
     ReadRun,
@@ -23,19 +25,31 @@ from loom.transfer.readers.documents import (
     row_of,
     text_of_blocks,
 )
-from loom.transfer.records import unreadable
+from loom.transfer.readers.docx_signs import FORMULAS, formula, symbol
+from loom.transfer.readers.encodings import decoded
+from loom.transfer.records import Head, Report, unreadable
 
 _MOST = 64 * 1024 * 1024
 _DEEPEST = 200  # nested blocks of a page that are distinguished
 _PIECE = 16 * 1024  # bytes of a page that are parsed in one step
 _DEEPEST_OF_ALL = 5000  # nested elements
-TextOf = Callable[[zipfile.ZipFile], tuple[str, str]]
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, RuntimeError),
     *(OSError, EOFError, ValueError, KeyError, IndexError, struct.error),
 )
+
+
+@dataclass
+class _Book:
+    """What a file is read as: its title and text, what was left out of it, by name and number, and
+    warnings."""
+
+    title: str = ""
+    text: str = ""
+    left_out: "Counter[str]" = field(default_factory=Counter)
+    warnings: list[str] = field(default_factory=list)
 
 
 def kind_of(path: Path) -> str:
@@ -78,16 +92,26 @@ def _parsed(data: bytes) -> etree._Element:
     return etree.fromstring(data, parser)
 
 
-def _read_book(file: Input, text_of: TextOf) -> Iterator[TreeInFile]:
+def _read_book(file: Input, book_of: Callable[[zipfile.ZipFile], _Book]) -> Iterator[TreeInFile]:
     try:
         with zipfile.ZipFile(file.path) as archive:
-            title, text = text_of(archive)
+            book = book_of(archive)
     except (*_DAMAGED, etree.XMLSyntaxError, AssertionError):
         raise unreadable("The file is damaged or encrypted.", "save it again") from None
-    text = text.replace("\0", "\ufffd")
+    text = book.text.replace("\0", "\ufffd")
     if not text.strip():
         raise unreadable("The file has no text.", "images are not read")
-    yield document(text, file.options.get("split", ""), title[:300])
+    part = document(text, file.options.get("split", ""), book.title[:300])
+    read_text = part.read
+
+    def read(put: Put, report: Report) -> Head:
+        report.dropped.update(book.left_out)
+        for sentence in book.warnings:
+            report.warn(sentence)
+        return read_text(put, report)
+
+    part.read = read
+    yield part
 
 
 # DOCX: the paragraphs of `word/document.xml`, in order.
@@ -103,6 +127,10 @@ _OFF = ("0", "false", "off", "none")
 _WRAPPERS = "body ins moveTo smartTag customXml sdt sdtContent fldSimple dir bdo"
 _AROUND = {f"{_W}{word}" for word in _WRAPPERS.split()}
 _NOTES = {"footnoteReference": "footnote", "endnoteReference": "endnote"}
+# What is left out, as the report calls it.
+_REMARKS, _HEADERS = "comments of a document", "headers and footers of pages"
+_DRAWN, _SYMBOLS = "charts and diagrams", "symbols of fonts that are pictures"
+_FORMULAS, _TABLES = "layout of formulas", "layout of tables within tables"
 
 
 class _Docx:
@@ -131,6 +159,8 @@ class _Docx:
                     self._starts[number, int(level.get(f"{_W}ilvl", "0"))] = int(first)
         self._counts: dict[str, dict[int, int]] = {}  # by list and level
         self._notes: list[tuple[str, str]] = []  # footnote or endnote and its id, in their order
+        self._rows = 0  # rows of tables that are open within each other
+        self.left_out: Counter[str] = Counter()
 
     def _each_of(self, name: str, tag: str) -> Iterator[etree._Element]:
         if name in self._names:
@@ -147,6 +177,12 @@ class _Docx:
         }
         for place, note in enumerate(self._notes, 1):
             blocks.append(Block("p", f"[^{place}]: {notes.get(note, '')}"))
+        self.left_out[_REMARKS] = len([*self._each_of("word/comments.xml", f"{_W}comment")])
+        self.left_out[_HEADERS] = sum(
+            any((text.text or "").strip() for text in self._each_of(name, f"{_W}t"))
+            for name in sorted(self._names)
+            if re.fullmatch(r"word/(?:header|footer)\d*\.xml", name)
+        )
         return text_of_blocks(blocks)
 
     def _blocks(self, around: etree._Element) -> Iterator[Block]:
@@ -154,14 +190,28 @@ class _Docx:
             if child.tag == f"{_W}p":
                 yield from self._paragraph(child)
             elif child.tag == f"{_W}tbl":
-                for place, row in enumerate(_each_within(child, "tr")):
-                    within = _each_within(row, "tc")
-                    cells = [cell_of(text_of_blocks(self._blocks(cell))) for cell in within]
-                    if cells:
-                        yield row_of(cells, place == 0)
-                yield Block("", "")
+                yield from self._table(child)
+            elif child.tag in FORMULAS:
+                yield Block("p", self._formula(child))
             elif child.tag in _AROUND:
                 yield from self._blocks(child)
+
+    def _table(self, table: etree._Element) -> Iterator[Block]:
+        """A row for each of a table. Markdown has no tables in cells: the rows of one are lines."""
+        self.left_out[_TABLES] += bool(self._rows)
+        for place, row in enumerate(_each_within(table, "tr")):
+            self._rows += 1
+            texts = [text_of_blocks(self._blocks(cell)) for cell in _each_within(row, "tc")]
+            self._rows -= 1
+            if self._rows:
+                yield Block("p", ", ".join(text.strip() for text in texts if text.strip()))
+            elif texts:
+                yield row_of([cell_of(text) for text in texts], place == 0)
+        yield Block("", "")
+
+    def _formula(self, element: etree._Element) -> str:
+        self.left_out[_FORMULAS] += 1
+        return formula(element)
 
     def _paragraph(self, paragraph: etree._Element) -> Iterator[Block]:
         named = self._style(paragraph.find(f"{_W}pPr/{_W}pStyle"))
@@ -215,6 +265,8 @@ class _Docx:
                 yield from self._run(child, href)
             elif child.tag == f"{_W}hyperlink":
                 yield from self._runs(child, self._links.get(child.get(f"{_R}id"), ""))
+            elif child.tag in FORMULAS:
+                yield ReadRun(self._formula(child), href=href)
             elif child.tag in _AROUND:
                 yield from self._runs(child, href)
 
@@ -238,6 +290,10 @@ class _Docx:
             if name in ("drawing", "pict"):
                 alt = next((p.get("descr") for p in child.iter("{*}docPr") if p.get("descr")), "")
                 text = described_image(alt) if next(child.iter("{*}blip"), None) is not None else ""
+                self.left_out[_DRAWN] += next(child.iter(*_DRAWINGS), None) is not None
+            elif name == "sym":
+                text = symbol(child.get(f"{_W}font", ""), child.get(f"{_W}char", ""))
+                self.left_out[_SYMBOLS] += not text
             elif name in _NOTES:
                 self._notes.append((_NOTES[name], str(child.get(f"{_W}id"))))
                 text = f"[^{len(self._notes)}]"
@@ -249,6 +305,7 @@ class _Docx:
             yield ReadRun(text, frozenset(styles), href)
 
 
+_DRAWINGS = ("{*}chart", "{*}relIds")
 _CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "\u2011"}
 
 
@@ -266,40 +323,95 @@ def _value(around: etree._Element, name: str) -> str:
     return "" if element is None else str(element.get(f"{_W}val", ""))
 
 
-def _docx_text(archive: zipfile.ZipFile) -> tuple[str, str]:
+def _docx_book(archive: zipfile.ZipFile) -> _Book:
     title = ""
     if "docProps/core.xml" in archive.namelist():
         core = _parsed(_member(archive, "docProps/core.xml"))
         title = core.findtext("{http://purl.org/dc/elements/1.1/}title") or ""
-    return title.strip(), _Docx(archive).text()
+    read = _Docx(archive)
+    return _Book(title.strip(), read.text(), read.left_out)
 
 
 # EPUB: the pages of the spine, in order.
 
 
-def _epub_text(archive: zipfile.ZipFile) -> tuple[str, str]:
-    container = _parsed(_member(archive, "META-INF/container.xml"))
+class _Files:
+    """The files of a book by their names, also as programs write them that keep to no case."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+        self._names = {name: name for name in archive.namelist()}
+        for name in archive.namelist():
+            self._names.setdefault(name.casefold(), name)
+
+    def name_of(self, folder: PurePosixPath, href: str) -> str:
+        """The name of the file that an address leads to; "" if there is none."""
+        path = href.partition("#")[0]
+        for wanted in (_joined(folder, unquote(path)), _joined(folder, path)):
+            for name in (wanted, wanted.casefold()):
+                if name in self._names:
+                    return self._names[name]
+        return ""
+
+    def read(self, name: str) -> bytes:
+        """The bytes of a file."""
+        return _member(self._archive, name)
+
+    def encrypted(self) -> set[str]:
+        """The names of the files that are encrypted; fonts that are only disguised are not."""
+        if "META-INF/encryption.xml" not in self._names:
+            return set()
+        names = set()
+        for entry in _parsed(self.read("META-INF/encryption.xml")).iter("{*}EncryptedData"):
+            ways = {method.get("Algorithm") for method in entry.iter("{*}EncryptionMethod")}
+            if not ways & _DISGUISES:
+                places = (place.get("URI") or "" for place in entry.iter("{*}CipherReference"))
+                names |= {self.name_of(PurePosixPath(), str(place)) for place in places}
+        return names
+
+
+_DISGUISES = {"http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"}
+
+
+def _epub_book(archive: zipfile.ZipFile) -> _Book:
+    files = _Files(archive)
+    container = _parsed(files.read("META-INF/container.xml"))
     place = next((file.get("full-path") for file in container.iter("{*}rootfile")), None)
     if place is None:
         raise ValueError
-    package = _parsed(_member(archive, str(place)))
-    hrefs = {
-        item.get("id"): item.get("href")
-        for item in package.iter("{*}item")
-        if "nav" not in (item.get("properties") or "").split()  # its table of contents
-    }
-    folder, texts, left = PurePosixPath(str(place)).parent, [], _MOST
-    for item in package.iter("{*}itemref"):
-        href = hrefs.get(item.get("idref"))
-        if href is None:
+    package_name = files.name_of(PurePosixPath(), str(place))
+    package = _parsed(files.read(package_name))
+    items = {item.get("id"): item for item in package.iter("{*}item")}
+    title = next((element.text for element in package.iter("{*}title")), None)
+    book = _Book((title or "").strip())
+    folder, texts, left, replaced = PurePosixPath(package_name).parent, [], _MOST, 0
+    encrypted = files.encrypted()
+    for reference in package.iter("{*}itemref"):
+        item = items.get(reference.get("idref"))
+        if item is not None and "nav" in (item.get("properties") or "").split():
+            continue  # its table of contents
+        href = str(reference.get("idref", "") if item is None else item.get("href", ""))
+        name = "" if item is None else files.name_of(folder, href)
+        if not name:
+            book.warnings.append(f"{href[:200]!r} is not in the file, and was left out.")
             continue
-        data = _member(archive, _joined(folder, unquote(str(href).partition("#")[0])))
+        if name in encrypted:
+            raise unreadable(
+                "The book is encrypted for one reader or device (DRM).", "take a copy without it"
+            )
+        data = files.read(name)
         left -= len(data)
         if left < 0:
             raise ValueError
-        texts.append(_page_text(data))
-    title = next((element.text for element in package.iter("{*}title")), None)
-    return (title or "").strip(), "\n\n".join(text for text in texts if text)
+        text, count = decoded(data)
+        replaced += count
+        texts.append(_page_text(text))
+    if replaced:
+        book.warnings.append(
+            f"{replaced:,} characters cannot be read in their encoding; \ufffd is in their place."
+        )
+    book.text = "\n\n".join(text for text in texts if text)
+    return book
 
 
 def _joined(folder: PurePosixPath, href: str) -> str:
@@ -307,7 +419,7 @@ def _joined(folder: PurePosixPath, href: str) -> str:
     for part in (folder / href).parts:
         if part == "..":
             parts = parts[:-1]
-        elif part != ".":
+        elif part not in (".", "/"):
             parts.append(part)
     return "/".join(parts)
 
@@ -321,16 +433,15 @@ _STYLES = {"b": "strong", "i": "em", "cite": "em", "del": "s", "strike": "s", "t
 _STYLES |= {name: name for name in ("strong", "em", "s", "code")}
 
 
-def _page_text(data: bytes) -> str:
+def _page_text(text: str) -> str:
     """The text of a page as Markdown. libxml2 parses it: Python's own parser needs quadratic time
     for some pages, and this one only if elements are nested very deep."""
     page = _Page()
-    clean = data.decode("utf-8", "replace").replace("\0", "\ufffd")
     parser = etree.HTMLParser(target=page, encoding="utf-8", no_network=True, huge_tree=False)
-    raw = clean.encode()
+    raw = text.encode()
     for start in range(0, len(raw), _PIECE):  # an error is only raised after a piece
         parser.feed(raw[start : start + _PIECE])
-    if clean.strip():
+    if text.strip():
         parser.close()
     return page.text()
 
@@ -348,6 +459,7 @@ class _Page:
         self._href = self._item = ""
         self._silent = 0
         self._cells: list[str] | None = None
+        self._inner = 0  # tables that are open within a cell: their cells are its text
         self._is_first = True
 
     def start(self, tag: str, given: dict[str, str]) -> None:
@@ -384,9 +496,11 @@ class _Page:
             indent = "    " * (min(len(self._lists), 9) - 1)
             self._item = f"{indent}{number}. " if number else f"{indent}- "
             self._lists[-1] += 1 if number else 0
+        elif tag == "table" and self._cells is not None:
+            self._inner += 1
         elif tag == "table":
             self._is_first = True
-        elif tag == "tr":
+        elif tag == "tr" and not self._inner:
             self._cells = []
 
     def end(self, tag: str) -> None:
@@ -396,6 +510,8 @@ class _Page:
             self._silent = max(0, self._silent - 1)
         elif tag == "a":
             self._href = ""
+        elif tag in ("td", "th") and self._inner:
+            self._runs.append(ReadRun(" "))
         elif tag in ("td", "th") and self._cells is not None:
             self._cells.append(cell_of(line_of(self._runs)))
             self._runs = []
@@ -408,7 +524,9 @@ class _Page:
                 pass
             if tag in ("ul", "ol") and self._lists:
                 self._lists.pop()
-            elif tag == "tr" and self._cells:
+            elif tag == "table" and self._inner:
+                self._inner -= 1
+            elif tag == "tr" and self._cells and not self._inner:
                 self.blocks.append(row_of(self._cells, self._is_first))
                 self._is_first, self._cells = False, None
             elif tag == "table":
@@ -458,12 +576,12 @@ class _Page:
 
 def each_docx(file: Input) -> Iterator[TreeInFile]:
     """The one path of a DOCX."""
-    return _read_book(file, _docx_text)
+    return _read_book(file, _docx_book)
 
 
 def each_epub(file: Input) -> Iterator[TreeInFile]:
     """The one path of an EPUB."""
-    return _read_book(file, _epub_text)
+    return _read_book(file, _epub_book)
 
 
 FORMATS = {

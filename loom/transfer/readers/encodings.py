@@ -1,0 +1,58 @@
+"""Bytes of a page as text: by its byte order mark, by what it declares, else as UTF-8."""
+
+import codecs
+import re
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_BARE = ((b"<\0", "utf-16-le"), (b"\0<", "utf-16-be"))  # of a page without a mark
+_DECLARED = re.compile(
+    rb"""\A\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([\w.:-]{1,40})"""
+    rb"""|<meta\s[^>]{0,200}?charset\s*=\s*["']?([\w.:-]{1,40})""",
+    re.IGNORECASE,
+)
+_HEAD = 2048  # bytes within which a page declares its encoding
+# Python has others that are no encodings of pages, such as one that takes quadratic time.
+_OF_PAGES = re.compile(
+    r"iso8859-\d+|cp\d+|koi8-[rtu]|mac-\w+|ptcp154|tis-620|johab|hz"
+    r"|(?:gb|big5|euc|shift_jis|iso2022)[\w-]*"
+)
+_WESTERN = ("ascii", "iso8859-1")  # browsers read both as windows-1252, and so pages are written
+
+
+def decoded(data: bytes) -> tuple[str, int]:
+    """The text, without U+0000, and how many characters U+FFFD had to replace."""
+    encoding, mark = _encoding_of(data)
+    raw = data[mark:]
+    text = raw.decode(encoding, "replace")
+    try:
+        genuine = raw.count("\ufffd".encode(encoding))
+    except UnicodeEncodeError:
+        genuine = 0
+    text = text.replace("\0", "\ufffd")
+    return text, max(0, text.count("\ufffd") - genuine)
+
+
+def _encoding_of(data: bytes) -> tuple[str, int]:
+    """The name of the encoding, and how many bytes its mark has."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return encoding, len(mark)
+    for start, encoding in _BARE:
+        if data.startswith(start):
+            return encoding, 0
+    declared = _DECLARED.search(data[:_HEAD])
+    name = "" if declared is None else (declared[1] or declared[2]).decode("ascii", "ignore")
+    try:
+        known = codecs.lookup(name).name
+    except LookupError:
+        return "utf-8", 0
+    if known in _WESTERN:
+        return "cp1252", 0
+    # What declares UTF-16 in ASCII is not in UTF-16.
+    return (known if _OF_PAGES.fullmatch(known) else "utf-8"), 0
