@@ -27,7 +27,7 @@ from agents.runs import worker_log
 from loom.engine import jobs, put_aside, receipts, sweeps
 from loom.engine.busy import is_busy
 from loom.engine.fields import new_uid
-from loom.platform.upkeep import keep_database
+from loom.platform.upkeep import empty_log, keep_database
 from loom.turns import generation_lifecycle, turn_lifecycle
 from loom.turns import lanes as lanes_module
 from loom.turns.models import Generation
@@ -204,6 +204,7 @@ class Sweeper(threading.Thread):
         if time.monotonic() - self._deleted_at >= DELETE_EVERY_S:
             delete_old()
             keep_database()
+            empty_log()
             self._deleted_at = time.monotonic()
 
 

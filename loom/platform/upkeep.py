@@ -1,10 +1,12 @@
-"""What a database server does by itself and SQLite only when asked: statistics for the planner, and
-giving back the room of what was deleted."""
+"""What a database server does by itself and SQLite only when asked: statistics for the planner,
+giving back the room of what was deleted, and emptying its log."""
 
 from typing import Any
 
 from django.apps import apps
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, connections
+
+from loom.platform.sqlite3.base import DatabaseWrapper
 
 # Rows of a table from which it has statistics. A connection keeps those that it opened with, and
 # with those of a small table SQLite reads all of it where it should look up: after an import into
@@ -13,6 +15,7 @@ COUNTED = 100_000
 CHANGED = 4  # times as many rows, or a part of them, after which they are counted again
 ROWS_ANALYZED = 1_000  # of each index, so that it takes milliseconds however large the table is
 PAGES_FREED = 2_000  # at once: 8 MB, for which others wait some tens of milliseconds
+READERS_MS = 50  # that writers wait at most for readers of the log
 
 
 def keep_database() -> int:
@@ -27,6 +30,29 @@ def keep_database() -> int:
         connection.connection.executescript(f"PRAGMA incremental_vacuum({PAGES_FREED})")
         cursor.execute("PRAGMA freelist_count")
         return int(cursor.fetchone()[0])
+
+
+def empty_log() -> bool:
+    """Writes the log of SQLite into its file and empties it; False if somebody reads it just now,
+    then try again later. The log keeps deleted words until others are written over them. Does
+    nothing on PostgreSQL, and nothing within a transaction."""
+    database = connections[DEFAULT_DB_ALIAS]
+    if not isinstance(database, DatabaseWrapper) or database.in_atomic_block:
+        return True
+    usual_ms = int(1000 * float(database.settings_dict["OPTIONS"].get("timeout", 5)))
+    with database.cursor() as cursor:
+        # Most of it without holding up writers, then the rest in turn with them.
+        cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        try:
+            database.enter()
+            cursor.execute(f"PRAGMA busy_timeout = {READERS_MS}")
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            return not cursor.fetchone()[0]
+        except OperationalError:
+            return False
+        finally:
+            database.leave()
+            cursor.execute(f"PRAGMA busy_timeout = {usual_ms}")
 
 
 def _renew_statistics(cursor: Any) -> None:

@@ -12,6 +12,7 @@ PARTS = {
     "agents.webhooks.tasks.sweep_beside",
     "loom.documents.log.settle_forgotten",
     "loom.engine.kept_jobs.send_again",
+    "loom.tasks.empty_log_again",
     "loom.tasks.erase_forgotten",
     "loom.meaning.tasks.want_indexes",
     "loom.exploring.tasks.look_for_unfinished",

@@ -1,13 +1,20 @@
 """SQLite gets statistics, and gives back the room of what was deleted, without an operator."""
 
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
 import pytest
+from django.core.cache import cache
 from django.db import connection
 from django.test import Client
 
+from loom import tasks
 from loom.access import Actor
 from loom.people.models import User
 from loom.platform import upkeep
-from loom.platform.upkeep import keep_database
+from loom.platform.upkeep import empty_log, keep_database
 from loom.trees.commands import trees
 from loom.trees.models import Node, Tree
 from tests.queries.growing import add, plant
@@ -76,3 +83,49 @@ def test_the_room_of_what_was_deleted_is_given_back(actor: Actor, tree: Tree) ->
     before = _pragma("page_count")
     assert keep_database() < 50
     assert _pragma("page_count") < before - 250
+
+
+WORDS = "the words of nobody else"
+
+
+def _is_stored() -> bool:
+    """Whether the words are in a file of the database."""
+    path = Path(connection.settings_dict["NAME"])
+    files = [path, path.with_name(f"{path.name}-wal")]
+    return any(WORDS.encode() in file.read_bytes() for file in files if file.exists())
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Somebody reads, from before what is deleted then."""
+    with closing(sqlite3.connect(connection.settings_dict["NAME"])) as other:
+        other.isolation_level = None
+        other.execute("BEGIN")
+        other.execute("SELECT count(*) FROM trees_node").fetchone()
+        yield
+
+
+def test_words_of_an_erased_tree_are_in_no_file_of_the_database(actor: Actor, tree: Tree) -> None:
+    add(tree, actor.participant, WORDS, None)
+    assert _is_stored()
+    trees.change_tree(actor, tree, {"archived": True})
+    trees.erase(actor, tree, "Marie")
+    tasks.erase_tree(tree.uid)
+    assert not _is_stored()
+    assert "secure_delete=ON" in connection.settings_dict["OPTIONS"]["init_command"]
+
+
+def test_the_log_is_emptied_later_if_it_is_being_read(actor: Actor, tree: Tree) -> None:
+    cache.clear()
+    add(tree, actor.participant, WORDS, None)
+    trees.change_tree(actor, tree, {"archived": True})
+    trees.erase(actor, tree, "Marie")
+    with _reading():
+        tasks.erase_tree(tree.uid)
+        assert _is_stored()
+        assert not empty_log() and tasks.empty_log_again() == 0
+        trees.new_tree(actor, title="Others write meanwhile")
+        assert _pragma("busy_timeout") == 20_000
+    assert tasks.empty_log_again() == 1
+    assert not _is_stored()
+    assert tasks.empty_log_again() == 0
