@@ -482,7 +482,7 @@ def test_the_report_counts_what_is_not_in_the_encoding_of_a_book() -> None:
     tree = tree_of(epub_of({"a.xhtml": page}, ["a.xhtml"]))
     assert tree.records[0].text == "K\ufffdse und \ufffdl\ufffd"
     assert tree.report.warnings == [
-        "3 characters cannot be read in their encoding; \ufffd is in their place."
+        "3 characters were not valid in their encoding; \ufffd is in their place."
     ]
 
 

@@ -35,6 +35,9 @@ def test_a_weave_has_its_nodes_in_order_and_no_character_in_two() -> None:
     assert tree.head.description == meta["notes"]
     # The other branch does not finish the character.
     assert tree.outline() == [("A ", None), ("\ufffdC", "A "), ("🌫 rose", "A ")]
+    assert [warning[:38] for warning in tree.report.warnings] == [
+        "1 characters were not valid in their e"
+    ]
     rose = tree.record("🌫 rose")
     assert (rose.author, rose.author_kind) == ("base-model-with-a-name", "model")
     assert [token["probability"] for token in rose.imported["tokens"][:1]] == ["0.5"]

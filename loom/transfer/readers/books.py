@@ -26,7 +26,7 @@ from loom.transfer.readers.documents import (
     text_of_blocks,
 )
 from loom.transfer.readers.docx_signs import FORMULAS, formula, symbol
-from loom.transfer.readers.encodings import decoded
+from loom.transfer.readers.encodings import decoded, warn_of_replaced
 from loom.transfer.records import Head, Report, unreadable
 
 _MOST = 64 * 1024 * 1024
@@ -43,13 +43,14 @@ _DAMAGED = (
 
 @dataclass
 class _Book:
-    """What a file is read as: its title and text, what was left out of it, by name and number, and
-    warnings."""
+    """What a file is read as: its title and text, what was left out of it, by name and number,
+    warnings, and how many characters were replaced."""
 
     title: str = ""
     text: str = ""
     left_out: "Counter[str]" = field(default_factory=Counter)
     warnings: list[str] = field(default_factory=list)
+    replaced: int = 0
 
 
 def kind_of(path: Path) -> str:
@@ -108,6 +109,7 @@ def _read_book(file: Input, book_of: Callable[[zipfile.ZipFile], _Book]) -> Iter
         report.dropped.update(book.left_out)
         for sentence in book.warnings:
             report.warn(sentence)
+        warn_of_replaced(book.replaced, report)
         return read_text(put, report)
 
     part.read = read
@@ -384,7 +386,7 @@ def _epub_book(archive: zipfile.ZipFile) -> _Book:
     items = {item.get("id"): item for item in package.iter("{*}item")}
     title = next((element.text for element in package.iter("{*}title")), None)
     book = _Book((title or "").strip())
-    folder, texts, left, replaced = PurePosixPath(package_name).parent, [], _MOST, 0
+    folder, texts, left = PurePosixPath(package_name).parent, [], _MOST
     encrypted = files.encrypted()
     for reference in package.iter("{*}itemref"):
         item = items.get(reference.get("idref"))
@@ -404,12 +406,8 @@ def _epub_book(archive: zipfile.ZipFile) -> _Book:
         if left < 0:
             raise ValueError
         text, count = decoded(data)
-        replaced += count
+        book.replaced += count
         texts.append(_page_text(text))
-    if replaced:
-        book.warnings.append(
-            f"{replaced:,} characters cannot be read in their encoding; \ufffd is in their place."
-        )
     book.text = "\n\n".join(text for text in texts if text)
     return book
 

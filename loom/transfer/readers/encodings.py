@@ -1,7 +1,9 @@
-"""Bytes of a page as text: by its byte order mark, by what it declares, else as UTF-8."""
+"""Bytes as text, and how many characters had to be replaced; the encoding of a page."""
 
 import codecs
 import re
+
+from loom.transfer.records import Report
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -26,9 +28,14 @@ _WESTERN = ("ascii", "iso8859-1")  # browsers read both as windows-1252, and so 
 
 
 def decoded(data: bytes) -> tuple[str, int]:
-    """The text, without U+0000, and how many characters U+FFFD had to replace."""
+    """The text of a page, as `text_in` returns it: in the encoding of its byte order mark, else in
+    the one that it declares, else in UTF-8."""
     encoding, mark = _encoding_of(data)
-    raw = data[mark:]
+    return text_in(data[mark:], encoding)
+
+
+def text_in(raw: bytes, encoding: str) -> tuple[str, int]:
+    """The text, without U+0000, and how many characters U+FFFD had to replace."""
     text = raw.decode(encoding, "replace")
     try:
         genuine = raw.count("\ufffd".encode(encoding))
@@ -36,6 +43,14 @@ def decoded(data: bytes) -> tuple[str, int]:
         genuine = 0
     text = text.replace("\0", "\ufffd")
     return text, max(0, text.count("\ufffd") - genuine)
+
+
+def warn_of_replaced(count: int, report: Report) -> None:
+    """Reports how many characters had to be replaced, if any."""
+    if count:
+        report.warn(
+            f"{count:,} characters were not valid in their encoding; \ufffd is in their place."
+        )
 
 
 def _encoding_of(data: bytes) -> tuple[str, int]:

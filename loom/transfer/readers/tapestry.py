@@ -14,6 +14,7 @@ from typing import Any
 from loom.transfer.files import Tell, without_secrets
 from loom.transfer.inputs import Input, Put
 from loom.transfer.node_collector import NodeCollector, model_of, rest_of, time_of
+from loom.transfer.readers.encodings import text_in, warn_of_replaced
 from loom.transfer.records import Head, NodeRecord, Report, node_text, unreadable
 
 MAGIC = b"VersionedTapestryWeave__"
@@ -157,6 +158,7 @@ class _Weave:
         self.root = len(data) - _ROOT
         self.report, self.tell = report, tell
         self.collector = NodeCollector(put, report)
+        self._replaced = 0
 
     def read(self) -> Head:
         """Reads all nodes, each below the one that its characters begin in."""
@@ -175,13 +177,15 @@ class _Weave:
                 self.tell(place)
         if places:
             self.report.dropped["nodes that no path leads to"] += len(places)
+        warn_of_replaced(self._replaced, self.report)
         return self._head()
 
     def _take(self, node: _Node, above: str, rest: bytes) -> bytes:
         """Takes a node; returns the bytes of a character that ends in the nodes below."""
         raw = rest + node.raw
         cut = _cut(raw) if node.children else len(raw)
-        text = _decoded(raw[:cut])
+        text, replaced = text_in(raw[:cut], "utf-8")
+        self._replaced += replaced
         record = NodeRecord(
             number=0,
             text=node_text(text, str(self.collector.count)),
@@ -216,7 +220,7 @@ class _Weave:
 
 
 def _decoded(raw: bytes) -> str:
-    return raw.decode("utf-8", "replace").replace("\0", "\ufffd")
+    return text_in(raw, "utf-8")[0]
 
 
 def _cut(raw: bytes) -> int:
