@@ -41,9 +41,9 @@ def empty_log() -> bool:
         return True
     usual_ms = int(1000 * float(database.settings_dict["OPTIONS"].get("timeout", 5)))
     with database.cursor() as cursor:
-        # Most of it without holding up writers, then the rest in turn with them.
-        cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")
         try:
+            # Most of it without holding up writers, then the rest in turn with them.
+            cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")
             database.enter()
             cursor.execute(f"PRAGMA busy_timeout = {READERS_MS}")
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
