@@ -411,6 +411,24 @@ def test_the_text_of_formulas_and_symbols_of_a_docx_is_kept() -> None:
     ]
 
 
+def test_a_strict_docx_is_read() -> None:
+    """Word can save one, in which the namespaces have other names."""
+    note = f'<w:footnote w:id="1">{word("Ibid.")}</w:footnote>'
+    reference = '<w:p><w:r><w:t>Again.</w:t><w:footnoteReference w:id="1"/></w:r></w:p>'
+    raw = document_of(reference, footnotes=note)
+    strict = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(raw)) as usual, zipfile.ZipFile(strict, "w") as archive:
+        for name in usual.namelist():
+            content = usual.read(name).decode()
+            for space in ("wordprocessingml", "officeDocument"):
+                content = content.replace(
+                    f"schemas.openxmlformats.org/{space}/2006", f"purl.oclc.org/ooxml/{space}"
+                )
+            archive.writestr(name, content)
+    tree = tree_of(strict.getvalue(), options={"split": "whole"})
+    assert tree.records[0].text == "Again.[^1]\n\n[^1]: Ibid."
+
+
 def test_a_table_within_a_table_of_a_docx_is_text_of_its_cell() -> None:
     inner = f"<w:tbl><w:tr><w:tc>{word('I|1')}</w:tc><w:tc>{word('I2')}</w:tc></w:tr></w:tbl>"
     row = f"<w:tr><w:tc>{word('A1')}{inner}{word('')}</w:tc><w:tc>{word('B')}</w:tc></w:tr>"

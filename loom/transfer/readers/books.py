@@ -25,7 +25,7 @@ from loom.transfer.readers.documents import (
     row_of,
     text_of_blocks,
 )
-from loom.transfer.readers.docx_signs import FORMULAS, formula, symbol
+from loom.transfer.readers.docx_signs import FORMULAS, MATH, formula, symbol
 from loom.transfer.readers.encodings import decoded, warn_of_replaced
 from loom.transfer.records import Head, Report, unreadable
 
@@ -135,6 +135,21 @@ _DRAWN, _SYMBOLS = "charts and diagrams", "symbols of fonts that are pictures"
 _FORMULAS, _TABLES = "layout of formulas", "layout of tables within tables"
 
 
+# The names of namespaces in a document that Word has saved as "Strict", and their usual ones.
+_STRICT = (
+    (b"http://purl.oclc.org/ooxml/wordprocessingml/main", _W),
+    (b"http://purl.oclc.org/ooxml/officeDocument/relationships", _R),
+    (b"http://purl.oclc.org/ooxml/officeDocument/math", MATH),
+)
+
+
+def _word_part(archive: zipfile.ZipFile, name: str) -> etree._Element:
+    data = _member(archive, name)
+    for strict, usual in _STRICT:
+        data = data.replace(strict, usual.strip("{}").encode())
+    return _parsed(data)
+
+
 class _Docx:
     """Reads the body of a document: its names of styles, lists, addresses and notes."""
 
@@ -166,11 +181,11 @@ class _Docx:
 
     def _each_of(self, name: str, tag: str) -> Iterator[etree._Element]:
         if name in self._names:
-            yield from _parsed(_member(self._archive, name)).iter(tag)
+            yield from _word_part(self._archive, name).iter(tag)
 
     def text(self) -> str:
         """The whole text with its notes at the end."""
-        body = _parsed(_member(self._archive, "word/document.xml"))
+        body = _word_part(self._archive, "word/document.xml")
         blocks = list(self._blocks(body))
         notes = {
             (kind, element.get(f"{_W}id")): text_of_blocks(self._blocks(element)).strip()
