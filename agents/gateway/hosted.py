@@ -182,16 +182,24 @@ def _start(asked: ProgramRequest) -> Running:
     _demand_previous(incoming)
     session = recording.session_of(incoming)
     system_text = _system_text(incoming, session.tree)
-    last = history.messages[-1]
-    is_words = all(block["type"] == "text" for block in last["blocks"])
     if LOOM not in agent.permissions:
         point, digest = recording.place(incoming, session, agent)
         request = Request("", at=point.local_id, system_text=system_text)
         generation = _continued(asked, session.tree, agent, request, settings)
         return Running(session.tree, digest, _size(history), generation=generation)
-    point, digest = recording.place(incoming, session, agent, but_last=is_words)
-    words = rules.text_of(last) if is_words else ""
-    final = rules.chain([last], digest)[0] if is_words else digest
+    last = history.messages[-1]
+    # Only a person's words are the agent's instructions: the results of tools, files and what a
+    # model said may hold anything, and are texts of the path.
+    words, attached = rules.parted(last)
+    if attached and not words:
+        point, final = recording.place(incoming, session, agent)
+    else:
+        point, digest = recording.place(incoming, session, agent, but_last=True)
+        final = rules.chain([last], digest)[0]
+        if attached:
+            parts = (*history.messages[:-1], {**last, "blocks": attached})
+            in_front = replace(incoming, history=replace(history, messages=parts))
+            point, _ = recording.place(in_front, session, agent)
     known = GatewayMessage.objects.filter(tree=session.tree, digest=final).first()
     if known is not None:  # the same once more: a second answer below the same message
         point, words = Node.objects.get(pk=known.node_id), ""

@@ -3,12 +3,13 @@ request finds its place in a tree. Pure.
 
 A message is `{"role": "user" | "assistant" | "system", "blocks": [block, …]}`. A block is one of
 
-    {"type": "text", "text": …}
+    {"type": "text", "text": …, "attached": True}            without "attached": words of the author
     {"type": "image", "media_type": …, "data": base64}       data "" for an image by its address
     {"type": "tool_use", "id": …, "name": …, "input": …}
     {"type": "tool_result", "tool_use_id": …, "content": text, "is_error": bool}
 
-Thinking is left out: it stays in the stored call.
+Thinking is left out: it stays in the stored call. `attached` are texts that stand in a message
+without being its words: documents, and in words the uses and results of tools.
 """
 
 import base64
@@ -230,7 +231,11 @@ def _blocks(content: Any) -> Iterator[Block]:
             text = _document(part)
             if text is None:
                 text = f"[{printable(str(kind))[:40]}]"
-            yield {"type": "text", "text": text}
+            yield _attached(text)
+
+
+def _attached(text: str) -> Block:
+    return {"type": "text", "text": text, "attached": True}
 
 
 def _document(part: dict[str, Any]) -> str | None:
@@ -347,12 +352,23 @@ def _worded(block: Block, names: dict[str, str]) -> Block:
     if block["type"] == "tool_use":
         names[block["id"]] = block["name"]
         given = json.dumps(block["input"], ensure_ascii=False)
-        return {"type": "text", "text": f"\n[uses {block['name']} {given}]\n"}
+        return _attached(f"\n[uses {block['name']} {given}]\n")
     if block["type"] == "tool_result":
         name = names.get(block["tool_use_id"]) or block["tool_use_id"]
         head = f"failure of {name}" if block["is_error"] else f"result of {name}"
-        return {"type": "text", "text": f"\n[{head}]\n{block['content']}\n"}
+        return _attached(f"\n[{head}]\n{block['content']}\n")
     return block
+
+
+def parted(message: Message) -> tuple[str, list[Block]]:
+    """(the words of a person in a message, the blocks of it that are none: images, and what is
+    attached). What a model said has no words of a person."""
+    if message["role"] == "assistant":
+        return "", list(message["blocks"])
+    is_own = [block["type"] == "text" and not block.get("attached") for block in message["blocks"]]
+    pairs = list(zip(message["blocks"], is_own, strict=True))
+    words = "".join(block["text"] for block, own in pairs if own)
+    return words, [block for block, own in pairs if not own]
 
 
 def _use(given_id: Any, name: Any, arguments: Any) -> Block:
@@ -464,6 +480,7 @@ def canonical(message: Message) -> str:
     for block in kept:
         if block["type"] == "text":
             block["text"] = block["text"].strip()
+            block.pop("attached", None)
         if block["type"] == "image":
             block["data"] = hashlib.sha256(block["data"].encode()).hexdigest()
     kept = [block for block in kept if block["type"] != "text" or block["text"]]
@@ -510,6 +527,8 @@ def content_of(message: Message) -> list[Block]:
 
 
 def _shortened(block: Block) -> Block:
+    if block["type"] == "text":
+        return {"type": "text", "text": block["text"]}
     if block["type"] != "tool_result" or len(block["content"]) <= MOST_BLOCK:
         return block
     rest = len(block["content"]) - MOST_BLOCK
